@@ -1,0 +1,1 @@
+//! Run directories, their formats, and the index over them.

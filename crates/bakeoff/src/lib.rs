@@ -1,0 +1,1 @@
+//! Plan to trials to verdict: search, sweep, interleaving, gates, fairness.

@@ -1,0 +1,1 @@
+//! One machine: facts, telemetry, processes, affinity, knobs.

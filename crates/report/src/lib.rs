@@ -1,0 +1,1 @@
+//! From a run directory to HTML, Markdown, CSV and JSON.

@@ -1,0 +1,1 @@
+//! Pure statistics of measurements: steady state, intervals, modes, scalability laws.
