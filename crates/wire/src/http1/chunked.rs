@@ -1,0 +1,148 @@
+//! The chunked transfer coding (RFC 9112, section 7.1), strictly: sizes are hexadecimal digits, lines
+//! end in CRLF, data ends where its size says. Chunk extensions and trailer fields are checked for
+//! their grammar's characters and skipped. Data is handed on where it lies.
+
+use super::error::DecodeError;
+use super::head::MAX_HEAD_BYTES;
+
+/// The size line of one chunk, with its extensions, may be this long.
+pub const MAX_CHUNK_LINE_BYTES: usize = 4096;
+
+/// Where in a chunked body the next byte stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunked {
+    phase: Phase,
+    /// Bytes seen of the current size line, or of the trailer section.
+    line_bytes: u32,
+    /// Bytes of data left in the chunk; while its size is read, the size so far.
+    left: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Before the first digit of a size.
+    Size,
+    MoreSize,
+    /// White space between size and `;`, which old servers send.
+    BeforeExtension,
+    Extension,
+    SizeLf,
+    Data,
+    DataCr,
+    DataLf,
+    /// At the start of a line after the last chunk.
+    Trailer,
+    TrailerName,
+    TrailerValue,
+    TrailerLf,
+    EndLf,
+}
+
+/// What comes out of a chunked body.
+pub(super) enum Chunk<'a> {
+    Data(&'a [u8]),
+    End,
+}
+
+impl Chunked {
+    pub const fn new() -> Self {
+        Self { phase: Phase::Size, line_bytes: 0, left: 0 }
+    }
+
+    /// Takes bytes off the front of `input` up to the next piece of data or the end of the body.
+    pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Chunk<'a>>, DecodeError> {
+        while let [byte, rest @ ..] = *input {
+            if self.phase == Phase::Data {
+                return Ok(Some(Chunk::Data(self.take_data(input))));
+            }
+            *input = rest;
+            self.phase = self.step(*byte)?;
+            if self.phase == Phase::EndLf && *byte == b'\n' {
+                return Ok(Some(Chunk::End));
+            }
+        }
+        Ok(None)
+    }
+
+    fn take_data<'a>(&mut self, input: &mut &'a [u8]) -> &'a [u8] {
+        let length = usize::try_from(self.left).map_or(input.len(), |left| left.min(input.len()));
+        let (data, rest) = input.split_at(length);
+        *input = rest;
+        self.left -= length as u64;
+        if self.left == 0 {
+            self.phase = Phase::DataCr;
+        }
+        data
+    }
+
+    /// The phase after `byte`, which is not data. `EndLf` after a line feed is the end of the body.
+    fn step(&mut self, byte: u8) -> Result<Phase, DecodeError> {
+        self.count()?;
+        Ok(match (self.phase, byte) {
+            (Phase::Size | Phase::MoreSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                self.add_digit(byte)?
+            }
+            (Phase::MoreSize | Phase::BeforeExtension, b' ' | b'\t') => Phase::BeforeExtension,
+            (Phase::MoreSize | Phase::BeforeExtension, b';')
+            | (Phase::Extension, b'\t' | b' '..=b'~' | 0x80..) => Phase::Extension,
+            (Phase::MoreSize | Phase::Extension, b'\r') => Phase::SizeLf,
+            (Phase::SizeLf, b'\n') => {
+                self.line_bytes = 0;
+                if self.left == 0 { Phase::Trailer } else { Phase::Data }
+            }
+            (
+                Phase::Size | Phase::MoreSize | Phase::BeforeExtension | Phase::Extension | Phase::SizeLf,
+                _,
+            ) => {
+                return Err(DecodeError::MalformedChunkSize);
+            }
+
+            (Phase::DataCr, b'\r') => Phase::DataLf,
+            (Phase::DataLf, b'\n') => {
+                *self = Self::new();
+                Phase::Size
+            }
+            (Phase::Data | Phase::DataCr | Phase::DataLf, _) => return Err(DecodeError::MalformedChunkEnd),
+
+            (Phase::Trailer, b'\r') | (Phase::EndLf, b'\n') => Phase::EndLf,
+            (Phase::Trailer | Phase::TrailerName, _) if is_token(byte) => Phase::TrailerName,
+            (Phase::TrailerName, b':') | (Phase::TrailerValue, b'\t' | b' '..=b'~' | 0x80..) => {
+                Phase::TrailerValue
+            }
+            (Phase::TrailerValue, b'\r') => Phase::TrailerLf,
+            (Phase::TrailerLf, b'\n') => Phase::Trailer,
+            (
+                Phase::Trailer | Phase::TrailerName | Phase::TrailerValue | Phase::TrailerLf | Phase::EndLf,
+                _,
+            ) => return Err(DecodeError::MalformedTrailer),
+        })
+    }
+
+    fn add_digit(&mut self, byte: u8) -> Result<Phase, DecodeError> {
+        let digit = (byte as char).to_digit(16).map_or(0, u64::from);
+        if self.left >> 60 != 0 {
+            return Err(DecodeError::MalformedChunkSize);
+        }
+        self.left = self.left << 4 | digit;
+        Ok(Phase::MoreSize)
+    }
+
+    /// Counts a byte that is not data against the limit for its kind of line.
+    fn count(&mut self) -> Result<(), DecodeError> {
+        self.line_bytes += 1;
+        let (limit, error) = match self.phase {
+            Phase::Trailer | Phase::TrailerName | Phase::TrailerValue | Phase::TrailerLf | Phase::EndLf => {
+                (MAX_HEAD_BYTES, DecodeError::TrailerTooLarge)
+            }
+            _ => (MAX_CHUNK_LINE_BYTES, DecodeError::ChunkLineTooLong),
+        };
+        if self.line_bytes as usize > limit { Err(error) } else { Ok(()) }
+    }
+}
+
+/// RFC 9110, section 5.6.2: `tchar`.
+pub(super) const fn is_token(byte: u8) -> bool {
+    matches!(byte,
+        b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
+        | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z')
+}

@@ -1,0 +1,209 @@
+//! What a reply's head means: where it ends, its status, how its body is framed, and whether the
+//! connection may be used again. Pure functions of the head's bytes; leaves remembering them to `cache`
+//! and the request's part in it (HEAD) to `response`.
+
+use std::mem::MaybeUninit;
+
+use memchr::memchr;
+
+use super::error::DecodeError;
+use crate::decimal;
+
+/// A head longer than this is refused, however it arrives; so is a longer trailer section.
+pub const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// A head with more fields than this is refused.
+pub const MAX_HEADERS: usize = 256;
+
+/// The head of a final reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The status code, 200 to 999 (1xx are swallowed).
+    pub status: u16,
+    /// Whether the connection may carry another request after this reply.
+    pub keep_alive: bool,
+    /// How the body is delimited.
+    pub framing: Framing,
+    /// The size of the head, up to and with the empty line.
+    pub head_bytes: u32,
+}
+
+/// How a body is delimited (RFC 9112, section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// There is none: the reply to HEAD, or status 204 or 304.
+    None,
+    /// This many bytes.
+    Length(u64),
+    /// `Transfer-Encoding: chunked`.
+    Chunked,
+    /// All bytes until the server closes.
+    UntilClose,
+}
+
+/// What the bytes of a head say, whatever the request was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Meaning {
+    pub status: u16,
+    /// Whether version and `Connection` let the connection persist (RFC 9112, section 9.3).
+    pub persistent: bool,
+    /// The framing if the request was not HEAD. A fault in it is none when there can be no body.
+    pub framing: Result<Framing, DecodeError>,
+}
+
+impl Meaning {
+    /// Interim replies (1xx) announce that the final one is still to come.
+    pub fn is_interim(&self) -> bool {
+        self.status < 200
+    }
+
+    /// Parses a whole head, as cut out by [`find_end`].
+    pub fn parse(head: &[u8]) -> Result<Self, DecodeError> {
+        let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+        let mut response = httparse::Response::new(&mut []);
+        let mut config = httparse::ParserConfig::default();
+        // RFC 9112, section 5.2: a user agent must read a folded line as one with spaces.
+        config.allow_obsolete_multiline_headers_in_responses(true);
+        match config.parse_response_with_uninit_headers(&mut response, head, &mut headers) {
+            Ok(httparse::Status::Complete(end)) if end == head.len() => {}
+            Err(httparse::Error::TooManyHeaders) => return Err(DecodeError::TooManyHeaders),
+            Ok(_) | Err(_) => return Err(DecodeError::MalformedHead),
+        }
+        let (Some(status @ 100..), Some(minor)) = (response.code, response.version) else {
+            return Err(DecodeError::MalformedHead);
+        };
+
+        let mut fields = Fields::default();
+        for header in response.headers.iter() {
+            fields.add(header);
+        }
+        Ok(Self {
+            status,
+            persistent: fields.persistent(minor),
+            framing: if matches!(status, 100..=199 | 204 | 304) {
+                Ok(Framing::None)
+            } else {
+                fields.framing()
+            },
+        })
+    }
+}
+
+/// Finds where the head at the front of `bytes` ends: after the first empty line.
+/// `scanned` bytes are known from an earlier call to hold no end.
+///
+/// Errors depend on the bytes alone, not on how many have arrived, so that every split of a stream
+/// fails in the same way.
+pub(super) fn find_end(bytes: &[u8], scanned: usize) -> Result<Option<usize>, DecodeError> {
+    const START: &[u8] = b"HTTP/1.";
+    let start = START.len().min(bytes.len());
+    if bytes[..start] != START[..start] {
+        return Err(DecodeError::NotHttp1);
+    }
+    let bytes = &bytes[..bytes.len().min(MAX_HEAD_BYTES)];
+    // The line feed before the empty line may be up to two bytes back.
+    let mut at = scanned.saturating_sub(2);
+    while let Some(found) = memchr(b'\n', &bytes[at..]) {
+        at += found + 1;
+        match bytes[at..] {
+            [b'\n', ..] => return Ok(Some(at + 1)),
+            [b'\r', b'\n', ..] => return Ok(Some(at + 2)),
+            _ => {}
+        }
+    }
+    if bytes.len() == MAX_HEAD_BYTES { Err(DecodeError::HeadTooLarge) } else { Ok(None) }
+}
+
+/// Finds the values of the fields called `name` in a head that has been parsed before.
+pub(super) fn values<'a>(head: &'a [u8], name: &str) -> impl Iterator<Item = &'a [u8]> {
+    head.split(|&byte| byte == b'\n').skip(1).filter_map(move |line| {
+        let colon = memchr(b':', line)?;
+        line[..colon].eq_ignore_ascii_case(name.as_bytes()).then(|| line[colon + 1..].trim_ascii())
+    })
+}
+
+/// The few fields that decide on framing and persistence, gathered over all their lines.
+#[derive(Default)]
+struct Fields {
+    content_length: Option<Result<u64, DecodeError>>,
+    /// The last transfer coding; `None` without `Transfer-Encoding`.
+    coding: Option<Coding>,
+    close: bool,
+    keep_alive: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Coding {
+    Chunked,
+    Other,
+    /// Something came after `chunked`, which must be last.
+    Misplaced,
+}
+
+impl Fields {
+    fn add(&mut self, header: &httparse::Header<'_>) {
+        // The length of the name sorts out almost every field without reading it.
+        match header.name.len() {
+            10 if header.name.eq_ignore_ascii_case("connection") => self.add_connection(header.value),
+            14 if header.name.eq_ignore_ascii_case("content-length") => self.add_content_length(header.value),
+            17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
+                self.add_transfer_encoding(header.value);
+            }
+            _ => {}
+        }
+    }
+
+    fn add_connection(&mut self, value: &[u8]) {
+        for option in list(value) {
+            self.close |= option.eq_ignore_ascii_case(b"close");
+            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+        }
+    }
+
+    /// RFC 9112, section 6.3, item 5: a list of equal numbers counts as that number.
+    fn add_content_length(&mut self, value: &[u8]) {
+        for element in value.split(|&byte| byte == b',') {
+            let length = decimal::parse(element.trim_ascii()).ok_or(DecodeError::InvalidContentLength);
+            self.content_length = Some(match (self.content_length, length) {
+                (None, new) => new,
+                (Some(Ok(old)), Ok(new)) if old == new => Ok(old),
+                (Some(Ok(_)), Ok(_)) => Err(DecodeError::ConflictingContentLength),
+                (Some(Err(error)), _) | (_, Err(error)) => Err(error),
+            });
+        }
+    }
+
+    /// RFC 9112, section 6.1: `chunked` must not be applied more than once, and comes last if at all.
+    fn add_transfer_encoding(&mut self, value: &[u8]) {
+        self.coding.get_or_insert(Coding::Other);
+        for name in list(value) {
+            self.coding = Some(match self.coding {
+                Some(Coding::Chunked | Coding::Misplaced) => Coding::Misplaced,
+                _ if name.eq_ignore_ascii_case(b"chunked") => Coding::Chunked,
+                _ => Coding::Other,
+            });
+        }
+    }
+
+    /// RFC 9112, section 9.3. HTTP/1.0 knows no transfer codings: a reply that has one anyway is the
+    /// last on its connection (section 6.1).
+    fn persistent(&self, minor: u8) -> bool {
+        !self.close && (minor >= 1 || self.keep_alive && self.coding.is_none())
+    }
+
+    /// RFC 9112, section 6.3, items 3 to 8, for replies that may have a body.
+    fn framing(&self) -> Result<Framing, DecodeError> {
+        match (self.coding, self.content_length) {
+            (Some(_), Some(_)) => Err(DecodeError::ConflictingFraming),
+            (Some(Coding::Misplaced), None) => Err(DecodeError::InvalidTransferEncoding),
+            (Some(Coding::Chunked), None) => Ok(Framing::Chunked),
+            (None, Some(length)) => length.map(Framing::Length),
+            (Some(Coding::Other) | None, None) => Ok(Framing::UntilClose),
+        }
+    }
+}
+
+/// The elements of a comma-separated list, empty ones left out (RFC 9110, section 5.6.1).
+fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|element| !element.is_empty())
+}

@@ -1,0 +1,22 @@
+//! HTTP/1.0 and HTTP/1.1, the client's half: RFC 9110 (semantics) and RFC 9112 (messages).
+//!
+//! [`Request`] renders, [`ResponseDecoder`] reads replies, [`HeadCache`] makes a head that was seen
+//! before cost one comparison. Interim replies (1xx) are swallowed. Not here: upgrades and tunnels
+//! (`101`, `CONNECT`), content codings, redirects, cookies.
+//!
+//! Limits: a head and a trailer section at most [`MAX_HEAD_BYTES`] each, at most [`MAX_HEADERS`] fields
+//! in a head, and at most [`MAX_CHUNK_LINE_BYTES`] in the size line of one chunk.
+
+mod cache;
+mod chunked;
+mod error;
+mod head;
+mod request;
+mod response;
+
+pub use cache::HeadCache;
+pub use chunked::MAX_CHUNK_LINE_BYTES;
+pub use error::{DecodeError, RequestError};
+pub use head::{Framing, Head, MAX_HEAD_BYTES, MAX_HEADERS};
+pub use request::Request;
+pub use response::{Event, ResponseDecoder};
