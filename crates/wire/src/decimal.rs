@@ -21,7 +21,7 @@ pub(crate) fn parse(digits: &[u8]) -> Option<u64> {
 
 /// Appends `number` in decimal.
 #[inline]
-pub(crate) fn push(out: &mut Vec<u8>, number: u64) {
+pub(crate) fn push(out: &mut Vec<u8>, number: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 

@@ -9,6 +9,7 @@
 //! | module | protocol | reference |
 //! |---|---|---|
 //! | [`http1`] | HTTP/1.0 and 1.1 | RFC 9110, RFC 9112 |
+//! | [`memcache`] | memcached, text and meta commands | `doc/protocol.txt` of memcached |
 //!
 //! # Goals
 //!
@@ -76,3 +77,5 @@
 
 mod decimal;
 pub mod http1;
+mod line;
+pub mod memcache;

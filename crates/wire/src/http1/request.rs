@@ -49,7 +49,7 @@ impl<'a> Request<'a> {
         }
         if !self.body.is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH") {
             out.extend_from_slice(b"Content-Length: ");
-            decimal::push(out, self.body.len() as u64);
+            decimal::push(out, self.body.len());
             out.extend_from_slice(b"\r\n");
         }
         out.extend_from_slice(b"\r\n");

@@ -1,0 +1,116 @@
+//! What decoding costs, in nanoseconds a reply, with nothing around it: `cargo bench -p wire`.
+//!
+//! Each figure is the fastest of several rounds, for the cost of the code and not of its neighbours on
+//! the machine. The budget (`load`) is in cycles: nanoseconds times the clock in GHz.
+#![allow(clippy::print_stdout, reason = "a benchmark prints its result")]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use wire::http1::{self, HeadCache, Request, ResponseDecoder};
+use wire::memcache::{self, Expect, ReplyDecoder};
+
+const ROUNDS: u32 = 15;
+const REPLIES: u32 = 200_000;
+
+fn main() {
+    http1();
+    memcache();
+}
+
+fn http1() {
+    let head = "HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Sat, 21 Nov 2026 00:51:39 GMT\r\n\
+         Content-Type: application/octet-stream\r\nContent-Length: 1024\r\n\
+         Last-Modified: Sat, 21 Nov 2026 00:50:01 GMT\r\nConnection: keep-alive\r\n\
+         ETag: \"6740d3b9-400\"\r\nAccept-Ranges: bytes\r\n\r\n";
+    let reply = [head.as_bytes(), &[b'x'; 1024]].concat();
+    // The same but for the second of its date, so that the head is never the remembered one.
+    let later = String::from_utf8_lossy(&reply).replace(":39 GMT", ":40 GMT").into_bytes();
+    let chunked =
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n".iter().copied().chain([b'x'; 1024]);
+    let chunked: Vec<u8> = chunked.chain(*b"\r\n0\r\n\r\n").collect();
+
+    let (mut decoder, mut cache) = (ResponseDecoder::new(), HeadCache::new());
+    measure("http1: same head, 1 KiB", || decode_http1(&mut decoder, &mut cache, &reply));
+    let mut turn = false;
+    measure("http1: new head, 1 KiB", || {
+        turn = !turn;
+        decode_http1(&mut decoder, &mut cache, if turn { &reply } else { &later })
+    });
+    measure("http1: same head, one chunk of 1 KiB", || decode_http1(&mut decoder, &mut cache, &chunked));
+
+    let mut out = Vec::with_capacity(256);
+    measure("http1: render GET with two headers", || {
+        out.clear();
+        let headers = [("Accept", "*/*"), ("User-Agent", "showdown")];
+        let request = Request { headers: &headers, ..Request::get(black_box("/1k"), "127.0.0.1:8080") };
+        request.render_into(&mut out).expect("the request is valid");
+        out.len()
+    });
+}
+
+fn decode_http1(decoder: &mut ResponseDecoder, cache: &mut HeadCache, reply: &[u8]) -> usize {
+    decoder.expect(black_box(false));
+    let mut input = black_box(reply);
+    let mut bytes = 0;
+    while let Some(event) = decoder.decode(cache, &mut input).expect("the reply is valid") {
+        match event {
+            http1::Event::Head(head) => bytes += head.status as usize,
+            http1::Event::Body(body) => bytes += body.len(),
+            http1::Event::End { .. } => break,
+        }
+    }
+    bytes
+}
+
+fn memcache() {
+    let value = [b'x'; 1024];
+    let hit = [&b"VALUE key:0000012345 0 1024\r\n"[..], &value, b"\r\nEND\r\n"].concat();
+    let meta_hit = [&b"VA 1024 kkey:0000012345\r\n"[..], &value, b"\r\n"].concat();
+    let mut decoder = ReplyDecoder::new();
+    measure("memcache: get, hit, 1 KiB", || decode_memcache(&mut decoder, Expect::Get, &hit));
+    measure("memcache: mg v k, hit, 1 KiB", || decode_memcache(&mut decoder, Expect::MetaGet, &meta_hit));
+    measure("memcache: get, miss", || decode_memcache(&mut decoder, Expect::Get, b"END\r\n"));
+    measure("memcache: set", || decode_memcache(&mut decoder, Expect::Store, b"STORED\r\n"));
+
+    let mut out = Vec::with_capacity(2048);
+    measure("memcache: render get", || {
+        out.clear();
+        memcache::request::get(&mut out, black_box(b"key:0000012345")).expect("the key is valid");
+        out.len()
+    });
+    measure("memcache: render set, 1 KiB", || {
+        out.clear();
+        memcache::request::set(&mut out, black_box(b"key:0000012345"), 0, 0, &value)
+            .expect("the key is valid");
+        out.len()
+    });
+}
+
+fn decode_memcache(decoder: &mut ReplyDecoder, expect: Expect, reply: &[u8]) -> usize {
+    decoder.expect(black_box(expect));
+    let mut input = black_box(reply);
+    let mut bytes = 0;
+    while let Some(event) = decoder.decode(&mut input).expect("the reply is valid") {
+        match event {
+            memcache::Event::Value(value) => bytes += value.key.len(),
+            memcache::Event::Data(data) => bytes += data.len(),
+            memcache::Event::Stat { .. } => {}
+            memcache::Event::Done { .. } => break,
+        }
+    }
+    bytes
+}
+
+/// Prints the time of one call, in the fastest round.
+fn measure(name: &str, mut call: impl FnMut() -> usize) {
+    let round = |call: &mut dyn FnMut() -> usize| {
+        let begin = Instant::now();
+        for _ in 0..REPLIES {
+            black_box(call());
+        }
+        begin.elapsed().as_secs_f64() * 1e9 / f64::from(REPLIES)
+    };
+    let fastest = (0..ROUNDS).map(|_| round(&mut call)).fold(f64::INFINITY, f64::min);
+    println!("{name:<40} {fastest:7.1} ns");
+}

@@ -1,0 +1,127 @@
+//! Lines that end in CRLF, cut off the front of whatever has arrived. A line that lies whole in the
+//! input is handed on where it lies; one that is split over reads is put together here. What the lines
+//! say is left to the codecs.
+
+use memchr::memchr;
+
+/// Puts together the lines of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct LineBuffer {
+    /// A split line: its front while `complete` is false, all of it after.
+    bytes: Vec<u8>,
+    /// The line in `bytes` has been handed out, and goes at the next call.
+    complete: bool,
+}
+
+/// Why the bytes at the front of the input are not a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineFault {
+    /// No line feed within the limit.
+    TooLong,
+    /// A line feed without a carriage return before it.
+    BareLineFeed,
+}
+
+impl LineBuffer {
+    pub const fn new() -> Self {
+        Self { bytes: Vec::new(), complete: false }
+    }
+
+    /// Whether the front of a line is waiting for the rest.
+    pub const fn is_partial(&self) -> bool {
+        !self.complete && !self.bytes.is_empty()
+    }
+
+    /// Takes the next line off the front of `input`, without its CRLF. `None` means that `input` is used
+    /// up and the line goes on. A line may have `limit` bytes with its CRLF; whether one is too long
+    /// depends on its bytes alone, not on how they were split.
+    #[inline]
+    pub fn take<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+        limit: usize,
+    ) -> Result<Option<&'a [u8]>, LineFault> {
+        if self.bytes.is_empty()
+            && let Some(at) = memchr(b'\n', &input[..input.len().min(limit)])
+        {
+            let (line, rest) = input.split_at(at + 1);
+            *input = rest;
+            return strip(line).map(Some);
+        }
+        self.join(input, limit)
+    }
+
+    #[cold]
+    fn join<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+        limit: usize,
+    ) -> Result<Option<&'a [u8]>, LineFault> {
+        if self.complete {
+            self.complete = false;
+            self.bytes.clear();
+            return self.take(input, limit);
+        }
+        let room = limit - self.bytes.len();
+        let window = &input[..input.len().min(room)];
+        let Some(at) = memchr(b'\n', window) else {
+            if window.len() == room {
+                return Err(LineFault::TooLong);
+            }
+            self.bytes.extend_from_slice(window);
+            *input = &[];
+            return Ok(None);
+        };
+        self.bytes.extend_from_slice(&window[..=at]);
+        *input = &input[at + 1..];
+        self.complete = true;
+        strip(&self.bytes).map(Some)
+    }
+}
+
+fn strip(line: &[u8]) -> Result<&[u8], LineFault> {
+    line.strip_suffix(b"\r\n").ok_or(LineFault::BareLineFeed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds `pieces` one after another and collects the lines.
+    fn lines(pieces: &[&[u8]]) -> Result<Vec<Vec<u8>>, LineFault> {
+        let (mut buffer, mut lines) = (LineBuffer::new(), Vec::new());
+        for mut piece in pieces.iter().copied() {
+            while let Some(line) = buffer.take(&mut piece, 8)? {
+                lines.push(line.to_vec());
+            }
+            assert!(piece.is_empty());
+        }
+        Ok(lines)
+    }
+
+    #[test]
+    fn a_line_is_the_same_however_it_is_split() {
+        let whole = b"one\r\n\r\nthree\r\n";
+        let expected = Ok(vec![b"one".to_vec(), b"".to_vec(), b"three".to_vec()]);
+        for at in 0..whole.len() {
+            let (front, back) = whole.split_at(at);
+            assert_eq!(lines(&[front, back]), expected, "split at {at}");
+        }
+        let bytes: Vec<_> = whole.chunks(1).collect();
+        assert_eq!(lines(&bytes), expected);
+    }
+
+    #[test]
+    fn the_limit_counts_the_line_end() {
+        assert_eq!(lines(&[b"123456\r\n"]), Ok(vec![b"123456".to_vec()]));
+        for split in [&[&b"1234567\r\n"[..]][..], &[b"123", b"4567\r\n"], &[b"12345678"]] {
+            assert_eq!(lines(split), Err(LineFault::TooLong));
+        }
+    }
+
+    #[test]
+    fn a_bare_line_feed_ends_no_line() {
+        assert_eq!(lines(&[b"one\n"]), Err(LineFault::BareLineFeed));
+        assert_eq!(lines(&[b"one", b"\n"]), Err(LineFault::BareLineFeed));
+    }
+}

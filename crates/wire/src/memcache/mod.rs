@@ -1,0 +1,41 @@
+//! memcached's text protocol, the client's half, with its meta commands: `doc/protocol.txt` of memcached.
+//!
+//! [`request`] renders, [`ReplyDecoder`] reads replies. Not here: the binary protocol (deprecated by
+//! memcached itself), UDP, `noreply` and the quiet flag (a request without a reply cannot be timed),
+//! `ma` and `me`.
+//!
+//! Limits: a line of a reply at most [`MAX_LINE_BYTES`], a value at most [`MAX_VALUE_BYTES`], a key at
+//! most [`MAX_KEY_BYTES`](request::MAX_KEY_BYTES).
+//!
+//! ```
+//! use wire::memcache::{Event, Expect, Outcome, ReplyDecoder, request};
+//!
+//! let mut out = Vec::new();
+//! request::get(&mut out, b"greeting")?;
+//! assert_eq!(out, b"get greeting\r\n");
+//!
+//! let mut decoder = ReplyDecoder::new();
+//! decoder.expect(Expect::Get);
+//! let mut input: &[u8] = b"VALUE greeting 0 5\r\nhello\r\nEND\r\n";
+//! while let Some(event) = decoder.decode(&mut input)? {
+//!     match event {
+//!         Event::Value(value) => assert_eq!((value.key, value.length), (&b"greeting"[..], 5)),
+//!         Event::Data(piece) => assert_eq!(piece, b"hello"),
+//!         Event::Stat { .. } => unreachable!("only statistics have these"),
+//!         Event::Done { outcome, .. } => {
+//!             assert_eq!(outcome, Outcome::Retrieved { values: 1 });
+//!             break;
+//!         }
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod decoder;
+mod error;
+mod reply;
+pub mod request;
+
+pub use decoder::ReplyDecoder;
+pub use error::{DecodeError, RequestError};
+pub use reply::{Event, Expect, MAX_LINE_BYTES, MAX_VALUE_BYTES, Outcome, Value, meta_flag};

@@ -1,0 +1,247 @@
+//! What the lines of replies mean, one line at a time; leaves their order, and the data between them,
+//! to `decoder`.
+
+use super::error::DecodeError;
+use super::request::MAX_KEY_BYTES;
+use crate::decimal;
+
+/// A line of a reply may have this many bytes with its CRLF.
+pub const MAX_LINE_BYTES: usize = 2048;
+
+/// A value may have this many bytes: the most that memcached's `-I` allows.
+pub const MAX_VALUE_BYTES: usize = 1 << 30;
+
+/// Which reply comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// To `get`, `gets`, `gat`, `gats`: any number of values.
+    Get,
+    /// To `set`, `add`, `replace`, `append`, `prepend`, `cas`.
+    Store,
+    /// To `delete`.
+    Delete,
+    /// To `incr` and `decr`.
+    Arithmetic,
+    /// To `touch`.
+    Touch,
+    /// To `mg`.
+    MetaGet,
+    /// To `ms`.
+    MetaStore,
+    /// To `md`.
+    MetaDelete,
+    /// To `mn`.
+    MetaNoop,
+    /// To `flush_all` and `verbosity`.
+    Ok,
+    /// To `version`.
+    Version,
+    /// To `stats`: any number of statistics.
+    Stats,
+}
+
+/// What a reply consists of: any number of values or statistics, one `Done`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A value begins. Its data follows.
+    Value(Value<'a>),
+    /// The next piece of the value's data, never empty.
+    Data(&'a [u8]),
+    /// One statistic.
+    Stat {
+        /// Its name, such as `curr_items`.
+        name: &'a [u8],
+        /// Its value, which may have spaces.
+        value: &'a [u8],
+    },
+    /// The reply is complete.
+    Done {
+        /// What became of the request.
+        outcome: Outcome,
+        /// The rest of the final line: the text of an error, the version, or the flags of a meta reply
+        /// (see [`meta_flag`]).
+        detail: &'a [u8],
+    },
+}
+
+/// The announcement of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value<'a> {
+    /// The key that the server says it answers. Empty in a meta reply unless flag `k` was asked for.
+    pub key: &'a [u8],
+    /// The client's flags; 0 in a meta reply unless flag `f` was asked for.
+    pub flags: u32,
+    /// The number of bytes of data, at most [`MAX_VALUE_BYTES`].
+    pub length: u32,
+    /// What follows on the line: the CAS unique, or the flags of a meta reply.
+    rest: &'a [u8],
+}
+
+impl<'a> Value<'a> {
+    /// The CAS unique, if `gets`, or flag `c`, asked for it.
+    pub fn cas(&self) -> Option<u64> {
+        decimal::parse(self.rest).or_else(|| decimal::parse(self.meta_flag(b'c')?))
+    }
+
+    /// What the meta reply says for `flag`, as [`meta_flag`] does.
+    pub fn meta_flag(&self, flag: u8) -> Option<&'a [u8]> {
+        meta_flag(self.rest, flag)
+    }
+}
+
+/// What the flags of a meta reply (`s1024 t-1`) say for one flag: the text after its letter.
+pub fn meta_flag(flags: &[u8], flag: u8) -> Option<&[u8]> {
+    words(flags).find_map(|word| word.strip_prefix(&[flag]))
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// `END` after so many values, `EN`, or the end of the one value of `mg`: none is a miss.
+    Retrieved {
+        /// How many values came.
+        values: u32,
+    },
+    /// `HD` to an `mg` that asked for no value: the item is there.
+    Found,
+    /// `STORED`, or `HD` to `ms`.
+    Stored,
+    /// `NOT_STORED`, or `NS`: the condition of `add`, `replace`, `append` or `prepend` was not met.
+    NotStored,
+    /// `EXISTS`, or `EX`: someone else has changed the item since its CAS unique was read.
+    Exists,
+    /// `NOT_FOUND`, or `NF`.
+    NotFound,
+    /// `DELETED`, or `HD` to `md`.
+    Deleted,
+    /// `TOUCHED`.
+    Touched,
+    /// The number after `incr` or `decr`.
+    Number(u64),
+    /// `OK`, `MN`, `RESET`, or the `END` of statistics.
+    Ok,
+    /// `VERSION`, with the version as detail.
+    Version,
+    /// `ERROR`: the server does not know the command, or has no connection left.
+    Error,
+    /// `CLIENT_ERROR`: the server could not read the request. What else it sends may be answers to what it
+    /// took for commands: close the connection.
+    ClientError,
+    /// `SERVER_ERROR`: the server could not do what was asked, such as for want of memory.
+    ServerError,
+}
+
+impl Outcome {
+    /// Whether the server answered with one of its three errors.
+    pub fn is_error(self) -> bool {
+        matches!(self, Self::Error | Self::ClientError | Self::ServerError)
+    }
+}
+
+/// What one line (without its CRLF) means as the reply to what is expected, after `values` values.
+#[inline]
+pub(super) fn parse(expect: Expect, line: &[u8], values: u32) -> Result<Event<'_>, DecodeError> {
+    let done = |outcome| Ok(Event::Done { outcome, detail: &[] });
+    match (expect, line) {
+        (Expect::Get, [b'V', b'A', b'L', b'U', b'E', b' ', rest @ ..]) => value(rest),
+        (Expect::Get, b"END") => done(Outcome::Retrieved { values }),
+        (Expect::MetaGet, [b'V', b'A', b' ', rest @ ..]) => meta_value(rest),
+        (Expect::Store, b"STORED") => done(Outcome::Stored),
+        _ => parse_rarer(expect, line),
+    }
+}
+
+/// The lines that are not worth the room in the caller's loop.
+fn parse_rarer(expect: Expect, line: &[u8]) -> Result<Event<'_>, DecodeError> {
+    let (word, detail) = split_word(line);
+    let outcome = match (expect, word) {
+        (_, b"ERROR") => Outcome::Error,
+        (_, b"CLIENT_ERROR") => Outcome::ClientError,
+        (_, b"SERVER_ERROR") => Outcome::ServerError,
+        (Expect::Version, b"VERSION") => Outcome::Version,
+        (Expect::Stats, b"STAT") => {
+            return match split_word(detail) {
+                ([], _) => Err(DecodeError::UnexpectedReply),
+                (name, value) => Ok(Event::Stat { name, value }),
+            };
+        }
+
+        (Expect::MetaGet, b"EN") => Outcome::Retrieved { values: 0 },
+        (Expect::MetaGet, b"HD") => Outcome::Found,
+        (Expect::MetaStore, b"HD") => Outcome::Stored,
+        (Expect::MetaStore, b"NS") => Outcome::NotStored,
+        (Expect::MetaDelete, b"HD") => Outcome::Deleted,
+        (Expect::MetaStore | Expect::MetaDelete, b"EX") => Outcome::Exists,
+        (Expect::MetaStore | Expect::MetaDelete, b"NF") => Outcome::NotFound,
+
+        // None of the others has anything after its word.
+        _ if word.len() < line.len() => return Err(DecodeError::UnexpectedReply),
+        (Expect::Store, b"NOT_STORED") => Outcome::NotStored,
+        (Expect::Store, b"EXISTS") => Outcome::Exists,
+        (Expect::Store | Expect::Delete | Expect::Arithmetic | Expect::Touch, b"NOT_FOUND") => {
+            Outcome::NotFound
+        }
+        (Expect::Delete, b"DELETED") => Outcome::Deleted,
+        (Expect::Touch, b"TOUCHED") => Outcome::Touched,
+        (Expect::Ok, b"OK") | (Expect::MetaNoop, b"MN") | (Expect::Stats, b"END" | b"RESET" | b"OK") => {
+            Outcome::Ok
+        }
+        (Expect::Arithmetic, digits) => match decimal::parse(digits) {
+            Some(number) => Outcome::Number(number),
+            None => return Err(DecodeError::UnexpectedReply),
+        },
+        _ => return Err(DecodeError::UnexpectedReply),
+    };
+    Ok(Event::Done { outcome, detail })
+}
+
+/// `<key> <flags> <bytes> [<cas unique>]`
+#[inline]
+fn value(line: &[u8]) -> Result<Event<'_>, DecodeError> {
+    let (key, line) = split_word(line);
+    let (flags, line) = split_word(line);
+    let (length, rest) = split_word(line);
+    if key.is_empty() || key.len() > MAX_KEY_BYTES || !(rest.is_empty() || decimal::parse(rest).is_some()) {
+        return Err(DecodeError::MalformedValue);
+    }
+    Ok(Event::Value(Value { key, flags: client_flags(flags)?, length: value_length(length)?, rest }))
+}
+
+/// `<size> <flags>*`
+fn meta_value(line: &[u8]) -> Result<Event<'_>, DecodeError> {
+    let (length, rest) = split_word(line);
+    let mut value = Value { key: &[], flags: 0, length: value_length(length)?, rest };
+    for word in words(rest) {
+        match word {
+            [b'k', key @ ..] => value.key = key,
+            [b'f', flags @ ..] => value.flags = client_flags(flags)?,
+            _ => {}
+        }
+    }
+    Ok(Event::Value(value))
+}
+
+fn client_flags(digits: &[u8]) -> Result<u32, DecodeError> {
+    decimal::parse(digits).and_then(|flags| flags.try_into().ok()).ok_or(DecodeError::MalformedValue)
+}
+
+fn value_length(digits: &[u8]) -> Result<u32, DecodeError> {
+    match decimal::parse(digits) {
+        Some(length) if length <= MAX_VALUE_BYTES as u64 => Ok(length as u32),
+        Some(_) => Err(DecodeError::ValueTooLarge),
+        None => Err(DecodeError::MalformedValue),
+    }
+}
+
+/// The first word of a line, and what follows the space after it.
+#[inline]
+fn split_word(line: &[u8]) -> (&[u8], &[u8]) {
+    match line.iter().position(|&byte| byte == b' ') {
+        Some(at) => (&line[..at], &line[at + 1..]),
+        None => (line, &[]),
+    }
+}
+
+fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|&byte| byte == b' ')
+}

@@ -1,0 +1,306 @@
+//! Renders commands. Every function appends one whole command to `out`, or refuses a part of it and
+//! leaves `out` as it was; none allocates if `out` has room.
+//!
+//! Which [`Expect`](super::Expect) belongs to a command is said at each.
+
+use super::error::RequestError;
+use super::reply::MAX_VALUE_BYTES;
+use crate::decimal;
+
+/// A key may have this many bytes.
+pub const MAX_KEY_BYTES: usize = 250;
+
+/// The commands that store a value without a condition on its CAS unique.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// Store, whatever is there.
+    Set,
+    /// Store only if the key is not there.
+    Add,
+    /// Store only if the key is there.
+    Replace,
+    /// Put behind the value that is there.
+    Append,
+    /// Put before the value that is there.
+    Prepend,
+}
+
+impl Store {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Set => "set ",
+            Self::Add => "add ",
+            Self::Replace => "replace ",
+            Self::Append => "append ",
+            Self::Prepend => "prepend ",
+        }
+    }
+}
+
+/// `get`, to which [`Expect::Get`](super::Expect::Get).
+#[inline]
+pub fn get(out: &mut Vec<u8>, key: &[u8]) -> Result<(), RequestError> {
+    get_many(out, &[key])
+}
+
+/// `get` of several keys, to which [`Expect::Get`](super::Expect::Get).
+#[inline]
+pub fn get_many(out: &mut Vec<u8>, keys: &[&[u8]]) -> Result<(), RequestError> {
+    retrieve(out, "get", keys)
+}
+
+/// `gets`, which also asks for the CAS uniques, to which [`Expect::Get`](super::Expect::Get).
+pub fn gets(out: &mut Vec<u8>, keys: &[&[u8]]) -> Result<(), RequestError> {
+    retrieve(out, "gets", keys)
+}
+
+#[inline]
+fn retrieve(out: &mut Vec<u8>, command: &str, keys: &[&[u8]]) -> Result<(), RequestError> {
+    if keys.is_empty() {
+        return Err(RequestError::EmptyKey);
+    }
+    for key in keys {
+        check_key(key)?;
+    }
+    push(out, command);
+    for key in keys {
+        out.push(b' ');
+        out.extend_from_slice(key);
+    }
+    end(out);
+    Ok(())
+}
+
+/// `set`, to which [`Expect::Store`](super::Expect::Store).
+#[inline]
+pub fn set(
+    out: &mut Vec<u8>,
+    key: &[u8],
+    flags: u32,
+    exptime: i64,
+    value: &[u8],
+) -> Result<(), RequestError> {
+    store(out, Store::Set, key, flags, exptime, value)
+}
+
+/// Any of [`Store`], to which [`Expect::Store`](super::Expect::Store).
+///
+/// `exptime` is 0 for never, up to 30 days in seconds from now, above that as Unix time; negative for at
+/// once.
+#[inline]
+pub fn store(
+    out: &mut Vec<u8>,
+    command: Store,
+    key: &[u8],
+    flags: u32,
+    exptime: i64,
+    value: &[u8],
+) -> Result<(), RequestError> {
+    store_line(out, command, key, flags, exptime, value.len())?;
+    out.extend_from_slice(value);
+    end(out);
+    Ok(())
+}
+
+/// The line of a [`store`] alone, for callers that send a large value from where it lies: `length` bytes
+/// and CRLF must follow.
+#[inline]
+pub fn store_line(
+    out: &mut Vec<u8>,
+    command: Store,
+    key: &[u8],
+    flags: u32,
+    exptime: i64,
+    length: usize,
+) -> Result<(), RequestError> {
+    check_key(key)?;
+    check_length(length)?;
+    push(out, command.word());
+    push_item(out, key, flags, exptime, length);
+    end(out);
+    Ok(())
+}
+
+/// `cas`: store only if the item's CAS unique is still `unique`. Reply:
+/// [`Expect::Store`](super::Expect::Store).
+pub fn cas(
+    out: &mut Vec<u8>,
+    key: &[u8],
+    flags: u32,
+    exptime: i64,
+    value: &[u8],
+    unique: u64,
+) -> Result<(), RequestError> {
+    check_key(key)?;
+    check_length(value.len())?;
+    push(out, "cas ");
+    push_item(out, key, flags, exptime, value.len());
+    out.push(b' ');
+    decimal::push(out, unique);
+    end(out);
+    out.extend_from_slice(value);
+    end(out);
+    Ok(())
+}
+
+/// `delete`, to which [`Expect::Delete`](super::Expect::Delete).
+pub fn delete(out: &mut Vec<u8>, key: &[u8]) -> Result<(), RequestError> {
+    check_key(key)?;
+    push(out, "delete ");
+    out.extend_from_slice(key);
+    end(out);
+    Ok(())
+}
+
+/// `incr`, to which [`Expect::Arithmetic`](super::Expect::Arithmetic).
+pub fn incr(out: &mut Vec<u8>, key: &[u8], by: u64) -> Result<(), RequestError> {
+    with_number(out, "incr ", key, by)
+}
+
+/// `decr`, to which [`Expect::Arithmetic`](super::Expect::Arithmetic).
+pub fn decr(out: &mut Vec<u8>, key: &[u8], by: u64) -> Result<(), RequestError> {
+    with_number(out, "decr ", key, by)
+}
+
+/// `touch`, to which [`Expect::Touch`](super::Expect::Touch); `exptime` as in [`store`].
+pub fn touch(out: &mut Vec<u8>, key: &[u8], exptime: i64) -> Result<(), RequestError> {
+    with_number(out, "touch ", key, exptime)
+}
+
+fn with_number(
+    out: &mut Vec<u8>,
+    command: &str,
+    key: &[u8],
+    number: impl itoa::Integer,
+) -> Result<(), RequestError> {
+    check_key(key)?;
+    push(out, command);
+    out.extend_from_slice(key);
+    out.push(b' ');
+    decimal::push(out, number);
+    end(out);
+    Ok(())
+}
+
+/// `mg` with flags such as `"v k"` (value and key), to which [`Expect::MetaGet`](super::Expect::MetaGet).
+#[inline]
+pub fn meta_get(out: &mut Vec<u8>, key: &[u8], flags: &str) -> Result<(), RequestError> {
+    check_key(key)?;
+    check_meta_flags(flags)?;
+    push_meta(out, "mg ", key, None, flags);
+    Ok(())
+}
+
+/// `ms` with flags such as `"T60 F5"` (expiry and client's flags), to which
+/// [`Expect::MetaStore`](super::Expect::MetaStore).
+pub fn meta_set(out: &mut Vec<u8>, key: &[u8], value: &[u8], flags: &str) -> Result<(), RequestError> {
+    check_key(key)?;
+    check_meta_flags(flags)?;
+    check_length(value.len())?;
+    push_meta(out, "ms ", key, Some(value.len()), flags);
+    out.extend_from_slice(value);
+    end(out);
+    Ok(())
+}
+
+/// `md` with flags such as `"C12"` (only if the CAS unique is 12), to which
+/// [`Expect::MetaDelete`](super::Expect::MetaDelete).
+pub fn meta_delete(out: &mut Vec<u8>, key: &[u8], flags: &str) -> Result<(), RequestError> {
+    check_key(key)?;
+    check_meta_flags(flags)?;
+    push_meta(out, "md ", key, None, flags);
+    Ok(())
+}
+
+/// `mn`, to which [`Expect::MetaNoop`](super::Expect::MetaNoop).
+pub fn meta_noop(out: &mut Vec<u8>) {
+    push(out, "mn\r\n");
+}
+
+/// `version`, to which [`Expect::Version`](super::Expect::Version).
+pub fn version(out: &mut Vec<u8>) {
+    push(out, "version\r\n");
+}
+
+/// `flush_all`, to which [`Expect::Ok`](super::Expect::Ok).
+pub fn flush_all(out: &mut Vec<u8>) {
+    push(out, "flush_all\r\n");
+}
+
+/// `stats`, of one section such as `items`, or the general ones when it is empty; to which
+/// [`Expect::Stats`](super::Expect::Stats).
+pub fn stats(out: &mut Vec<u8>, section: &str) -> Result<(), RequestError> {
+    if !section.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(RequestError::Section(section.to_owned()));
+    }
+    push(out, if section.is_empty() { "stats" } else { "stats " });
+    push(out, section);
+    end(out);
+    Ok(())
+}
+
+/// Checks a key: 1 to [`MAX_KEY_BYTES`] bytes without white space and control characters.
+#[inline]
+pub fn check_key(key: &[u8]) -> Result<(), RequestError> {
+    if key.is_empty() {
+        return Err(RequestError::EmptyKey);
+    }
+    if key.len() > MAX_KEY_BYTES {
+        return Err(RequestError::KeyTooLong { bytes: key.len() });
+    }
+    match key.iter().position(|&byte| byte <= b' ' || byte == 0x7f) {
+        Some(at) => Err(RequestError::KeyByte { found: key[at], at }),
+        None => Ok(()),
+    }
+}
+
+fn check_length(bytes: usize) -> Result<(), RequestError> {
+    if bytes > MAX_VALUE_BYTES { Err(RequestError::ValueTooLarge { bytes }) } else { Ok(()) }
+}
+
+fn check_meta_flags(flags: &str) -> Result<(), RequestError> {
+    if flags.is_empty() {
+        return Ok(());
+    }
+    for word in flags.split(' ') {
+        if word.is_empty() || !word.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(RequestError::MetaFlags(flags.to_owned()));
+        }
+        if word.starts_with('q') {
+            return Err(RequestError::QuietFlag);
+        }
+    }
+    Ok(())
+}
+
+fn push_item(out: &mut Vec<u8>, key: &[u8], flags: u32, exptime: i64, length: usize) {
+    out.extend_from_slice(key);
+    out.push(b' ');
+    decimal::push(out, flags);
+    out.push(b' ');
+    decimal::push(out, exptime);
+    out.push(b' ');
+    decimal::push(out, length);
+}
+
+fn push_meta(out: &mut Vec<u8>, command: &str, key: &[u8], length: Option<usize>, flags: &str) {
+    push(out, command);
+    out.extend_from_slice(key);
+    if let Some(length) = length {
+        out.push(b' ');
+        decimal::push(out, length);
+    }
+    if !flags.is_empty() {
+        out.push(b' ');
+        push(out, flags);
+    }
+    end(out);
+}
+
+fn push(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn end(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"\r\n");
+}
