@@ -1,0 +1,113 @@
+//! How sure an interval is, and the interval itself.
+//!
+//! Every interval of the crate is two-sided with equal tails. What an interval is *of* (a ratio, a share, a
+//! mean) is said by the type that carries it.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A confidence level strictly between 0 and 1, such as 0.95.
+///
+/// ```
+/// use stats::confidence::Confidence;
+/// assert_eq!(Confidence::P95.level(), 0.95);
+/// assert!(Confidence::new(95.0).is_err());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Confidence(f64);
+
+/// The level was not a probability strictly between 0 and 1.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("confidence level {0} is not strictly between 0 and 1: write 0.95 for 95 %")]
+pub struct ConfidenceError(f64);
+
+impl Confidence {
+    /// 95 %, the level of every verdict unless asked otherwise.
+    pub const P95: Self = Self(0.95);
+
+    /// A level strictly between 0 and 1.
+    pub fn new(level: f64) -> Result<Self, ConfidenceError> {
+        if level > 0.0 && level < 1.0 { Ok(Self(level)) } else { Err(ConfidenceError(level)) }
+    }
+
+    /// The level as a probability, such as 0.95.
+    pub fn level(self) -> f64 {
+        self.0
+    }
+
+    /// The chance of error that is left, such as 0.05.
+    pub fn alpha(self) -> f64 {
+        1.0 - self.0
+    }
+
+    /// The level each of `comparisons` intervals needs so that *all* hold together at this level.
+    ///
+    /// Bonferroni's inequality: each gets `alpha / comparisons`. It holds whatever the dependence between the
+    /// comparisons, which matters here because pairs of variants share trials.
+    /// Source: O. J. Dunn, "Multiple comparisons among means", JASA 56 (1961).
+    #[must_use]
+    pub fn shared_by(self, comparisons: usize) -> Self {
+        Self(1.0 - self.alpha() / comparisons.max(1) as f64)
+    }
+}
+
+impl TryFrom<f64> for Confidence {
+    type Error = ConfidenceError;
+    fn try_from(level: f64) -> Result<Self, ConfidenceError> {
+        Self::new(level)
+    }
+}
+
+impl From<Confidence> for f64 {
+    fn from(confidence: Confidence) -> Self {
+        confidence.0
+    }
+}
+
+/// A closed interval, `low <= high`, in the unit of what it is of.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Whether `value` lies in the interval, bounds included.
+    pub fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// Half of the distance between the bounds.
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_written_as_a_whole_number_is_refused_with_the_mend() {
+        let message = Confidence::new(95.0).unwrap_err().to_string();
+        assert_eq!(message, "confidence level 95 is not strictly between 0 and 1: write 0.95 for 95 %");
+        assert!(Confidence::new(f64::NAN).is_err());
+        assert!(Confidence::new(1.0).is_err());
+    }
+
+    #[test]
+    fn three_comparisons_share_five_percent_of_error() {
+        let each = Confidence::P95.shared_by(3);
+        assert!((each.alpha() - 0.05 / 3.0).abs() < 1e-12);
+        assert_eq!(Confidence::P95.shared_by(0), Confidence::P95);
+    }
+
+    #[test]
+    fn a_level_out_of_range_is_refused_when_read_back_from_json() {
+        assert!(serde_json::from_str::<Confidence>("0.95").is_ok());
+        assert!(serde_json::from_str::<Confidence>("1.5").is_err());
+    }
+}

@@ -1,0 +1,109 @@
+//! Comparing more than two variants without finding more than is there.
+//!
+//! Three variants make three pairs; at 5 % each, one of the three is falsely called in up to 14 % of runs. Each
+//! pair's interval is therefore made at a higher level (Bonferroni, [`Confidence::shared_by`]), so that *all*
+//! verdicts of a run hold together at the level asked for.
+//!
+//! Holm's step-down method would call slightly more differences, but by p-values: its verdicts can contradict the
+//! intervals printed beside them. One rule for both is worth the small loss of power.
+//!
+//! [`Confidence::shared_by`]: crate::confidence::Confidence::shared_by
+
+use crate::verdict::{Comparison, Rule, compare};
+use serde::{Deserialize, Serialize};
+
+/// The comparison of two variants of several.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pairwise {
+    /// Index of the variant that is the numerator.
+    pub a: usize,
+    /// Index of the variant that is the denominator.
+    pub b: usize,
+    /// Their ratio and verdict, at the corrected level.
+    pub comparison: Comparison,
+}
+
+/// All pairs of `variants` variants: `(0, 1), (0, 2), (1, 2)` for three.
+pub fn all_pairs(variants: usize) -> Vec<(usize, usize)> {
+    (0..variants).flat_map(|a| (a + 1..variants).map(move |b| (a, b))).collect()
+}
+
+/// Every other variant against one baseline: fewer pairs than [`all_pairs`], hence narrower intervals.
+pub fn against(baseline: usize, variants: usize) -> Vec<(usize, usize)> {
+    (0..variants).filter(|a| *a != baseline).map(|a| (a, baseline)).collect()
+}
+
+/// Compares the given pairs so that all verdicts hold together at the rule's level.
+///
+/// `blocks[i][v]` is variant `v`'s value in block `i`, `None` where its trial was invalid; a pair uses the blocks
+/// where both of its trials are valid.
+///
+/// ```
+/// use stats::{multiple::{all_pairs, compare_pairs}, verdict::{Rule, Verdict}};
+/// let blocks: Vec<_> = (0..8).map(|i| vec![Some(100.0 + f64::from(i % 3)), Some(200.0), None]).collect();
+/// let found = compare_pairs(&blocks, &all_pairs(3), &Rule::default());
+/// assert!(matches!(found[0].comparison.verdict, Verdict::Difference { .. }));
+/// assert!(matches!(found[1].comparison.verdict, Verdict::Inconclusive { .. }));
+/// ```
+pub fn compare_pairs(blocks: &[Vec<Option<f64>>], pairs: &[(usize, usize)], rule: &Rule) -> Vec<Pairwise> {
+    let each = Rule { confidence: rule.confidence.shared_by(pairs.len()), ..*rule };
+    let value = |block: &Vec<Option<f64>>, variant: usize| block.get(variant).copied().flatten();
+    pairs
+        .iter()
+        .map(|&(a, b)| {
+            let complete: Vec<(f64, f64)> =
+                blocks.iter().filter_map(|block| value(block, a).zip(value(block, b))).collect();
+            Pairwise { a, b, comparison: compare(&complete, &each) }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::Verdict;
+    use rand::SeedableRng;
+    use rand_distr::{Distribution, Normal};
+    use rand_pcg::Pcg64;
+
+    #[test]
+    fn pairs_are_named_once_each() {
+        assert_eq!(all_pairs(3), [(0, 1), (0, 2), (1, 2)]);
+        assert_eq!(against(1, 3), [(0, 1), (2, 1)]);
+        assert!(all_pairs(1).is_empty());
+    }
+
+    #[test]
+    fn an_invalid_trial_costs_its_own_pairs_one_block() {
+        let mut blocks = vec![vec![Some(1.0), Some(1.0), Some(1.0)]; 7];
+        blocks[0][2] = None;
+        let used: Vec<usize> = compare_pairs(&blocks, &all_pairs(3), &Rule::default())
+            .into_iter()
+            .map(|pair| pair.comparison.estimate.unwrap().blocks)
+            .collect();
+        assert_eq!(used, [7, 6, 6]);
+    }
+
+    #[test]
+    fn three_alike_variants_give_a_false_verdict_in_at_most_one_run_of_twenty() {
+        // Uncorrected, this series gives 11 %: the control that shows the test can fail.
+        let rng = &mut Pcg64::seed_from_u64(3);
+        let trial = Normal::new(0.0, 0.05).unwrap();
+        let strict = Rule { negligible: 0.0, ..Rule::default() };
+        let runs = 1000;
+        let (mut corrected, mut uncorrected) = (0, 0);
+        for _ in 0..runs {
+            let blocks: Vec<Vec<Option<f64>>> =
+                (0..10).map(|_| (0..3).map(|_| Some(f64::exp(trial.sample(rng)))).collect()).collect();
+            let found = |pairs: &[(usize, usize)]| {
+                compare_pairs(&blocks, pairs, &strict)
+                    .iter()
+                    .any(|pair| matches!(pair.comparison.verdict, Verdict::Difference { .. }))
+            };
+            corrected += i32::from(found(&all_pairs(3)));
+            uncorrected += i32::from(all_pairs(3).iter().any(|&pair| found(&[pair])));
+        }
+        assert!(corrected <= runs / 20, "{corrected} false of {runs}");
+        assert!(uncorrected > runs / 12, "{uncorrected} false of {runs} without the correction");
+    }
+}
