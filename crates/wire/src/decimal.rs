@@ -2,21 +2,30 @@
 //! a `+` and needs UTF-8 first.) Writing them is left to the `itoa` crate.
 
 /// Reads an unsigned decimal number that fills `digits`; `None` if it is empty, has another character,
-/// or exceeds `u64::MAX`.
+/// more than twenty digits, or exceeds `u64::MAX`.
 #[inline]
 pub(crate) fn parse(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
+    match take(digits)? {
+        (number, []) => Some(number),
+        _ => None,
     }
+}
+
+/// Reads the number at the front of `bytes`, as [`parse`] does, and gives what follows it.
+#[inline]
+pub(crate) fn take(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0u64;
-    for &byte in digits {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        number = number.checked_mul(10)?.checked_add(u64::from(digit))?;
+    let mut at = 0;
+    while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit <= 9) {
+        number = match at {
+            // Nineteen digits always fit.
+            0..19 => number * 10 + u64::from(digit),
+            19 => number.checked_mul(10)?.checked_add(u64::from(digit))?,
+            _ => return None,
+        };
+        at += 1;
     }
-    Some(number)
+    (at > 0).then(|| (number, &bytes[at..]))
 }
 
 /// Appends `number` in decimal.
@@ -34,7 +43,9 @@ mod tests {
         assert_eq!(parse(b"0"), Some(0));
         assert_eq!(parse(b"007"), Some(7));
         assert_eq!(parse(b"18446744073709551615"), Some(u64::MAX));
-        for bad in [&b""[..], b"+1", b"-1", b" 1", b"1 ", b"0x1", b"1e3", b"18446744073709551616"] {
+        for bad in
+            [&b""[..], b"+1", b"-1", b" 1", b"1 ", b"0x1", b"1e3", b"18446744073709551616", &[b'0'; 21]]
+        {
             assert_eq!(parse(bad), None, "{bad:?}");
         }
     }

@@ -32,9 +32,9 @@ impl LineBuffer {
         !self.complete && !self.bytes.is_empty()
     }
 
-    /// Takes the next line off the front of `input`, without its CRLF. `None` means that `input` is used
-    /// up and the line goes on. A line may have `limit` bytes with its CRLF; whether one is too long
-    /// depends on its bytes alone, not on how they were split.
+    /// Takes the next line off the front of `input`, with its CRLF. `None` means that `input` is used up
+    /// and the line goes on. A line may have `limit` bytes; whether one is too long depends on its bytes
+    /// alone, not on how they were split.
     #[inline]
     pub fn take<'a, 'i: 'a>(
         &'a mut self,
@@ -46,7 +46,7 @@ impl LineBuffer {
         {
             let (line, rest) = input.split_at(at + 1);
             *input = rest;
-            return strip(line).map(Some);
+            return check_end(line).map(Some);
         }
         self.join(input, limit)
     }
@@ -75,12 +75,19 @@ impl LineBuffer {
         self.bytes.extend_from_slice(&window[..=at]);
         *input = &input[at + 1..];
         self.complete = true;
-        strip(&self.bytes).map(Some)
+        check_end(&self.bytes).map(Some)
     }
 }
 
-fn strip(line: &[u8]) -> Result<&[u8], LineFault> {
-    line.strip_suffix(b"\r\n").ok_or(LineFault::BareLineFeed)
+/// What stands on a line that [`LineBuffer::take`] gave.
+pub(crate) fn content(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r\n").unwrap_or(line)
+}
+
+/// A line that ends in a line feed must end in CRLF.
+#[inline]
+fn check_end(line: &[u8]) -> Result<&[u8], LineFault> {
+    if line.ends_with(b"\r\n") { Ok(line) } else { Err(LineFault::BareLineFeed) }
 }
 
 #[cfg(test)]
@@ -102,7 +109,7 @@ mod tests {
     #[test]
     fn a_line_is_the_same_however_it_is_split() {
         let whole = b"one\r\n\r\nthree\r\n";
-        let expected = Ok(vec![b"one".to_vec(), b"".to_vec(), b"three".to_vec()]);
+        let expected = Ok(vec![b"one\r\n".to_vec(), b"\r\n".to_vec(), b"three\r\n".to_vec()]);
         for at in 0..whole.len() {
             let (front, back) = whole.split_at(at);
             assert_eq!(lines(&[front, back]), expected, "split at {at}");
@@ -113,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_limit_counts_the_line_end() {
-        assert_eq!(lines(&[b"123456\r\n"]), Ok(vec![b"123456".to_vec()]));
+        assert_eq!(lines(&[b"123456\r\n"]), Ok(vec![b"123456\r\n".to_vec()]));
         for split in [&[&b"1234567\r\n"[..]][..], &[b"123", b"4567\r\n"], &[b"12345678"]] {
             assert_eq!(lines(split), Err(LineFault::TooLong));
         }

@@ -146,3 +146,75 @@ pub(super) const fn is_token(byte: u8) -> bool {
         b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
         | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The data of a whole body, and what is left behind it.
+    type Body<'a> = (Vec<u8>, &'a [u8]);
+
+    fn read(mut input: &[u8]) -> Result<Option<Body<'_>>, DecodeError> {
+        let (mut chunked, mut body) = (Chunked::new(), Vec::new());
+        loop {
+            match chunked.decode(&mut input)? {
+                Some(Chunk::Data(data)) => body.extend_from_slice(data),
+                Some(Chunk::End) => return Ok(Some((body, input))),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    #[test]
+    fn the_data_of_all_chunks() {
+        for body in [
+            "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
+            "00b\r\nhello world\r\n000\r\n\r\n",
+            "B;a;b=c;d=\"e;f\"\r\nhello world\r\n0;last\r\n\r\n",
+            "b ;a\r\nhello world\r\n0\r\nChecksum: 7\r\nEmpty:\r\n\r\n",
+        ] {
+            let with_more = format!("{body}HTTP/1.1");
+            assert_eq!(
+                read(with_more.as_bytes()),
+                Ok(Some((b"hello world".to_vec(), &b"HTTP/1.1"[..]))),
+                "{body}"
+            );
+            assert_eq!(read(&body.as_bytes()[..body.len() - 1]), Ok(None), "{body}");
+        }
+    }
+
+    #[test]
+    fn faults_are_told_apart() {
+        for (body, error) in [
+            ("\r\n", DecodeError::MalformedChunkSize),
+            ("0x5\r\nhello", DecodeError::MalformedChunkSize),
+            ("-1\r\n", DecodeError::MalformedChunkSize),
+            ("5\nhello", DecodeError::MalformedChunkSize),
+            ("5 5\r\nhello", DecodeError::MalformedChunkSize),
+            ("5 \r\nhello", DecodeError::MalformedChunkSize),
+            ("5;a\0\r\nhello", DecodeError::MalformedChunkSize),
+            ("10000000000000000\r\n", DecodeError::MalformedChunkSize),
+            ("4\r\nhello\r\n", DecodeError::MalformedChunkEnd),
+            ("6\r\nhello\r\n0\r\n\r\n", DecodeError::MalformedChunkEnd),
+            ("0\r\nhello\r\n\r\n", DecodeError::MalformedTrailer),
+            ("0\r\n: x\r\n\r\n", DecodeError::MalformedTrailer),
+            ("0\r\na: x\n\r\n", DecodeError::MalformedTrailer),
+            ("0\r\n\rx", DecodeError::MalformedTrailer),
+        ] {
+            assert_eq!(read(body.as_bytes()), Err(error), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_data_is_bounded() {
+        let extension = |bytes: usize| format!("1;{}\r\nx\r\n0\r\n\r\n", "e".repeat(bytes - "1;\r\n".len()));
+        assert!(matches!(read(extension(MAX_CHUNK_LINE_BYTES).as_bytes()), Ok(Some(_))));
+        let too_long = extension(MAX_CHUNK_LINE_BYTES + 1);
+        assert_eq!(read(too_long.as_bytes()), Err(DecodeError::ChunkLineTooLong));
+        assert_eq!(read(&b"0".repeat(1 << 20)), Err(DecodeError::ChunkLineTooLong));
+
+        let trailer = |bytes: usize| format!("0\r\na:{}\r\n\r\n", "x".repeat(bytes - "a:\r\n\r\n".len()));
+        assert!(matches!(read(trailer(MAX_HEAD_BYTES).as_bytes()), Ok(Some(_))));
+        assert_eq!(read(trailer(MAX_HEAD_BYTES + 1).as_bytes()), Err(DecodeError::TrailerTooLarge));
+    }
+}

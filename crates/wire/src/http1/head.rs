@@ -207,3 +207,111 @@ impl Fields {
 fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|element| !element.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn framing(status: u16, fields: &str) -> Result<Framing, DecodeError> {
+        Meaning::parse(format!("HTTP/1.1 {status} X\r\n{fields}\r\n\r\n").as_bytes())?.framing
+    }
+
+    #[test]
+    fn how_a_body_is_delimited() {
+        for (fields, expected) in [
+            ("Content-Length: 7", Framing::Length(7)),
+            ("content-length:7", Framing::Length(7)),
+            ("Content-Length: 7\r\nContent-Length: 7", Framing::Length(7)),
+            ("Content-Length: 7, 7", Framing::Length(7)),
+            ("Content-Length: 18446744073709551615", Framing::Length(u64::MAX)),
+            ("Transfer-Encoding: chunked", Framing::Chunked),
+            ("Transfer-Encoding: gzip,\r\n CHUNKED", Framing::Chunked),
+            ("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", Framing::Chunked),
+            ("Transfer-Encoding: gzip", Framing::UntilClose),
+            ("Server: x", Framing::UntilClose),
+        ] {
+            assert_eq!(framing(200, fields), Ok(expected), "{fields}");
+        }
+    }
+
+    #[test]
+    fn faults_in_how_a_body_is_delimited() {
+        for (fields, expected) in [
+            ("Content-Length: 7\r\nContent-Length: 8", DecodeError::ConflictingContentLength),
+            ("Content-Length: 7, 8", DecodeError::ConflictingContentLength),
+            ("Content-Length: +7", DecodeError::InvalidContentLength),
+            ("Content-Length: 7 7", DecodeError::InvalidContentLength),
+            ("Content-Length:", DecodeError::InvalidContentLength),
+            ("Content-Length: 18446744073709551616", DecodeError::InvalidContentLength),
+            ("Content-Length: 7\r\nTransfer-Encoding: chunked", DecodeError::ConflictingFraming),
+            ("Transfer-Encoding: chunked, gzip", DecodeError::InvalidTransferEncoding),
+            ("Transfer-Encoding: chunked, chunked", DecodeError::InvalidTransferEncoding),
+            ("Content-Length : 7", DecodeError::MalformedHead),
+            ("No colon", DecodeError::MalformedHead),
+            ("Nul: \0", DecodeError::MalformedHead),
+        ] {
+            assert_eq!(framing(200, fields), Err(expected), "{fields}");
+        }
+    }
+
+    #[test]
+    fn some_statuses_have_no_body_whatever_is_announced() {
+        for status in [204, 304] {
+            for fields in ["Content-Length: 7", "Transfer-Encoding: chunked", "Content-Length: x"] {
+                assert_eq!(framing(status, fields), Ok(Framing::None), "{status} {fields}");
+            }
+        }
+    }
+
+    #[test]
+    fn whether_the_connection_persists() {
+        for (version, fields, expected) in [
+            ("1.1", "Server: x", true),
+            ("1.1", "Connection: close", false),
+            ("1.1", "connection: Keep-Alive, CLOSE", false),
+            ("1.1", "Connection: closed", true),
+            ("1.0", "Server: x", false),
+            ("1.0", "Connection: keep-alive", true),
+            ("1.0", "Connection: foo\r\nConnection: Keep-Alive", true),
+            ("1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked", false),
+        ] {
+            let head = format!("HTTP/{version} 200 OK\r\n{fields}\r\n\r\n");
+            let meaning = Meaning::parse(head.as_bytes()).expect("the head is valid");
+            assert_eq!(meaning.persistent, expected, "{version} {fields}");
+        }
+    }
+
+    #[test]
+    fn a_head_ends_after_its_first_empty_line() {
+        for (bytes, end) in [
+            (&b"HTTP/1.1 200 OK\r\n\r\nbody"[..], Some(19)),
+            (b"HTTP/1.1 200 OK\n\nbody", Some(17)),
+            (b"HTTP/1.1 200 OK\r\na:b\n\r\n\r\n", Some(23)),
+            (b"HTTP/1.1 200 OK\r\na:b\r\n\r", None),
+        ] {
+            assert_eq!(find_end(bytes, 0), Ok(end), "{}", bytes.escape_ascii());
+            for scanned in 0..end.unwrap_or(bytes.len()) {
+                assert_eq!(find_end(bytes, scanned), Ok(end), "{} from {scanned}", bytes.escape_ascii());
+            }
+        }
+    }
+
+    #[test]
+    fn a_head_has_a_status_and_not_too_many_fields() {
+        let many = |count| format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(count));
+        assert!(Meaning::parse(many(MAX_HEADERS).as_bytes()).is_ok());
+        assert_eq!(Meaning::parse(many(MAX_HEADERS + 1).as_bytes()), Err(DecodeError::TooManyHeaders));
+        for status in ["099", "20", "2000", "abc", ""] {
+            let head = format!("HTTP/1.1 {status} X\r\n\r\n");
+            assert_eq!(Meaning::parse(head.as_bytes()), Err(DecodeError::MalformedHead), "{status}");
+        }
+    }
+
+    #[test]
+    fn values_of_a_field() {
+        let head = b"HTTP/1.1 302 Found\r\nSet-Cookie: a=1\r\nLocation: /next\r\nset-cookie:b=2 \r\n\r\n";
+        assert_eq!(values(head, "Set-Cookie").collect::<Vec<_>>(), [b"a=1", b"b=2"]);
+        assert_eq!(values(head, "location").next(), Some(&b"/next"[..]));
+        assert_eq!(values(head, "HTTP/1.1 302 Found").next(), None);
+    }
+}

@@ -137,3 +137,81 @@ fn check_header(name: &str, value: &str) -> Result<(), RequestError> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_with_headers_and_a_body() {
+        let request = Request {
+            method: "POST",
+            target: "/items?page=1",
+            host: "shop:8080",
+            headers: &[("Accept", "*/*"), ("X-Empty", "")],
+            body: b"{}",
+        };
+        let expected = "POST /items?page=1 HTTP/1.1\r\nHost: shop:8080\r\nAccept: */*\r\nX-Empty: \r\n\
+                        Content-Length: 2\r\n\r\n{}";
+        assert_eq!(request.render(), Ok(expected.into()));
+    }
+
+    #[test]
+    fn an_empty_body_is_announced_where_one_is_usual() {
+        for (method, announced) in
+            [("GET", false), ("DELETE", false), ("POST", true), ("PUT", true), ("PATCH", true)]
+        {
+            let bytes = Request { method, ..Request::get("/", "h") }.render().expect("valid");
+            assert_eq!(bytes.ends_with(b"Content-Length: 0\r\n\r\n"), announced, "{method}");
+        }
+    }
+
+    #[test]
+    fn a_host_of_the_users_own_takes_the_place_of_ours() {
+        let request = Request { headers: &[("host", "virtual")], ..Request::get("/", "127.0.0.1") };
+        assert_eq!(request.render(), Ok(b"GET / HTTP/1.1\r\nhost: virtual\r\n\r\n".to_vec()));
+        let twice = Request { headers: &[("host", "a"), ("Host", "b")], ..request };
+        assert_eq!(twice.render(), Err(RequestError::DuplicateHost));
+    }
+
+    #[test]
+    fn no_part_can_smuggle_in_another_line() {
+        let get = Request::get("/", "h");
+        let bad = "x\r\nEvil: 1";
+        for request in [
+            Request { method: bad, ..get },
+            Request { method: "", ..get },
+            Request { method: "CONNECT", ..get },
+            Request { target: "/a b", ..get },
+            Request { target: "/a\r\nEvil: 1", ..get },
+            Request { target: "/ü", ..get },
+            Request { target: "/a#b", ..get },
+            Request { target: "a", ..get },
+            Request { target: "", ..get },
+            Request { host: bad, ..get },
+            Request { host: "", ..get },
+            Request { host: "h/path", ..get },
+            Request { headers: &[("A", bad)], ..get },
+            Request { headers: &[("A", "nul\0")], ..get },
+            Request { headers: &[("A: 1\r\nEvil", "1")], ..get },
+            Request { headers: &[("A ", "1")], ..get },
+            Request { headers: &[("", "1")], ..get },
+            Request { headers: &[("Host", bad)], ..get },
+            Request { headers: &[("Content-length", "0")], ..get },
+            Request { headers: &[("Transfer-Encoding", "chunked")], ..get },
+        ] {
+            let mut out = b"before".to_vec();
+            assert!(request.render_into(&mut out).is_err(), "{request:?}");
+            assert_eq!(out, b"before");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_place() {
+        let error = Request::get("/a?q=é", "h").render().expect_err("not encoded");
+        assert_eq!(error.to_string(), r#"target "/a?q=é" has 'é' at byte 5: percent-encode it"#);
+        let error =
+            Request { headers: &[("X", "a\nb")], ..Request::get("/", "h") }.render().expect_err("two lines");
+        assert_eq!(error.to_string(), r"header X: the value has '\n' at byte 1: take it out");
+    }
+}

@@ -190,3 +190,135 @@ impl ResponseDecoder {
         Event::End { keep_alive: self.keep_alive }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Head, body, whether the connection stays, and what is left of the input.
+    type Reply<'a> = (Head, Vec<u8>, bool, &'a [u8]);
+
+    /// Decodes one reply to GET.
+    fn read(bytes: &[u8]) -> Result<Reply<'_>, DecodeError> {
+        let (mut decoder, mut cache) = (ResponseDecoder::new(), HeadCache::new());
+        decoder.expect(false);
+        read_on(&mut decoder, &mut cache, bytes)
+    }
+
+    fn read_on<'a>(
+        decoder: &mut ResponseDecoder,
+        cache: &mut HeadCache,
+        mut input: &'a [u8],
+    ) -> Result<Reply<'a>, DecodeError> {
+        let (mut head, mut body) = (None, Vec::new());
+        loop {
+            let event = match decoder.decode(cache, &mut input)? {
+                Some(event) => event,
+                None => decoder.eof()?,
+            };
+            match event {
+                Event::Head(found) => head = Some(found),
+                Event::Body(data) => body.extend_from_slice(data),
+                Event::End { keep_alive } => {
+                    return Ok((head.expect("a head comes first"), body, keep_alive, input));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_decoder_is_small() {
+        assert!(size_of::<ResponseDecoder>() <= 56);
+    }
+
+    #[test]
+    fn a_body_of_a_given_length() {
+        let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+        let (head, body, keep_alive, left) = read(reply).expect("valid");
+        let framing = Framing::Length(5);
+        assert_eq!(head, Head { status: 200, keep_alive: true, framing, head_bytes: reply.len() as u32 - 5 });
+        assert_eq!((&body[..], keep_alive, left), (&b"hello"[..], true, &b""[..]));
+    }
+
+    #[test]
+    fn several_replies_in_one_buffer() {
+        let (mut decoder, mut cache) = (ResponseDecoder::new(), HeadCache::new());
+        let mut input: &[u8] = &b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi".repeat(3);
+        for _ in 0..3 {
+            decoder.expect(false);
+            let (head, body, _, left) = read_on(&mut decoder, &mut cache, input).expect("valid");
+            assert_eq!((head.status, &body[..]), (200, &b"hi"[..]));
+            input = left;
+        }
+        assert!(input.is_empty());
+    }
+
+    #[test]
+    fn a_body_longer_than_announced_is_unsolicited() {
+        let (mut decoder, mut cache) = (ResponseDecoder::new(), HeadCache::new());
+        decoder.expect(false);
+        let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi!";
+        let (_, _, _, mut left) = read_on(&mut decoder, &mut cache, reply).expect("valid so far");
+        assert_eq!(decoder.decode(&mut cache, &mut left), Err(DecodeError::Unsolicited));
+    }
+
+    #[test]
+    fn the_reply_to_head_has_no_body() {
+        let (mut decoder, mut cache) = (ResponseDecoder::new(), HeadCache::new());
+        let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+        for (head_request, framing) in
+            [(true, Framing::None), (false, Framing::Length(5)), (true, Framing::None)]
+        {
+            decoder.expect(head_request);
+            let event = decoder.decode(&mut cache, &mut &reply[..]).expect("valid");
+            assert!(matches!(event, Some(Event::Head(head)) if head.framing == framing), "{event:?}");
+        }
+    }
+
+    #[test]
+    fn interim_replies_are_swallowed() {
+        let bytes = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\
+                      HTTP/1.1 204 No Content\r\n\r\n";
+        assert_eq!(read(bytes).map(|(head, body, ..)| (head.status, body.len())), Ok((204, 0)));
+    }
+
+    #[test]
+    fn without_a_length_the_body_ends_when_the_server_closes() {
+        let (head, body, keep_alive, _) = read(b"HTTP/1.1 200 OK\r\n\r\nhello").expect("valid");
+        assert_eq!((head.framing, &body[..], keep_alive), (Framing::UntilClose, &b"hello"[..], false));
+    }
+
+    #[test]
+    fn a_head_of_the_largest_size_and_one_byte_more() {
+        let head = |bytes: usize| {
+            let frame = "HTTP/1.1 204 OK\r\nX: \r\n\r\n".len();
+            format!("HTTP/1.1 204 OK\r\nX: {}\r\n\r\n", "x".repeat(bytes - frame)).into_bytes()
+        };
+        let whole = head(head::MAX_HEAD_BYTES);
+        assert_eq!(read(&whole).map(|(head, ..)| head.head_bytes as usize), Ok(whole.len()));
+        assert_eq!(read(&head(head::MAX_HEAD_BYTES + 1)).err(), Some(DecodeError::HeadTooLarge));
+    }
+
+    #[test]
+    fn a_connection_closed_too_early_says_where() {
+        for (bytes, error) in [
+            (&b""[..], DecodeError::ClosedBeforeReply),
+            (b"HTTP/1.1 200", DecodeError::ClosedInHead),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", DecodeError::ClosedInBody),
+            (
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n",
+                DecodeError::ClosedInBody,
+            ),
+        ] {
+            assert_eq!(read(bytes).err(), Some(error), "{}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn what_is_not_http_is_refused_at_the_first_byte() {
+        for bytes in [&b"SSH-2.0-OpenSSH"[..], b"\r\nHTTP/1.1 200 OK\r\n\r\n", b"\x15\x03\x01", b"HTTP/2"] {
+            assert_eq!(read(bytes).err(), Some(DecodeError::NotHttp1), "{}", bytes.escape_ascii());
+        }
+        assert_eq!(read(b"HTTP/1.1 101 Switching\r\n\r\n").err(), Some(DecodeError::UnexpectedUpgrade));
+    }
+}

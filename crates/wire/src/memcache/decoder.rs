@@ -86,8 +86,15 @@ impl ReplyDecoder {
             }
             State::Idle => return Err(DecodeError::Unsolicited),
         }
-        let Some(line) = self.lines.take(input, MAX_LINE_BYTES)? else { return Ok(None) };
-        let event = reply::parse(self.expect, line, self.values)?;
+        let event = if !self.lines.is_partial()
+            && let Some((event, rest)) = reply::parse_common(self.expect, input, self.values)
+        {
+            *input = rest;
+            event
+        } else {
+            let Some(line) = self.lines.take(input, MAX_LINE_BYTES)? else { return Ok(None) };
+            reply::parse(self.expect, line, self.values)?
+        };
         self.state = match event {
             Event::Value(value) => {
                 self.values = self.values.saturating_add(1);
@@ -124,4 +131,111 @@ impl ReplyDecoder {
 
 fn after_data(left: u32) -> State {
     if left == 0 { State::DataCr } else { State::Data(left) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Decodes one reply; gives every event, as text.
+    fn read(expect: Expect, mut input: &[u8]) -> Result<Vec<String>, DecodeError> {
+        let mut decoder = ReplyDecoder::new();
+        decoder.expect(expect);
+        let mut events = Vec::new();
+        loop {
+            match decoder.decode(&mut input)? {
+                Some(Event::Value(value)) => events.push(format!("value {}", value.key.escape_ascii())),
+                Some(Event::Data(data)) => events.push(format!("data {}", data.escape_ascii())),
+                Some(Event::Stat { name, value }) => {
+                    events.push(format!("stat {} {}", name.escape_ascii(), value.escape_ascii()));
+                }
+                Some(Event::Done { outcome, detail }) => {
+                    events.push(format!("{outcome:?} {}", detail.escape_ascii()));
+                    assert!(input.is_empty());
+                    return Ok(events);
+                }
+                None => return Err(decoder.eof()),
+            }
+        }
+    }
+
+    #[test]
+    fn a_decoder_is_small() {
+        assert!(size_of::<ReplyDecoder>() <= 48);
+    }
+
+    /// As sent by memcached 1.6.18.
+    #[test]
+    fn replies_with_values() {
+        let retrieved = |values| format!("Retrieved {{ values: {values} }} ");
+        for (expect, reply, events) in [
+            (Expect::Get, "END\r\n", vec![retrieved(0)]),
+            (
+                Expect::Get,
+                "VALUE foo 5 3\r\nbar\r\nEND\r\n",
+                vec!["value foo".into(), "data bar".into(), retrieved(1)],
+            ),
+            (Expect::Get, "VALUE e 0 0\r\n\r\nEND\r\n", vec!["value e".into(), retrieved(1)]),
+            (Expect::MetaGet, "EN\r\n", vec![retrieved(0)]),
+            (
+                Expect::MetaGet,
+                "VA 3 kfoo f5 c1 t-1 s3\r\nbar\r\n",
+                vec!["value foo".into(), "data bar".into(), retrieved(1)],
+            ),
+            (Expect::MetaGet, "VA 0\r\n\r\n", vec!["value ".into(), retrieved(1)]),
+            (Expect::MetaGet, "HD s3 t-1\r\n", vec!["Found s3 t-1".into()]),
+            (
+                Expect::Stats,
+                "STAT pid 7\r\nSTAT v a b\r\nEND\r\n",
+                vec!["stat pid 7".into(), "stat v a b".into(), "Ok ".into()],
+            ),
+        ] {
+            assert_eq!(read(expect, reply.as_bytes()), Ok(events), "{reply}");
+        }
+    }
+
+    #[test]
+    fn values_may_hold_what_looks_like_a_reply() {
+        let reply = b"VALUE foo 0 7\r\n\r\nEND\r\n\r\nEND\r\n";
+        assert_eq!(read(Expect::Get, reply).map(|events| events[1].clone()), Ok(r"data \r\nEND\r\n".into()));
+    }
+
+    #[test]
+    fn faults_are_told_apart() {
+        let long = [b'x'; MAX_LINE_BYTES];
+        for (expect, reply, error) in [
+            (Expect::Get, &b"STORED\r\n"[..], DecodeError::UnexpectedReply),
+            (Expect::Get, b"END\n", DecodeError::MalformedLine),
+            (Expect::Get, b"VALUE foo 0 3\r\nbarEND\r\n", DecodeError::MalformedValueEnd),
+            (Expect::Get, b"VALUE foo 0 2\r\nbar\r\n", DecodeError::MalformedValueEnd),
+            (Expect::Get, b"VALUE foo 0 -1\r\n", DecodeError::MalformedValue),
+            (Expect::Get, b"VALUE foo 4294967296 1\r\n", DecodeError::MalformedValue),
+            (Expect::Get, b"VALUE foo 0\r\n", DecodeError::MalformedValue),
+            (Expect::Get, b"VALUE foo 0 1 x\r\n", DecodeError::MalformedValue),
+            (Expect::Get, b"VALUE  0 1\r\n", DecodeError::MalformedValue),
+            (Expect::Get, b"VALUE foo 0 1073741825\r\n", DecodeError::ValueTooLarge),
+            (Expect::MetaGet, b"VA 1073741825 kfoo\r\n", DecodeError::ValueTooLarge),
+            (Expect::MetaGet, b"VA x\r\n", DecodeError::MalformedValue),
+            (Expect::Stats, b"STAT\r\n", DecodeError::UnexpectedReply),
+            (Expect::Store, b"STORED \r\n", DecodeError::UnexpectedReply),
+            (Expect::Arithmetic, b"18446744073709551616\r\n", DecodeError::UnexpectedReply),
+            (Expect::Store, &long, DecodeError::LineTooLong),
+            (Expect::Get, b"", DecodeError::ClosedBeforeReply),
+            (Expect::Get, b"EN", DecodeError::ClosedInReply),
+            (Expect::Get, b"VALUE foo 0 3\r\nbar\r", DecodeError::ClosedInReply),
+        ] {
+            assert_eq!(read(expect, reply), Err(error), "{}", reply.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_reply_too_many_is_unsolicited() {
+        let mut decoder = ReplyDecoder::new();
+        decoder.expect(Expect::Store);
+        // What memcached sends when a value is longer than its length: the rest is taken for a command.
+        let mut input: &[u8] = b"CLIENT_ERROR bad data chunk\r\nERROR\r\n";
+        let done = Event::Done { outcome: Outcome::ClientError, detail: b"bad data chunk" };
+        assert_eq!(decoder.decode(&mut input), Ok(Some(done)));
+        assert_eq!(decoder.decode(&mut input), Err(DecodeError::Unsolicited));
+    }
 }

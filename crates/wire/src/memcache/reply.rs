@@ -3,7 +3,7 @@
 
 use super::error::DecodeError;
 use super::request::MAX_KEY_BYTES;
-use crate::decimal;
+use crate::{decimal, line};
 
 /// A line of a reply may have this many bytes with its CRLF.
 pub const MAX_LINE_BYTES: usize = 2048;
@@ -138,16 +138,28 @@ impl Outcome {
     }
 }
 
-/// What one line (without its CRLF) means as the reply to what is expected, after `values` values.
-#[inline]
+/// What a line (with its CRLF) means as the reply to what is expected, after `values` values.
 pub(super) fn parse(expect: Expect, line: &[u8], values: u32) -> Result<Event<'_>, DecodeError> {
-    let done = |outcome| Ok(Event::Done { outcome, detail: &[] });
-    match (expect, line) {
+    match parse_common(expect, line, values) {
+        Some((event, [])) => Ok(event),
+        _ => parse_rarer(expect, line::content(line)),
+    }
+}
+
+/// The lines that nearly all replies consist of, read where they lie at the front of `input`, without
+/// a search for their end. `None` does not say that the line is bad: it is another, or not whole.
+#[inline]
+pub(super) fn parse_common(expect: Expect, input: &[u8], values: u32) -> Option<(Event<'_>, &[u8])> {
+    let done = |outcome, rest| Some((Event::Done { outcome, detail: &[] }, rest));
+    match (expect, input) {
         (Expect::Get, [b'V', b'A', b'L', b'U', b'E', b' ', rest @ ..]) => value(rest),
-        (Expect::Get, b"END") => done(Outcome::Retrieved { values }),
-        (Expect::MetaGet, [b'V', b'A', b' ', rest @ ..]) => meta_value(rest),
-        (Expect::Store, b"STORED") => done(Outcome::Stored),
-        _ => parse_rarer(expect, line),
+        (Expect::Get, [b'E', b'N', b'D', b'\r', b'\n', rest @ ..]) => {
+            done(Outcome::Retrieved { values }, rest)
+        }
+        (Expect::Store, [b'S', b'T', b'O', b'R', b'E', b'D', b'\r', b'\n', rest @ ..]) => {
+            done(Outcome::Stored, rest)
+        }
+        _ => None,
     }
 }
 
@@ -159,6 +171,12 @@ fn parse_rarer(expect: Expect, line: &[u8]) -> Result<Event<'_>, DecodeError> {
         (_, b"CLIENT_ERROR") => Outcome::ClientError,
         (_, b"SERVER_ERROR") => Outcome::ServerError,
         (Expect::Version, b"VERSION") => Outcome::Version,
+        (Expect::Get, b"VALUE") => {
+            // `value` has refused it: for its length, or for its form.
+            let length = words(detail).nth(2).map_or(Ok(0), value_length);
+            return Err(length.err().unwrap_or(DecodeError::MalformedValue));
+        }
+        (Expect::MetaGet, b"VA") => return meta_value(detail),
         (Expect::Stats, b"STAT") => {
             return match split_word(detail) {
                 ([], _) => Err(DecodeError::UnexpectedReply),
@@ -195,16 +213,25 @@ fn parse_rarer(expect: Expect, line: &[u8]) -> Result<Event<'_>, DecodeError> {
     Ok(Event::Done { outcome, detail })
 }
 
-/// `<key> <flags> <bytes> [<cas unique>]`
+/// `<key> <flags> <bytes> [<cas unique>]` and CRLF.
 #[inline]
-fn value(line: &[u8]) -> Result<Event<'_>, DecodeError> {
-    let (key, line) = split_word(line);
-    let (flags, line) = split_word(line);
-    let (length, rest) = split_word(line);
-    if key.is_empty() || key.len() > MAX_KEY_BYTES || !(rest.is_empty() || decimal::parse(rest).is_some()) {
-        return Err(DecodeError::MalformedValue);
+fn value(line: &[u8]) -> Option<(Event<'_>, &[u8])> {
+    let window = &line[..line.len().min(MAX_KEY_BYTES + 1)];
+    let (key, line) = line.split_at(window.iter().position(|&byte| byte <= b' ')?);
+    let (flags, line) = decimal::take(line.strip_prefix(b" ")?)?;
+    let (length, after) = decimal::take(line.strip_prefix(b" ")?)?;
+    let (rest, line) = match after {
+        [b' ', unique @ ..] => {
+            let (_, line) = decimal::take(unique)?;
+            (&unique[..unique.len() - line.len()], line)
+        }
+        _ => (&[][..], after),
+    };
+    let line = line.strip_prefix(b"\r\n")?;
+    if key.is_empty() || length > MAX_VALUE_BYTES as u64 {
+        return None;
     }
-    Ok(Event::Value(Value { key, flags: client_flags(flags)?, length: value_length(length)?, rest }))
+    Some((Event::Value(Value { key, flags: flags.try_into().ok()?, length: length as u32, rest }), line))
 }
 
 /// `<size> <flags>*`
@@ -244,4 +271,73 @@ fn split_word(line: &[u8]) -> (&[u8], &[u8]) {
 
 fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|&byte| byte == b' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What becomes of a request that is answered with one line, and the detail.
+    fn outcome(expect: Expect, line: &str) -> (Outcome, String) {
+        match parse(expect, format!("{line}\r\n").as_bytes(), 0) {
+            Ok(Event::Done { outcome, detail }) => (outcome, String::from_utf8_lossy(detail).into_owned()),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    /// As sent by memcached 1.6.18.
+    #[test]
+    fn final_lines() {
+        for (expect, line, expected) in [
+            (Expect::Store, "STORED", Outcome::Stored),
+            (Expect::Store, "NOT_STORED", Outcome::NotStored),
+            (Expect::Store, "EXISTS", Outcome::Exists),
+            (Expect::Store, "NOT_FOUND", Outcome::NotFound),
+            (Expect::Delete, "DELETED", Outcome::Deleted),
+            (Expect::Delete, "NOT_FOUND", Outcome::NotFound),
+            (Expect::Arithmetic, "18446744073709551615", Outcome::Number(u64::MAX)),
+            (Expect::Touch, "TOUCHED", Outcome::Touched),
+            (Expect::MetaStore, "HD", Outcome::Stored),
+            (Expect::MetaStore, "NS", Outcome::NotStored),
+            (Expect::MetaStore, "EX", Outcome::Exists),
+            (Expect::MetaDelete, "HD", Outcome::Deleted),
+            (Expect::MetaDelete, "NF", Outcome::NotFound),
+            (Expect::MetaNoop, "MN", Outcome::Ok),
+            (Expect::Ok, "OK", Outcome::Ok),
+            (Expect::Stats, "RESET", Outcome::Ok),
+        ] {
+            assert_eq!(outcome(expect, line), (expected, String::new()), "{line}");
+        }
+        assert_eq!(outcome(Expect::Version, "VERSION 1.6.18"), (Outcome::Version, "1.6.18".into()));
+        assert_eq!(outcome(Expect::MetaStore, "HD c2"), (Outcome::Stored, "c2".into()));
+    }
+
+    #[test]
+    fn errors_answer_any_request() {
+        let too_large = "object too large for cache".to_owned();
+        for expect in [Expect::Get, Expect::Store, Expect::MetaGet, Expect::Stats] {
+            let error = outcome(expect, "SERVER_ERROR object too large for cache");
+            assert_eq!(error, (Outcome::ServerError, too_large.clone()));
+            assert!(error.0.is_error());
+            assert_eq!(outcome(expect, "ERROR"), (Outcome::Error, String::new()));
+        }
+    }
+
+    #[test]
+    fn a_value_says_what_was_asked_for() {
+        let value = |expect, line: &'static str| match parse(expect, line.as_bytes(), 0) {
+            Ok(Event::Value(value)) => value,
+            other => panic!("{line}: {other:?}"),
+        };
+        let classic = value(Expect::Get, "VALUE foo 5 3 17\r\n");
+        assert_eq!(
+            (classic.key, classic.flags, classic.length, classic.cas()),
+            (&b"foo"[..], 5, 3, Some(17))
+        );
+        assert_eq!(value(Expect::Get, "VALUE foo 5 3\r\n").cas(), None);
+
+        let meta = value(Expect::MetaGet, "VA 3 kfoo f5 c17 t-1\r\n");
+        assert_eq!((meta.key, meta.flags, meta.length, meta.cas()), (&b"foo"[..], 5, 3, Some(17)));
+        assert_eq!((meta.meta_flag(b't'), meta.meta_flag(b's')), (Some(&b"-1"[..]), None));
+    }
 }

@@ -304,3 +304,68 @@ fn push(out: &mut Vec<u8>, text: &str) {
 fn end(out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(render: impl FnOnce(&mut Vec<u8>) -> Result<(), RequestError>) -> String {
+        let mut out = Vec::new();
+        render(&mut out).expect("the request is valid");
+        String::from_utf8(out).expect("the request is text")
+    }
+
+    #[test]
+    fn commands_as_protocol_txt_has_them() {
+        assert_eq!(rendered(|out| get(out, b"a")), "get a\r\n");
+        assert_eq!(rendered(|out| get_many(out, &[b"a", b"b"])), "get a b\r\n");
+        assert_eq!(rendered(|out| gets(out, &[b"a"])), "gets a\r\n");
+        assert_eq!(rendered(|out| set(out, b"a", 5, -1, b"val")), "set a 5 -1 3\r\nval\r\n");
+        assert_eq!(rendered(|out| store(out, Store::Append, b"a", 0, 0, b"")), "append a 0 0 0\r\n\r\n");
+        assert_eq!(rendered(|out| cas(out, b"a", 0, 60, b"v", 17)), "cas a 0 60 1 17\r\nv\r\n");
+        assert_eq!(rendered(|out| delete(out, b"a")), "delete a\r\n");
+        assert_eq!(rendered(|out| incr(out, b"a", 2)), "incr a 2\r\n");
+        assert_eq!(rendered(|out| decr(out, b"a", 2)), "decr a 2\r\n");
+        assert_eq!(rendered(|out| touch(out, b"a", 60)), "touch a 60\r\n");
+        assert_eq!(rendered(|out| meta_get(out, b"a", "v k")), "mg a v k\r\n");
+        assert_eq!(rendered(|out| meta_set(out, b"a", b"val", "T60 F5")), "ms a 3 T60 F5\r\nval\r\n");
+        assert_eq!(rendered(|out| meta_delete(out, b"a", "")), "md a\r\n");
+        assert_eq!(rendered(|out| stats(out, "")), "stats\r\n");
+        assert_eq!(rendered(|out| stats(out, "items")), "stats items\r\n");
+    }
+
+    #[test]
+    fn no_part_can_smuggle_in_another_command() {
+        type Render = fn(&mut Vec<u8>) -> Result<(), RequestError>;
+        let bad: [Render; 14] = [
+            |out| get(out, b""),
+            |out| get(out, b"a b"),
+            |out| get(out, b"a\r\nflush_all"),
+            |out| get(out, &[b'a'; MAX_KEY_BYTES + 1]),
+            |out| get_many(out, &[]),
+            |out| get_many(out, &[b"a", b"b\n"]),
+            |out| set(out, b"a\0", 0, 0, b"v"),
+            |out| store_line(out, Store::Set, b"a", 0, 0, MAX_VALUE_BYTES + 1),
+            |out| cas(out, b"\x7f", 0, 0, b"v", 1),
+            |out| meta_get(out, b"a", "v  k"),
+            |out| meta_get(out, b"a", "v\r\nflush_all"),
+            |out| meta_set(out, b"a", b"v", "q"),
+            |out| stats(out, "items\r\n"),
+            |out| stats(out, "a b"),
+        ];
+        for (number, render) in bad.iter().enumerate() {
+            let mut out = b"before".to_vec();
+            assert!(render(&mut out).is_err(), "number {number}");
+            assert_eq!(out, b"before", "number {number}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_place() {
+        let error = check_key(b"user 1").expect_err("a space");
+        assert_eq!(
+            error.to_string(),
+            "the key has the byte 0x20 at 4: leave out white space and control characters"
+        );
+    }
+}

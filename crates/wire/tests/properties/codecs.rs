@@ -1,0 +1,125 @@
+//! The decoders of this crate, each with a way to say from one byte which replies it expects.
+
+use wire::http1::{self, HeadCache, ResponseDecoder};
+use wire::memcache::{self, Expect, ReplyDecoder};
+
+use crate::harness::{Codec, Item, Step};
+
+/// So many replies are expected on a connection; what comes after is unsolicited.
+const REPLIES: u8 = 3;
+
+/// Cuts the events of one call down to what `harness::run` needs.
+fn report<E: std::fmt::Debug>(error: E, sink: &mut dyn FnMut(Item<'_>)) -> Result<Step, ()> {
+    sink(Item::Other(&error));
+    Err(())
+}
+
+/// HTTP/1; bit `n` of the selector says whether request `n` is a HEAD.
+pub struct Http1 {
+    decoder: ResponseDecoder,
+    cache: HeadCache,
+    selector: u8,
+    expected: u8,
+}
+
+impl Http1 {
+    pub fn new(selector: u8) -> Self {
+        Self::with_cache(selector, HeadCache::new())
+    }
+
+    pub fn with_cache(selector: u8, cache: HeadCache) -> Self {
+        Self { decoder: ResponseDecoder::new(), cache, selector, expected: 0 }
+    }
+
+    pub fn into_cache(self) -> HeadCache {
+        self.cache
+    }
+}
+
+impl Codec for Http1 {
+    fn expect_next(&mut self) {
+        if self.expected < REPLIES {
+            self.decoder.expect(self.selector >> self.expected & 1 == 1);
+            self.expected += 1;
+        }
+    }
+
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Result<Step, ()> {
+        match self.decoder.decode(&mut self.cache, input) {
+            Ok(None) => Ok(Step::NeedsMore),
+            Ok(Some(http1::Event::Body(data))) => {
+                sink(Item::Data(data));
+                Ok(Step::Event)
+            }
+            Ok(Some(event)) => {
+                sink(Item::Other(&event));
+                Ok(if matches!(event, http1::Event::End { .. }) { Step::Final } else { Step::Event })
+            }
+            Err(error) => report(error, sink),
+        }
+    }
+
+    fn eof(&mut self, sink: &mut dyn FnMut(Item<'_>)) {
+        sink(Item::Other(&self.decoder.eof()));
+    }
+}
+
+/// memcached; the selector says which command all requests are.
+pub struct Memcache {
+    decoder: ReplyDecoder,
+    expect: Expect,
+    expected: u8,
+}
+
+impl Memcache {
+    pub const EXPECTATIONS: [Expect; 12] = [
+        Expect::Get,
+        Expect::Store,
+        Expect::Delete,
+        Expect::Arithmetic,
+        Expect::Touch,
+        Expect::MetaGet,
+        Expect::MetaStore,
+        Expect::MetaDelete,
+        Expect::MetaNoop,
+        Expect::Ok,
+        Expect::Version,
+        Expect::Stats,
+    ];
+
+    pub fn new(selector: u8) -> Self {
+        Self::expecting(Self::EXPECTATIONS[usize::from(selector) % Self::EXPECTATIONS.len()])
+    }
+
+    pub fn expecting(expect: Expect) -> Self {
+        Self { decoder: ReplyDecoder::new(), expect, expected: 0 }
+    }
+}
+
+impl Codec for Memcache {
+    fn expect_next(&mut self) {
+        if self.expected < REPLIES {
+            self.decoder.expect(self.expect);
+            self.expected += 1;
+        }
+    }
+
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Result<Step, ()> {
+        match self.decoder.decode(input) {
+            Ok(None) => Ok(Step::NeedsMore),
+            Ok(Some(memcache::Event::Data(data))) => {
+                sink(Item::Data(data));
+                Ok(Step::Event)
+            }
+            Ok(Some(event)) => {
+                sink(Item::Other(&event));
+                Ok(if matches!(event, memcache::Event::Done { .. }) { Step::Final } else { Step::Event })
+            }
+            Err(error) => report(error, sink),
+        }
+    }
+
+    fn eof(&mut self, sink: &mut dyn FnMut(Item<'_>)) {
+        sink(Item::Other(&self.decoder.eof()));
+    }
+}
