@@ -1,0 +1,178 @@
+//! A set of CPUs, written as the kernel writes it: `0-3,8`.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+use rustix::thread::{CpuSet as KernelSet, sched_getaffinity, sched_setaffinity};
+use serde::{Deserialize, Serialize};
+
+/// A set of CPU numbers. Text and JSON form is the list format of cpuset(7): `0-3,8`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct CpuSet(BTreeSet<usize>);
+
+impl CpuSet {
+    /// How many CPUs.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no CPU in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this CPU is in it.
+    pub fn contains(&self, cpu: usize) -> bool {
+        self.0.contains(&cpu)
+    }
+
+    /// The CPU numbers in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().copied()
+    }
+
+    /// The CPUs that are in both.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self(self.0.intersection(&other.0).copied().collect())
+    }
+
+    /// The CPUs that this thread may run on.
+    pub fn of_this_thread() -> io::Result<Self> {
+        let set = sched_getaffinity(None)?;
+        Ok((0..KernelSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
+    }
+
+    /// Makes this thread, and the threads and processes that it will start, run on these CPUs only.
+    pub fn pin_this_thread(&self) -> io::Result<()> {
+        let mut set = KernelSet::new();
+        self.iter().for_each(|cpu| set.set(cpu));
+        sched_setaffinity(None, &set).map_err(|error| {
+            let message =
+                format!("cannot run on CPUs {self}: {error}; see which are allowed with taskset -p $$");
+            io::Error::new(io::Error::from(error).kind(), message)
+        })
+    }
+}
+
+impl FromIterator<usize> for CpuSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(cpus: I) -> Self {
+        Self(cpus.into_iter().collect())
+    }
+}
+
+impl fmt::Display for CpuSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut cpus = self.iter().peekable();
+        let mut comma = "";
+        while let Some(first) = cpus.next() {
+            let mut last = first;
+            while cpus.next_if_eq(&(last + 1)).is_some() {
+                last += 1;
+            }
+            if first == last {
+                write!(f, "{comma}{first}")?;
+            } else {
+                write!(f, "{comma}{first}-{last}")?;
+            }
+            comma = ",";
+        }
+        Ok(())
+    }
+}
+
+/// Text that is not a list of CPUs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is not a list of CPUs: write numbers below {limit} and ranges, such as 0-3,8", limit = KernelSet::MAX_CPU)]
+pub struct ParseError {
+    text: String,
+}
+
+impl FromStr for CpuSet {
+    type Err = ParseError;
+
+    /// Reads `0-3,8`. Blanks around numbers are fine, so is an empty list; a range that runs backwards and a
+    /// number that no kernel has are not.
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let number = |text: &str| text.trim().parse().ok().filter(|&cpu: &usize| cpu < KernelSet::MAX_CPU);
+        let range = |part: &str| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (number(first)?, number(last)?);
+            (first <= last).then_some(first..=last)
+        };
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let ranges: Option<Vec<_>> = text.split(',').map(range).collect();
+        ranges
+            .map(|ranges| ranges.into_iter().flatten().collect())
+            .ok_or_else(|| ParseError { text: text.to_owned() })
+    }
+}
+
+impl From<CpuSet> for String {
+    fn from(set: CpuSet) -> Self {
+        set.to_string()
+    }
+}
+
+impl TryFrom<String> for CpuSet {
+    type Error = ParseError;
+
+    fn try_from(text: String) -> Result<Self, ParseError> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_and_writes_the_kernel_s_list_format() -> Result<(), ParseError> {
+        let set: CpuSet = "8, 0-2,3".parse()?;
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 1, 2, 3, 8]);
+        assert_eq!(set.to_string(), "0-3,8");
+        assert!("".parse::<CpuSet>()?.is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_not_a_list_is_refused_by_name() {
+        for text in ["3-1", "a", "1-", "-1", "1,,2", "0-99999999999", "1024"] {
+            let error = text.parse::<CpuSet>().expect_err(text);
+            assert!(error.to_string().contains(text));
+        }
+    }
+
+    #[test]
+    fn a_pinned_thread_runs_where_it_was_told() -> io::Result<()> {
+        std::thread::spawn(|| {
+            let one: CpuSet = CpuSet::of_this_thread()?.iter().take(1).collect();
+            one.pin_this_thread()?;
+            assert_eq!(CpuSet::of_this_thread()?, one);
+            let error = CpuSet::default().pin_this_thread().expect_err("no CPU is no place to run");
+            assert!(error.to_string().contains("cannot run on CPUs"));
+            Ok(())
+        })
+        .join()
+        .expect("the thread's own assertions hold")
+    }
+
+    proptest! {
+        #[test]
+        fn every_set_survives_its_text(cpus in prop::collection::btree_set(0_usize..1024, 0..40)) {
+            let set: CpuSet = cpus.into_iter().collect();
+            prop_assert_eq!(set.to_string().parse::<CpuSet>(), Ok(set));
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in ".{0,40}") {
+            let _ = text.parse::<CpuSet>();
+        }
+    }
+}

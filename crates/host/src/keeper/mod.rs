@@ -1,0 +1,68 @@
+//! The keeper: the small processes between us and a server that see to it that servers started are
+//! servers stopped, also when we are killed with SIGKILL.
+//!
+//! ```text
+//!  showdown ──control──▶ guard ──▶ keeper ──▶ launcher ═exec═▶ server ──▶ workers, daemons, …
+//!           ◀──events───────────────┘
+//! ```
+//!
+//! All three are this same program under the hidden first argument [`VERB`]:
+//!
+//! - the **keeper** is a *child subreaper* (`PR_SET_CHILD_SUBREAPER`, prctl(2)): whatever the server forks,
+//!   however often it double-forks or changes session, is reparented to the keeper and not to init. So the
+//!   keeper can find all of it by walking parents, and knows from `ECHILD` that nothing is left. It begins
+//!   to stop the server when it is told to, and when the control pipe ends because we died.
+//! - the **guard** is a subreaper too and does nothing but wait for the keeper. Should the keeper itself be
+//!   killed, the guard inherits the server's processes and kills them. Should the guard be killed, the
+//!   keeper gets SIGTERM (`PR_SET_PDEATHSIG`) and stops the server. No single SIGKILL leaves anything.
+//! - the **launcher** sets what must be set before exec (session, affinity, death signal, log) and becomes
+//!   the server. It needs no `pre_exec` and so no unsafe code.
+//!
+//! Nothing about the server is in the keeper's arguments: the order comes down the pipe, so no secret
+//! shows in `ps`. They call themselves `sd-guard` and `sd-keeper`, so a `pkill -9 showdown` that is meant
+//! for us does not take away those who clean up after us. `docs/decisions/0003-keeper.md` has the reasons
+//! and what was tried.
+
+mod guard;
+mod keep;
+mod launch;
+mod news;
+mod protocol;
+mod subtree;
+
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+
+pub(crate) use protocol::{Event, STOP, send_order};
+
+/// The hidden first argument by which a program that embeds this crate becomes a keeper.
+pub const VERB: &str = "__keeper";
+
+/// Becomes a keeper if the arguments ask for it: `None` means "go on as the program that you are".
+///
+/// A program that starts servers calls this first of all, before it parses arguments, opens files or
+/// starts threads:
+///
+/// ```no_run
+/// # fn parse_and_run() -> std::process::ExitCode { std::process::ExitCode::SUCCESS }
+/// fn main() -> std::process::ExitCode {
+///     host::keeper_main(std::env::args_os()).unwrap_or_else(parse_and_run)
+/// }
+/// ```
+pub fn keeper_main(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let mut args = args.into_iter().skip(1);
+    if args.next()? != VERB {
+        return None;
+    }
+    let role = args.next().unwrap_or_default();
+    let parent = args.next().and_then(|pid| pid.to_str()?.parse().ok());
+    let result = match (role.to_str(), parent) {
+        (Some("guard"), None) => guard::run(),
+        (Some("keep"), Some(parent)) => keep::run(parent),
+        (Some("launch"), Some(parent)) => launch::run(parent),
+        _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+    };
+    // Nobody reads a message from here: those who started us see the code, or the event that came before.
+    Some(if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
