@@ -84,7 +84,7 @@ fn power_of_effect(blocks: usize, effect: f64, rule: &Rule) -> Option<f64> {
         Method::StudentT => (blocks as f64, rule.confidence.alpha()),
         // The interval is the whole range: all blocks must fall on one side.
         Method::SignedRank if signed_rank_critical(blocks, rule.confidence) == Some(1) => {
-            return Some(Normal::standard().cdf(effect).powi(blocks as i32));
+            return Some(Normal::standard().cdf(effect).powf(blocks as f64));
         }
         // The rank test has 3/π of t's efficiency on normal data (Hollander, Wolfe & Chicken, §3.11), and its
         // level comes in steps: t's power curve with both put in.

@@ -43,9 +43,10 @@ pub fn bca(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -> Interv
     let centre = moments(values).mean;
     let means = sample(resampled(values, rng).iter().map(|m| m.mean));
     let below = means.ascending().iter().filter(|mean| **mean < centre).count() as f64;
-    let equal = means.ascending().iter().filter(|mean| **mean == centre).count() as f64;
+    let not_above = means.ascending().iter().filter(|mean| **mean <= centre).count() as f64;
     let normal = Normal::standard();
-    let bias = normal.inverse_cdf(((below + equal / 2.0) / RESAMPLES as f64).clamp(1e-3, 1.0 - 1e-3));
+    let bias =
+        normal.inverse_cdf((f64::midpoint(below, not_above) / RESAMPLES as f64).clamp(1e-3, 1.0 - 1e-3));
     // The jackknife's acceleration of a mean is its skewness over 6 √n.
     let third: f64 = values.iter().map(|v| (v - centre).powi(3)).sum();
     let second: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();

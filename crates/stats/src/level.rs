@@ -1,0 +1,140 @@
+//! Does a series keep its level? Its straight line and its largest step, each with how sure it is.
+//!
+//! Both are judged with the effective sample size of what they leave unexplained, because neighbouring values are
+//! alike. How much of a drift or a step matters is [`crate::steady`]'s to say.
+
+use crate::autocorrelation::effective_sample_size;
+use crate::describe::{mean, sum_of_squares};
+use crate::mser::BATCH;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The straight line through a series.
+#[derive(Debug)]
+pub(crate) struct Drift {
+    /// Change over the series, relative to its mean.
+    pub relative: f64,
+    /// Probability of a drift at least so large in a series without one (two-sided t test of the slope, with the
+    /// residuals' effective sample size in place of their number).
+    pub chance: f64,
+}
+
+impl Drift {
+    /// Of at least ten finite values.
+    pub fn of(series: &[f64]) -> Self {
+        let (n, centre) = (series.len() as f64, mean(series));
+        let time = |i: usize| i as f64 - (n - 1.0) / 2.0;
+        let (products, squares) =
+            series.iter().enumerate().fold((0.0, 0.0), |(products, squares), (i, value)| {
+                (products + time(i) * (value - centre), squares + time(i).powi(2))
+            });
+        let slope = products / squares;
+        let residuals: Vec<f64> =
+            series.iter().enumerate().map(|(i, value)| value - centre - slope * time(i)).collect();
+        let independent = effective_sample_size(&residuals).unwrap_or(1.0);
+        let variance = sum_of_squares(&residuals) / (n - 2.0);
+        let rise = slope * n;
+        // Var(slope · n) = 12 σ² / n for n evenly spaced independent values.
+        let t = rise.abs() / (12.0 * variance / independent).sqrt();
+        // A constant series has neither rise nor variance: 0/0, and a drift of nothing is certain to be chance.
+        let chance = if t.is_nan() { 1.0 } else { two_sided(t, (independent - 2.0).max(1.0)) };
+        Self { relative: rise / centre.abs(), chance }
+    }
+}
+
+/// P(|T| ≥ t) for Student's t.
+fn two_sided(t: f64, degrees: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees).map_or(1.0, |law| 2.0 * law.sf(t))
+}
+
+/// The largest change of level in a series: two means where one should be.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// First value of the new level.
+    pub at: usize,
+    /// New level minus old, relative to the mean.
+    pub relative: f64,
+    /// What the smaller part moves the mean of the whole by, relative to it.
+    pub moves_mean_by: f64,
+    /// Difference of the levels in its standard errors.
+    pub score: f64,
+}
+
+impl Step {
+    /// A score that chance does not reach: the best of all places is taken, so it lies far above Student's 2. The 99 %
+    /// point in stationary series of 50 to 600 observations with ρ up to 0.8 is 3.3 to 6.4.
+    pub const BEYOND_CHANCE: f64 = 6.0;
+
+    /// Of at least ten finite values.
+    pub fn of(series: &[f64]) -> Self {
+        let (n, centre) = (series.len(), mean(series));
+        // The place with the largest CUSUM, scaled by its standard deviation under no step. One batch or a
+        // twentieth on either side is too short a level to be told from an outlier.
+        let shortest = BATCH.max(n / 20);
+        let mut sum = 0.0;
+        let cusum = series.iter().enumerate().map(|(i, value)| {
+            sum += value - centre;
+            let (before, after) = (i + 1, n - i - 1);
+            let inside = before >= shortest && after >= shortest;
+            (before, if inside { sum.abs() / (before as f64 * after as f64).sqrt() } else { 0.0 })
+        });
+        let (at, _) = cusum.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((shortest, 0.0));
+        let (before, after) = series.split_at(at);
+        if before.is_empty() || after.is_empty() {
+            return Self { at, relative: 0.0, moves_mean_by: 0.0, score: 0.0 };
+        }
+        let (old, new) = (mean(before), mean(after));
+        let residuals: Vec<f64> =
+            before.iter().map(|value| value - old).chain(after.iter().map(|value| value - new)).collect();
+        let independent = effective_sample_size(&residuals).unwrap_or(1.0);
+        let variance = sum_of_squares(&residuals) / (n as f64 - 2.0);
+        let share = at as f64 / n as f64;
+        let standard_error = (variance / independent * (1.0 / share + 1.0 / (1.0 - share))).sqrt();
+        let score = (new - old).abs() / standard_error;
+        let relative = (new - old) / centre.abs();
+        Self {
+            at,
+            relative,
+            moves_mean_by: relative * share.min(1.0 - share),
+            score: if score.is_nan() { 0.0 } else { score },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A saw of ±1 around a level: independent enough, and no random numbers to argue about.
+    fn saw(i: u32) -> f64 {
+        f64::from(i * 7 % 5) - 2.0
+    }
+
+    #[test]
+    fn a_drift_is_measured_across_the_series_and_is_no_chance() {
+        let rising: Vec<f64> = (0..100).map(|i| 100.0 + 0.1 * f64::from(i) + saw(i)).collect();
+        let drift = Drift::of(&rising);
+        assert!((drift.relative - 10.0 / 105.0).abs() < 0.01 && drift.chance < 1e-6, "{drift:?}");
+    }
+
+    #[test]
+    fn a_level_series_has_a_likely_drift_and_a_low_score() {
+        let level: Vec<f64> = (0..100).map(|i| 100.0 + saw(i)).collect();
+        assert!(Drift::of(&level).chance > 0.5);
+        assert!(Step::of(&level).score < Step::BEYOND_CHANCE);
+    }
+
+    #[test]
+    fn a_step_is_found_in_its_place() {
+        let stepped: Vec<f64> = (0..100).map(|i| saw(i) + if i < 70 { 100.0 } else { 150.0 }).collect();
+        let step = Step::of(&stepped);
+        assert_eq!(step.at, 70);
+        assert!((step.relative - 50.0 / 115.0).abs() < 0.01 && step.score > Step::BEYOND_CHANCE, "{step:?}");
+        assert!((step.moves_mean_by - 0.3 * step.relative).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_constant_series_neither_drifts_nor_steps() {
+        assert!((Drift::of(&[5.0; 50]).chance - 1.0).abs() < 1e-12);
+        assert!(Step::of(&[5.0; 50]).score.abs() < 1e-12);
+    }
+}
