@@ -10,7 +10,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use wire::http1::{self, HeadCache, Request, ResponseDecoder};
-use wire::memcache::{self, Expect, ReplyDecoder};
+use wire::memcache::{self, Expect};
+use wire::resp;
 
 const ROUNDS: u32 = 15;
 const REPLIES: u32 = 200_000;
@@ -18,6 +19,7 @@ const REPLIES: u32 = 200_000;
 fn main() {
     http1();
     memcache();
+    resp();
 }
 
 fn http1() {
@@ -69,7 +71,7 @@ fn memcache() {
     let value = [b'x'; 1024];
     let hit = [&b"VALUE key:0000012345 0 1024\r\n"[..], &value, b"\r\nEND\r\n"].concat();
     let meta_hit = [&b"VA 1024 kkey:0000012345\r\n"[..], &value, b"\r\n"].concat();
-    let mut decoder = ReplyDecoder::new();
+    let mut decoder = memcache::ReplyDecoder::new();
     measure("memcache: get, hit, 1 KiB", || decode_memcache(&mut decoder, Expect::Get, &hit));
     measure("memcache: mg v k, hit, 1 KiB", || decode_memcache(&mut decoder, Expect::MetaGet, &meta_hit));
     measure("memcache: get, miss", || decode_memcache(&mut decoder, Expect::Get, b"END\r\n"));
@@ -89,7 +91,7 @@ fn memcache() {
     });
 }
 
-fn decode_memcache(decoder: &mut ReplyDecoder, expect: Expect, reply: &[u8]) -> usize {
+fn decode_memcache(decoder: &mut memcache::ReplyDecoder, expect: Expect, reply: &[u8]) -> usize {
     decoder.expect(black_box(expect));
     let mut input = black_box(reply);
     let mut bytes = 0;
@@ -99,6 +101,37 @@ fn decode_memcache(decoder: &mut ReplyDecoder, expect: Expect, reply: &[u8]) -> 
             memcache::Event::Data(data) => bytes += data.len(),
             memcache::Event::Stat { .. } => {}
             memcache::Event::Done { .. } => break,
+        }
+    }
+    bytes
+}
+
+fn resp() {
+    let hit = [&b"$1024\r\n"[..], &[b'x'; 1024], b"\r\n"].concat();
+    let list = [&b"*10\r\n"[..], &b"$4\r\nitem\r\n".repeat(10)].concat();
+    let mut decoder = resp::ReplyDecoder::new();
+    measure("resp: GET, hit, 1 KiB", || decode_resp(&mut decoder, &hit));
+    measure("resp: GET, miss", || decode_resp(&mut decoder, b"$-1\r\n"));
+    measure("resp: SET", || decode_resp(&mut decoder, b"+OK\r\n"));
+    measure("resp: LRANGE, 10 items", || decode_resp(&mut decoder, &list));
+
+    let mut out = Vec::with_capacity(2048);
+    measure("resp: render GET", || {
+        out.clear();
+        resp::request::get(&mut out, black_box(b"key:0000012345"));
+        out.len()
+    });
+}
+
+fn decode_resp(decoder: &mut resp::ReplyDecoder, reply: &[u8]) -> usize {
+    decoder.expect();
+    let mut input = black_box(reply);
+    let mut bytes = 0;
+    while let Some(event) = decoder.decode(&mut input).expect("the reply is valid") {
+        match event {
+            resp::Event::Data(data) | resp::Event::Simple(data) => bytes += data.len(),
+            resp::Event::End { .. } => break,
+            _ => {}
         }
     }
     bytes

@@ -4,6 +4,9 @@
 
 use memchr::memchr;
 
+/// So much memory is kept from one split line for the next; few lines are longer.
+const KEPT_BYTES: usize = 2048;
+
 /// Puts together the lines of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct LineBuffer {
@@ -60,6 +63,7 @@ impl LineBuffer {
         if self.complete {
             self.complete = false;
             self.bytes.clear();
+            self.bytes.shrink_to(KEPT_BYTES);
             return self.take(input, limit);
         }
         let room = limit - self.bytes.len();

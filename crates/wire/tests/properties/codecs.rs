@@ -2,6 +2,7 @@
 
 use wire::http1::{self, HeadCache, ResponseDecoder};
 use wire::memcache::{self, Expect, ReplyDecoder};
+use wire::resp;
 
 use crate::harness::{Codec, Item, Step};
 
@@ -114,6 +115,41 @@ impl Codec for Memcache {
             Ok(Some(event)) => {
                 sink(Item::Other(&event));
                 Ok(if matches!(event, memcache::Event::Done { .. }) { Step::Final } else { Step::Event })
+            }
+            Err(error) => report(error, sink),
+        }
+    }
+
+    fn eof(&mut self, sink: &mut dyn FnMut(Item<'_>)) {
+        sink(Item::Other(&self.decoder.eof()));
+    }
+}
+
+/// RESP.
+#[derive(Default)]
+pub struct Resp {
+    decoder: resp::ReplyDecoder,
+    expected: u8,
+}
+
+impl Codec for Resp {
+    fn expect_next(&mut self) {
+        if self.expected < REPLIES {
+            self.decoder.expect();
+            self.expected += 1;
+        }
+    }
+
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Result<Step, ()> {
+        match self.decoder.decode(input) {
+            Ok(None) => Ok(Step::NeedsMore),
+            Ok(Some(resp::Event::Data(data))) => {
+                sink(Item::Data(data));
+                Ok(Step::Event)
+            }
+            Ok(Some(event)) => {
+                sink(Item::Other(&event));
+                Ok(if matches!(event, resp::Event::End { .. }) { Step::Final } else { Step::Event })
             }
             Err(error) => report(error, sink),
         }

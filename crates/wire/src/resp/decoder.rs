@@ -1,0 +1,300 @@
+//! The replies of one connection, as events. Keeps the place in nested aggregates and in data; leaves
+//! what a line says to `reply`.
+
+use super::error::DecodeError;
+use super::reply::{self, Aggregate, Event, MAX_LINE_BYTES};
+use crate::line::LineBuffer;
+
+/// So many aggregates may stand within one another.
+pub const MAX_DEPTH: usize = 8;
+
+/// Decodes the replies of one connection.
+///
+/// Call [`expect`](Self::expect) for each request, then [`decode`](Self::decode) until it gives
+/// [`Event::End`] that is not of a push, and again with more bytes whenever it gives `None`.
+///
+/// 80 bytes large. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`], and keeps
+/// that for the next one.
+#[derive(Debug, Default)]
+pub struct ReplyDecoder {
+    state: State,
+    /// A reply is expected; without, only pushes may come.
+    awaited: bool,
+    /// What is being read is a push.
+    push: bool,
+    nesting: Nesting,
+    lines: LineBuffer,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// Before a reply or a push.
+    #[default]
+    Start,
+    /// Before a value within a reply.
+    Value,
+    /// So many bytes of data are left, one or more.
+    Data(u32),
+    DataCr,
+    DataLf,
+    /// Nothing but the final event is left.
+    Complete,
+}
+
+impl ReplyDecoder {
+    /// A decoder for a fresh connection, which expects nothing yet.
+    pub const fn new() -> Self {
+        Self {
+            state: State::Start,
+            awaited: false,
+            push: false,
+            nesting: Nesting::new(),
+            lines: LineBuffer::new(),
+        }
+    }
+
+    /// Gets ready for the reply to the next request.
+    #[inline]
+    pub fn expect(&mut self) {
+        self.awaited = true;
+    }
+
+    /// Takes bytes off the front of `input` and returns the next event. `None` means that `input` is used
+    /// up and more is needed. After [`Event::End`], what is left in `input` belongs to the next reply.
+    ///
+    /// The final event needs no bytes of its own: call until it comes, also when `input` is empty.
+    ///
+    /// # Errors
+    /// Any fault in the reply, and bytes other than a push while none is expected. The connection is to
+    /// be closed then.
+    #[inline]
+    pub fn decode<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>, DecodeError> {
+        if self.state == State::Complete {
+            return Ok(Some(self.end()));
+        }
+        if input.is_empty() {
+            return Ok(None);
+        }
+        match self.state {
+            State::Data(left) => {
+                let (data, rest) = input.split_at(input.len().min(left as usize));
+                *input = rest;
+                self.state = after_data(left - data.len() as u32);
+                return Ok(Some(Event::Data(data)));
+            }
+            State::DataCr | State::DataLf => {
+                if !self.end_bulk(input)? {
+                    return Ok(None);
+                }
+                self.state = self.nesting.end_value();
+                if self.state == State::Complete {
+                    return Ok(Some(self.end()));
+                }
+            }
+            State::Start | State::Value | State::Complete => {}
+        }
+        let Some(&first) = input.first() else { return Ok(None) };
+        if !self.lines.is_partial() {
+            if self.state == State::Start && !self.awaited && first != b'>' {
+                return Err(DecodeError::Unsolicited);
+            }
+            reply::check_type(first)?;
+            if let Some((event, rest)) = reply::parse_common(input) {
+                *input = rest;
+                self.state = next_state(&mut self.nesting, event)?;
+                return Ok(Some(event));
+            }
+        }
+        let Some(line) = self.lines.take(input, MAX_LINE_BYTES)? else { return Ok(None) };
+        let event = reply::parse(line)?;
+        if let Event::Aggregate { kind: Aggregate::Push, .. } = event {
+            if self.state != State::Start {
+                return Err(DecodeError::MisplacedPush);
+            }
+            self.push = true;
+        }
+        self.state = next_state(&mut self.nesting, event)?;
+        Ok(Some(event))
+    }
+
+    /// The server has closed. No reply ends that way: says what is cut off.
+    pub fn eof(&self) -> DecodeError {
+        match self.state {
+            State::Start if !self.lines.is_partial() => DecodeError::ClosedBeforeReply,
+            _ => DecodeError::ClosedInReply,
+        }
+    }
+
+    /// Takes the CRLF after a bulk string's data; false if `input` ends within it.
+    #[inline]
+    fn end_bulk(&mut self, input: &mut &[u8]) -> Result<bool, DecodeError> {
+        let (rest, whole) = match (self.state, *input) {
+            (State::DataCr, [b'\r', b'\n', rest @ ..]) | (State::DataLf, [b'\n', rest @ ..]) => (rest, true),
+            (State::DataCr, [b'\r']) => (&[][..], false),
+            _ => return Err(DecodeError::MalformedBulkEnd),
+        };
+        *input = rest;
+        self.state = State::DataLf;
+        Ok(whole)
+    }
+
+    #[inline]
+    fn end(&mut self) -> Event<'static> {
+        self.state = State::Start;
+        let push = std::mem::take(&mut self.push);
+        self.awaited &= push;
+        Event::End { push }
+    }
+}
+
+/// The state after a line.
+#[inline]
+fn next_state(nesting: &mut Nesting, event: Event<'_>) -> Result<State, DecodeError> {
+    match event {
+        Event::Bulk { length, .. } => Ok(after_data(length)),
+        Event::Aggregate { kind, elements } => nesting.begin(kind, elements),
+        _ => Ok(nesting.end_value()),
+    }
+}
+
+fn after_data(left: u32) -> State {
+    if left == 0 { State::DataCr } else { State::Data(left) }
+}
+
+/// The aggregates around the next value.
+#[derive(Clone, Copy, Debug, Default)]
+struct Nesting {
+    depth: u8,
+    /// Bit `n` is set if the aggregate at depth `n` is an attribute, which counts for nothing in its parent.
+    attributes: u8,
+    /// How many values are still to come at each depth.
+    left: [u32; MAX_DEPTH],
+}
+
+impl Nesting {
+    const fn new() -> Self {
+        Self { depth: 0, attributes: 0, left: [0; MAX_DEPTH] }
+    }
+
+    fn begin(&mut self, kind: Aggregate, elements: u32) -> Result<State, DecodeError> {
+        let attribute = kind == Aggregate::Attribute;
+        let bit = 1u8.checked_shl(self.depth.into()).ok_or(DecodeError::TooDeep)?;
+        if elements == 0 {
+            return Ok(if attribute { State::Value } else { self.end_value() });
+        }
+        self.left[usize::from(self.depth)] = elements;
+        self.attributes = if attribute { self.attributes | bit } else { self.attributes & !bit };
+        self.depth += 1;
+        Ok(State::Value)
+    }
+
+    /// Counts a whole value, and the aggregates that it completes.
+    #[inline]
+    fn end_value(&mut self) -> State {
+        while self.depth > 0 {
+            let top = self.depth - 1;
+            let left = &mut self.left[usize::from(top)];
+            *left -= 1;
+            if *left > 0 {
+                return State::Value;
+            }
+            self.depth = top;
+            if self.attributes >> top & 1 == 1 {
+                return State::Value;
+            }
+        }
+        State::Complete
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Decodes one reply; gives every event, as text.
+    fn read(mut input: &[u8]) -> Result<Vec<String>, DecodeError> {
+        let mut decoder = ReplyDecoder::new();
+        decoder.expect();
+        let mut events = Vec::new();
+        loop {
+            match decoder.decode(&mut input)? {
+                Some(Event::End { push: false }) => {
+                    assert!(input.is_empty());
+                    return Ok(events);
+                }
+                Some(Event::End { push: true }) => events.push("end of push".into()),
+                Some(Event::Simple(text) | Event::Error(text) | Event::Data(text)) => {
+                    events.push(text.escape_ascii().to_string());
+                }
+                Some(Event::Integer(number)) => events.push(number.to_string()),
+                Some(Event::Bulk { length, .. }) => events.push(format!("${length}")),
+                Some(Event::Aggregate { kind, elements }) => events.push(format!("{kind:?} {elements}")),
+                Some(other) => events.push(format!("{other:?}")),
+                None => return Err(decoder.eof()),
+            }
+        }
+    }
+
+    #[test]
+    fn a_decoder_is_small() {
+        assert!(size_of::<ReplyDecoder>() <= 80);
+    }
+
+    /// As sent by Redis 7.0.15.
+    #[test]
+    fn values_and_values_within_values() {
+        for (reply, events) in [
+            ("+OK\r\n", vec!["OK"]),
+            ("$3\r\nbar\r\n", vec!["$3", "bar"]),
+            ("$0\r\n\r\n", vec!["$0"]),
+            ("$-1\r\n", vec!["Null"]),
+            ("*0\r\n", vec!["Array 0"]),
+            ("*2\r\n$1\r\na\r\n$1\r\nb\r\n", vec!["Array 2", "$1", "a", "$1", "b"]),
+            ("*2\r\n*2\r\n:1\r\n*0\r\n:2\r\n", vec!["Array 2", "Array 2", "1", "Array 0", "2"]),
+            ("%1\r\n$1\r\na\r\n#t\r\n", vec!["Map 2", "$1", "a", "Boolean(true)"]),
+            ("|1\r\n+k\r\n*1\r\n:9\r\n$1\r\nx\r\n", vec!["Attribute 2", "k", "Array 1", "9", "$1", "x"]),
+            ("*1\r\n|1\r\n+k\r\n:9\r\n:7\r\n", vec!["Array 1", "Attribute 2", "k", "9", "7"]),
+            ("|0\r\n:7\r\n", vec!["Attribute 0", "7"]),
+            (">1\r\n+k\r\n:7\r\n", vec!["Push 1", "k", "end of push", "7"]),
+        ] {
+            let events: Vec<String> = events.into_iter().map(String::from).collect();
+            assert_eq!(read(reply.as_bytes()), Ok(events), "{reply}");
+        }
+    }
+
+    #[test]
+    fn aggregates_nest_to_a_limit() {
+        let nested = |depth| format!("{}:1\r\n", "*1\r\n".repeat(depth)).into_bytes();
+        assert!(read(&nested(MAX_DEPTH)).is_ok());
+        assert_eq!(read(&nested(MAX_DEPTH + 1)), Err(DecodeError::TooDeep));
+    }
+
+    #[test]
+    fn a_push_may_come_unasked_and_nothing_else() {
+        let mut decoder = ReplyDecoder::new();
+        let mut input: &[u8] = b">1\r\n:1\r\n+OK\r\n";
+        let push = Event::Aggregate { kind: Aggregate::Push, elements: 1 };
+        assert_eq!(decoder.decode(&mut input), Ok(Some(push)));
+        assert_eq!(decoder.decode(&mut input), Ok(Some(Event::Integer(1))));
+        assert_eq!(decoder.decode(&mut input), Ok(Some(Event::End { push: true })));
+        assert_eq!(decoder.decode(&mut input), Err(DecodeError::Unsolicited));
+    }
+
+    #[test]
+    fn faults_are_told_apart() {
+        for (reply, error) in [
+            (&b"HTTP/1.1"[..], DecodeError::UnknownType(b'H')),
+            (b"*1\r\nx", DecodeError::UnknownType(b'x')),
+            (b"+OK\n", DecodeError::MalformedLine),
+            (b"$2\r\nbar\r\n", DecodeError::MalformedBulkEnd),
+            (b"$3\r\nbar\rx", DecodeError::MalformedBulkEnd),
+            (b"*1\r\n>1\r\n", DecodeError::MisplacedPush),
+            (&vec![b'+'; MAX_LINE_BYTES], DecodeError::LineTooLong),
+            (b"", DecodeError::ClosedBeforeReply),
+            (b"+", DecodeError::ClosedInReply),
+            (b"*1\r\n", DecodeError::ClosedInReply),
+        ] {
+            assert_eq!(read(reply), Err(error), "{}", reply.escape_ascii());
+        }
+    }
+}

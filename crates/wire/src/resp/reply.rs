@@ -1,0 +1,249 @@
+//! What one line of a reply means; leaves the nesting of aggregates, and the data of bulk strings, to
+//! `decoder`.
+
+use super::error::DecodeError;
+use crate::{decimal, line};
+
+/// A line of a reply may have this many bytes with its CRLF: an error of a script can be long.
+pub const MAX_LINE_BYTES: usize = 64 * 1024;
+
+/// A bulk string may have this many bytes; twice what Redis allows by default (`proto-max-bulk-len`).
+pub const MAX_BULK_BYTES: usize = 1 << 30;
+
+/// An aggregate may have this many elements, for which a decoder needs no memory.
+pub const MAX_ELEMENTS: usize = 1 << 30;
+
+/// What a reply consists of: one value, of which aggregates have more within, and one `End`. In RESP3,
+/// attributes may stand before any value, and pushes before any reply.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event<'a> {
+    /// `+`: a short text, such as `OK`.
+    Simple(&'a [u8]),
+    /// `-`: an error; its first word is its kind, such as `ERR` or `WRONGTYPE`.
+    Error(&'a [u8]),
+    /// `:`
+    Integer(i64),
+    /// `_`, `$-1` or `*-1`: there is no value.
+    Null,
+    /// `#`
+    Boolean(bool),
+    /// `,`
+    Double(f64),
+    /// `(`: an integer of any size, in decimal.
+    BigNumber(&'a [u8]),
+    /// A bulk string begins. Its data follows.
+    Bulk {
+        /// What the data is.
+        kind: Bulk,
+        /// The number of bytes of data, at most [`MAX_BULK_BYTES`].
+        length: u32,
+    },
+    /// The next piece of a bulk string's data, never empty.
+    Data(&'a [u8]),
+    /// An aggregate begins. Its elements follow.
+    Aggregate {
+        /// What the elements are to one another.
+        kind: Aggregate,
+        /// The number of values within, at most [`MAX_ELEMENTS`]; keys and values count each.
+        elements: u32,
+    },
+    /// The reply is complete, or a push that came before it.
+    End {
+        /// Whether this was a push, so that the reply is still to come.
+        push: bool,
+    },
+}
+
+/// The kinds of bulk strings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bulk {
+    /// `$`: any bytes.
+    String,
+    /// `!`: an error with a text that would not fit on a line.
+    Error,
+    /// `=`: text, after a format of three letters and a colon.
+    Verbatim,
+}
+
+/// The kinds of aggregates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aggregate {
+    /// `*`
+    Array,
+    /// `%`: keys, each followed by its value.
+    Map,
+    /// `~`
+    Set,
+    /// `>`: a message that answers no request, such as an invalidation.
+    Push,
+    /// `|`: keys and values about the value that follows, which is no part of it.
+    Attribute,
+}
+
+/// Checks that a value may begin with `byte`.
+pub(super) fn check_type(byte: u8) -> Result<(), DecodeError> {
+    if b"+-:$*_#,(!=%~>|".contains(&byte) { Ok(()) } else { Err(DecodeError::UnknownType(byte)) }
+}
+
+/// What a line (with its CRLF) means.
+pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, DecodeError> {
+    match parse_common(line) {
+        Some((event, [])) => Ok(event),
+        _ => parse_rarer(line::content(line)),
+    }
+}
+
+/// The lines that nearly all replies consist of, read where they lie at the front of `input`, without
+/// a search for their end. `None` does not say that the line is bad: it is another, or not whole.
+#[inline]
+pub(super) fn parse_common(input: &[u8]) -> Option<(Event<'_>, &[u8])> {
+    match input {
+        [b'$', rest @ ..] => {
+            let (length, rest) = decimal::take(rest)?;
+            let rest = rest.strip_prefix(b"\r\n")?;
+            let length = u32::try_from(length).ok().filter(|&length| length as usize <= MAX_BULK_BYTES)?;
+            Some((Event::Bulk { kind: Bulk::String, length }, rest))
+        }
+        [b'+', b'O', b'K', b'\r', b'\n', rest @ ..] => Some((Event::Simple(&input[1..3]), rest)),
+        _ => None,
+    }
+}
+
+fn parse_rarer(line: &[u8]) -> Result<Event<'_>, DecodeError> {
+    let Some((&first, text)) = line.split_first() else { return Err(DecodeError::MalformedValue) };
+    match (first, text) {
+        (b'+', _) => Ok(Event::Simple(text)),
+        (b'-', _) => Ok(Event::Error(text)),
+        (b':', _) => integer(text).map(Event::Integer),
+        (b'$' | b'*', b"-1") | (b'_', []) => Ok(Event::Null),
+        (b'#', b"t") => Ok(Event::Boolean(true)),
+        (b'#', b"f") => Ok(Event::Boolean(false)),
+        (b',', _) => double(text).map(Event::Double),
+        (b'(', _) => big_number(text).map(Event::BigNumber),
+        (b'$', _) => bulk(Bulk::String, text),
+        (b'!', _) => bulk(Bulk::Error, text),
+        (b'=', _) => bulk(Bulk::Verbatim, text),
+        (b'*', _) => aggregate(Aggregate::Array, text, 1),
+        (b'~', _) => aggregate(Aggregate::Set, text, 1),
+        (b'>', _) => aggregate(Aggregate::Push, text, 1),
+        (b'%', _) => aggregate(Aggregate::Map, text, 2),
+        (b'|', _) => aggregate(Aggregate::Attribute, text, 2),
+        _ => Err(DecodeError::MalformedValue),
+    }
+}
+
+fn bulk(kind: Bulk, text: &[u8]) -> Result<Event<'_>, DecodeError> {
+    match decimal::parse(text) {
+        Some(length) if length <= MAX_BULK_BYTES as u64 => Ok(Event::Bulk { kind, length: length as u32 }),
+        Some(_) => Err(DecodeError::BulkTooLarge),
+        None => Err(DecodeError::MalformedValue),
+    }
+}
+
+/// `values` is how many values make up one of what is counted on the line.
+fn aggregate(kind: Aggregate, text: &[u8], values: u64) -> Result<Event<'_>, DecodeError> {
+    let counted = decimal::parse(text).ok_or(DecodeError::MalformedValue)?;
+    match counted.checked_mul(values) {
+        Some(elements) if elements <= MAX_ELEMENTS as u64 => {
+            Ok(Event::Aggregate { kind, elements: elements as u32 })
+        }
+        _ => Err(DecodeError::AggregateTooLarge),
+    }
+}
+
+/// A sign or none, and digits.
+fn integer(text: &[u8]) -> Result<i64, DecodeError> {
+    let (digits, sign) = split_sign(text);
+    let magnitude = decimal::parse(digits).ok_or(DecodeError::MalformedValue)?;
+    i64::try_from(i128::from(magnitude) * sign).map_err(|_| DecodeError::MalformedValue)
+}
+
+fn big_number(text: &[u8]) -> Result<&[u8], DecodeError> {
+    let (digits, _) = split_sign(text);
+    let fits = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    if fits { Ok(text) } else { Err(DecodeError::MalformedValue) }
+}
+
+fn split_sign(text: &[u8]) -> (&[u8], i128) {
+    match text {
+        [b'-', digits @ ..] => (digits, -1),
+        [b'+', digits @ ..] | digits => (digits, 1),
+    }
+}
+
+/// What `f64::from_str` reads is what the specification allows: decimal, `inf` and `nan`.
+fn double(text: &[u8]) -> Result<f64, DecodeError> {
+    str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or(DecodeError::MalformedValue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(line: &'static str) -> Result<Event<'static>, DecodeError> {
+        parse(line.as_bytes())
+    }
+
+    #[test]
+    fn a_line_of_each_type() {
+        for (line, event) in [
+            ("+OK\r\n", Event::Simple(b"OK")),
+            ("+\r\n", Event::Simple(b"")),
+            ("-ERR no such key\r\n", Event::Error(b"ERR no such key")),
+            (":7\r\n", Event::Integer(7)),
+            (":+7\r\n", Event::Integer(7)),
+            (":-9223372036854775808\r\n", Event::Integer(i64::MIN)),
+            ("$-1\r\n", Event::Null),
+            ("*-1\r\n", Event::Null),
+            ("_\r\n", Event::Null),
+            ("#t\r\n", Event::Boolean(true)),
+            ("#f\r\n", Event::Boolean(false)),
+            (",3.5e1\r\n", Event::Double(35.0)),
+            (",-inf\r\n", Event::Double(f64::NEG_INFINITY)),
+            (
+                "(-1234567999999999999999999999999999999\r\n",
+                Event::BigNumber(b"-1234567999999999999999999999999999999"),
+            ),
+            ("$0\r\n", Event::Bulk { kind: Bulk::String, length: 0 }),
+            ("!21\r\n", Event::Bulk { kind: Bulk::Error, length: 21 }),
+            ("=15\r\n", Event::Bulk { kind: Bulk::Verbatim, length: 15 }),
+            ("*2\r\n", Event::Aggregate { kind: Aggregate::Array, elements: 2 }),
+            ("~2\r\n", Event::Aggregate { kind: Aggregate::Set, elements: 2 }),
+            (">2\r\n", Event::Aggregate { kind: Aggregate::Push, elements: 2 }),
+            ("%2\r\n", Event::Aggregate { kind: Aggregate::Map, elements: 4 }),
+            ("|2\r\n", Event::Aggregate { kind: Aggregate::Attribute, elements: 4 }),
+        ] {
+            assert_eq!(one(line), Ok(event), "{line}");
+        }
+        assert!(matches!(one(",nan\r\n"), Ok(Event::Double(number)) if number.is_nan()));
+    }
+
+    #[test]
+    fn faults_are_told_apart() {
+        for line in [
+            "\r\n",
+            ":\r\n",
+            ":1.5\r\n",
+            ":9223372036854775808\r\n",
+            ":--1\r\n",
+            "$\r\n",
+            "$-2\r\n",
+            "$?\r\n",
+            "$1 \r\n",
+            "*-2\r\n",
+            "!-1\r\n",
+            "_x\r\n",
+            "#true\r\n",
+            ",\r\n",
+            ",1,5\r\n",
+            "(\r\n",
+            "(1e9\r\n",
+        ] {
+            assert_eq!(one(line), Err(DecodeError::MalformedValue), "{line}");
+        }
+        assert_eq!(one("$1073741825\r\n"), Err(DecodeError::BulkTooLarge));
+        assert_eq!(one("*1073741825\r\n"), Err(DecodeError::AggregateTooLarge));
+        assert_eq!(one("%536870913\r\n"), Err(DecodeError::AggregateTooLarge));
+        assert_eq!(one("%18446744073709551615\r\n"), Err(DecodeError::AggregateTooLarge));
+    }
+}
