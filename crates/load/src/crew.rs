@@ -1,0 +1,109 @@
+//! The workers of one process: threads, started together, told to begin together.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+
+use crate::clock::Nanos;
+use crate::drivers::http::HttpDriver;
+use crate::drivers::memcache::MemcacheDriver;
+use crate::drivers::{OperationError, ProtocolSpec};
+use crate::record::Interval;
+use crate::spec::LoadSpec;
+use crate::tls::{self, TlsError};
+use crate::worker::{self, Context, FromWorker};
+
+/// Why workers cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum CrewError {
+    /// An operation cannot be carried out.
+    #[error(transparent)]
+    Operation(#[from] OperationError),
+    /// TLS cannot be set up.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The system gives no thread.
+    #[error("no thread for a worker: {0}: ask for fewer threads")]
+    Thread(#[from] std::io::Error),
+}
+
+/// Worker threads of this process. Dropping it before [`Crew::start`] lets them end.
+pub(crate) struct Crew {
+    threads: Vec<JoinHandle<()>>,
+    start: Vec<Sender<Nanos>>,
+    cleared: Vec<Sender<Box<Interval>>>,
+    first: u32,
+}
+
+impl Crew {
+    /// Starts the given workers of a run. They open their connections, say that they are ready, and wait.
+    pub fn spawn(
+        spec: &Arc<LoadSpec>,
+        workers: Range<u32>,
+        to_collector: &Sender<FromWorker>,
+        interrupted: &Arc<AtomicBool>,
+    ) -> Result<Self, CrewError> {
+        let mut crew =
+            Self { threads: Vec::new(), start: Vec::new(), cleared: Vec::new(), first: workers.start };
+        for worker in workers {
+            let (start, wait_for_start) = mpsc::channel();
+            let (give_back, cleared) = mpsc::channel();
+            let context = Context {
+                spec: spec.clone(),
+                worker,
+                tls: spec.tls.as_ref().map(tls::context).transpose()?,
+                to_collector: to_collector.clone(),
+                cleared,
+                start: wait_for_start,
+                interrupted: interrupted.clone(),
+            };
+            crew.threads.push(spawn_worker(context)?);
+            crew.start.push(start);
+            crew.cleared.push(give_back);
+        }
+        Ok(crew)
+    }
+
+    /// The run begins at `begin`.
+    pub fn start(&self, begin: Nanos) {
+        for worker in &self.start {
+            // A worker that has died has said so to the collector.
+            let _ = worker.send(begin);
+        }
+    }
+
+    /// Gives a worker an interval to fill again.
+    pub fn recycle(&self, worker: u32, mut interval: Box<Interval>) {
+        let ours = worker.checked_sub(self.first).and_then(|at| self.cleared.get(at as usize));
+        if let Some(to_worker) = ours {
+            interval.clear();
+            let _ = to_worker.send(interval);
+        }
+    }
+
+    /// Waits until all have ended.
+    pub fn join(mut self) {
+        self.start.clear();
+        for thread in self.threads.drain(..) {
+            // A panic has been printed by the thread; the collector misses its last word and fails the run.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn spawn_worker(context: Context) -> Result<JoinHandle<()>, CrewError> {
+    let (spec, worker) = (context.spec.clone(), context.worker);
+    let thread = thread::Builder::new().name(format!("load-{worker}"));
+    Ok(match &spec.protocol {
+        ProtocolSpec::Http(http) => {
+            let driver = HttpDriver::new(http, spec.requests_per_connection == Some(1))?;
+            thread.spawn(move || worker::run(driver, context))?
+        }
+        ProtocolSpec::Memcache(memcache) => {
+            let driver = MemcacheDriver::new(memcache, 0, worker, spec.workers)?;
+            thread.spawn(move || worker::run(driver, context))?
+        }
+    })
+}

@@ -1,0 +1,61 @@
+//! Which operation of a mix comes next.
+
+use rand::Rng;
+use rand::distr::{Distribution, weighted::WeightedIndex};
+
+use super::OperationError;
+use crate::driver::OperationId;
+
+/// Draws operation ids in proportion to their weights.
+#[derive(Clone, Debug)]
+pub(super) struct Choice {
+    /// None where there is nothing to draw.
+    weights: Option<WeightedIndex<f64>>,
+    only: OperationId,
+}
+
+impl Choice {
+    /// Weights by operation id: none below zero, one above.
+    pub fn new(weights: &[f64]) -> Result<Self, OperationError> {
+        let refused =
+            |what: &str| OperationError(format!("{what}: give each operation a weight of 0 or more"));
+        if weights.is_empty() {
+            return Err(OperationError("the mix is empty: give at least one operation".to_owned()));
+        }
+        let drawn =
+            WeightedIndex::new(weights).map_err(|e| refused(&format!("the weights of the mix: {e}")))?;
+        let live: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+        let only = OperationId::try_from(live[0]).map_err(|_| refused("too many operations"))?;
+        Ok(Self { weights: (live.len() > 1).then_some(drawn), only })
+    }
+
+    /// The next operation.
+    #[inline]
+    pub fn draw(&self, rng: &mut impl Rng) -> OperationId {
+        self.weights.as_ref().map_or(self.only, |weights| weights.sample(rng) as OperationId)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+
+    #[test]
+    fn operations_come_in_proportion_to_their_weights() {
+        let choice = Choice::new(&[9.0, 0.0, 1.0]).expect("weights");
+        let mut rng = Pcg64Mcg::seed_from_u64(5);
+        let mut counts = [0; 3];
+        (0..10_000).for_each(|_| counts[choice.draw(&mut rng) as usize] += 1);
+        assert!(counts[1] == 0 && (8_800..9_200).contains(&counts[0]), "{counts:?}");
+    }
+
+    #[test]
+    fn a_mix_needs_a_weight_above_zero() {
+        for weights in [&[][..], &[0.0], &[-1.0, 2.0], &[f64::NAN]] {
+            assert!(Choice::new(weights).is_err(), "{weights:?}");
+        }
+    }
+}

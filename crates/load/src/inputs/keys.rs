@@ -1,0 +1,146 @@
+//! Which of N keys an operation touches: uniform, Zipf or sequential.
+
+use std::{fmt, str::FromStr};
+
+use rand::{Rng, RngExt};
+use rand_distr::{Distribution, Zipf};
+use serde::{Deserialize, Serialize};
+
+use super::units::UnitError;
+
+/// How popular the keys are, as written: `uniform`, `zipf:0.99`, `sequential`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Popularity {
+    /// Every key equally often.
+    #[default]
+    Uniform,
+    /// Key of rank k in proportion to k^-s; YCSB and most cache studies take s = 0.99.
+    Zipf(f64),
+    /// One after the other, round and round; each worker begins at its own part.
+    Sequential,
+}
+
+impl FromStr for Popularity {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let zipf = |s: &str| s.parse::<f64>().ok().filter(|s| *s > 0.0 && *s <= 10.0);
+        match (text, text.strip_prefix("zipf:").and_then(zipf)) {
+            ("uniform", _) => Ok(Self::Uniform),
+            ("sequential", _) => Ok(Self::Sequential),
+            (_, Some(s)) => Ok(Self::Zipf(s)),
+            _ => Err(UnitError::new(text, "uniform, sequential or zipf:S with S above 0, such as zipf:0.99")),
+        }
+    }
+}
+
+impl TryFrom<String> for Popularity {
+    type Error = UnitError;
+
+    fn try_from(text: String) -> Result<Self, UnitError> {
+        text.parse()
+    }
+}
+
+impl From<Popularity> for String {
+    fn from(popularity: Popularity) -> Self {
+        popularity.to_string()
+    }
+}
+
+impl fmt::Display for Popularity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uniform => f.write_str("uniform"),
+            Self::Zipf(s) => write!(f, "zipf:{s}"),
+            Self::Sequential => f.write_str("sequential"),
+        }
+    }
+}
+
+/// Draws key numbers from `0..count`.
+#[derive(Clone, Debug)]
+pub struct KeySampler {
+    count: u64,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Uniform,
+    Zipf(Zipf<f64>),
+    Sequential { next: u64 },
+}
+
+impl KeySampler {
+    /// A sampler over `count` keys; a sequential one begins at `start`, so that workers share the round.
+    ///
+    /// # Panics
+    /// If `count` is 0, which [`super::units::parse_count`] does not let through.
+    pub fn new(popularity: Popularity, count: u64, start: u64) -> Self {
+        assert!(count > 0, "a key space of at least one key");
+        let kind = match popularity {
+            Popularity::Uniform => Kind::Uniform,
+            Popularity::Sequential => Kind::Sequential { next: start % count },
+            Popularity::Zipf(s) => Kind::Zipf(
+                Zipf::new(count as f64, s).expect("count ≥ 1 and s > 0 were checked by the parser"),
+            ),
+        };
+        Self { count, kind }
+    }
+
+    /// The next key's number.
+    #[inline]
+    pub fn sample(&mut self, rng: &mut impl Rng) -> u64 {
+        match &mut self.kind {
+            Kind::Uniform => rng.random_range(0..self.count),
+            Kind::Zipf(zipf) => (zipf.sample(rng) as u64 - 1).min(self.count - 1),
+            Kind::Sequential { next } => {
+                let key = *next;
+                *next = if key + 1 == self.count { 0 } else { key + 1 };
+                key
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+
+    fn counts(popularity: Popularity, keys: u64, draws: u64) -> Vec<f64> {
+        let mut sampler = KeySampler::new(popularity, keys, 0);
+        let mut rng = Pcg64Mcg::seed_from_u64(7);
+        let mut counts = vec![0.0; keys as usize];
+        for _ in 0..draws {
+            counts[sampler.sample(&mut rng) as usize] += 1.0;
+        }
+        counts
+    }
+
+    #[test]
+    fn zipf_gives_rank_k_its_share() {
+        let counts = counts(Popularity::Zipf(1.0), 100, 200_000);
+        // p(1)/p(2) = 2, p(1)/p(10) = 10.
+        assert!((counts[0] / counts[1] - 2.0).abs() < 0.1);
+        assert!((counts[0] / counts[9] - 10.0).abs() < 0.8);
+    }
+
+    #[test]
+    fn uniform_and_sequential_touch_all_keys_alike() {
+        assert!(counts(Popularity::Uniform, 10, 100_000).iter().all(|c| (c - 1e4).abs() < 500.0));
+        assert!(counts(Popularity::Sequential, 10, 1_000).iter().all(|c| (c - 100.0).abs() < 0.5));
+    }
+
+    #[test]
+    fn reads_back_what_it_prints() {
+        for text in ["uniform", "sequential", "zipf:0.99"] {
+            assert_eq!(text.parse::<Popularity>().expect("a popularity").to_string(), text);
+        }
+        assert!("zipf:0".parse::<Popularity>().is_err() && "zipf".parse::<Popularity>().is_err());
+    }
+}

@@ -1,0 +1,233 @@
+//! Offered load over time: constant, ramps and steps, as a piecewise linear rate.
+//!
+//! `50k` holds a rate; `10k..100k/60s` climbs for a minute; `10k,20k,40k/10s` holds each for ten seconds;
+//! pieces combine: `1k..50k/30s,50k/60s`. A piece without a length takes the next length given.
+//! After the last piece its final rate holds.
+//!
+//! A schedule of arrivals is the image of a unit-rate process under the inverse of the cumulative rate
+//! (the time-rescaling of an inhomogeneous Poisson process: Çinlar 1975, chapter 4), so one formula
+//! serves constant and Poisson arrivals, and an arrival's time never depends on the one before it.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use super::units::{self, UnitError};
+
+/// A rate that goes linearly `from` one value `to` another; both in operations a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Piece {
+    from: f64,
+    to: f64,
+    /// Seconds; infinite for the piece that holds to the end.
+    length: f64,
+}
+
+impl Piece {
+    /// Arrivals in the whole piece.
+    fn area(&self) -> f64 {
+        if self.length.is_infinite() { f64::INFINITY } else { (self.from + self.to) / 2.0 * self.length }
+    }
+
+    /// Seconds into the piece at which the cumulative count reaches `count`.
+    fn invert(&self, count: f64) -> f64 {
+        let slope = if self.length.is_infinite() { 0.0 } else { (self.to - self.from) / self.length };
+        // Of the two forms of the quadratic's root this is the one that does not cancel as slope → 0.
+        let root = (self.from * self.from + 2.0 * slope * count).max(0.0).sqrt();
+        2.0 * count / (self.from + root)
+    }
+}
+
+/// An offered load: operations a second as a function of time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RateProfile {
+    text: String,
+    pieces: Vec<Piece>,
+}
+
+impl RateProfile {
+    /// The same rate for ever.
+    pub fn constant(rate: f64) -> Self {
+        Self { text: format!("{rate}"), pieces: vec![Piece { from: rate, to: rate, length: f64::INFINITY }] }
+    }
+
+    /// How long the pieces last, if the profile has an end of its own.
+    pub fn length(&self) -> Option<Duration> {
+        let seconds: f64 = self.pieces.iter().map(|p| p.length).filter(|l| l.is_finite()).sum();
+        (seconds > 0.0).then(|| Duration::from_secs_f64(seconds))
+    }
+
+    /// The highest rate reached.
+    pub fn peak(&self) -> f64 {
+        self.pieces.iter().map(|p| p.from.max(p.to)).fold(0.0, f64::max)
+    }
+
+    /// Lengths of the pieces that end, with the rates at their two ends: what a table by step shows.
+    pub fn steps(&self) -> Vec<(Duration, f64, f64)> {
+        let finite = self.pieces.iter().filter(|p| p.length.is_finite());
+        finite.map(|p| (Duration::from_secs_f64(p.length), p.from, p.to)).collect()
+    }
+
+    /// Arrivals that the profile asks for in its first `span`.
+    pub fn expected_arrivals(&self, span: Duration) -> f64 {
+        let mut left = span.as_secs_f64();
+        let mut count = 0.0;
+        for piece in &self.pieces {
+            let take = left.min(piece.length);
+            let end = if piece.length.is_infinite() {
+                piece.from
+            } else {
+                piece.from + (piece.to - piece.from) * take / piece.length
+            };
+            count += (piece.from + end) / 2.0 * take;
+            left -= take;
+            if left <= 0.0 {
+                break;
+            }
+        }
+        count
+    }
+
+    /// The profile as one worker of several sees it: preceded by `warmup` at the first rate, and `share`
+    /// (0 to 1) of it.
+    pub(crate) fn clock(&self, warmup: Duration, share: f64) -> RateClock {
+        let first = self.pieces[0].from.max(self.pieces[0].to * 0.01);
+        let lead = Piece { from: first, to: first, length: warmup.as_secs_f64() };
+        let pieces = std::iter::once(lead).filter(|p| p.length > 0.0).chain(self.pieces.iter().copied());
+        let pieces = pieces.map(|p| Piece { from: p.from * share, to: p.to * share, ..p }).collect();
+        RateClock { pieces, at: 0, begun_s: 0.0, begun_count: 0.0 }
+    }
+}
+
+/// Turns counts of a unit-rate process into instants, in rising order.
+#[derive(Clone, Debug)]
+pub(crate) struct RateClock {
+    pieces: Vec<Piece>,
+    at: usize,
+    begun_s: f64,
+    begun_count: f64,
+}
+
+impl RateClock {
+    /// Seconds from the start at which the cumulative count is `count`; calls must not go back.
+    pub(crate) fn instant_of(&mut self, count: f64) -> f64 {
+        while self.at + 1 < self.pieces.len() && count - self.begun_count >= self.pieces[self.at].area() {
+            self.begun_count += self.pieces[self.at].area();
+            self.begun_s += self.pieces[self.at].length;
+            self.at += 1;
+        }
+        self.begun_s + self.pieces[self.at].invert(count - self.begun_count)
+    }
+}
+
+impl FromStr for RateProfile {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let expected = "a rate (50k), a ramp (10k..100k/60s) or steps (10k,20k,40k/10s)";
+        let mut pieces = Vec::new();
+        let mut length = f64::INFINITY;
+        // From the last to the first: a piece without a length takes the next one given.
+        for item in text.split(',').rev() {
+            let (rates, span) = match item.split_once('/') {
+                Some((rates, span)) => (rates, Some(units::parse_duration(span.trim())?)),
+                None => (item, None),
+            };
+            if let Some(span) = span {
+                length = span.as_secs_f64();
+            }
+            let (from, to) = match rates.split_once("..") {
+                Some((from, to)) => (units::parse_rate_or_zero(from)?, units::parse_rate_or_zero(to)?),
+                None => {
+                    let rate = units::parse_rate(rates)?;
+                    (rate, rate)
+                }
+            };
+            let is_lone_rate = from == to && !text.contains(',');
+            if (length.is_infinite() && !is_lone_rate) || from.max(to) == 0.0 {
+                return Err(UnitError::new(text, expected));
+            }
+            pieces.push(Piece { from, to, length });
+        }
+        pieces.reverse();
+        let last = pieces[pieces.len() - 1];
+        if last.length.is_finite() {
+            // A ramp down to nothing still needs a rate to hold, or the schedule would have no next arrival.
+            let hold = last.to.max(1e-3);
+            pieces.push(Piece { from: hold, to: hold, length: f64::INFINITY });
+        }
+        Ok(Self { text: text.to_owned(), pieces })
+    }
+}
+
+impl TryFrom<String> for RateProfile {
+    type Error = UnitError;
+
+    fn try_from(text: String) -> Result<Self, UnitError> {
+        text.parse()
+    }
+}
+
+impl From<RateProfile> for String {
+    fn from(profile: RateProfile) -> Self {
+        profile.text
+    }
+}
+
+impl fmt::Display for RateProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrivals_until(text: &str, end_s: f64) -> usize {
+        let mut clock = text.parse::<RateProfile>().expect("a profile").clock(Duration::ZERO, 1.0);
+        (1..).take_while(|&n| clock.instant_of(f64::from(n)) <= end_s).count()
+    }
+
+    #[test]
+    fn a_constant_rate_arrives_evenly() {
+        let mut clock = RateProfile::constant(4.0).clock(Duration::ZERO, 0.5);
+        assert_eq!([1.0, 2.0, 3.0].map(|n| clock.instant_of(n)), [0.5, 1.0, 1.5]);
+    }
+
+    #[test]
+    fn a_ramp_offers_the_area_under_it() {
+        // (0 + 100) / 2 × 10 s.
+        assert_eq!(arrivals_until("0..100/10s", 10.0 + 1e-9), 500);
+        let profile: RateProfile = "0..100/10s".parse().expect("a ramp");
+        assert!((profile.expected_arrivals(Duration::from_secs(10)) - 500.0).abs() < 1e-9);
+        assert!((profile.expected_arrivals(Duration::from_secs(5)) - 125.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn steps_hold_each_rate_for_the_length_given_last() {
+        assert_eq!(arrivals_until("10,20,40/10s", 10.0 + 1e-9), 100);
+        assert_eq!(arrivals_until("10,20,40/10s", 30.0 + 1e-9), 700);
+        assert_eq!(
+            "10,20,40/10s".parse::<RateProfile>().expect("steps").length(),
+            Some(Duration::from_secs(30))
+        );
+    }
+
+    #[test]
+    fn a_schedule_of_two_thousand_seconds_does_not_drift() {
+        let mut clock = RateProfile::constant(50_000.0).clock(Duration::ZERO, 1.0);
+        let last = clock.instant_of(50_000.0 * 2_000.0);
+        assert!((last - 2_000.0).abs() < 1e-9, "{last}");
+    }
+
+    #[test]
+    fn what_is_no_rate_is_refused() {
+        for text in
+            ["0", "-5", "10x", "1e99", "", "10k..", "..10k", "10k..20k", "1,2", "5/0s", "0..0/1s", ","]
+        {
+            assert!(text.parse::<RateProfile>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Service level objectives: `p99<5ms`, `p99.9<20ms,errors<0.1%`. All of the bounds must hold.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use super::units::{self, UnitError};
+
+/// What one bound looks at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Quantity {
+    /// A percentile of response time, 0 to 100.
+    Percentile(f64),
+    /// The mean response time.
+    Mean,
+    /// The longest response time.
+    Max,
+    /// The share of operations that failed, 0 to 1.
+    Errors,
+}
+
+/// One bound: the quantity stays below the limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// What is bounded.
+    pub quantity: Quantity,
+    /// Microseconds for times, a share from 0 to 1 for errors.
+    pub limit: f64,
+}
+
+/// A conjunction of bounds. Errors are bounded at 1 % where nothing else is said: an objective that
+/// a server meets by refusing is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Slo {
+    text: String,
+    bounds: Vec<Bound>,
+}
+
+const DEFAULT_ERROR_SHARE: f64 = 0.01;
+
+impl Slo {
+    /// The bounds, the default one on errors included.
+    pub fn bounds(&self) -> &[Bound] {
+        &self.bounds
+    }
+
+    /// The tightest bound on a percentile, mean or maximum, in microseconds; for a chart's line.
+    pub fn latency_limit_us(&self) -> Option<f64> {
+        let times = self.bounds.iter().filter(|b| b.quantity != Quantity::Errors);
+        times.map(|b| b.limit).min_by(f64::total_cmp)
+    }
+
+    /// Is it met by what `value_of` says of each quantity (same units as [`Bound::limit`])?
+    pub fn is_met(&self, value_of: impl Fn(Quantity) -> f64) -> bool {
+        self.bounds.iter().all(|b| value_of(b.quantity) < b.limit)
+    }
+}
+
+fn parse_bound(text: &str) -> Option<Bound> {
+    let (name, limit) = text.split_once('<')?;
+    let quantity = match name.trim() {
+        "mean" => Quantity::Mean,
+        "max" => Quantity::Max,
+        "errors" => Quantity::Errors,
+        name => {
+            let percent: f64 = name.strip_prefix('p')?.parse().ok()?;
+            (percent > 0.0 && percent <= 100.0).then_some(Quantity::Percentile(percent))?
+        }
+    };
+    let limit = match quantity {
+        Quantity::Errors => {
+            let percent: f64 = limit.trim().strip_suffix('%')?.parse().ok()?;
+            (percent > 0.0 && percent <= 100.0).then_some(percent / 100.0)?
+        }
+        _ => units::parse_duration(limit.trim()).ok()?.as_secs_f64() * 1e6,
+    };
+    Some(Bound { quantity, limit })
+}
+
+impl FromStr for Slo {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let expected = "an objective such as p99<5ms, mean<1ms or p99.9<20ms,errors<0.1%";
+        let bounds: Option<Vec<Bound>> = text.split(',').map(parse_bound).collect();
+        let mut bounds = bounds.ok_or_else(|| UnitError::new(text, expected))?;
+        if bounds.iter().all(|b| b.quantity == Quantity::Errors) {
+            return Err(UnitError::new(text, expected));
+        }
+        if bounds.iter().all(|b| b.quantity != Quantity::Errors) {
+            bounds.push(Bound { quantity: Quantity::Errors, limit: DEFAULT_ERROR_SHARE });
+        }
+        Ok(Self { text: text.to_owned(), bounds })
+    }
+}
+
+impl TryFrom<String> for Slo {
+    type Error = UnitError;
+
+    fn try_from(text: String) -> Result<Self, UnitError> {
+        text.parse()
+    }
+}
+
+impl From<Slo> for String {
+    fn from(slo: Slo) -> Self {
+        slo.text
+    }
+}
+
+impl fmt::Display for Slo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A limit as people write it: `5ms`.
+pub fn limit_text(limit_us: f64) -> String {
+    humantime::format_duration(Duration::from_nanos((limit_us * 1e3) as u64)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bound_must_hold_and_errors_are_bounded_anyway() {
+        let slo: Slo = "p99<5ms".parse().expect("an objective");
+        let of = |p99: f64, errors: f64| slo.is_met(|q| if q == Quantity::Errors { errors } else { p99 });
+        assert!(of(4_999.0, 0.0));
+        assert!(!of(5_000.0, 0.0));
+        assert!(!of(100.0, 0.02));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "p99", "p99<5", "p0<1ms", "p101<1ms", "errors<1%", "p99>5ms", "p99<5ms,", "q<1s"] {
+            assert!(text.parse::<Slo>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Where the load goes: a URL made into addresses, and the refusal to load what may not be the user's.
+
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use url::{Host, Url};
+
+/// The protocols that a URL can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// HTTP/1.1 in the clear.
+    Http,
+    /// HTTP/1.1 over TLS.
+    Https,
+    /// memcached's protocols.
+    Memcache,
+}
+
+/// Why a target was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The text is no URL.
+    #[error(
+        "{text:?} is no URL ({reason}): write one such as http://127.0.0.1:8080/ or memcache://127.0.0.1:11211"
+    )]
+    NotAUrl {
+        /// As written.
+        text: String,
+        /// The parser's words.
+        reason: String,
+    },
+    /// A scheme that no driver speaks.
+    #[error("no driver for {0:?}: the schemes are http, https and memcache")]
+    UnknownScheme(String),
+    /// A user name or password in the URL, which would end up in records.
+    #[error(
+        "the URL holds a user name or password, which would be recorded: send an authorization header with --ops instead"
+    )]
+    Credentials,
+    /// The name has no address.
+    #[error("{host:?} does not resolve ({reason}): check the name, or give an address")]
+    Unresolved {
+        /// The host's name.
+        host: String,
+        /// The resolver's words.
+        reason: String,
+    },
+    /// An address out in the world.
+    #[error(
+        "{host} is a public address ({address}): load goes to loopback and private addresses unless you say --target-is-mine"
+    )]
+    Public {
+        /// The host's name.
+        host: String,
+        /// The address that is public.
+        address: IpAddr,
+    },
+    /// Nothing accepts connections there.
+    #[error("nothing answers at {address}: {reason}: start the server, or check host and port")]
+    Silent {
+        /// The address tried last.
+        address: SocketAddr,
+        /// The system's words.
+        reason: String,
+    },
+}
+
+/// A parsed URL, not yet resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The protocol.
+    pub scheme: Scheme,
+    /// Name or address, without brackets.
+    pub host: String,
+    /// The port, the scheme's own if none was given.
+    pub port: u16,
+    /// Path and query, at least `/`.
+    pub path_and_query: String,
+}
+
+impl Target {
+    /// Reads a URL.
+    pub fn parse(text: &str) -> Result<Self, TargetError> {
+        let not_a_url =
+            |reason: &str| TargetError::NotAUrl { text: text.to_owned(), reason: reason.to_owned() };
+        let url = Url::parse(text).map_err(|e| not_a_url(&e.to_string()))?;
+        let (scheme, default_port) = match url.scheme() {
+            "http" => (Scheme::Http, 80),
+            "https" => (Scheme::Https, 443),
+            "memcache" | "memcached" => (Scheme::Memcache, 11_211),
+            other => return Err(TargetError::UnknownScheme(other.to_owned())),
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(TargetError::Credentials);
+        }
+        let host = match url.host() {
+            // Schemes that the URL standard does not know keep an address as a name.
+            Some(Host::Domain(name)) => name.to_owned(),
+            Some(Host::Ipv4(address)) => address.to_string(),
+            Some(Host::Ipv6(address)) => address.to_string(),
+            None => return Err(not_a_url("it names no host")),
+        };
+        let path = if url.path().is_empty() { "/" } else { url.path() };
+        let path_and_query = url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
+        Ok(Self { scheme, host, port: url.port().unwrap_or(default_port), path_and_query })
+    }
+
+    /// `host:port` for a `Host` header and for messages; IPv6 in brackets, the scheme's own port left out.
+    pub fn authority(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        match (self.scheme, self.port) {
+            (Scheme::Http, 80) | (Scheme::Https, 443) => host,
+            (_, port) => format!("{host}:{port}"),
+        }
+    }
+
+    /// Finds the address to load: resolves the name, refuses public addresses unless `target_is_mine`,
+    /// and takes the first that accepts a connection (one is opened and closed at once for this).
+    pub fn locate(&self, target_is_mine: bool, timeout: Duration) -> Result<SocketAddr, TargetError> {
+        let unresolved = |reason: String| TargetError::Unresolved { host: self.host.clone(), reason };
+        let addresses: Vec<SocketAddr> = (self.host.as_str(), self.port)
+            .to_socket_addrs()
+            .map_err(|e| unresolved(e.to_string()))?
+            .collect();
+        if let Some(public) = addresses.iter().find(|a| !target_is_mine && !is_private(a.ip())) {
+            return Err(TargetError::Public { host: self.host.clone(), address: public.ip() });
+        }
+        let mut silent = None;
+        for address in addresses {
+            match TcpStream::connect_timeout(&address, timeout) {
+                Ok(_) => return Ok(address),
+                Err(error) => {
+                    silent = Some(TargetError::Silent { address, reason: error.kind().to_string() });
+                }
+            }
+        }
+        Err(silent.unwrap_or_else(|| unresolved("no addresses".to_owned())))
+    }
+}
+
+/// Loopback, private (RFC 1918, RFC 4193), link-local or shared (RFC 6598): not out in the world.
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            let [a, b, ..] = v4.octets();
+            let shared = a == 100 && (64..128).contains(&b);
+            v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified() || shared
+        }
+        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+            Some(v4) => is_private(IpAddr::V4(v4)),
+            None => {
+                v6.is_loopback() || v6.is_unspecified() || v6.is_unique_local() || v6.is_unicast_link_local()
+            }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_taken_apart() {
+        let target = Target::parse("http://[::1]:8080/a/b?c=d").expect("a URL");
+        assert_eq!(target.authority(), "[::1]:8080");
+        assert_eq!(target.path_and_query, "/a/b?c=d");
+        let target = Target::parse("memcache://127.0.0.1").expect("a URL");
+        assert_eq!((target.host.as_str(), target.port), ("127.0.0.1", 11_211));
+        assert_eq!(Target::parse("https://box.local/").expect("a URL").authority(), "box.local");
+    }
+
+    #[test]
+    fn what_cannot_be_loaded_is_refused_with_the_mend() {
+        let refused = |text: &str| Target::parse(text).expect_err("refused").to_string();
+        assert!(refused("127.0.0.1:8080").contains("write one such as http://"));
+        assert!(refused("gopher://127.0.0.1").contains("the schemes are"));
+        assert!(refused("http://me:secret@127.0.0.1/").contains("user name or password"));
+        assert!(!refused("http://me:secret@127.0.0.1/").contains("secret"));
+    }
+
+    #[test]
+    fn only_loopback_and_private_addresses_are_loaded_unasked() {
+        for private in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.1.1",
+            "::1",
+            "fd00::1",
+            "100.64.0.1",
+        ] {
+            assert!(is_private(private.parse().expect("an address")), "{private}");
+        }
+        for public in ["8.8.8.8", "172.32.0.1", "100.128.0.1", "2001:4860::1", "::ffff:8.8.8.8"] {
+            assert!(!is_private(public.parse().expect("an address")), "{public}");
+        }
+        let public = Target::parse("http://8.8.8.8/").expect("a URL");
+        let error = public.locate(false, Duration::from_millis(1)).expect_err("public").to_string();
+        assert!(error.contains("--target-is-mine"), "{error}");
+    }
+}

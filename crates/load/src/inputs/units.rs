@@ -1,0 +1,107 @@
+//! Amounts with units as users write them: `10k` requests, `20k` bytes, `10s`.
+//!
+//! Counts and rates step by 1,000; bytes step by 1,024, as in the names of test files (`/1k` is 1 KiB).
+
+use std::time::Duration;
+
+/// Why an amount was refused: the text, what is wrong, and what is expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not {expected}")]
+pub struct UnitError {
+    text: String,
+    expected: String,
+}
+
+impl UnitError {
+    pub(crate) fn new(text: &str, expected: impl Into<String>) -> Self {
+        Self { text: text.to_owned(), expected: expected.into() }
+    }
+}
+
+/// Digits, an optional fraction and an optional suffix, scaled by `step` for each of k, m, g.
+fn scaled(text: &str, step: f64) -> Option<f64> {
+    let text = text.trim();
+    let (number, power) = match text.char_indices().next_back()? {
+        (at, 'k' | 'K') => (&text[..at], 1),
+        (at, 'm' | 'M') => (&text[..at], 2),
+        (at, 'g' | 'G') => (&text[..at], 3),
+        _ => (text, 0),
+    };
+    if !number.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+        return None;
+    }
+    let value: f64 = number.parse().ok()?;
+    Some(value * step.powi(power))
+}
+
+/// A whole number of things, at least one: `64`, `100k`, `1.5M`.
+pub fn parse_count(text: &str) -> Result<u64, UnitError> {
+    let expected = "a whole number from 1 up, such as 64, 100k or 1.5M";
+    scaled(text, 1e3)
+        .filter(|n| (1.0..=1e15).contains(n) && n.fract() == 0.0)
+        .map(|n| n as u64)
+        .ok_or_else(|| UnitError::new(text, expected))
+}
+
+/// Events a second above 0 and up to 100 M: `500`, `50k`, `0.5`.
+pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
+    let expected = "a rate above 0 and up to 100M a second, such as 500, 50k or 0.5";
+    parse_rate_or_zero(text).ok().filter(|&r| r > 0.0).ok_or_else(|| UnitError::new(text, expected))
+}
+
+/// Like [`parse_rate`], but a ramp may begin or end at 0.
+pub(crate) fn parse_rate_or_zero(text: &str) -> Result<f64, UnitError> {
+    scaled(text, 1e3)
+        .filter(|r| (0.0..=1e8).contains(r))
+        .ok_or_else(|| UnitError::new(text, "a rate from 0 to 100M a second, such as 500, 50k or 0.5"))
+}
+
+/// A size in bytes up to 1 GiB: `100`, `4k` (4,096), `1m`.
+pub fn parse_size(text: &str) -> Result<u64, UnitError> {
+    scaled(text, 1024.0)
+        .filter(|n| (0.0..=1024f64.powi(3)).contains(n) && n.fract() == 0.0)
+        .map(|n| n as u64)
+        .ok_or_else(|| UnitError::new(text, "a size in bytes up to 1 GiB, such as 100, 4k or 1m"))
+}
+
+/// A span of time above zero: `10s`, `500us`, `1m 30s`.
+pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
+    humantime::parse_duration(text)
+        .ok()
+        .filter(|d| !d.is_zero() && *d <= Duration::from_secs(7 * 86_400))
+        .ok_or_else(|| UnitError::new(text, "a time above 0 and up to 7 days, with its unit: 10s, 500us, 2m"))
+}
+
+/// A span of time that may be zero: a warm-up, a think time.
+pub fn parse_duration_or_zero(text: &str) -> Result<Duration, UnitError> {
+    if text.trim() == "0" || text.trim() == "0s" { Ok(Duration::ZERO) } else { parse_duration(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_step_by_a_thousand_and_bytes_by_1024() {
+        assert_eq!(parse_count("100k"), Ok(100_000));
+        assert_eq!(parse_count("1.5M"), Ok(1_500_000));
+        assert_eq!(parse_size("4k"), Ok(4_096));
+        assert_eq!(parse_rate("50k"), Ok(50_000.0));
+        assert_eq!(parse_duration("1m 30s"), Ok(Duration::from_secs(90)));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_was_expected() {
+        for text in ["0", "1e99", "-5", "10x", "", "k", "inf", "NaN", "1.2.3", "١"] {
+            assert!(parse_rate(text).is_err(), "{text}");
+        }
+        for text in ["0", "1.5", "-1", "1e3", "9999999g"] {
+            assert!(parse_count(text).is_err(), "{text}");
+        }
+        for text in ["0s", "10", "-1s", "1000d", "soon"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+        let error = parse_rate("10x").expect_err("10x is no rate").to_string();
+        assert_eq!(error, "\"10x\" is not a rate above 0 and up to 100M a second, such as 500, 50k or 0.5");
+    }
+}

@@ -1,0 +1,131 @@
+//! What a run of the engine is asked to do. Plain data that serde can carry, so that a plan can record it
+//! and another process can be given its part.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::drivers::ProtocolSpec;
+use crate::inputs::rate::RateProfile;
+
+/// How operations of an open loop follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// Independently, with exponential gaps, as the requests of many users do.
+    #[default]
+    Poisson,
+    /// Evenly.
+    Constant,
+}
+
+/// When operations begin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "loop", rename_all = "lowercase")]
+pub enum Shape {
+    /// Each connection begins an operation a think time after its last one ended.
+    Closed {
+        /// Zero for as fast as it goes.
+        think: Duration,
+    },
+    /// Operations begin on a schedule, whatever the server does.
+    Open {
+        /// Operations a second over time.
+        rate: RateProfile,
+        /// Gaps between them.
+        arrivals: Arrivals,
+    },
+}
+
+/// TLS on the connections.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsSpec {
+    /// The name to ask for (SNI) and to check.
+    pub server_name: String,
+    /// May a connection resume an earlier one's session?
+    pub resumption: bool,
+    /// Whose certificates are trusted.
+    pub trust: Trust,
+}
+
+/// Whose certificates are trusted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// Anybody's: the server under test is known by its address. Summaries say so.
+    Anyone,
+    /// The system's authorities.
+    System,
+    /// The authorities in this PEM file.
+    File(String),
+}
+
+/// One run of the engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadSpec {
+    /// Where the load goes.
+    pub address: SocketAddr,
+    /// Local addresses to connect from, in turn; empty leaves it to the system.
+    pub sources: Vec<IpAddr>,
+    /// TLS, or in the clear.
+    pub tls: Option<TlsSpec>,
+    /// The protocol and its operations.
+    pub protocol: ProtocolSpec,
+    /// Connections over all workers.
+    pub connections: u32,
+    /// Worker threads over all processes.
+    pub workers: u32,
+    /// When operations begin.
+    pub shape: Shape,
+    /// Not recorded, at the front.
+    pub warmup: Duration,
+    /// How long new operations begin after the warm-up; none means until `requests` are done.
+    pub duration: Option<Duration>,
+    /// Most operations to begin, over all workers.
+    pub requests: Option<u64>,
+    /// Operations on a connection before it is closed and opened anew.
+    pub requests_per_connection: Option<u32>,
+    /// The longest wait for a reply, a connection or a handshake.
+    pub timeout: Duration,
+    /// Length of the intervals that are recorded.
+    pub interval: Duration,
+    /// Everything drawn at random follows from this.
+    pub seed: u64,
+}
+
+impl LoadSpec {
+    /// Connections of worker `worker`: as even as can be.
+    pub fn connections_of(&self, worker: u32) -> u32 {
+        share(u64::from(self.connections), worker, self.workers) as u32
+    }
+
+    /// Operations that worker `worker` may begin.
+    pub fn requests_of(&self, worker: u32) -> u64 {
+        self.requests.map_or(u64::MAX, |all| share(all, worker, self.workers))
+    }
+
+    /// A seed of its own for each worker and purpose, spread by the `SplitMix64` finaliser
+    /// (Steele, Lea and Flood, OOPSLA 2014).
+    pub(crate) fn seed_of(&self, worker: u32, purpose: u64) -> u64 {
+        let mut z = self.seed ^ (u64::from(worker) << 8 | purpose).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+}
+
+/// Part `index` of `all` cut into `parts` that differ by one at most.
+pub(crate) fn share(all: u64, index: u32, parts: u32) -> u64 {
+    all / u64::from(parts) + u64::from(u64::from(index) < all % u64::from(parts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn shares_add_up() {
+        assert_eq!((0..4).map(|i| share(10, i, 4)).collect::<Vec<_>>(), [3, 3, 2, 2]);
+    }
+}

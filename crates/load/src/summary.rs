@@ -1,0 +1,336 @@
+//! An outcome as the numbers that people and programs read: the object that `--format json` prints
+//! (documented in `docs/FORMATS.md`).
+
+use std::collections::BTreeMap;
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use crate::collector::Slice;
+use crate::engine::Outcome;
+use crate::record::{ErrorKind, Interval, Micros, OperationStats, PackError};
+use crate::spec::{LoadSpec, Shape};
+use crate::validity::{self, Reason};
+
+/// A distribution of times in microseconds, read off a merged histogram. All zero where nothing was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Times {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 95th percentile.
+    pub p95: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p99_9: u64,
+    /// 99.99th percentile.
+    pub p99_99: u64,
+    /// Largest.
+    pub max: u64,
+}
+
+impl From<&Micros> for Times {
+    fn from(histogram: &Micros) -> Self {
+        let at = |quantile| histogram.value_at_quantile(quantile);
+        if histogram.is_empty() {
+            return Self::default();
+        }
+        Self {
+            mean: histogram.mean(),
+            p50: at(0.5),
+            p90: at(0.9),
+            p95: at(0.95),
+            p99: at(0.99),
+            p99_9: at(0.999),
+            p99_99: at(0.9999),
+            max: histogram.max(),
+        }
+    }
+}
+
+/// One operation of the mix.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OperationSummary {
+    /// Operations that ended well.
+    pub requests: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Well ended within the measured time, a second.
+    pub throughput_per_s: f64,
+    /// From the intended start.
+    pub response_time_us: Times,
+    /// From the actual send.
+    pub service_time_us: Times,
+    /// From the actual send to the first byte.
+    pub first_byte_us: Times,
+    /// Bytes sent and received, payload and framing.
+    pub bytes_sent: u64,
+    /// Likewise.
+    pub bytes_received: u64,
+}
+
+/// The client's own behaviour.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClientSummary {
+    /// CPU time of the workers in user mode.
+    pub user_cpu_s: f64,
+    /// CPU time of the workers in the kernel.
+    pub system_cpu_s: f64,
+    /// Part of the two that was spent waiting precisely.
+    pub spin_cpu_s: f64,
+    /// Share of its cores that the client needed for its work, 0 to 1.
+    pub utilisation: f64,
+    /// How late sends were.
+    pub lag_us: Times,
+    /// How long replies lay unread.
+    pub pickup_us: Times,
+    /// Worker threads.
+    pub threads: u32,
+    /// Processes.
+    pub processes: u32,
+}
+
+/// Connections.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConnectionSummary {
+    /// Asked for.
+    pub asked: u32,
+    /// Open at the start of the load.
+    pub at_start: u32,
+    /// Most at once.
+    pub peak: u64,
+    /// Opened in all.
+    pub opened: u64,
+    /// Time to connect.
+    pub connect_us: Times,
+    /// TLS handshakes: their number, how many resumed a session, and their times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsSummary>,
+}
+
+/// TLS handshakes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TlsSummary {
+    /// All of them.
+    pub handshakes: u64,
+    /// Those that resumed a session.
+    pub resumed: u64,
+    /// Their times, apart from connecting.
+    pub handshake_us: Times,
+}
+
+/// One interval, or one step of an offered load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpanSummary {
+    /// Seconds from the start of measuring.
+    pub start_s: f64,
+    /// Its length.
+    pub length_s: f64,
+    /// Operations a second that fell due.
+    pub offered_per_s: f64,
+    /// Operations that ended well.
+    pub requests: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Operations that ended well, a second.
+    pub throughput_per_s: f64,
+    /// From the intended start.
+    pub response_time_us: Times,
+}
+
+/// Everything that is to be said of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Whether the numbers may be believed.
+    pub valid: bool,
+    /// Why not, one line each.
+    pub reasons: Vec<String>,
+    /// The same for programs.
+    pub rules_broken: Vec<Reason>,
+    /// What a reader should know besides.
+    pub notes: Vec<String>,
+    /// Operations that ended well.
+    pub requests: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Failures by kind.
+    pub errors: BTreeMap<ErrorKind, u64>,
+    /// The first failure of each kind in a line.
+    pub error_examples: BTreeMap<ErrorKind, String>,
+    /// Seconds measured.
+    pub duration_s: f64,
+    /// Unix time at which measuring began, seconds.
+    pub began_unix_s: f64,
+    /// Operations that ended well within the measured time, a second.
+    pub throughput_per_s: f64,
+    /// Operations a second that fell due; in a closed loop what was begun.
+    pub offered_per_s: f64,
+    /// Bytes received a second, payload and framing.
+    pub bytes_per_s: f64,
+    /// From the intended start, all operations.
+    pub response_time_us: Times,
+    /// From the actual send, all operations.
+    pub service_time_us: Times,
+    /// From the actual send to the first byte, all operations.
+    pub first_byte_us: Times,
+    /// By operation, in the order of the mix.
+    pub operations: Vec<(String, OperationSummary)>,
+    /// The protocol's own counters: hits and misses.
+    pub tallies: BTreeMap<String, u64>,
+    /// Connections.
+    pub connections: ConnectionSummary,
+    /// The client.
+    pub client: ClientSummary,
+    /// Step by step, where the offered load has several.
+    pub steps: Vec<SpanSummary>,
+    /// Interval by interval.
+    pub intervals: Vec<SpanSummary>,
+    /// What was asked, with the seed: enough to do it again.
+    pub spec: LoadSpec,
+}
+
+impl Summary {
+    /// Reads everything off an outcome.
+    pub fn of(outcome: &Outcome) -> Result<Self, PackError> {
+        let total = &outcome.total;
+        let seconds = outcome.measured.as_secs_f64();
+        let judgement = validity::judge(outcome);
+        let errors = total.errors();
+        // What ended after the last operation had begun is measured, but is no throughput of that time.
+        let within = total.succeeded().saturating_sub(total.client.drained);
+        let share_within = within as f64 / total.succeeded().max(1) as f64;
+        let rate = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+        let operation = |op: &OperationStats| OperationSummary {
+            requests: op.succeeded(),
+            failed: op.errors.total(),
+            throughput_per_s: rate(op.succeeded() as f64 * share_within),
+            response_time_us: (&op.response).into(),
+            service_time_us: (&op.service).into(),
+            first_byte_us: (&op.first_byte).into(),
+            bytes_sent: op.bytes_sent,
+            bytes_received: op.bytes_received,
+        };
+        let bytes: u64 = total.operations.iter().map(|op| op.bytes_received).sum();
+        Ok(Self {
+            valid: judgement.reasons.is_empty(),
+            reasons: judgement.reasons.iter().map(ToString::to_string).collect(),
+            rules_broken: judgement.reasons,
+            notes: judgement.notes,
+            requests: total.succeeded(),
+            failed: errors.total(),
+            errors: errors.counts,
+            error_examples: errors.examples,
+            duration_s: seconds,
+            began_unix_s: outcome.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
+            throughput_per_s: rate(within as f64),
+            offered_per_s: rate(total.client.due as f64),
+            bytes_per_s: rate(bytes as f64),
+            response_time_us: (&total.merged(|op| &op.response)).into(),
+            service_time_us: (&total.merged(|op| &op.service)).into(),
+            first_byte_us: (&total.merged(|op| &op.first_byte)).into(),
+            operations: outcome
+                .operations
+                .iter()
+                .zip(&total.operations)
+                .map(|(name, op)| (name.clone(), operation(op)))
+                .collect(),
+            tallies: outcome.tallies.iter().cloned().zip(total.tallies.iter().copied()).collect(),
+            connections: connections(outcome),
+            client: client(outcome),
+            steps: steps(outcome)?,
+            intervals: intervals(outcome)?,
+            spec: outcome.spec.clone(),
+        })
+    }
+}
+
+fn connections(outcome: &Outcome) -> ConnectionSummary {
+    let stats = &outcome.total.connections;
+    ConnectionSummary {
+        asked: outcome.spec.connections,
+        at_start: outcome.opened,
+        peak: stats.open_peak,
+        opened: stats.connect.len(),
+        connect_us: (&stats.connect).into(),
+        tls: outcome.spec.tls.as_ref().map(|_| TlsSummary {
+            handshakes: stats.tls.len(),
+            resumed: stats.tls_resumed,
+            handshake_us: (&stats.tls).into(),
+        }),
+    }
+}
+
+fn client(outcome: &Outcome) -> ClientSummary {
+    let stats = &outcome.total.client;
+    ClientSummary {
+        user_cpu_s: stats.user_cpu_ns as f64 / 1e9,
+        system_cpu_s: stats.system_cpu_ns as f64 / 1e9,
+        spin_cpu_s: stats.spin_ns as f64 / 1e9,
+        utilisation: stats.utilisation(),
+        lag_us: (&stats.lag).into(),
+        pickup_us: (&stats.pickup).into(),
+        threads: outcome.spec.workers,
+        processes: outcome.processes,
+    }
+}
+
+fn span(start: Duration, length: Duration, stats: &Interval) -> SpanSummary {
+    let seconds = length.as_secs_f64();
+    let within = stats.succeeded().saturating_sub(stats.client.drained);
+    let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+    SpanSummary {
+        start_s: start.as_secs_f64(),
+        length_s: seconds,
+        offered_per_s: rate(stats.client.due),
+        requests: stats.succeeded(),
+        failed: stats.errors().total(),
+        throughput_per_s: rate(within),
+        response_time_us: (&stats.merged(|op| &op.response)).into(),
+    }
+}
+
+/// The measured slices with their start and length.
+fn measured_slices(outcome: &Outcome) -> impl Iterator<Item = (Duration, Duration, &Slice)> {
+    let interval = outcome.spec.interval;
+    outcome.slices.iter().filter(|slice| slice.index >= 0).map(move |slice| {
+        let start = interval * slice.index as u32;
+        (start, interval.min(outcome.measured.saturating_sub(start)), slice)
+    })
+}
+
+fn intervals(outcome: &Outcome) -> Result<Vec<SpanSummary>, PackError> {
+    measured_slices(outcome)
+        .map(|(start, length, slice)| Ok(span(start, length, &slice.stats.unpack()?)))
+        .collect()
+}
+
+/// Merges the slices of each step of the offered load. A slice belongs to the step in which it begins.
+fn steps(outcome: &Outcome) -> Result<Vec<SpanSummary>, PackError> {
+    let Shape::Open { rate, .. } = &outcome.spec.shape else { return Ok(Vec::new()) };
+    let mut begin = Duration::ZERO;
+    let mut summaries = Vec::new();
+    let steps = rate.steps();
+    if steps.len() < 2 {
+        return Ok(summaries);
+    }
+    for (length, ..) in steps {
+        let end = begin + length;
+        let mut merged = Interval::new(outcome.operations.len(), outcome.tallies.len());
+        let mut measured = Duration::ZERO;
+        for (start, length, slice) in measured_slices(outcome) {
+            if start >= begin && start < end {
+                merged.append(&slice.stats.unpack()?);
+                measured += length;
+            }
+        }
+        if !measured.is_zero() {
+            summaries.push(span(begin, measured, &merged));
+        }
+        begin = end;
+    }
+    Ok(summaries)
+}

@@ -1,0 +1,138 @@
+//! Waiting for sockets until an instant: epoll, with a sleep that does not overshoot.
+//!
+//! A sleeping thread wakes late by the timer's and the scheduler's latency, tens of microseconds on a
+//! virtual machine. So the poller sleeps until that much before the instant, as measured when it was made,
+//! and looks for events in a loop for the rest. What it spends in that loop for nothing is counted, because
+//! it is CPU time but not work.
+
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use crate::clock::Nanos;
+
+/// Events taken at once. Enough that a saturated worker pays little for the call; few enough that a
+/// schedule is looked at often.
+const BATCH: usize = 128;
+
+/// Sleeps tried to measure how late this thread wakes.
+const WAKE_TRIALS: usize = 20;
+const WAKE_TRIAL: Duration = Duration::from_micros(200);
+/// However late this thread wakes, it does not spin for longer than this before each instant.
+const LONGEST_SPIN: Duration = Duration::from_micros(500);
+
+/// An epoll instance and its habits.
+pub(super) struct Poller {
+    epoll: OwnedFd,
+    events: Vec<Event>,
+    /// How long before an instant to stop sleeping.
+    wake_latency: Duration,
+    spun: Nanos,
+}
+
+impl Poller {
+    /// Sets the thread's timers to their finest and measures how late it wakes (4 ms).
+    pub fn new() -> Result<Self, Errno> {
+        // The default slack of 50 µs would be added to every sleep. A kernel that refuses only makes
+        // the measured latency longer.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let mut poller = Self {
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            events: Vec::with_capacity(BATCH),
+            wake_latency: Duration::ZERO,
+            spun: Nanos(0),
+        };
+        let mut late: Vec<Duration> = Vec::with_capacity(WAKE_TRIALS);
+        for _ in 0..WAKE_TRIALS {
+            let until = Nanos::now().after(WAKE_TRIAL);
+            poller.poll(WAKE_TRIAL)?;
+            late.push(Nanos::now().since(until).into());
+        }
+        late.sort_unstable();
+        poller.wake_latency = late[WAKE_TRIALS * 9 / 10].min(LONGEST_SPIN);
+        Ok(poller)
+    }
+
+    /// Reports everything that becomes of a socket, as `data`; once for each change (edge-triggered).
+    pub fn watch(&self, socket: impl AsFd, data: u64) -> Result<(), Errno> {
+        let all = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        epoll::add(&self.epoll, socket, EventData::new_u64(data), all)
+    }
+
+    /// Waits for events until `until` at the latest; an instant in the past only looks. Returns with or
+    /// without events: the caller asks again.
+    pub fn wait(&mut self, until: Nanos) -> Result<(), Errno> {
+        let begun = Nanos::now();
+        let left = Duration::from(until.since(begun));
+        let sleep = left.saturating_sub(self.wake_latency);
+        self.poll(sleep)?;
+        if self.events.is_empty() && sleep.is_zero() && !left.is_zero() {
+            self.spun.0 += Nanos::now().since(begun).0;
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self, sleep: Duration) -> Result<(), Errno> {
+        let timeout =
+            Timespec { tv_sec: sleep.as_secs().cast_signed(), tv_nsec: sleep.subsec_nanos().into() };
+        self.events.clear();
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Number of events of the last wait.
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// An event of the last wait: its data, and whether the peer has shut down or the socket has failed.
+    pub fn event(&self, at: usize) -> (u64, bool) {
+        let Event { flags, data, .. } = self.events[at];
+        (data.u64(), flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR))
+    }
+
+    /// Time spent looking for nothing since the last call.
+    pub fn take_spun(&mut self) -> Nanos {
+        std::mem::take(&mut self.spun)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn reports_what_arrives_with_its_data() {
+        let mut poller = Poller::new().expect("epoll");
+        let (mut ours, theirs) = UnixStream::pair().expect("a pair");
+        poller.watch(&theirs, 7).expect("watch");
+        ours.write_all(b"x").expect("write");
+        poller.wait(Nanos::now().after(Duration::from_secs(5))).expect("wait");
+        assert_eq!(poller.event(0), (7, false));
+        drop(ours);
+        poller.wait(Nanos::now().after(Duration::from_secs(5))).expect("wait");
+        assert_eq!(poller.event(0), (7, true));
+    }
+
+    #[test]
+    fn looking_for_nothing_is_counted_as_spinning() {
+        let mut poller = Poller::new().expect("epoll");
+        poller.wake_latency = LONGEST_SPIN;
+        let until = Nanos::now().after(Duration::from_micros(300));
+        while Nanos::now() < until {
+            poller.wait(until).expect("wait");
+        }
+        assert!(poller.take_spun() > Nanos(0));
+        assert_eq!(poller.take_spun(), Nanos(0));
+    }
+}
