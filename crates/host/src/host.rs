@@ -1,12 +1,23 @@
 //! The seam: a machine, and what can be asked of it.
 
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use crate::affinity::{self, Core, CpuSet};
+use crate::cgroup;
+use crate::ports;
 use crate::process::{self, Running, ServerCommand};
+use crate::root::Root;
 
-/// A machine. Today it is this one; a machine behind SSH will be another constructor of this type.
+/// A machine, and all that can be asked of one.
+///
+/// What goes in and comes out is plain data (paths, process numbers and addresses are the machine's own)
+/// or a handle without public fields. So a machine behind SSH is another constructor of this type, and
+/// nothing outside of this crate changes.
 #[derive(Debug, Clone)]
 pub struct Host {
+    root: Root,
     keeper: PathBuf,
 }
 
@@ -18,11 +29,36 @@ impl Host {
 
     /// This machine, with another program as the keeper of servers.
     pub fn local_with_keeper(program: impl Into<PathBuf>) -> Self {
-        Self { keeper: program.into() }
+        Self { root: Root::new("/"), keeper: program.into() }
     }
 
     /// Starts a server.
     pub fn start(&self, command: &ServerCommand) -> Result<Running, process::Error> {
         process::start(&self.keeper, command)
+    }
+
+    /// Whether a server could listen on this address and port now; the error names who has it.
+    pub fn check_port(&self, address: SocketAddr) -> Result<(), ports::Error> {
+        ports::check_free(address)
+    }
+
+    /// Free ports on this address, as many as asked for, from outside of the client's range.
+    pub fn free_ports(&self, ip: IpAddr, count: usize) -> Result<Vec<u16>, ports::Error> {
+        ports::free(ip, count)
+    }
+
+    /// The CPUs that are switched on and that we may use (taskset, cpuset).
+    pub fn allowed_cpus(&self) -> io::Result<CpuSet> {
+        Ok(CpuSet::of_this_thread()?.intersection(&affinity::online(&self.root)))
+    }
+
+    /// The cores that these CPUs are threads of: what [`affinity::split`] shares out.
+    pub fn cores(&self, cpus: &CpuSet) -> Vec<Core> {
+        affinity::cores(&self.root, cpus)
+    }
+
+    /// What the control groups let us have.
+    pub fn cgroup_limits(&self) -> cgroup::Limits {
+        cgroup::Limits::read(&self.root)
     }
 }

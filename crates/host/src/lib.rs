@@ -1,9 +1,12 @@
 //! One machine: facts, telemetry, processes, affinity, knobs.
 
 pub mod affinity;
+pub mod cgroup;
 mod host;
 mod keeper;
+pub mod ports;
 pub mod process;
+mod root;
 
 pub use affinity::CpuSet;
 pub use host::Host;

@@ -19,7 +19,7 @@ const CONNECT: Duration = Duration::from_millis(250);
 
 /// A probe that is content when the address accepts a connection.
 ///
-/// Check that the port is free before the server is started ([`crate::ports::check_free`]): this cannot
+/// Check that the port is free before the server is started ([`crate::Host::check_port`]): this cannot
 /// tell who accepts.
 pub fn tcp_probe(address: SocketAddr) -> impl FnMut() -> Readiness {
     move || match TcpStream::connect_timeout(&address, CONNECT) {
