@@ -5,3 +5,6 @@ mod codecs;
 mod harness;
 mod http1;
 mod memcache;
+mod memory;
+mod mutation;
+mod resp;

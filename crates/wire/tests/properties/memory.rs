@@ -1,0 +1,85 @@
+//! How much memory decoders take: none while lines and heads come whole, and never more than their limits
+//! allow.
+
+use allocation_counter::{AllocationInfo, measure};
+use wire::http1::{HeadCache, MAX_HEAD_BYTES, Request};
+use wire::{memcache, resp};
+
+use crate::codecs::{Http1, Memcache, Resp};
+use crate::harness::{Codec, cut, run};
+
+/// What decoding `bytes` in pieces of `size` allocates.
+fn allocated(codec: &mut dyn Codec, bytes: &[u8], size: usize) -> AllocationInfo {
+    let pieces = cut(bytes, &[size]);
+    measure(|| run(codec, pieces, &mut |_| {}))
+}
+
+#[test]
+fn whole_replies_take_no_memory() {
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbar".repeat(3);
+    // The cache is filled by the first reply to come; let that be another connection's.
+    let mut other = Http1::new(0);
+    allocated(&mut other, &head, usize::MAX);
+    assert_eq!(allocated(&mut Http1::with_cache(0, other.into_cache()), &head, usize::MAX).count_total, 0);
+
+    let values = b"VALUE foo 5 3\r\nbar\r\nEND\r\n".repeat(3);
+    assert_eq!(
+        allocated(&mut Memcache::expecting(memcache::Expect::Get), &values, usize::MAX).count_total,
+        0
+    );
+
+    let lists = b"*2\r\n$3\r\nbar\r\n%1\r\n+a\r\n:1\r\n".repeat(3);
+    assert_eq!(allocated(&mut Resp::default(), &lists, usize::MAX).count_total, 0);
+}
+
+#[test]
+fn requests_take_no_memory_where_there_is_room() {
+    let mut out = Vec::with_capacity(1024);
+    let allocated = measure(|| {
+        Request { body: b"{}", ..Request::get("/", "host") }.render_into(&mut out).expect("valid");
+        memcache::request::set(&mut out, b"key", 0, 0, b"value").expect("valid");
+        memcache::request::meta_get(&mut out, b"key", "v k").expect("valid");
+        resp::request::set(&mut out, b"key", b"value");
+    });
+    assert_eq!(allocated.count_total, 0);
+}
+
+/// Lines and heads that never end, and bodies of a million pieces, in many sizes of reads.
+#[test]
+fn no_stream_takes_more_than_its_limit() {
+    // A buffer grows by doubling, and the old one goes after the new one has come: three times its size.
+    let bounded = |codec: &mut dyn Codec, bytes: &[u8], limit: usize, name: &str| {
+        for size in [1, 7, 1000, usize::MAX] {
+            let allocated = allocated(codec, bytes, size);
+            assert!(
+                allocated.bytes_max <= 3 * limit as u64,
+                "{name} by {size}: {} bytes",
+                allocated.bytes_max
+            );
+        }
+    };
+    let endless = |start: &[u8], unit: &[u8]| [start, &unit.repeat(300_000 / unit.len())].concat();
+
+    // The head is there twice for a moment: in the connection's buffer and in the cache.
+    let heads = 2 * MAX_HEAD_BYTES;
+    bounded(&mut Http1::new(0), &endless(b"HTTP/1.1 200 OK\r\nX: ", b"x"), heads, "a field");
+    bounded(&mut Http1::new(0), &endless(b"HTTP/1.1 200 OK\r\n", b"X: x\r\n"), heads, "fields");
+    bounded(&mut Http1::new(0), &endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), 1024, "interim replies");
+    let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    bounded(&mut Http1::new(0), &endless(chunked, b"1\r\nx\r\n"), 1024, "chunks");
+    bounded(&mut Http1::new(0), &endless(chunked, b"0"), 1024, "zeros");
+
+    let get = || Memcache::expecting(memcache::Expect::Get);
+    bounded(&mut get(), &endless(b"VALUE ", b"x"), memcache::MAX_LINE_BYTES, "a key");
+    bounded(&mut get(), &endless(b"", b"VALUE x 0 1\r\nx\r\n"), memcache::MAX_LINE_BYTES, "values");
+    bounded(&mut get(), &endless(b"VALUE x 0 1073741824\r\n", b"x"), memcache::MAX_LINE_BYTES, "a value");
+
+    bounded(&mut Resp::default(), &endless(b"-", b"x"), resp::MAX_LINE_BYTES, "an error");
+    bounded(&mut Resp::default(), &endless(b"*1073741824\r\n", b"*0\r\n"), resp::MAX_LINE_BYTES, "an array");
+    bounded(&mut Resp::default(), &endless(b"", b"*1\r\n"), resp::MAX_LINE_BYTES, "arrays in arrays");
+}
+
+#[test]
+fn an_empty_cache_takes_no_memory() {
+    assert_eq!(measure(|| drop(HeadCache::new())).count_total, 0);
+}

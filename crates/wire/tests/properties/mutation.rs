@@ -1,0 +1,123 @@
+//! A fuzzer that needs nothing but the tests: real replies, damaged at random from a fixed seed, fed whole
+//! and in pieces. Finds what a grammar-driven generator does not think of. Where `cargo fuzz` works,
+//! the targets in `fuzz/` do the same with coverage to guide them.
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::codecs::{Http1, Memcache, Resp};
+use crate::harness::{Codec, check_split};
+
+const RUNS: u32 = 100_000;
+
+/// What a mutation may put in: whatever means something in one of the protocols, and the ends of ranges.
+const TOKENS: &[&[u8]] = &[
+    b"\r\n",
+    b"\n",
+    b"\r",
+    b"\r\n\r\n",
+    b" ",
+    b":",
+    b";",
+    b",",
+    b"\0",
+    b"\xff",
+    b"0",
+    b"-1",
+    b"4294967296",
+    b"18446744073709551615",
+    b"ffffffffffffffff",
+    b"HTTP/1.1 200 OK\r\n",
+    b"HTTP/1.0 ",
+    b"Content-Length: 3\r\n",
+    b"Transfer-Encoding: chunked\r\n",
+    b"Connection: close\r\n",
+    b"VALUE k 0 3\r\n",
+    b"VA 3 kk\r\n",
+    b"END\r\n",
+    b"STAT ",
+    b"*2\r\n",
+    b"$3\r\n",
+    b"|1\r\n",
+    b">1\r\n",
+    b"%1\r\n",
+];
+
+/// As sent by nginx 1.22 and Apache httpd 2.4, and what RFC 9112 adds to that.
+const HTTP1: &[&[u8]] = &[
+    b"HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Sat, 21 Nov 2026 00:51:39 GMT\r\nContent-Type: text/plain\r\n\
+      Content-Length: 3\r\nLast-Modified: Sat, 21 Nov 2026 00:50:01 GMT\r\nConnection: keep-alive\r\n\
+      ETag: \"6740d3b9-3\"\r\nAccept-Ranges: bytes\r\n\r\nbar",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nbar\r\na;x=\"y\"\r\n0123456789\r\n0\r\nT: v\r\n\r\n",
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n",
+    b"HTTP/1.0 404 Not Found\r\nConnection: close\r\n\r\n<html>",
+];
+
+/// As sent by memcached 1.6.18.
+const MEMCACHE: &[&[u8]] = &[
+    b"VALUE foo 5 3 1\r\nbar\r\nVALUE foo 5 3\r\nbar\r\nEND\r\nEND\r\n",
+    b"VA 3 kfoo f5 c1 t-1 s3\r\nbar\r\nEN\r\nHD s3 t-1\r\n",
+    b"STORED\r\nNOT_STORED\r\nEXISTS\r\n",
+    b"STAT pid 10159\r\nSTAT uptime 11\r\nSTAT libevent 2.1.12-stable\r\nEND\r\nRESET\r\n",
+    b"CLIENT_ERROR bad data chunk\r\nERROR\r\nSERVER_ERROR object too large for cache\r\n",
+    b"8\r\nNOT_FOUND\r\n0\r\n",
+];
+
+/// As sent by Redis 7.0.15.
+const RESP: &[&[u8]] = &[
+    b"+PONG\r\n-WRONGTYPE Operation against a key holding the wrong kind of value\r\n:2\r\n",
+    b"*2\r\n$1\r\na\r\n$1\r\nb\r\n$-1\r\n$3\r\nbar\r\n",
+    b"%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nmodules\r\n*0\r\n~3\r\n:0\r\n:1\r\n:2\r\n*1\r\n*2\r\n$1\r\nm\r\n,1.5\r\n",
+    b"|1\r\n$14\r\nkey-popularity\r\n*2\r\n$7\r\nkey:123\r\n:90\r\n$10\r\nSome reply\r\n_\r\n#t\r\n",
+    b">2\r\n$16\r\nserver-cpu-usage\r\n:42\r\n+OK\r\n>2\r\n$10\r\ninvalidate\r\n*1\r\n$3\r\nfoo\r\n",
+    b"=29\r\ntxt:This is a verbatim\nstring\r\n(1234567999999999999999999999999999999\r\n,3.141\r\n",
+];
+
+#[test]
+fn damaged_http1_replies_do_no_harm() {
+    damage(HTTP1, 1, Http1::new);
+}
+
+#[test]
+fn damaged_memcached_replies_do_no_harm() {
+    damage(MEMCACHE, 2, Memcache::new);
+}
+
+#[test]
+fn damaged_resp_replies_do_no_harm() {
+    damage(RESP, 3, |_| Resp::default());
+}
+
+/// Feeds damaged seeds to decoders made by `codec` from a random selector.
+fn damage<C: Codec>(seeds: &[&[u8]], seed: u64, codec: impl Fn(u8) -> C) {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    for _ in 0..RUNS {
+        let mut bytes = seeds[random.random_range(0..seeds.len())].to_vec();
+        for _ in 0..random.random_range(0..5) {
+            mutate(&mut bytes, seeds, &mut random);
+        }
+        let selector = random.random();
+        let sizes = [random.random_range(1..8), random.random_range(0..64)];
+        check_split(|| codec(selector), &bytes, &sizes);
+    }
+}
+
+fn mutate(bytes: &mut Vec<u8>, seeds: &[&[u8]], random: &mut impl Rng) {
+    let at = random.random_range(0..=bytes.len());
+    let end = random.random_range(at..=bytes.len().min(at + 16));
+    match random.random_range(0..6) {
+        0 if at < bytes.len() => bytes[at] ^= 1 << random.random_range(0..8),
+        1 if at < bytes.len() => bytes[at] = random.random(),
+        2 => drop(bytes.drain(at..end)),
+        3 => drop(bytes.splice(at..end, TOKENS[random.random_range(0..TOKENS.len())].iter().copied())),
+        4 => {
+            let copy = bytes[at..end].to_vec();
+            bytes.splice(at..at, copy);
+        }
+        _ => {
+            let other = seeds[random.random_range(0..seeds.len())];
+            bytes.truncate(at);
+            bytes.extend_from_slice(&other[random.random_range(0..other.len())..]);
+        }
+    }
+}
