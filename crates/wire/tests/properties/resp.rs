@@ -83,7 +83,7 @@ fn render(value: &Value, out: &mut Vec<u8>) {
         }
         Value::Attributed(values) => {
             line("|1".into());
-            for value in values {
+            for value in values.iter() {
                 render(value, out);
             }
         }
