@@ -135,4 +135,18 @@ mod tests {
         assert_eq!(lines(&[b"one\n"]), Err(LineFault::BareLineFeed));
         assert_eq!(lines(&[b"one", b"\n"]), Err(LineFault::BareLineFeed));
     }
+
+    #[test]
+    fn a_long_line_leaves_little_behind() {
+        let mut buffer = LineBuffer::new();
+        let mut take = |mut piece: &[u8]| {
+            let length = buffer.take(&mut piece, 1 << 20).expect("not too long").map(<[u8]>::len);
+            (length, buffer.bytes.capacity())
+        };
+        assert!(take(&[b'x'; 10_000]).1 >= 10_000);
+        assert_eq!(take(b"\r\n").0, Some(10_002));
+        let (length, kept) = take(b"the next");
+        assert_eq!(length, None);
+        assert!(kept <= KEPT_BYTES);
+    }
 }
