@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::affinity::{self, Core, CpuSet};
 use crate::cgroup;
+use crate::facts::{Facts, ProcessFacts};
 use crate::ports;
 use crate::process::{self, Running, ServerCommand};
 use crate::root::Root;
@@ -35,6 +36,16 @@ impl Host {
     /// Starts a server.
     pub fn start(&self, command: &ServerCommand) -> Result<Running, process::Error> {
         process::start(&self.keeper, command)
+    }
+
+    /// What the machine is.
+    pub fn facts(&self) -> Facts {
+        Facts::read(&self.root)
+    }
+
+    /// What a process is; none when there is no such process.
+    pub fn process_facts(&self, pid: u32) -> Option<ProcessFacts> {
+        ProcessFacts::read(&self.root, pid)
     }
 
     /// Whether a server could listen on this address and port now; the error names who has it.

@@ -33,6 +33,20 @@ impl Root {
         self.read(path)?.parse().ok()
     }
 
+    /// A file that holds 0 or 1, or their words.
+    pub(crate) fn flag(&self, path: impl AsRef<Path>) -> Option<bool> {
+        match self.read(path)?.as_str() {
+            "1" | "Y" | "on" => Some(true),
+            "0" | "N" | "off" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// A file that lists its choices and marks one, `always [madvise] never`: the marked one.
+    pub(crate) fn choice(&self, path: impl AsRef<Path>) -> Option<String> {
+        self.read(path).map(|text| marked(&text).to_owned())
+    }
+
     /// The names in a directory, sorted; none if there is no such directory.
     pub(crate) fn list(&self, dir: impl AsRef<Path>) -> Vec<String> {
         let entries = fs::read_dir(self.path(dir)).into_iter().flatten().flatten();
@@ -40,6 +54,13 @@ impl Root {
         names.sort_unstable();
         names
     }
+}
+
+/// The one of several choices that is marked with brackets or parentheses, as the kernel does; the whole
+/// text if none is.
+pub(crate) fn marked(text: &str) -> &str {
+    let between = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
+    between('[', ']').or_else(|| between('(', ')')).unwrap_or(text)
 }
 
 /// A directory that stands in for a machine's root, from paths and texts.

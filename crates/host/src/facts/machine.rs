@@ -1,0 +1,194 @@
+//! What a machine is: its system, what it runs in, and which means of measuring it has.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+
+use serde::{Deserialize, Serialize};
+
+use super::libc;
+use crate::root::Root;
+
+/// What a machine is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Its name.
+    pub hostname: Option<String>,
+    /// The distribution's name and version.
+    pub distribution: Option<String>,
+    /// `x86_64`, `aarch64`, ...
+    pub architecture: String,
+    /// The C library that programs get.
+    pub libc: Option<String>,
+    /// The virtual machine that it is, if it is one.
+    pub virtualization: Option<String>,
+    /// The container that we are in, if we are.
+    pub container: Option<String>,
+    /// Where its electricity comes from, if it tells.
+    pub power_source: Option<PowerSource>,
+    /// Whether `perf` is installed.
+    pub has_perf: bool,
+    /// Whether the energy counters of the processor can be read.
+    pub rapl: Rapl,
+}
+
+/// Where a machine's electricity comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PowerSource {
+    /// The grid.
+    Mains,
+    /// Its own battery, so that it saves where it can.
+    Battery,
+}
+
+/// The energy counters of the processor (powercap.rst).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rapl {
+    /// There are none: another processor, or a virtual machine.
+    #[default]
+    Absent,
+    /// There are, but only root may read them (since Linux 5.10, because of CVE-2020-8694).
+    Unreadable,
+    /// They can be read.
+    Readable,
+}
+
+impl Machine {
+    pub(super) fn read(root: &Root) -> Self {
+        Self {
+            hostname: root.read("/proc/sys/kernel/hostname"),
+            distribution: os_release(root).remove("PRETTY_NAME"),
+            architecture: std::env::consts::ARCH.to_owned(),
+            libc: libc::of_the_system(root),
+            virtualization: virtualization(root),
+            container: container(root),
+            power_source: power_source(root),
+            has_perf: crate::packages::find_program(root, "perf").is_some(),
+            rapl: rapl(root),
+        }
+    }
+}
+
+/// The values of os-release(5).
+pub(crate) fn os_release(root: &Root) -> BTreeMap<String, String> {
+    let text = root.read("/etc/os-release").or_else(|| root.read("/usr/lib/os-release")).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| line.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.trim_matches(['"', '\'']).to_owned()))
+        .collect()
+}
+
+/// A virtual machine says so by a CPU flag on x86 and in the device tree on Arm. Which one it is shows in
+/// what the firmware calls the board, or else in the clocks that its hypervisor offers.
+fn virtualization(root: &Root) -> Option<String> {
+    let flags = root.read("/proc/cpuinfo").unwrap_or_default();
+    let is_virtual = flags.lines().any(|line| line.starts_with("flags") && line.contains(" hypervisor"))
+        || root.read("/proc/device-tree/hypervisor/compatible").is_some();
+    if !is_virtual {
+        return None;
+    }
+    let board: Vec<_> = ["sys_vendor", "product_name"]
+        .iter()
+        .filter_map(|f| root.read(format!("/sys/class/dmi/id/{f}")))
+        .collect();
+    if !board.is_empty() {
+        return Some(board.join(" "));
+    }
+    let clocks =
+        root.read("/sys/devices/system/clocksource/clocksource0/available_clocksource").unwrap_or_default();
+    let by_clock = [("kvm-clock", "KVM"), ("hyperv_clocksource", "Hyper-V"), ("xen", "Xen")];
+    let hypervisor = by_clock.iter().find(|(clock, _)| clocks.contains(clock));
+    Some(hypervisor.map_or("a hypervisor that does not say its name", |(_, name)| name).to_owned())
+}
+
+fn container(root: &Root) -> Option<String> {
+    let by_file = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
+    let by_group = ["docker", "kubepods", "lxc", "containerd"];
+    let groups = root.read("/proc/1/cgroup").unwrap_or_default();
+    by_file
+        .iter()
+        .find(|(file, _)| root.path(file).exists())
+        .map(|(_, name)| (*name).to_owned())
+        .or_else(|| by_group.iter().find(|name| groups.contains(**name)).map(|name| (*name).to_owned()))
+}
+
+/// On battery when a battery of the machine itself is being emptied. Mice have batteries too: those have
+/// the scope "Device" (sysfs-class-power).
+fn power_source(root: &Root) -> Option<PowerSource> {
+    const SUPPLIES: &str = "/sys/class/power_supply";
+    let mut source = None;
+    for supply in root.list(SUPPLIES) {
+        let read = |file: &str| root.read(format!("{SUPPLIES}/{supply}/{file}"));
+        let is_ours = read("scope").is_none_or(|scope| scope != "Device");
+        match read("type").as_deref() {
+            Some("Battery") if is_ours && read("status").as_deref() == Some("Discharging") => {
+                return Some(PowerSource::Battery);
+            }
+            Some(_) if is_ours => source = Some(PowerSource::Mains),
+            _ => {}
+        }
+    }
+    source
+}
+
+fn rapl(root: &Root) -> Rapl {
+    const POWERCAP: &str = "/sys/class/powercap";
+    let zones = root.list(POWERCAP).into_iter().filter(|name| name.contains("rapl:"));
+    let counters: Vec<_> = zones
+        .map(|zone| root.path(format!("{POWERCAP}/{zone}/energy_uj")))
+        .filter(|path| path.exists())
+        .collect();
+    match counters.iter().any(|path| File::open(path).is_ok()) {
+        true => Rapl::Readable,
+        false if counters.is_empty() => Rapl::Absent,
+        false => Rapl::Unreadable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::stand_in;
+
+    #[test]
+    fn a_laptop_on_its_battery() {
+        let (_dir, root) = stand_in(&[
+            ("/etc/os-release", "NAME=\"Debian GNU/Linux\"\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n"),
+            ("/proc/cpuinfo", "flags\t: fpu avx\n"),
+            ("/sys/class/power_supply/AC/type", "Mains\n"),
+            ("/sys/class/power_supply/BAT0/type", "Battery\n"),
+            ("/sys/class/power_supply/BAT0/status", "Discharging\n"),
+            ("/sys/class/powercap/intel-rapl:0/energy_uj", "1\n"),
+        ]);
+        let machine = Machine::read(&root);
+        assert_eq!(machine.distribution.as_deref(), Some("Debian GNU/Linux 12"));
+        assert_eq!(machine.power_source, Some(PowerSource::Battery));
+        assert_eq!((machine.virtualization, machine.rapl), (None, Rapl::Readable));
+    }
+
+    #[test]
+    fn a_workstation_with_a_wireless_mouse() {
+        let (_dir, root) = stand_in(&[
+            ("/sys/class/power_supply/hidpp_battery_0/type", "Battery\n"),
+            ("/sys/class/power_supply/hidpp_battery_0/scope", "Device\n"),
+            ("/sys/class/power_supply/hidpp_battery_0/status", "Discharging\n"),
+        ]);
+        assert_eq!(power_source(&root), None);
+    }
+
+    #[test]
+    fn virtual_machines_by_their_boards_or_their_clocks() {
+        let flags = ("/proc/cpuinfo", "flags\t: fpu hypervisor\n");
+        let (_dir, cloud) = stand_in(&[
+            flags,
+            ("/sys/class/dmi/id/sys_vendor", "Amazon EC2\n"),
+            ("/sys/class/dmi/id/product_name", "m7i.large\n"),
+        ]);
+        assert_eq!(virtualization(&cloud).as_deref(), Some("Amazon EC2 m7i.large"));
+        let clocks =
+            ("/sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc kvm-clock\n");
+        let (_dir, micro) = stand_in(&[flags, clocks]);
+        assert_eq!(virtualization(&micro).as_deref(), Some("KVM"));
+    }
+}

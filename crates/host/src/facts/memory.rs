@@ -1,0 +1,73 @@
+//! Memory: how much, swap, and huge pages.
+
+use std::collections::BTreeMap;
+
+use procfs::{FromRead, Meminfo};
+use serde::{Deserialize, Serialize};
+
+use crate::root::Root;
+
+const THP: &str = "/sys/kernel/mm/transparent_hugepage";
+
+/// Memory and swap.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// What the kernel has to give.
+    pub total_bytes: u64,
+    /// Swap space.
+    pub swap_total_bytes: u64,
+    /// Transparent huge pages: `always`, `madvise` or `never`.
+    pub thp: Option<String>,
+    /// When a page fault may wait for one to be made.
+    pub thp_defrag: Option<String>,
+    /// The smaller sizes (Linux 6.9 and later) that are not simply `never`, by their names.
+    pub thp_sizes: BTreeMap<String, String>,
+    /// Huge pages set aside.
+    pub huge_pages: Option<u64>,
+    /// Kernel samepage merging: 1 when it runs.
+    pub ksm: Option<String>,
+}
+
+impl Memory {
+    pub(super) fn read(root: &Root) -> Self {
+        let info = Meminfo::from_file(root.path("/proc/meminfo")).ok();
+        let sizes = root.list(THP).into_iter().filter(|name| name.starts_with("hugepages-"));
+        let enabled = |name: &String| root.choice(format!("{THP}/{name}/enabled"));
+        Self {
+            total_bytes: info.as_ref().map_or(0, |info| info.mem_total),
+            swap_total_bytes: info.as_ref().map_or(0, |info| info.swap_total),
+            thp: root.choice(format!("{THP}/enabled")),
+            thp_defrag: root.choice(format!("{THP}/defrag")),
+            thp_sizes: sizes
+                .filter_map(|name| enabled(&name).map(|enabled| (name, enabled)))
+                .filter(|(_, enabled)| enabled != "never")
+                .collect(),
+            huge_pages: info.and_then(|info| info.hugepages_total),
+            ksm: root.read("/sys/kernel/mm/ksm/run"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::stand_in;
+
+    #[test]
+    fn of_a_list_of_choices_the_chosen_one_is_the_fact() {
+        let (_dir, root) = stand_in(&[
+            ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+            (
+                "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled",
+                "always [inherit] madvise never\n",
+            ),
+            (
+                "/sys/kernel/mm/transparent_hugepage/hugepages-16kB/enabled",
+                "always inherit madvise [never]\n",
+            ),
+        ]);
+        let memory = Memory::read(&root);
+        assert_eq!(memory.thp.as_deref(), Some("madvise"));
+        assert_eq!(memory.thp_sizes, BTreeMap::from([("hugepages-64kB".into(), "inherit".into())]));
+    }
+}

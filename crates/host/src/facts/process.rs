@@ -1,0 +1,178 @@
+//! What a process is: its program and the build of it, its libraries, its surroundings.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+
+use object::Object;
+use procfs::FromRead;
+use procfs::process::{MMapPath, MemoryMaps};
+use serde::{Deserialize, Serialize};
+
+use super::{Allocator, allocator, flatten, libc, limits, secrets};
+use crate::root::Root;
+
+/// Environment variables whose values change how fast a program runs and hold no secrets. Of all others
+/// only the names are recorded.
+const RECORDED_VARIABLES: &[&str] = &[
+    "GLIBC_TUNABLES",
+    "GODEBUG",
+    "GOGC",
+    "GOMAXPROCS",
+    "GOMEMLIMIT",
+    "JAVA_TOOL_OPTIONS",
+    "LANG",
+    "LC_ALL",
+    "LD_BIND_NOW",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "MALLOC_ARENA_MAX",
+    "MALLOC_CONF",
+    "OMP_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES",
+    "TOKIO_WORKER_THREADS",
+    "TZ",
+    "UV_THREADPOOL_SIZE",
+];
+
+/// What stands for a value that is not recorded.
+const NOT_RECORDED: &str = "(not recorded)";
+
+/// A process at one moment. What we may not look at is absent: a server's worker that has changed its user
+/// shows less of itself to an ordinary user.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessFacts {
+    /// Its number.
+    pub pid: u32,
+    /// The program's file.
+    pub executable: Option<String>,
+    /// The build of it: the linker's build ID (`.note.gnu.build-id`), in hexadecimal.
+    pub build_id: Option<String>,
+    /// Its command line, secrets masked.
+    pub command_line: Vec<String>,
+    /// The memory allocator that it uses.
+    pub allocator: Option<Allocator>,
+    /// The C library that it uses; none if it is static.
+    pub libc: Option<String>,
+    /// Its environment: values for a few names, "(not recorded)" for the rest.
+    pub environment: BTreeMap<String, String>,
+    /// Its resource limits, as "soft / hard".
+    pub limits: BTreeMap<String, String>,
+    /// What the kernel does with it: CPUs, seccomp, speculation, huge pages (`/proc/PID/status`).
+    pub status: BTreeMap<String, String>,
+}
+
+/// The lines of `/proc/PID/status` that change how fast a process runs.
+const STATUS_LINES: &[&str] =
+    &["Cpus_allowed_list", "Seccomp", "Speculation_Store_Bypass", "SpeculationIndirectBranch", "THP_enabled"];
+
+impl ProcessFacts {
+    /// None when there is no such process.
+    pub(crate) fn read(root: &Root, pid: u32) -> Option<Self> {
+        let dir = format!("/proc/{pid}");
+        let status = root.read(format!("{dir}/status"))?;
+        let program = root.path(format!("{dir}/exe"));
+        let executable = fs::read_link(&program).ok().map(|path| path.to_string_lossy().into_owned());
+        let libraries = mapped_files(root, &dir);
+        let of_libc = libraries.iter().find(|path| libc::is_libc(path));
+        // The process may be in a container: its paths hold from its own root.
+        let libc = of_libc.and_then(|path| libc::identify(&root.path(format!("{dir}/root{path}"))));
+        let environment = strings(root, &format!("{dir}/environ"));
+        Some(Self {
+            pid,
+            executable,
+            build_id: build_id(&program),
+            command_line: secrets::mask(strings(root, &format!("{dir}/cmdline")).iter().map(String::as_str)),
+            allocator: allocator::find(&libraries, &program),
+            libc,
+            environment: environment.iter().filter_map(|entry| variable(entry)).collect(),
+            limits: limits::read(root, &format!("{dir}/limits")),
+            status: status.lines().filter_map(status_line).collect(),
+        })
+    }
+
+    /// What can be compared, from dotted keys (`allocator.name`, `environment.LD_PRELOAD`) to text.
+    pub fn flat(&self) -> BTreeMap<String, String> {
+        let mut flat = flatten(self);
+        flat.remove("pid");
+        flat
+    }
+}
+
+/// The strings of a file that has them with a NUL after each.
+fn strings(root: &Root, path: &str) -> Vec<String> {
+    let text = root.read(path).unwrap_or_default();
+    text.split('\0').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+fn variable(entry: &str) -> Option<(String, String)> {
+    let (name, value) = entry.split_once('=')?;
+    let value = if RECORDED_VARIABLES.contains(&name) { value } else { NOT_RECORDED };
+    Some((name.to_owned(), value.to_owned()))
+}
+
+fn status_line(line: &str) -> Option<(String, String)> {
+    let (name, value) = line.split_once(':')?;
+    STATUS_LINES.contains(&name).then(|| (name.to_owned(), value.trim().to_owned()))
+}
+
+/// The files that a process has mapped, each once.
+fn mapped_files(root: &Root, dir: &str) -> Vec<String> {
+    let maps = MemoryMaps::from_file(root.path(format!("{dir}/maps"))).map(|maps| maps.0).unwrap_or_default();
+    let mut files: Vec<String> = maps
+        .into_iter()
+        .filter_map(|map| match map.pathname {
+            MMapPath::Path(path) => Some(path.to_string_lossy().into_owned()),
+            _ => None,
+        })
+        .collect();
+    files.dedup();
+    files
+}
+
+fn build_id(program: &Path) -> Option<String> {
+    use std::fmt::Write;
+    let cache = object::ReadCache::new(File::open(program).ok()?);
+    let file = object::File::parse(&cache).ok()?;
+    let mut hex = String::new();
+    for byte in file.build_id().ok()?? {
+        write!(hex, "{byte:02x}").expect("a string takes all");
+    }
+    Some(hex)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_of_ours_tells_what_it_is() -> std::io::Result<()> {
+        let mut child =
+            Command::new("/bin/sleep").arg("60").env("LC_ALL", "C").env("MY_TOKEN", "hunter2").spawn()?;
+        let facts = ProcessFacts::read(&Root::new("/"), child.id());
+        child.kill()?;
+        child.wait()?;
+        let facts = facts.expect("it runs");
+        assert_eq!(facts.command_line, ["/bin/sleep", "60"]);
+        assert_eq!(facts.environment["LC_ALL"], "C");
+        assert_eq!(facts.environment["MY_TOKEN"], NOT_RECORDED);
+        assert!(facts.executable.is_some_and(|path| path.starts_with('/')));
+        assert!(facts.limits.contains_key("Max open files") && facts.status.contains_key("Seccomp"));
+        Ok(())
+    }
+
+    #[test]
+    fn this_program_has_an_allocator_and_a_c_library() {
+        let facts = ProcessFacts::read(&Root::new("/"), std::process::id()).expect("we run");
+        assert!(facts.allocator.expect("it was linked with one").name.ends_with("malloc"));
+        assert!(facts.libc.is_some_and(|libc| libc.starts_with("glibc") || libc == "musl"));
+        assert!(facts.build_id.is_none_or(|id| id.len() >= 16));
+    }
+
+    #[test]
+    fn there_are_no_facts_of_a_process_that_is_not_there() {
+        assert_eq!(ProcessFacts::read(&Root::new("/"), 0), None);
+    }
+}
