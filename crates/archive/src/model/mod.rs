@@ -1,0 +1,36 @@
+//! The data of a run directory: one module for each file that is written, and for what they share.
+//!
+//! | file | type |
+//! |---|---|
+//! | `plan.toml` | [`Plan`] |
+//! | `facts.json` | [`Facts`] |
+//! | `trials/NNN-variant/trial.json` | [`Trial`] |
+//! | `verdict.json` | [`Verdict`] |
+//!
+//! Readers skip JSON fields that they do not know, and writers may leave out what has a default, so that fields can
+//! be added without a new [`FORMAT`]. Files are named relative to the run directory, with `/`.
+
+mod facts;
+mod fairness;
+mod gate;
+mod phase;
+mod plan;
+mod setting;
+mod times;
+mod trial;
+mod usage;
+mod verdict;
+
+pub use facts::{ConfigFile, Facts, FlatFacts, VariantFacts};
+pub use fairness::{Caveat, Difference, DifferenceClass};
+pub use gate::{Gate, GateOutcome};
+pub use phase::{ClientHealth, OperationTimes, Phase, PhaseKind};
+pub use plan::{Axis, CpuSplit, Kind, Length, Load, Measure, Phases, Plan, Variant, Vary, WarmUp};
+pub use setting::Setting;
+pub use times::{QuantileCurve, Times};
+pub use trial::{Measured, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome};
+pub use usage::{CountCheck, FullResource, ResourceUse, ServerUsage};
+pub use verdict::{Comparison, CurvePoint, Mode, SweepCurve, TrialValue, UslFit, VariantSummary, Verdict};
+
+/// Version of the run directory's formats. It rises when a reader of the old one would read the new one wrongly.
+pub const FORMAT: u32 = 1;

@@ -1,0 +1,80 @@
+//! A knob's or an axis' value: a number, a word or a switch, as TOML and JSON write it.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The value that a knob, or a point of a sweep, is set to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Setting {
+    /// A switch.
+    Flag(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Any other number.
+    Number(f64),
+    /// A word, such as `event`.
+    Text(String),
+}
+
+impl Setting {
+    /// The value as a number, for an axis.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Integer(value) => Some(*value as f64),
+            Self::Number(value) => Some(*value),
+            Self::Flag(_) | Self::Text(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(value) => write!(f, "{value}"),
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Number(value) => write!(f, "{value}"),
+            Self::Text(value) => f.write_str(value),
+        }
+    }
+}
+
+impl From<&str> for Setting {
+    /// As typed on a command line: a number or a switch where it reads as one, a word otherwise.
+    fn from(text: &str) -> Self {
+        if let Ok(value) = text.parse::<i64>() {
+            Self::Integer(value)
+        } else if let Some(value) = text.parse::<f64>().ok().filter(|value| value.is_finite()) {
+            Self::Number(value)
+        } else if let Ok(value) = text.parse::<bool>() {
+            Self::Flag(value)
+        } else {
+            Self::Text(text.to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn typed_values_are_what_they_look_like() {
+        assert_eq!(Setting::from("64"), Setting::Integer(64));
+        assert_eq!(Setting::from("0.5"), Setting::Number(0.5));
+        assert_eq!(Setting::from("true"), Setting::Flag(true));
+        assert_eq!(Setting::from("event"), Setting::Text("event".into()));
+        // JSON has no such numbers.
+        assert_eq!(Setting::from("inf"), Setting::Text("inf".into()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_survives_json(text in ".*") {
+            let setting = Setting::from(text.as_str());
+            let json = serde_json::to_string(&setting).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Setting>(&json).unwrap(), setting);
+        }
+    }
+}
