@@ -1,8 +1,9 @@
-//! What does `steady::settle` refuse and accept? Prints a table of `docs/decisions/0002-verdict-statistics.md`.
+//! What does `steady::settle` refuse and accept? Prints a table of
+//! `docs/decisions/0002-verdict-statistics.md`.
 //!
-//! Series of noise around a shape, neighbours alike by ρ (AR(1)), standard deviation 5 % of the mean. For each:
-//! the share that is refused, and beside it the share that White's rule alone would refuse (MSER-5's cut past the
-//! middle). Run with `cargo run --release -p stats --example steady`; the seed is fixed.
+//! Series of noise around a shape, neighbours alike by ρ (AR(1)), standard deviation 5 % of the mean. For
+//! each: the share that is refused, and beside it the share that White's rule alone would refuse (MSER-5's
+//! cut past the middle). Run with `cargo run --release -p stats --example steady`; the seed is fixed.
 #![allow(clippy::print_stdout, reason = "an example that prints a table")]
 
 use rand::SeedableRng;
@@ -70,7 +71,8 @@ fn noise(n: usize, rho: f64, rng: &mut Pcg64) -> Vec<f64> {
     (0..n).map(|_| next()).collect()
 }
 
-/// White's rule, written anew: the cut of least standard error, the last five batches left out, past the middle.
+/// White's rule, written anew: the cut of least standard error, the last five batches left out, past the
+/// middle.
 fn cut_past_middle(series: &[f64]) -> bool {
     let batches: Vec<f64> =
         series.chunks_exact(BATCH).map(|b| b.iter().sum::<f64>() / BATCH as f64).collect();

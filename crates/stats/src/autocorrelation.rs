@@ -1,8 +1,8 @@
 //! How much a series of neighbouring values really says: values close in time are alike.
 //!
-//! A second of throughput is not independent of the second before; an interval that takes it so is too narrow.
-//! The effective sample size says how many independent values would tell as much about the mean. It is for
-//! intervals *within* one trial; between variants the unit is the restart ([`crate::ratio`]).
+//! A second of throughput is not independent of the second before; an interval that takes it so is too
+//! narrow. The effective sample size says how many independent values would tell as much about the mean. It
+//! is for intervals *within* one trial; between variants the unit is the restart ([`crate::ratio`]).
 
 use crate::confidence::{Confidence, Interval};
 use crate::describe::{SampleError, finite, mean, sum_of_squares};
@@ -10,8 +10,8 @@ use crate::location::t_quantile;
 
 /// Autocorrelation of the series at `lag`, between −1 and 1.
 ///
-/// The divisor is the whole series' sum of squares, which keeps the sequence positive definite: G. E. P. Box &
-/// G. M. Jenkins, *Time Series Analysis*, §2.1. Zero for a constant series and for a lag beyond the series.
+/// The divisor is the whole series' sum of squares, which keeps the sequence positive definite: G. E. P. Box
+/// & G. M. Jenkins, *Time Series Analysis*, §2.1. Zero for a constant series and for a lag beyond the series.
 pub fn autocorrelation(series: &[f64], lag: usize) -> Result<f64, SampleError> {
     finite(series)?;
     Ok(autocorrelation_around(series, mean(series), sum_of_squares(series), lag))
@@ -31,8 +31,8 @@ fn autocorrelation_around(series: &[f64], mean: f64, squares: f64, lag: usize) -
 /// `n / (1 + 2 Σ ρ_k)`, with the sum stopped by the initial monotone positive sequence of C. J. Geyer,
 /// "Practical Markov chain Monte Carlo", Statistical Science 7 (1992), §3.3: sums of neighbouring pairs of
 /// autocorrelations are added while positive, each no larger than the one before. A series whose values
-/// alternate would gain from it; that is not granted: the size is at most the length. A constant series counts
-/// as it is long.
+/// alternate would gain from it; that is not granted: the size is at most the length. A constant series
+/// counts as it is long.
 ///
 /// ```
 /// use stats::autocorrelation::effective_sample_size;
@@ -133,7 +133,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_effective_size_is_between_one_and_the_length(values in prop::collection::vec(-1e6..1e6_f64, 1..80)) {
+        fn the_effective_size_is_between_one_and_the_length(
+            values in prop::collection::vec(-1e6..1e6_f64, 1..80),
+        ) {
             let size = effective_sample_size(&values).unwrap();
             prop_assert!(1.0 <= size && size <= values.len() as f64);
         }

@@ -1,7 +1,7 @@
 //! What a handful of numbers look like: centre, spread and quantiles of a small sample.
 //!
-//! [`Sample`] refuses what is not a finite number when it is made, so nothing later has to ask. Percentiles of
-//! response times do not come from here: those come from merged histograms only.
+//! [`Sample`] refuses what is not a finite number when it is made, so nothing later has to ask. Percentiles
+//! of response times do not come from here: those come from merged histograms only.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -68,9 +68,9 @@ impl Sample {
         self.standard_deviation().filter(|_| mean != 0.0).map(|sd| sd / mean.abs())
     }
 
-    /// The value below which a share `p` of the sample lies, `p` clamped to 0..=1: definition 7 of
-    /// R. J. Hyndman & Y. Fan, "Sample quantiles in statistical packages", The American Statistician 50 (1996),
-    /// the default of R and `NumPy`.
+    /// The value below which a share `p` of the sample lies, `p` clamped to 0..=1: definition 7 of R. J.
+    /// Hyndman & Y. Fan, "Sample quantiles in statistical packages", The American Statistician 50 (1996), the
+    /// default of R and `NumPy`.
     pub fn quantile(&self, p: f64) -> f64 {
         let p = if p.is_nan() { 0.5 } else { p.clamp(0.0, 1.0) };
         let position = p * (self.len() - 1) as f64;
@@ -95,9 +95,9 @@ impl Sample {
         Self(distances).median()
     }
 
-    /// Mean of what is left when the `share` smallest and the `share` largest values are left out, rounded down
-    /// to whole values; `share` is clamped to 0..=0.5, and at 0.5 this is the median.
-    /// Source: J. W. Tukey & D. H. `McLaughlin`, Sankhyā A 25 (1963).
+    /// Mean of what is left when the `share` smallest and the `share` largest values are left out, rounded
+    /// down to whole values; `share` is clamped to 0..=0.5, and at 0.5 this is the median. Source: J. W.
+    /// Tukey & D. H. `McLaughlin`, Sankhyā A 25 (1963).
     pub fn trimmed_mean(&self, share: f64) -> f64 {
         let cut = (share.clamp(0.0, 0.5) * self.len() as f64) as usize;
         match self.0.get(cut..self.len() - cut) {

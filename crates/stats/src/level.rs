@@ -1,7 +1,7 @@
 //! Does a series keep its level? Its straight line and its largest step, each with how sure it is.
 //!
-//! Both are judged with the effective sample size of what they leave unexplained, because neighbouring values are
-//! alike. How much of a drift or a step matters is [`crate::steady`]'s to say.
+//! Both are judged with the effective sample size of what they leave unexplained, because neighbouring values
+//! are alike. How much of a drift or a step matters is [`crate::steady`]'s to say.
 
 use crate::autocorrelation::effective_sample_size;
 use crate::describe::{mean, sum_of_squares};
@@ -13,8 +13,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub(crate) struct Drift {
     /// Change over the series, relative to its mean.
     pub relative: f64,
-    /// Probability of a drift at least so large in a series without one (two-sided t test of the slope, with the
-    /// residuals' effective sample size in place of their number).
+    /// Probability of a drift at least so large in a series without one (two-sided t test of the slope, with
+    /// the residuals' effective sample size in place of their number).
     pub chance: f64,
 }
 
@@ -35,7 +35,8 @@ impl Drift {
         let rise = slope * n;
         // Var(slope · n) = 12 σ² / n for n evenly spaced independent values.
         let t = rise.abs() / (12.0 * variance / independent).sqrt();
-        // A constant series has neither rise nor variance: 0/0, and a drift of nothing is certain to be chance.
+        // A constant series has neither rise nor variance: 0/0, and a drift of nothing is certain to be
+        // chance.
         let chance = if t.is_nan() { 1.0 } else { two_sided(t, (independent - 2.0).max(1.0)) };
         Self { relative: rise / centre.abs(), chance }
     }
@@ -60,8 +61,8 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// A score that chance does not reach: the best of all places is taken, so it lies far above Student's 2. The 99 %
-    /// point in stationary series of 50 to 600 observations with ρ up to 0.8 is 3.3 to 6.4.
+    /// A score that chance does not reach: the best of all places is taken, so it lies far above Student's 2.
+    /// The 99 % point in stationary series of 50 to 600 observations with ρ up to 0.8 is 3.3 to 6.4.
     pub const BEYOND_CHANCE: f64 = 6.0;
 
     /// Of at least ten finite values.

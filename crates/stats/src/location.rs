@@ -35,11 +35,12 @@ pub(crate) fn t_quantile(degrees: usize, p: f64) -> Option<f64> {
 }
 
 /// The Hodges–Lehmann estimate (median of the means of all pairs, each value with itself included) and the
-/// interval of the values that Wilcoxon's signed-rank test does not reject; `None` when `values` are too few for
-/// even their whole range to hold the centre with this confidence (under 6 at 95 %).
+/// interval of the values that Wilcoxon's signed-rank test does not reject; `None` when `values` are too few
+/// for even their whole range to hold the centre with this confidence (under 6 at 95 %).
 ///
-/// Exact for any continuous symmetric distribution, and it holds at least this confidence for any symmetric one.
-/// Source: M. Hollander, D. A. Wolfe & E. Chicken, *Nonparametric Statistical Methods*, 3rd ed., §3.1–3.3.
+/// Exact for any continuous symmetric distribution, and it holds at least this confidence for any symmetric
+/// one. Source: M. Hollander, D. A. Wolfe & E. Chicken, *Nonparametric Statistical Methods*, 3rd ed.,
+/// §3.1–3.3.
 pub(crate) fn signed_rank(values: &[f64], confidence: Confidence) -> Option<Location> {
     let rank = signed_rank_critical(values.len(), confidence)?;
     let walsh = Sample::try_from(walsh_averages(values)).ok()?;
@@ -117,7 +118,8 @@ mod tests {
 
     #[test]
     fn signed_rank_interval_of_hollander_and_wolfes_depression_data() {
-        // The data of example 3.1; the interval is from the 6th and the 40th of the 45 Walsh averages (96.1 %).
+        // The data of example 3.1; the interval is from the 6th and the 40th of the 45 Walsh averages (96.1
+        // %).
         let change = [0.952, -0.147, 1.022, 0.430, 0.620, 0.590, 0.490, -0.080, 0.010];
         let Location { centre, interval } = signed_rank(&change, Confidence::P95).unwrap();
         assert!(close(centre, 0.46) && close(interval.low, 0.010) && close(interval.high, 0.786));

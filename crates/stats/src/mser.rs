@@ -1,9 +1,9 @@
 //! MSER-5: where the warm-up of a series ends.
 //!
-//! The cut is where the marginal standard error of what is left is least, on means of five observations. Sources:
-//! K. P. White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69 (1997);
-//! White, Cobb & Spratt, "A comparison of five steady-state truncation heuristics for simulation", WSC 2000.
-//! Whether what is left is steady is [`crate::steady`]'s to say.
+//! The cut is where the marginal standard error of what is left is least, on means of five observations.
+//! Sources: K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
+//! Simulation 69 (1997); White, Cobb & Spratt, "A comparison of five steady-state truncation heuristics for
+//! simulation", WSC 2000. Whether what is left is steady is [`crate::steady`]'s to say.
 
 use crate::describe::mean;
 
@@ -32,7 +32,8 @@ impl Cut {
     }
 }
 
-/// For each cut d, Σ (zᵢ − z̄)² / (k − d)² over the batches from d on: one pass from the end (Welford's recurrence).
+/// For each cut d, Σ (zᵢ − z̄)² / (k − d)² over the batches from d on: one pass from the end (Welford's
+/// recurrence).
 fn squared_standard_errors(batches: &[f64]) -> Vec<f64> {
     let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
     let mut errors: Vec<f64> = batches

@@ -1,11 +1,11 @@
 //! Comparing more than two variants without finding more than is there.
 //!
-//! Three variants make three pairs; at 5 % each, one of the three is falsely called in up to 14 % of runs. Each
-//! pair's interval is therefore made at a higher level (Bonferroni, [`Confidence::shared_by`]), so that *all*
-//! verdicts of a run hold together at the level asked for.
+//! Three variants make three pairs; at 5 % each, one of the three is falsely called in up to 14 % of runs.
+//! Each pair's interval is therefore made at a higher level (Bonferroni, [`Confidence::shared_by`]), so that
+//! *all* verdicts of a run hold together at the level asked for.
 //!
-//! Holm's step-down method would call slightly more differences, but by p-values: its verdicts can contradict the
-//! intervals printed beside them. One rule for both is worth the small loss of power.
+//! Holm's step-down method would call slightly more differences, but by p-values: its verdicts can contradict
+//! the intervals printed beside them. One rule for both is worth the small loss of power.
 //!
 //! [`Confidence::shared_by`]: crate::confidence::Confidence::shared_by
 
@@ -35,8 +35,8 @@ pub fn against(baseline: usize, variants: usize) -> Vec<(usize, usize)> {
 
 /// Compares the given pairs so that all verdicts hold together at the rule's level.
 ///
-/// `blocks[i][v]` is variant `v`'s value in block `i`, `None` where its trial was invalid; a pair uses the blocks
-/// where both of its trials are valid.
+/// `blocks[i][v]` is variant `v`'s value in block `i`, `None` where its trial was invalid; a pair uses the
+/// blocks where both of its trials are valid.
 ///
 /// ```
 /// use stats::{multiple::{all_pairs, compare_pairs}, verdict::{Rule, Verdict}};

@@ -1,8 +1,8 @@
 //! What a comparison of a given length can show, and how long it must be to show a given difference.
 //!
-//! For telling the user before or after a run: "with 10 blocks this comparison can show differences of 2.4 % or
-//! more". The spread comes from blocks already run ([`crate::ratio::RatioEstimate::log_sd`]) and is taken as
-//! normal; with outliers or modes the figures are a guide, and the coverage table of
+//! For telling the user before or after a run: "with 10 blocks this comparison can show differences of 2.4 %
+//! or more". The spread comes from blocks already run ([`crate::ratio::RatioEstimate::log_sd`]) and is taken
+//! as normal; with outliers or modes the figures are a guide, and the coverage table of
 //! `docs/decisions/0002-verdict-statistics.md` is the better answer.
 
 use crate::location::{signed_rank_attained, signed_rank_critical, t_quantile};
@@ -13,11 +13,12 @@ use statrs::distribution::{ChiSquared, Continuous, ContinuousCDF, Normal};
 /// Most blocks that [`blocks_needed`] considers; beyond it the answer is "not in this way".
 pub const MOST_BLOCKS: usize = 1000;
 
-/// The probability that a comparison of `blocks` blocks calls a relative `difference` (0.05 for 5 %) that is there.
+/// The probability that a comparison of `blocks` blocks calls a relative `difference` (0.05 for 5 %) that is
+/// there.
 ///
-/// `log_sd` is the standard deviation of the blocks' log ratios. `None` under three blocks, or when the difference
-/// or the spread is not a number or negative. A simulation of the whole rule finds it within 3 points of the
-/// truth.
+/// `log_sd` is the standard deviation of the blocks' log ratios. `None` under three blocks, or when the
+/// difference or the spread is not a number or negative. A simulation of the whole rule agrees within 3
+/// points.
 ///
 /// ```
 /// use stats::{power::power, verdict::Rule};
@@ -37,8 +38,8 @@ pub fn power(blocks: usize, difference: f64, log_sd: f64, rule: &Rule) -> Option
     power_of_effect(blocks, excess / log_sd, rule)
 }
 
-/// The smallest relative difference that a comparison of `blocks` blocks calls with probability `power`, such as
-/// 0.024 for 2.4 %; `None` for arguments that [`power()`] refuses or a probability outside 0..1.
+/// The smallest relative difference that a comparison of `blocks` blocks calls with probability `power`, such
+/// as 0.024 for 2.4 %; `None` for arguments that [`power()`] refuses or a probability outside 0..1.
 ///
 /// ```
 /// use stats::{power::smallest_difference, verdict::Rule};
@@ -58,7 +59,7 @@ pub fn smallest_difference(blocks: usize, log_sd: f64, rule: &Rule, power: f64) 
             enough = middle;
         }
     }
-    Some((enough * log_sd).exp() * (1.0 + rule.negligible) - 1.0)
+    Some((enough * log_sd).exp() * (1.0 + rule.negligible) - 1.0).filter(|least| least.is_finite())
 }
 
 /// Fewest blocks that show a relative `difference` (0.05 for 5 %) with probability `power`.
@@ -97,8 +98,9 @@ fn power_of_effect(blocks: usize, effect: f64, rule: &Rule) -> Option<f64> {
     t_power(blocks - 1, critical, effect * effective_blocks.sqrt())
 }
 
-/// P(T > critical) for noncentral t with noncentrality `shift`: the normal probability given the sample's spread,
-/// averaged over the law of the spread (Simpson's rule over ±8 standard deviations of a chi variable).
+/// P(T > critical) for noncentral t with noncentrality `shift`: the normal probability given the sample's
+/// spread, averaged over the law of the spread (Simpson's rule over ±8 standard deviations of a chi
+/// variable).
 ///
 /// The opposite tail, a false verdict in the wrong direction, is left out: finding it is no success.
 fn t_power(degrees: usize, critical: f64, shift: f64) -> Option<f64> {

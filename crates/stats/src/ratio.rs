@@ -1,22 +1,23 @@
 //! The ratio of A to B from paired blocks, with the interval that a verdict rests on.
 //!
-//! A block holds one trial of each variant, run close in time and in random order, so what the host does to both
-//! cancels in the block's ratio. Ratios are taken as logarithms: `ln(a/b)` scatters evenly when A and B are alike,
-//! whatever the law of a single trial, because swapping the labels only flips its sign. How an estimate becomes a
-//! verdict is left to [`crate::verdict`].
+//! A block holds one trial of each variant, run close in time and in random order, so what the host does to
+//! both cancels in the block's ratio. Ratios are taken as logarithms: `ln(a/b)` scatters evenly when A and B
+//! are alike, whatever the law of a single trial, because swapping the labels only flips its sign. How an
+//! estimate becomes a verdict is left to [`crate::verdict`].
 //!
 //! # Which interval, and why
 //!
-//! * **Six blocks or more: Hodges–Lehmann with the Wilcoxon signed-rank interval.** Under A/A the random order
-//!   within blocks makes the sign of each log ratio a fair coin, so at most 5 % false verdicts is a theorem, not an
-//!   assumption: for normal noise, outliers, modes, order effects and noise that lasts over blocks alike. Under
-//!   normal noise it costs about 5 % more blocks than t; under outliers it finds far more.
-//! * **Three to five blocks: Student's t.** No rank method can reach 95 % here (five blocks agree by luck in 1 of
-//!   16 comparisons). t on a symmetric sample errs to the safe side for outliers and modes, but *not* for a fixed
-//!   order effect larger than the noise; a plan that can afford six blocks should have them.
+//! * **Six blocks or more: Hodges–Lehmann with the Wilcoxon signed-rank interval.** Under A/A the order within
+//!   each block, drawn anew by a fair coin, makes the sign of each log ratio a fair coin. At most 5 % false
+//!   verdicts is then a theorem, not an assumption: for normal noise, outliers, modes, order effects and noise
+//!   that lasts over blocks alike. Under normal noise it costs about 5 % more blocks than t; under outliers it
+//!   finds far more.
+//! * **Three to five blocks: Student's t.** No rank method can reach 95 % here (five blocks agree by luck in
+//!   1 of 16 comparisons). t on a symmetric sample errs to the safe side for outliers and modes, but *not*
+//!   for a fixed order effect larger than the noise; a plan that can afford six blocks should have them.
 //!
-//! Bootstraps (percentile, `BCa`, studentised) were measured and are not offered: on ten blocks or fewer they find a
-//! difference between A and A in up to a quarter of comparisons. The table is in
+//! Bootstraps (percentile, `BCa`, studentised) were measured and are not offered: on ten blocks or fewer they
+//! find a difference between A and A in up to a quarter of comparisons. The table is in
 //! `docs/decisions/0002-verdict-statistics.md`; `cargo run --release -p stats --example coverage` prints it.
 
 use crate::confidence::Confidence;
@@ -94,7 +95,7 @@ pub enum RatioError {
 ///
 /// ```
 /// use stats::{confidence::Confidence, ratio};
-/// let blocks = [(205.0, 100.0), (198.0, 100.0), (201.0, 102.0), (199.0, 99.0), (200.0, 101.0), (204.0, 100.0)];
+/// let blocks = [(205.0, 100.0), (198.0, 101.0), (201.0, 102.0), (199.0, 99.0), (200.0, 101.0), (204.0, 99.0)];
 /// let found = ratio::estimate(&blocks, Confidence::P95)?;
 /// assert!(found.low < 2.0 && 2.0 < found.high && found.low > 1.9);
 /// # Ok::<(), ratio::RatioError>(())
@@ -161,7 +162,8 @@ mod tests {
     use rand_distr::{Distribution, Normal, StudentT};
     use rand_pcg::Pcg64;
 
-    /// The share of 2,000 comparisons of A with itself whose interval excludes 1, by a law of one trial's logarithm.
+    /// The share of 2,000 comparisons of A with itself whose interval excludes 1, by a law of one trial's
+    /// logarithm.
     fn false_verdicts(blocks: usize, mut trial: impl FnMut(&mut Pcg64) -> f64) -> f64 {
         let rng = &mut Pcg64::seed_from_u64(1);
         let runs = 2000;

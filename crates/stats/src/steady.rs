@@ -3,16 +3,16 @@
 //! Two questions in turn, for a series taken at even intervals (throughput or p99 of each 100 ms, say):
 //!
 //! 1. **Where does the warm-up end?** Where MSER-5 cuts the first half (White 1997; `mser.rs`).
-//! 2. **Is the rest steady?** Its straight-line drift and its largest step must be either no more than chance, given
-//!    how alike neighbouring values are, or too small to move the mean ([`Tolerance`]); and it must not wander so
-//!    slowly that its mean is unknown.
+//! 2. **Is the rest steady?** Its straight-line drift and its largest step must be either no more than
+//!    chance, given how alike neighbouring values are, or too small to move the mean ([`Tolerance`]); and it
+//!    must not wander so slowly that its mean is unknown.
 //!
 //! The literature refuses a series when MSER's cut lies past the middle (Hoad, Robinson & Davies, "Automating
 //! warm-up length estimation", JORS 61 (2010)). Taken alone that refuses far too much here: of *stationary*
-//! series it refuses one in seven at 100 observations and one in three where neighbours are alike (ρ = 0.9), because
-//! any quiet stretch near the end attracts the cut. So the cut is sought in the first half, and one past the middle
-//! only makes the second question stricter. `cargo run --release -p stats --example steady` prints what is refused
-//! and accepted; `docs/decisions/0002-verdict-statistics.md` has the table.
+//! series it refuses one in seven at 100 observations and one in three where neighbours are alike (ρ = 0.9),
+//! because any quiet stretch near the end attracts the cut. So the cut is sought in the first half, and one
+//! past the middle only makes the second question stricter. `cargo run --release -p stats --example steady`
+//! prints what is refused and accepted; `docs/decisions/0002-verdict-statistics.md` has the table.
 
 use crate::autocorrelation::effective_sample_size;
 use crate::describe::{mean, sum_of_squares};
@@ -29,8 +29,9 @@ const FEWEST_INDEPENDENT: f64 = 10.0;
 /// What drift is too small to matter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Tolerance {
-    /// Relative drift from one end of the measured part to the other that is let pass however sure it is, such as
-    /// 0.05. A step is let pass when it moves the mean by no more than half of that, as a drift of that size does.
+    /// Relative drift from one end of the measured part to the other that is let pass however sure it is,
+    /// such as 0.05. A step is let pass when it moves the mean by no more than half of that, as a drift of
+    /// that size does.
     pub drift: f64,
 }
 
@@ -81,7 +82,8 @@ pub enum Unsteady {
     Silent,
     /// It still rises or falls by more than the tolerance.
     Drifting {
-        /// Change from one end of the measured part to the other, relative to its mean; negative when falling.
+        /// Change from one end of the measured part to the other, relative to its mean; negative when
+        /// falling.
         relative: f64,
     },
     /// It jumps to another level.
@@ -91,8 +93,8 @@ pub enum Unsteady {
         /// The jump relative to the mean; negative when down.
         relative: f64,
     },
-    /// It stays at one level for long and then at another, so that its mean is not known to the tolerance: a dip, or
-    /// modes that alternate.
+    /// It stays at one level for long and then at another, so that its mean is not known to the tolerance: a
+    /// dip, or modes that alternate.
     Wandering {
         /// How many independent observations it is worth, under ten.
         effective_observations: f64,
@@ -106,7 +108,8 @@ pub enum Unsteady {
 /// ```
 /// use stats::steady::{SteadyState, Tolerance, settle};
 /// // A cache fills for 20 observations, then the server keeps its pace.
-/// let series: Vec<f64> = (0..100).map(|i| if i < 20 { 50.0 + f64::from(i) } else { 100.0 + f64::from(i % 3) }).collect();
+/// let level = |i: u32| if i < 20 { 50.0 + f64::from(i) } else { 100.0 };
+/// let series: Vec<f64> = (0..100).map(|i| level(i) + f64::from(i % 3)).collect();
 /// assert!(matches!(settle(&series, Tolerance::THROUGHPUT), SteadyState::Steady { discard: 20, .. }));
 /// ```
 pub fn settle(series: &[f64], tolerance: Tolerance) -> SteadyState {
@@ -214,13 +217,10 @@ mod tests {
 
     #[test]
     fn each_kind_of_unsteadiness_has_its_name() {
-        assert!(
-            matches!(reason(&series(100, |t| 1.0 - t / 2.0)), Unsteady::Drifting { relative } if relative < -0.2)
-        );
-        assert!(matches!(
-            reason(&series(200, |t| if t < 0.93 { 1.0 } else { 0.5 })),
-            Unsteady::Step { at: 186, .. }
-        ));
+        let falling = series(100, |t| 1.0 - t / 2.0);
+        assert!(matches!(reason(&falling), Unsteady::Drifting { relative } if relative < -0.2));
+        let collapsing = series(200, |t| if t < 0.93 { 1.0 } else { 0.5 });
+        assert!(matches!(reason(&collapsing), Unsteady::Step { at: 186, .. }));
         assert!(matches!(
             reason(&series(100, |t| if (0.4..0.6).contains(&t) { 0.5 } else { 1.0 })),
             Unsteady::Wandering { .. }
@@ -247,14 +247,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_series_panics_and_no_cut_passes_the_middle(values in prop::collection::vec(any::<f64>(), 0..120)) {
+        fn no_series_panics_and_no_cut_passes_the_middle(
+            values in prop::collection::vec(any::<f64>(), 0..120),
+        ) {
             if let SteadyState::Steady { discard, .. } = settle(&values, Tolerance::THROUGHPUT) {
                 prop_assert!(discard * 2 <= values.len());
             }
         }
 
         #[test]
-        fn the_unit_does_not_matter(values in prop::collection::vec(1.0..100.0_f64, 50..120), power in -20..20_i32) {
+        fn the_unit_does_not_matter(
+            values in prop::collection::vec(1.0..100.0_f64, 50..120),
+            power in -20..20_i32,
+        ) {
             // By powers of two the scaling is exact.
             let scaled: Vec<f64> = values.iter().map(|v| v * 2.0_f64.powi(power)).collect();
             let settled = |s: &[f64]| matches!(settle(s, Tolerance::THROUGHPUT), SteadyState::Steady { .. });

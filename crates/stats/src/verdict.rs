@@ -25,12 +25,13 @@ pub struct Rule {
     /// Level of the interval.
     pub confidence: Confidence,
     /// Relative difference that is not worth naming, such as 0.005 for 0.5 %: a difference is called when the
-    /// whole interval lies outside `1 / (1 + negligible) ..= 1 + negligible`. Zero asks only that 1 is excluded.
+    /// whole interval lies outside `1 / (1 + negligible) ..= 1 + negligible`. Zero asks only that 1 is
+    /// excluded.
     ///
     /// Two copies of one program differ for good by some tenths of a percent, by the length of a path or the
     /// layout of memory (Mytkowicz et al., "Producing wrong data without doing anything obviously wrong!",
-    /// ASPLOS 2009), and no number of blocks averages that away. It also keeps the rate of false verdicts well
-    /// under `confidence.alpha()` where blocks are quiet.
+    /// ASPLOS 2009), and no number of blocks averages that away. It also keeps the rate of false verdicts
+    /// well under `confidence.alpha()` where blocks are quiet.
     pub negligible: f64,
     /// Relative difference that a comparison without a winner must rule out to be of use, such as 0.10: an
     /// interval that shows no difference and still allows a larger one is inconclusive.
@@ -40,8 +41,8 @@ pub struct Rule {
 impl Default for Rule {
     /// 95 %, half a percent is negligible, and 10 % must be ruled out.
     ///
-    /// 10 % because that is where choices of machines and servers begin to pay for the change; measured effect of
-    /// the half percent: `docs/decisions/0002-verdict-statistics.md`.
+    /// 10 % because that is where choices of machines and servers begin to pay for the change; measured
+    /// effect of the half percent: `docs/decisions/0002-verdict-statistics.md`.
     fn default() -> Self {
         Self { confidence: Confidence::P95, negligible: 0.005, useful: 0.10 }
     }
@@ -65,13 +66,14 @@ pub enum Verdict {
     Difference {
         /// The side with the larger value.
         higher: Side,
-        /// The least relative difference in the interval: 0.55 when the larger is at least 1.55 times the other.
+        /// The least relative difference in the interval: 0.55 when the larger is at least 1.55 times the
+        /// other.
         at_least: f64,
     },
     /// No difference was shown, and any that there is is small: "within ±2.1 %".
     NoDifferenceShown {
-        /// The largest relative difference in the interval: 0.021 when neither side is more than 1.021 times the
-        /// other.
+        /// The largest relative difference in the interval: 0.021 when neither side is more than 1.021 times
+        /// the other.
         within: f64,
     },
     /// Nothing may be said.
@@ -109,7 +111,7 @@ pub struct Comparison {
 ///
 /// ```
 /// use stats::verdict::{Rule, Side, Verdict, compare};
-/// let blocks = [(205.0, 100.0), (198.0, 100.0), (201.0, 102.0), (199.0, 99.0), (200.0, 101.0), (204.0, 100.0)];
+/// let blocks = [(205.0, 100.0), (198.0, 101.0), (201.0, 102.0), (199.0, 99.0), (200.0, 101.0), (204.0, 99.0)];
 /// let found = compare(&blocks, &Rule::default());
 /// assert!(matches!(found.verdict, Verdict::Difference { higher: Side::A, at_least } if at_least > 0.9));
 /// ```

@@ -1,4 +1,5 @@
-//! Bootstrap intervals for a mean: candidates that the verdict does not use, here so that the reason can be rerun.
+//! Bootstrap intervals for a mean: candidates that the verdict does not use, here so that the reason can be
+//! rerun.
 //!
 //! Source: B. Efron & R. J. Tibshirani, *An Introduction to the Bootstrap* (1993), chapters 12 to 14.
 

@@ -1,8 +1,9 @@
 //! Which interval should a verdict rest on? Prints the table of `docs/decisions/0002-verdict-statistics.md`.
 //!
-//! For each noise and number of blocks: how often A/A is called different (the share of intervals that miss the
-//! true ratio is the same number, since every method shifts with the logarithm), how often a true 5 % is found,
-//! and the median half-width. Run with `cargo run --release -p stats --example coverage`; the seed is fixed.
+//! For each noise and number of blocks: how often A/A is called different (the share of intervals that miss
+//! the true ratio is the same number, since every method shifts with the logarithm), how often a true 5 % is
+//! found, and the median half-width. Run with `cargo run --release -p stats --example coverage`; the seed is
+//! fixed.
 #![allow(clippy::print_stdout, reason = "an example that prints a table")]
 
 mod bootstrap;

@@ -16,7 +16,8 @@ pub enum Noise {
     TwoModes,
     /// One restart in ten settles at half the speed; 2 % normal within.
     RareMode,
-    /// The mode lasts: each restart keeps the mode of the trial before with probability 0.8; 2 % normal within.
+    /// The mode lasts: each restart keeps the mode of the trial before with probability 0.8; 2 % normal
+    /// within.
     LastingMode,
     /// The second trial of a block is 5 % slower, whichever variant it is; 1 % normal.
     OrderEffect,
