@@ -9,10 +9,10 @@ use crate::harness::{Codec, Item, Step};
 /// So many replies are expected on a connection; what comes after is unsolicited.
 const REPLIES: u8 = 3;
 
-/// Cuts the events of one call down to what `harness::run` needs.
-fn report<E: std::fmt::Debug>(error: E, sink: &mut dyn FnMut(Item<'_>)) -> Result<Step, ()> {
+/// Hands on an error, which ends the run.
+fn report<E: std::fmt::Debug>(error: E, sink: &mut dyn FnMut(Item<'_>)) -> Step {
     sink(Item::Other(&error));
-    Err(())
+    Step::Failed
 }
 
 /// HTTP/1; bit `n` of the selector says whether request `n` is a HEAD.
@@ -45,16 +45,16 @@ impl Codec for Http1 {
         }
     }
 
-    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Result<Step, ()> {
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step {
         match self.decoder.decode(&mut self.cache, input) {
-            Ok(None) => Ok(Step::NeedsMore),
+            Ok(None) => Step::NeedsMore,
             Ok(Some(http1::Event::Body(data))) => {
                 sink(Item::Data(data));
-                Ok(Step::Event)
+                Step::Event
             }
             Ok(Some(event)) => {
                 sink(Item::Other(&event));
-                Ok(if matches!(event, http1::Event::End { .. }) { Step::Final } else { Step::Event })
+                if matches!(event, http1::Event::End { .. }) { Step::Final } else { Step::Event }
             }
             Err(error) => report(error, sink),
         }
@@ -105,16 +105,16 @@ impl Codec for Memcache {
         }
     }
 
-    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Result<Step, ()> {
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step {
         match self.decoder.decode(input) {
-            Ok(None) => Ok(Step::NeedsMore),
+            Ok(None) => Step::NeedsMore,
             Ok(Some(memcache::Event::Data(data))) => {
                 sink(Item::Data(data));
-                Ok(Step::Event)
+                Step::Event
             }
             Ok(Some(event)) => {
                 sink(Item::Other(&event));
-                Ok(if matches!(event, memcache::Event::Done { .. }) { Step::Final } else { Step::Event })
+                if matches!(event, memcache::Event::Done { .. }) { Step::Final } else { Step::Event }
             }
             Err(error) => report(error, sink),
         }
@@ -140,16 +140,16 @@ impl Codec for Resp {
         }
     }
 
-    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Result<Step, ()> {
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step {
         match self.decoder.decode(input) {
-            Ok(None) => Ok(Step::NeedsMore),
+            Ok(None) => Step::NeedsMore,
             Ok(Some(resp::Event::Data(data))) => {
                 sink(Item::Data(data));
-                Ok(Step::Event)
+                Step::Event
             }
             Ok(Some(event)) => {
                 sink(Item::Other(&event));
-                Ok(if matches!(event, resp::Event::End { .. }) { Step::Final } else { Step::Event })
+                if matches!(event, resp::Event::End { .. }) { Step::Final } else { Step::Event }
             }
             Err(error) => report(error, sink),
         }

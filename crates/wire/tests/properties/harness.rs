@@ -12,6 +12,8 @@ pub enum Step {
     Event,
     /// Gave the final event of a reply.
     Final,
+    /// Found a fault, after which it must not be used.
+    Failed,
 }
 
 /// What a decoder reports, in a form common to all.
@@ -27,8 +29,8 @@ pub enum Item<'a> {
 pub trait Codec {
     /// Gets ready for the next reply, if there is a request left.
     fn expect_next(&mut self);
-    /// One call of the decoder; what it gives goes to `sink`. An error goes there too, and is returned.
-    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Result<Step, ()>;
+    /// One call of the decoder; what it gives, also an error, goes to `sink`.
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step;
     /// The peer has closed.
     fn eof(&mut self, sink: &mut dyn FnMut(Item<'_>));
 }
@@ -45,19 +47,19 @@ pub fn run<'a>(
         loop {
             let before = input.len();
             match codec.decode(&mut input, sink) {
-                Ok(Step::NeedsMore) => {
+                Step::NeedsMore => {
                     assert!(input.is_empty(), "wants more and leaves {} bytes", input.len());
                     progress |= before > 0;
                     break;
                 }
-                Ok(Step::Event) => assert!(input.len() < before, "an event out of nothing"),
-                Ok(Step::Final) => {
+                Step::Event => assert!(input.len() < before, "an event out of nothing"),
+                Step::Final => {
                     assert!(progress || input.len() < before, "a reply out of nothing");
                     codec.expect_next();
                     progress = false;
                     continue;
                 }
-                Err(()) => return,
+                Step::Failed => return,
             }
             progress = true;
         }
