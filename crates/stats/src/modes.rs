@@ -137,7 +137,7 @@ fn stands_apart(ascending: &[f64], split: usize) -> bool {
 /// The separation, in standard deviations within, that `n` normal values do not reach by their best split.
 ///
 /// A fit to the 99 % points of simulation (n = 8: 7.1, 10: 6.1, 12: 5.5, 16: 4.9, 20: 4.5, 30: 4.0, 50: 3.6,
-/// 100: 3.2), within 0.3 of them; 2.65 is the separation of the halves of a normal law, `2φ(0)/½ / √(1 −
+/// 100: 3.2), within 0.4 of them; 2.65 is the separation of the halves of a normal law, `2φ(0)/½ / √(1 −
 /// 2/π)`. Under eight values the 99 % points climb steeply (n = 4: 16.5), out of reach of real modes with
 /// only two members to show their spread. Six is asked for there when the modes are 1.5× apart, which no
 /// scatter of 5 to 10 % makes.

@@ -16,8 +16,8 @@
 //!   1 of 16 comparisons). t on a symmetric sample errs to the safe side for outliers and modes, but *not*
 //!   for a fixed order effect larger than the noise; a plan that can afford six blocks should have them.
 //!
-//! Bootstraps (percentile, `BCa`, studentised) were measured and are not offered: on ten blocks or fewer they
-//! find a difference between A and A in up to a quarter of comparisons. The table is in
+//! Bootstraps (percentile, `BCa`, studentised) were measured and are not offered: on ten blocks or fewer the
+//! first two find a difference between A and A in 10 to 30 % of comparisons. The table is in
 //! `docs/decisions/0002-verdict-statistics.md`; `cargo run --release -p stats --example coverage` prints it.
 
 use crate::confidence::Confidence;
