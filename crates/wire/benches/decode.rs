@@ -44,11 +44,17 @@ fn http1() {
     measure("http1: same head, one chunk of 1 KiB", || decode_http1(&mut decoder, &mut cache, &chunked));
 
     let mut out = Vec::with_capacity(256);
+    let headers = [("Accept", "*/*"), ("User-Agent", "showdown")];
+    let request = Request { headers: &headers, ..Request::get("/1k", "127.0.0.1:8080") };
     measure("http1: render GET with two headers", || {
         out.clear();
-        let headers = [("Accept", "*/*"), ("User-Agent", "showdown")];
-        let request = Request { headers: &headers, ..Request::get(black_box("/1k"), "127.0.0.1:8080") };
-        request.render_into(&mut out).expect("the request is valid");
+        black_box(request).render_into(&mut out).expect("the request is valid");
+        out.len()
+    });
+    let prepared = request.prepare().expect("the request is valid");
+    measure("http1: the same, prepared", || {
+        out.clear();
+        prepared.render_into(&mut out, black_box("/items?page=17"), b"").expect("the target is valid");
         out.len()
     });
 }

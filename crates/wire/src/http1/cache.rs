@@ -1,7 +1,6 @@
 //! Remembers the last head and what it meant, so that the same bytes need not be parsed again; leaves
 //! the parsing to `head`.
 
-use super::error::DecodeError;
 use super::head::{self, Meaning};
 
 /// The bytes of the last head and what they meant.
@@ -48,15 +47,13 @@ impl HeadCache {
         input.starts_with(&self.bytes).then_some((meaning, self.bytes.len()))
     }
 
-    /// What a whole head means. Remembers it unless it is interim, which would only push out the final
+    /// Remembers a whole head and what it means, unless it is interim: that would only push out the final
     /// one that follows.
-    pub(super) fn interpret(&mut self, head: &[u8]) -> Result<Meaning, DecodeError> {
-        let meaning = Meaning::parse(head)?;
+    pub(super) fn remember(&mut self, head: &[u8], meaning: Meaning) {
         if !meaning.is_interim() {
             self.bytes.clear();
             self.bytes.extend_from_slice(head);
             self.meaning = Some(meaning);
         }
-        Ok(meaning)
     }
 }

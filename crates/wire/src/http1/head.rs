@@ -41,6 +41,9 @@ pub enum Framing {
     UntilClose,
 }
 
+/// What every head begins with.
+const START: &[u8] = b"HTTP/1.";
+
 /// What the bytes of a head say, whatever the request was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Meaning {
@@ -57,18 +60,36 @@ impl Meaning {
         self.status < 200
     }
 
-    /// Parses a whole head, as cut out by [`find_end`].
-    pub fn parse(head: &[u8]) -> Result<Self, DecodeError> {
+    /// Parses the head at the front of `bytes` and gives its size; `None` if its end has not arrived.
+    ///
+    /// Errors depend on the bytes alone, not on how many have arrived, so that every split of a stream
+    /// fails in the same way.
+    pub fn parse_front(bytes: &[u8]) -> Result<Option<(Self, usize)>, DecodeError> {
+        let window = &bytes[..bytes.len().min(MAX_HEAD_BYTES)];
+        // The parser itself would skip empty lines before the status line.
+        if window.starts_with(START)
+            && let Ok(found) = Self::parse(window)
+        {
+            return Ok(Some(found));
+        }
+        match find_end(bytes, 0)? {
+            Some(end) => Self::parse(&bytes[..end]).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Parses the head at the front of `bytes`, which must hold all of it, and gives its size.
+    pub fn parse(bytes: &[u8]) -> Result<(Self, usize), DecodeError> {
         let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
         let mut response = httparse::Response::new(&mut []);
         let mut config = httparse::ParserConfig::default();
         // RFC 9112, section 5.2: a user agent must read a folded line as one with spaces.
         config.allow_obsolete_multiline_headers_in_responses(true);
-        match config.parse_response_with_uninit_headers(&mut response, head, &mut headers) {
-            Ok(httparse::Status::Complete(end)) if end == head.len() => {}
+        let length = match config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers) {
+            Ok(httparse::Status::Complete(length)) => length,
             Err(httparse::Error::TooManyHeaders) => return Err(DecodeError::TooManyHeaders),
-            Ok(_) | Err(_) => return Err(DecodeError::MalformedHead),
-        }
+            Ok(httparse::Status::Partial) | Err(_) => return Err(DecodeError::MalformedHead),
+        };
         let (Some(status @ 100..), Some(minor)) = (response.code, response.version) else {
             return Err(DecodeError::MalformedHead);
         };
@@ -77,25 +98,15 @@ impl Meaning {
         for header in response.headers.iter() {
             fields.add(header);
         }
-        Ok(Self {
-            status,
-            persistent: fields.persistent(minor),
-            framing: if matches!(status, 100..=199 | 204 | 304) {
-                Ok(Framing::None)
-            } else {
-                fields.framing()
-            },
-        })
+        let bodiless = matches!(status, 100..=199 | 204 | 304);
+        let framing = if bodiless { Ok(Framing::None) } else { fields.framing() };
+        Ok((Self { status, persistent: fields.persistent(minor), framing }, length))
     }
 }
 
 /// Finds where the head at the front of `bytes` ends: after the first empty line.
 /// `scanned` bytes are known from an earlier call to hold no end.
-///
-/// Errors depend on the bytes alone, not on how many have arrived, so that every split of a stream
-/// fails in the same way.
 pub(super) fn find_end(bytes: &[u8], scanned: usize) -> Result<Option<usize>, DecodeError> {
-    const START: &[u8] = b"HTTP/1.";
     let start = START.len().min(bytes.len());
     if bytes[..start] != START[..start] {
         return Err(DecodeError::NotHttp1);
@@ -213,7 +224,7 @@ mod tests {
     use super::*;
 
     fn framing(status: u16, fields: &str) -> Result<Framing, DecodeError> {
-        Meaning::parse(format!("HTTP/1.1 {status} X\r\n{fields}\r\n\r\n").as_bytes())?.framing
+        Meaning::parse(format!("HTTP/1.1 {status} X\r\n{fields}\r\n\r\n").as_bytes())?.0.framing
     }
 
     #[test]
@@ -276,7 +287,7 @@ mod tests {
             ("1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked", false),
         ] {
             let head = format!("HTTP/{version} 200 OK\r\n{fields}\r\n\r\n");
-            let meaning = Meaning::parse(head.as_bytes()).expect("the head is valid");
+            let (meaning, _) = Meaning::parse(head.as_bytes()).expect("the head is valid");
             assert_eq!(meaning.persistent, expected, "{version} {fields}");
         }
     }

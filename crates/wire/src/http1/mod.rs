@@ -18,5 +18,5 @@ pub use cache::HeadCache;
 pub use chunked::MAX_CHUNK_LINE_BYTES;
 pub use error::{DecodeError, RequestError};
 pub use head::{Framing, Head, MAX_HEAD_BYTES, MAX_HEADERS};
-pub use request::Request;
+pub use request::{PreparedRequest, Request};
 pub use response::{Event, ResponseDecoder};

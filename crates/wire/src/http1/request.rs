@@ -38,23 +38,20 @@ impl<'a> Request<'a> {
     /// `out` has room.
     pub fn render_into(&self, out: &mut Vec<u8>) -> Result<(), RequestError> {
         self.check()?;
-        for part in [self.method, " ", self.target, " HTTP/1.1\r\n"] {
-            out.extend_from_slice(part.as_bytes());
-        }
-        if !self.headers.iter().any(|(name, _)| is_host(name)) {
-            push_header(out, "Host", self.host);
-        }
-        for (name, value) in self.headers {
-            push_header(out, name, value);
-        }
-        if !self.body.is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH") {
-            out.extend_from_slice(b"Content-Length: ");
-            decimal::push(out, self.body.len());
-            out.extend_from_slice(b"\r\n");
-        }
-        out.extend_from_slice(b"\r\n");
-        out.extend_from_slice(self.body);
+        self.push_method(out);
+        out.extend_from_slice(self.target.as_bytes());
+        self.push_fields(out);
+        push_body(out, self.announces_body(), self.body);
         Ok(())
+    }
+
+    /// Checks and renders once what stays the same, for requests that differ in target and body alone.
+    pub fn prepare(&self) -> Result<PreparedRequest, RequestError> {
+        self.check()?;
+        let (mut method, mut fields) = (Vec::new(), Vec::new());
+        self.push_method(&mut method);
+        self.push_fields(&mut fields);
+        Ok(PreparedRequest { method, fields, announces_body: self.announces_body() })
     }
 
     /// The request as bytes of its own.
@@ -87,6 +84,60 @@ impl<'a> Request<'a> {
             _ => Err(RequestError::DuplicateHost),
         }
     }
+
+    fn push_method(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.method.as_bytes());
+        out.push(b' ');
+    }
+
+    /// All between target and `Content-Length`.
+    fn push_fields(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b" HTTP/1.1\r\n");
+        if !self.headers.iter().any(|(name, _)| is_host(name)) {
+            push_header(out, "Host", self.host);
+        }
+        for (name, value) in self.headers {
+            push_header(out, name, value);
+        }
+    }
+
+    /// Whether the method is one that announces its body even when there is none.
+    fn announces_body(&self) -> bool {
+        matches!(self.method, "POST" | "PUT" | "PATCH")
+    }
+}
+
+/// A request but for its target and body, checked and rendered: see [`Request::prepare`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedRequest {
+    /// The method and a space.
+    method: Vec<u8>,
+    /// All between target and `Content-Length`.
+    fields: Vec<u8>,
+    announces_body: bool,
+}
+
+impl PreparedRequest {
+    /// Appends the request for one target and body, as [`Request::render_into`] does.
+    #[inline]
+    pub fn render_into(&self, out: &mut Vec<u8>, target: &str, body: &[u8]) -> Result<(), RequestError> {
+        check_target(target)?;
+        for part in [&self.method, target.as_bytes(), &self.fields] {
+            out.extend_from_slice(part);
+        }
+        push_body(out, self.announces_body, body);
+        Ok(())
+    }
+}
+
+fn push_body(out: &mut Vec<u8>, announced: bool, body: &[u8]) {
+    if announced || !body.is_empty() {
+        out.extend_from_slice(b"Content-Length: ");
+        decimal::push(out, body.len());
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(body);
 }
 
 fn is_host(name: &str) -> bool {
@@ -111,7 +162,8 @@ fn check_target(target: &str) -> Result<(), RequestError> {
     if !known_form && target != "*" {
         return Err(RequestError::TargetForm(target.to_owned()));
     }
-    match target.char_indices().find(|(_, found)| !found.is_ascii_graphic() || *found == '#') {
+    let is_bad = |byte: u8| !byte.is_ascii_graphic() || byte == b'#';
+    match target.bytes().position(is_bad).and_then(|at| Some((at, target[at..].chars().next()?))) {
         Some((at, found)) => Err(RequestError::TargetCharacter { target: target.to_owned(), found, at }),
         None => Ok(()),
     }
@@ -172,6 +224,21 @@ mod tests {
         assert_eq!(request.render(), Ok(b"GET / HTTP/1.1\r\nhost: virtual\r\n\r\n".to_vec()));
         let twice = Request { headers: &[("host", "a"), ("Host", "b")], ..request };
         assert_eq!(twice.render(), Err(RequestError::DuplicateHost));
+    }
+
+    #[test]
+    fn a_prepared_request_renders_the_same() {
+        let request = Request {
+            headers: &[("Accept", "*/*")],
+            method: "PUT",
+            body: b"{}",
+            ..Request::get("/a", "host")
+        };
+        let (mut out, prepared) = (Vec::new(), request.prepare().expect("valid"));
+        prepared.render_into(&mut out, request.target, request.body).expect("valid");
+        assert_eq!(Ok(&out), request.render().as_ref());
+        assert!(prepared.render_into(&mut out, "/a b", b"").is_err());
+        assert_eq!(out.len(), request.render().expect("valid").len());
     }
 
     #[test]

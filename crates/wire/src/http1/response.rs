@@ -128,16 +128,20 @@ impl ResponseDecoder {
     ) -> Result<Option<Event<'a>>, DecodeError> {
         while !input.is_empty() {
             let (meaning, length) = if self.split_head.is_empty() {
-                let Some(end) = head::find_end(input, 0)? else {
+                let Some((meaning, length)) = Meaning::parse_front(input)? else {
                     self.split_head.extend_from_slice(std::mem::take(input));
                     return Ok(None);
                 };
-                let (head, rest) = input.split_at(end);
+                let (head, rest) = input.split_at(length);
                 *input = rest;
-                (cache.interpret(head)?, end)
+                cache.remember(head, meaning);
+                (meaning, length)
             } else {
                 let Some(head) = self.join_head(input)? else { return Ok(None) };
-                (cache.interpret(&head)?, head.len())
+                let (meaning, length) = Meaning::parse(&head)?;
+                debug_assert_eq!(length, head.len(), "the parser sees the same end");
+                cache.remember(&head, meaning);
+                (meaning, length)
             };
             if meaning.status == 101 {
                 return Err(DecodeError::UnexpectedUpgrade);
