@@ -14,5 +14,8 @@ mod tls;
 mod worker;
 
 pub use collector::Slice;
+pub mod capacity;
+pub mod hlog;
+pub mod mix;
 pub mod summary;
 pub mod validity;

@@ -1,0 +1,196 @@
+//! Capacity under an objective: the highest rate of an open loop that meets it, and the curve of latency
+//! over rate that was seen on the way.
+
+mod search;
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+pub use search::{Fared, Next, PRECISION, Search};
+
+use crate::engine::{self, Event, Outcome, RunError, Surroundings};
+use crate::inputs::rate::RateProfile;
+use crate::inputs::slo::{Quantity, Slo};
+use crate::record::PackError;
+use crate::spec::{Arrivals, LoadSpec, Shape};
+use crate::summary::Summary;
+use crate::validity::Reason;
+
+/// The closed loop that gives a first idea of the capacity.
+const SCOUTING: Duration = Duration::from_secs(2);
+/// The first rate of the search, as a share of what the closed loop drew.
+const FIRST_SHARE: f64 = 0.7;
+/// Shares of the capacity that are measured for the curve when it has been found.
+const CURVE_SHARES: [f64; 4] = [0.1, 0.25, 0.5, 0.75];
+
+/// One rate that was tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CapacityStep {
+    /// Operations a second asked for.
+    pub rate_per_s: f64,
+    /// Did it meet the objective?
+    pub meets_slo: bool,
+    /// Was the client the limit?
+    pub client_limited: bool,
+    /// Everything measured.
+    pub summary: Summary,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Capacity {
+    /// The objective.
+    pub slo: Slo,
+    /// Highest rate that met it, twice, operations a second; none if no rate did.
+    pub capacity_per_s: Option<f64>,
+    /// May it be believed? Not when the client was the limit, or the search was interrupted.
+    pub valid: bool,
+    /// Why not.
+    pub reasons: Vec<String>,
+    /// How it was searched, in a sentence.
+    pub method: String,
+    /// What a closed loop of the same connections drew before, operations a second.
+    pub closed_loop_per_s: f64,
+    /// Every rate tried, from the lowest to the highest: the curve of latency over rate.
+    pub curve: Vec<CapacityStep>,
+}
+
+/// Why there is no capacity to tell.
+#[derive(Debug, thiserror::Error)]
+pub enum CapacityError {
+    /// A run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// An interval does not decode; a bug.
+    #[error(transparent)]
+    Pack(#[from] PackError),
+    /// Nothing succeeded in the first run.
+    #[error("nothing to search: in a closed loop no operation succeeded ({0})")]
+    NothingSucceeds(String),
+}
+
+/// What happens during a search, for whoever watches.
+#[derive(Debug)]
+pub enum CapacityEvent<'a> {
+    /// A rate is about to be tried; none for the closed loop at the start.
+    Try(Option<f64>),
+    /// Something happened in its run.
+    Run(Event<'a>),
+    /// How it fared.
+    Fared(&'a CapacityStep),
+}
+
+/// Searches. `spec` gives everything but the rates: its duration and warm-up are those of each step, its
+/// arrivals those of each open loop.
+pub fn find(
+    spec: &LoadSpec,
+    slo: &Slo,
+    surroundings: &Surroundings,
+    observe: &mut dyn FnMut(CapacityEvent<'_>),
+) -> Result<Capacity, CapacityError> {
+    let arrivals = match spec.shape {
+        Shape::Open { arrivals, .. } => arrivals,
+        Shape::Closed { .. } => Arrivals::default(),
+    };
+    observe(CapacityEvent::Try(None));
+    let closed =
+        LoadSpec { shape: Shape::Closed { think: Duration::ZERO }, duration: Some(SCOUTING), ..spec.clone() };
+    let scouted = Summary::of(&run(&closed, surroundings, observe)?)?;
+    if scouted.requests == 0 {
+        let why = scouted.error_examples.into_values().next().unwrap_or_default();
+        return Err(CapacityError::NothingSucceeds(why));
+    }
+    let mut steps = Vec::new();
+    let mut attempt = |rate: f64| -> Result<Option<Fared>, CapacityError> {
+        observe(CapacityEvent::Try(Some(rate)));
+        let open =
+            LoadSpec { shape: Shape::Open { rate: RateProfile::constant(rate), arrivals }, ..spec.clone() };
+        let outcome = run(&open, surroundings, observe)?;
+        if outcome.interrupted {
+            return Ok(None);
+        }
+        let step = judge(rate, slo, &outcome)?;
+        observe(CapacityEvent::Fared(&step));
+        let fared = match (step.client_limited, step.meets_slo) {
+            (true, _) => Fared::ClientLimited,
+            (false, true) => Fared::Met,
+            (false, false) => Fared::Missed,
+        };
+        steps.push(step);
+        Ok(Some(fared))
+    };
+
+    let mut search = Search::new(FIRST_SHARE * scouted.throughput_per_s);
+    let mut interrupted = false;
+    let found = loop {
+        match search.next() {
+            Next::Found(found) => break found,
+            Next::Try(rate) => match attempt(rate)? {
+                Some(fared) => search.record(rate, fared),
+                None => {
+                    interrupted = true;
+                    break None;
+                }
+            },
+        }
+    };
+    for share in CURVE_SHARES {
+        if let Some(capacity) = found
+            && !interrupted
+        {
+            interrupted = attempt(capacity * share)?.is_none();
+        }
+    }
+    steps.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+    let mut reasons = Vec::new();
+    if interrupted {
+        reasons.push("interrupted before the search was over".to_owned());
+    }
+    if search.is_client_limited() {
+        reasons.push("the client was the limit: the server's capacity is at least this: give the client more threads and cores".to_owned());
+    }
+    Ok(Capacity {
+        slo: slo.clone(),
+        capacity_per_s: found,
+        valid: reasons.is_empty(),
+        reasons,
+        method: format!(
+            "a closed loop gave the scale; then open loops ({arrivals:?} arrivals), each of {} after a warm-up of {}, bracketed and bisected to within {:.0} %; the rate found met the objective twice",
+            humantime::format_duration(spec.duration.unwrap_or_default()),
+            humantime::format_duration(spec.warmup),
+            (PRECISION - 1.0) * 100.0,
+        ),
+        closed_loop_per_s: scouted.throughput_per_s,
+        curve: steps,
+    })
+}
+
+fn run(
+    spec: &LoadSpec,
+    surroundings: &Surroundings,
+    observe: &mut dyn FnMut(CapacityEvent<'_>),
+) -> Result<Outcome, RunError> {
+    engine::run(spec, surroundings, &mut |event| observe(CapacityEvent::Run(event)))
+}
+
+/// Holds one step against the objective, with percentiles read off its merged histogram.
+fn judge(rate: f64, slo: &Slo, outcome: &Outcome) -> Result<CapacityStep, PackError> {
+    let summary = Summary::of(outcome)?;
+    let response = outcome.total.merged(|op| &op.response);
+    let attempts = (summary.requests + summary.failed).max(1);
+    let meets_slo = summary.requests > 0
+        && slo.is_met(|quantity| match quantity {
+            Quantity::Percentile(percent) => response.value_at_quantile(percent / 100.0) as f64,
+            Quantity::Mean => response.mean(),
+            Quantity::Max => response.max() as f64,
+            Quantity::Errors => summary.failed as f64 / attempts as f64,
+        });
+    let client_limited = summary.rules_broken.iter().any(|rule| {
+        matches!(
+            rule,
+            Reason::ClientCpu { .. } | Reason::Lag { .. } | Reason::Pickup { .. } | Reason::Achieved { .. }
+        )
+    });
+    Ok(CapacityStep { rate_per_s: rate, meets_slo, client_limited, summary })
+}

@@ -1,0 +1,73 @@
+//! The standard HdrHistogram log (version 1.3 of the format, as Java's `HistogramLogWriter` writes it):
+//! one line for each interval and histogram, which HistogramLogAnalyzer and the HdrHistogram libraries of
+//! other languages read. Values are microseconds; the column of maxima is in milliseconds.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogWriter, IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
+};
+
+use crate::engine::Outcome;
+use crate::record::{Micros, PackError};
+
+/// Why a log could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum HlogError {
+    /// The file takes no more.
+    #[error("the histogram log cannot be written: {0}")]
+    Io(#[from] io::Error),
+    /// An interval does not decode; a bug.
+    #[error(transparent)]
+    Pack(#[from] PackError),
+    /// A histogram does not encode; a bug.
+    #[error("a histogram does not encode: {0}")]
+    Encode(String),
+}
+
+/// Writes the measured intervals of a run. Each line's tag is `operation.response`, `operation.service` or
+/// `operation.first_byte`; the client's own lateness is under `client.lag`.
+pub fn write(outcome: &Outcome, out: &mut impl Write) -> Result<(), HlogError> {
+    let mut serializer = V2DeflateSerializer::new();
+    let mut builder = IntervalLogWriterBuilder::new();
+    builder
+        .add_comment("[Showdown: values in microseconds, maxima in milliseconds, start times from the beginning of measuring]")
+        .with_start_time(outcome.began)
+        .with_base_time(outcome.began)
+        .with_max_value_divisor(1_000.0);
+    let mut log = builder.begin_log_with(out, &mut serializer)?;
+    for slice in outcome.slices.iter().filter(|slice| slice.index >= 0) {
+        let start = outcome.spec.interval * slice.index as u32;
+        let length = outcome.spec.interval.min(outcome.measured.saturating_sub(start));
+        let stats = slice.stats.unpack()?;
+        let mut line = |tag: String, histogram: &Micros| write_line(&mut log, &tag, start, length, histogram);
+        for (name, op) in outcome.operations.iter().zip(&stats.operations) {
+            line(format!("{name}.response"), &op.response)?;
+            line(format!("{name}.service"), &op.service)?;
+            line(format!("{name}.first_byte"), &op.first_byte)?;
+        }
+        line("client.lag".to_owned(), &stats.client.lag)?;
+    }
+    Ok(())
+}
+
+fn write_line<W: Write>(
+    log: &mut IntervalLogWriter<'_, '_, W, V2DeflateSerializer>,
+    tag: &str,
+    start: Duration,
+    length: Duration,
+    histogram: &Micros,
+) -> Result<(), HlogError> {
+    if histogram.is_empty() {
+        return Ok(());
+    }
+    // The format forbids these in a tag.
+    let tag: String =
+        tag.chars().map(|c| if matches!(c, ',' | ' ' | '\r' | '\n') { '_' } else { c }).collect();
+    log.write_histogram(histogram, start, length, Tag::new(&tag)).map_err(|error| match error {
+        IntervalLogWriterError::IoError(error) => HlogError::Io(error),
+        IntervalLogWriterError::SerializeError(error) => HlogError::Encode(error.to_string()),
+    })
+}

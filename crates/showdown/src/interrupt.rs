@@ -1,0 +1,18 @@
+//! Ctrl-C and SIGTERM: the first asks the command to end with what it has, the second ends it at once.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// A flag that the first signal sets.
+pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // In this order: a second signal finds the flag set and ends the process.
+        flag::register_conditional_shutdown(signal, 130, interrupted.clone())?;
+        flag::register(signal, interrupted.clone())?;
+    }
+    Ok(interrupted)
+}

@@ -1,0 +1,245 @@
+//! The answer of `showdown load` as text: a sentence, the tables, and whether it may be believed.
+
+use std::fmt::Write;
+
+use load::capacity::Capacity;
+use load::engine::Outcome;
+use load::record::Micros;
+use load::spec::Trust;
+use load::summary::{Summary, Times};
+
+use super::table::table;
+use super::units::{bytes, count, rate, time};
+
+/// Rows of the text histogram.
+const HISTOGRAM_ROWS: usize = 10;
+/// Its widest bar.
+const HISTOGRAM_WIDTH: f64 = 50.0;
+
+/// One run.
+pub fn summary(title: &str, summary: &Summary, outcome: &Outcome) -> String {
+    let mut out = format!("{title}\n\n");
+    let answer = format!(
+        "{} requests/s, {} received a second, {} requests in {:.1} s{}",
+        rate(summary.throughput_per_s),
+        bytes(summary.bytes_per_s),
+        count(summary.requests),
+        summary.duration_s,
+        if summary.failed == 0 { String::new() } else { format!(", {} failed", count(summary.failed)) },
+    );
+    let _ = writeln!(out, "  {answer}\n");
+    out.push_str(&times(&[
+        ("response time", &summary.response_time_us),
+        ("service time", &summary.service_time_us),
+        ("first byte", &summary.first_byte_us),
+    ]));
+    if summary.operations.len() > 1 {
+        out.push('\n');
+        out.push_str(&operations(summary));
+    }
+    if !summary.steps.is_empty() {
+        out.push('\n');
+        out.push_str(&steps(summary));
+    }
+    out.push('\n');
+    out.push_str(&histogram(&outcome.total.merged(|op| &op.response)));
+    out.push_str(&particulars(summary));
+    out.push_str(&validity(summary.valid, &summary.reasons, &summary.notes));
+    out
+}
+
+/// The result of a search.
+pub fn capacity(title: &str, found: &Capacity) -> String {
+    let mut out = format!("{title}\n\n");
+    let _ = match found.capacity_per_s {
+        Some(capacity) => writeln!(out, "  {} requests/s meet {}\n", rate(capacity), found.slo),
+        None => writeln!(out, "  no rate that was tried meets {}\n", found.slo),
+    };
+    let mut rows = vec![
+        ["offered/s", "achieved/s", "p50", "p90", "p99", "p99.9", "max", "client", ""]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for step in &found.curve {
+        let (summary, response) = (&step.summary, &step.summary.response_time_us);
+        let verdict = match (step.client_limited, step.meets_slo) {
+            (true, _) => "client was the limit",
+            (false, true) => "meets",
+            (false, false) => "misses",
+        };
+        let mut row = vec![rate(step.rate_per_s), rate(summary.throughput_per_s)];
+        row.extend(
+            [response.p50, response.p90, response.p99, response.p99_9, response.max]
+                .map(|us| time(us as f64)),
+        );
+        row.push(format!("{:.0} %", summary.client.utilisation * 100.0));
+        row.push(verdict.to_owned());
+        rows.push(row);
+    }
+    out.push_str(&table(&rows));
+    let _ = writeln!(out, "\n  a closed loop drew {}/s; {}\n", rate(found.closed_loop_per_s), found.method);
+    out.push_str(&validity(found.valid, &found.reasons, &[]));
+    out
+}
+
+fn times(rows: &[(&str, &Times)]) -> String {
+    let mut cells =
+        vec![["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"].map(str::to_owned).to_vec()];
+    for (name, times) in rows {
+        let mut row = vec![(*name).to_owned(), time(times.mean)];
+        let percentiles = [times.p50, times.p90, times.p95, times.p99, times.p99_9, times.p99_99, times.max];
+        row.extend(percentiles.map(|us| time(us as f64)));
+        cells.push(row);
+    }
+    table(&cells)
+}
+
+fn operations(summary: &Summary) -> String {
+    let mut rows =
+        vec![["operation", "requests/s", "failed", "p50", "p90", "p99", "max"].map(str::to_owned).to_vec()];
+    for (name, op) in &summary.operations {
+        let response = &op.response_time_us;
+        let mut row = vec![name.clone(), rate(op.throughput_per_s), count(op.failed)];
+        row.extend([response.p50, response.p90, response.p99, response.max].map(|us| time(us as f64)));
+        rows.push(row);
+    }
+    table(&rows)
+}
+
+fn steps(summary: &Summary) -> String {
+    let mut rows =
+        vec![["from", "offered/s", "achieved/s", "failed", "p50", "p99", "max"].map(str::to_owned).to_vec()];
+    for step in &summary.steps {
+        let response = &step.response_time_us;
+        let mut row = vec![format!("{:.0} s", step.start_s), rate(step.offered_per_s)];
+        row.extend([rate(step.throughput_per_s), count(step.failed)]);
+        row.extend([response.p50, response.p99, response.max].map(|us| time(us as f64)));
+        rows.push(row);
+    }
+    table(&rows)
+}
+
+/// Response times from the fastest to the 99.9th percentile in classes of equal ratio.
+fn histogram(response: &Micros) -> String {
+    if response.len() < 2 {
+        return String::new();
+    }
+    let (low, high) = (response.min().max(1) as f64, response.value_at_quantile(0.999).max(2) as f64);
+    let ratio = (high / low).max(1.01).powf(1.0 / HISTOGRAM_ROWS as f64);
+    let bounds: Vec<u64> =
+        (1..=HISTOGRAM_ROWS).map(|row| (low * ratio.powi(row as i32)).ceil() as u64).collect();
+    let mut below = 0;
+    let counts: Vec<u64> = bounds
+        .iter()
+        .map(|&bound| {
+            let upto = response.count_between(0, bound);
+            let class = upto.saturating_sub(below);
+            below = upto;
+            class
+        })
+        .collect();
+    let most = counts.iter().copied().max().unwrap_or(1).max(1) as f64;
+    let rows: Vec<Vec<String>> = bounds
+        .iter()
+        .zip(&counts)
+        .map(|(&bound, &class)| {
+            let bar = "▇".repeat((class as f64 / most * HISTOGRAM_WIDTH).round() as usize);
+            let share = class as f64 / response.len() as f64 * 100.0;
+            vec![format!("≤ {}", time(bound as f64)), format!("{share:.1} %"), bar]
+        })
+        .collect();
+    let label_width = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
+    let mut out = String::new();
+    for row in rows {
+        let line = format!("  {:>label_width$}  {:>6}  {}", row[0], row[1], row[2]);
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out.push('\n');
+    out
+}
+
+/// Connections, client, counters and errors, a line each.
+fn particulars(summary: &Summary) -> String {
+    let mut out = String::new();
+    let mut line = |name: &str, text: String| {
+        let _ = writeln!(out, "  {name:<12} {text}");
+    };
+    let connections = &summary.connections;
+    line(
+        "connections",
+        format!(
+            "{} at most, {} opened, connect p50 {} p99 {}",
+            count(connections.peak),
+            count(connections.opened),
+            time(connections.connect_us.p50 as f64),
+            time(connections.connect_us.p99 as f64)
+        ),
+    );
+    if let (Some(tls), Some(spec)) = (&connections.tls, &summary.spec.tls) {
+        let trust = match spec.trust {
+            Trust::Anyone => "certificate not checked",
+            Trust::System | Trust::File(_) => "certificate checked",
+        };
+        line(
+            "TLS",
+            format!(
+                "{} handshakes, {} resumed, p50 {} p99 {}; {trust}",
+                count(tls.handshakes),
+                count(tls.resumed),
+                time(tls.handshake_us.p50 as f64),
+                time(tls.handshake_us.p99 as f64)
+            ),
+        );
+    }
+    if !summary.tallies.is_empty() {
+        let tallies: Vec<String> =
+            summary.tallies.iter().map(|(name, number)| format!("{} {name}", count(*number))).collect();
+        line("counted", tallies.join(", "));
+    }
+    let client = &summary.client;
+    line(
+        "client",
+        format!(
+            "{:.0} % of {}{}; CPU user {:.2} s, system {:.2} s, of that {:.2} s waiting precisely",
+            client.utilisation * 100.0,
+            if client.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", client.threads) },
+            if client.processes == 1 { String::new() } else { format!(" in {} processes", client.processes) },
+            client.user_cpu_s,
+            client.system_cpu_s,
+            client.spin_cpu_s
+        ),
+    );
+    let late = |times: &Times| {
+        format!(
+            "p50 {} p99 {} max {}",
+            time(times.p50 as f64),
+            time(times.p99 as f64),
+            time(times.max as f64)
+        )
+    };
+    line("sent late", late(&client.lag_us));
+    line("read late", late(&client.pickup_us));
+    if matches!(summary.spec.shape, load::spec::Shape::Open { .. }) {
+        line(
+            "achieved",
+            format!("{}/s of {}/s offered", rate(summary.throughput_per_s), rate(summary.offered_per_s)),
+        );
+    }
+    for (kind, number) in &summary.errors {
+        let name = serde_json::to_value(kind).ok().and_then(|v| v.as_str().map(|s| s.replace('_', " ")));
+        let example = summary.error_examples.get(kind).map_or("", String::as_str);
+        line("errors", format!("{} {}: {example}", count(*number), name.unwrap_or_default()));
+    }
+    out.push('\n');
+    out
+}
+
+/// The last line.
+fn validity(valid: bool, reasons: &[String], notes: &[String]) -> String {
+    let mut out = String::new();
+    for note in notes {
+        let _ = writeln!(out, "note: {note}");
+    }
+    let _ = if valid { writeln!(out, "VALID") } else { writeln!(out, "INVALID: {}", reasons.join("; ")) };
+    out
+}

@@ -1,0 +1,6 @@
+//! How things look on a terminal: texts and bars. Knows nothing of how they came about.
+
+pub mod load;
+pub mod progress;
+mod table;
+mod units;

@@ -1,0 +1,61 @@
+//! Numbers as people read them: three or four digits and a unit.
+
+/// A time in microseconds: `85 µs`, `1.24 ms`, `2.00 s`.
+pub fn time(us: f64) -> String {
+    match us {
+        us if us < 1_000.0 => format!("{us:.0} µs"),
+        us if us < 1e6 => format!("{} ms", digits(us / 1e3)),
+        us => format!("{} s", digits(us / 1e6)),
+    }
+}
+
+/// Bytes by powers of 1,024: `812 B`, `1.20 MiB`.
+pub fn bytes(count: f64) -> String {
+    let mut value = count;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if value < 1_024.0 {
+            return if unit == "B" { format!("{value:.0} B") } else { format!("{} {unit}", digits(value)) };
+        }
+        value /= 1_024.0;
+    }
+    format!("{} TiB", digits(value))
+}
+
+/// A whole number with separators: `1,234,567`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A rate a second: whole from 100 up, with decimals below.
+pub fn rate(per_s: f64) -> String {
+    if per_s >= 100.0 { count(per_s.round() as u64) } else { digits(per_s) }
+}
+
+/// Three significant digits.
+fn digits(value: f64) -> String {
+    match value {
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_few_digits_and_a_unit() {
+        assert_eq!([time(85.4), time(1_240.0), time(2e6)], ["85 µs", "1.24 ms", "2.00 s"]);
+        assert_eq!([bytes(812.0), bytes(1_258_291.0)], ["812 B", "1.20 MiB"]);
+        assert_eq!([count(7), count(1_234_567), rate(0.5)], ["7", "1,234,567", "0.50"]);
+    }
+}

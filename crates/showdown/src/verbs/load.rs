@@ -1,0 +1,157 @@
+//! `showdown load`: load a server that is already running.
+
+mod args;
+mod spec;
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::Context;
+use load::capacity::{self, Capacity};
+use load::drivers::ProtocolSpec;
+use load::engine::{self, RunError, Surroundings};
+use load::inputs::slo::Slo;
+use load::spec::{LoadSpec, Shape};
+use load::summary::Summary;
+
+pub use self::args::Args;
+use self::args::Format;
+use crate::exit::{Ending, usage};
+use crate::interrupt;
+use crate::show;
+use crate::show::progress::LoadProgress;
+
+/// Runs the verb.
+pub fn run(args: Args) -> anyhow::Result<Ending> {
+    let planned = spec::plan(&args)?;
+    let hlog = args.hlog.as_ref().map(|path| {
+        let file =
+            File::create(path).with_context(|| format!("--hlog {}: cannot be written", path.display()))?;
+        anyhow::Ok((path, BufWriter::new(file)))
+    });
+    let hlog = hlog.transpose()?;
+    let surroundings = surroundings()?;
+    if args.populate {
+        populate(&planned.spec, &surroundings)?;
+    }
+    if let Some(slo) = &args.find_capacity {
+        return find_capacity(&args, slo, &planned, &surroundings);
+    }
+    let mut progress = LoadProgress::new(&planned.spec, args.wants_bars());
+    let outcome = engine::run(&planned.spec, &surroundings, &mut |event| progress.observe(&event));
+    progress.finish();
+    let outcome = outcome.map_err(explain)?;
+    let summary = Summary::of(&outcome)?;
+    print_answer(args.format, &summary, || show::load::summary(&planned.title, &summary, &outcome))?;
+    if let Some((path, mut file)) = hlog {
+        let written = load::hlog::write(&outcome, &mut file).map_err(anyhow::Error::from);
+        let written = written.and_then(|()| file.flush().map_err(anyhow::Error::from));
+        written.with_context(|| format!("--hlog {}", path.display()))?;
+    }
+    Ok(match (outcome.interrupted, summary.valid) {
+        (true, _) => Ending::Interrupted,
+        (false, true) => Ending::Success,
+        (false, false) => Ending::Invalid,
+    })
+}
+
+/// The hidden verb of a load process.
+pub fn process() -> anyhow::Result<Ending> {
+    // The parent decides when the load ends; a Ctrl-C on the terminal reaches the whole group.
+    let _ignored = interrupt::flag()?;
+    load::processes::load_process_main().map_err(anyhow::Error::msg)?;
+    Ok(Ending::Success)
+}
+
+fn surroundings() -> anyhow::Result<Surroundings> {
+    let program = std::env::current_exe().context("the path of this program")?;
+    Ok(Surroundings {
+        interrupted: interrupt::flag()?,
+        load_process: Some(Arc::new(move || {
+            let mut command = Command::new(&program);
+            command.arg("__load-process");
+            command
+        })),
+    })
+}
+
+/// Stores every key once, as fast as it goes; each must succeed.
+fn populate(spec: &LoadSpec, surroundings: &Surroundings) -> anyhow::Result<()> {
+    let ProtocolSpec::Memcache(memcache) = &spec.protocol else {
+        return Err(usage("--populate is for memcache:// targets: leave it out"));
+    };
+    let populate = LoadSpec {
+        protocol: ProtocolSpec::Memcache(memcache.populate()),
+        shape: Shape::Closed { think: std::time::Duration::ZERO },
+        warmup: std::time::Duration::ZERO,
+        duration: None,
+        requests: Some(memcache.keys),
+        requests_per_connection: None,
+        ..spec.clone()
+    };
+    let mut progress = LoadProgress::new(&populate, std::io::stderr().is_terminal());
+    let outcome = engine::run(&populate, surroundings, &mut |event| progress.observe(&event));
+    progress.finish();
+    let outcome = outcome.map_err(explain)?;
+    anyhow::ensure!(!outcome.interrupted, "interrupted while populating");
+    let errors = outcome.total.errors();
+    if let Some((kind, example)) = errors.examples.iter().next() {
+        anyhow::bail!(
+            "populating: {} of {} keys were not stored: {kind:?}: {example}",
+            errors.total(),
+            memcache.keys
+        );
+    }
+    Ok(())
+}
+
+fn find_capacity(
+    args: &Args,
+    slo: &Slo,
+    planned: &spec::Planned,
+    surroundings: &Surroundings,
+) -> anyhow::Result<Ending> {
+    let mut progress = LoadProgress::new(&planned.spec, args.wants_bars());
+    let found =
+        capacity::find(&planned.spec, slo, surroundings, &mut |event| progress.observe_search(&event));
+    progress.finish();
+    let found: Capacity = found.map_err(|error| match error {
+        capacity::CapacityError::Run(error) => explain(error),
+        other => other.into(),
+    })?;
+    print_answer(args.format, &found, || show::load::capacity(&planned.title, &found))?;
+    let interrupted = surroundings.interrupted.load(std::sync::atomic::Ordering::Relaxed);
+    Ok(match (interrupted, found.valid) {
+        (true, _) => Ending::Interrupted,
+        (false, true) => Ending::Success,
+        (false, false) => Ending::Invalid,
+    })
+}
+
+/// What could not begin because of what was asked is the user's to mend: exit code 2.
+fn explain(error: RunError) -> anyhow::Error {
+    match error {
+        RunError::Crew(error) => usage(error),
+        other => other.into(),
+    }
+}
+
+/// One JSON object, or the text.
+fn print_answer<T: serde::Serialize>(
+    format: Format,
+    answer: &T,
+    text: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    let printed = match format {
+        Format::Json => serde_json::to_string(answer)? + "\n",
+        Format::Text => text(),
+    };
+    // A reader that has gone away (`| head`) has had enough.
+    match stdout.write_all(printed.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("printing the answer"),
+    }
+}
