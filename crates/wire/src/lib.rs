@@ -74,7 +74,7 @@
 //!    be fifteen thousand. What can be shared by all connections of a worker is shared ([`http1::HeadCache`]).
 //! 8. **After an error** the position in the stream is lost: the connection is to be closed.
 //! 9. **Tests**: any split of the bytes gives the same events; mutated bytes neither panic, stall nor
-//!    allocate past the limits (`tests/`); the cost is measured in `benches/decode.rs`.
+//!    allocate past the limits (`tests/properties`, `fuzz`); the cost is measured in `benches/decode.rs`.
 
 mod decimal;
 pub mod http1;

@@ -11,7 +11,7 @@ use super::head::{self, Meaning};
 /// This is sound because what a head means is a pure function of its bytes: they include the empty line
 /// that ends them, so whatever follows cannot change where they end or what they say. The one thing
 /// that is not in the bytes, whether the request was HEAD, is applied after the lookup. Decoding with
-/// a cache, however filled, therefore gives the same events as decoding without (`tests/http1.rs`
+/// a cache, however filled, therefore gives the same events as decoding without (`tests/properties/http1.rs`
 /// checks this).
 ///
 /// Share one among all connections of a worker that carry the same operation. It holds at most
@@ -34,8 +34,8 @@ impl HeadCache {
         &self.bytes
     }
 
-    /// The values of the fields called `name` in [`HeadCache::head`], in order and trimmed. For what an
-    /// operation must know of its reply, such as `Location` or `Set-Cookie`.
+    /// The values of the fields called `name` in [`HeadCache::head`], in order and trimmed; of a folded
+    /// one the first line. For what an operation must know of its reply, such as `Location` or `Set-Cookie`.
     pub fn values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         head::values(&self.bytes, name)
     }
