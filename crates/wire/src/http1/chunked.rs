@@ -3,10 +3,8 @@
 //! their grammar's characters and skipped. Data is handed on where it lies.
 
 use super::error::DecodeError;
-use super::head::MAX_HEAD_BYTES;
-
-/// The size line of one chunk, with its extensions, may be this long.
-pub const MAX_CHUNK_LINE_BYTES: usize = 4096;
+use super::head::is_token;
+use super::limits::{MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES};
 
 /// Where in a chunked body the next byte stands.
 #[derive(Clone, Copy, Debug)]
@@ -138,13 +136,6 @@ impl Chunked {
         };
         if self.line_bytes as usize > limit { Err(error) } else { Ok(()) }
     }
-}
-
-/// RFC 9110, section 5.6.2: `tchar`.
-pub(super) const fn is_token(byte: u8) -> bool {
-    matches!(byte,
-        b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
-        | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z')
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What can be wrong with a reply ([`DecodeError`]) or a request ([`RequestError`]); leaves to the
 //! files that find the faults to say where in the standard the rule stands.
 
-use super::head::{MAX_HEAD_BYTES, MAX_HEADERS};
+use super::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
 
 /// Why the bytes of a server are not an HTTP/1 reply. The connection cannot be used further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -7,13 +7,8 @@ use std::mem::MaybeUninit;
 use memchr::memchr;
 
 use super::error::DecodeError;
+use super::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::decimal;
-
-/// A head longer than this is refused, however it arrives; so is a longer trailer section.
-pub const MAX_HEAD_BYTES: usize = 64 * 1024;
-
-/// A head with more fields than this is refused.
-pub const MAX_HEADERS: usize = 256;
 
 /// The head of a final reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,6 +212,13 @@ impl Fields {
 /// The elements of a comma-separated list, empty ones left out (RFC 9110, section 5.6.1).
 fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|element| !element.is_empty())
+}
+
+/// RFC 9110, section 5.6.2: `tchar`.
+pub(super) const fn is_token(byte: u8) -> bool {
+    matches!(byte,
+        b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
+        | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z')
 }
 
 #[cfg(test)]

@@ -11,12 +11,13 @@ mod cache;
 mod chunked;
 mod error;
 mod head;
+mod limits;
 mod request;
 mod response;
 
 pub use cache::HeadCache;
-pub use chunked::MAX_CHUNK_LINE_BYTES;
 pub use error::{DecodeError, RequestError};
-pub use head::{Framing, Head, MAX_HEAD_BYTES, MAX_HEADERS};
+pub use head::{Framing, Head};
+pub use limits::{MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES, MAX_HEADERS};
 pub use request::{PreparedRequest, Request};
 pub use response::{Event, ResponseDecoder};

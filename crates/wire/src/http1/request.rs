@@ -1,8 +1,8 @@
 //! Renders requests. Checks every part that a user can supply, so that no part can smuggle in a header
 //! or a second request; leaves methods with a meaning of their own (CONNECT, upgrades) out.
 
-use super::chunked::is_token;
 use super::error::RequestError;
+use super::head::is_token;
 use crate::decimal;
 
 /// A request, borrowed from wherever its parts live.

@@ -5,6 +5,7 @@ use super::cache::HeadCache;
 use super::chunked::{Chunk, Chunked};
 use super::error::DecodeError;
 use super::head::{self, Framing, Head, Meaning};
+use super::limits::MAX_HEAD_BYTES;
 
 /// What a reply consists of: one head, any number of pieces of its body, one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +157,7 @@ impl ResponseDecoder {
     /// Puts the front of `input` behind the part of the head that came before; gives the head once whole.
     fn join_head(&mut self, input: &mut &[u8]) -> Result<Option<Vec<u8>>, DecodeError> {
         let before = self.split_head.len();
-        let room = head::MAX_HEAD_BYTES - before;
+        let room = MAX_HEAD_BYTES - before;
         self.split_head.extend_from_slice(&input[..input.len().min(room)]);
         let Some(end) = head::find_end(&self.split_head, before)? else {
             // All fitted, or the search would have failed for the size.
@@ -298,9 +299,9 @@ mod tests {
             let frame = "HTTP/1.1 204 OK\r\nX: \r\n\r\n".len();
             format!("HTTP/1.1 204 OK\r\nX: {}\r\n\r\n", "x".repeat(bytes - frame)).into_bytes()
         };
-        let whole = head(head::MAX_HEAD_BYTES);
+        let whole = head(MAX_HEAD_BYTES);
         assert_eq!(read(&whole).map(|(head, ..)| head.head_bytes as usize), Ok(whole.len()));
-        assert_eq!(read(&head(head::MAX_HEAD_BYTES + 1)).err(), Some(DecodeError::HeadTooLarge));
+        assert_eq!(read(&head(MAX_HEAD_BYTES + 1)).err(), Some(DecodeError::HeadTooLarge));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! says to `reply`.
 
 use super::error::DecodeError;
-use super::reply::{self, Event, Expect, MAX_LINE_BYTES, Outcome};
+use super::limits::MAX_LINE_BYTES;
+use super::reply::{self, Event, Expect, Outcome};
 use crate::line::LineBuffer;
 
 /// Decodes the replies of one connection.

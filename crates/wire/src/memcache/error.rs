@@ -2,8 +2,7 @@
 //! answers in due form (`SERVER_ERROR`, …) is no fault of the protocol but an
 //! [`Outcome`](super::Outcome).
 
-use super::reply::{MAX_LINE_BYTES, MAX_VALUE_BYTES};
-use super::request::MAX_KEY_BYTES;
+use super::limits::{MAX_KEY_BYTES, MAX_LINE_BYTES, MAX_VALUE_BYTES};
 use crate::line::LineFault;
 
 /// Why the bytes of a server are not the expected reply. The connection cannot be used further.

@@ -5,7 +5,7 @@
 //! `ma` and `me`.
 //!
 //! Limits: a line of a reply at most [`MAX_LINE_BYTES`], a value at most [`MAX_VALUE_BYTES`], a key at
-//! most [`MAX_KEY_BYTES`](request::MAX_KEY_BYTES).
+//! most [`MAX_KEY_BYTES`].
 //!
 //! ```
 //! use wire::memcache::{Event, Expect, Outcome, ReplyDecoder, request};
@@ -33,9 +33,11 @@
 
 mod decoder;
 mod error;
+mod limits;
 mod reply;
 pub mod request;
 
 pub use decoder::ReplyDecoder;
 pub use error::{DecodeError, RequestError};
-pub use reply::{Event, Expect, MAX_LINE_BYTES, MAX_VALUE_BYTES, Outcome, Value, meta_flag};
+pub use limits::{MAX_KEY_BYTES, MAX_LINE_BYTES, MAX_VALUE_BYTES};
+pub use reply::{Event, Expect, Outcome, Value, meta_flag};

@@ -2,14 +2,8 @@
 //! to `decoder`.
 
 use super::error::DecodeError;
-use super::request::MAX_KEY_BYTES;
+use super::limits::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::{decimal, line};
-
-/// A line of a reply may have this many bytes with its CRLF.
-pub const MAX_LINE_BYTES: usize = 2048;
-
-/// A value may have this many bytes: the most that memcached's `-I` allows.
-pub const MAX_VALUE_BYTES: usize = 1 << 30;
 
 /// Which reply comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,8 @@
 //! Which [`Expect`](super::Expect) belongs to a command is said at each.
 
 use super::error::RequestError;
-use super::reply::MAX_VALUE_BYTES;
+use super::limits::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::decimal;
-
-/// A key may have this many bytes.
-pub const MAX_KEY_BYTES: usize = 250;
 
 /// The commands that store a value without a condition on its CAS unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,9 @@
 //! what a line says to `reply`.
 
 use super::error::DecodeError;
-use super::reply::{self, Aggregate, Event, MAX_LINE_BYTES};
+use super::limits::{MAX_DEPTH, MAX_LINE_BYTES};
+use super::reply::{self, Aggregate, Event};
 use crate::line::LineBuffer;
-
-/// So many aggregates may stand within one another.
-pub const MAX_DEPTH: usize = 8;
 
 /// Decodes the replies of one connection.
 ///

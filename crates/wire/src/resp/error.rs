@@ -1,8 +1,7 @@
 //! What can be wrong with a reply. What a server answers in due form (`-ERR …`) is no fault of the
 //! protocol but an [`Event::Error`](super::Event::Error).
 
-use super::decoder::MAX_DEPTH;
-use super::reply::{MAX_BULK_BYTES, MAX_ELEMENTS, MAX_LINE_BYTES};
+use super::limits::{MAX_BULK_BYTES, MAX_DEPTH, MAX_ELEMENTS, MAX_LINE_BYTES};
 use crate::line::LineFault;
 
 /// Why the bytes of a server are not a RESP reply. The connection cannot be used further.

@@ -27,9 +27,11 @@
 
 mod decoder;
 mod error;
+mod limits;
 mod reply;
 pub mod request;
 
-pub use decoder::{MAX_DEPTH, ReplyDecoder};
+pub use decoder::ReplyDecoder;
 pub use error::DecodeError;
-pub use reply::{Aggregate, Bulk, Event, MAX_BULK_BYTES, MAX_ELEMENTS, MAX_LINE_BYTES};
+pub use limits::{MAX_BULK_BYTES, MAX_DEPTH, MAX_ELEMENTS, MAX_LINE_BYTES};
+pub use reply::{Aggregate, Bulk, Event};

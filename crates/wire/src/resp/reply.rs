@@ -2,16 +2,8 @@
 //! `decoder`.
 
 use super::error::DecodeError;
+use super::limits::{MAX_BULK_BYTES, MAX_ELEMENTS};
 use crate::{decimal, line};
-
-/// A line of a reply may have this many bytes with its CRLF: an error of a script can be long.
-pub const MAX_LINE_BYTES: usize = 64 * 1024;
-
-/// A bulk string may have this many bytes; twice what Redis allows by default (`proto-max-bulk-len`).
-pub const MAX_BULK_BYTES: usize = 1 << 30;
-
-/// An aggregate may have this many elements, for which a decoder needs no memory.
-pub const MAX_ELEMENTS: usize = 1 << 30;
 
 /// What a reply consists of: one value, of which aggregates have more within, and one `End`. In RESP3,
 /// attributes may stand before any value, and pushes before any reply.
