@@ -4,4 +4,17 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
 )]
 
+mod error;
+mod files;
+mod id;
+pub mod layout;
 pub mod model;
+mod run;
+pub mod telemetry;
+mod writer;
+
+pub use error::{ArchiveError, Result};
+pub use files::AtomicFile;
+pub use id::{RunId, RunIdError};
+pub use run::{Problem, Run, RunState, TrialRecord};
+pub use writer::{RunWriter, TrialWriter};

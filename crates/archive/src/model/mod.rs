@@ -30,7 +30,31 @@ pub use setting::Setting;
 pub use times::{QuantileCurve, Times};
 pub use trial::{Measured, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome};
 pub use usage::{CountCheck, FullResource, ResourceUse, ServerUsage};
-pub use verdict::{Comparison, CurvePoint, Mode, SweepCurve, TrialValue, UslFit, VariantSummary, Verdict};
+pub use verdict::{Comparison, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict};
 
 /// Version of the run directory's formats. It rises when a reader of the old one would read the new one wrongly.
 pub const FORMAT: u32 = 1;
+
+/// A JSON file of a run directory, which says its format.
+pub(crate) trait Record: serde::de::DeserializeOwned {
+    /// The format that it was written in.
+    fn format(&self) -> u32;
+}
+
+impl Record for Facts {
+    fn format(&self) -> u32 {
+        self.format
+    }
+}
+
+impl Record for Trial {
+    fn format(&self) -> u32 {
+        self.format
+    }
+}
+
+impl Record for Verdict {
+    fn format(&self) -> u32 {
+        self.format
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::{Caveat, Difference, QuantileCurve, SweepPoint};
 use serde::{Deserialize, Serialize};
-use stats::{confidence::Interval, ratio::RatioEstimate};
+use stats::{confidence::Interval, ratio::RatioEstimate, usl::Scalability};
 
 /// The whole of `verdict.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,11 +114,10 @@ pub struct SweepCurve {
     pub held: SweepPoint,
     /// The points, ascending.
     pub points: Vec<CurvePoint>,
-    /// The universal scalability law through them; `None` where it was refused, and then [`Self::no_fit`] says why.
-    pub usl: Option<UslFit>,
-    /// Why there is no fit.
+    /// The universal scalability law through them, or why it was refused; `None` where the axis is no count of
+    /// workers or connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub no_fit: Option<String>,
+    pub usl: Option<Scalability>,
 }
 
 /// One point of a curve.
@@ -132,27 +131,4 @@ pub struct CurvePoint {
     pub least: f64,
     /// Largest valid value.
     pub most: f64,
-}
-
-/// The universal scalability law, `X(N) = γN / (1 + α(N − 1) + βN(N − 1))`: N. J. Gunther, *Guerrilla Capacity
-/// Planning*, Springer 2007.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct UslFit {
-    /// Value of one unit alone, γ.
-    pub gamma: f64,
-    /// Contention, α.
-    pub alpha: f64,
-    /// Coherency, β.
-    pub beta: f64,
-    /// Where the law peaks; `None` where it has no peak within what may be extrapolated.
-    pub peak_at: Option<f64>,
-    /// Coefficient of determination.
-    pub r_squared: f64,
-}
-
-impl UslFit {
-    /// The law's value at `n`.
-    pub fn at(&self, n: f64) -> f64 {
-        self.gamma * n / (1.0 + self.alpha * (n - 1.0) + self.beta * n * (n - 1.0))
-    }
 }

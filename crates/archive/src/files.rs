@@ -1,0 +1,179 @@
+//! Files that are there whole or not at all, and readers that say what is wrong with the others.
+//!
+//! A file is written under a hidden name at the top of its run directory, brought to the disk, and renamed into
+//! place; then the folder is brought to the disk too. So a crash leaves the old file or the new one, and the run
+//! directory's time of change rises with every file below it, which the index relies on.
+
+use crate::error::{ArchiveError, Result};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Component, Path, PathBuf},
+};
+use tempfile::NamedTempFile;
+
+/// A file that appears under its name on [`AtomicFile::commit`], and not at all when dropped before.
+#[derive(Debug)]
+pub struct AtomicFile {
+    path: PathBuf,
+    staged: NamedTempFile,
+}
+
+impl AtomicFile {
+    /// Starts a file at `path`, staged in `run`, the run directory that it lies in.
+    pub(crate) fn create(run: &Path, path: PathBuf) -> Result<Self> {
+        let staged =
+            tempfile::Builder::new().prefix(".writing-").tempfile_in(run).map_err(ArchiveError::io(&path))?;
+        Ok(Self { path, staged })
+    }
+
+    /// Where the file will be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Brings the file to the disk and gives it its name, replacing what was there.
+    pub fn commit(self) -> Result<()> {
+        let Self { path, staged } = self;
+        let failed = ArchiveError::io(&path);
+        let folder = path.parent().unwrap_or(Path::new("."));
+        readable_by_all(staged.as_file())
+            .and_then(|()| staged.as_file().sync_all())
+            .and_then(|()| staged.persist(&path).map_err(|error| error.error))
+            .and_then(|_| sync_folder(folder))
+            .map_err(failed)
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.staged.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.staged.flush()
+    }
+}
+
+/// Temporary files are made for their owner's eyes; a record is for everyone whom the folder lets in.
+fn readable_by_all(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+/// Brings a folder's names to the disk.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Writes a whole file atomically.
+pub(crate) fn write(run: &Path, path: PathBuf, bytes: &[u8]) -> Result<()> {
+    let mut file = AtomicFile::create(run, path)?;
+    file.write_all(bytes).map_err(ArchiveError::io(file.path()))?;
+    file.commit()
+}
+
+/// Writes a value as JSON atomically, after making sure that it reads back.
+///
+/// A NaN becomes `null` in JSON and would make the file unreadable for good; better to fail here.
+pub(crate) fn write_json<T: Serialize + DeserializeOwned>(
+    run: &Path,
+    path: PathBuf,
+    value: &T,
+) -> Result<()> {
+    let bytes = serde_json::to_vec_pretty(value)
+        .and_then(|mut bytes| {
+            serde_json::from_slice::<T>(&bytes)?;
+            bytes.push(b'\n');
+            Ok(bytes)
+        })
+        .map_err(|error| ArchiveError::Unwritable { path: path.clone(), problem: error.to_string() })?;
+    write(run, path, &bytes)
+}
+
+/// Reads a JSON file; the error says where it goes wrong and whether it was cut short.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let bytes = fs::read(path).map_err(ArchiveError::io(path))?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        let what = if error.is_eof() { "cut short" } else { "malformed" };
+        ArchiveError::Unreadable {
+            path: path.to_path_buf(),
+            problem: format!("{what}: {error}: restore it from an export of the run, or read on without it"),
+        }
+    })
+}
+
+/// The path of a file that is named relative to a run directory; never one outside it.
+pub(crate) fn inside(run: &Path, name: &str) -> Result<PathBuf> {
+    let path = Path::new(name);
+    let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+    if plain && !name.is_empty() {
+        Ok(run.join(path))
+    } else {
+        Err(ArchiveError::OutsideRun { name: name.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_not_committed_leaves_nothing() {
+        let run = tempfile::tempdir().unwrap();
+        let mut file = AtomicFile::create(run.path(), run.path().join("verdict.json")).unwrap();
+        file.write_all(b"{").unwrap();
+        drop(file);
+        assert_eq!(fs::read_dir(run.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_committed_file_replaces_the_one_before() {
+        let run = tempfile::tempdir().unwrap();
+        let path = run.path().join("verdict.json");
+        write_json(run.path(), path.clone(), &vec![1, 2]).unwrap();
+        write_json(run.path(), path.clone(), &vec![3]).unwrap();
+        assert_eq!(read_json::<Vec<u32>>(&path).unwrap(), [3]);
+        assert_eq!(fs::read_dir(run.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_nan_is_refused_before_it_is_written() {
+        let run = tempfile::tempdir().unwrap();
+        let error = write_json(run.path(), run.path().join("trial.json"), &vec![1.0, f64::NAN]).unwrap_err();
+        assert!(matches!(error, ArchiveError::Unwritable { .. }), "{error}");
+        assert_eq!(fs::read_dir(run.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_cut_short_says_so_with_its_place() {
+        let run = tempfile::tempdir().unwrap();
+        let path = run.path().join("trial.json");
+        fs::write(&path, "[1,\n 2").unwrap();
+        let message = read_json::<Vec<u32>>(&path).unwrap_err().to_string();
+        assert!(message.contains("trial.json: cut short") && message.contains("line 2"), "{message}");
+        fs::write(&path, "[1, x]").unwrap();
+        let message = read_json::<Vec<u32>>(&path).unwrap_err().to_string();
+        assert!(message.contains("malformed") && message.contains("column 5"), "{message}");
+    }
+
+    #[test]
+    fn a_full_disk_is_named_as_such() {
+        // /dev/full answers every write as a full disk does.
+        let mut full = File::options().write(true).open("/dev/full").unwrap();
+        let error = full.write_all(b"x").map_err(ArchiveError::io("trial.json")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "trial.json: the disk is full: make room and go on; what was written before is kept"
+        );
+    }
+
+    #[test]
+    fn names_that_lead_out_are_refused() {
+        let run = Path::new("/runs/x");
+        assert_eq!(inside(run, "trials/001-a/load.hlog").unwrap(), run.join("trials/001-a/load.hlog"));
+        for name in ["", "/etc/passwd", "../y/plan.toml", "trials/../../y", "."] {
+            assert!(matches!(inside(run, name), Err(ArchiveError::OutsideRun { .. })), "{name}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! A host's telemetry during a trial as Parquet: a column of times and a column of numbers for each measure.
+//!
+//! Any reader of Parquet opens it. Units and meanings travel in the file's key-value metadata under
+//! [`COLUMNS_KEY`], for a column's name alone does not say them. What is measured is left to the host's crate.
+
+use bytes::Bytes;
+use parquet::{
+    basic::{Compression, LogicalType, Repetition, TimeUnit, Type as PhysicalType},
+    column::reader::ColumnReader,
+    column::writer::ColumnWriter,
+    errors::ParquetError,
+    file::{
+        metadata::KeyValue,
+        properties::WriterProperties,
+        reader::{FileReader, RowGroupReader, SerializedFileReader},
+        writer::SerializedFileWriter,
+    },
+    schema::types::Type,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Name of the column of times: milliseconds since 1970, UTC.
+pub const TIME_COLUMN: &str = "time";
+/// Key of the file's metadata that holds name, unit and help of each column as JSON.
+pub const COLUMNS_KEY: &str = "showdown.columns";
+
+/// Most rows that are read: eleven days at 1 Hz. A file that claims more is not ours.
+const MOST_ROWS: i64 = 1_000_000;
+
+/// A table over time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Telemetry {
+    /// Unix time of each row, milliseconds.
+    pub unix_ms: Vec<i64>,
+    /// The measures, each with one value a row.
+    pub columns: Vec<Column>,
+}
+
+/// One measure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// What it is.
+    pub meaning: Meaning,
+    /// A value a row; `None` where there was none.
+    pub values: Vec<Option<f64>>,
+}
+
+/// What a column is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meaning {
+    /// Its name, unique, with dots from the general to the special: `cpu.0.softirq`.
+    pub name: String,
+    /// The unit, such as `share`, `bytes/s` or `1/s`.
+    pub unit: String,
+    /// A sentence on what it says and where it comes from.
+    pub help: String,
+}
+
+impl Telemetry {
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.meaning.name == name)
+    }
+
+    /// The file's bytes; the error says what of the table does not fit.
+    pub fn to_parquet(&self) -> Result<Vec<u8>, String> {
+        if let Some(column) = self.columns.iter().find(|column| column.values.len() != self.unix_ms.len()) {
+            let Meaning { name, .. } = &column.meaning;
+            let (values, rows) = (column.values.len(), self.unix_ms.len());
+            return Err(format!("column {name} has {values} values for {rows} rows"));
+        }
+        self.encode().map_err(|error| error.to_string())
+    }
+
+    fn encode(&self) -> Result<Vec<u8>, ParquetError> {
+        let meanings: Vec<&Meaning> = self.columns.iter().map(|column| &column.meaning).collect();
+        let meanings =
+            serde_json::to_string(&meanings).map_err(|error| ParquetError::External(error.into()))?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by("showdown".to_owned())
+            .set_key_value_metadata(Some(vec![KeyValue::new(COLUMNS_KEY.to_owned(), meanings)]))
+            .build();
+        let mut bytes = Vec::new();
+        let mut file = SerializedFileWriter::new(&mut bytes, Arc::new(self.schema()?), Arc::new(properties))?;
+        let mut rows = file.next_row_group()?;
+        let mut columns = self.columns.iter();
+        while let Some(mut column) = rows.next_column()? {
+            match column.untyped() {
+                ColumnWriter::Int64ColumnWriter(writer) => {
+                    writer.write_batch(&self.unix_ms, None, None)?;
+                }
+                ColumnWriter::DoubleColumnWriter(writer) => {
+                    let values = columns.next().map_or(&[][..], |column| &column.values);
+                    let present: Vec<f64> = values.iter().copied().flatten().collect();
+                    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+                    writer.write_batch(&present, Some(&levels), None)?;
+                }
+                _ => unreachable!("the schema has no other types"),
+            }
+            column.close()?;
+        }
+        rows.close()?;
+        file.close()?;
+        Ok(bytes)
+    }
+
+    fn schema(&self) -> Result<Type, ParquetError> {
+        let time = Type::primitive_type_builder(TIME_COLUMN, PhysicalType::INT64)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(Some(LogicalType::timestamp(true, TimeUnit::MILLIS)))
+            .build()?;
+        let numbers = self.columns.iter().map(|column| {
+            Type::primitive_type_builder(&column.meaning.name, PhysicalType::DOUBLE)
+                .with_repetition(Repetition::OPTIONAL)
+                .build()
+        });
+        let fields = std::iter::once(Ok(time)).chain(numbers).map(|field| field.map(Arc::new));
+        Type::group_type_builder("telemetry").with_fields(fields.collect::<Result<_, _>>()?).build()
+    }
+
+    /// Reads a file that [`Telemetry::to_parquet`] made; the error says what is wrong with another.
+    pub fn from_parquet(bytes: impl Into<Bytes>) -> Result<Self, String> {
+        decode(bytes.into()).map_err(|error| error.to_string())
+    }
+}
+
+fn decode(bytes: Bytes) -> Result<Telemetry, ParquetError> {
+    let file = SerializedFileReader::new(bytes)?;
+    let metadata = file.metadata().file_metadata();
+    let foreign = |what: &str| ParquetError::General(format!("not telemetry of ours: {what}"));
+    if !(0..=MOST_ROWS).contains(&metadata.num_rows()) {
+        return Err(foreign("too many rows"));
+    }
+    let meanings: Vec<Meaning> = metadata
+        .key_value_metadata()
+        .and_then(|pairs| pairs.iter().find(|pair| pair.key == COLUMNS_KEY)?.value.as_deref())
+        .and_then(|json| serde_json::from_str(json).ok())
+        .ok_or_else(|| foreign("its metadata does not describe the columns"))?;
+    let names = metadata.schema_descr().columns().iter().map(|column| column.name());
+    if !names.eq(std::iter::once(TIME_COLUMN).chain(meanings.iter().map(|meaning| meaning.name.as_str()))) {
+        return Err(foreign("its columns are not those of its metadata"));
+    }
+    let columns = meanings.into_iter().map(|meaning| Column { meaning, values: Vec::new() }).collect();
+    let mut telemetry = Telemetry { unix_ms: Vec::new(), columns };
+    for group in 0..file.num_row_groups() {
+        let group = file.get_row_group(group)?;
+        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(usize::MAX);
+        if telemetry.unix_ms.len().saturating_add(rows) > MOST_ROWS as usize {
+            return Err(foreign("too many rows"));
+        }
+        telemetry.unix_ms.extend(times(&*group, rows)?);
+        for (place, column) in telemetry.columns.iter_mut().enumerate() {
+            column.values.extend(numbers(&*group, place + 1, rows)?);
+        }
+    }
+    Ok(telemetry)
+}
+
+fn times(group: &dyn RowGroupReader, rows: usize) -> Result<Vec<i64>, ParquetError> {
+    let ColumnReader::Int64ColumnReader(mut reader) = group.get_column_reader(0)? else {
+        return Err(ParquetError::General("its times are not 64-bit integers".to_owned()));
+    };
+    let mut times = Vec::new();
+    let (_, read, _) = reader.read_records(rows, None, None, &mut times)?;
+    if read == rows { Ok(times) } else { Err(ParquetError::EOF("its times end early".to_owned())) }
+}
+
+fn numbers(group: &dyn RowGroupReader, place: usize, rows: usize) -> Result<Vec<Option<f64>>, ParquetError> {
+    let ColumnReader::DoubleColumnReader(mut reader) = group.get_column_reader(place)? else {
+        return Err(ParquetError::General(format!("its column {place} is not of doubles")));
+    };
+    let (mut levels, mut present) = (Vec::new(), Vec::new());
+    reader.read_records(rows, Some(&mut levels), None, &mut present)?;
+    if levels.len() != rows {
+        return Err(ParquetError::EOF(format!("its column {place} ends early")));
+    }
+    let mut present = present.into_iter();
+    Ok(levels.iter().map(|level| if *level == 0 { None } else { present.next() }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn table(values: Vec<(i64, Option<f64>)>) -> Telemetry {
+        let meaning = |name: &str| Meaning {
+            name: name.to_owned(),
+            unit: "share".to_owned(),
+            help: "Share of the second spent in user mode.".to_owned(),
+        };
+        let (unix_ms, values): (Vec<_>, Vec<_>) = values.into_iter().unzip();
+        Telemetry {
+            columns: vec![
+                Column { meaning: meaning("cpu.0.user"), values: values.clone() },
+                Column { meaning: meaning("cpu.1.user"), values: vec![None; values.len()] },
+            ],
+            unix_ms,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_table_reads_back_as_it_was(
+            rows in prop::collection::vec((any::<i64>(), prop::option::of(-1e300..1e300_f64)), 0..50),
+        ) {
+            let table = table(rows);
+            prop_assert_eq!(Telemetry::from_parquet(table.to_parquet().unwrap()), Ok(table));
+        }
+
+        #[test]
+        fn bytes_changed_or_missing_never_panic(
+            at in 0.0..1.0_f64, byte: u8, keep in 0.0..1.0_f64, cut: bool,
+        ) {
+            let mut bytes = table((0..20).map(|i| (i, Some(i as f64))).collect()).to_parquet().unwrap();
+            let place = (at * bytes.len() as f64) as usize;
+            bytes[place] = byte;
+            if cut {
+                bytes.truncate((keep * bytes.len() as f64) as usize);
+            }
+            // Whether it is refused depends on what the byte meant; that it returns is what counts.
+            if let Ok(read) = Telemetry::from_parquet(bytes) {
+                prop_assert!(read.unix_ms.len() <= MOST_ROWS as usize);
+            }
+        }
+    }
+
+    #[test]
+    fn columns_of_unequal_length_are_refused_by_name() {
+        let mut table = table(vec![(0, Some(1.0))]);
+        table.columns[1].values.clear();
+        assert_eq!(table.to_parquet(), Err("column cpu.1.user has 0 values for 1 rows".to_owned()));
+    }
+
+    #[test]
+    fn a_file_of_someone_else_says_so() {
+        assert!(Telemetry::from_parquet(&b"PAR1 nothing"[..]).is_err());
+    }
+}

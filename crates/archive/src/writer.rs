@@ -1,0 +1,195 @@
+//! Writing a run, file by file, so that whatever is there at any moment can be read.
+//!
+//! The order is the record's own: the directory appears with its plan in it; each trial's folder fills while it
+//! runs and ends with `trial.json`; `verdict.json` comes last. What must be derived from a crash is derived by
+//! [`crate::Run`].
+
+use crate::{
+    error::{ArchiveError, Result},
+    files::{self, AtomicFile},
+    id::RunId,
+    layout,
+    model::{Facts, Plan, Trial, Verdict},
+    telemetry::Telemetry,
+};
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+/// A run being written. While it lives, other processes see the run as running; the kernel ends that with the
+/// process, whatever ends it.
+#[derive(Debug)]
+pub struct RunWriter {
+    id: RunId,
+    dir: PathBuf,
+    _lock: File,
+}
+
+impl RunWriter {
+    /// Makes a run directory under `root` (made as well if missing) with its plan in it.
+    ///
+    /// It is made under a hidden name and renamed, so no run directory is ever without a plan.
+    pub fn create(root: &Path, plan: &Plan, started: SystemTime) -> Result<Self> {
+        fs::create_dir_all(root).map_err(ArchiveError::io(root))?;
+        let text = toml::to_string(plan).map_err(|error| ArchiveError::Unwritable {
+            path: root.join(layout::PLAN),
+            problem: error.to_string(),
+        })?;
+        let staged = tempfile::Builder::new()
+            .prefix(".creating-")
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .tempdir_in(root)
+            .map_err(ArchiveError::io(root))?;
+        let trials = staged.path().join(layout::TRIALS);
+        fs::create_dir(&trials).map_err(ArchiveError::io(&trials))?;
+        files::write(staged.path(), staged.path().join(layout::PLAN), text.as_bytes())?;
+        let lock = File::open(staged.path()).map_err(ArchiveError::io(staged.path()))?;
+        lock.lock().map_err(ArchiveError::io(staged.path()))?;
+        let (id, dir) = loop {
+            let names = plan.variants.iter().map(|variant| variant.name.as_str());
+            let id = RunId::new(started, names, rand::random());
+            let dir = root.join(id.as_str());
+            match fs::rename(staged.path(), &dir) {
+                Ok(()) => break (id, dir),
+                // Taken: the salt of another run of this second was the same.
+                Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+                Err(error) => return Err(ArchiveError::io(dir)(error)),
+            }
+        };
+        // It has another name now: nothing is left to clear away.
+        let _ = staged.keep();
+        files::sync_folder(root).map_err(ArchiveError::io(root))?;
+        Ok(Self { id, dir, _lock: lock })
+    }
+
+    /// Goes on with a run that was cut off, or judges it anew.
+    pub fn resume(dir: &Path) -> Result<Self> {
+        let id = run_id_of(dir)?;
+        let lock = lock(dir, &id)?;
+        Ok(Self { id, dir: dir.to_path_buf(), _lock: lock })
+    }
+
+    /// The run's name.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// The run directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Writes `facts.json`.
+    pub fn facts(&self, facts: &Facts) -> Result<()> {
+        files::write_json(&self.dir, self.dir.join(layout::FACTS), facts)
+    }
+
+    /// Makes the folder of a trial. One that is there already, left by a crash, is emptied: a trial is one start.
+    pub fn begin_trial(&self, number: u32, variant: &str) -> Result<TrialWriter> {
+        let folder = layout::trial_folder(number, variant);
+        let path = self.dir.join(&folder);
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(ArchiveError::io(&path)(error));
+            }
+            _ => {}
+        }
+        let config = path.join(layout::CONFIG);
+        fs::create_dir_all(&config).map_err(ArchiveError::io(&config))?;
+        Ok(TrialWriter { run: self.dir.clone(), folder })
+    }
+
+    /// Writes `verdict.json`: the run is finished.
+    pub fn verdict(&self, verdict: &Verdict) -> Result<()> {
+        files::write_json(&self.dir, self.dir.join(layout::VERDICT), verdict)
+    }
+}
+
+/// The folder of one trial being written.
+#[derive(Debug, Clone)]
+pub struct TrialWriter {
+    run: PathBuf,
+    folder: String,
+}
+
+impl TrialWriter {
+    /// The trial's folder.
+    pub fn dir(&self) -> PathBuf {
+        self.run.join(&self.folder)
+    }
+
+    /// The name of a file in the folder relative to the run directory, as [`crate::model::TrialFiles`] has it.
+    pub fn name(&self, file: &str) -> String {
+        format!("{}/{file}", self.folder)
+    }
+
+    /// Where the server writes its log: a plain file that grows while it runs.
+    pub fn server_log(&self) -> PathBuf {
+        self.dir().join(layout::SERVER_LOG)
+    }
+
+    /// A file of the trial that appears when it is committed, such as [`layout::LOAD_LOG`].
+    pub fn create(&self, file: &str) -> Result<AtomicFile> {
+        AtomicFile::create(&self.run, files::inside(&self.dir(), file)?)
+    }
+
+    /// Writes a whole file of the trial; gives its name relative to the run directory.
+    pub fn write(&self, file: &str, bytes: &[u8]) -> Result<String> {
+        files::write(&self.run, files::inside(&self.dir(), file)?, bytes)?;
+        Ok(self.name(file))
+    }
+
+    /// Copies a configuration file of the server into the record; gives its name relative to the run directory.
+    pub fn copy_config(&self, source: &Path) -> Result<String> {
+        let name = source
+            .file_name()
+            .and_then(|name| name.to_str())
+            .ok_or_else(|| ArchiveError::OutsideRun { name: source.display().to_string() })?;
+        let bytes = fs::read(source).map_err(ArchiveError::io(source))?;
+        self.write(&format!("{}/{name}", layout::CONFIG), &bytes)
+    }
+
+    /// Writes the host's telemetry; gives its name relative to the run directory.
+    pub fn telemetry(&self, telemetry: &Telemetry) -> Result<String> {
+        let path = self.dir().join(layout::TELEMETRY);
+        let bytes = telemetry
+            .to_parquet()
+            .map_err(|problem| ArchiveError::Telemetry { path: path.clone(), problem })?;
+        files::write(&self.run, path, &bytes)?;
+        Ok(self.name(layout::TELEMETRY))
+    }
+
+    /// Writes `trial.json`: the trial is over.
+    pub fn finish(&self, trial: &Trial) -> Result<()> {
+        files::write_json(&self.run, self.dir().join(layout::TRIAL), trial)
+    }
+}
+
+/// The id that a run directory's name is.
+pub(crate) fn run_id_of(dir: &Path) -> Result<RunId> {
+    // A path such as `.` or `runs/x/..` has no last name until it is resolved.
+    let whole = dir.canonicalize().map_err(ArchiveError::io(dir))?;
+    let name = whole.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(name.parse()?)
+}
+
+/// Takes a run for this process alone.
+///
+/// Readers hold the lock for the moment that they look whether a run is running: those are waited for.
+pub(crate) fn lock(dir: &Path, id: &RunId) -> Result<File> {
+    let handle = File::open(dir).map_err(ArchiveError::io(dir))?;
+    for _ in 0..READERS_MOMENTS {
+        match handle.try_lock() {
+            Ok(()) => return Ok(handle),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(A_READERS_MOMENT),
+            Err(TryLockError::Error(error)) => return Err(ArchiveError::io(dir)(error)),
+        }
+    }
+    Err(ArchiveError::Running { id: id.clone() })
+}
+
+const READERS_MOMENTS: u32 = 20;
+const A_READERS_MOMENT: Duration = Duration::from_millis(5);
