@@ -19,6 +19,7 @@ use crate::describe::{mean, sum_of_squares};
 use crate::level::{Drift, Step};
 use crate::mser::{BATCH, Cut};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Fewest observations that are judged: ten batches.
 pub const FEWEST_OBSERVATIONS: usize = 10 * BATCH;
@@ -101,6 +102,29 @@ pub enum Unsteady {
         /// Standard error of the mean, relative to it.
         standard_error: f64,
     },
+}
+
+impl fmt::Display for Unsteady {
+    /// A line for a reader, with the mend where there is one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |share: f64| share * 100.0;
+        match self {
+            Self::TooShort { observations, needed } => {
+                write!(f, "{observations} observations are too few to judge, {needed} are needed: measure for longer")
+            }
+            Self::NotFinite { index } => write!(f, "observation {index} has no value: nothing was answered then"),
+            Self::Silent => f.write_str("nothing happened at all"),
+            Self::Drifting { relative } => {
+                write!(f, "it still drifts, by {:+.1} % over what was measured: give it a longer warm-up", percent(*relative))
+            }
+            Self::Step { at, relative } => {
+                write!(f, "it jumps by {:+.1} % at observation {at}: look for what happens then", percent(*relative))
+            }
+            Self::Wandering { standard_error, .. } => {
+                write!(f, "it wanders, its mean is known to ±{:.1} % only: measure for longer", percent(*standard_error))
+            }
+        }
+    }
 }
 
 /// Judges a series of observations taken at even intervals.

@@ -37,6 +37,17 @@ pub struct CapacityStep {
     pub summary: Summary,
 }
 
+impl CapacityStep {
+    /// What the step tells a search. A client that was the limit says nothing of the server.
+    pub fn fared(&self) -> Fared {
+        match (self.client_limited, self.meets_slo) {
+            (true, _) => Fared::ClientLimited,
+            (false, true) => Fared::Met,
+            (false, false) => Fared::Missed,
+        }
+    }
+}
+
 /// What a search found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Capacity {
@@ -112,11 +123,7 @@ pub fn find(
         }
         let step = judge(rate, slo, &outcome)?;
         observe(CapacityEvent::Fared(&step));
-        let fared = match (step.client_limited, step.meets_slo) {
-            (true, _) => Fared::ClientLimited,
-            (false, true) => Fared::Met,
-            (false, false) => Fared::Missed,
-        };
+        let fared = step.fared();
         steps.push(step);
         Ok(Some(fared))
     };
@@ -175,7 +182,7 @@ fn run(
 }
 
 /// Holds one step against the objective, with percentiles read off its merged histogram.
-fn judge(rate: f64, slo: &Slo, outcome: &Outcome) -> Result<CapacityStep, PackError> {
+pub fn judge(rate: f64, slo: &Slo, outcome: &Outcome) -> Result<CapacityStep, PackError> {
     let summary = Summary::of(outcome)?;
     let response = outcome.total.merged(|op| &op.response);
     let attempts = (summary.requests + summary.failed).max(1);

@@ -38,6 +38,7 @@ const STRIDE: f64 = 1.5;
 #[derive(Clone, Debug)]
 pub struct Search {
     first: f64,
+    stride: f64,
     tried: Vec<(f64, Fared)>,
     /// Lowest rate that is taken as missed.
     ceiling: Option<f64>,
@@ -46,7 +47,13 @@ pub struct Search {
 impl Search {
     /// A search that begins at `first`, best a little under the capacity that is guessed.
     pub fn new(first: f64) -> Self {
-        Self { first, tried: Vec::new(), ceiling: None }
+        Self::near(first, STRIDE)
+    }
+
+    /// A search that begins at `first` and strides by this factor while one side is open: small where an
+    /// earlier search has told about where the capacity lies.
+    pub fn near(first: f64, stride: f64) -> Self {
+        Self { first, stride, tried: Vec::new(), ceiling: None }
     }
 
     /// Tells how `rate` fared.
@@ -77,8 +84,8 @@ impl Search {
         match (floor, self.ceiling) {
             (None, None) => Next::Try(self.first),
             (None, Some(ceiling)) if ceiling / 2.0 < self.first * LOWEST_SHARE => Next::Found(None),
-            (None, Some(ceiling)) => Next::Try(ceiling / STRIDE),
-            (Some(floor), None) => Next::Try(floor * STRIDE),
+            (None, Some(ceiling)) => Next::Try(ceiling / self.stride),
+            (Some(floor), None) => Next::Try(floor * self.stride),
             (Some(floor), Some(ceiling)) if ceiling / floor > PRECISION => {
                 Next::Try((floor * ceiling).sqrt())
             }

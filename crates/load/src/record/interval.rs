@@ -36,6 +36,26 @@ pub enum ErrorKind {
     Io,
 }
 
+impl ErrorKind {
+    /// Its name in files: as serde writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Reset => "reset",
+            Self::Closed => "closed",
+            Self::Timeout => "timeout",
+            Self::Protocol => "protocol",
+            Self::UnexpectedReply => "unexpected_reply",
+            Self::Tls => "tls",
+            Self::NoDescriptors => "no_descriptors",
+            Self::NoPorts => "no_ports",
+            Self::Unreachable => "unreachable",
+            Self::Unsent => "unsent",
+            Self::Io => "io",
+        }
+    }
+}
+
 /// Failed operations by kind, with the first example of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errors {
