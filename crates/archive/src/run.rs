@@ -31,6 +31,8 @@ pub enum RunState {
 }
 
 impl RunState {
+    const ALL: [Self; 4] = [Self::Finished, Self::Running, Self::Unfinished, Self::Damaged];
+
     /// The state's name, as JSON and the index have it.
     pub fn name(self) -> &'static str {
         match self {
@@ -39,6 +41,11 @@ impl RunState {
             Self::Unfinished => "unfinished",
             Self::Damaged => "damaged",
         }
+    }
+
+    /// The state of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 
@@ -150,7 +157,7 @@ impl Head {
 }
 
 /// Whether a [`crate::RunWriter`] lives: it holds the directory's lock.
-fn is_running(dir: &Path) -> bool {
+pub(crate) fn is_running(dir: &Path) -> bool {
     File::open(dir).is_ok_and(|handle| matches!(handle.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 

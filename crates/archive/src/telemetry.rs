@@ -1,4 +1,4 @@
-//! A host's telemetry during a trial as Parquet: a column of times and a column of numbers for each measure.
+//! A host's telemetry during a trial as Parquet: two columns of times and a column of numbers for each measure.
 //!
 //! Any reader of Parquet opens it. Units and meanings travel in the file's key-value metadata under
 //! [`COLUMNS_KEY`], for a column's name alone does not say them. What is measured is left to the host's crate.
@@ -20,19 +20,26 @@ use parquet::{
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Name of the column of times: milliseconds since 1970, UTC.
+/// Name of the column of wall-clock times: milliseconds since 1970, UTC.
 pub const TIME_COLUMN: &str = "time";
+/// Name of the column of monotonic times: seconds from the trial's start, which a clock that is set cannot bend.
+pub const SECONDS_COLUMN: &str = "t_s";
 /// Key of the file's metadata that holds name, unit and help of each column as JSON.
 pub const COLUMNS_KEY: &str = "showdown.columns";
 
 /// Most rows that are read: eleven days at 1 Hz. A file that claims more is not ours.
 const MOST_ROWS: i64 = 1_000_000;
 
+/// How many columns of times come before the measures.
+const TIMES: usize = 2;
+
 /// A table over time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Telemetry {
     /// Unix time of each row, milliseconds.
     pub unix_ms: Vec<i64>,
+    /// Seconds from the trial's start to each row, on the monotonic clock.
+    pub t_s: Vec<f64>,
     /// The measures, each with one value a row.
     pub columns: Vec<Column>,
 }
@@ -65,9 +72,10 @@ impl Telemetry {
 
     /// The file's bytes; the error says what of the table does not fit.
     pub fn to_parquet(&self) -> Result<Vec<u8>, String> {
-        if let Some(column) = self.columns.iter().find(|column| column.values.len() != self.unix_ms.len()) {
-            let Meaning { name, .. } = &column.meaning;
-            let (values, rows) = (column.values.len(), self.unix_ms.len());
+        let rows = self.unix_ms.len();
+        let measures = self.columns.iter().map(|column| (column.meaning.name.as_str(), column.values.len()));
+        let lengths = std::iter::once((SECONDS_COLUMN, self.t_s.len())).chain(measures);
+        if let Some((name, values)) = lengths.into_iter().find(|(_, length)| *length != rows) {
             return Err(format!("column {name} has {values} values for {rows} rows"));
         }
         self.encode().map_err(|error| error.to_string())
@@ -85,21 +93,23 @@ impl Telemetry {
         let mut bytes = Vec::new();
         let mut file = SerializedFileWriter::new(&mut bytes, Arc::new(self.schema()?), Arc::new(properties))?;
         let mut rows = file.next_row_group()?;
-        let mut columns = self.columns.iter();
+        let mut place = 0;
         while let Some(mut column) = rows.next_column()? {
-            match column.untyped() {
-                ColumnWriter::Int64ColumnWriter(writer) => {
-                    writer.write_batch(&self.unix_ms, None, None)?;
+            match (column.untyped(), place) {
+                (ColumnWriter::Int64ColumnWriter(writer), _) => {
+                    writer.write_batch(&self.unix_ms, None, None)?
                 }
-                ColumnWriter::DoubleColumnWriter(writer) => {
-                    let values = columns.next().map_or(&[][..], |column| &column.values);
+                (ColumnWriter::DoubleColumnWriter(writer), 1) => writer.write_batch(&self.t_s, None, None)?,
+                (ColumnWriter::DoubleColumnWriter(writer), _) => {
+                    let values = &self.columns[place - TIMES].values;
                     let present: Vec<f64> = values.iter().copied().flatten().collect();
                     let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
-                    writer.write_batch(&present, Some(&levels), None)?;
+                    writer.write_batch(&present, Some(&levels), None)?
                 }
                 _ => unreachable!("the schema has no other types"),
-            }
+            };
             column.close()?;
+            place += 1;
         }
         rows.close()?;
         file.close()?;
@@ -111,12 +121,15 @@ impl Telemetry {
             .with_repetition(Repetition::REQUIRED)
             .with_logical_type(Some(LogicalType::timestamp(true, TimeUnit::MILLIS)))
             .build()?;
+        let seconds = Type::primitive_type_builder(SECONDS_COLUMN, PhysicalType::DOUBLE)
+            .with_repetition(Repetition::REQUIRED)
+            .build()?;
         let numbers = self.columns.iter().map(|column| {
             Type::primitive_type_builder(&column.meaning.name, PhysicalType::DOUBLE)
                 .with_repetition(Repetition::OPTIONAL)
                 .build()
         });
-        let fields = std::iter::once(Ok(time)).chain(numbers).map(|field| field.map(Arc::new));
+        let fields = [Ok(time), Ok(seconds)].into_iter().chain(numbers).map(|field| field.map(Arc::new));
         Type::group_type_builder("telemetry").with_fields(fields.collect::<Result<_, _>>()?).build()
     }
 
@@ -139,26 +152,28 @@ fn decode(bytes: Bytes) -> Result<Telemetry, ParquetError> {
         .and_then(|json| serde_json::from_str(json).ok())
         .ok_or_else(|| foreign("its metadata does not describe the columns"))?;
     let names = metadata.schema_descr().columns().iter().map(|column| column.name());
-    if !names.eq(std::iter::once(TIME_COLUMN).chain(meanings.iter().map(|meaning| meaning.name.as_str()))) {
+    let clocks = [TIME_COLUMN, SECONDS_COLUMN].into_iter();
+    if !names.eq(clocks.chain(meanings.iter().map(|meaning| meaning.name.as_str()))) {
         return Err(foreign("its columns are not those of its metadata"));
     }
     let columns = meanings.into_iter().map(|meaning| Column { meaning, values: Vec::new() }).collect();
-    let mut telemetry = Telemetry { unix_ms: Vec::new(), columns };
+    let mut telemetry = Telemetry { columns, ..Telemetry::default() };
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group)?;
         let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(usize::MAX);
         if telemetry.unix_ms.len().saturating_add(rows) > MOST_ROWS as usize {
             return Err(foreign("too many rows"));
         }
-        telemetry.unix_ms.extend(times(&*group, rows)?);
+        telemetry.unix_ms.extend(wall_times(&*group, rows)?);
+        telemetry.t_s.extend(numbers(&*group, 1, rows)?.into_iter().map(|value| value.unwrap_or(f64::NAN)));
         for (place, column) in telemetry.columns.iter_mut().enumerate() {
-            column.values.extend(numbers(&*group, place + 1, rows)?);
+            column.values.extend(numbers(&*group, place + TIMES, rows)?);
         }
     }
     Ok(telemetry)
 }
 
-fn times(group: &dyn RowGroupReader, rows: usize) -> Result<Vec<i64>, ParquetError> {
+fn wall_times(group: &dyn RowGroupReader, rows: usize) -> Result<Vec<i64>, ParquetError> {
     let ColumnReader::Int64ColumnReader(mut reader) = group.get_column_reader(0)? else {
         return Err(ParquetError::General("its times are not 64-bit integers".to_owned()));
     };
@@ -172,7 +187,9 @@ fn numbers(group: &dyn RowGroupReader, place: usize, rows: usize) -> Result<Vec<
         return Err(ParquetError::General(format!("its column {place} is not of doubles")));
     };
     let (mut levels, mut present) = (Vec::new(), Vec::new());
-    reader.read_records(rows, Some(&mut levels), None, &mut present)?;
+    let (_, read, _) = reader.read_records(rows, Some(&mut levels), None, &mut present)?;
+    // A column in which nothing may be missing has no levels.
+    levels.resize(levels.len().max(read), 1);
     if levels.len() != rows {
         return Err(ParquetError::EOF(format!("its column {place} ends early")));
     }
@@ -197,6 +214,7 @@ mod tests {
                 Column { meaning: meaning("cpu.0.user"), values: values.clone() },
                 Column { meaning: meaning("cpu.1.user"), values: vec![None; values.len()] },
             ],
+            t_s: unix_ms.iter().map(|ms: &i64| *ms as f64 / 1e3).collect(),
             unix_ms,
         }
     }

@@ -60,6 +60,16 @@ pub enum Kind {
     Sweep,
 }
 
+impl Kind {
+    /// The kind's name, as the plan and the index have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compare => "compare",
+            Self::Sweep => "sweep",
+        }
+    }
+}
+
 /// A preset of durations and blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -81,7 +91,7 @@ pub struct Variant {
     /// The workload's name of the server.
     pub server: String,
     /// The knobs that were set; the others keep their defaults.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub knobs: BTreeMap<String, Setting>,
 }
 

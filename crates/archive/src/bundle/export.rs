@@ -1,0 +1,68 @@
+//! From a run directory to one file.
+
+use crate::{
+    error::{ArchiveError, Result},
+    id::RunId,
+    layout,
+};
+use flate2::{Compression, write::GzEncoder};
+use std::{
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+/// Writes the run in `dir` to `file`, which appears when it is whole.
+pub(crate) fn export(dir: &Path, id: &RunId, file: &Path) -> Result<()> {
+    let folder = match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let failed = |error| ArchiveError::io(file)(error);
+    let staged = tempfile::Builder::new().prefix(".exporting-").tempfile_in(folder).map_err(failed)?;
+    let mut tar = tar::Builder::new(GzEncoder::new(staged, Compression::default()));
+    let mut names = Vec::new();
+    collect(dir, Path::new(""), &mut names)?;
+    // In a fixed order, so that the same run gives the same file.
+    names.sort();
+    for name in &names {
+        append(&mut tar, &dir.join(name), &Path::new(id.as_str()).join(name)).map_err(failed)?;
+    }
+    let mut staged = tar.into_inner().and_then(GzEncoder::finish).map_err(failed)?;
+    staged.flush().and_then(|()| staged.as_file().sync_all()).map_err(failed)?;
+    staged.persist(file).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// The regular files of a run, relative to its directory; hidden ones are no part of the record.
+fn collect(dir: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
+    let folder = dir.join(below);
+    for entry in fs::read_dir(&folder).map_err(ArchiveError::io(&folder))? {
+        let entry = entry.map_err(ArchiveError::io(&folder))?;
+        let kind = entry.file_type().map_err(ArchiveError::io(entry.path()))?;
+        let name = below.join(entry.file_name());
+        if layout::is_hidden(&entry.file_name().to_string_lossy()) {
+            continue;
+        }
+        if kind.is_dir() {
+            collect(dir, &name, names)?;
+        } else if kind.is_file() {
+            names.push(name);
+        }
+    }
+    Ok(())
+}
+
+/// Appends one file with nothing in its header that depends on the machine.
+///
+/// As POSIX's ustar has it, whose names hold 255 bytes: longer ones need extensions that [`super::import`] refuses.
+fn append(tar: &mut tar::Builder<impl Write>, path: &Path, name: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let mut header = tar::Header::new_ustar();
+    header.set_metadata_in_mode(&metadata, tar::HeaderMode::Deterministic);
+    header.set_path(name)?;
+    header.set_cksum();
+    // A log may grow meanwhile; its size is in the header already.
+    tar.append(&header, file.take(metadata.len()))
+}

@@ -1,0 +1,7 @@
+//! One file for one run, to carry it to another machine: a gzipped tar of its directory, which any `tar` opens.
+
+mod export;
+mod import;
+
+pub(crate) use export::export;
+pub(crate) use import::import;

@@ -1,0 +1,42 @@
+//! Made-up telemetry that follows a made-up trial's time line.
+
+use crate::{
+    model::Trial,
+    telemetry::{Column, Meaning, Telemetry},
+};
+
+/// CPU 0 serves, CPU 1 drives; `limit_per_s` keeps CPU 0 wholly busy.
+pub(super) fn of(trial: &Trial, limit_per_s: f64, stolen: f64) -> Telemetry {
+    let t_s: Vec<f64> = trial.timeline.iter().map(|tick| tick.t_s).collect();
+    let busy: Vec<f64> =
+        trial.timeline.iter().map(|tick| (tick.throughput_per_s / limit_per_s).min(1.0)).collect();
+    let column = |name: &str, unit: &str, help: &str, value: &dyn Fn(f64) -> f64| Column {
+        meaning: Meaning { name: name.to_owned(), unit: unit.to_owned(), help: help.to_owned() },
+        values: busy.iter().map(|busy| Some(value(*busy))).collect(),
+    };
+    let mut columns = Vec::new();
+    for (cpu, share) in [(0, 0.97), (1, 0.55)] {
+        for (kind, part) in [("user", 0.30), ("system", 0.53), ("softirq", 0.17), ("iowait", 0.0)] {
+            let name = format!("cpu.{cpu}.{kind}");
+            columns.push(column(&name, "cores", "CPU time of this kind", &|busy| busy * share * part));
+        }
+        let name = |kind: &str| format!("cpu.{cpu}.{kind}");
+        columns.push(column(&name("steal"), "cores", "CPU time that the hypervisor took", &|_| stolen));
+        columns.push(column(&name("idle"), "cores", "CPU time with nothing to do", &|busy| {
+            (1.0 - busy * share - stolen).max(0.0)
+        }));
+    }
+    columns
+        .push(column("server.cpu.user", "cores", "CPU time in the server's programs", &|busy| busy * 0.29));
+    columns.push(column("server.cpu.system", "cores", "CPU time in the kernel for the server", &|busy| {
+        busy * 0.52
+    }));
+    columns
+        .push(column("server.rss", "B", "Memory of the server", &|busy| (40.0 + 8.0 * busy) * 1_048_576.0));
+    columns.push(column("runnable", "1", "Tasks that run or wait for a CPU", &|busy| {
+        1.0 + (3.0 * busy).round()
+    }));
+    columns.push(column("net.lo.sent_bytes", "B/s", "Bytes sent", &|busy| busy * limit_per_s * 1_420.0));
+    let unix_ms = t_s.iter().map(|t_s| trial.started_unix_ms.cast_signed() + (t_s * 1e3) as i64).collect();
+    Telemetry { unix_ms, t_s, columns }
+}

@@ -1,0 +1,201 @@
+//! A made-up trial: phases one after another, a time line through them, gates at the end.
+
+use super::server::Server;
+use crate::model::{
+    ClientHealth, CountCheck, FORMAT, FullResource, Gate, GateOutcome, Measured, Phase, PhaseKind,
+    ResourceUse, ServerUsage, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome,
+};
+use rand::{RngExt, rngs::StdRng};
+use stats::steady::SteadyState;
+use std::collections::BTreeMap;
+
+/// The place of a trial in its run.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) number: u32,
+    pub(super) block: u32,
+    pub(super) position: u32,
+    pub(super) variant: String,
+    pub(super) point: SweepPoint,
+    pub(super) started_unix_ms: u64,
+}
+
+/// The objective of every made-up search, microseconds.
+pub(super) const LIMIT_US: f64 = 5_000.0;
+
+/// Builds up a trial phase by phase.
+pub(super) struct Builder<'a> {
+    server: Server,
+    rng: &'a mut StdRng,
+    now_s: f64,
+    phases: Vec<Phase>,
+    timeline: Vec<Tick>,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(server: Server, rng: &'a mut StdRng) -> Self {
+        Self { server, rng, now_s: 0.4, phases: Vec::new(), timeline: Vec::new() }
+    }
+
+    fn wobble(&mut self, size: f64) -> f64 {
+        1.0 + size * (self.rng.random::<f64>() + self.rng.random::<f64>() - 1.0)
+    }
+
+    /// Runs a phase at an offered rate, or in a closed loop where there is none.
+    pub(super) fn phase(&mut self, kind: PhaseKind, seconds: u32, offered: Option<f64>, keep_curve: bool) {
+        let rate = offered.unwrap_or(self.server.limit_per_s * 0.97);
+        let achieved = rate.min(self.server.limit_per_s * 0.98) * self.wobble(0.004);
+        for second in 0..seconds {
+            let filling =
+                if kind == PhaseKind::WarmUp { 1.0 - 0.5_f64.powf(f64::from(second) + 1.0) } else { 1.0 };
+            let pace = achieved * filling * self.wobble(0.02);
+            let times = self.server.times(pace);
+            let late = self.wobble(0.25);
+            self.timeline.push(Tick {
+                t_s: self.now_s + f64::from(second),
+                throughput_per_s: pace,
+                offered_per_s: offered,
+                p50_us: Some(times.p50),
+                p99_us: Some((times.p99 as f64 * late) as u64),
+                errors: 0,
+            });
+        }
+        let response_us = self.server.times(rate);
+        let slo = |p99: u64| (p99 as f64) < LIMIT_US;
+        let with_slo = matches!(kind, PhaseKind::SearchStep | PhaseKind::CurveStep | PhaseKind::Measure);
+        self.phases.push(Phase {
+            kind,
+            start_s: self.now_s,
+            length_s: f64::from(seconds),
+            offered_per_s: offered,
+            achieved_per_s: achieved,
+            requests: (achieved * f64::from(seconds)) as u64,
+            errors: BTreeMap::new(),
+            meets_slo: with_slo.then(|| slo(response_us.p99)),
+            service_us: self.server.times(rate * 0.6),
+            response_us,
+            response_curve_us: if keep_curve { self.server.curve(rate) } else { Vec::new() },
+            operations: Vec::new(),
+            client: ClientHealth { utilisation: 0.34 + 0.3 * rate / 200_000.0, lag_p99_us: 31 },
+            valid: true,
+            reasons: Vec::new(),
+        });
+        self.now_s += f64::from(seconds) + 0.2;
+    }
+
+    /// Searches the capacity as a bisection would, measures there, and draws a curve below it.
+    pub(super) fn capacity(&mut self) -> f64 {
+        self.phase(PhaseKind::Check, 1, None, false);
+        self.phase(PhaseKind::WarmUp, 4, None, false);
+        self.phase(PhaseKind::ClosedLoop, 4, None, false);
+        let capacity = self.server.capacity(LIMIT_US);
+        for share in [0.5, 1.1, 0.8, 0.95, 1.03, 0.99, 1.01] {
+            self.phase(PhaseKind::SearchStep, 2, Some(capacity * share), false);
+        }
+        self.phase(PhaseKind::Measure, 10, Some(capacity * 0.995), true);
+        for share in [0.1, 0.3, 0.6, 0.8, 0.9, 1.02] {
+            self.phase(PhaseKind::CurveStep, 2, Some(capacity * share), false);
+        }
+        capacity
+    }
+
+    /// Ends the trial with a value; `stolen` is the share of CPU time that its gate finds stolen.
+    pub(super) fn finish(self, place: Place, measured: Measured, stolen: f64, files: TrialFiles) -> Trial {
+        let gates = gates(stolen);
+        let failed = gates.iter().filter(|gate| gate.outcome == GateOutcome::Failed);
+        let reasons: Vec<String> = failed.map(|gate| gate.message.clone()).collect();
+        let requests: u64 = self.phases.iter().map(|phase| phase.requests).sum();
+        let steady = SteadyState::Steady { discard: 15, mean: measured.value, effective_observations: 41.0 };
+        Trial {
+            format: FORMAT,
+            number: place.number,
+            block: place.block,
+            position: place.position,
+            variant: place.variant,
+            point: place.point,
+            started_unix_ms: place.started_unix_ms,
+            duration_s: self.now_s + 0.6,
+            status: if reasons.is_empty() { TrialStatus::Valid } else { TrialStatus::Invalid },
+            reasons,
+            gates,
+            measured: Some(measured),
+            phases: self.phases,
+            warm_up: Some(WarmUpOutcome {
+                discarded_s: 1.5,
+                interval_s: 0.1,
+                throughput: steady.clone(),
+                p99: steady,
+            }),
+            timeline: self.timeline,
+            counts: vec![CountCheck { what: "requests".to_owned(), client: requests, server: requests + 64 }],
+            server: Some(ServerUsage {
+                user_cpu_s: 2.9,
+                system_cpu_s: 6.8,
+                cores: 0.97,
+                peak_rss_bytes: 48 << 20,
+                processes: 3,
+                threads: 52,
+                descriptors: 214,
+            }),
+            full: Some(full()),
+            files,
+        }
+    }
+}
+
+fn full() -> FullResource {
+    let seen = |resource: &str, utilisation| ResourceUse { resource: resource.to_owned(), utilisation };
+    FullResource {
+        resource: "server CPU".to_owned(),
+        utilisation: Some(0.97),
+        evidence: vec![
+            "CPU 0, the server's only one, was busy for 97 % of the measurement: 29 % user, 52 % system, 16 % softirq."
+                .to_owned(),
+            "The client needed 52 % of CPU 1, and sent with a p99 lag of 31 µs.".to_owned(),
+        ],
+        looked_at: vec![
+            seen("server CPU", 0.97),
+            seen("client CPU", 0.52),
+            seen("memory", 0.18),
+            seen("network", 0.09),
+            seen("disk", 0.01),
+        ],
+    }
+}
+
+fn gates(stolen: f64) -> Vec<Gate> {
+    let gate = |id: &str, passed: bool, measured: &str, threshold: &str, message: &str| Gate {
+        id: id.to_owned(),
+        outcome: if passed { GateOutcome::Passed } else { GateOutcome::Failed },
+        measured: measured.to_owned(),
+        threshold: threshold.to_owned(),
+        message: message.to_owned(),
+    };
+    let percent = format!("{:.1} %", stolen * 100.0);
+    let stolen_message =
+        format!("the hypervisor took {percent} of the CPU time: choose a quieter hour or machine");
+    vec![
+        gate("client-cpu", true, "52 %", "at most 90 %", "the client had room"),
+        gate("client-lag", true, "31 µs", "at most 100 µs", "sends were in time"),
+        gate("steady-state", true, "1.5 s", "within 30 s", "throughput and p99 settled"),
+        gate("errors", true, "0 %", "at most 1 %", "no operation failed"),
+        gate(
+            "steal",
+            stolen <= 0.02,
+            &percent,
+            "at most 2 %",
+            if stolen <= 0.02 { "the CPUs were ours" } else { &stolen_message },
+        ),
+        Gate {
+            id: "cpu-frequency".to_owned(),
+            outcome: GateOutcome::NotApplicable,
+            measured: String::new(),
+            threshold: "within 3 %".to_owned(),
+            message: "a virtual CPU does not show its frequency".to_owned(),
+        },
+        gate("swap", true, "0 B/s", "none", "nothing was swapped"),
+        gate("server-restarts", true, "0", "none", "the server's processes stayed"),
+        gate("clock-jumps", true, "0.1 ms", "at most 10 ms", "the clock was not set"),
+        gate("counts", true, "0.01 %", "at most 0.5 %", "server and client counted the same"),
+    ]
+}

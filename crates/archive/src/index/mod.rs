@@ -1,0 +1,160 @@
+//! The index over run directories: a table of contents in `SQLite` that is never the only place of anything.
+//!
+//! It keeps itself up to date: before it answers it compares the names and times of change of the directories with
+//! what it knows, and reads again what is new or changed. Several processes may do so at once; one that finds the
+//! index damaged makes another.
+
+mod entry;
+mod query;
+mod schema;
+
+pub use query::{Listed, Query};
+
+use crate::{
+    error::{ArchiveError, Result},
+    id::RunId,
+    run::{RunState, folders},
+};
+use entry::Entry;
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use std::{
+    collections::{HashMap, HashSet},
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// The file of the index in an archive's root; `SQLite` adds `-wal` and `-shm` beside it.
+pub const INDEX: &str = "index.sqlite";
+
+/// The open index of an archive.
+pub(crate) struct Index {
+    db: Connection,
+    root: PathBuf,
+}
+
+/// The runs under `root`, which must exist, that a query lets through.
+pub(crate) fn list(root: &Path, query: &Query) -> Result<Vec<Listed>> {
+    with(root, |index| {
+        index.update()?;
+        query::select(&index.db, query).map_err(|error| index.error(error))
+    })
+}
+
+/// Forgets everything and reads every run directory anew; gives how many there are.
+pub(crate) fn rebuild(root: &Path) -> Result<usize> {
+    with(root, |index| {
+        let entries: Vec<Entry> =
+            run_ids(root)?.into_iter().filter_map(|id| Entry::read(root, id).ok()).collect();
+        index.replace(&entries).map_err(|error| index.error(error))?;
+        Ok(entries.len())
+    })
+}
+
+/// Does some work with the index of `root`. One that is damaged is thrown away and made anew; where it may not be
+/// written to, the work is done with one in memory.
+fn with<T>(root: &Path, work: impl Fn(&mut Index) -> Result<T>) -> Result<T> {
+    let path = root.join(INDEX);
+    let on_disk = || work(&mut Index::new(root, Connection::open(&path))?);
+    match on_disk() {
+        Err(ArchiveError::Index { source, .. }) if is_damaged(&source) => {
+            discard(root)?;
+            on_disk()
+        }
+        Err(ArchiveError::Index { source, .. }) if is_read_only(&source) => {
+            work(&mut Index::new(root, Connection::open_in_memory())?)
+        }
+        done => done,
+    }
+}
+
+impl Index {
+    fn new(root: &Path, opened: rusqlite::Result<Connection>) -> Result<Self> {
+        let prepared = opened.and_then(|mut db| schema::prepare(&mut db).map(|()| db));
+        let root = root.to_path_buf();
+        match prepared {
+            Ok(db) => Ok(Self { db, root }),
+            Err(source) => Err(ArchiveError::Index { path: root.join(INDEX), source }),
+        }
+    }
+
+    /// Reads what is new or changed since the index was last used, and forgets what is gone.
+    fn update(&mut self) -> Result<()> {
+        let known = self.known().map_err(|error| self.error(error))?;
+        let present = run_ids(&self.root)?;
+        let mut fresh = Vec::new();
+        for id in &present {
+            let dir = self.root.join(id.as_str());
+            let stale = known.get(id).map_or(Ok(true), |(state, ns)| entry::is_stale(&dir, *state, *ns));
+            // One that went away meanwhile is no longer here to be read.
+            if stale.unwrap_or(false) {
+                fresh.extend(Entry::read(&self.root, id.clone()).ok());
+            }
+        }
+        let present: HashSet<&RunId> = present.iter().collect();
+        let gone: Vec<&RunId> = known.keys().filter(|id| !present.contains(id)).collect();
+        if fresh.is_empty() && gone.is_empty() {
+            return Ok(());
+        }
+        self.apply(&fresh, &gone).map_err(|error| self.error(error))
+    }
+
+    fn known(&self) -> rusqlite::Result<HashMap<RunId, (RunState, i64)>> {
+        let mut select = self.db.prepare_cached("SELECT id, state, changed_ns FROM run")?;
+        let rows = select.query_map([], |row| {
+            let state = RunState::from_name(row.get_ref(1)?.as_str()?).unwrap_or(RunState::Damaged);
+            Ok((row.get(0)?, (state, row.get(2)?)))
+        })?;
+        rows.collect()
+    }
+
+    fn apply(&mut self, fresh: &[Entry], gone: &[&RunId]) -> rusqlite::Result<()> {
+        // Taken for writing from the start: one that begins by reading could not wait for another writer.
+        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for id in gone {
+            change.prepare_cached("DELETE FROM run WHERE id = ?1")?.execute([id])?;
+        }
+        fresh.iter().try_for_each(|entry| entry.store(&change))?;
+        change.commit()
+    }
+
+    fn replace(&mut self, entries: &[Entry]) -> rusqlite::Result<()> {
+        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        change.execute("DELETE FROM run", [])?;
+        entries.iter().try_for_each(|entry| entry.store(&change))?;
+        change.commit()
+    }
+
+    fn error(&self, source: rusqlite::Error) -> ArchiveError {
+        ArchiveError::Index { path: self.root.join(INDEX), source }
+    }
+}
+
+fn is_damaged(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
+}
+
+fn is_read_only(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
+    )
+}
+
+/// Removes an index that is of no use to anyone.
+fn discard(root: &Path) -> Result<()> {
+    for suffix in ["", "-wal", "-shm"] {
+        let path = root.join(format!("{INDEX}{suffix}"));
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(ArchiveError::io(&path)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The runs under a root, oldest first; folders of other names are no runs.
+pub(crate) fn run_ids(root: &Path) -> Result<Vec<RunId>> {
+    Ok(folders(root)?.iter().filter_map(|name| name.parse().ok()).collect())
+}

@@ -1,0 +1,116 @@
+//! Asking the index: which runs, and what of each a list shows.
+
+use super::entry::unix_ms;
+use crate::{id::RunId, model::Kind, run::RunState};
+use rusqlite::{Connection, Row, named_params};
+use serde::Serialize;
+use std::time::SystemTime;
+
+/// Which runs to list: those that all of the given filters let through, newest first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Query {
+    /// Part of the id or of the verdict's sentence, whatever the case of ASCII letters.
+    pub text: Option<String>,
+    /// Name of the workload.
+    pub workload: Option<String>,
+    /// Name of a variant, or of its server.
+    pub variant: Option<String>,
+    /// A tag.
+    pub tag: Option<String>,
+    /// Kind of question.
+    pub kind: Option<Kind>,
+    /// How far it came.
+    pub state: Option<RunState>,
+    /// Started at this time or later.
+    pub since: Option<SystemTime>,
+    /// Started before this time.
+    pub before: Option<SystemTime>,
+    /// At most so many.
+    pub limit: Option<u32>,
+}
+
+/// One line of a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Listed {
+    /// The run's name.
+    pub id: RunId,
+    /// Unix time of its start, milliseconds.
+    pub started_unix_ms: i64,
+    /// How far it came.
+    pub state: RunState,
+    /// Kind of question, `compare` or `sweep`; `None` where the plan cannot be read.
+    pub kind: Option<String>,
+    /// Name of the workload.
+    pub workload: Option<String>,
+    /// Names of the variants.
+    pub variants: Vec<String>,
+    /// The answer.
+    pub sentence: Option<String>,
+    /// Trials that count.
+    pub valid: u32,
+    /// Trials that do not.
+    pub invalid: u32,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// How many of its files are missing or cannot be read, trials apart.
+    pub problems: u32,
+}
+
+/// Names never contain it: the ASCII unit separator.
+const SEPARATOR: char = '\u{1f}';
+
+const SELECT: &str = "
+SELECT id, started_unix_ms, state, kind, workload, sentence, valid, invalid, problems,
+       (SELECT group_concat(name, char(31) ORDER BY place) FROM variant WHERE run_id = id) AS variants,
+       (SELECT group_concat(tag, char(31) ORDER BY place) FROM tag WHERE run_id = id) AS tags
+FROM run
+WHERE (:text IS NULL OR instr(lower(id), :text) OR instr(lower(sentence), :text))
+  AND (:workload IS NULL OR workload = :workload)
+  AND (:variant IS NULL
+       OR EXISTS (SELECT 1 FROM variant WHERE run_id = id AND (name = :variant OR server = :variant)))
+  AND (:tag IS NULL OR EXISTS (SELECT 1 FROM tag WHERE run_id = id AND tag = :tag))
+  AND (:kind IS NULL OR kind = :kind)
+  AND (:state IS NULL OR state = :state)
+  AND (:since IS NULL OR started_unix_ms >= :since)
+  AND (:before IS NULL OR started_unix_ms < :before)
+ORDER BY id DESC
+LIMIT :limit";
+
+pub(super) fn select(db: &Connection, query: &Query) -> rusqlite::Result<Vec<Listed>> {
+    let mut select = db.prepare_cached(SELECT)?;
+    let rows = select.query_map(
+        named_params! {
+            ":text": query.text.as_ref().map(|text| text.to_ascii_lowercase()),
+            ":workload": query.workload,
+            ":variant": query.variant,
+            ":tag": query.tag,
+            ":kind": query.kind.map(Kind::name),
+            ":state": query.state.map(RunState::name),
+            ":since": query.since.map(unix_ms),
+            ":before": query.before.map(unix_ms),
+            // A negative limit is none.
+            ":limit": query.limit.map_or(-1, i64::from),
+        },
+        listed,
+    )?;
+    rows.collect()
+}
+
+fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
+    let names = |joined: Option<String>| -> Vec<String> {
+        joined.map(|names| names.split(SEPARATOR).map(str::to_owned).collect()).unwrap_or_default()
+    };
+    Ok(Listed {
+        id: row.get("id")?,
+        started_unix_ms: row.get("started_unix_ms")?,
+        state: RunState::from_name(row.get_ref("state")?.as_str()?).unwrap_or(RunState::Damaged),
+        kind: row.get("kind")?,
+        workload: row.get("workload")?,
+        variants: names(row.get("variants")?),
+        sentence: row.get("sentence")?,
+        valid: row.get("valid")?,
+        invalid: row.get("invalid")?,
+        tags: names(row.get("tags")?),
+        problems: row.get("problems")?,
+    })
+}
