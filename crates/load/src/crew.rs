@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use crate::clock::Nanos;
 use crate::drivers::http::HttpDriver;
 use crate::drivers::memcache::MemcacheDriver;
+use crate::drivers::redis::RedisDriver;
 use crate::drivers::{OperationError, ProtocolSpec};
 use crate::record::Interval;
 use crate::spec::LoadSpec;
@@ -102,7 +103,11 @@ fn spawn_worker(context: Context) -> Result<JoinHandle<()>, CrewError> {
             thread.spawn(move || worker::run(driver, context))?
         }
         ProtocolSpec::Memcache(memcache) => {
-            let driver = MemcacheDriver::new(memcache, 0, worker, spec.workers)?;
+            let driver = MemcacheDriver::new(memcache, worker, spec.workers)?;
+            thread.spawn(move || worker::run(driver, context))?
+        }
+        ProtocolSpec::Redis(redis) => {
+            let driver = RedisDriver::new(redis, worker, spec.workers)?;
             thread.spawn(move || worker::run(driver, context))?
         }
     })

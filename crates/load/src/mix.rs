@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::drivers::http::HttpOperation;
-use crate::drivers::memcache::Command;
+use crate::drivers::keyspace::Command;
 
 /// Why a mix was refused: file, line, and what is wrong there.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,9 @@
 
 mod choice;
 pub mod http;
+pub mod keyspace;
 pub mod memcache;
+pub mod redis;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,8 @@ pub enum ProtocolSpec {
     Http(http::HttpSpec),
     /// memcached's text or meta protocol.
     Memcache(memcache::MemcacheSpec),
+    /// RESP2, which Redis and its kin speak.
+    Redis(redis::RedisSpec),
 }
 
 /// Why operations cannot be carried out as they are written: which one, what is wrong, what would do.
@@ -32,8 +36,27 @@ impl ProtocolSpec {
                 Ok((driver.operations(), driver.tallies()))
             }
             Self::Memcache(spec) => {
-                let driver = memcache::MemcacheDriver::new(spec, 0, 0, 1)?;
+                let driver = memcache::MemcacheDriver::new(spec, 0, 1)?;
                 Ok((driver.operations(), driver.tallies()))
+            }
+            Self::Redis(spec) => {
+                let driver = redis::RedisDriver::new(spec, 0, 1)?;
+                Ok((driver.operations(), driver.tallies()))
+            }
+        }
+    }
+
+    /// The operations that store every key once, and how many they are; none where there are no keys.
+    pub fn populate(&self) -> Option<(Self, u64)> {
+        match self {
+            Self::Http(_) => None,
+            Self::Memcache(spec) => {
+                let populate = memcache::MemcacheSpec { keyspace: spec.keyspace.populate(), ..spec.clone() };
+                Some((Self::Memcache(populate), spec.keyspace.keys))
+            }
+            Self::Redis(spec) => {
+                let populate = redis::RedisSpec { keyspace: spec.keyspace.populate(), ..spec.clone() };
+                Some((Self::Redis(populate), spec.keyspace.keys))
             }
         }
     }

@@ -14,6 +14,8 @@ pub enum Scheme {
     Https,
     /// memcached's protocols.
     Memcache,
+    /// RESP2.
+    Redis,
 }
 
 /// Why a target was refused.
@@ -30,11 +32,11 @@ pub enum TargetError {
         reason: String,
     },
     /// A scheme that no driver speaks.
-    #[error("no driver for {0:?}: the schemes are http, https and memcache")]
+    #[error("no driver for {0:?}: the schemes are http, https, memcache and redis")]
     UnknownScheme(String),
     /// A user name or password in the URL, which would end up in records.
     #[error(
-        "the URL holds a user name or password, which would be recorded: send an authorization header with --ops instead"
+        "the URL holds a user name or password, which would be recorded: send an authorization header with --ops, or give Redis's password in $REDISCLI_AUTH"
     )]
     Credentials,
     /// The name has no address.
@@ -88,6 +90,7 @@ impl Target {
             "http" => (Scheme::Http, 80),
             "https" => (Scheme::Https, 443),
             "memcache" | "memcached" => (Scheme::Memcache, 11_211),
+            "redis" => (Scheme::Redis, 6_379),
             other => return Err(TargetError::UnknownScheme(other.to_owned())),
         };
         if !url.username().is_empty() || url.password().is_some() {

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use load::capacity::{self, Capacity};
-use load::drivers::ProtocolSpec;
 use load::engine::{self, RunError, Surroundings};
 use load::inputs::slo::Slo;
 use load::spec::{LoadSpec, Shape};
@@ -79,15 +78,15 @@ fn surroundings() -> anyhow::Result<Surroundings> {
 
 /// Stores every key once, as fast as it goes; each must succeed.
 fn populate(spec: &LoadSpec, surroundings: &Surroundings) -> anyhow::Result<()> {
-    let ProtocolSpec::Memcache(memcache) = &spec.protocol else {
-        return Err(usage("--populate is for memcache:// targets: leave it out"));
+    let Some((protocol, keys)) = spec.protocol.populate() else {
+        return Err(usage("--populate is for memcache:// and redis:// targets: leave it out"));
     };
     let populate = LoadSpec {
-        protocol: ProtocolSpec::Memcache(memcache.populate()),
+        protocol,
         shape: Shape::Closed { think: std::time::Duration::ZERO },
         warmup: std::time::Duration::ZERO,
         duration: None,
-        requests: Some(memcache.keys),
+        requests: Some(keys),
         requests_per_connection: None,
         ..spec.clone()
     };
@@ -99,9 +98,8 @@ fn populate(spec: &LoadSpec, surroundings: &Surroundings) -> anyhow::Result<()> 
     let errors = outcome.total.errors();
     if let Some((kind, example)) = errors.examples.iter().next() {
         anyhow::bail!(
-            "populating: {} of {} keys were not stored: {kind:?}: {example}",
-            errors.total(),
-            memcache.keys
+            "populating: {} of {keys} keys were not stored: {kind:?}: {example}",
+            errors.total()
         );
     }
     Ok(())

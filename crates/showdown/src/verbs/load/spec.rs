@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use load::drivers::ProtocolSpec;
 use load::drivers::http::{HttpOperation, HttpSpec};
-use load::drivers::memcache::{Command, MemcacheSpec};
+use load::drivers::keyspace::{Command, KeyspaceSpec};
+use load::drivers::memcache::{Dialect, MemcacheSpec};
+use load::drivers::redis::{Auth, PasswordSource, RedisSpec};
 use load::inputs::target::{Scheme, Target};
 use load::mix;
 use load::spec::{LoadSpec, Shape, TlsSpec, Trust};
@@ -90,7 +92,9 @@ fn protocol(args: &Args, target: &Target, seed: u64) -> anyhow::Result<ProtocolS
     Ok(match target.scheme {
         Scheme::Http | Scheme::Https => {
             if has_weights || args.populate {
-                return Err(usage("--get, --set, --delete and --populate are for memcache:// targets"));
+                return Err(usage(
+                    "--get, --set, --delete and --populate are for memcache:// and redis:// targets",
+                ));
             }
             let operations = match &args.ops {
                 Some(path) => mix::read_http(path).map_err(usage)?,
@@ -98,33 +102,47 @@ fn protocol(args: &Args, target: &Target, seed: u64) -> anyhow::Result<ProtocolS
             };
             ProtocolSpec::Http(HttpSpec { authority: target.authority(), operations })
         }
-        Scheme::Memcache => {
-            if args.body.is_some() || !args.header.is_empty() || args.method != "GET" {
-                return Err(usage("--method, --header and --body are for http:// and https:// targets"));
+        Scheme::Memcache => ProtocolSpec::Memcache(MemcacheSpec {
+            dialect: args.dialect,
+            keyspace: keyspace(args, has_weights, seed)?,
+        }),
+        Scheme::Redis => {
+            if args.dialect != Dialect::Text {
+                return Err(usage("--dialect is for memcache:// targets"));
             }
-            let mix = match (&args.ops, has_weights) {
-                (Some(_), true) => {
-                    return Err(usage("weights come from --ops or from --get, --set and --delete: give one"));
-                }
-                (Some(path), false) => mix::read_commands(path).map_err(usage)?,
-                (None, false) => vec![(Command::Get, 1.0)],
-                (None, true) => {
-                    let weights =
-                        [(Command::Get, args.get), (Command::Set, args.set), (Command::Delete, args.delete)];
-                    weights.into_iter().filter_map(|(command, weight)| Some((command, weight?))).collect()
-                }
-            };
-            ProtocolSpec::Memcache(MemcacheSpec {
-                mix,
-                keys: args.keys,
-                key_prefix: args.key_prefix.clone(),
-                popularity: args.key_skew,
-                value_size: args.value_size.clone(),
-                dialect: args.dialect,
-                verify: args.populate,
-                seed,
-            })
+            // The variable that redis-cli takes its password from.
+            let variable = "REDISCLI_AUTH".to_owned();
+            let is_set = std::env::var_os(&variable).is_some();
+            let auth = is_set.then_some(Auth { user: None, password: PasswordSource::Environment(variable) });
+            ProtocolSpec::Redis(RedisSpec { auth, keyspace: keyspace(args, has_weights, seed)? })
         }
+    })
+}
+
+fn keyspace(args: &Args, has_weights: bool, seed: u64) -> anyhow::Result<KeyspaceSpec> {
+    if args.body.is_some() || !args.header.is_empty() || args.method != "GET" {
+        return Err(usage("--method, --header and --body are for http:// and https:// targets"));
+    }
+    let mix = match (&args.ops, has_weights) {
+        (Some(_), true) => {
+            return Err(usage("weights come from --ops or from --get, --set and --delete: give one"));
+        }
+        (Some(path), false) => mix::read_commands(path).map_err(usage)?,
+        (None, false) => vec![(Command::Get, 1.0)],
+        (None, true) => {
+            let weights =
+                [(Command::Get, args.get), (Command::Set, args.set), (Command::Delete, args.delete)];
+            weights.into_iter().filter_map(|(command, weight)| Some((command, weight?))).collect()
+        }
+    };
+    Ok(KeyspaceSpec {
+        mix,
+        keys: args.keys,
+        key_prefix: args.key_prefix.clone(),
+        popularity: args.key_skew,
+        value_size: args.value_size.clone(),
+        verify: args.populate,
+        seed,
     })
 }
 
