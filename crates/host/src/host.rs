@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::affinity::{self, Core, CpuSet};
 use crate::cgroup;
@@ -10,6 +11,7 @@ use crate::facts::{Facts, ProcessFacts};
 use crate::ports;
 use crate::process::{self, Running, ServerCommand};
 use crate::root::Root;
+use crate::telemetry::{self, Sampler, Watch};
 
 /// A machine, and all that can be asked of one.
 ///
@@ -46,6 +48,11 @@ impl Host {
     /// What a process is; none when there is no such process.
     pub fn process_facts(&self, pid: u32) -> Option<ProcessFacts> {
         ProcessFacts::read(&self.root, pid)
+    }
+
+    /// Takes samples of what the machine and these servers do, once a period, until it is stopped.
+    pub fn sample(&self, watches: Vec<Watch>, period: Duration) -> io::Result<Sampler> {
+        telemetry::start(&self.root, watches, period)
     }
 
     /// Whether a server could listen on this address and port now; the error names who has it.

@@ -9,6 +9,7 @@ pub mod packages;
 pub mod ports;
 pub mod process;
 mod root;
+pub mod telemetry;
 
 pub use affinity::CpuSet;
 pub use facts::{Facts, ProcessFacts};

@@ -48,12 +48,26 @@ impl Tree {
         ids
     }
 
-    /// The same with all that `/proc/PID/stat` says of them, in no order.
-    pub(crate) fn running(self) -> Vec<Stat> {
+    /// The memory that the server would give back: its own, and its share of what it shares with others
+    /// (`Pss` of `/proc/PID/smaps_rollup`). None if we may not look at a process of it.
+    ///
+    /// The kernel walks over all its pages for this, so do not ask while it is being measured.
+    pub fn pss_bytes(self) -> Option<u64> {
+        self.running().iter().map(|stat| pss_bytes(stat.pid)).sum()
+    }
+
+    /// All below the guard: the server's processes, those that have ended, and the keeper.
+    pub(crate) fn all(self) -> Vec<Stat> {
         descendants(self.guard)
-            .into_iter()
-            .filter(|stat| stat.pid as u32 != self.keeper && has_not_ended(stat))
-            .collect()
+    }
+
+    /// Whether one of [`Tree::all`] is a process of the server that runs.
+    pub(crate) fn is_server(self, stat: &Stat) -> bool {
+        stat.pid.cast_unsigned() != self.keeper && has_not_ended(stat)
+    }
+
+    fn running(self) -> Vec<Stat> {
+        self.all().into_iter().filter(|stat| self.is_server(stat)).collect()
     }
 
     /// What is left, for a message: "812 nginx (D), 813 nginx (D)".
@@ -70,6 +84,14 @@ fn has_not_ended(stat: &Stat) -> bool {
 
 fn read_stat(pid: u32) -> Option<Stat> {
     Stat::from_file(format!("/proc/{pid}/stat")).ok()
+}
+
+fn pss_bytes(pid: i32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let kib = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Pss:")?.strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    kib.map(|kib| kib * 1024)
 }
 
 /// All below a process, zombies too, without itself.

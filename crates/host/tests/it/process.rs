@@ -1,12 +1,10 @@
 //! Servers started, watched and stopped.
 
-mod common;
-
 use std::fs;
 use std::io;
 use std::time::Duration;
 
-use common::{DAEMON, RUNNER, STUBBORN, eventually, eventually_gone, local, perl, processes_of};
+use crate::common::{DAEMON, RUNNER, STUBBORN, eventually, eventually_gone, local, perl, processes_of};
 use host::process::{Ending, Error, StopSignal};
 use host::{CpuSet, Readiness, ServerCommand};
 

@@ -1,12 +1,10 @@
 //! Servers are gone when those who started them are killed: any of owner, keeper and guard, and pairs.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::{DAEMON, RUNNER, STUBBORN, eventually, eventually_gone, local, perl, processes_of};
+use crate::common::{DAEMON, RUNNER, STUBBORN, eventually, eventually_gone, local, perl, processes_of};
 
 /// Tells the process below which server to start, and where.
 const SCRIPT: &str = "HOST_TEST_SCRIPT";
@@ -37,7 +35,7 @@ impl Scene {
     fn set(script: &str, processes: usize) -> Self {
         let dir = tempfile::tempdir().expect("there is a place for temporary files");
         let owner = Command::new(std::env::current_exe().expect("Linux"))
-            .args(["--ignored", "--exact", "owner"])
+            .args(["--ignored", "--exact", "keeper::owner"])
             .envs([(SCRIPT, script), (DIR, dir.path().to_str().expect("a plain name"))])
             .stdout(Stdio::null())
             .spawn()
@@ -121,9 +119,9 @@ fn the_owner_and_one_of_the_two_are_killed() {
 fn an_owner_that_lives_on_is_told_that_its_keeper_was_killed() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let server = local().start(&perl(STUBBORN, dir.path()))?;
-    let guard = child_of(std::process::id(), "sd-guard");
-    let keeper = child_of(guard, "sd-keeper");
-    Command::new("kill").args(["-9", &keeper.to_string()]).status()?;
+    let stat = fs::read_to_string(format!("/proc/{}/stat", server.pid()))?;
+    let keeper = stat.split(' ').nth(3).expect("a process has a parent");
+    Command::new("kill").args(["-9", keeper]).status()?;
     eventually("the loss is noticed", || server.check().is_err());
     let error = server.check().expect_err("noticed").to_string();
     assert!(error.contains("the keeper of perl was killed"), "{error}");

@@ -1,0 +1,80 @@
+//! What was recorded: columns, samples, and simple questions to them.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// What one value of each sample is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Column {
+    /// Its dotted name, such as `cpu.0.softirq` or `net.lo.received_bytes`.
+    pub name: String,
+    /// `cores` (CPU time a second), `share` (of the time, 0 to 1), `B`, `B/s`, `1`, `1/s`, `Hz`, `s`.
+    pub unit: &'static str,
+    /// What it is, in a sentence.
+    pub help: &'static str,
+}
+
+/// One tick.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sample {
+    /// When, in microseconds of the monotonic clock since the sampler started.
+    pub t_us: u64,
+    /// When, in milliseconds since 1970: beside `t_us` it shows a clock that was set.
+    pub unix_ms: u64,
+    /// A value for each column. Rates are means since the sample before.
+    pub values: Vec<Option<f64>>,
+}
+
+/// All samples of a sampler.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Recording {
+    /// What the values are.
+    pub columns: Vec<Column>,
+    /// The ticks, oldest first.
+    pub samples: Vec<Sample>,
+    /// The CPU time that it took to record this.
+    pub cost: Duration,
+}
+
+impl Recording {
+    /// The values of a column as (`t_us`, value), without the ticks at which it had none; nothing if there
+    /// is no such column.
+    pub fn column(&self, name: &str) -> impl Iterator<Item = (u64, f64)> {
+        let index = self.columns.iter().position(|column| column.name == name);
+        self.samples.iter().filter_map(move |sample| Some((sample.t_us, (*sample.values.get(index?)?)?)))
+    }
+
+    /// The mean of a column over the samples in a stretch of time (in `t_us`); none if it has no value there.
+    pub fn mean(&self, name: &str, within_us: RangeInclusive<u64>) -> Option<f64> {
+        let (count, sum) = self
+            .column(name)
+            .filter(|(t_us, _)| within_us.contains(t_us))
+            .fold((0_u32, 0.0), |(count, sum), (_, value)| (count + 1, sum + value));
+        (count > 0).then(|| sum / f64::from(count))
+    }
+
+    /// The largest value of a column over the samples in a stretch of time (in `t_us`).
+    pub fn max(&self, name: &str, within_us: RangeInclusive<u64>) -> Option<f64> {
+        let within = self.column(name).filter(|(t_us, _)| within_us.contains(t_us));
+        within.map(|(_, value)| value).max_by(f64::total_cmp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_asked_by_name_and_time() {
+        let columns = vec![Column { name: "cpu.steal".into(), unit: "cores", help: "" }];
+        let sample = |t_us, value| Sample { t_us, unix_ms: 0, values: vec![value] };
+        let samples = vec![sample(1, Some(9.0)), sample(2, Some(1.0)), sample(3, None), sample(4, Some(2.0))];
+        let recording = Recording { columns, samples, cost: Duration::ZERO };
+        assert_eq!(recording.mean("cpu.steal", 2..=4), Some(1.5));
+        assert_eq!(recording.max("cpu.steal", 0..=9), Some(9.0));
+        assert_eq!(recording.mean("cpu.steal", 3..=3), None);
+        assert_eq!(recording.mean("no.such", 0..=9), None);
+    }
+}

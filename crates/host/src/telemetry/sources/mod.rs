@@ -1,0 +1,27 @@
+//! The files that telemetry is read from, one module for each subject.
+//!
+//! A source is a function that reads its files and says what it found. It keeps nothing from one reading
+//! to the next, and says nothing about what it cannot read.
+
+mod cpu;
+mod disks;
+mod frequency;
+mod memory;
+mod network;
+mod pressure;
+mod processes;
+mod tcp;
+
+use super::readings::Readings;
+use crate::root::Root;
+
+pub(super) use processes::read as read_processes;
+
+/// Reads all but the processes.
+pub(super) fn read(root: &Root, out: &mut Readings) {
+    for source in
+        [cpu::read, frequency::read, pressure::read, memory::read, network::read, tcp::read, disks::read]
+    {
+        source(root, out);
+    }
+}

@@ -1,0 +1,6 @@
+//! This crate against the real machine: real processes, the real `/proc`.
+
+mod common;
+mod keeper;
+mod process;
+mod telemetry;
