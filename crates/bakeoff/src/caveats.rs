@@ -1,0 +1,56 @@
+//! What can still mislead in a run, from its facts and plan: the entries of `docs/BIAS.md` that apply.
+
+use archive::model::{Caveat, Facts, Plan};
+use host::CpuSet;
+
+/// One rule: its anchor in `docs/BIAS.md`, when it applies, and what to say.
+struct Rule {
+    id: &'static str,
+    text: &'static str,
+    applies: fn(&Plan, &Facts) -> bool,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        id: "one-machine",
+        text: "Client and server run on one machine: they share caches, memory bandwidth and the kernel, and a server that makes the kernel work harder slows its client too.",
+        applies: |_, _| true,
+    },
+    Rule {
+        id: "loopback",
+        text: "The load goes over loopback: no network card, no interrupts, no propagation delay; what a network costs is not in these numbers.",
+        applies: |_, _| true,
+    },
+    Rule {
+        id: "shared-cpus",
+        text: "Server and client share CPUs, so the client's work is taken from the server's.",
+        applies: |plan, _| {
+            let parse = |text: &str| text.parse::<CpuSet>().ok();
+            match (parse(&plan.cpus.server), parse(&plan.cpus.client)) {
+                (Some(server), Some(client)) => !server.intersection(&client).is_empty(),
+                _ => false,
+            }
+        },
+    },
+    Rule {
+        id: "virtual-cpus",
+        text: "The CPUs are virtual: the hypervisor may take time away (steal is watched) and waking an idle CPU is slow, which can put a server in one of two modes from restart to restart.",
+        applies: |_, facts| {
+            facts
+                .host
+                .iter()
+                .any(|(key, value)| key.contains("hypervisor") && !value.is_empty() && value != "none")
+        },
+    },
+    Rule {
+        id: "one-minute",
+        text: "The quick preset measures for seconds: effects that need minutes (compaction, log rotation, garbage collection, thermal limits) do not show.",
+        applies: |plan, _| plan.length == archive::model::Length::Quick,
+    },
+];
+
+/// The caveats of a run.
+pub fn caveats(plan: &Plan, facts: &Facts) -> Vec<Caveat> {
+    let applying = RULES.iter().filter(|rule| (rule.applies)(plan, facts));
+    applying.map(|rule| Caveat { id: rule.id.to_owned(), text: rule.text.to_owned() }).collect()
+}

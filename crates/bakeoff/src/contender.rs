@@ -1,0 +1,53 @@
+//! The seam between a trial and a server: what a trial asks of one that has been started. `workload` has the
+//! real ones; a test has one of its own.
+
+use archive::model::VariantFacts;
+use host::process::Tree;
+use load::engine::Surroundings;
+use load::spec::LoadSpec;
+
+/// What went wrong with a server, in one line with the thing, the reason and the mend.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ContenderError(pub String);
+
+impl ContenderError {
+    /// Of anything that says what went wrong.
+    pub fn of(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// A server that runs.
+pub trait Contender {
+    /// Loads the data and checks one reply of every operation. Gives how many operations the server has seen
+    /// for it since it was first asked for its counts; none if that was not yet.
+    fn prepare(&mut self, surroundings: &Surroundings) -> Result<u64, ContenderError>;
+
+    /// What the engine is to do; connections, threads, shape and length are the trial's.
+    fn load_spec(&self) -> Result<LoadSpec, ContenderError>;
+
+    /// Operations by the server's own count; empty where it keeps none.
+    fn counts(&mut self) -> Result<Vec<(String, u64)>, ContenderError>;
+
+    /// Its facts for the fairness audit; configuration files are added by the trial.
+    fn facts(&self) -> VariantFacts;
+
+    /// The configuration files as it reads them: name and text, secrets masked.
+    fn configuration(&self) -> Vec<(String, String)>;
+
+    /// Its processes.
+    fn tree(&self) -> Tree;
+
+    /// Why it is not the process that was started; none if it is.
+    fn check_alive(&self) -> Option<String>;
+
+    /// What it has written.
+    fn log(&self) -> Option<Vec<u8>>;
+
+    /// The last line or so of that.
+    fn log_tail(&self) -> Option<String>;
+
+    /// Stops it and waits for its end.
+    fn stop(&mut self);
+}

@@ -1,0 +1,275 @@
+//! What every trial must pass to count. A trial that fails a gate is invalid with that gate's reason; no gate
+//! is a warning only.
+//!
+//! | gate | threshold | why |
+//! |---|---|---|
+//! | client | the engine's own rules ([`load::validity`]) | a client that is the limit measures itself |
+//! | steady | [`stats::steady`] | an average over a warm-up is an average over two things |
+//! | errors | 1 % | latencies are those of the operations that succeeded |
+//! | counts | 0.5 % between the server's count and the client's | one of them is wrong |
+//! | steal | 2 % of the CPUs that the trial uses | the hypervisor took the time that is measured |
+//! | swap | nothing read back from swap | a page from disk costs what thousands of requests do |
+//! | restarts | the server's main process is the same at the end | half of the trial was another server |
+//! | clock | 10 ms between the two clocks | someone set the time; time stamps and expiries moved |
+//! | frequency | 5 % between its lowest and highest | both sides must be measured at one speed |
+
+use archive::model::{CountCheck, Gate, GateOutcome};
+use host::telemetry::Recording;
+use load::validity::MAX_ERROR_SHARE;
+
+/// Most CPU time taken by the hypervisor, as a share of the CPUs in use.
+pub const MAX_STEAL: f64 = 0.02;
+/// Most that the server's count may differ from the client's.
+pub const MAX_DISAGREEMENT: f64 = 0.005;
+/// Most that the wall clock may move against the monotonic one, milliseconds.
+pub const MAX_CLOCK_JUMP_MS: f64 = 10.0;
+/// Most that the frequency of a CPU may vary while measuring.
+pub const MAX_FREQUENCY_SPREAD: f64 = 0.05;
+
+/// What the gates look at, gathered by the trial.
+pub struct Evidence<'a> {
+    /// What the engine holds against the measurement, one line each.
+    pub client_reasons: &'a [String],
+    /// Why it did not settle; none if it did.
+    pub unsteady: Option<String>,
+    /// Share of operations that failed in the measured phases.
+    pub error_share: f64,
+    /// The server's counts against the client's; empty where the server keeps none.
+    pub counts: &'a [CountCheck],
+    /// The host while measuring.
+    pub telemetry: &'a Recording,
+    /// CPUs that the trial uses.
+    pub cpus: usize,
+    /// The measured stretch, in the recording's microseconds.
+    pub window_us: (u64, u64),
+    /// Why the server's process is not the one that was started; none if it is.
+    pub restarted: Option<String>,
+}
+
+/// Every gate with its finding.
+pub fn judge(evidence: &Evidence<'_>) -> Vec<Gate> {
+    vec![
+        client(evidence),
+        steady(evidence),
+        errors(evidence),
+        counts(evidence),
+        steal(evidence),
+        swap(evidence),
+        restarts(evidence),
+        clock(evidence),
+        frequency(evidence),
+    ]
+}
+
+fn gate(id: &str, passed: bool, measured: String, threshold: String, message: String) -> Gate {
+    let outcome = if passed { GateOutcome::Passed } else { GateOutcome::Failed };
+    Gate { id: id.to_owned(), outcome, measured, threshold, message }
+}
+
+fn not_applicable(id: &str, why: &str) -> Gate {
+    Gate {
+        id: id.to_owned(),
+        outcome: GateOutcome::NotApplicable,
+        measured: String::new(),
+        threshold: String::new(),
+        message: why.to_owned(),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
+
+fn client(evidence: &Evidence<'_>) -> Gate {
+    let reasons = evidence.client_reasons;
+    let message = if reasons.is_empty() { "the client had room".to_owned() } else { reasons.join("; ") };
+    gate("client", reasons.is_empty(), format!("{} rules broken", reasons.len()), "none".to_owned(), message)
+}
+
+fn steady(evidence: &Evidence<'_>) -> Gate {
+    let message = evidence.unsteady.clone().unwrap_or_else(|| "throughput and p99 have settled".to_owned());
+    gate("steady", evidence.unsteady.is_none(), String::new(), "MSER-5 and no drift".to_owned(), message)
+}
+
+fn errors(evidence: &Evidence<'_>) -> Gate {
+    let share = evidence.error_share;
+    let message = if share > MAX_ERROR_SHARE {
+        "too many operations failed: see the errors by kind"
+    } else {
+        "operations succeed"
+    };
+    gate(
+        "errors",
+        share <= MAX_ERROR_SHARE,
+        percent(share),
+        format!("at most {}", percent(MAX_ERROR_SHARE)),
+        message.to_owned(),
+    )
+}
+
+fn counts(evidence: &Evidence<'_>) -> Gate {
+    let worst = evidence
+        .counts
+        .iter()
+        .filter_map(|check| Some((check.disagreement()?, check)))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((disagreement, check)) = worst else {
+        return not_applicable("counts", "the server keeps no count of its own");
+    };
+    let message = format!("{}: the server counts {}, the client {}", check.what, check.server, check.client);
+    gate(
+        "counts",
+        disagreement <= MAX_DISAGREEMENT,
+        percent(disagreement),
+        format!("at most {}", percent(MAX_DISAGREEMENT)),
+        message,
+    )
+}
+
+fn steal(evidence: &Evidence<'_>) -> Gate {
+    let (from, to) = evidence.window_us;
+    let Some(cores) = evidence.telemetry.mean("cpu.steal", from..=to) else {
+        return not_applicable("steal", "the kernel shows no steal time");
+    };
+    let share = cores / evidence.cpus.max(1) as f64;
+    let message = if share > MAX_STEAL {
+        "the hypervisor took CPU time while measuring: run again when the machine is quieter".to_owned()
+    } else {
+        "the CPUs were ours".to_owned()
+    };
+    gate("steal", share <= MAX_STEAL, percent(share), format!("at most {}", percent(MAX_STEAL)), message)
+}
+
+fn swap(evidence: &Evidence<'_>) -> Gate {
+    let (from, to) = evidence.window_us;
+    let Some(bytes) = evidence.telemetry.max("swap.in", from..=to) else {
+        return not_applicable("swap", "the kernel shows no swapping");
+    };
+    let message = if bytes > 0.0 {
+        "memory was read back from swap: free memory, or give less to the server"
+    } else {
+        "nothing was swapped"
+    };
+    gate("swap", bytes <= 0.0, format!("{bytes:.0} B/s"), "nothing".to_owned(), message.to_owned())
+}
+
+fn restarts(evidence: &Evidence<'_>) -> Gate {
+    let message = evidence.restarted.clone().unwrap_or_else(|| "the server ran through".to_owned());
+    gate("restarts", evidence.restarted.is_none(), String::new(), "none".to_owned(), message)
+}
+
+fn clock(evidence: &Evidence<'_>) -> Gate {
+    let offset = |sample: &host::telemetry::Sample| sample.unix_ms as f64 - sample.t_us as f64 / 1e3;
+    let offsets: Vec<f64> = evidence.telemetry.samples.iter().map(offset).collect();
+    let (Some(low), Some(high)) =
+        (offsets.iter().copied().min_by(f64::total_cmp), offsets.iter().copied().max_by(f64::total_cmp))
+    else {
+        return not_applicable("clock", "no telemetry");
+    };
+    let jump = high - low;
+    let message = if jump > MAX_CLOCK_JUMP_MS {
+        "the wall clock was set while measuring: stop time synchronisation from stepping it"
+    } else {
+        "wall clock and monotonic clock agree"
+    };
+    gate(
+        "clock",
+        jump <= MAX_CLOCK_JUMP_MS,
+        format!("{jump:.0} ms"),
+        format!("at most {MAX_CLOCK_JUMP_MS:.0} ms"),
+        message.to_owned(),
+    )
+}
+
+fn frequency(evidence: &Evidence<'_>) -> Gate {
+    let (from, to) = evidence.window_us;
+    let columns = evidence.telemetry.columns.iter().filter(|c| c.name.ends_with(".frequency"));
+    let spreads = columns.filter_map(|column| {
+        let within = |(t, _): &(u64, f64)| (from..=to).contains(t);
+        let values: Vec<f64> =
+            evidence.telemetry.column(&column.name).filter(within).map(|(_, v)| v).collect();
+        let (low, high) =
+            (values.iter().copied().min_by(f64::total_cmp)?, values.iter().copied().max_by(f64::total_cmp)?);
+        Some((high - low) / high)
+    });
+    let Some(spread) = spreads.max_by(f64::total_cmp) else {
+        return not_applicable("frequency", "the CPUs do not show their frequency (virtual ones seldom do)");
+    };
+    let message = if spread > MAX_FREQUENCY_SPREAD {
+        "the CPU frequency moved: set the performance governor"
+    } else {
+        "the CPU frequency held"
+    };
+    gate(
+        "frequency",
+        spread <= MAX_FREQUENCY_SPREAD,
+        percent(spread),
+        format!("at most {}", percent(MAX_FREQUENCY_SPREAD)),
+        message.to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use host::telemetry::{Column, Sample};
+
+    use super::*;
+
+    /// A recording of one column, one sample a second.
+    fn recording(name: &str, values: &[f64]) -> Recording {
+        Recording {
+            columns: vec![Column { name: name.to_owned(), unit: "cores", help: "" }],
+            samples: (0..)
+                .zip(values)
+                .map(|(at, &value)| Sample {
+                    t_us: at * 1_000_000,
+                    unix_ms: 5 + at * 1_000,
+                    values: vec![Some(value)],
+                })
+                .collect(),
+            cost: Duration::ZERO,
+        }
+    }
+
+    fn failed(evidence: &Evidence<'_>) -> Vec<String> {
+        let failed = judge(evidence).into_iter().filter(|g| g.outcome == GateOutcome::Failed);
+        failed.map(|g| g.id).collect()
+    }
+
+    fn healthy(telemetry: &Recording) -> Evidence<'_> {
+        Evidence {
+            client_reasons: &[],
+            unsteady: None,
+            error_share: 0.0,
+            counts: &[],
+            telemetry,
+            cpus: 2,
+            window_us: (0, 10_000_000),
+            restarted: None,
+        }
+    }
+
+    #[test]
+    fn a_healthy_trial_passes() {
+        assert_eq!(failed(&healthy(&recording("cpu.steal", &[0.0, 0.01]))), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_kind_of_disturbance_fails_its_gate() {
+        let quiet = recording("cpu.steal", &[0.0]);
+        assert_eq!(failed(&healthy(&recording("cpu.steal", &[0.1, 0.1]))), ["steal"]);
+        assert_eq!(failed(&healthy(&recording("swap.in", &[0.0, 4096.0]))), ["swap"]);
+        assert_eq!(failed(&healthy(&recording("cpu.0.frequency", &[3e9, 2e9]))), ["frequency"]);
+        assert_eq!(failed(&Evidence { error_share: 0.02, ..healthy(&quiet) }), ["errors"]);
+        assert_eq!(failed(&Evidence { unsteady: Some("drifts".to_owned()), ..healthy(&quiet) }), ["steady"]);
+        assert_eq!(failed(&Evidence { restarted: Some("died".to_owned()), ..healthy(&quiet) }), ["restarts"]);
+        assert_eq!(failed(&Evidence { client_reasons: &["slow".to_owned()], ..healthy(&quiet) }), ["client"]);
+        let counts = [CountCheck { what: "requests".to_owned(), client: 1_000, server: 1_006 }];
+        assert_eq!(failed(&Evidence { counts: &counts, ..healthy(&quiet) }), ["counts"]);
+        let mut jumped = recording("cpu.steal", &[0.0, 0.0]);
+        jumped.samples[1].unix_ms += 50;
+        assert_eq!(failed(&healthy(&jumped)), ["clock"]);
+    }
+}

@@ -1,0 +1,84 @@
+//! How long a run takes: the three presets, and why their numbers.
+//!
+//! | | quick | default | thorough |
+//! |---|---|---|---|
+//! | for two variants | about a minute | about ten | about an hour |
+//! | blocks | 6 | 10 | 20 |
+//!
+//! Six blocks are the fewest for which the signed-rank interval exists at 95 % (decision 0002), so `quick`
+//! shortens trials rather than their number. Warm-up and closed loop are watched at an interval that gives
+//! at least sixty observations, because fewer than fifty are not judged ([`stats::steady`]). A step of the
+//! search lasts long enough that a rate 3 % over the capacity queues up the objective's few milliseconds.
+
+use std::time::Duration;
+
+use archive::model::{Length, Phases, WarmUp};
+
+/// The numbers of a preset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// Trials of each variant.
+    pub blocks: u32,
+    /// Limits of the warm-up.
+    pub warm_up: WarmUp,
+    /// Length of each phase.
+    pub phases: Phases,
+}
+
+/// Observations that a closed loop gives at least.
+const OBSERVATIONS: u32 = 60;
+/// Telemetry of a trial of seconds needs more than one sample a second.
+const QUICK_TELEMETRY: Duration = Duration::from_millis(250);
+/// The usual period of telemetry, 1 Hz.
+const TELEMETRY: Duration = Duration::from_secs(1);
+
+/// Fewer trials for a sweep: it has many points, and its curve is read as a whole.
+const SWEEP_BLOCKS: u32 = 3;
+
+impl Preset {
+    /// The preset of a length.
+    pub fn of(length: Length) -> Self {
+        let ms = Duration::from_millis;
+        let (blocks, most, phases) = match length {
+            Length::Quick => (6, 10_000, [1_200, 250, 500, 200]),
+            Length::Default => (10, 60_000, [8_000, 1_500, 5_000, 1_000]),
+            Length::Thorough => (20, 180_000, [15_000, 3_000, 20_000, 3_000]),
+        };
+        let [closed_loop, search_step, measure, curve_step] = phases.map(ms);
+        Self {
+            blocks,
+            warm_up: WarmUp { least: closed_loop, most: ms(most) },
+            phases: Phases { closed_loop, search_step, measure, curve_step },
+        }
+    }
+
+    /// The same for a sweep.
+    pub fn of_sweep(length: Length) -> Self {
+        let preset = Self::of(length);
+        Self { blocks: preset.blocks.min(SWEEP_BLOCKS), ..preset }
+    }
+}
+
+/// Interval at which a phase of this length is watched.
+pub fn interval_of(phase: Duration) -> Duration {
+    (phase / OBSERVATIONS).clamp(Duration::from_millis(10), Duration::from_millis(100))
+}
+
+/// Period of telemetry.
+pub fn telemetry_period(length: Length) -> Duration {
+    if length == Length::Quick { QUICK_TELEMETRY } else { TELEMETRY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_closed_loop_gives_enough_observations_to_be_judged() {
+        for length in [Length::Quick, Length::Default, Length::Thorough] {
+            let phase = Preset::of(length).phases.closed_loop;
+            let observations = phase.as_nanos() / interval_of(phase).as_nanos();
+            assert!(observations >= stats::steady::FEWEST_OBSERVATIONS as u128, "{length:?}: {observations}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What the telemetry of a trial says of its server: CPU, memory, processes, in the archive's terms.
+
+use std::time::Duration;
+
+use archive::model::ServerUsage;
+use archive::telemetry::{Column, Meaning, Telemetry};
+use host::telemetry::Recording;
+
+/// The name under which the server's processes are watched.
+pub const WATCH: &str = "server";
+
+/// What the server took in a stretch of time (microseconds of the recording); none without a sample in it.
+pub fn usage(recording: &Recording, (from, to): (u64, u64)) -> Option<ServerUsage> {
+    let mean = |name: &str| recording.mean(&format!("{WATCH}.{name}"), from..=to);
+    let most = |name: &str| recording.max(&format!("{WATCH}.{name}"), from..=to).unwrap_or(0.0);
+    let (user, system) = (mean("cpu.user")?, mean("cpu.system")?);
+    let seconds = to.saturating_sub(from) as f64 / 1e6;
+    Some(ServerUsage {
+        user_cpu_s: user * seconds,
+        system_cpu_s: system * seconds,
+        cores: user + system,
+        peak_rss_bytes: most("rss") as u64,
+        processes: most("processes") as u32,
+        threads: most("threads") as u32,
+        descriptors: most("descriptors") as u32,
+    })
+}
+
+/// A recording as the archive writes it: columns instead of samples, times from the trial's start, which was
+/// `lead` before the recording's.
+pub fn table(recording: &Recording, lead: Duration) -> Telemetry {
+    let columns = recording.columns.iter().enumerate().map(|(at, column)| Column {
+        meaning: Meaning {
+            name: column.name.clone(),
+            unit: column.unit.to_owned(),
+            help: column.help.to_owned(),
+        },
+        values: recording.samples.iter().map(|sample| sample.values.get(at).copied().flatten()).collect(),
+    });
+    Telemetry {
+        t_s: recording.samples.iter().map(|sample| lead.as_secs_f64() + sample.t_us as f64 / 1e6).collect(),
+        unix_ms: recording.samples.iter().map(|sample| sample.unix_ms.cast_signed()).collect(),
+        columns: columns.collect(),
+    }
+}

@@ -1,0 +1,141 @@
+//! The load of one trial: runs of the engine, one after the other, on the same server, with their record.
+
+use std::time::{Duration, Instant};
+
+use archive::model::{Phase, PhaseKind, Tick};
+use load::capacity::{self, CapacityStep};
+use load::engine::{self, Outcome, RunError, Surroundings};
+use load::inputs::rate::RateProfile;
+use load::inputs::slo::Slo;
+use load::record::PackError;
+use load::spec::{Arrivals, LoadSpec, Shape};
+use load::summary::Summary;
+
+use super::phases::{phase, reached_server, time_line};
+use crate::event::Event;
+
+/// Before each open loop of a trial, so that its connections are in use when it counts.
+const LEAD: Duration = Duration::from_millis(50);
+
+/// Why the load could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The engine failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// An interval does not decode; a bug.
+    #[error(transparent)]
+    Pack(#[from] PackError),
+}
+
+/// Everything that the engine did in a trial.
+pub struct Loads<'a> {
+    spec: LoadSpec,
+    surroundings: &'a Surroundings,
+    began: Instant,
+    observe: &'a mut dyn FnMut(Event),
+    /// The phases so far.
+    pub phases: Vec<Phase>,
+    /// The time line so far.
+    pub time_line: Vec<Tick>,
+    /// Operations that reached the server.
+    pub reached_server: u64,
+    /// The user has asked to stop.
+    pub interrupted: bool,
+}
+
+impl<'a> Loads<'a> {
+    /// Loads as `spec` says but for shape, length and interval; times count from `began`.
+    pub fn new(
+        spec: LoadSpec,
+        surroundings: &'a Surroundings,
+        began: Instant,
+        observe: &'a mut dyn FnMut(Event),
+    ) -> Self {
+        Self {
+            spec,
+            surroundings,
+            began,
+            observe,
+            phases: Vec::new(),
+            time_line: Vec::new(),
+            reached_server: 0,
+            interrupted: false,
+        }
+    }
+
+    /// Tells what is being done.
+    pub fn doing(&mut self, what: String) {
+        (self.observe)(Event::Doing { what });
+    }
+
+    /// A closed loop as fast as it goes.
+    pub fn closed_loop(
+        &mut self,
+        length: Duration,
+        interval: Duration,
+    ) -> Result<(Outcome, Summary), LoadError> {
+        let shape = Shape::Closed { think: Duration::ZERO };
+        let start = self.began.elapsed();
+        let (outcome, summary) =
+            self.run(LoadSpec { shape, duration: Some(length), interval, ..self.spec.clone() })?;
+        self.keep(PhaseKind::ClosedLoop, start, &outcome, &summary, None)?;
+        Ok((outcome, summary))
+    }
+
+    /// An open loop at a rate, held against an objective if there is one.
+    pub fn open_loop(
+        &mut self,
+        kind: PhaseKind,
+        rate: f64,
+        length: Duration,
+        interval: Duration,
+        slo: Option<&Slo>,
+    ) -> Result<(Outcome, Option<CapacityStep>), LoadError> {
+        let shape = Shape::Open { rate: RateProfile::constant(rate), arrivals: Arrivals::Poisson };
+        let start = self.began.elapsed();
+        let spec = LoadSpec { shape, duration: Some(length), warmup: LEAD, interval, ..self.spec.clone() };
+        let (outcome, summary) = self.run(spec)?;
+        let step = slo.map(|slo| capacity::judge(rate, slo, &outcome)).transpose()?;
+        let meets_slo = step.as_ref().map(|step| step.meets_slo);
+        self.keep(kind, start + LEAD, &outcome, &summary, meets_slo)?;
+        Ok((outcome, step))
+    }
+
+    fn run(&mut self, mut spec: LoadSpec) -> Result<(Outcome, Summary), LoadError> {
+        // Every run of a trial draws differently, and all of them follow from the plan's seed.
+        self.spec.seed = self.spec.seed.wrapping_add(1);
+        spec.seed = self.spec.seed;
+        let workers = f64::from(spec.workers);
+        let observe = &mut *self.observe;
+        let outcome = engine::run(&spec, self.surroundings, &mut |event| {
+            if let engine::Event::Tick { stats, .. } = event {
+                let response = stats.merged(|op| &op.response);
+                let seconds = stats.client.wall_ns as f64 / 1e9 / workers;
+                observe(Event::Tick {
+                    throughput_per_s: stats.succeeded() as f64 / seconds.max(1e-3),
+                    p50_us: response.value_at_quantile(0.5),
+                    p99_us: response.value_at_quantile(0.99),
+                    errors: stats.errors().total(),
+                });
+            }
+        })?;
+        self.interrupted |= outcome.interrupted;
+        self.reached_server += reached_server(&outcome)?;
+        let summary = Summary::of(&outcome)?;
+        Ok((outcome, summary))
+    }
+
+    fn keep(
+        &mut self,
+        kind: PhaseKind,
+        start: Duration,
+        outcome: &Outcome,
+        summary: &Summary,
+        meets_slo: Option<bool>,
+    ) -> Result<(), LoadError> {
+        self.phases.push(phase(kind, start, outcome, summary, meets_slo));
+        self.time_line.extend(time_line(outcome, start)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,304 @@
+//! One trial: a server is started, loaded with data, checked, warmed up, measured, asked what it counted, judged
+//! and stopped. Whatever goes wrong with the server becomes part of the trial's record.
+
+mod evidence;
+mod load;
+mod measure;
+mod phases;
+mod settle;
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use ::load::engine::Surroundings;
+use ::load::record::Micros;
+use ::load::spec::LoadSpec;
+use archive::TrialWriter;
+use archive::model::{
+    ConfigFile, CountCheck, FORMAT, Gate, GateOutcome, Measured, Phase, Plan, Trial, TrialFiles, TrialStatus,
+    VariantFacts,
+};
+use host::telemetry::{Recording, Watch};
+use host::{CpuSet, Host};
+
+use crate::bottleneck::{self, Situation};
+use crate::cell::Cell;
+use crate::contender::{Contender, ContenderError};
+use crate::event::Event;
+use crate::gates::{self, Evidence};
+use crate::order::Slot;
+use crate::preset::telemetry_period;
+use crate::run::Held;
+use load::{LoadError, Loads};
+
+pub use phases::curve;
+
+/// Lines of the server's log that a failure shows.
+const LOAD_LOG: &str = archive::layout::LOAD_LOG;
+
+/// What surrounds a trial.
+pub struct Setting<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The machine.
+    pub host: &'a Host,
+    /// The server's CPUs.
+    pub server_cpus: &'a CpuSet,
+    /// The client's CPUs.
+    pub client_cpus: &'a CpuSet,
+    /// What surrounds the engine.
+    pub surroundings: &'a Surroundings,
+}
+
+/// Why a trial failed: its server, or the load.
+#[derive(Debug, thiserror::Error)]
+enum TrialError {
+    #[error(transparent)]
+    Contender(#[from] ContenderError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error("telemetry cannot be taken: {0}")]
+    Telemetry(std::io::Error),
+}
+
+/// Holds one trial. `start` starts the server; `hint` is the value of an earlier trial of the same cell.
+pub fn hold(
+    setting: &Setting<'_>,
+    slot: &Slot,
+    cell: &Cell,
+    start: impl FnOnce() -> Result<Box<dyn Contender>, ContenderError>,
+    hint: Option<f64>,
+    writer: &TrialWriter,
+    observe: &mut dyn FnMut(Event),
+) -> Result<Held, archive::ArchiveError> {
+    let began = Instant::now();
+    let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+    let blank = Trial {
+        format: FORMAT,
+        number: slot.number,
+        block: slot.block,
+        position: slot.position,
+        variant: setting.plan.variants[cell.variant].name.clone(),
+        point: cell.point.clone(),
+        started_unix_ms,
+        duration_s: 0.0,
+        status: TrialStatus::Failed,
+        reasons: Vec::new(),
+        gates: Vec::new(),
+        measured: None,
+        phases: Vec::new(),
+        warm_up: None,
+        timeline: Vec::new(),
+        counts: Vec::new(),
+        server: None,
+        full: None,
+        files: TrialFiles::default(),
+    };
+    let mut held = match start() {
+        Ok(mut contender) => {
+            let mut bout =
+                Bout { setting, cell, began, contender: contender.as_mut(), trial: blank, facts: None };
+            let outcome = bout.fight(hint, observe);
+            let (trial, facts) = (bout.trial, bout.facts);
+            let held = finish(trial, facts, outcome, contender.as_ref(), writer)?;
+            contender.stop();
+            held
+        }
+        Err(error) => {
+            let status = if is_interrupted(setting) { TrialStatus::Interrupted } else { TrialStatus::Failed };
+            Held {
+                trial: Trial { status, reasons: vec![error.to_string()], ..blank },
+                response: None,
+                facts: None,
+            }
+        }
+    };
+    held.trial.duration_s = began.elapsed().as_secs_f64();
+    Ok(held)
+}
+
+fn is_interrupted(setting: &Setting<'_>) -> bool {
+    setting.surroundings.interrupted.load(std::sync::atomic::Ordering::Relaxed)
+}
+
+/// A trial under way.
+struct Bout<'a> {
+    setting: &'a Setting<'a>,
+    cell: &'a Cell,
+    began: Instant,
+    contender: &'a mut dyn Contender,
+    trial: Trial,
+    facts: Option<VariantFacts>,
+}
+
+/// What a bout leaves for the files.
+struct Fought {
+    recording: Recording,
+    /// From the trial's start to the recording's.
+    lead: Duration,
+    result: measure::Result,
+}
+
+impl Bout<'_> {
+    fn fight(&mut self, hint: Option<f64>, observe: &mut dyn FnMut(Event)) -> Result<Fought, TrialError> {
+        let plan = self.setting.plan;
+        observe(Event::Doing { what: "loading data and checking replies".to_owned() });
+        let mut sent = self.contender.prepare(self.setting.surroundings)?;
+        self.facts = Some(self.contender.facts());
+        let before = self.contender.counts()?;
+        let watches = vec![Watch { name: evidence::WATCH.to_owned(), tree: self.contender.tree() }];
+        let sampler = self
+            .setting
+            .host
+            .sample(watches, telemetry_period(plan.length))
+            .map_err(TrialError::Telemetry)?;
+        let sampled_from = sampler.started();
+        let load_from = sampled_from.elapsed();
+
+        let spec = self.spec()?;
+        let mut loads = Loads::new(spec, self.setting.surroundings, self.began, observe);
+        let fought = measure::measure(plan, self.cell.rate_per_s(), hint, &mut loads);
+        let (phases, timeline, reached, interrupted) =
+            (loads.phases, loads.time_line, loads.reached_server, loads.interrupted);
+        let window = (load_from, sampled_from.elapsed());
+        let died = self.contender.check_alive();
+        let after = if died.is_none() { self.contender.counts() } else { Ok(Vec::new()) };
+        let recording = sampler.stop();
+        (self.trial.phases, self.trial.timeline) = (phases, timeline);
+        let result = fought?;
+        sent += reached;
+        self.trial.counts = counts(&before, &after?, sent);
+        self.judge(&result, &recording, window, died);
+        if interrupted {
+            self.trial.status = TrialStatus::Interrupted;
+        }
+        let lead = sampled_from.duration_since(self.began);
+        Ok(Fought { recording, lead, result })
+    }
+
+    /// What the engine is to do, but for shape and length.
+    fn spec(&self) -> Result<LoadSpec, TrialError> {
+        let plan = self.setting.plan;
+        let mut spec = self.contender.load_spec()?;
+        spec.connections = self.cell.connections(plan);
+        spec.workers = plan.load.threads.min(spec.connections);
+        spec.seed = u64::from(plan.seed) << 32 | u64::from(self.trial.number) << 8;
+        Ok(spec)
+    }
+
+    fn judge(
+        &mut self,
+        result: &measure::Result,
+        recording: &Recording,
+        (from, to): (Duration, Duration),
+        died: Option<String>,
+    ) {
+        let setting = self.setting;
+        let window_us = (from.as_micros() as u64, to.as_micros() as u64);
+        let usage =
+            evidence::usage(recording, measured_window(&self.trial.phases, window_us, self.began_us(from)));
+        self.trial.warm_up.clone_from(&result.warm_up);
+        self.trial.measured.clone_from(&result.measured);
+        self.trial.gates = gates::judge(&Evidence {
+            client_reasons: &result.client_reasons,
+            unsteady: result.unsteady.clone(),
+            error_share: result.error_share,
+            counts: &self.trial.counts,
+            telemetry: recording,
+            cpus: setting.server_cpus.len() + setting.client_cpus.len(),
+            window_us,
+            restarted: died,
+        });
+        self.trial.full = Some(bottleneck::find(&Situation {
+            telemetry: recording,
+            window_us: measured_window(&self.trial.phases, window_us, self.began_us(from)),
+            server_cpus: setting.server_cpus,
+            server_cores: usage.as_ref().map_or(0.0, |usage| usage.cores),
+            client_utilisation: result.client_utilisation,
+        }));
+        self.trial.server = usage;
+        self.trial.reasons.extend(result.reasons.iter().cloned());
+        let failed = |gate: &&Gate| gate.outcome == GateOutcome::Failed;
+        let failures: Vec<String> = self
+            .trial
+            .gates
+            .iter()
+            .filter(failed)
+            .map(|gate| format!("{}: {}", gate.id, gate.message))
+            .collect();
+        self.trial.status = match (&self.trial.measured, failures.is_empty()) {
+            (Some(Measured { .. }), true) => TrialStatus::Valid,
+            _ => TrialStatus::Invalid,
+        };
+        self.trial.reasons.extend(failures);
+    }
+
+    /// The trial's beginning on the recording's time line, which began `from` before the load did.
+    fn began_us(&self, from: Duration) -> i64 {
+        let first = self.trial.phases.first().map_or(0.0, |phase| phase.start_s);
+        from.as_micros() as i64 - (first * 1e6) as i64
+    }
+}
+
+/// The stretch of the recording in which the value was measured; the whole load where that was too short to
+/// hold two samples.
+fn measured_window(phases: &[Phase], whole: (u64, u64), began_us: i64) -> (u64, u64) {
+    use archive::model::PhaseKind;
+    const SHORT_US: u64 = 2_000_000;
+    let central = phases.iter().rev().find(|p| p.kind == PhaseKind::Measure).or(phases.last());
+    let Some(phase) = central else { return whole };
+    let at = |seconds: f64| (began_us + (seconds * 1e6) as i64).max(0).cast_unsigned();
+    let (from, to) = (at(phase.start_s), at(phase.start_s + phase.length_s));
+    if to.saturating_sub(from) < SHORT_US { whole } else { (from, to) }
+}
+
+fn counts(before: &[(String, u64)], after: &[(String, u64)], sent: u64) -> Vec<CountCheck> {
+    before
+        .iter()
+        .filter_map(|(what, before)| {
+            let (_, after) = after.iter().find(|(name, _)| name == what)?;
+            Some(CountCheck { what: what.clone(), client: sent, server: after.saturating_sub(*before) })
+        })
+        .collect()
+}
+
+/// Writes what lies beside the record, and closes the record.
+fn finish(
+    mut trial: Trial,
+    mut facts: Option<VariantFacts>,
+    outcome: Result<Fought, TrialError>,
+    contender: &dyn Contender,
+    writer: &TrialWriter,
+) -> Result<Held, archive::ArchiveError> {
+    let mut response: Option<Micros> = None;
+    for (name, text) in contender.configuration() {
+        let path = writer.write(&format!("{}/{name}", archive::layout::CONFIG), text.as_bytes())?;
+        trial.files.config.push(path.clone());
+        if let Some(facts) = &mut facts {
+            facts.config.push(ConfigFile { name, file: path });
+        }
+    }
+    if let Some(log) = contender.log() {
+        trial.files.logs.push(writer.write(archive::layout::SERVER_LOG, &log)?);
+    }
+    match outcome {
+        Ok(Fought { recording, lead, result }) => {
+            trial.files.telemetry = Some(writer.telemetry(&evidence::table(&recording, lead))?);
+            if let Some(outcome) = &result.outcome {
+                let mut log = Vec::new();
+                if ::load::hlog::write(outcome, &mut log).is_ok() {
+                    trial.files.load_log = Some(writer.write(LOAD_LOG, &log)?);
+                }
+            }
+            response = result.response;
+        }
+        Err(error) => {
+            let tail = contender.log_tail();
+            let died = contender.check_alive();
+            trial.status = TrialStatus::Failed;
+            trial.reasons.push(error.to_string());
+            trial.reasons.extend(died);
+            trial.reasons.extend(tail.map(|tail| format!("its log ends: {tail}")));
+        }
+    }
+    Ok(Held { trial, response, facts })
+}

@@ -1,0 +1,84 @@
+//! Axes of a sweep as users write them: `threads=1,2`, `connections=1..1024`, `rate=10k..80k`.
+
+use archive::model::{Axis, Setting, Vary};
+
+/// Why an axis was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "--vary {text:?}: {problem}: write NAME=VALUE,VALUE or NAME=FROM..TO, such as threads=1,2 or connections=1..1024"
+)]
+pub struct VaryError {
+    text: String,
+    problem: String,
+}
+
+/// More points than this on one axis were a mistake.
+const MOST_VALUES: usize = 64;
+
+/// Reads an axis. A range is walked by doubling, its end included, for what scales by ratios.
+pub fn parse(text: &str) -> Result<Axis, VaryError> {
+    let refused = |problem: &str| VaryError { text: text.to_owned(), problem: problem.to_owned() };
+    let (name, values) = text.split_once('=').ok_or_else(|| refused("it has no \"=\""))?;
+    let vary = Vary::from(name.trim().to_owned());
+    let number = |word: &str| match vary {
+        Vary::Rate => load::inputs::units::parse_rate(word).ok(),
+        Vary::Connections | Vary::Knob(_) => load::inputs::units::parse_count(word).ok().map(|n| n as f64),
+    };
+    let values: Vec<Setting> = match values.split_once("..") {
+        Some((from, to)) => {
+            let (from, to) = number(from.trim())
+                .zip(number(to.trim()))
+                .filter(|(from, to)| from < to)
+                .ok_or_else(|| refused("a range goes from a smaller number to a larger"))?;
+            let doubled = std::iter::successors(Some(from), |at| Some(at * 2.0)).take_while(|at| *at < to);
+            doubled.chain([to]).map(setting).collect()
+        }
+        None => values
+            .split(',')
+            .map(str::trim)
+            .map(|word| number(word).map_or_else(|| Setting::from(word), setting))
+            .collect(),
+    };
+    if matches!(vary, Vary::Connections | Vary::Rate)
+        && values.iter().any(|v| crate::cell::as_number(v).is_none())
+    {
+        return Err(refused("it takes numbers"));
+    }
+    if name.trim().is_empty() || values.contains(&Setting::Text(String::new())) {
+        return Err(refused("a name or a value is empty"));
+    }
+    if values.len() > MOST_VALUES {
+        return Err(refused("it has more than 64 values"));
+    }
+    Ok(Axis { vary, values })
+}
+
+fn setting(number: f64) -> Setting {
+    if number.fract() == 0.0 { Setting::Integer(number as i64) } else { Setting::Number(number) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(text: &str) -> Vec<String> {
+        parse(text).expect("an axis").values.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn ranges_double_and_lists_are_taken_as_written() {
+        assert_eq!(values("connections=1..10"), ["1", "2", "4", "8", "10"]);
+        assert_eq!(values("connections=1..1024").len(), 11);
+        assert_eq!(values("threads=1,2"), ["1", "2"]);
+        assert_eq!(values("mpm=event,prefork"), ["event", "prefork"]);
+        assert_eq!(values("rate=10k..30k"), ["10000", "20000", "30000"]);
+    }
+
+    #[test]
+    fn what_is_no_axis_is_refused_with_what_to_write() {
+        for text in ["threads", "=1", "threads=", "threads=2..1", "connections=a,b", "connections=1,,2"] {
+            let error = parse(text).expect_err(text).to_string();
+            assert!(error.contains("write NAME=VALUE"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Verdicts in words: what a reader repeats to a colleague.
+
+use archive::model::Measure;
+use stats::ratio::{RatioError, RatioEstimate};
+use stats::verdict::{Verdict, Why};
+
+/// What a measure is called, its unit, and whether more is better.
+pub struct Wording {
+    /// `capacity at p99 < 5 ms`.
+    pub what: String,
+    /// `/s` or `µs`.
+    pub unit: &'static str,
+    /// Whether more is better.
+    pub higher_is_better: bool,
+}
+
+/// The wording of a measure.
+pub fn wording(measure: &Measure) -> Wording {
+    match measure {
+        Measure::MaxThroughput => {
+            Wording { what: "throughput in a closed loop".to_owned(), unit: "/s", higher_is_better: true }
+        }
+        Measure::Capacity { slo } => {
+            Wording { what: format!("capacity at {}", spaced(slo)), unit: "/s", higher_is_better: true }
+        }
+        Measure::LatencyCurve { rates_per_s, .. } => {
+            let rate = rates_per_s.last().copied().unwrap_or_default();
+            Wording {
+                what: format!("p99 response time at {}/s", thousands(rate)),
+                unit: "µs",
+                higher_is_better: false,
+            }
+        }
+    }
+}
+
+/// `p99<5ms` as people write it: `p99 < 5 ms`.
+fn spaced(slo: &str) -> String {
+    let mut out = String::new();
+    let mut previous = ' ';
+    for c in slo.chars() {
+        if c == '<' {
+            out.push_str(" < ");
+        } else if c == ',' {
+            out.push_str(", ");
+        } else {
+            let unit_begins = c.is_alphabetic() && previous.is_ascii_digit();
+            if unit_begins {
+                out.push(' ');
+            }
+            out.push(c);
+        }
+        previous = c;
+    }
+    out
+}
+
+/// The sentence of one comparison, `a` the numerator.
+pub fn sentence(
+    measure: &Measure,
+    (a, b): (&str, &str),
+    estimate: Option<&RatioEstimate>,
+    verdict: &Verdict,
+) -> String {
+    match (verdict, estimate) {
+        (Verdict::Difference { .. }, Some(e)) => {
+            let claim = match measure {
+                Measure::MaxThroughput => {
+                    format!("{a} does {} × {b}'s throughput in a closed loop", ratio(e.ratio))
+                }
+                Measure::Capacity { slo } => {
+                    format!("{a} carries {} × {b}'s load at {}", ratio(e.ratio), spaced(slo))
+                }
+                Measure::LatencyCurve { .. } => {
+                    format!("{a}'s {} is {} × {b}'s", wording(measure).what, ratio(e.ratio))
+                }
+            };
+            format!("{claim} ({})", interval(e))
+        }
+        (Verdict::NoDifferenceShown { within }, Some(e)) => {
+            format!(
+                "no difference shown between {a} and {b}: within ±{:.1} % ({})",
+                within * 100.0,
+                interval(e)
+            )
+        }
+        (Verdict::Inconclusive { why: Why::TooWide { within, useful } }, Some(e)) => format!(
+            "inconclusive: {a} and {b} may differ by up to {:.0} % either way, and {:.0} % is to be ruled out ({}): run more blocks, or find out why trials differ",
+            within * 100.0,
+            useful * 100.0,
+            interval(e)
+        ),
+        (Verdict::Inconclusive { why: Why::NoRatio(error) }, _) => {
+            format!("inconclusive: {a} against {b}: {}", no_ratio(error))
+        }
+        _ => format!("inconclusive: {a} against {b}: no ratio"),
+    }
+}
+
+fn no_ratio(error: &RatioError) -> String {
+    error.to_string()
+}
+
+fn interval(estimate: &RatioEstimate) -> String {
+    format!(
+        "{:.0} % CI {}–{}, {} blocks",
+        estimate.confidence.level() * 100.0,
+        ratio(estimate.low),
+        ratio(estimate.high),
+        estimate.blocks
+    )
+}
+
+/// A ratio with three decimals near 1 and two further off.
+fn ratio(value: f64) -> String {
+    if (0.9..1.1).contains(&value) { format!("{value:.3}") } else { format!("{value:.2}") }
+}
+
+/// A whole number with separators.
+pub fn thousands(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::verdict::{Rule, compare};
+
+    use super::*;
+
+    fn said(measure: &Measure, blocks: &[(f64, f64)]) -> String {
+        let found = compare(blocks, &Rule::default());
+        sentence(measure, ("nginx", "apache"), found.estimate.as_ref(), &found.verdict)
+    }
+
+    #[test]
+    fn a_verdict_is_one_sentence_with_its_interval() {
+        let capacity = Measure::Capacity { slo: "p99<5ms".to_owned() };
+        let blocks: Vec<(f64, f64)> =
+            (0..10).map(|i| (162.0 + f64::from(i % 3), 100.0 + f64::from(i % 2))).collect();
+        let said_of = said(&capacity, &blocks);
+        assert!(
+            said_of.starts_with("nginx carries 1.62 × apache's load at p99 < 5 ms (95 % CI 1.6"),
+            "{said_of}"
+        );
+        let alike: Vec<(f64, f64)> =
+            (0..10).map(|i| (100.0 + f64::from(i % 3), 100.0 + f64::from((i + 1) % 3))).collect();
+        assert!(
+            said(&Measure::MaxThroughput, &alike)
+                .starts_with("no difference shown between nginx and apache: within ±")
+        );
+        assert!(
+            said(&Measure::MaxThroughput, &[(1.0, 1.0)]).starts_with("inconclusive: nginx against apache: ")
+        );
+    }
+
+    #[test]
+    fn objectives_are_spaced_as_people_write_them() {
+        assert_eq!(spaced("p99.9<20ms,errors<0.1%"), "p99.9 < 20 ms, errors < 0.1%");
+        assert_eq!(thousands(1_234_567.4), "1,234,567");
+    }
+}
