@@ -39,7 +39,7 @@ const WIRE_BUFFER: usize = 64 * 1024;
 /// Longer than the above by more than a TLS record, see [`Link::receive`].
 const INPUT_BUFFER: usize = WIRE_BUFFER + 32 * 1024;
 /// Reads that a connection may take in one turn before the others have theirs.
-const READS_A_TURN: u32 = 16;
+const READS_A_TURN: u32 = 2;
 /// Connections opened at once before the start: fewer than a listen queue holds, for an overflowing queue
 /// costs a retransmission after a second.
 const OPENING_AT_ONCE: u32 = 100;
