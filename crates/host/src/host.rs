@@ -2,12 +2,13 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::affinity::{self, Core, CpuSet};
 use crate::cgroup;
 use crate::facts::{Facts, ProcessFacts};
+use crate::knobs::{self, Change, Knobs};
 use crate::ports;
 use crate::process::{self, Running, ServerCommand};
 use crate::root::Root;
@@ -32,7 +33,13 @@ impl Host {
 
     /// This machine, with another program as the keeper of servers.
     pub fn local_with_keeper(program: impl Into<PathBuf>) -> Self {
-        Self { root: Root::new("/"), keeper: program.into() }
+        Self::below("/", program)
+    }
+
+    /// A machine whose `/proc`, `/sys` and `/etc` are below another directory, such as a copy of them that a
+    /// test makes. Processes and ports are always those of this machine.
+    pub fn below(root: impl Into<PathBuf>, keeper: impl Into<PathBuf>) -> Self {
+        Self { root: Root::new(root), keeper: keeper.into() }
     }
 
     /// Starts a server.
@@ -48,6 +55,17 @@ impl Host {
     /// What a process is; none when there is no such process.
     pub fn process_facts(&self, pid: u32) -> Option<ProcessFacts> {
         ProcessFacts::read(&self.root, pid)
+    }
+
+    /// The right to change settings, with their old values in a journal in this directory
+    /// ([`knobs::default_journal_dir`]). What one who was killed has left there is put back first.
+    pub fn knobs(&self, journal_dir: &Path) -> Result<Knobs, knobs::Error> {
+        Knobs::open(&self.root, &self.keeper, journal_dir)
+    }
+
+    /// Puts back the settings that one who was killed has changed, and says which. Every start calls this.
+    pub fn recover_knobs(&self, journal_dir: &Path) -> Result<Vec<Change>, knobs::Error> {
+        knobs::recover(&self.root, journal_dir)
     }
 
     /// Takes samples of what the machine and these servers do, once a period, until it is stopped.

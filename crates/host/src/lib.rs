@@ -5,6 +5,7 @@ pub mod cgroup;
 pub mod facts;
 mod host;
 mod keeper;
+pub mod knobs;
 pub mod packages;
 pub mod ports;
 pub mod process;

@@ -6,7 +6,7 @@
 //!           ◀──events───────────────┘
 //! ```
 //!
-//! All three are this same program under the hidden first argument [`VERB`]:
+//! All are this same program under the hidden first argument [`VERB`]:
 //!
 //! - the **keeper** is a *child subreaper* (`PR_SET_CHILD_SUBREAPER`, prctl(2)): whatever the server forks,
 //!   however often it double-forks or changes session, is reparented to the keeper and not to init. So the
@@ -18,8 +18,11 @@
 //! - the **launcher** sets what must be set before exec (session, affinity, death signal, log) and becomes
 //!   the server. It needs no `pre_exec` and so no unsafe code.
 //!
+//! A fourth role, the **restorer**, waits in the same way for the end of one who changed settings of the
+//! kernel, and puts them back ([`crate::knobs`]).
+//!
 //! Nothing about the server is in the keeper's arguments: the order comes down the pipe, so no secret
-//! shows in `ps`. They call themselves `sd-guard` and `sd-keeper`, so a `pkill -9 showdown` that is meant
+//! shows in `ps`. They call themselves `sd-guard`, `sd-keeper`, `sd-restorer`, so a `pkill -9 showdown` that is meant
 //! for us does not take away those who clean up after us. `docs/decisions/0003-keeper.md` has the reasons
 //! and what was tried.
 
@@ -28,13 +31,14 @@ mod keep;
 mod launch;
 mod news;
 mod protocol;
+mod restore;
 mod subtree;
 
 use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-pub(crate) use protocol::{Event, STOP, send_order};
+pub(crate) use protocol::{Event, READY, STOP, send_order};
 
 /// The hidden first argument by which a program that embeds this crate becomes a keeper.
 pub const VERB: &str = "__keeper";
@@ -55,14 +59,19 @@ pub fn keeper_main(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode>
     if args.next()? != VERB {
         return None;
     }
-    let role = args.next().unwrap_or_default();
-    let parent = args.next().and_then(|pid| pid.to_str()?.parse().ok());
-    let result = match (role.to_str(), parent) {
-        (Some("guard"), None) => guard::run(),
-        (Some("keep"), Some(parent)) => keep::run(parent),
-        (Some("launch"), Some(parent)) => launch::run(parent),
-        _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+    let args: Vec<OsString> = args.collect();
+    let words: Vec<_> = args.iter().map(|arg| arg.to_str().unwrap_or_default()).collect();
+    let result = match words.as_slice() {
+        ["guard"] => guard::run(),
+        ["keep", guard] => number(guard).and_then(keep::run),
+        ["launch", keeper] => number(keeper).and_then(launch::run),
+        ["restore", ..] if args.len() == 3 => restore::run(args[1].as_ref(), args[2].as_ref()),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
     };
     // Nobody reads a message from here: those who started us see the code, or the event that came before.
     Some(if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn number(pid: &str) -> io::Result<u32> {
+    pid.parse().map_err(|_| io::ErrorKind::InvalidInput.into())
 }

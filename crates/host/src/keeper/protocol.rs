@@ -1,4 +1,5 @@
-//! What goes through the keeper's two pipes: one order down, then at most one byte; events up.
+//! What goes through the keeper's two pipes: one order down, then at most one byte; events up. A
+//! restorer says one byte.
 //!
 //! The order is a frame (length, then JSON), so that its reader takes exactly its bytes and leaves the
 //! stop byte in the pipe. Events are JSON lines. Both ends are the same program, so there is no version.
@@ -11,6 +12,9 @@ use crate::process::{Ending, ServerCommand};
 
 /// The byte that asks for an orderly stop. The end of the pipe without it means that we died.
 pub(crate) const STOP: u8 = b's';
+
+/// The byte by which a restorer says that it waits.
+pub(crate) const READY: u8 = b'r';
 
 /// An order is some kilobytes of arguments and environment; what claims to be more is not from us.
 const MAX_ORDER_BYTES: u64 = 16 << 20;

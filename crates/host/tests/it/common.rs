@@ -26,8 +26,11 @@ pub const RUNNER: &str = r"
     while (1) { exit 0 if fork; select undef, undef, undef, 0.0005; }
 ";
 
+/// The program that keeps servers and settings for these tests.
+pub const KEEPER: &str = env!("CARGO_BIN_EXE_host-keeper");
+
 pub fn local() -> Host {
-    Host::local_with_keeper(env!("CARGO_BIN_EXE_host-keeper"))
+    Host::local_with_keeper(KEEPER)
 }
 
 /// A perl script as a server. The directory is an argument too, so that its processes can be found again.

@@ -2,5 +2,6 @@
 
 mod common;
 mod keeper;
+mod knobs;
 mod process;
 mod telemetry;

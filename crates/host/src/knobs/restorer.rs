@@ -1,0 +1,43 @@
+//! The process that outlives us, to put settings back if we are killed.
+
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::keeper::{READY, VERB};
+use crate::root::Root;
+
+/// A restorer that waits for our end, or for this to be dropped.
+#[derive(Debug)]
+pub(super) struct Restorer(Child);
+
+impl Restorer {
+    pub(super) fn start(program: &Path, root: &Root, journal_dir: &Path) -> io::Result<Self> {
+        let mut child = Command::new(program)
+            .arg0("sd-restorer")
+            .args([VERB, "restore"])
+            .args([root.path("/"), std::path::absolute(journal_dir)?])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut byte = [0];
+        if let Some(mut stdout) = child.stdout.take() {
+            let _ = stdout.read(&mut byte);
+        }
+        let restorer = Self(child);
+        if byte == [READY] {
+            Ok(restorer)
+        } else {
+            Err(io::Error::other("it does not call host::keeper_main"))
+        }
+    }
+}
+
+impl Drop for Restorer {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
