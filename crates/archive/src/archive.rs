@@ -158,4 +158,4 @@ impl Archive {
 }
 
 /// A hidden folder that nobody changed for so long is nobody's.
-const LEFT_FOR_GOOD: Duration = Duration::from_secs(3600);
+const LEFT_FOR_GOOD: Duration = Duration::from_hours(1);

@@ -8,7 +8,7 @@ use crate::error::{ArchiveError, Result};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io::{self, Read, Write},
     path::{Component, Path, PathBuf},
 };
 use tempfile::NamedTempFile;
@@ -91,9 +91,27 @@ pub(crate) fn write_json<T: Serialize + DeserializeOwned>(
     write(run, path, &bytes)
 }
 
+/// Largest file that is read whole: a trial of a day at ten points a second has a tenth of it. A run may have come
+/// from anyone.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Reads a whole file.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+    let failed = ArchiveError::io(path);
+    let mut bytes = Vec::new();
+    match File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)) {
+        Err(error) => Err(failed(error)),
+        Ok(_) if bytes.len() as u64 > MOST_BYTES => Err(ArchiveError::Unreadable {
+            path: path.to_path_buf(),
+            problem: format!("larger than {} MiB: no file of a run is", MOST_BYTES >> 20),
+        }),
+        Ok(_) => Ok(bytes),
+    }
+}
+
 /// Reads a JSON file; the error says where it goes wrong and whether it was cut short.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let bytes = fs::read(path).map_err(ArchiveError::io(path))?;
+    let bytes = read(path)?;
     serde_json::from_slice(&bytes).map_err(|error| {
         let what = if error.is_eof() { "cut short" } else { "malformed" };
         ArchiveError::Unreadable {

@@ -122,7 +122,7 @@ impl Run {
     pub fn telemetry(&self, trial: &Trial) -> Result<Option<Telemetry>> {
         let Some(name) = &trial.files.telemetry else { return Ok(None) };
         let path = self.path(name)?;
-        let bytes = fs::read(&path).map_err(ArchiveError::io(&path))?;
+        let bytes = files::read(&path)?;
         Telemetry::from_parquet(bytes).map(Some).map_err(|problem| ArchiveError::Telemetry { path, problem })
     }
 }
@@ -176,10 +176,11 @@ fn keep<T>(file: &str, read: Result<Option<T>>, problems: &mut Vec<Problem>) -> 
 
 fn read_plan(dir: &Path) -> Result<Plan> {
     let path = dir.join(layout::PLAN);
-    let text = fs::read_to_string(&path).map_err(ArchiveError::io(&path))?;
     let unreadable = |problem| ArchiveError::Unreadable { path: path.clone(), problem };
+    let text =
+        String::from_utf8(files::read(&path)?).map_err(|error| unreadable(format!("no text: {error}")))?;
     let plan: Plan = text.parse().map_err(|error: toml::de::Error| {
-        let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
         let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
         unreadable(format!("{place}{}: mend the line, or restore the file from an export", error.message()))
     })?;

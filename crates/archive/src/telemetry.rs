@@ -18,7 +18,7 @@ use parquet::{
     schema::types::Type,
 };
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{panic, sync::Arc};
 
 /// Name of the column of wall-clock times: milliseconds since 1970, UTC.
 pub const TIME_COLUMN: &str = "time";
@@ -135,7 +135,12 @@ impl Telemetry {
 
     /// Reads a file that [`Telemetry::to_parquet`] made; the error says what is wrong with another.
     pub fn from_parquet(bytes: impl Into<Bytes>) -> Result<Self, String> {
-        decode(bytes.into()).map_err(|error| error.to_string())
+        let bytes = bytes.into();
+        // The parquet crate asserts what a damaged file does not keep, and a report must not end there.
+        match panic::catch_unwind(|| decode(bytes)) {
+            Ok(read) => read.map_err(|error| error.to_string()),
+            Err(_) => Err("damaged: restore it from an export of the run, or read on without it".to_owned()),
+        }
     }
 }
 

@@ -4,12 +4,12 @@ use crate::{
     error::{ArchiveError, Result},
     id::RunId,
     model::{Kind, Variant, Verdict},
-    run::{Head, RunState, is_running},
+    run::{Head, RunState},
 };
 use rusqlite::{Transaction, params};
 use stats::confidence::Interval;
 use std::{
-    fs,
+    fs::{self, Metadata},
     path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -49,18 +49,9 @@ struct VariantRow {
 }
 
 /// The time of change of a run directory: every file that is written below passes through it.
-pub(super) fn changed_ns(dir: &Path) -> Result<i64> {
-    let changed =
-        fs::metadata(dir).and_then(|metadata| metadata.modified()).map_err(ArchiveError::io(dir))?;
-    let since = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
-}
-
-/// Whether an entry in this state, read when the directory was last changed at `seen_ns`, no longer holds.
-pub(super) fn is_stale(dir: &Path, state: RunState, seen_ns: i64) -> Result<bool> {
-    let lives = || is_running(dir) != (state == RunState::Running);
-    let may_live = matches!(state, RunState::Running | RunState::Unfinished);
-    Ok(changed_ns(dir)? != seen_ns || (may_live && lives()))
+pub(super) fn changed_ns(directory: &Metadata) -> i64 {
+    let since = directory.modified().ok().and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
+    since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
 impl Entry {
@@ -68,7 +59,7 @@ impl Entry {
     pub(super) fn read(root: &Path, id: RunId) -> Result<Self> {
         let dir = root.join(id.as_str());
         // Before the files: what changes while they are read is read again.
-        let changed_ns = changed_ns(&dir)?;
+        let changed_ns = changed_ns(&fs::metadata(&dir).map_err(ArchiveError::io(&dir))?);
         let Head { state, plan, verdict, tags, problems } = Head::read(&dir);
         Ok(Self {
             changed_ns,

@@ -13,12 +13,12 @@ pub use query::{Listed, Query};
 use crate::{
     error::{ArchiveError, Result},
     id::RunId,
-    run::{RunState, folders},
+    run::{RunState, folders, is_running},
 };
 use entry::Entry;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -79,19 +79,18 @@ impl Index {
 
     /// Reads what is new or changed since the index was last used, and forgets what is gone.
     fn update(&mut self) -> Result<()> {
-        let known = self.known().map_err(|error| self.error(error))?;
-        let present = run_ids(&self.root)?;
+        let mut known = self.known().map_err(|error| self.error(error))?;
         let mut fresh = Vec::new();
-        for id in &present {
-            let dir = self.root.join(id.as_str());
-            let stale = known.get(id).map_or(Ok(true), |(state, ns)| entry::is_stale(&dir, *state, *ns));
-            // One that went away meanwhile is no longer here to be read.
-            if stale.unwrap_or(false) {
-                fresh.extend(Entry::read(&self.root, id.clone()).ok());
+        for (id, changed_ns) in directories(&self.root)? {
+            let holds = known.remove(&id).is_some_and(|(state, seen_ns)| {
+                seen_ns == changed_ns && still_lives(&self.root.join(id.as_str()), state)
+            });
+            if !holds {
+                // One that went away meanwhile is no longer here to be read.
+                fresh.extend(Entry::read(&self.root, id).ok());
             }
         }
-        let present: HashSet<&RunId> = present.iter().collect();
-        let gone: Vec<&RunId> = known.keys().filter(|id| !present.contains(id)).collect();
+        let gone: Vec<&RunId> = known.keys().collect();
         if fresh.is_empty() && gone.is_empty() {
             return Ok(());
         }
@@ -152,6 +151,30 @@ fn discard(root: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a run that was running still is, and one that was not is not.
+fn still_lives(dir: &Path, state: RunState) -> bool {
+    match state {
+        RunState::Finished | RunState::Damaged => true,
+        RunState::Running => is_running(dir),
+        RunState::Unfinished => !is_running(dir),
+    }
+}
+
+/// The run directories under a root with their times of change.
+fn directories(root: &Path) -> Result<Vec<(RunId, i64)>> {
+    let mut directories = Vec::new();
+    for entry in fs::read_dir(root).map_err(ArchiveError::io(root))? {
+        let entry = entry.map_err(ArchiveError::io(root))?;
+        let id = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        // Through the entry, for looking up the whole path costs twice as much.
+        if let Some((id, metadata)) = id.zip(entry.metadata().ok()).filter(|(_, metadata)| metadata.is_dir())
+        {
+            directories.push((id, entry::changed_ns(&metadata)));
+        }
+    }
+    Ok(directories)
 }
 
 /// The runs under a root, oldest first; folders of other names are no runs.

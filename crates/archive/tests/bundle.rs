@@ -1,0 +1,175 @@
+//! A run goes into one file and comes out the same elsewhere; files that someone made up do no harm.
+#![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
+
+use archive::{Archive, ArchiveError, Query, example, layout};
+use flate2::{Compression, write::GzEncoder};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+use tar::{EntryType, Header};
+
+const ID: &str = "20261121T005139Z-nginx-apache-7f3a";
+
+fn files_below(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    let mut folders = vec![dir.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.push((path.strip_prefix(dir).unwrap().to_path_buf(), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn what_is_exported_comes_out_the_same_on_another_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (Archive::new(folder.path().join("here")), Archive::new(folder.path().join("there")));
+    let id = example::comparison(here.root(), 3).unwrap();
+    let file = folder.path().join("run.tar.gz");
+    here.export(&id, &file).unwrap();
+    assert_eq!(there.import(&file).unwrap(), id);
+    assert_eq!(files_below(&here.dir(&id)), files_below(&there.dir(&id)));
+    assert_eq!(there.list(&Query::default()).unwrap().len(), 1);
+    assert!(matches!(there.import(&file), Err(ArchiveError::Exists { id: other }) if other == id));
+
+    let again = folder.path().join("again.tar.gz");
+    here.export(&id, &again).unwrap();
+    assert_eq!(fs::read(&file).unwrap(), fs::read(&again).unwrap(), "the same run gives the same file");
+}
+
+#[test]
+fn an_export_that_is_cut_short_or_no_export_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (Archive::new(folder.path().join("here")), Archive::new(folder.path().join("there")));
+    let id = example::comparison(here.root(), 1).unwrap();
+    let file = folder.path().join("run.tar.gz");
+    here.export(&id, &file).unwrap();
+    let bytes = fs::read(&file).unwrap();
+    for eighth in 0..8 {
+        fs::write(&file, &bytes[..bytes.len() * eighth / 8]).unwrap();
+        assert!(matches!(there.import(&file), Err(ArchiveError::Import { .. })), "{eighth} eighths");
+    }
+    fs::write(&file, "not gzip at all").unwrap();
+    let message = there.import(&file).unwrap_err().to_string();
+    assert!(message.contains("not a whole export") && message.contains("nothing was imported"), "{message}");
+    assert_eq!(fs::read_dir(there.root()).unwrap().count(), 0);
+}
+
+/// An archive of entries whose names no honest tool writes.
+fn forged(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for (name, kind, bytes) in entries {
+        let mut header = Header::new_ustar();
+        header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_entry_type(*kind);
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o4777);
+        if kind.is_symlink() {
+            header.set_link_name("/etc").unwrap();
+        }
+        header.set_cksum();
+        tar.append(&header, *bytes).unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap()
+}
+
+#[test]
+fn files_that_do_not_belong_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::new(folder.path().join("runs"));
+    let file = folder.path().join("forged.tar.gz");
+    let regular = EntryType::Regular;
+    let of_run = |name: &str| format!("{ID}/{name}");
+    for (name, kind) in [
+        ("/etc/cron.d/x".to_owned(), regular),
+        ("../escaped/plan.toml".to_owned(), regular),
+        (of_run("../../escaped"), regular),
+        (of_run("trials/../../../escaped/x/y"), regular),
+        (of_run("install.sh"), regular),
+        (of_run(".hidden"), regular),
+        (of_run("trials/loose-file"), regular),
+        (of_run("trials/001-a/1/2/3/4/5/6/7/8/9"), regular),
+        ("nginx/plan.toml".to_owned(), regular),
+        (of_run("trials/001-a/link"), EntryType::Symlink),
+        (of_run("trials/001-a/hard"), EntryType::Link),
+        (of_run("trials/001-a/device"), EntryType::Char),
+        (of_run("trials/001-a/long"), EntryType::GNULongName),
+        (of_run("trials/001-a/sparse"), EntryType::GNUSparse),
+    ] {
+        fs::write(&file, forged(&[(&name, kind, b"x")])).unwrap();
+        let error = archive.import(&file).unwrap_err();
+        assert!(matches!(&error, ArchiveError::Import { .. }), "{name}: {error}");
+        assert!(
+            error.to_string().contains(Path::new(&name).file_name().unwrap().to_str().unwrap()),
+            "{error}"
+        );
+    }
+    assert_eq!(fs::read_dir(archive.root()).unwrap().count(), 0);
+    assert!(!folder.path().join("escaped").exists());
+}
+
+#[test]
+fn two_runs_a_file_twice_or_no_plan_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::new(folder.path().join("runs"));
+    let file = folder.path().join("forged.tar.gz");
+    let regular = EntryType::Regular;
+    let (plan, facts) = (format!("{ID}/plan.toml"), format!("{ID}/facts.json"));
+    let other = plan.replace("7f3a", "7f3b");
+    for (entries, why) in [
+        (vec![(plan.as_str(), regular, &b"x"[..]), (other.as_str(), regular, b"x")], "another run"),
+        (vec![(facts.as_str(), regular, b"{}"), (facts.as_str(), regular, b"{}")], "twice"),
+        (vec![(facts.as_str(), regular, b"{}")], "plan.toml cannot be read"),
+        (vec![(plan.as_str(), regular, b"format = 1")], "plan.toml cannot be read"),
+        (vec![], "no run in it"),
+    ] {
+        fs::write(&file, forged(&entries)).unwrap();
+        let message = archive.import(&file).unwrap_err().to_string();
+        assert!(message.contains(why), "{message}");
+    }
+    assert_eq!(fs::read_dir(archive.root()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_claim_of_more_than_any_run_has_is_refused_before_it_is_unpacked() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::new(folder.path().join("runs"));
+    let file = folder.path().join("bomb.tar.gz");
+    // A header that announces terabytes of zeros, of which a few follow.
+    let mut header = Header::new_ustar();
+    header.set_path(format!("{ID}/{}", layout::PLAN)).unwrap();
+    header.set_entry_type(EntryType::Regular);
+    header.set_size(1 << 42);
+    header.set_cksum();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(header.as_bytes()).unwrap();
+    packed.write_all(&vec![0; 1 << 16]).unwrap();
+    fs::write(&file, packed.finish().unwrap()).unwrap();
+    let message = archive.import(&file).unwrap_err().to_string();
+    assert!(message.contains("more than 100000 files or 8192 MiB"), "{message}");
+    assert_eq!(fs::read_dir(archive.root()).unwrap().count(), 0);
+}
+
+#[test]
+fn modes_and_owners_of_the_file_are_not_taken_over() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let here = Archive::new(folder.path().join("here"));
+    let id = example::one_of_many(here.root(), 1).unwrap();
+    let plan = fs::read(here.dir(&id).join(layout::PLAN)).unwrap();
+    let file = folder.path().join("forged.tar.gz");
+    fs::write(&file, forged(&[(&format!("{ID}/plan.toml"), EntryType::Regular, &plan)])).unwrap();
+    let there = Archive::new(folder.path().join("there"));
+    let id = there.import(&file).unwrap();
+    let mode = fs::metadata(there.dir(&id).join(layout::PLAN)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o6111, 0, "{mode:o}");
+}

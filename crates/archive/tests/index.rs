@@ -1,0 +1,186 @@
+//! The index follows the directories, whatever is done to them or to it.
+#![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
+
+use archive::{Archive, ArchiveError, INDEX, Query, RunState, RunWriter, example, layout};
+use std::{
+    fs::{self, File},
+    thread,
+    time::{Duration, SystemTime},
+};
+
+fn archive_of(runs: u32) -> (tempfile::TempDir, Archive) {
+    let root = tempfile::tempdir().unwrap();
+    for number in 0..runs {
+        example::one_of_many(root.path(), number).unwrap();
+    }
+    let archive = Archive::new(root.path());
+    (root, archive)
+}
+
+fn count(archive: &Archive, query: &Query) -> usize {
+    archive.list(query).unwrap().len()
+}
+
+#[test]
+fn an_archive_that_does_not_exist_yet_is_empty() {
+    let archive = Archive::new("/tmp/no-such-archive");
+    assert_eq!(count(&archive, &Query::default()), 0);
+    assert_eq!(archive.reindex().unwrap(), 0);
+    assert!(matches!(archive.find("x"), Err(ArchiveError::NoSuchRun { .. } | ArchiveError::Io { .. })));
+}
+
+#[test]
+fn a_list_has_what_a_reader_looks_for_newest_first() {
+    let (root, archive) = archive_of(3);
+    example::sweep(root.path()).unwrap();
+    let listed = archive.list(&Query::default()).unwrap();
+    assert!(listed.windows(2).all(|pair| pair[0].id > pair[1].id));
+    assert_eq!(listed[0].kind.as_deref(), Some("sweep"));
+    let compared = &listed[3];
+    assert_eq!((compared.state, compared.valid, compared.invalid), (RunState::Finished, 20, 0));
+    assert_eq!(compared.variants, ["nginx", "apache"]);
+    assert_eq!(compared.tags, ["made-up"]);
+    assert!(compared.sentence.as_ref().unwrap().starts_with("nginx carries 1.6"), "{compared:?}");
+}
+
+#[test]
+fn filters_narrow_the_list() {
+    let (root, archive) = archive_of(4);
+    example::sweep(root.path()).unwrap();
+    let ids: Vec<_> = archive.list(&Query::default()).unwrap().into_iter().map(|run| run.id).collect();
+    archive.tag(&ids[2], &["baseline".to_owned()], &[]).unwrap();
+    let some = |text: &str| Some(text.to_owned());
+    let all = Query::default();
+    for (query, expected) in [
+        (Query { text: some("NGINX"), ..all.clone() }, 4),
+        (Query { text: some("peaks"), ..all.clone() }, 1),
+        (Query { text: some("100%_'"), ..all.clone() }, 0),
+        (Query { workload: some("cache"), ..all.clone() }, 1),
+        (Query { variant: some("apache"), ..all.clone() }, 4),
+        (Query { tag: some("baseline"), ..all.clone() }, 1),
+        (Query { tag: some("made-up"), limit: Some(2), ..all.clone() }, 2),
+        (Query { kind: Some(archive::model::Kind::Sweep), ..all.clone() }, 1),
+        (Query { state: Some(RunState::Unfinished), ..all.clone() }, 0),
+        (Query { since: Some(ids[1].started()), ..all.clone() }, 2),
+        (Query { before: Some(ids[1].started()), ..all.clone() }, 3),
+    ] {
+        assert_eq!(count(&archive, &query), expected, "{query:?}");
+    }
+}
+
+#[test]
+fn directories_that_come_change_or_go_are_seen_without_a_reindex() {
+    let (root, archive) = archive_of(2);
+    assert_eq!(count(&archive, &Query::default()), 2);
+    let third = example::one_of_many(root.path(), 2).unwrap();
+    assert_eq!(count(&archive, &Query::default()), 3);
+
+    fs::remove_file(archive.dir(&third).join(layout::VERDICT)).unwrap();
+    let unfinished = Query { state: Some(RunState::Unfinished), ..Query::default() };
+    assert_eq!(archive.list(&unfinished).unwrap()[0].id, third);
+
+    let writer = RunWriter::resume(&archive.dir(&third)).unwrap();
+    let running = Query { state: Some(RunState::Running), ..Query::default() };
+    assert_eq!(archive.list(&running).unwrap()[0].id, third);
+    assert!(matches!(archive.remove(&third), Err(ArchiveError::Running { .. })));
+    drop(writer);
+    assert_eq!((count(&archive, &running), count(&archive, &unfinished)), (0, 1));
+
+    fs::write(archive.dir(&third).join(".touched"), "").unwrap();
+    fs::write(archive.dir(&third).join(layout::PLAN), "format = ").unwrap();
+    fs::remove_file(archive.dir(&third).join(".touched")).unwrap();
+    let damaged = Query { state: Some(RunState::Damaged), ..Query::default() };
+    assert_eq!(archive.list(&damaged).unwrap()[0].problems, 1);
+
+    fs::remove_dir_all(archive.dir(&third)).unwrap();
+    assert_eq!(count(&archive, &Query::default()), 2);
+}
+
+#[test]
+fn a_damaged_or_lost_index_is_made_anew() {
+    let (root, archive) = archive_of(3);
+    let path = root.path().join(INDEX);
+    let before = archive.list(&Query::default()).unwrap();
+    fs::write(&path, b"no database at all, and long enough to be looked at as one").unwrap();
+    assert_eq!(archive.list(&Query::default()).unwrap(), before);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(archive.list(&Query::default()).unwrap(), before);
+    assert_eq!(archive.reindex().unwrap(), 3);
+    assert_eq!(archive.list(&Query::default()).unwrap(), before);
+    // A header that is whole with pages that are not.
+    let mut bytes = fs::read(&path).unwrap();
+    for byte in &mut bytes[200..] {
+        *byte = 0x5a;
+    }
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(archive.list(&Query::default()).unwrap(), before);
+}
+
+#[test]
+fn names_may_be_shortened_while_they_are_clear() {
+    let (_root, archive) = archive_of(3);
+    let newest = archive.list(&Query::default()).unwrap()[0].id.clone();
+    assert_eq!(archive.find("latest").unwrap(), newest);
+    assert_eq!(archive.find(&newest.as_str()[newest.as_str().len() - 15..]).unwrap(), newest);
+    assert!(
+        matches!(archive.find("nginx"), Err(ArchiveError::Ambiguous { candidates, .. }) if candidates.len() == 3)
+    );
+    assert!(matches!(archive.find(""), Err(ArchiveError::NoSuchRun { .. })));
+    assert!(matches!(archive.find("postgres"), Err(ArchiveError::NoSuchRun { .. })));
+    let by_path = archive.open(archive.dir(&newest).to_str().unwrap()).unwrap();
+    assert_eq!(by_path.id, newest);
+}
+
+#[test]
+fn two_at_once_do_not_harm_each_other() {
+    let (root, archive) = archive_of(8);
+    thread::scope(|scope| {
+        for worker in 0..4 {
+            let archive = archive.clone();
+            let root = root.path();
+            scope.spawn(move || {
+                for round in 0..8 {
+                    match (worker + round) % 4 {
+                        0 => {
+                            archive.reindex().unwrap();
+                        }
+                        1 => {
+                            example::one_of_many(root, 100 + worker * 10 + round).unwrap();
+                        }
+                        _ => assert!(count(&archive, &Query::default()) >= 8),
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(count(&archive, &Query::default()), 16);
+    assert_eq!(archive.reindex().unwrap(), 16);
+}
+
+#[test]
+fn a_removed_run_is_gone_and_leftovers_of_crashes_go_with_a_reindex() {
+    let (root, archive) = archive_of(2);
+    let id = archive.find("latest").unwrap();
+    archive.remove(&id).unwrap();
+    assert_eq!(count(&archive, &Query::default()), 1);
+
+    let (old, new) = (root.path().join(".removing-old"), root.path().join(".importing-new"));
+    fs::create_dir_all(old.join("trials")).unwrap();
+    fs::create_dir(&new).unwrap();
+    let long_ago = SystemTime::now() - Duration::from_hours(2);
+    File::open(&old).unwrap().set_modified(long_ago).unwrap();
+    archive.reindex().unwrap();
+    assert!(!old.exists() && new.exists(), "only what is old is nobody's");
+}
+
+#[test]
+fn tags_are_kept_in_the_run_directory() {
+    let (root, archive) = archive_of(1);
+    let id = archive.find("latest").unwrap();
+    let tags = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let now = archive.tag(&id, &tags(&["baseline", "weekly", "weekly"]), &tags(&["made-up"])).unwrap();
+    assert_eq!(now, ["baseline", "weekly"]);
+    assert_eq!(archive.list(&Query::default()).unwrap()[0].tags, now);
+    fs::remove_file(root.path().join(INDEX)).unwrap();
+    assert_eq!(archive.list(&Query::default()).unwrap()[0].tags, now);
+}
