@@ -9,6 +9,7 @@ use crate::affinity::{self, Core, CpuSet};
 use crate::cgroup;
 use crate::facts::{Facts, ProcessFacts};
 use crate::knobs::{self, Change, Knobs};
+use crate::packages::{self, PackageName, Program};
 use crate::ports;
 use crate::process::{self, Running, ServerCommand};
 use crate::root::Root;
@@ -66,6 +67,17 @@ impl Host {
     /// Puts back the settings that one who was killed has changed, and says which. Every start calls this.
     pub fn recover_knobs(&self, journal_dir: &Path) -> Result<Vec<Change>, knobs::Error> {
         knobs::recover(&self.root, journal_dir)
+    }
+
+    /// Where a program is. One that is missing is installed if we may, with what that prints in `log`;
+    /// otherwise the error names the command to run.
+    pub fn ensure_program(&self, program: &Program, log: &Path) -> Result<PathBuf, packages::Error> {
+        packages::ensure(&self.root, program, log)
+    }
+
+    /// The installed version of a package, with the distribution's revision; none if it is not installed.
+    pub fn package_version(&self, package: &PackageName) -> Option<String> {
+        packages::installed_version(package)
     }
 
     /// Takes samples of what the machine and these servers do, once a period, until it is stopped.

@@ -3,5 +3,6 @@
 mod common;
 mod keeper;
 mod knobs;
+mod packages;
 mod process;
 mod telemetry;
