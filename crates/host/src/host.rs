@@ -1,12 +1,13 @@
 //! The seam: a machine, and what can be asked of it.
 
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{io, thread};
 
 use crate::affinity::{self, Core, CpuSet};
 use crate::cgroup;
+use crate::doctor::Evidence;
 use crate::facts::{Facts, ProcessFacts};
 use crate::knobs::{self, Change, Knobs};
 use crate::packages::{self, PackageName, Program};
@@ -56,6 +57,15 @@ impl Host {
     /// What a process is; none when there is no such process.
     pub fn process_facts(&self, pid: u32) -> Option<ProcessFacts> {
         ProcessFacts::read(&self.root, pid)
+    }
+
+    /// What [`crate::doctor::examine`] judges: the facts, and this long a look at what goes on meanwhile.
+    pub fn evidence(&self, look: Duration) -> io::Result<Evidence> {
+        // The facts first: to read them is work that would be seen.
+        let (facts, allowed_cpus) = (self.facts(), self.allowed_cpus()?);
+        let sampler = self.sample(Vec::new(), look)?;
+        thread::sleep(look);
+        Ok(Evidence { facts, allowed_cpus, idle: sampler.stop() })
     }
 
     /// The right to change settings, with their old values in a journal in this directory

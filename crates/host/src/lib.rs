@@ -2,6 +2,7 @@
 
 pub mod affinity;
 pub mod cgroup;
+pub mod doctor;
 pub mod facts;
 mod host;
 mod keeper;

@@ -1,6 +1,7 @@
 //! This crate against the real machine: real processes, the real `/proc`.
 
 mod common;
+mod doctor;
 mod keeper;
 mod knobs;
 mod packages;
