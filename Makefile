@@ -1,0 +1,43 @@
+# What a newcomer, a developer and the continuous integration call. `make help` lists it.
+
+target     := $(or $(CARGO_TARGET_DIR),target)
+floor_toml := bench/floor/Cargo.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench-peers packages-% test-rust test-python test-web
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: packages-demo ## Bring up real servers, load them, print what came of it
+	cargo build --release -p showdown
+	scripts/demo $(target)/release/showdown
+
+test: packages-test lint test-rust test-python test-web ## Check everything, as the continuous integration does
+
+lint: ## Formatting and lints, warnings being errors
+	cargo fmt --all --check
+	cargo fmt --manifest-path $(floor_toml) --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --manifest-path $(floor_toml) --target-dir $(target) --all-targets --locked -- -D warnings
+
+test-rust:
+	cargo test --workspace --locked
+	cargo test --manifest-path $(floor_toml) --target-dir $(target) --locked
+
+test-python:
+	cd bench && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
+
+# The browser of the tests is Debian's.
+test-web: export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD = 1
+test-web:
+	if [ -f web/package.json ]; then cd web && npm ci --no-audit --no-fund && npm test; fi
+
+bench-peers: packages-bench ## Engine against wrk, ab, h2load, hey, memcaslap: writes docs/results/peers.md (as root)
+	cargo build --release --locked -p showdown
+	cargo build --release --locked --manifest-path $(floor_toml) --target-dir $(target)
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers \
+	    --engine $(target)/release/showdown --floor $(target)/release/floor $(PEERS_OPTIONS)
+
+packages-%:
+	scripts/install-packages $*

@@ -1,0 +1,203 @@
+"""How each client is called for the same work, and how its output is judged.
+
+A new peer is one entry here: a command line, and a function that returns the requests that the client claims
+or raises `BadRun` when the output tells of errors.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from .servers import BODY_BYTES, FLOOR_KEY, MARKER
+
+HTTP, MEMCACHED, TLS = "http", "memcached", "tls"
+ENGINE, FLOOR = "showdown", "floor"
+
+
+class BadRun(Exception):
+    """The run does not count; the message says why."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a client is asked to do. All have one thread and keep one request in flight on each connection."""
+
+    address: str
+    connections: int
+    seconds: int
+    directory: Path
+    """For configuration files of the client."""
+    binaries: dict[str, str]
+    """Paths of what this repository builds: the engine and the floor."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """A program, what it speaks, and how to read its output."""
+
+    name: str
+    protocol: str
+    argv: Callable[[Task], list[str]]
+    claimed: Callable[[str], int]
+    """Requests by the client's own account, from its whole output. Raises BadRun on errors."""
+    exit_codes: tuple[int, ...] = (0,)
+    chooses_cpu_0: bool = False
+    """The client pins itself to CPU 0, so the server must go where the client should have been."""
+    extra_seconds: int = 0
+    """Time that the client spends on preparation out of its own duration."""
+
+
+def _number(pattern: str, output: str) -> int:
+    found = re.search(pattern, output)
+    if not found:
+        raise BadRun(f"output without {pattern!r}: {output.strip()[-300:]}")
+    return int(found[1])
+
+
+def _refuse(pattern: str, output: str) -> None:
+    found = re.search(pattern, output, re.MULTILINE)
+    if found:
+        raise BadRun(f"errors: {found[0].strip()}")
+
+
+# The engine, with everything switched on: full recording, and every reply held against what is expected.
+
+MIX = f"""[[op]]
+name   = "get-1k"
+path   = "/1k"
+expect = {{ status = 200, bytes = {BODY_BYTES}, contains = "{MARKER}" }}
+"""
+
+
+def engine_http_argv(task: Task, scheme: str = "http") -> list[str]:
+    """The engine on a mix of one operation."""
+    mix = task.directory / "mix.toml"
+    mix.write_text(MIX)
+    return _engine(task, f"{scheme}://{task.address}") + ["--ops", str(mix)]
+
+
+def _engine_memcached_argv(task: Task) -> list[str]:
+    keys = ["--keys", "1000", "--value-size", str(BODY_BYTES), "--populate"]
+    return _engine(task, f"memcache://{task.address}") + keys
+
+
+def _engine(task: Task, url: str) -> list[str]:
+    shape = ["-c", str(task.connections), "-t", "1", "-d", f"{task.seconds}s", "--seed", "1"]
+    return [task.binaries[ENGINE], "load", url, *shape, "--format", "json", "--progress", "none"]
+
+
+def engine_answer(output: str) -> dict:
+    """The object that the engine prints; refused if any operation failed. One that was due and could not be
+    sent, because the server left no connection free, is no failure of an operation."""
+    try:
+        answer = json.loads(output[output.index("{") : output.rindex("}") + 1])
+    except ValueError:
+        raise BadRun(f"no JSON: {output.strip()[-300:]}") from None
+    failures = {kind: number for kind, number in answer["errors"].items() if number and kind != "unsent"}
+    if failures:
+        raise BadRun(f"errors: {failures}")
+    return answer
+
+
+def _engine_claimed(output: str) -> int:
+    return int(engine_answer(output)["requests"])
+
+
+# Peers.
+
+
+def _floor_claimed(output: str) -> int:
+    return _number(r'"requests": (\d+)', output)
+
+
+def _wrk_claimed(output: str) -> int:
+    _refuse(r"^\s*(Socket errors|Non-2xx).*$", output)
+    return _number(r"(\d+) requests in", output)
+
+
+def _ab_claimed(output: str) -> int:
+    _refuse(r"^(Failed requests:\s+[1-9]|Non-2xx responses|Write errors).*$", output)
+    return _number(r"Complete requests:\s+(\d+)", output)
+
+
+def _h2load_claimed(output: str) -> int:
+    _refuse(r"^requests:.* ([1-9]\d* failed|[1-9]\d* errored|[1-9]\d* timeout).*$", output)
+    _refuse(r"^status codes:.* [1-9]\d* [345]xx.*$", output)
+    return _number(r"(\d+) succeeded", output)
+
+
+def _hey_claimed(output: str) -> int:
+    _refuse(r"^Error distribution:(\n.*){1,2}", output)
+    _refuse(r"^\s*\[[13-5]\d\d\]\s.*$", output)
+    return _number(r"\[200\]\s+(\d+) responses", output)
+
+
+def _memcaslap_argv(task: Task) -> list[str]:
+    config = task.directory / "memcaslap.cfg"
+    # Keys of 16 bytes, its shortest; values of one size; nothing but gets.
+    config.write_text(f"key\n16 16 1\nvalue\n{BODY_BYTES} {BODY_BYTES} 1\ncmd\n0 0\n1 1\n")
+    shape = ["-T", "1", "-c", str(task.connections), "-t", f"{task.seconds}s", "-w", "1k"]
+    return ["memcaslap", "-s", task.address, *shape, "-F", str(config)]
+
+
+def _memcaslap_claimed(output: str) -> int:
+    _refuse(r"^get_misses: [1-9].*$", output)
+    return _number(r"cmd_get: (\d+)", output)
+
+
+def _tool(*argv: str) -> Callable[[Task], list[str]]:
+    """A command line with {address}, {connections} and {seconds} in it."""
+
+    def fill(task: Task) -> list[str]:
+        values = {"address": task.address, "connections": task.connections, "seconds": task.seconds}
+        return [word.format(**values) for word in argv]
+
+    return fill
+
+
+CLIENTS = [
+    Client(
+        FLOOR, HTTP,
+        lambda task: [task.binaries[FLOOR], "http", task.address, "/1k", str(task.connections), str(task.seconds)],
+        _floor_claimed,
+    ),
+    # Exit code 3: the engine calls a run invalid whose client was the limit, as it is here by design.
+    Client(ENGINE, HTTP, engine_http_argv, _engine_claimed, exit_codes=(0, 3)),
+    Client("wrk", HTTP, _tool("wrk", "-t1", "-c{connections}", "-d{seconds}s", "http://{address}/1k"), _wrk_claimed),
+    Client(
+        "ab", HTTP,
+        _tool("ab", "-q", "-k", "-c{connections}", "-t{seconds}", "-n5000000", "http://{address}/1k"),
+        _ab_claimed,
+    ),
+    Client(
+        "h2load", HTTP,
+        _tool("h2load", "--h1", "-t1", "-c{connections}", "-m1", "-D{seconds}", "http://{address}/1k"),
+        _h2load_claimed,
+    ),
+    Client(
+        "hey", HTTP,
+        _tool("hey", "-cpus", "1", "-c", "{connections}", "-z", "{seconds}s", "http://{address}/1k"),
+        _hey_claimed,
+    ),
+    Client(
+        FLOOR, MEMCACHED,
+        lambda task: [
+            task.binaries[FLOOR], "memcached", task.address, FLOOR_KEY, str(task.connections), str(task.seconds)
+        ],
+        _floor_claimed,
+    ),
+    Client(ENGINE, MEMCACHED, _engine_memcached_argv, _engine_claimed, exit_codes=(0, 3)),
+    Client(
+        "memcaslap", MEMCACHED, _memcaslap_argv, _memcaslap_claimed, chooses_cpu_0=True, extra_seconds=1
+    ),
+    Client(ENGINE, TLS, lambda task: engine_http_argv(task, "https"), _engine_claimed, exit_codes=(0, 3)),
+    Client(
+        "h2load", TLS,
+        _tool("h2load", "--h1", "-t1", "-c{connections}", "-m1", "-D{seconds}", "https://{address}/1k"),
+        _h2load_claimed,
+    ),
+]  # fmt: skip

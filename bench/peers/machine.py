@@ -1,0 +1,52 @@
+"""What it was measured on and with: facts that go beside the figures."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+PACKAGES = ["nginx", "memcached", "wrk", "apache2-utils", "nghttp2-client", "hey", "libmemcached-tools", "linux-perf"]
+
+
+def facts(repository: Path, engine: Path) -> dict[str, str]:
+    """Name to value, in the order in which they are printed."""
+    cpu = _fields(_output(["lscpu"]))
+    return {
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        "CPU": cpu.get("Model name", "unknown") + f" (family {cpu.get('CPU family')}, model {cpu.get('Model')})",
+        "CPUs": f"{os.cpu_count()}, {cpu.get('Thread(s) per core', '?')} thread(s) a core",
+        "hypervisor": cpu.get("Hypervisor vendor", "none"),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "system": _fields(Path("/etc/os-release").read_text(), "=").get("PRETTY_NAME", "unknown").strip('"'),
+        "engine": f"commit {_commit(repository)}, {_output(['rustc', '--version'])}",
+        "engine's binary": f"sha256 {hashlib.sha256(engine.read_bytes()).hexdigest()[:16]}",
+        "packages": ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
+    }
+
+
+def _output(argv: list[str]) -> str:
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _fields(text: str, separator: str = ":") -> dict[str, str]:
+    pairs = (re.split(rf"\s*{separator}\s*", line.strip(), maxsplit=1) for line in text.splitlines())
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+
+
+def _commit(repository: Path) -> str:
+    at = ["git", "-C", str(repository)]
+    # What the engine is built from; a results page that is being rewritten is no change.
+    changed = _output([*at, "status", "--porcelain", "--untracked-files=no", "--", "crates", "Cargo.toml", "Cargo.lock"])
+    return _output([*at, "rev-parse", "--short=10", "HEAD"]) + (" with changes" if changed else "")
+
+
+def _version(package: str) -> str:
+    return _output(["dpkg-query", "-W", "-f", "${Version}", package])

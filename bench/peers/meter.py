@@ -1,0 +1,211 @@
+"""What a running client uses: cycles in user space and altogether, CPU time, system calls.
+
+With hardware counters, `perf stat` counts cycles. Without (most virtual machines), a CPU is sampled with its
+clock: the share of the client's samples in user space, times the client's CPU time, times the cycles that a
+second of CPU time holds by `floor clock`, which runs under the same sampler just before and just after.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+from . import processes
+
+SAMPLES_PER_SECOND = 15_000
+CLOCK_SECONDS = 0.15
+KERNEL_HALF = 1 << 63
+"""Addresses from here on are the kernel's, on x86-64 and arm64 alike."""
+
+
+class MeterError(Exception):
+    """Cannot measure here, with the mend."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Who ran on the sampled CPU at one tick of the sampler."""
+
+    pid: int
+    at_s: float
+    """CLOCK_MONOTONIC, as time.monotonic()."""
+    in_user_space: bool
+
+
+def can_count(event: str) -> bool:
+    """Whether `perf stat` counts an event here."""
+    argv = ["perf", "stat", "-x,", "-e", event, "true"]
+    return event in parse_stat(subprocess.run(argv, capture_output=True, text=True, check=False).stderr)
+
+
+def parse_stat(output: str) -> dict[str, float]:
+    """Counts by event from `perf stat -x,`; events that are not supported are left out."""
+    counts = {}
+    for line in output.splitlines():
+        fields = line.split(",")
+        if len(fields) > 3 and fields[0].replace(".", "", 1).isdigit():
+            counts[fields[2]] = float(fields[0])
+    return counts
+
+
+def parse_strace(summary: str) -> int:
+    """All calls of `strace -c -U calls,name`, from its last line."""
+    last = summary.strip().splitlines()[-1].split()
+    if last[-1:] != ["total"]:
+        raise MeterError(f"strace -c ends in '{' '.join(last)}', not in a total")
+    return int(last[0])
+
+
+class Perf:
+    """A perf that is told when to begin and when to end, and has answered before we go on."""
+
+    def __init__(self, argv: list[str], cpu: int, log: Path):
+        commands, acknowledgements = os.pipe(), os.pipe()
+        inherited = (commands[0], acknowledgements[1])
+        control = ["-D", "-1", "--control", f"fd:{inherited[0]},{inherited[1]}"]
+        self._log = log
+        self._process = processes.start([*argv, *control], {cpu}, log, pass_fds=inherited)
+        for end in inherited:
+            os.close(end)
+        self._commands, self._acknowledgements = commands[1], acknowledgements[0]
+
+    def tell(self, command: str) -> None:
+        """`enable` or `disable`."""
+        try:
+            os.write(self._commands, f"{command}\n".encode())
+            answer = os.read(self._acknowledgements, 16)
+        except BrokenPipeError:
+            answer = b""
+        if b"ack" not in answer:
+            raise MeterError(f"perf cannot measure here: {self._log.read_text().strip()[-300:]}: run as root")
+
+    def stop(self) -> None:
+        """Ends it, so that it writes what it has."""
+        processes.stop(self._process, signal.SIGINT)
+        os.close(self._commands)
+        os.close(self._acknowledgements)
+
+
+class Sampler:
+    """Samples one CPU, whoever runs there, from entry to exit of the `with` block."""
+
+    def __init__(self, cpu: int, helper_cpu: int):
+        self._cpu, self._helper_cpu = cpu, helper_cpu
+
+    def __enter__(self) -> Sampler:
+        self._directory = tempfile.TemporaryDirectory(prefix="showdown-samples-")
+        directory = Path(self._directory.name)
+        self._data = directory / "perf.data"
+        argv = ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(SAMPLES_PER_SECOND), "-C", str(self._cpu)]
+        argv += ["-k", "CLOCK_MONOTONIC", "-N", "-B", "-m", "8M", "-o", str(self._data)]
+        self._perf = Perf(argv, self._helper_cpu, directory / "perf.log")
+        self._perf.tell("enable")
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._perf.stop()
+
+    def samples(self) -> list[Sample]:
+        """Every sample, after the end of the `with` block."""
+        argv = ["perf", "script", "-i", str(self._data), "-F", "pid,time,ip", "--ns"]
+        output = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+        self._directory.cleanup()
+        return parse_samples(output)
+
+
+def parse_samples(output: str) -> list[Sample]:
+    """Lines of `perf script -F pid,time,ip --ns`: `  812  1043.123456789:  ffffffff81234567`."""
+    samples = []
+    for line in output.splitlines():
+        pid, at, address = line.split()
+        samples.append(Sample(int(pid), float(at.rstrip(":")), int(address, 16) < KERNEL_HALF))
+    return samples
+
+
+def clock(floor: str, cpu: int) -> float:
+    """Cycles in a second of CPU time, now, on that CPU."""
+    argv = ["taskset", "-c", str(cpu), floor, "clock", str(CLOCK_SECONDS)]
+    output = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    return json.loads(output)["cycles_per_s"]
+
+
+@dataclass
+class Window:
+    """A stretch in the middle of a run: starting and filling are over, and the end has not begun."""
+
+    begin_s: float
+    end_s: float
+    requests: int
+    """By the server's count."""
+    client_cpu_s: float
+    server_cpu_s: float
+    others_cpu_s: float
+    """CPU time of everything else on the machine: a disturbance."""
+    steal_s: float
+
+    @property
+    def seconds(self) -> float:
+        """Its length."""
+        return self.end_s - self.begin_s
+
+
+def watch(client_pid: int, server, seconds: float) -> Window:
+    """What happens in the next seconds, while a client runs."""
+
+    def snapshot():
+        requests = server.requests()
+        now = time.monotonic()
+        return now, requests, processes.cpu_seconds(client_pid), server.cpu_seconds(), processes.machine_seconds()
+
+    before = snapshot()
+    time.sleep(seconds)
+    after = snapshot()
+    client, served = after[2] - before[2], after[3] - before[3]
+    busy, steal = (after[4][kind] - before[4][kind] for kind in ("busy", "steal"))
+    return Window(
+        begin_s=before[0],
+        end_s=after[0],
+        requests=after[1] - before[1],
+        client_cpu_s=client,
+        server_cpu_s=served,
+        others_cpu_s=max(0.0, busy - client - served),
+        steal_s=steal,
+    )
+
+
+def count(pid: int, server, events: list[str], seconds: float, helper_cpu: int) -> tuple[Window, dict[str, float]]:
+    """Events a request in all threads of a running client, counted by `perf stat`."""
+    with tempfile.TemporaryDirectory(prefix="showdown-counts-") as directory:
+        log = Path(directory) / "perf.log"
+        argv = ["perf", "stat", "-x,", *(word for event in events for word in ("-e", event)), "-p", str(pid)]
+        perf = Perf(argv, helper_cpu, log)
+        try:
+            perf.tell("enable")
+            window = watch(pid, server, seconds)
+            perf.tell("disable")
+        finally:
+            perf.stop()
+        counts = parse_stat(log.read_text())
+    missing = [event for event in events if event not in counts]
+    if missing:
+        raise MeterError(f"perf stat does not count {', '.join(missing)}: run as root")
+    return window, {event: counts[event] / window.requests for event in events}
+
+
+def cycles_by_sampling(
+    window: Window, samples: list[Sample], pids: set[int], clocks_hz: list[float]
+) -> dict[str, float]:
+    """Cycles a request of a client that was sampled during a window."""
+    ours = [s for s in samples if s.pid in pids and window.begin_s <= s.at_s <= window.end_s]
+    if not ours:
+        raise MeterError("no samples of the client: has it chosen another CPU?")
+    user_share = sum(s.in_user_space for s in ours) / len(ours)
+    all_cycles = window.client_cpu_s * mean(clocks_hz) / window.requests
+    return {"user_cycles": user_share * all_cycles, "all_cycles": all_cycles, "samples": len(ours)}

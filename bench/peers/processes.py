@@ -1,0 +1,96 @@
+"""Processes of ours: started on a CPU of our choice, stopped by their id; and what /proc says of a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+NANOSECONDS = 1e-9
+
+
+def start(argv: list[str], cpus: set[int], log: Path, **options) -> subprocess.Popen:
+    """Starts a process whose threads may run on `cpus` only; its output goes to `log` unless told otherwise."""
+    with log.open("ab") as sink:
+        options = {"stdout": sink, "stderr": sink, "stdin": subprocess.DEVNULL} | options
+        return subprocess.Popen(argv, preexec_fn=lambda: os.sched_setaffinity(0, cpus), **options)
+
+
+def stop(process: subprocess.Popen, signal_first: int = signal.SIGTERM, patience_s: float = 5.0) -> None:
+    """Ends a process that we started, if need be by force."""
+    if process.poll() is not None:
+        return
+    process.send_signal(signal_first)
+    try:
+        process.wait(patience_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def descendants(pid: int) -> list[int]:
+    """The process and all that it begot and that still runs."""
+    found = [pid]
+    for parent in found:
+        for children in Path(f"/proc/{parent}/task").glob("*/children"):
+            try:
+                found += [int(child) for child in children.read_text().split()]
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+    return found
+
+
+def threads(pid: int) -> list[int]:
+    """Thread ids of a process and its descendants."""
+    return [int(task.name) for each in descendants(pid) for task in Path(f"/proc/{each}/task").glob("*")]
+
+
+def pin(pid: int, cpu: int) -> None:
+    """Moves every thread of a running process and its descendants to one CPU."""
+    for thread in threads(pid):
+        os.sched_setaffinity(thread, {cpu})
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of all live threads of a process and its descendants, to a tick (proc(5), schedstat)."""
+    total_ns = 0
+    for thread in threads(pid):
+        try:
+            total_ns += int(Path(f"/proc/{thread}/schedstat").read_text().split()[0])
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return total_ns * NANOSECONDS
+
+
+def resident_bytes(pid: int) -> int:
+    """Resident memory of a process and its descendants."""
+    total_kib = 0
+    for each in descendants(pid):
+        for line in Path(f"/proc/{each}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                total_kib += int(line.split()[1])
+    return total_kib * 1024
+
+
+def descriptors(pid: int) -> int:
+    """Open descriptors of a process and its descendants."""
+    return sum(len(os.listdir(f"/proc/{each}/fd")) for each in descendants(pid))
+
+
+def machine_seconds() -> dict[str, float]:
+    """Busy and stolen CPU time of the whole machine since boot (proc(5), /proc/stat)."""
+    fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    ticks = dict(zip(names, map(int, fields)))
+    per_second = os.sysconf("SC_CLK_TCK")
+    busy = sum(ticks[name] for name in ("user", "nice", "system", "irq", "softirq"))
+    return {"busy": busy / per_second, "steal": ticks["steal"] / per_second}
+
+
+def free_port() -> int:
+    """A TCP port of loopback that nobody holds now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -1,0 +1,256 @@
+"""Rows to Markdown: docs/results/peers.md, with the raw figures beside it."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from pathlib import Path
+
+from .clients import CLIENTS, ENGINE, FLOOR, HTTP, MEMCACHED, TLS, Task
+from .figures import REFERENCE_FLOOR_MEMCACHED, REFERENCE_WRK, Bar, Figure, Figures
+from .store import Store
+
+METHODS = {
+    "hardware counters": "Cycles are counted by the hardware (`perf stat -e cycles:u,cycles:k` on the client).",
+    "sampling": (
+        "**This machine has no hardware counters: cycles are estimates.** The client's CPU is sampled with its clock"
+        " 15,000 times a second (`perf record -e cpu-clock`), and samples are told apart by address: user or kernel."
+        " User cycles = user share of the client's samples × the client's CPU time (schedstat) × cycles in a second"
+        " of CPU time. The last is measured right before and right after each run, on the same CPU and under the same"
+        " sampler, by a chain of dependent instructions of known latency (`floor clock`). An error of it, or of a"
+        " kernel that serves this machine more slowly for a while, is common to all clients of a round: the ratios to"
+        " wrk and to the floor are steadier than the cycles."
+    ),
+}
+
+
+def write(store: Store, results: Path) -> None:
+    """Writes the page and copies the raw figures."""
+    store.publish(results / "peers")
+    (results / "peers.md").write_text(page(store))
+
+
+def page(store: Store) -> str:
+    """The whole page."""
+    figures, settings = Figures(store), store.settings()
+    busy = "" if settings["noise"] == "refused" else "\n**Measured on a busy machine: these figures do not count.**\n"
+    return f"""# Engine and peers
+
+{_verdict(figures.bars())} Measured by `make bench-peers` on {settings["date"]}: {settings["rounds"]} rounds, in each
+every client once in random order; medians, with the least and the most in brackets. `bench/README.md` says how it is
+measured and what can mislead; the raw figures are in `peers/`.
+{busy}
+## The bars
+
+{_bars(figures.bars())}
+
+## HTTP/1.1: nginx, a file of 1 KiB, {settings["connections"]} connections, closed loop
+
+{_http(figures)}
+
+"On the reference machine" is the ratio to wrk times what wrk costs there with hardware counters: 2,600 user cycles and
+34,900 altogether. The engine checks status, length and a substring of every reply here; hey and ab check the status,
+wrk and h2load count it.
+
+## memcached: gets of 1,024 bytes, {settings["connections"]} connections, closed loop
+
+{_memcached(figures)}
+
+"On the reference machine" is the ratio to the floor times what the floor costs there: 300 and 7,150 cycles. The engine
+holds every value against what was stored. memcaslap pins itself to CPU 0, so for its turn the server moves to the other.
+
+## TLS 1.3: nginx, the same file, {settings["connections"]} connections, closed loop
+
+{_tls(figures)}
+
+## System calls a request
+
+{_syscalls(figures)}
+
+At full speed it depends on who waits for whom: a server that is slower than the client lets replies come one at a time,
+and each costs a wait, a receive and a send. strace slows the client, so that one wait finds many replies.
+
+## Open loop: {_lag_title(store)}
+
+{_lag(store)}
+
+## Memory
+
+{_memory(figures)}
+
+Resident memory of the client. The engine's connections have each done a request and wait; wrk's go on all the time.
+
+## Method and machine
+
+{METHODS[settings["method"]]}
+{_clock(figures)}
+{_facts(settings)}
+
+Commands, the server on one CPU and the client on another:
+
+```sh
+{_commands(settings)}
+```
+"""
+
+
+def _verdict(bars: list[Bar]) -> str:
+    missed = [bar.what for bar in bars if not bar.is_met]
+    return f"{len(bars) - len(missed)} of {len(bars)} bars are met." + (
+        f" Not met: {'; '.join(missed)}." if missed else ""
+    )
+
+
+def _bars(bars: list[Bar]) -> str:
+    return _table(
+        ["", "bar", "measured", ""],
+        [
+            [
+                bar.what,
+                f"{'≥' if bar.at_least else '≤'} {bar.limit:,}",
+                _show(bar.figure, bar.decimals),
+                "met" if bar.is_met else "**not met**" if bar.figure else "not measured",
+            ]
+            for bar in bars
+        ],
+    )
+
+
+def _http(figures: Figures) -> str:
+    def row(client: str) -> list[str]:
+        user, everything = (figures.ratio("cycles", HTTP, client, "wrk", c) for c in ("user_cycles", "all_cycles"))
+        return [
+            *_costs(figures, HTTP, client),
+            _show(user, 2),
+            _show(everything, 2),
+            _show(figures.ratio("cycles", HTTP, client, FLOOR, "all_cycles"), 2),
+            _reference(user, everything, REFERENCE_WRK),
+            *_speeds(figures, HTTP, client),
+        ]
+
+    head = ["client", "user cycles", "all cycles", "user, × wrk", "all, × wrk", "all, × floor"]
+    return _table([*head, "on the reference machine", "requests/s", "client CPU"], _rows(HTTP, row))
+
+
+def _memcached(figures: Figures) -> str:
+    def row(client: str) -> list[str]:
+        user, everything = (
+            figures.ratio("cycles", MEMCACHED, client, FLOOR, c) for c in ("user_cycles", "all_cycles")
+        )
+        return [
+            *_costs(figures, MEMCACHED, client),
+            _show(user, 2),
+            _show(everything, 2),
+            _reference(user, everything, REFERENCE_FLOOR_MEMCACHED),
+            *_speeds(figures, MEMCACHED, client),
+        ]
+
+    head = ["client", "user cycles", "all cycles", "user, × floor", "all, × floor", "on the reference machine"]
+    return _table([*head, "requests/s", "client CPU"], _rows(MEMCACHED, row))
+
+
+def _tls(figures: Figures) -> str:
+    def row(client: str) -> list[str]:
+        throughput = figures.ratio("cycles", TLS, client, "h2load", "requests_per_s")
+        return [*_costs(figures, TLS, client), _show(throughput, 2), *_speeds(figures, TLS, client)]
+
+    head = ["client", "user cycles", "all cycles", "throughput, × h2load", "requests/s", "client CPU"]
+    return _table(head, _rows(TLS, row))
+
+
+def _syscalls(figures: Figures) -> str:
+    def show(protocol: str, client: str, column: str) -> str:
+        return _show(figures.figure("syscalls", protocol, client, column), 2)
+
+    return _table(
+        ["protocol", "client", "at full speed", "under strace -c"],
+        [
+            [c.protocol, c.name, show(c.protocol, c.name, "syscalls"), show(c.protocol, c.name, "strace_syscalls")]
+            for c in CLIENTS
+            if c.protocol != TLS
+        ],
+    )
+
+
+def _lag_title(store: Store) -> str:
+    rows = store.rows("lag")
+    return f"{int(rows[0]['rate']):,} requests/s on one thread, how late each was sent" if rows else "not measured"
+
+
+def _lag(store: Store) -> str:
+    columns = {
+        "round": "run",
+        "achieved_per_s": "requests/s",
+        "lag_p50_us": "lag p50, µs",
+        "lag_p99_us": "lag p99, µs",
+        "lag_max_us": "lag max, µs",
+        "response_p50_us": "response p50, µs",
+        "response_p99_us": "response p99, µs",
+        "valid": "called valid",
+    }
+    return _table(list(columns.values()), [[row[name] for name in columns] for row in store.rows("lag")])
+
+
+def _memory(figures: Figures) -> str:
+    return _table(
+        ["client", "bytes a connection, of all it holds", "bytes a connection, over what it holds with one"],
+        [
+            [client, *(_show(figures.memory_per_connection(client, over_one), 0) for over_one in (False, True))]
+            for client in (ENGINE, "wrk")
+        ],
+    )
+
+
+def _clock(figures: Figures) -> str:
+    clock = figures.clock_hz()
+    return f"\nCycles in a second of CPU time: {_show(clock.scaled(1e-9), 2)} × 10⁹.\n" if clock else ""
+
+
+def _facts(settings: dict[str, object]) -> str:
+    shown = [[name, str(value)] for name, value in settings.items() if name not in ("rounds", "connections", "noise")]
+    return _table(["", ""], shown)
+
+
+def _commands(settings: dict[str, object]) -> str:
+    with tempfile.TemporaryDirectory() as directory:
+        lines = []
+        for client in CLIENTS:
+            task = Task("ADDRESS", int(settings["connections"]), 4, Path(directory), {ENGINE: ENGINE, FLOOR: FLOOR})
+            line = shlex.join(client.argv(task)).replace(f"{directory}/", "")
+            lines.append(f"{line}  # {client.protocol}")
+        return "\n".join(lines)
+
+
+def _rows(protocol: str, row) -> list[list[str]]:
+    return [[client.name, *row(client.name)] for client in CLIENTS if client.protocol == protocol]
+
+
+def _costs(figures: Figures, protocol: str, client: str) -> list[str]:
+    return [_show(figures.figure("cycles", protocol, client, column)) for column in ("user_cycles", "all_cycles")]
+
+
+def _speeds(figures: Figures, protocol: str, client: str) -> list[str]:
+    cpu = figures.figure("cycles", protocol, client, "client_cpu")
+    return [
+        _show(figures.figure("cycles", protocol, client, "requests_per_s")),
+        f"{cpu.middle:.0%}" if cpu else "–",
+    ]
+
+
+def _reference(user: Figure | None, everything: Figure | None, reference: dict[str, int]) -> str:
+    if user is None or everything is None:
+        return "–"
+    parts = (user.middle * reference["user_cycles"], everything.middle * reference["all_cycles"])
+    return " of ".join(f"{part:,.0f}" for part in parts)
+
+
+def _show(figure: Figure | None, decimals: int = 0) -> str:
+    if figure is None:
+        return "–"
+    middle, least, most = (f"{value:,.{decimals}f}" for value in (figure.middle, figure.least, figure.most))
+    return middle if least == most else f"{middle} ({least}–{most})"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

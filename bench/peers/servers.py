@@ -1,0 +1,188 @@
+"""nginx and memcached as ordinary processes in a directory of ours, and how many requests they say they served.
+
+The server's own count is the measure for all clients alike, whatever a client counts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+from . import processes
+
+BODY_BYTES = 1024
+MARKER = "half way"
+"""Stands in the middle of the file; the engine is told to look for it."""
+FLOOR_KEY = "floor-key"
+
+NGINX_CONFIG = """
+{user}
+daemon off;
+pid {directory}/nginx.pid;
+error_log {directory}/nginx.log;
+worker_processes 1;
+worker_rlimit_nofile {descriptors};
+events {{ worker_connections {connections}; }}
+http {{
+    access_log off;
+    keepalive_requests 1000000000;  # the default, 1000, would make clients that reconnect slowly look slow
+    keepalive_timeout 1h;
+    client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy;
+    fastcgi_temp_path {directory}/fastcgi; uwsgi_temp_path {directory}/uwsgi; scgi_temp_path {directory}/scgi;
+    server {{
+        listen 127.0.0.1:{plain} backlog=16384;
+        listen 127.0.0.1:{tls} ssl backlog=16384;
+        ssl_certificate {directory}/cert.pem;
+        ssl_certificate_key {directory}/key.pem;
+        ssl_protocols TLSv1.3;
+        ssl_conf_command Ciphersuites TLS_AES_256_GCM_SHA384;  # the same for all clients
+        root {directory}/files;
+    }}
+    server {{
+        listen 127.0.0.1:{status};
+        location / {{ stub_status; }}
+    }}
+}}
+"""
+
+
+class ServerError(Exception):
+    """A server does not start, with the reason that it gave."""
+
+
+class Server:
+    """What the two have in common: a process on a CPU, a log, a count of requests."""
+
+    name: str
+    process: subprocess.Popen
+    log: Path
+
+    def requests(self) -> int:
+        """Requests served since the start."""
+        raise NotImplementedError
+
+    def pin(self, cpu: int) -> None:
+        """Moves the running server to another CPU."""
+        processes.pin(self.process.pid, cpu)
+
+    def cpu_seconds(self) -> float:
+        """CPU time so far."""
+        return processes.cpu_seconds(self.process.pid)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        processes.stop(self.process, signal.SIGTERM)
+
+    def _await_ready(self, within_s: float = 10.0) -> None:
+        end = time.monotonic() + within_s
+        while time.monotonic() < end:
+            try:
+                self.requests()
+                return
+            except OSError:
+                if self.process.poll() is not None:
+                    break
+                time.sleep(0.02)
+        processes.stop(self.process)
+        raise ServerError(f"{self.name} does not answer: {self.log.read_text().strip()[-500:] or 'no message'}")
+
+
+class Nginx(Server):
+    """One worker; a file of 1 KiB over plain HTTP and over TLS 1.3."""
+
+    name = "nginx"
+
+    def __init__(self, directory: Path, cpu: int):
+        self.log = directory / "nginx.log"
+        plain, tls, self._status = (processes.free_port() for _ in range(3))
+        self.plain_address, self.tls_address = f"127.0.0.1:{plain}", f"127.0.0.1:{tls}"
+        files = directory / "files"
+        files.mkdir()
+        half = BODY_BYTES // 2
+        (files / "1k").write_text(("." * (half - len(MARKER)) + MARKER).ljust(BODY_BYTES, "."))
+        _make_certificate(directory)
+        descriptors = _raise_descriptor_limit()
+        config = directory / "nginx.conf"
+        config.write_text(
+            NGINX_CONFIG.format(
+                user="user root;" if os.geteuid() == 0 else "",
+                directory=directory,
+                descriptors=descriptors,
+                connections=descriptors - 200,
+                plain=plain,
+                tls=tls,
+                status=self._status,
+            )
+        )
+        argv = ["nginx", "-p", str(directory), "-e", str(self.log), "-c", str(config)]
+        self.process = processes.start(argv, {cpu}, self.log)
+        self._await_ready()
+
+    def requests(self) -> int:
+        """From stub_status: its third figure. Asking counts too, once a time."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._status}/", timeout=5) as reply:
+            return int(re.findall(r"\d+", reply.read().decode())[3])
+
+
+class Memcached(Server):
+    """One worker thread; values of 1,024 bytes."""
+
+    name = "memcached"
+
+    def __init__(self, directory: Path, cpu: int):
+        self.log = directory / "memcached.log"
+        port = processes.free_port()
+        self.address = f"127.0.0.1:{port}"
+        argv = ["memcached", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "1", "-m", "256", "-c", "4096"]
+        if os.geteuid() == 0:
+            argv += ["-u", "root"]
+        self.process = processes.start(argv, {cpu}, self.log)
+        self._await_ready()
+        self._ask(f"set {FLOOR_KEY} 0 0 {BODY_BYTES}\r\n{'.' * BODY_BYTES}\r\n", "STORED\r\n")
+
+    def requests(self) -> int:
+        """Gets; sets that fill the cache before do not count."""
+        return self.statistics()["cmd_get"]
+
+    def statistics(self) -> dict[str, int]:
+        """The server's counters (memcached's doc/protocol.txt, "General-purpose statistics")."""
+        lines = self._ask("stats\r\n", "END\r\n").splitlines()
+        pairs = (line.split()[1:] for line in lines if line.startswith("STAT "))
+        return {name: int(value) for name, value in (pair for pair in pairs if len(pair) == 2) if value.isdigit()}
+
+    def _ask(self, request: str, last: str) -> str:
+        host, port = self.address.split(":")
+        with socket.create_connection((host, int(port)), timeout=5) as connection:
+            connection.sendall(request.encode())
+            reply = ""
+            while not reply.endswith(last):
+                received = connection.recv(65536).decode()
+                if not received:
+                    raise ConnectionError(f"memcached closed after {reply[-100:]!r}")
+                reply += received
+            return reply
+
+
+def _make_certificate(directory: Path) -> None:
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+         "-keyout", str(directory / "key.pem"), "-out", str(directory / "cert.pem")],
+        check=True, capture_output=True,
+    )  # fmt: skip
+
+
+def _raise_descriptor_limit() -> int:
+    """Lets servers and clients have as many descriptors as this machine allows; returns how many that are."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return min(hard, 65536)
