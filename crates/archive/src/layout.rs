@@ -30,6 +30,21 @@ pub fn trial_folder(number: u32, variant: &str) -> String {
     format!("{TRIALS}/{number:03}-{variant}")
 }
 
+/// Most folders deep that a file of a run lies: `trials/003-apache/config/sites/…`.
+const DEEPEST: usize = 8;
+
+/// Whether a file of these names, from the run directory down, is part of the record. A report that lies beside it
+/// is not: it can be made anew.
+pub(crate) fn is_of_record(names: &[&str]) -> bool {
+    let visible = !names.iter().any(|name| is_hidden(name));
+    visible
+        && match names {
+            [name] => [PLAN, FACTS, VERDICT, TAGS].contains(name),
+            [TRIALS, _, ..] => (3..=DEEPEST).contains(&names.len()),
+            _ => false,
+        }
+}
+
 /// Hidden files are being written or were left by a crash: they are no part of the record.
 pub(crate) fn is_hidden(name: &str) -> bool {
     name.starts_with('.')
@@ -38,6 +53,24 @@ pub(crate) fn is_hidden(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_files_that_a_run_has_are_of_the_record() {
+        for names in
+            [&["plan.toml"][..], &["trials", "001-a", "trial.json"], &["trials", "001-a", "config", "x"]]
+        {
+            assert!(is_of_record(names), "{names:?}");
+        }
+        for names in [
+            &[][..],
+            &["report.html"],
+            &["trials", "x"],
+            &["trials", "001-a", ".writing-x"],
+            &["x", "plan.toml"],
+        ] {
+            assert!(!is_of_record(names), "{names:?}");
+        }
+    }
 
     #[test]
     fn trial_folders_sort_by_number_and_name_the_variant() {

@@ -3,10 +3,11 @@
 use crate::{
     error::{ArchiveError, Result},
     id::RunId,
-    layout,
+    layout::is_of_record,
 };
 use flate2::{Compression, write::GzEncoder};
 use std::{
+    ffi::OsStr,
     fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
@@ -23,6 +24,9 @@ pub(crate) fn export(dir: &Path, id: &RunId, file: &Path) -> Result<()> {
     let mut tar = tar::Builder::new(GzEncoder::new(staged, Compression::default()));
     let mut names = Vec::new();
     collect(dir, Path::new(""), &mut names)?;
+    names.retain(|name| {
+        name.iter().map(OsStr::to_str).collect::<Option<Vec<_>>>().is_some_and(|n| is_of_record(&n))
+    });
     // In a fixed order, so that the same run gives the same file.
     names.sort();
     for name in &names {
@@ -34,16 +38,13 @@ pub(crate) fn export(dir: &Path, id: &RunId, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The regular files of a run, relative to its directory; hidden ones are no part of the record.
+/// The regular files of a run directory, relative to it.
 fn collect(dir: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
     let folder = dir.join(below);
     for entry in fs::read_dir(&folder).map_err(ArchiveError::io(&folder))? {
         let entry = entry.map_err(ArchiveError::io(&folder))?;
         let kind = entry.file_type().map_err(ArchiveError::io(entry.path()))?;
         let name = below.join(entry.file_name());
-        if layout::is_hidden(&entry.file_name().to_string_lossy()) {
-            continue;
-        }
         if kind.is_dir() {
             collect(dir, &name, names)?;
         } else if kind.is_file() {

@@ -135,19 +135,11 @@ fn split(path: &Path) -> Option<(RunId, PathBuf)> {
     let parts: Vec<&str> = path
         .components()
         .map(|part| match part {
-            Component::Normal(name) => name.to_str().filter(|name| !layout::is_hidden(name)),
+            Component::Normal(name) => name.to_str(),
             _ => None,
         })
         .collect::<Option<_>>()?;
     let (id, names) = parts.split_first()?;
     let id: RunId = id.parse().ok()?;
-    let known = match names {
-        [name] => [layout::PLAN, layout::FACTS, layout::VERDICT, layout::TAGS].contains(name),
-        [layout::TRIALS, _, ..] => (3..=DEEPEST).contains(&names.len()),
-        _ => false,
-    };
-    known.then(|| (id, names.iter().collect()))
+    layout::is_of_record(names).then(|| (id, names.iter().collect()))
 }
-
-/// Most folders deep that a file of a run lies: `trials/003-apache/config/sites/…`.
-const DEEPEST: usize = 8;

@@ -1,0 +1,115 @@
+//! What the page is given: the record, made small enough to send, with telemetry and configurations beside it.
+//!
+//! A page is read, not computed from: floats keep six digits, long time lines become shorter, and of the telemetry
+//! only what is drawn comes along. The files that it names have the rest.
+
+use crate::{
+    record::{Head, Record},
+    telemetry::{self, Drawn},
+    timeline,
+};
+use archive::{
+    Run,
+    model::{Tick, Trial},
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Points of all time lines together: what keeps a page under two megabytes, and its charts quick.
+const TICKS: usize = 12_000;
+/// Points of one time line: a chart has no more pixels to show them.
+const MOST_TICKS: usize = 600;
+/// Below this a time line says nothing.
+const FEWEST_TICKS: usize = 40;
+/// Largest part of a configuration file that is shown, bytes.
+const MOST_CONFIG: u64 = 64 << 10;
+/// All configuration files together.
+const MOST_CONFIGS: usize = 512 << 10;
+
+/// The data of the page.
+#[derive(Debug, Serialize)]
+pub(crate) struct Page<'a> {
+    #[serde(flatten)]
+    record: PageRecord<'a>,
+    /// By number of trial.
+    telemetry: BTreeMap<u32, Drawn>,
+    /// Text of configuration files by their name in the run directory.
+    configs: BTreeMap<&'a str, String>,
+    /// What of telemetry and configurations could not be read.
+    unread: Vec<String>,
+    made_by: String,
+}
+
+#[derive(Debug, Serialize)]
+struct PageRecord<'a> {
+    run: Head<'a>,
+    plan: Option<&'a archive::model::Plan>,
+    facts: Option<&'a archive::model::Facts>,
+    verdict: Option<&'a archive::model::Verdict>,
+    trials: Vec<PageTrial<'a>>,
+}
+
+/// A trial whose time line may have been shortened.
+#[derive(Debug, Serialize)]
+struct PageTrial<'a> {
+    folder: &'a str,
+    #[serde(flatten)]
+    trial: Trial,
+    /// How many points of the record each point of the time line stands for.
+    ticks_merged: usize,
+}
+
+impl<'a> Page<'a> {
+    pub(crate) fn of(run: &'a Run) -> Self {
+        let Record { run: head, plan, facts, verdict, .. } = Record::of(run);
+        let most = (TICKS / run.trials.len().max(1)).clamp(FEWEST_TICKS, MOST_TICKS);
+        let mut unread = Vec::new();
+        let telemetry = drawn(run, most, &mut unread);
+        let configs = configs(run, &mut unread);
+        let trials = run.trials.iter().map(|record| {
+            let (timeline, ticks_merged) = timeline::shorten(&record.trial.timeline, most);
+            let trial = with_timeline(&record.trial, timeline);
+            PageTrial { folder: &record.folder, trial, ticks_merged }
+        });
+        let record = PageRecord { run: head, plan, facts, verdict, trials: trials.collect() };
+        let made_by = concat!("showdown ", env!("CARGO_PKG_VERSION")).to_owned();
+        Self { record, telemetry, configs, unread, made_by }
+    }
+}
+
+fn with_timeline(trial: &Trial, timeline: Vec<Tick>) -> Trial {
+    Trial { timeline, ..trial.clone() }
+}
+
+fn drawn(run: &Run, most: usize, unread: &mut Vec<String>) -> BTreeMap<u32, Drawn> {
+    let cpus = run.plan.as_ref().map(|plan| &plan.cpus);
+    let mut drawn = BTreeMap::new();
+    for record in &run.trials {
+        match run.telemetry(&record.trial) {
+            Ok(Some(table)) => {
+                drawn.insert(record.trial.number, telemetry::drawn(&table, cpus, most));
+            }
+            Ok(None) => {}
+            Err(error) => unread.push(error.to_string()),
+        }
+    }
+    drawn
+}
+
+/// The configurations that the facts name; trials of one variant have the same.
+fn configs<'a>(run: &'a Run, unread: &mut Vec<String>) -> BTreeMap<&'a str, String> {
+    let mut configs = BTreeMap::new();
+    let mut bytes = 0;
+    let files = run.facts.iter().flat_map(|facts| &facts.variants).flat_map(|variant| &variant.config);
+    for config in files {
+        match run.text(&config.file, MOST_CONFIG) {
+            Ok(text) if bytes + text.len() <= MOST_CONFIGS => {
+                bytes += text.len();
+                configs.insert(config.file.as_str(), text);
+            }
+            Ok(_) => unread.push(format!("{}: left out, for the page would be too large", config.file)),
+            Err(error) => unread.push(error.to_string()),
+        }
+    }
+    configs
+}

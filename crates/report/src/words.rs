@@ -1,0 +1,68 @@
+//! Numbers as people read them.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+/// A whole number with separators: `131,043`.
+pub(crate) fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let grouped: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).unwrap_or_default())
+        .collect();
+    // What rounds to nothing has no sign.
+    let sign = if value < 0.0 && digits != "0" { "-" } else { "" };
+    format!("{sign}{}", grouped.join(","))
+}
+
+/// A measured value with three or more digits: `131,043`, `0.0123`.
+pub(crate) fn amount(value: f64) -> String {
+    if value == 0.0 || value.abs() >= 1000.0 {
+        return thousands(value);
+    }
+    let whole_digits = value.abs().log10().floor() as i32 + 1;
+    format!("{value:.*}", (3 - whole_digits).clamp(0, 9) as usize)
+}
+
+/// A measured value with its unit: `131,043/s`, `4,712 µs`.
+pub(crate) fn quantity(value: f64, unit: &str) -> String {
+    let space = if unit.is_empty() || unit.starts_with('/') { "" } else { " " };
+    format!("{}{space}{unit}", amount(value))
+}
+
+/// A share as a percentage: `3.4 %`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A time of day in UTC, `2026-11-21T00:51:39Z`; empty beyond the year 9999.
+pub(crate) fn utc(unix_ms: u64) -> String {
+    const YEAR_10000: u64 = 253_402_300_800;
+    if unix_ms / 1000 >= YEAR_10000 {
+        return String::new();
+    }
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(unix_ms)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_readers() {
+        assert_eq!(
+            [0.0, 999.0, 1234.5, -1_234_567.0, -0.3].map(thousands),
+            ["0", "999", "1,234", "-1,234,567", "0"]
+        );
+        assert_eq!(
+            [0.0, 0.012_34, 5.0, 12.34, 123.4, 131_043.4].map(amount),
+            ["0", "0.0123", "5.00", "12.3", "123", "131,043"]
+        );
+        assert_eq!(quantity(131_043.4, "/s"), "131,043/s");
+        assert_eq!(quantity(4_712.0, "µs"), "4,712 µs");
+        assert_eq!(percent(0.0213), "2.1 %");
+        assert_eq!(utc(1_795_222_299_000), "2026-11-21T00:51:39Z");
+        assert_eq!(utc(u64::MAX), "");
+    }
+}
