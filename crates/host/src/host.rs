@@ -110,7 +110,7 @@ impl Host {
         Ok(CpuSet::of_this_thread()?.intersection(&affinity::online(&self.root)))
     }
 
-    /// The cores that these CPUs are threads of: what [`affinity::split`] shares out.
+    /// The cores that these CPUs are threads of: what [`affinity::split()`] shares out.
     pub fn cores(&self, cpus: &CpuSet) -> Vec<Core> {
         affinity::cores(&self.root, cpus)
     }

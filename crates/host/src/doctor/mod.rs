@@ -1,6 +1,6 @@
 //! Is this machine fit to measure on, and what would make it fitter?
 //!
-//! Each question is a [`Rule`] in a table: what it looks at, what it makes of it, why that matters, and the
+//! Each question is a rule in a table: what it looks at, what it makes of it, why that matters, and the
 //! mend. Rules are pure over [`Evidence`], so they are tested on machines that are made up. They change
 //! nothing, and they do not judge a trial: that is done with the telemetry of the trial itself.
 

@@ -41,7 +41,7 @@ use std::process::ExitCode;
 pub(crate) use protocol::{Event, READY, STOP, send_order};
 
 /// The hidden first argument by which a program that embeds this crate becomes a keeper.
-pub const VERB: &str = "__keeper";
+pub(crate) const VERB: &str = "__keeper";
 
 /// Becomes a keeper if the arguments ask for it: `None` means "go on as the program that you are".
 ///

@@ -165,7 +165,11 @@ fn put_back(root: &Root, journal: &mut Journal) -> Result<Vec<Change>, Error> {
 }
 
 fn put_one_back(root: &Root, entry: &Entry) -> Result<Option<Change>, Error> {
-    let from = read(root, &entry.knob)?;
+    let from = match read(root, &entry.knob) {
+        // It went with its device or module, and comes back as new.
+        Err(Error::Unreadable { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+        from => from?,
+    };
     if from == entry.old {
         return Ok(None);
     }

@@ -151,6 +151,16 @@ fn a_line_cut_short_was_not_done_and_what_is_no_setting_is_not_written() -> Resu
 }
 
 #[test]
+fn a_setting_that_went_with_its_device_needs_no_putting_back() -> Result<(), Error> {
+    let machine = Machine::new();
+    let mut knobs = machine.host().knobs(&machine.journal())?;
+    knobs.set(&knob("net.core.somaxconn"), "1")?;
+    fs::remove_file(machine.0.path().join(SOMAXCONN)).expect("it is there");
+    assert_eq!(knobs.restore()?, []);
+    Ok(())
+}
+
+#[test]
 fn a_reboot_has_put_all_back_already() -> Result<(), Error> {
     let machine = Machine::new();
     let entry = r#"{"changing":{"knob":"net.core.somaxconn","old":"128","boot_id":"another"}}"#;
