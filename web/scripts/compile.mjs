@@ -1,0 +1,31 @@
+// TypeScript for Node 20, which reads none: each file becomes a module in a temporary folder under node_modules,
+// where its packages are found.
+import { mkdir, mkdtemp } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const web = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** Compiles the files and says where they went; the caller removes the folder. */
+export async function compile(entryPoints) {
+  const parent = join(web, "node_modules/.showdown");
+  await mkdir(parent, { recursive: true });
+  const path = await mkdtemp(join(parent, "ts-"));
+  await build({
+    entryPoints,
+    outdir: path,
+    outbase: web,
+    entryNames: "[name]",
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    packages: "external",
+    sourcemap: "inline",
+    define: { WEB: JSON.stringify(web) },
+    logLevel: "warning",
+  });
+  return { path, files: entryPoints.map((file) => basename(file).replace(/\.ts$/, ".mjs")) };
+}

@@ -1,0 +1,83 @@
+// The frame of every chart: its title, its legend, the drawing, what it shows in words, the same as a table, and
+// the file that its figures come from. Draws again when the width changes.
+
+import { el, table, type Child } from "../dom";
+import type { Look } from "../derive/palette";
+import { marksSpeak } from "./marks";
+
+export interface Figure {
+  title: string;
+  /** What a reader who sees nothing of it should know; read instead of the drawing. */
+  summary: string;
+  /** How to read it, where that is not plain. */
+  note?: string | undefined;
+  legend?: HTMLElement | undefined;
+  /** Files of the run directory. */
+  source: string;
+  draw: (width: number) => SVGElement | HTMLElement;
+  table: { head: string[]; rows: Child[][] };
+  /** What happens when a mark with this place in the drawing is chosen. */
+  id?: string;
+}
+
+export function figure(what: Figure): HTMLElement {
+  const drawing = el("div", { class: "drawing", role: "group", "aria-label": what.summary });
+  let width = 0;
+  const draw = (): void => {
+    const room = Math.floor(drawing.clientWidth);
+    if (room === 0 || room === width) return;
+    width = room;
+    const chart = what.draw(room);
+    marksSpeak(chart);
+    drawing.replaceChildren(chart);
+  };
+  new ResizeObserver(draw).observe(drawing);
+  return el(
+    "figure",
+    what.id ? { id: what.id } : {},
+    el("figcaption", {}, el("h3", {}, what.title), what.legend),
+    drawing,
+    what.note ? el("p", { class: "note" }, what.note) : null,
+    el(
+      "div",
+      { class: "under" },
+      el("details", { class: "as-table" }, el("summary", {}, "The same as a table"), table(what.summary, what.table.head, what.table.rows, what.title)),
+      source(what.source),
+    ),
+  );
+}
+
+/** The line that says where figures come from. */
+export function source(files: string): HTMLElement {
+  return el("p", { class: "source" }, "From ", el("code", {}, files));
+}
+
+/** A legend of series, each with its colour, its shape and its dash. */
+export function legend(entries: readonly { name: string; look: Look; line?: boolean }[]): HTMLElement {
+  const items = entries.map(({ name, look, line }) => {
+    const key = document.createElementNS(SVG, "svg");
+    key.setAttribute("viewBox", "0 0 28 12");
+    key.setAttribute("aria-hidden", "true");
+    key.setAttribute("class", "key");
+    if (line) key.append(shape("path", { d: "M0 6H28", stroke: look.colour, "stroke-width": "2.5", "stroke-dasharray": look.dash }));
+    else key.append(shape("path", { d: GLYPHS[look.symbol], fill: look.colour }));
+    return el("li", {}, key, name);
+  });
+  return el("ul", { class: "legend" }, ...items);
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+const GLYPHS: Record<Look["symbol"], string> = {
+  circle: "M14 1.5a4.5 4.5 0 1 1 0 9a4.5 4.5 0 1 1 0-9Z",
+  square: "M10 2h8v8h-8Z",
+  triangle: "M14 1l5 9h-10Z",
+  diamond: "M14 0.5l4.5 5.5l-4.5 5.5l-4.5-5.5Z",
+  star: "M14 0l1.6 4.2h4.4l-3.5 2.8l1.3 4.4l-3.8-2.6l-3.8 2.6l1.3-4.4l-3.5-2.8h4.4Z",
+};
+
+function shape(name: string, attributes: Record<string, string>): SVGElement {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}

@@ -1,0 +1,67 @@
+// Response time over offered load on a logarithmic axis: a mark for each phase, a line for each variant, the
+// objective's limits as rules.
+
+import * as Plot from "@observablehq/plot";
+import { number, tick, time, timeTick } from "../derive/format";
+import { loadLine, type LoadPoint } from "../derive/load";
+import type { Look } from "../derive/palette";
+import type { Limit } from "../derive/slo";
+import { phaseName } from "../derive/timeline";
+import { figure, legend } from "./figure";
+import { draw, logTicks, ticksFor } from "./plot";
+
+export interface LoadSeries {
+  name: string;
+  look: Look;
+  points: LoadPoint[];
+}
+
+export function latencyChart(series: readonly LoadSeries[], limits: readonly Limit[]): HTMLElement {
+  const times = series.flatMap(({ points }) => points.flatMap((point) => [point.p50, point.p99])).filter((us) => us > 0);
+  const all = [...times, ...limits.map((limit) => limit.us)];
+  const low = all.reduce((least, us) => Math.min(least, us), Infinity) / 1.3;
+  const high = all.reduce((most, us) => Math.max(most, us), 0) * 1.3;
+  const ticks = logTicks(low, high);
+  const lines = series.map((one) => ({ ...one, line: loadLine(one.points) }));
+  const words = (name: string, point: LoadPoint, statistic: "p50" | "p99"): string =>
+    `${name}, trial ${point.trial}, ${phaseName(point.kind)}: ${statistic} ${time(point[statistic])} at ${number(point.offered)}/s offered, ${number(point.achieved)}/s achieved`;
+  const above = series.map(({ name, points }) => `${name}: p99 from ${time(points[0]?.p99)} at ${number(points[0]?.offered)}/s to ${time(points[points.length - 1]?.p99)} at ${number(points[points.length - 1]?.offered)}/s`);
+  return figure({
+    title: "Response time over load",
+    summary: `${above.join(". ")}.${limits.map((limit) => ` Limit: ${limit.text}.`).join("")}`,
+    note: "Each mark is one phase of a trial that counts: filled for p99, hollow for p50. Response time is counted from the moment at which a request was due. The lines join the medians of neighbouring phases.",
+    legend: legend([
+      ...series.map(({ name, look }) => ({ name, look })),
+      { name: "p99", look: { colour: "var(--ink-soft)", symbol: "circle" as const, dash: "" }, line: true },
+      { name: "p50", look: { colour: "var(--ink-soft)", symbol: "circle" as const, dash: "3 4" }, line: true },
+    ]),
+    source: "trials/*/trial.json",
+    id: "latency-over-load",
+    table: {
+      head: ["Variant", "Trial", "Phase", "Offered", "Achieved", "p50", "p99"],
+      rows: series.flatMap(({ name, points }) =>
+        points.map((point) => [name, String(point.trial), phaseName(point.kind), `${number(point.offered)}/s`, `${number(point.achieved)}/s`, time(point.p50), time(point.p99)]),
+      ),
+    },
+    draw: (width) =>
+      draw(width, {
+        height: Math.min(460, Math.max(300, width * 0.55)),
+        marginLeft: 60,
+        x: { nice: true, ticks: ticksFor(width), tickFormat: tick, label: "offered load, /s  →", zero: true },
+        y: { type: "log", domain: [low, high], ticks, tickFormat: timeTick, label: "↑ response time" },
+        marks: [
+          Plot.gridY(ticks, { strokeOpacity: 0.12 }),
+          limits.map((limit) => [
+            Plot.ruleY([limit.us], { stroke: "var(--bad)", strokeDasharray: "5 4", strokeWidth: 1.5, className: "limit" }),
+            Plot.text([limit.us], { y: (us: number) => us, frameAnchor: "left", textAnchor: "start", dx: 4, dy: -8, text: () => limit.text, fill: "var(--bad)", fontWeight: 600 }),
+          ]),
+          lines.flatMap(({ name, look, points, line }) => [
+            Plot.lineY(line, { x: "offered", y: "p50", stroke: look.colour, strokeWidth: 1.5, strokeDasharray: "3 4" }),
+            Plot.lineY(line, { x: "offered", y: "p99", stroke: look.colour, strokeWidth: 2.5 }),
+            Plot.dot(points, { x: "offered", y: "p50", r: 2.5, symbol: look.symbol, stroke: look.colour, strokeOpacity: 0.5, title: (point: LoadPoint) => words(name, point, "p50"), className: "p50" }),
+            Plot.dot(points, { x: "offered", y: "p99", r: 3, symbol: look.symbol, fill: look.colour, fillOpacity: 0.6, title: (point: LoadPoint) => words(name, point, "p99"), className: "p99" }),
+          ]),
+        ],
+      }),
+  });
+}

@@ -1,0 +1,88 @@
+// How a value moves along one axis of a sweep: medians joined, from least to most as a bar, and the universal
+// scalability law where it describes them.
+
+import * as Plot from "@observablehq/plot";
+import { pointText } from "../derive/cells";
+import { number, percent, quantity, tick } from "../derive/format";
+import type { Look } from "../derive/palette";
+import { curve as uslCurve } from "../derive/usl";
+import type { SweepCurve } from "../model";
+import { figure, legend } from "./figure";
+import { draw, ticksFor } from "./plot";
+
+type At = SweepCurve["points"][number];
+
+export function curveName(curve: SweepCurve): string {
+  const held = pointText(curve.held);
+  return held ? `${curve.variant} · ${held}` : curve.variant;
+}
+
+export function sweepChart(axis: string, curves: readonly SweepCurve[], look: (curve: SweepCurve) => Look, measure: string, unit: string): HTMLElement {
+  const places = curves.flatMap((curve) => curve.points.map((point) => point.at));
+  const [low, high] = [Math.min(...places), Math.max(...places)];
+  const wide = low > 0 && high / low >= 16;
+  const distinct = [...new Set(places)].sort((a, b) => a - b);
+  const laws = curves.flatMap((curve) => (curve.usl?.outcome === "fitted" ? [{ curve, line: uslCurve(curve.usl, low, high), fit: curve.usl }] : []));
+  return figure({
+    title: `${measure} over ${axis}`,
+    summary: curves
+      .map((curve) => {
+        const best = curve.points.reduce<At | null>((most, point) => (most && most.median >= point.median ? most : point), null);
+        return `${curveName(curve)}: highest ${quantity(best?.median, unit)} at ${axis}=${number(best?.at)}`;
+      })
+      .join(". "),
+    note: laws.length > 0 ? "Marks are medians of the trials that count, bars reach from the least to the most. The dashed line is the universal scalability law fitted to the medians." : "Marks are medians of the trials that count, bars reach from the least to the most.",
+    legend: legend(curves.map((curve) => ({ name: curveName(curve), look: look(curve) }))),
+    source: "verdict.json",
+    table: {
+      head: ["Curve", axis, "Median", "Least", "Most"],
+      rows: curves.flatMap((curve) => curve.points.map((point) => [curveName(curve), number(point.at), quantity(point.median, unit), quantity(point.least, unit), quantity(point.most, unit)])),
+    },
+    draw: (width) =>
+      draw(width, {
+        height: Math.min(440, Math.max(300, width * 0.5)),
+        marginLeft: 60,
+        x: { type: wide ? "log" : "linear", ticks: distinct.length <= ticksFor(width, 48) ? distinct : ticksFor(width), tickFormat: tick, label: `${axis}  →`, inset: 8 },
+        y: { zero: true, nice: true, grid: true, tickFormat: tick, label: `↑ ${unit}` },
+        marks: [
+          Plot.ruleY([0], { strokeOpacity: 0.3 }),
+          laws.map(({ curve, line }) => Plot.lineY(line, { x: "at", y: "value", stroke: look(curve).colour, strokeWidth: 1.5, strokeDasharray: "6 4", className: "law" })),
+          curves.flatMap((curve) => [
+            laws.some((law) => law.curve === curve) ? null : Plot.lineY(curve.points, { x: "at", y: "median", stroke: look(curve).colour, strokeWidth: 2 }),
+            Plot.ruleX(curve.points, { x: "at", y1: "least", y2: "most", stroke: look(curve).colour, strokeWidth: 5, strokeOpacity: 0.3, strokeLinecap: "round" }),
+            Plot.dot(curve.points, {
+              x: "at",
+              y: "median",
+              r: 4.5,
+              symbol: look(curve).symbol,
+              fill: look(curve).colour,
+              stroke: "var(--surface)",
+              title: (point: At) => `${curveName(curve)}, ${axis}=${number(point.at)}: ${quantity(point.median, unit)} (${quantity(point.least, unit)} to ${quantity(point.most, unit)})`,
+              className: "sweep-point",
+            }),
+          ]),
+          laws
+            .filter(({ fit }) => fit.peak_load >= low && fit.peak_load <= high)
+            .map(({ curve, fit }) => [
+              Plot.ruleX([fit], { x: "peak_load", y1: 0, y2: "peak_throughput", stroke: look(curve).colour, strokeDasharray: "2 3" }),
+              Plot.text([fit], { x: "peak_load", y: "peak_throughput", dy: -12, text: () => `peak at ${number(Math.round(fit.peak_load))}`, fill: look(curve).colour, fontWeight: 600, stroke: "var(--surface)", strokeWidth: 3 }),
+            ]),
+        ],
+      }),
+  });
+}
+
+/** The law's parameters as a row of a table. */
+export function lawRow(curve: SweepCurve, unit: string): string[] | null {
+  const usl = curve.usl;
+  if (usl?.outcome !== "fitted") return null;
+  return [
+    curveName(curve),
+    quantity(usl.gamma, unit),
+    percent(usl.alpha),
+    usl.beta.toPrecision(3),
+    number(Math.round(usl.peak_load)),
+    quantity(usl.peak_throughput, unit),
+    percent(usl.relative_error),
+  ];
+}

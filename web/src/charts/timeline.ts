@@ -1,0 +1,115 @@
+// One trial over time: throughput, response time, errors and CPU under one another on one axis of time, its phases
+// as bands behind them.
+
+import * as Plot from "@observablehq/plot";
+import { number, seconds, tick, time, timeTick } from "../derive/format";
+import { bands, cpuLines, cpuList, phaseName, type Band, type CpuLine } from "../derive/timeline";
+import type { Report, Tick, Trial } from "../model";
+import { figure, legend } from "./figure";
+import { draw, logTicks, ticksFor } from "./plot";
+
+type Drawing = SVGElement | HTMLElement;
+type Marks = NonNullable<Plot.PlotOptions["marks"]>;
+
+const LINE = { circle: "circle" as const };
+const key = (name: string, colour: string, dash = ""): { name: string; look: { colour: string; symbol: "circle"; dash: string }; line: boolean } => ({
+  name,
+  look: { colour, symbol: LINE.circle, dash },
+  line: true,
+});
+
+const CPU_COLOURS: Record<CpuLine["what"], string> = {
+  server: "var(--series-1)",
+  "client's CPUs": "var(--series-0)",
+  stolen: "var(--bad)",
+};
+
+export function timelineChart(report: Report, trial: Trial, colour: string): HTMLElement {
+  const ticks = trial.timeline ?? [];
+  const phases = bands(trial.phases ?? []);
+  const end = Math.max(trial.duration_s, ...phases.map((band) => band.end), 0.1);
+  const cpu = cpuLines(report.telemetry[String(trial.number)], cpuList(report.plan?.cpus.client ?? ""));
+  const errors = ticks.reduce((sum, one) => sum + one.errors, 0);
+  const peak = ticks.reduce((most, one) => Math.max(most, one.throughput_per_s), 0);
+  const panels = (width: number): Drawing[] => {
+    const panel = (label: string, height: number, y: Plot.ScaleOptions, marks: Marks, first = false, last = false): Drawing =>
+      draw(width, {
+        height: height + (first ? 26 : 8) + (last ? 26 : 0),
+        marginTop: first ? 34 : 16,
+        marginBottom: last ? 34 : 8,
+        marginLeft: 60,
+        x: { domain: [0, end], ticks: ticksFor(width), tickFormat: (value: number) => (last ? `${value} s` : ""), tickSize: last ? 6 : 0, label: null },
+        y: { grid: true, ticks: 3, label: `↑ ${label}`, ...y },
+        ariaLabel: label,
+        marks: [background(phases, width, end, first), marks],
+      });
+    const timesOf = (name: "p50_us" | "p99_us") => (one: Tick): number | null => one[name] || null;
+    const known = ticks.flatMap((one) => [one.p50_us, one.p99_us]).filter((us): us is number => typeof us === "number" && us > 0);
+    const low = known.reduce((least, us) => Math.min(least, us), Infinity) / 1.3;
+    const high = known.reduce((most, us) => Math.max(most, us), 0) * 1.3;
+    const shapes: Drawing[] = [
+      panel("throughput, /s", 130, { zero: true, tickFormat: tick, nice: true }, [
+        Plot.lineY(ticks, { x: "t_s", y: (one: Tick) => one.offered_per_s ?? null, stroke: "var(--ink-soft)", strokeDasharray: "3 3", curve: "step-after" }),
+        Plot.areaY(ticks, { x: "t_s", y: "throughput_per_s", fill: colour, fillOpacity: 0.12 }),
+        Plot.lineY(ticks, { x: "t_s", y: "throughput_per_s", stroke: colour, strokeWidth: 1.8, className: "throughput" }),
+      ], true),
+    ];
+    if (known.length > 0) {
+      shapes.push(
+        panel("response time", 120, { type: "log", domain: [low, high], ticks: logTicks(low, high), tickFormat: timeTick }, [
+          Plot.lineY(ticks, { x: "t_s", y: timesOf("p50_us"), stroke: colour, strokeWidth: 1.5, strokeDasharray: "3 3" }),
+          Plot.lineY(ticks, { x: "t_s", y: timesOf("p99_us"), stroke: colour, strokeWidth: 1.8 }),
+        ]),
+      );
+    }
+    const most = Math.max(1, ...ticks.map((one) => one.errors));
+    shapes.push(
+      panel("errors", 50, { domain: [0, most], tickFormat: tick, ticks: 2 }, [
+        Plot.ruleX(ticks.filter((one) => one.errors > 0), { x: "t_s", y1: 0, y2: "errors", stroke: "var(--bad)", strokeWidth: 2 }),
+        errors === 0 ? Plot.text(["none"], { frameAnchor: "middle", fill: "var(--ink-soft)", text: (word: string) => word }) : null,
+      ], false, cpu.length === 0),
+    );
+    if (cpu.length > 0) {
+      shapes.push(
+        panel("CPU, cores", 100, { zero: true, nice: true }, Object.entries(CPU_COLOURS).map(([what, stroke]) =>
+          Plot.lineY(cpu.filter((line) => line.what === what), { x: "t_s", y: "cores", stroke, strokeWidth: 1.6, strokeDasharray: what === "stolen" ? "2 3" : "", className: "cpu" }),
+        ), false, true),
+      );
+    }
+    return shapes;
+  };
+  return figure({
+    title: `Trial ${trial.number}: ${trial.variant} over time`,
+    summary: `Trial ${trial.number} of ${trial.variant} took ${seconds(trial.duration_s)}; throughput peaked at ${number(peak)}/s; ${errors === 0 ? "no operation failed" : `${number(errors)} operations failed`}. Phases: ${phases.map((band) => band.label).join(", ")}.`,
+    legend: legend([
+      key("throughput, p99", colour),
+      key("p50", colour, "3 3"),
+      key("offered", "var(--ink-soft)", "3 3"),
+      ...[...new Set(cpu.map((line) => line.what))].map((what) => key(`CPU: ${what}`, CPU_COLOURS[what], what === "stolen" ? "2 3" : "")),
+    ]),
+    source: [`${trial.folder}/trial.json`, trial.files?.telemetry].filter(Boolean).join(" and "),
+    id: "timeline",
+    table: {
+      head: ["Second", "Throughput", "Offered", "p50", "p99", "Errors", "Phase"],
+      rows: ticks.map((one) => {
+        const phase = (trial.phases ?? []).find((each) => one.t_s >= each.start_s && one.t_s < each.start_s + each.length_s);
+        return [seconds(one.t_s), `${number(one.throughput_per_s)}/s`, one.offered_per_s ? `${number(one.offered_per_s)}/s` : "–", time(one.p50_us), time(one.p99_us), number(one.errors), phase ? phaseName(phase.kind) : ""];
+      }),
+    },
+    draw: (width) => {
+      const box = document.createElement("div");
+      box.className = "panels";
+      box.append(...panels(width));
+      return box;
+    },
+  });
+}
+
+function background(phases: readonly Band[], width: number, end: number, named: boolean): Marks {
+  const room = (band: Band): boolean => ((band.end - band.start) / end) * (width - 76) > band.label.length * 6.4;
+  const fill = (band: Band): string => (band.kind === "measure" ? "var(--accent)" : "var(--ink)");
+  return [
+    Plot.rectX(phases, { x1: "start", x2: "end", fill, fillOpacity: (band: Band) => (band.kind === "measure" ? 0.14 : 0.05), insetLeft: 0.5, insetRight: 0.5, className: "phase" }),
+    named ? Plot.text(phases.filter(room), { x: (band: Band) => (band.start + band.end) / 2, frameAnchor: "top", dy: -13, text: "label", fill: "var(--ink-soft)", fontSize: 11 }) : null,
+  ];
+}

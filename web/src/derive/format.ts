@@ -1,0 +1,101 @@
+// Numbers as a reader sees them: thousands separators, as many digits as mean something, and always a unit.
+// The archive's units come in (microseconds, bytes, shares of 1); nothing here knows what is measured.
+
+const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const MISSING = "–";
+/** Keeps a number and its unit on one line. */
+const JOIN = "\u00a0";
+
+/** A number with about four digits that mean something: `131,043`, `52.31`, `0.0123`. */
+export function number(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return MISSING;
+  const size = Math.abs(value);
+  if (size >= 1000 || Number.isInteger(value)) return whole.format(value);
+  if (size >= 100) return value.toFixed(1);
+  if (size >= 1) return value.toFixed(2);
+  return value === 0 ? "0" : String(Number(value.toPrecision(3)));
+}
+
+/** A value in the unit of a measure: `131,043/s`, `4.82 ms`. */
+export function quantity(value: number | null | undefined, unit: string): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return MISSING;
+  if (unit === "µs") return time(value);
+  if (unit === "B" || unit === "bytes") return bytes(value);
+  return unit.startsWith("/") || unit === "" ? number(value) + unit : number(value) + JOIN + unit;
+}
+
+/** Microseconds in the unit that suits them: `820 µs`, `4.82 ms`, `1.20 s`. */
+export function time(us: number | null | undefined): string {
+  if (us === null || us === undefined || !Number.isFinite(us)) return MISSING;
+  if (us < 1_000) return `${trim(us)}${JOIN}µs`;
+  if (us < 1_000_000) return `${trim(us / 1_000)}${JOIN}ms`;
+  return `${trim(us / 1_000_000)}${JOIN}s`;
+}
+
+/** The same for the ticks of an axis, which are round: `5 ms`. */
+export function timeTick(us: number): string {
+  if (us < 1_000) return `${Number(us.toPrecision(6))}${JOIN}µs`;
+  if (us < 1_000_000) return `${Number((us / 1_000).toPrecision(6))}${JOIN}ms`;
+  return `${Number((us / 1_000_000).toPrecision(6))}${JOIN}s`;
+}
+
+/** Numbers for the ticks of an axis: `120k`, `1.5M`. */
+export function tick(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1e6) return `${Number((value / 1e6).toPrecision(6))}M`;
+  if (size >= 1e4) return `${Number((value / 1e3).toPrecision(6))}k`;
+  return size >= 1000 ? whole.format(value) : String(Number(value.toPrecision(6)));
+}
+
+/** Bytes in powers of 1,024. */
+export function bytes(value: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let rest = value;
+  let unit = 0;
+  while (Math.abs(rest) >= 1024 && unit < units.length - 1) {
+    rest /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? whole.format(rest) : trim(rest)}${JOIN}${units[unit]}`;
+}
+
+/** A share of 1 in per cent: `97 %`, `0.31 %`. */
+export function percent(share: number | null | undefined): string {
+  if (share === null || share === undefined || !Number.isFinite(share)) return MISSING;
+  const value = share * 100;
+  const size = Math.abs(value);
+  const text = size >= 10 || value === 0 ? value.toFixed(0) : size >= 1 ? value.toFixed(1) : String(Number(value.toPrecision(2)));
+  return `${text}${JOIN}%`;
+}
+
+/** Seconds from the start of a trial: `12.4 s`. */
+export function seconds(value: number): string {
+  return `${Number(value.toFixed(1))}${JOIN}s`;
+}
+
+/** A ratio: `1.62 ×`. */
+export function ratio(value: number): string {
+  return `${value >= 100 ? whole.format(value) : value >= 10 ? value.toFixed(1) : value.toFixed(2)}${JOIN}×`;
+}
+
+/** Unix milliseconds as a date that everyone reads alike: `2026-11-21 00:51 UTC`. */
+export function date(unixMs: number): string {
+  if (!Number.isFinite(unixMs) || Math.abs(unixMs) > 8.64e15) return MISSING;
+  return `${new Date(unixMs).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+export function list(words: readonly string[]): string {
+  if (words.length < 2) return words.join("");
+  return `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
+}
+
+/** `1 trial`, `2 trials`. */
+export function counted(count: number, noun: string): string {
+  return `${whole.format(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function trim(value: number): string {
+  if (value >= 100) return whole.format(value);
+  return String(Number(value.toFixed(value >= 10 ? 1 : 2)));
+}

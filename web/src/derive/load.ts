@@ -1,0 +1,52 @@
+// Latency over load: a point for each open-loop phase of the trials that count, and a line through them.
+// Percentiles are never averaged over time: each point is one phase's own; the line joins medians of neighbours.
+
+import type { PhaseKind, Trial } from "../model";
+import { median, valid } from "./cells";
+
+export interface LoadPoint {
+  trial: number;
+  kind: PhaseKind;
+  /** Offered operations a second. */
+  offered: number;
+  achieved: number;
+  p50: number;
+  p99: number;
+}
+
+const KINDS: ReadonlySet<PhaseKind> = new Set(["search_step", "measure", "curve_step"]);
+
+/** The points of some trials, ascending in load. */
+export function loadPoints(trials: readonly Trial[]): LoadPoint[] {
+  return valid(trials)
+    .flatMap((trial) =>
+      (trial.phases ?? [])
+        .filter((phase) => KINDS.has(phase.kind) && phase.valid && phase.response_us.p99 > 0)
+        .map((phase) => ({
+          trial: trial.number,
+          kind: phase.kind,
+          offered: phase.offered_per_s ?? phase.achieved_per_s,
+          achieved: phase.achieved_per_s,
+          p50: phase.response_us.p50,
+          p99: phase.response_us.p99,
+        })),
+    )
+    .sort((a, b) => a.offered - b.offered);
+}
+
+/** Joins neighbours, within `nearness` of the largest load, to their medians: a line without zigzags. */
+export function loadLine(points: readonly LoadPoint[], nearness = 0.02): { offered: number; p50: number; p99: number }[] {
+  const reach = nearness * (points[points.length - 1]?.offered ?? 0);
+  const groups: LoadPoint[][] = [];
+  for (const point of points) {
+    const group = groups[groups.length - 1];
+    if (group?.[0] && point.offered - group[0].offered <= reach) group.push(point);
+    else groups.push([point]);
+  }
+  const of = (group: LoadPoint[], pick: (point: LoadPoint) => number): number => median(group.map(pick)) ?? 0;
+  return groups.map((group) => ({
+    offered: of(group, (point) => point.offered),
+    p50: of(group, (point) => point.p50),
+    p99: of(group, (point) => point.p99),
+  }));
+}

@@ -1,0 +1,76 @@
+// Puts the page together: reads the data, gives every variant its look, and lays the sections under one another.
+
+import { cells, pointText, variantNames, type Cell } from "./derive/cells";
+import { looks, type Look } from "./derive/palette";
+import { readData } from "./data";
+import { el } from "./dom";
+import type { Report } from "./model";
+import { factsSection } from "./sections/facts";
+import { fairnessSection } from "./sections/fairness";
+import { loadSection, percentileSection } from "./sections/latency";
+import { rerunSection } from "./sections/rerun";
+import { resourceSection } from "./sections/resources";
+import { render, type Section } from "./sections/section";
+import { sweepSection } from "./sections/sweep";
+import { timelineSection } from "./sections/timeline";
+import { trialsSection } from "./sections/trials";
+import { validitySection } from "./sections/validity";
+import { verdictSection } from "./sections/verdict";
+import { themeButton } from "./theme";
+
+/** In a comparison a look for each variant; in a sweep of few points one for each point. */
+function looksOf(report: Report, groups: readonly Cell[]): (cell: Cell) => Look {
+  const single = variantNames(report).length === 1 && groups.length <= 7;
+  if (single && groups.some((cell) => pointText(cell.point))) {
+    const of = looks(groups.map((cell) => cell.key));
+    return (cell) => of(cell.key);
+  }
+  const of = looks(variantNames(report));
+  return (cell) => of(cell.variant);
+}
+
+function sections(report: Report): Section[] {
+  const groups = cells(report);
+  const look = looksOf(report, groups);
+  const several = looks(groups.map((cell) => cell.key));
+  const lineLook = groups.length > variantNames(report).length ? (cell: Cell): Look => several(cell.key) : look;
+  const sweep = sweepSection(report);
+  const all: (Section | null)[] = [
+    report.plan?.kind === "sweep" ? sweep : null,
+    trialsSection(report, groups, look),
+    loadSection(report, groups, lineLook),
+    percentileSection(report, groups, lineLook),
+    timelineSection(report, groups, look),
+    resourceSection(groups, look),
+    validitySection(report),
+    fairnessSection(report),
+    report.plan?.kind === "sweep" ? null : sweep,
+    factsSection(report),
+    rerunSection(report),
+  ];
+  return all.filter((section): section is Section => section !== null);
+}
+
+function show(report: Report, page: HTMLElement): void {
+  document.title = `${report.verdict?.sentence ?? report.run.id} – Showdown`;
+  const parts = sections(report);
+  page.append(
+    el("a", { class: "skip", href: "#main" }, "Skip to the report"),
+    el(
+      "header",
+      { class: "top" },
+      el("span", { class: "brand" }, "Showdown"),
+      el("nav", { "aria-label": "Sections" }, el("ul", {}, ...parts.map(({ id, short }) => el("li", {}, el("a", { href: `#${id}` }, short))))),
+      themeButton(),
+    ),
+    el("main", { id: "main", tabindex: -1 }, verdictSection(report), ...parts.map(render)),
+    el("footer", {}, el("p", {}, `${report.run.id} · ${report.made_by}`)),
+  );
+}
+
+const page = document.getElementById("page");
+if (page) {
+  const report = readData();
+  if (report) show(report, page);
+  else page.append(el("main", {}, el("h1", {}, "This page holds no run"), el("p", {}, "Make a report with: showdown report RUN")));
+}

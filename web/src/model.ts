@@ -1,0 +1,259 @@
+// The data that a report is made of: what `crates/report` writes into the page, field by field as serde writes the
+// types of `crates/archive/src/model`. The meaning of each field is documented there; units are in the names.
+
+export type Setting = boolean | number | string;
+export type Point = Record<string, Setting>;
+export type Flat = Record<string, string>;
+
+export interface Report {
+  run: Run;
+  /** null where it cannot be read: then the run is damaged. */
+  plan: Plan | null;
+  facts: Facts | null;
+  verdict: Verdict | null;
+  trials: Trial[];
+  /** By the trial's number. */
+  telemetry: Record<string, Telemetry>;
+  /** By the file's place in the run directory. */
+  configs: Record<string, string>;
+  made_by: string;
+}
+
+export interface Run {
+  id: string;
+  state: "finished" | "running" | "unfinished" | "damaged";
+  dir: string;
+  tags: string[];
+  problems: { file: string; text: string }[];
+}
+
+export interface Plan {
+  format: number;
+  showdown: string;
+  command: string[];
+  kind: "compare" | "sweep";
+  workload: string;
+  on_op?: string | null;
+  length: "quick" | "default" | "thorough";
+  seed: number;
+  blocks: number;
+  tags?: string[];
+  measure: Measure;
+  load: { connections: number; threads: number };
+  cpus: { server: string; client: string };
+  warm_up: { least: string; most: string };
+  phases: { closed_loop: string; search_step: string; measure: string; curve_step: string };
+  variants: { name: string; server: string; knobs?: Point }[];
+  sweep?: { vary: string; values: Setting[] }[];
+}
+
+export type Measure =
+  | { what: "max_throughput" }
+  | { what: "capacity"; slo: string }
+  | { what: "latency_curve"; rates_per_s: number[]; slo?: string | null };
+
+export interface Facts {
+  taken_unix_ms: number;
+  host: Flat;
+  client: Flat;
+  variants: VariantFacts[];
+}
+
+export interface VariantFacts {
+  name: string;
+  version: string;
+  build: string;
+  allocator: string;
+  libc: string;
+  knobs: Point;
+  config: { name: string; file: string }[];
+  facts: Flat;
+}
+
+export interface Verdict {
+  reached_unix_ms: number;
+  sentence: string;
+  measure: string;
+  unit: string;
+  higher_is_better: boolean;
+  complete: boolean;
+  comparisons: Comparison[];
+  variants: VariantSummary[];
+  curves?: SweepCurve[];
+  fairness?: Difference[];
+  caveats?: { id: string; text: string }[];
+}
+
+export interface Comparison {
+  a: string;
+  b: string;
+  point?: Point;
+  estimate: RatioEstimate | null;
+  verdict: { verdict: "difference" | "no_difference_shown" | "inconclusive" };
+  smallest_difference: number | null;
+  sentence: string;
+}
+
+export interface RatioEstimate {
+  ratio: number;
+  low: number;
+  high: number;
+  blocks: number;
+  /** The level as a probability, such as 0.95. */
+  confidence: number;
+  method: "student_t" | "signed_rank";
+  log_sd: number;
+}
+
+export interface VariantSummary {
+  name: string;
+  point?: Point;
+  values: { trial: number; value: number; valid: boolean }[];
+  median: number | null;
+  interval: { low: number; high: number } | null;
+  valid: number;
+  invalid: number;
+  modes?: { centre: number; trials: number[] }[];
+  response_curve_us?: QuantileCurve;
+}
+
+/** Pairs of the share of values at or below, 0 to 1, and microseconds. */
+export type QuantileCurve = [number, number][];
+
+export interface SweepCurve {
+  variant: string;
+  axis: string;
+  held?: Point;
+  points: { at: number; median: number; least: number; most: number }[];
+  usl?: Scalability | null;
+}
+
+export type Scalability = ({ outcome: "fitted" } & UslFit) | { outcome: "refused"; reason: UslRefusal };
+
+export interface UslFit {
+  gamma: number;
+  alpha: number;
+  beta: number;
+  peak_load: number;
+  peak_throughput: number;
+  relative_error: number;
+  largest_load: number;
+}
+
+export type UslRefusal =
+  | { kind: "not_positive"; index: number }
+  | { kind: "too_few_loads"; loads: number; needed: number }
+  | { kind: "no_curvature"; loss: number }
+  | { kind: "poor_fit"; relative_error: number }
+  | { kind: "no_peak"; ceiling: number }
+  | { kind: "peak_beyond_range"; peak_load: number; largest_load: number };
+
+export type DifferenceClass = "apples_to_oranges" | "unexplained" | "expected" | "the_variant_itself";
+
+export interface Difference {
+  key: string;
+  values: Flat;
+  class: DifferenceClass;
+  remark: string;
+}
+
+export type TrialStatus = "valid" | "invalid" | "failed" | "interrupted";
+
+export interface Trial {
+  number: number;
+  block: number;
+  position: number;
+  variant: string;
+  point?: Point;
+  started_unix_ms: number;
+  duration_s: number;
+  status: TrialStatus;
+  reasons?: string[];
+  gates?: Gate[];
+  measured: { what: string; value: number; unit: string; higher_is_better: boolean } | null;
+  phases?: Phase[];
+  warm_up?: { discarded_s: number } | null;
+  timeline?: Tick[];
+  counts?: { what: string; client: number; server: number }[];
+  server?: ServerUsage | null;
+  full?: FullResource | null;
+  files?: { load_log?: string; telemetry?: string; config?: string[]; logs?: string[] };
+  /** Where it lies in the run directory, such as `trials/003-apache`. */
+  folder: string;
+}
+
+export interface Gate {
+  id: string;
+  outcome: "passed" | "failed" | "not_applicable";
+  measured: string;
+  threshold: string;
+  message: string;
+}
+
+export type PhaseKind =
+  | "check"
+  | "populate"
+  | "warm_up"
+  | "closed_loop"
+  | "search_step"
+  | "measure"
+  | "curve_step";
+
+export interface Phase {
+  kind: PhaseKind;
+  start_s: number;
+  length_s: number;
+  offered_per_s: number | null;
+  achieved_per_s: number;
+  requests: number;
+  errors: Record<string, number>;
+  response_us: Times;
+  service_us: Times;
+  response_curve_us?: QuantileCurve;
+  client: { utilisation: number; lag_p99_us: number };
+  meets_slo: boolean | null;
+  valid: boolean;
+  reasons: string[];
+}
+
+export interface Times {
+  mean: number;
+  p50: number;
+  p90: number;
+  p95: number;
+  p99: number;
+  p99_9: number;
+  p99_99: number;
+  max: number;
+}
+
+export interface Tick {
+  t_s: number;
+  throughput_per_s: number;
+  offered_per_s?: number | null;
+  p50_us?: number | null;
+  p99_us?: number | null;
+  errors: number;
+}
+
+export interface ServerUsage {
+  user_cpu_s: number;
+  system_cpu_s: number;
+  cores: number;
+  peak_rss_bytes: number;
+  processes: number;
+  threads: number;
+  descriptors: number;
+}
+
+export interface FullResource {
+  resource: string;
+  utilisation: number | null;
+  evidence: string[];
+  looked_at?: { resource: string; utilisation: number }[];
+}
+
+export interface Telemetry {
+  t_s: number[];
+  columns: { name: string; unit: string; help: string; values: (number | null)[] }[];
+}

@@ -1,0 +1,60 @@
+// Response time: over load, and over its percentiles.
+
+import { latencyChart } from "../charts/latency";
+import { percentileChart, type QuantileSeries } from "../charts/percentiles";
+import { median, valid, type Cell } from "../derive/cells";
+import { loadPoints } from "../derive/load";
+import type { Look } from "../derive/palette";
+import { limits } from "../derive/slo";
+import type { Report } from "../model";
+import { nothing, type Section } from "./section";
+
+/** More lines than this cannot be told apart. */
+const MOST_LINES = 8;
+
+function slo(report: Report): string | null | undefined {
+  const measure = report.plan?.measure;
+  return measure && "slo" in measure ? measure.slo : null;
+}
+
+export function loadSection(report: Report, cells: readonly Cell[], look: (cell: Cell) => Look): Section {
+  const series = cells.map((cell) => ({ name: cell.label, look: look(cell), points: loadPoints(cell.trials) })).filter((one) => one.points.length > 0);
+  return {
+    id: "latency",
+    title: "Latency over load",
+    short: "Latency",
+    body: [series.length > 0 ? latencyChart(series.slice(0, MOST_LINES), limits(slo(report))) : nothing("No phase offered a load in an open loop, so there is no latency over load to draw.")],
+  };
+}
+
+export function percentileSection(report: Report, cells: readonly Cell[], look: (cell: Cell) => Look): Section {
+  const merged = cells.flatMap((cell): (QuantileSeries & { value: number })[] => {
+    const curve = cell.summary?.response_curve_us ?? [];
+    return curve.length > 1 ? [{ name: cell.label, look: look(cell), curve, value: cell.summary?.median ?? 0 }] : [];
+  });
+  const single = merged.length === 0 ? cells.flatMap((cell) => middleTrial(cell, look(cell))) : [];
+  const shown = [...merged, ...single];
+  const few = shown.length > MOST_LINES ? [...shown].sort((a, b) => b.value - a.value).slice(0, MOST_LINES) : shown;
+  const limit = limits(slo(report)).filter(({ statistic }) => statistic === "p99");
+  const what = [
+    merged.length > 0 ? "Response time of the trials that count, measured at each variant's own value, their histograms merged." : "There is no verdict, so each line is one trial: the one with the middle value.",
+    few.length < shown.length ? `The ${few.length} of ${shown.length} with the highest medians are drawn.` : "",
+    "Each nine takes the same room.",
+  ];
+  const source = merged.length > 0 ? "verdict.json, merged from trials/*/load.hlog" : "trials/*/trial.json";
+  return {
+    id: "distribution",
+    title: "Percentiles to 99.99",
+    short: "Percentiles",
+    body: [few.length > 0 ? percentileChart(few, limit, what.filter(Boolean).join(" "), source) : nothing("No distribution of response times was kept.")],
+  };
+}
+
+function middleTrial(cell: Cell, look: Look): (QuantileSeries & { value: number })[] {
+  const trials = valid(cell.trials).filter((trial) => trial.measured && (trial.phases ?? []).some((phase) => (phase.response_curve_us?.length ?? 0) > 1));
+  const middle = median(trials.map((trial) => trial.measured?.value ?? 0));
+  const off = (value: number | undefined): number => Math.abs((value ?? 0) - (middle ?? 0));
+  const trial = [...trials].sort((a, b) => off(a.measured?.value) - off(b.measured?.value))[0];
+  const curve = trial?.phases?.filter((phase) => (phase.response_curve_us?.length ?? 0) > 1).pop()?.response_curve_us;
+  return trial && curve ? [{ name: `${cell.label}, trial ${trial.number}`, look, curve, value: trial.measured?.value ?? 0 }] : [];
+}

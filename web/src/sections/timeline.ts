@@ -1,0 +1,52 @@
+// A trial over time, of any trial: chosen from a list, or with the buttons beside it.
+
+import { timelineChart } from "../charts/timeline";
+import { el } from "../dom";
+import { cellKey, pointText, type Cell } from "../derive/cells";
+import type { Look } from "../derive/palette";
+import type { Report, Trial } from "../model";
+import { nothing, type Section } from "./section";
+
+export function timelineSection(report: Report, cells: readonly Cell[], look: (cell: Cell) => Look): Section {
+  const trials = report.trials.filter((trial) => (trial.timeline ?? []).length > 0);
+  const first = trials.find((trial) => trial.status === "valid") ?? trials[0];
+  const section = { id: "time", title: "A trial over time", short: "Over time" };
+  if (!first) return { ...section, body: [nothing("No trial kept a time line.")] };
+  const chart = el("div", { class: "chosen", "aria-live": "polite" });
+  const choice = el("select", { id: "trial-choice" }, ...trials.map((trial) => el("option", { value: trial.number }, name(trial))));
+  const show = (trial: Trial): void => {
+    const cell = cells.find((one) => one.key === cellKey(trial.variant, trial.point));
+    choice.value = String(trial.number);
+    chart.replaceChildren(
+      ...(trial.status === "valid" ? [] : [el("p", { class: "notice" }, `This trial is ${trial.status}: ${(trial.reasons ?? []).join("; ")}`)]),
+      timelineChart(report, trial, cell ? look(cell).colour : "var(--series-0)"),
+    );
+  };
+  const step = (by: number): void => {
+    const at = trials.findIndex((trial) => String(trial.number) === choice.value);
+    const next = trials[(at + by + trials.length) % trials.length];
+    if (next) show(next);
+  };
+  choice.addEventListener("change", () => {
+    const trial = trials.find((one) => String(one.number) === choice.value);
+    if (trial) show(trial);
+  });
+  const button = (text: string, label: string, by: number): HTMLElement => {
+    const made = el("button", { type: "button", "aria-label": label }, text);
+    made.addEventListener("click", () => step(by));
+    return made;
+  };
+  show(first);
+  return {
+    ...section,
+    body: [
+      el("div", { class: "chooser" }, el("label", { for: "trial-choice" }, "Trial"), choice, button("←", "Trial before", -1), button("→", "Trial after", 1)),
+      chart,
+    ],
+  };
+}
+
+function name(trial: Trial): string {
+  const at = pointText(trial.point);
+  return `${trial.number} – ${trial.variant}${at ? `, ${at}` : ""}, block ${trial.block}${trial.status === "valid" ? "" : ` (${trial.status})`}`;
+}
