@@ -1,0 +1,200 @@
+//! The files that a workload serves: what they are to hold, and making them once for all trials.
+//!
+//! They lie in a cache under a digest of their description, written to a temporary directory first and then
+//! renamed. So a set of files is whole or not there, two showdowns may make it at the same time, and files of
+//! many megabytes are not made anew for each trial.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rand::distr::Alphanumeric;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+/// Part of the digest: another way to make the same files must not find those made the old way.
+const GENERATOR: &str = "showdown data 1";
+
+/// What fills a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Content {
+    /// Random bytes, which cannot be compressed: packages, images, archives.
+    #[default]
+    Random,
+    /// Words and lines, which compress to less than half: pages, scripts, indices.
+    Text,
+}
+
+/// A file to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataFile {
+    /// Its path below the data directory.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// What fills it.
+    pub content: Content,
+}
+
+/// Why the files are not there.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// Writing failed.
+    #[error(
+        "cannot make the workload's data ({needed} bytes) in {path}: {source}: make room, or choose another directory for it"
+    )]
+    Write {
+        /// The cache.
+        path: PathBuf,
+        /// What all files take.
+        needed: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// The directory with these files, made if they are not in `cache` yet.
+pub fn prepare(files: &[DataFile], cache: &Path) -> Result<PathBuf, DataError> {
+    let ready = cache.join(digest(files));
+    let is_whole =
+        |file: &DataFile| fs::metadata(ready.join(&file.path)).is_ok_and(|found| found.len() == file.bytes);
+    if ready.is_dir() && files.iter().all(is_whole) {
+        return Ok(ready);
+    }
+    let needed = files.iter().map(|file| file.bytes).sum();
+    make(files, cache, &ready).map_err(|source| DataError::Write {
+        path: cache.to_owned(),
+        needed,
+        source,
+    })?;
+    Ok(ready)
+}
+
+fn make(files: &[DataFile], cache: &Path, ready: &Path) -> io::Result<()> {
+    fs::create_dir_all(cache)?;
+    // Removed again if anything fails.
+    let unfinished = tempfile::Builder::new().prefix(".unfinished-").tempdir_in(cache)?;
+    // A server's workers may be another user.
+    fs::set_permissions(unfinished.path(), fs::Permissions::from_mode(0o755))?;
+    for file in files {
+        let path = unfinished.path().join(&file.path);
+        fs::create_dir_all(path.parent().unwrap_or(cache))?;
+        write(file, &path)?;
+    }
+    if ready.exists() {
+        // Somebody has taken files out of it.
+        fs::remove_dir_all(ready)?;
+    }
+    match fs::rename(unfinished.path(), ready) {
+        Ok(()) => {
+            let _ = unfinished.keep();
+            Ok(())
+        }
+        // Another showdown was faster, and its files are the same.
+        Err(_) if ready.is_dir() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn write(file: &DataFile, path: &Path) -> io::Result<()> {
+    // Each file has its own bytes, always the same.
+    let seed = Sha256::digest(file.path.as_bytes());
+    let mut rng = Pcg64Mcg::seed_from_u64(u64::from_le_bytes(*seed.first_chunk().unwrap_or(&[0; 8])));
+    let mut out = BufWriter::new(File::create(path)?);
+    let mut left = file.bytes;
+    let mut block = [0; 8192];
+    while left > 0 {
+        let count = left.min(block.len() as u64) as usize;
+        match file.content {
+            Content::Random => rng.fill_bytes(&mut block[..count]),
+            Content::Text => fill_text(&mut block[..count], &mut rng),
+        }
+        out.write_all(&block[..count])?;
+        left -= count as u64;
+    }
+    out.into_inner()?.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+/// Words of a small vocabulary, in lines.
+fn fill_text(block: &mut [u8], rng: &mut impl Rng) {
+    let mut vocabulary = Pcg64Mcg::seed_from_u64(0);
+    let words: Vec<Vec<u8>> =
+        (2..130).map(|n| (&mut vocabulary).sample_iter(Alphanumeric).take(2 + n % 9).collect()).collect();
+    let mut at = 0;
+    while at < block.len() {
+        let word = &words[rng.random_range(0..words.len())];
+        let end = if rng.random_range(0..12) == 0 { b'\n' } else { b' ' };
+        for &byte in word.iter().chain([&end]) {
+            if let Some(place) = block.get_mut(at) {
+                *place = byte;
+            }
+            at += 1;
+        }
+    }
+}
+
+fn digest(files: &[DataFile]) -> String {
+    let mut sha = Sha256::new();
+    sha.update(GENERATOR);
+    for file in files {
+        sha.update(format!("\n{} {} {:?}", file.path, file.bytes, file.content));
+    }
+    let first_half = sha.finalize().first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes));
+    format!("{first_half:032x}")
+}
+
+/// Where the files of workloads are kept if nobody says otherwise: for root a directory that the users that
+/// servers run their workers as can enter, for others the usual one (XDG Base Directory Specification).
+pub fn default_cache() -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/var/cache"));
+    let user = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    root.or_else(user).unwrap_or_else(std::env::temp_dir).join("showdown/data")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files() -> Vec<DataFile> {
+        let file = |path: &str, bytes, content| DataFile { path: path.to_owned(), bytes, content };
+        vec![file("1k", 1024, Content::Random), file("pages/a.html", 20_000, Content::Text)]
+    }
+
+    #[test]
+    fn files_are_made_once_and_are_the_same_each_time() -> Result<(), Box<dyn std::error::Error>> {
+        let (one, two) = (tempfile::tempdir()?, tempfile::tempdir()?);
+        let first = prepare(&files(), one.path())?;
+        let page = fs::read(first.join("pages/a.html"))?;
+        assert_eq!((page.len(), fs::metadata(first.join("1k"))?.len()), (20_000, 1024));
+        assert!(page.is_ascii() && page.contains(&b'\n'));
+        assert_eq!(fs::read(prepare(&files(), two.path())?.join("pages/a.html"))?, page);
+
+        let written = fs::metadata(first.join("1k"))?.modified()?;
+        assert_eq!(prepare(&files(), one.path())?, first);
+        assert_eq!(fs::metadata(first.join("1k"))?.modified()?, written, "not made again");
+        assert_eq!(fs::metadata(&first)?.permissions().mode() & 0o777, 0o755);
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_no_longer_whole_is_made_again() -> Result<(), Box<dyn std::error::Error>> {
+        let cache = tempfile::tempdir()?;
+        let ready = prepare(&files(), cache.path())?;
+        fs::write(ready.join("1k"), "short")?;
+        prepare(&files(), cache.path())?;
+        assert_eq!(fs::metadata(ready.join("1k"))?.len(), 1024);
+        assert_eq!(fs::read_dir(cache.path())?.count(), 1, "nothing unfinished is left");
+        Ok(())
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_written_is_named() {
+        let error = prepare(&files(), Path::new("/proc/none")).expect_err("no place").to_string();
+        assert!(error.contains("21024 bytes") && error.contains("/proc/none"), "{error}");
+    }
+}

@@ -1,0 +1,157 @@
+//! What a workload's load consists of: the operations, and what there is to do them on.
+
+use std::ops::Range;
+
+use load::drivers::ProtocolSpec;
+use load::drivers::http::{HttpOperation, HttpSpec};
+use load::drivers::keyspace::KeyspaceSpec;
+use load::drivers::memcache::{Dialect, MemcacheSpec};
+use load::drivers::redis::{Auth, RedisSpec};
+use load::inputs::slo::Slo;
+use toml::Spanned;
+
+use super::place::{DefinitionError, Source, instead};
+use super::protocol::Protocol;
+use super::raw::{RawCommand, RawLoad};
+
+/// Connections if nothing is said: enough to keep a few cores busy, few enough for any server.
+const CONNECTIONS: u32 = 64;
+
+/// The load of a workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadDefinition {
+    /// The objective that a capacity must meet.
+    pub slo: Slo,
+    /// Connections of the client.
+    pub connections: u32,
+    /// What is done.
+    pub operations: Operations,
+    /// The operations' names, in the order of the mix.
+    pub names: Vec<String>,
+    /// The names of the counters that the engine keeps beside times.
+    pub tallies: &'static [&'static str],
+}
+
+/// The operations of a workload.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operations {
+    /// Requests.
+    Http(Vec<HttpOperation>),
+    /// Commands over keys.
+    Keys(KeyspaceSpec),
+}
+
+impl LoadDefinition {
+    /// Checks requests as written.
+    pub(super) fn check_http(
+        raw: Spanned<RawLoad<HttpOperation>>,
+        source: Source<'_>,
+    ) -> Result<Self, DefinitionError> {
+        let span = raw.span();
+        let raw = raw.into_inner();
+        if let Some(keyspace) = &raw.keyspace {
+            return Err(source.error(&keyspace.span(), "keyspace: it is for memcache and redis"));
+        }
+        for operation in &raw.op {
+            let alone = HttpOperation { weight: 1.0, ..operation.get_ref().clone() };
+            let spec = HttpSpec { authority: "localhost".to_owned(), operations: vec![alone] };
+            let checked = ProtocolSpec::Http(spec).names();
+            checked.map_err(|e| source.error(&operation.span(), e.to_string()))?;
+        }
+        let operations = raw.op.into_iter().map(Spanned::into_inner).collect();
+        Self::check(&raw.slo, raw.connections.as_ref(), Operations::Http(operations), &span, source)
+    }
+
+    /// Checks commands as written.
+    pub(super) fn check_keys(
+        raw: Spanned<RawLoad<RawCommand>>,
+        source: Source<'_>,
+    ) -> Result<Self, DefinitionError> {
+        let span = raw.span();
+        let raw = raw.into_inner();
+        let Some(keyspace) = raw.keyspace else {
+            let what = "load: a store needs [load.keyspace] with keys and value_size";
+            return Err(source.error(&span, what));
+        };
+        let keyspace = keyspace.into_inner();
+        let spec = KeyspaceSpec {
+            mix: raw.op.iter().map(|op| (op.get_ref().command, op.get_ref().weight)).collect(),
+            keys: keyspace.keys,
+            key_prefix: keyspace.key_prefix,
+            popularity: keyspace.popularity,
+            value_size: keyspace.value_size,
+            verify: keyspace.verify,
+            seed: 0,
+        };
+        Self::check(&raw.slo, raw.connections.as_ref(), Operations::Keys(spec), &span, source)
+    }
+
+    fn check(
+        slo: &Spanned<String>,
+        connections: Option<&Spanned<u32>>,
+        operations: Operations,
+        span: &Range<usize>,
+        source: Source<'_>,
+    ) -> Result<Self, DefinitionError> {
+        let refuse = |what: String| source.error(span, format!("load: {what}"));
+        // With a protocol of its kind, the mix as a whole is checked: weights, keys.
+        let protocol =
+            if matches!(operations, Operations::Http(_)) { Protocol::Http } else { Protocol::Memcache };
+        let spec = operations.spec(protocol, "localhost", None, 0);
+        let (names, tallies) = spec.names().map_err(|e| refuse(e.to_string()))?;
+        if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+            return Err(refuse(format!(
+                "two operations are called {:?}: give each a name of its own",
+                twice.1
+            )));
+        }
+        if let Some(none) = connections.filter(|connections| *connections.get_ref() == 0) {
+            return Err(source.error(&none.span(), "connections: give at least one"));
+        }
+        Ok(Self {
+            slo: slo.get_ref().parse().map_err(|e| source.error(&slo.span(), format!("slo: {e}")))?,
+            connections: connections.map_or(CONNECTIONS, |connections| *connections.get_ref()),
+            operations,
+            names,
+            tallies,
+        })
+    }
+
+    /// Only the operation of this name; the error goes on from the workload's name.
+    pub fn only(&self, name: &str) -> Result<Operations, String> {
+        let Some(at) = self.names.iter().position(|known| known == name) else {
+            let known: Vec<&str> = self.names.iter().map(String::as_str).collect();
+            return Err(format!("has no operation {name:?}{}", instead(name, &known)));
+        };
+        Ok(match &self.operations {
+            Operations::Http(operations) => {
+                Operations::Http(vec![HttpOperation { weight: 1.0, ..operations[at].clone() }])
+            }
+            Operations::Keys(spec) => {
+                Operations::Keys(KeyspaceSpec { mix: vec![(spec.mix[at].0, 1.0)], ..spec.clone() })
+            }
+        })
+    }
+}
+
+impl Operations {
+    /// What the engine is to do. `authority` is for HTTP, `auth` for Redis; keys and values follow from `seed`.
+    pub fn spec(&self, protocol: Protocol, authority: &str, auth: Option<Auth>, seed: u64) -> ProtocolSpec {
+        match self {
+            Self::Http(operations) => ProtocolSpec::Http(HttpSpec {
+                authority: authority.to_owned(),
+                operations: operations.clone(),
+            }),
+            Self::Keys(keyspace) => {
+                let keyspace = KeyspaceSpec { seed, ..keyspace.clone() };
+                match protocol {
+                    Protocol::Redis => ProtocolSpec::Redis(RedisSpec { auth, keyspace }),
+                    // A server's protocol was checked to be one of a store.
+                    Protocol::Memcache | Protocol::Http => {
+                        ProtocolSpec::Memcache(MemcacheSpec { dialect: Dialect::Text, keyspace })
+                    }
+                }
+            }
+        }
+    }
+}

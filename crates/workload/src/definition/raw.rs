@@ -1,0 +1,223 @@
+//! `workload.toml` as it is written, for serde: which fields there are, and where each stands. What they mean,
+//! and whether they fit together, is checked by the other files of this folder.
+
+use std::collections::BTreeMap;
+
+use host::packages::PackageName;
+use host::process::StopSignal;
+use load::drivers::keyspace::{Command, default_prefix};
+use load::inputs::keys::Popularity;
+use load::inputs::sizes::SizeDistribution;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
+use toml::Spanned;
+
+use super::protocol::Protocol;
+
+/// The whole file. `Op` is what an operation is, which depends on the protocol.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawWorkload<Op> {
+    pub title: String,
+    #[serde(default)]
+    pub about: String,
+    #[serde(default)]
+    pub data: RawData,
+    #[serde(default)]
+    pub server: BTreeMap<String, Spanned<RawServer>>,
+    pub load: Spanned<RawLoad<Op>>,
+    #[serde(default)]
+    pub metrics: RawMetrics,
+}
+
+/// The part that says how the rest is to be read.
+#[derive(Deserialize)]
+pub struct Peek {
+    pub load: PeekLoad,
+}
+
+#[derive(Deserialize)]
+pub struct PeekLoad {
+    pub protocol: Protocol,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawData {
+    #[serde(default)]
+    pub files: Vec<Spanned<RawFile>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawFile {
+    pub path: String,
+    pub size: Spanned<String>,
+    #[serde(default)]
+    pub content: crate::data::Content,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawServer {
+    #[serde(default)]
+    pub about: String,
+    #[serde(default)]
+    pub protocol: Option<Spanned<Protocol>>,
+    #[serde(default)]
+    pub packages: BTreeMap<String, PackageName>,
+    #[serde(default)]
+    pub config: Vec<Spanned<String>>,
+    pub start: Spanned<Vec<String>>,
+    #[serde(default)]
+    pub environment: BTreeMap<String, Spanned<String>>,
+    #[serde(default)]
+    pub password: bool,
+    #[serde(default)]
+    pub stop: StopSignal,
+    #[serde(default)]
+    pub ready: Option<Spanned<RawReady>>,
+    #[serde(default)]
+    pub version: Option<Spanned<RawVersion>>,
+    #[serde(default)]
+    pub build: Option<Spanned<Vec<String>>>,
+    #[serde(default)]
+    pub statistics: Option<Spanned<RawStatistics>>,
+    #[serde(default)]
+    pub knobs: BTreeMap<String, Spanned<RawKnob>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawReady {
+    pub http: Option<String>,
+    pub tcp: Option<bool>,
+    pub command: Option<Vec<String>>,
+    pub within: Option<Spanned<String>>,
+}
+
+/// `["nginx", "-v"]`, or `{ run = ["nginx", "-v"], after = "nginx version: " }`.
+pub struct RawVersion {
+    pub run: Vec<String>,
+    pub after: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawStatistics {
+    pub http: Option<String>,
+    pub memcache: Option<String>,
+    pub redis: Option<String>,
+    pub counters: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawKnob {
+    #[serde(default)]
+    pub about: String,
+    pub default: Spanned<toml::Value>,
+    #[serde(default)]
+    pub range: Option<Spanned<String>>,
+    #[serde(default)]
+    pub choices: Option<Vec<String>>,
+    #[serde(default)]
+    pub unit: String,
+    #[serde(default)]
+    pub source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawLoad<Op> {
+    pub protocol: Protocol,
+    pub slo: Spanned<String>,
+    #[serde(default)]
+    pub connections: Option<Spanned<u32>>,
+    #[serde(default)]
+    pub keyspace: Option<Spanned<RawKeyspace>>,
+    pub op: Vec<Spanned<Op>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawKeyspace {
+    pub keys: u64,
+    #[serde(default = "default_prefix")]
+    pub key_prefix: String,
+    #[serde(default)]
+    pub popularity: Popularity,
+    pub value_size: SizeDistribution,
+    #[serde(default = "yes")]
+    pub verify: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// An operation of a key-value store.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawCommand {
+    pub command: Command,
+    #[serde(default = "one")]
+    pub weight: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawMetrics {
+    #[serde(default)]
+    pub operations: Option<String>,
+    #[serde(default)]
+    pub ratios: Vec<Spanned<RawRatio>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawRatio {
+    pub name: String,
+    #[serde(default)]
+    pub about: String,
+    pub part: String,
+    pub of: Vec<String>,
+    #[serde(default)]
+    pub at_least: Option<f64>,
+}
+
+impl<'de> Deserialize<'de> for RawVersion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Table {
+            run: Vec<String>,
+            #[serde(default)]
+            after: String,
+        }
+
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawVersion;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a command as a list of words, or a table of run and after")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, words: A) -> Result<RawVersion, A::Error> {
+                let run = Vec::deserialize(value::SeqAccessDeserializer::new(words))?;
+                Ok(RawVersion { run, after: String::new() })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<RawVersion, A::Error> {
+                let Table { run, after } = Table::deserialize(value::MapAccessDeserializer::new(table))?;
+                Ok(RawVersion { run, after })
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}

@@ -1,0 +1,224 @@
+//! A server as a workload describes it: what to install and start, when it is ready, what it can be asked.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use host::packages::PackageName;
+use host::process::StopSignal;
+use load::inputs::units::parse_duration;
+use toml::Spanned;
+
+use super::knob::Knob;
+use super::place::{DefinitionError, Source, instead};
+use super::protocol::Protocol;
+use super::raw::{RawReady, RawServer, RawStatistics, RawVersion};
+use super::templates::{Template, TemplateCheck};
+use crate::folder::Folder;
+
+/// How long a server may take to be ready if nothing is said.
+const READY_WITHIN: Duration = Duration::from_secs(10);
+
+/// A server.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Its name, as variants begin with it.
+    pub name: String,
+    /// What it is.
+    pub about: String,
+    /// What it speaks.
+    pub protocol: Protocol,
+    /// The package that it is in, by distribution (`ID` of os-release(5)).
+    pub packages: BTreeMap<String, PackageName>,
+    /// Its configuration files.
+    pub config: Vec<Template>,
+    /// The command that starts it, a template.
+    pub start: Vec<String>,
+    /// Environment variables that it has beside the usual few, their values templates.
+    pub environment: BTreeMap<String, String>,
+    /// Whether a password is made up for each start.
+    pub has_password: bool,
+    /// The signal that asks it to stop.
+    pub stop: StopSignal,
+    /// When it is ready.
+    pub ready: Ready,
+    /// How to ask for its version.
+    pub version: Option<Version>,
+    /// The command that tells how it was built.
+    pub build: Option<Vec<String>>,
+    /// How to ask what it has counted.
+    pub statistics: Option<Statistics>,
+    /// What a variant may set.
+    pub knobs: Vec<Knob>,
+}
+
+/// When a server is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// What is tried.
+    pub probe: Probe,
+    /// How long that may take.
+    pub within: Duration,
+}
+
+/// What is tried to see whether a server is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// A GET of this path is answered with a status from 200 to 399.
+    Http(String),
+    /// Its port accepts a connection.
+    Tcp,
+    /// This command, a template, ends with status 0.
+    Command(Vec<String>),
+}
+
+/// How to ask a program for its version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// The command.
+    pub run: Vec<String>,
+    /// The version is what follows this in the first line that begins with it.
+    pub after: String,
+}
+
+/// How to ask a server what it has counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// The question.
+    pub ask: Ask,
+    /// The names of the counters that together count the operations.
+    pub counters: Vec<String>,
+}
+
+/// A question to a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// GET of a path.
+    Http(String),
+    /// A command whose answer ends in a line `END`, such as `stats`.
+    Memcache(String),
+    /// A command that is answered with a bulk string, such as `INFO commandstats`.
+    Redis(String),
+}
+
+impl Server {
+    /// Checks a server as written, and reads its templates.
+    pub(super) fn check(
+        name: &str,
+        raw: Spanned<RawServer>,
+        protocol: Protocol,
+        folder: &Folder,
+        source: Source<'_>,
+    ) -> Result<Self, DefinitionError> {
+        let span = raw.span();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || !name.chars().all(is_plain) {
+            let what = format!("server {name:?}: a name is of letters, digits, - and _");
+            return Err(source.error(&span, what));
+        }
+        let raw = raw.into_inner();
+        let protocol = match raw.protocol {
+            Some(own) if own.get_ref().has_keys() != protocol.has_keys() => {
+                let what = format!("server {name:?}: the operations are for another kind of protocol");
+                return Err(source.error(&own.span(), what));
+            }
+            Some(own) => own.into_inner(),
+            None => protocol,
+        };
+        let knob_spans: Vec<Range<usize>> = raw.knobs.values().map(Spanned::span).collect();
+        let knobs: Result<Vec<Knob>, DefinitionError> =
+            raw.knobs.into_iter().map(|(name, knob)| Knob::check(&name, knob, source)).collect();
+        let knobs = knobs?;
+
+        let mut templates = TemplateCheck::new(&knobs, &knob_spans, raw.password, source)?;
+        templates.argv(&raw.start)?;
+        templates.environment(&raw.environment)?;
+        let config: Result<Vec<Template>, DefinitionError> =
+            raw.config.iter().map(|file| templates.config_file(file, folder)).collect();
+        let config = config?;
+        let ready = match &raw.ready {
+            Some(ready) => check_ready(ready, source, &mut templates)?,
+            None => Ready { probe: Probe::Tcp, within: READY_WITHIN },
+        };
+        if let Some(version) = &raw.version {
+            templates.words(&version.get_ref().run, &version.span())?;
+        }
+        if let Some(build) = &raw.build {
+            templates.argv(build)?;
+        }
+        templates.every_knob_is_used(&knobs, &knob_spans)?;
+        Ok(Self {
+            name: name.to_owned(),
+            about: raw.about,
+            protocol,
+            packages: raw.packages,
+            config,
+            start: raw.start.into_inner(),
+            environment: raw.environment.into_iter().map(|(k, v)| (k, v.into_inner())).collect(),
+            has_password: raw.password,
+            stop: raw.stop,
+            ready,
+            version: raw.version.map(|version| {
+                let RawVersion { run, after } = version.into_inner();
+                Version { run, after }
+            }),
+            build: raw.build.map(Spanned::into_inner),
+            statistics: raw.statistics.map(|statistics| check_statistics(statistics, source)).transpose()?,
+            knobs,
+        })
+    }
+
+    /// A knob by name; the error goes on from the server's name and says which there are.
+    pub fn knob(&self, name: &str) -> Result<&Knob, String> {
+        let names: Vec<&str> = self.knobs.iter().map(|knob| knob.name.as_str()).collect();
+        let found = self.knobs.iter().find(|knob| knob.name == name);
+        found.ok_or_else(|| format!("has no knob {name:?}{}", instead(name, &names)))
+    }
+}
+
+fn check_ready(
+    raw: &Spanned<RawReady>,
+    source: Source<'_>,
+    templates: &mut TemplateCheck<'_>,
+) -> Result<Ready, DefinitionError> {
+    let span = raw.span();
+    let RawReady { http, tcp, command, within } = raw.get_ref();
+    let probe = match (http, tcp, command) {
+        (Some(path), None, None) => Probe::Http(http_path(path, &span, source)?),
+        (None, None | Some(true), None) => Probe::Tcp,
+        (None, None, Some(command)) => {
+            templates.words(command, &span)?;
+            Probe::Command(command.clone())
+        }
+        _ => {
+            let what = "ready: give one of http = \"/path\", tcp = true and command = [\"program\"]";
+            return Err(source.error(&span, what));
+        }
+    };
+    let within = within.as_ref().map(|text| {
+        parse_duration(text.get_ref()).map_err(|e| source.error(&text.span(), format!("ready: within: {e}")))
+    });
+    Ok(Ready { probe, within: within.transpose()?.unwrap_or(READY_WITHIN) })
+}
+
+fn check_statistics(raw: Spanned<RawStatistics>, source: Source<'_>) -> Result<Statistics, DefinitionError> {
+    let span = raw.span();
+    let refuse = |what: &str| source.error(&span, format!("statistics: {what}"));
+    let RawStatistics { http, memcache, redis, counters } = raw.into_inner();
+    if counters.is_empty() || counters.iter().any(String::is_empty) {
+        return Err(refuse("give the names of the counters that together count the operations"));
+    }
+    let ask = match (http, memcache, redis) {
+        (Some(path), None, None) => Ask::Http(http_path(&path, &span, source)?),
+        (None, Some(command), None) => Ask::Memcache(command),
+        (None, None, Some(command)) => Ask::Redis(command),
+        _ => return Err(refuse("give one of http = \"/path\", memcache = \"stats\" and redis = \"INFO\"")),
+    };
+    Ok(Statistics { ask, counters })
+}
+
+fn http_path(path: &str, span: &Range<usize>, source: Source<'_>) -> Result<String, DefinitionError> {
+    let is_path = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
+    let what = || format!("{path:?} is no path: write it as /path, blanks as %20");
+    if is_path { Ok(path.to_owned()) } else { Err(source.error(span, what())) }
+}

@@ -1,0 +1,148 @@
+//! The templates of a server, held against what a start will give them: every variable exists, every template
+//! renders with the defaults, and every knob turns something.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use toml::Spanned;
+
+use super::knob::Knob;
+use super::place::{DefinitionError, Source, instead};
+use crate::folder::Folder;
+use crate::render::{self, BUILT_IN, RenderError, Scope};
+
+/// A configuration file to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Its name, in the workload's folder and in the server's directory.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// The templates of one server, while they are checked.
+pub(super) struct TemplateCheck<'t> {
+    source: Source<'t>,
+    /// What command lines may use: everything but the password.
+    public: Scope,
+    /// What only the server reads may use.
+    secret: Scope,
+    used: BTreeSet<String>,
+}
+
+impl<'t> TemplateCheck<'t> {
+    /// A check with values as a start could have.
+    pub fn new(
+        knobs: &[Knob],
+        spans: &[Range<usize>],
+        has_password: bool,
+        source: Source<'t>,
+    ) -> Result<Self, DefinitionError> {
+        let mut public = Scope::default();
+        for name in BUILT_IN {
+            match *name {
+                "cpus" | "port" => public.set(name, 1),
+                "user" | "group" => public.set(name, ()),
+                "password" => {}
+                path => public.set(path, "/x"),
+            }
+        }
+        let base = public.clone();
+        for (knob, span) in knobs.iter().zip(spans) {
+            let value = knob
+                .default_value(&base)
+                .map_err(|why| source.error(span, format!("knob {:?}: {why}", knob.name)))?;
+            public.set(&knob.name, &value);
+        }
+        let mut secret = public.clone();
+        if has_password {
+            secret.set("password", "x");
+        }
+        Ok(Self { source, public, secret, used: BTreeSet::new() })
+    }
+
+    /// A command line.
+    pub fn argv(&mut self, words: &Spanned<Vec<String>>) -> Result<(), DefinitionError> {
+        self.words(words.get_ref(), &words.span())
+    }
+
+    /// A command line whose place is known otherwise.
+    pub fn words(&mut self, words: &[String], span: &Range<usize>) -> Result<(), DefinitionError> {
+        if words.first().is_none_or(String::is_empty) {
+            let what = "a command is a list of words with a program first, such as [\"nginx\", \"-v\"]";
+            return Err(self.source.error(span, what));
+        }
+        for word in words {
+            self.used.extend(
+                check(word, &self.public)
+                    .map_err(|e| self.source.error(span, format!("{word:?}: {}", e.message)))?,
+            );
+        }
+        Ok(())
+    }
+
+    /// The values of environment variables.
+    pub fn environment(&mut self, values: &BTreeMap<String, Spanned<String>>) -> Result<(), DefinitionError> {
+        for value in values.values() {
+            let word = value.get_ref();
+            let used = check(word, &self.secret)
+                .map_err(|e| self.source.error(&value.span(), format!("{word:?}: {}", e.message)))?;
+            self.used.extend(used);
+        }
+        Ok(())
+    }
+
+    /// Reads a configuration file from the workload's folder.
+    pub fn config_file(
+        &mut self,
+        name: &Spanned<String>,
+        folder: &Folder,
+    ) -> Result<Template, DefinitionError> {
+        let (name, span) = (name.get_ref(), name.span());
+        if name.is_empty() || name.contains('/') || name.starts_with('.') {
+            let what = format!("config {name:?}: give the plain name of a file beside this one");
+            return Err(self.source.error(&span, what));
+        }
+        let text = folder
+            .read(name)
+            .map_err(|why| self.source.error(&span, format!("config {:?}: {why}", folder.label(name))))?;
+        let used = check(&text, &self.secret).map_err(|e| {
+            Source { file: &folder.label(name), text: &text }.error_at_line(e.line, e.message)
+        })?;
+        self.used.extend(used);
+        Ok(Template { name: name.clone(), text })
+    }
+
+    /// A knob that no template uses would be turned in vain.
+    pub fn every_knob_is_used(&self, knobs: &[Knob], spans: &[Range<usize>]) -> Result<(), DefinitionError> {
+        match knobs.iter().zip(spans).find(|(knob, _)| !self.used.contains(&knob.name)) {
+            None => Ok(()),
+            Some((knob, span)) => {
+                let name = &knob.name;
+                let what = format!(
+                    "knob {name:?} does nothing: use {{{{ {name} }}}} in start, config or environment, or remove it"
+                );
+                Err(self.source.error(span, what))
+            }
+        }
+    }
+}
+
+/// Renders a template for a try; gives the variables that it uses.
+fn check(template: &str, scope: &Scope) -> Result<BTreeSet<String>, RenderError> {
+    let used: BTreeSet<String> = render::variables(template)?.into_iter().collect();
+    let known = scope.names();
+    if let Some(unknown) = used.iter().find(|name| !known.contains(&name.as_str())) {
+        let line = template.lines().position(|line| line.contains(unknown.as_str())).map_or(1, |at| at + 1);
+        let message = if unknown == "password" {
+            "a password is for files and the environment of a server with password = true: all users can see \
+             the arguments of a command"
+                .to_owned()
+        } else {
+            format!("there is no variable {unknown:?}{}", instead(unknown, &known))
+        };
+        return Err(RenderError { line, message });
+    }
+    scope.render(template)?;
+    Ok(used)
+}

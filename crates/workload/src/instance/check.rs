@@ -1,0 +1,82 @@
+//! Before the load: every key stored, and one reply of every operation held against what is expected, by the
+//! same drivers that will make the load.
+
+use std::thread::available_parallelism;
+
+use load::engine::{self, Outcome, Surroundings};
+use load::record::Errors;
+use load::spec::LoadSpec;
+
+use super::{Instance, InstanceError};
+
+/// Connections that store the keys; enough to hide the round trips.
+const POPULATE_CONNECTIONS: u32 = 32;
+const POPULATE_WORKERS: u32 = 4;
+
+impl Instance {
+    /// Stores every key once, where the workload has keys. Each must succeed.
+    pub fn populate(&mut self, surroundings: &Surroundings) -> Result<(), InstanceError> {
+        let Some((protocol, keys)) = self.protocol(None)?.populate() else { return Ok(()) };
+        let threads = available_parallelism().map_or(1, |count| count.get() as u32);
+        let spec = LoadSpec {
+            protocol,
+            connections: POPULATE_CONNECTIONS,
+            workers: threads.min(POPULATE_WORKERS),
+            requests: Some(keys),
+            ..self.load_spec(None)?
+        };
+        let outcome = run(&spec, surroundings)?;
+        let errors = outcome.total.errors();
+        let failed = keys.saturating_sub(outcome.total.succeeded());
+        if failed > 0 {
+            return Err(InstanceError::Populate {
+                server: self.server.name.clone(),
+                failed,
+                keys,
+                what: first_complaint(&errors),
+                log: Box::new(self.log_tail()),
+            });
+        }
+        self.populated = true;
+        Ok(())
+    }
+
+    /// Carries out every operation of the workload once. A reply that is not as it should be is an error that
+    /// names the operation and what came instead; so is a miss after [`Instance::populate`], and a counter
+    /// that the server does not have.
+    pub fn check(&mut self, surroundings: &Surroundings) -> Result<(), InstanceError> {
+        for operation in &self.workload.load.names {
+            let spec = LoadSpec { connections: 1, requests: Some(1), ..self.load_spec(Some(operation))? };
+            let outcome = run(&spec, surroundings)?;
+            let misses =
+                outcome.tallies.iter().zip(&outcome.total.tallies).find(|(name, _)| *name == "misses");
+            let what = if outcome.total.succeeded() == 0 {
+                first_complaint(&outcome.total.errors())
+            } else if self.populated && misses.is_some_and(|(_, count)| *count > 0) {
+                "a key that was stored is not there: does the server have the memory for all keys?".to_owned()
+            } else {
+                continue;
+            };
+            return Err(InstanceError::Check {
+                server: self.server.name.clone(),
+                operation: operation.clone(),
+                what,
+                log: Box::new(self.log_tail()),
+            });
+        }
+        self.check_counters()
+    }
+}
+
+fn run(spec: &LoadSpec, surroundings: &Surroundings) -> Result<Outcome, InstanceError> {
+    let outcome = engine::run(spec, surroundings, &mut |_| {});
+    match outcome {
+        Ok(outcome) if outcome.interrupted => Err(InstanceError::Interrupted),
+        Err(engine::RunError::Interrupted) => Err(InstanceError::Interrupted),
+        other => Ok(other?),
+    }
+}
+
+fn first_complaint(errors: &Errors) -> String {
+    errors.examples.values().next().cloned().unwrap_or_else(|| "there is no reply".to_owned())
+}

@@ -1,0 +1,85 @@
+//! Counters found by name in what servers say of themselves, whatever form that has.
+//!
+//! Two forms cover them: a name with its number on one line, and names in one line with numbers below them.
+//!
+//! | server | says |
+//! |---|---|
+//! | Apache httpd, `/server-status?auto` | `Total Accesses: 42` |
+//! | memcached, `stats` | `STAT cmd_get 42` |
+//! | Redis, `INFO commandstats` | `cmdstat_get:calls=42,usec=80,…` |
+//! | Prometheus text format | `http_requests_total{code="200"} 42`, several of which add up |
+//! | JSON | `{"requests": 42}` |
+//! | nginx, `stub_status` | `server accepts handled requests`, below it ` 7 7 42`, aligned at the right |
+
+/// The sum of all counters of this name; none if there is none.
+pub fn read(text: &str, name: &str) -> Option<u64> {
+    let on_lines: Vec<f64> = text.lines().filter_map(|line| on_line(line, name)).collect();
+    if !on_lines.is_empty() {
+        return Some(on_lines.iter().sum::<f64>() as u64);
+    }
+    let below =
+        text.lines().zip(text.lines().skip(1)).find_map(|(names, numbers)| in_table(names, numbers, name));
+    below.map(|number| number as u64)
+}
+
+/// The number after the name.
+fn on_line(line: &str, name: &str) -> Option<f64> {
+    line.match_indices(name).find_map(|(at, _)| {
+        let (before, after) = (&line[..at], &line[at + name.len()..]);
+        let continues = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if before.ends_with(continues) || after.starts_with(continues) {
+            return None;
+        }
+        let after = match after.strip_prefix('{') {
+            Some(labels) => labels.split_once('}')?.1,
+            None => after,
+        };
+        let after = after.trim_start_matches(['"', ':', '=', ' ', '\t']);
+        let end =
+            after.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+')).unwrap_or(after.len());
+        after[..end].parse().ok()
+    })
+}
+
+/// The number below the name, columns counted from the right.
+fn in_table(names: &str, numbers: &str, name: &str) -> Option<f64> {
+    let numbers: Option<Vec<f64>> = numbers.split_whitespace().map(|word| word.parse().ok()).collect();
+    let from_right = names.split_whitespace().rev().position(|word| word == name)?;
+    numbers?.iter().rev().nth(from_right).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_is_found_in_the_words_of_each_server() {
+        let nginx = "Active connections: 1 \nserver accepts handled requests\n 7 7 42 \nReading: 0 Writing: 1 Waiting: 0 \n";
+        assert_eq!((read(nginx, "requests"), read(nginx, "accepts")), (Some(42), Some(7)));
+        assert_eq!(
+            read("ServerVersion: x\nTotal Accesses: 42\nTotal kBytes: 9\n", "Total Accesses"),
+            Some(42)
+        );
+        assert_eq!(read("STAT cmd_get 42\r\nSTAT cmd_get_x 1\r\nEND\r\n", "cmd_get"), Some(42));
+        let redis = "cmdstat_set:calls=7,usec=9\r\ncmdstat_get:calls=42,usec=175,usec_per_call=8.33\r\n";
+        assert_eq!(read(redis, "cmdstat_get:calls"), Some(42));
+        let prometheus = "# HELP requests_total Requests\n# TYPE requests_total counter\n\
+                          requests_total{code=\"200\"} 40\nrequests_total{code=\"404\"} 2.0\n";
+        assert_eq!(read(prometheus, "requests_total"), Some(42));
+        assert_eq!(read("{\"requests\": 42, \"errors\": 0}", "requests"), Some(42));
+    }
+
+    #[test]
+    fn another_name_that_only_looks_alike_is_not_taken() {
+        assert_eq!(read("total_requests: 9\nrequests_failed: 1\n", "requests"), None);
+        assert_eq!(read("requests: many\n", "requests"), None);
+        assert_eq!(read("", "requests"), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_is_too_strange(text in "(requests|[a-z{}\" :=0-9.\n])*", name in "[a-z{]+") {
+            let _ = read(&text, &name);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Whom servers run their workers as. An ordinary user's servers run as that user. Root's could run as root,
+//! but Apache httpd and memcached refuse to, so all of root's get an unprivileged user, the same for all.
+
+use std::fs;
+
+/// Who: Debian's user for web servers, or the one that every system has.
+const CANDIDATES: [&str; 2] = ["www-data", "nobody"];
+
+/// A user for workers, and its group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceUser {
+    /// The user's name.
+    pub user: String,
+    /// Its group's name.
+    pub group: String,
+}
+
+impl ServiceUser {
+    /// The user to give up root's rights for; none if we are not root.
+    pub fn needed() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return None;
+        }
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        Self::choose(&read("/etc/passwd"), &read("/etc/group"))
+    }
+
+    /// The first candidate in texts of passwd(5) and group(5).
+    fn choose(passwd: &str, group: &str) -> Option<Self> {
+        let field = |line: &str, at: usize| line.split(':').nth(at).map(str::to_owned);
+        CANDIDATES.iter().find_map(|user| {
+            let gid = passwd
+                .lines()
+                .find(|line| field(line, 0).as_deref() == Some(user))
+                .and_then(|line| field(line, 3))?;
+            let group = group
+                .lines()
+                .find(|line| field(line, 2).as_ref() == Some(&gid))
+                .and_then(|line| field(line, 0))?;
+            Some(Self { user: (*user).to_owned(), group })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_group_is_the_user_s_own_whatever_it_is_called() {
+        let passwd = "root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n";
+        let group = "root:x:0:\nnogroup:x:65534:\n";
+        let who = ServiceUser::choose(passwd, group).expect("nobody is there");
+        assert_eq!((who.user.as_str(), who.group.as_str()), ("nobody", "nogroup"));
+        assert_eq!(ServiceUser::choose("root:x:0:0::/:/bin/sh\n", group), None);
+    }
+}

@@ -1,0 +1,44 @@
+//! The programs that servers are, and whether they are here.
+
+use std::path::Path;
+
+use host::Host;
+use host::packages::{Error, Program};
+use host::process::base_environment;
+
+use crate::definition::{Server, Workload};
+
+impl Server {
+    /// The program that it needs from the system; none where it brings its own, which has a path.
+    pub fn program(&self) -> Option<Program> {
+        let name = self.start.first().filter(|program| !program.contains(['/', '{']))?;
+        Some(Program { name: name.clone(), packages: self.packages.clone() })
+    }
+
+    /// Whether that program is here already.
+    pub fn is_installed(&self) -> bool {
+        self.program().is_none_or(|program| {
+            let path = base_environment().remove("PATH").unwrap_or_default();
+            path.split(':').any(|directory| Path::new(directory).join(&program.name).is_file())
+        })
+    }
+}
+
+impl Workload {
+    /// Sees to it that the programs of these servers are here: a missing one is installed if we may, with
+    /// what that prints in `log`; otherwise the error names the command to run.
+    pub fn ensure_programs<'a>(
+        &self,
+        servers: impl IntoIterator<Item = &'a str>,
+        host: &Host,
+        log: &Path,
+    ) -> Result<(), Error> {
+        for name in servers {
+            let server = self.servers.iter().find(|server| server.name == name);
+            if let Some(program) = server.and_then(Server::program) {
+                host.ensure_program(&program, log)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! What goes wrong is told in one line that names the thing, the reason and the mend.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use libtest_mimic::Failed;
+use load::engine::Surroundings;
+use workload::{Catalogue, Instance, InstanceError, Stage, Variant};
+
+use crate::scene::{Scene, one_file, resolve};
+
+const PYTHON: &str = r#"
+start = ["python3", "-m", "http.server", "--bind", "{{ host }}", "--directory", "{{ dir }}", "{{ port }}"]
+ready = { http = "/" }
+"#;
+
+fn refused(result: Result<impl Sized, InstanceError>) -> String {
+    result.err().expect("it cannot go well").to_string()
+}
+
+pub fn port_taken() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let port = listener.local_addr()?.port();
+    let (workload, variant) = resolve("memcached")?;
+    let stage = Stage { port: Some(port), ..scene.stage()? };
+    let error = refused(Instance::start(&workload, &variant, &stage));
+    let me = std::process::id();
+    assert!(
+        error.starts_with(&format!("port {port} is taken by ")) && error.contains(&format!("(pid {me})")),
+        "{error}"
+    );
+    drop(listener);
+    assert_eq!(Instance::start(&workload, &variant, &stage)?.address().port(), port);
+    Ok(())
+}
+
+pub fn refused_configuration() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    for server in ["nginx", "apache", "redis"] {
+        let (mut workload, variant) = resolve(server)?;
+        for server in &mut workload.servers {
+            server.config.iter_mut().for_each(|file| file.text.insert_str(0, "no_such_directive on\n"));
+        }
+        let error = refused(Instance::start(&workload, &variant, &scene.stage()?));
+        assert!(error.contains("exited with status 1"), "{error}");
+        assert!(error.contains("no_such_directive"), "{error}");
+    }
+    Ok(())
+}
+
+pub fn wrong_answer() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let operations = "[[load.op]]\nname = \"home\"\npath = \"/\"\n\
+                      [[load.op]]\nname = \"logo\"\npath = \"/logo.png\"\nexpect = { status = 200 }\n";
+    let workload = one_file(&scene, PYTHON, operations)?;
+    let mut server = scene.start(&workload, "test")?;
+    let error = refused(server.check(&Surroundings::default()));
+    let expected =
+        "test does not answer \"logo\" as it should: logo: status 404 where 200 is expected; its log ";
+    assert!(error.starts_with(expected) && error.contains("server.log ends: "), "{error}");
+    assert!(error.contains("File not found"), "{error}");
+    Ok(())
+}
+
+pub fn no_such_counter() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let server = format!("{PYTHON}\nstatistics = {{ http = \"/\", counters = [\"requests_total\"] }}");
+    let workload = one_file(&scene, &server, "[[load.op]]\npath = \"/\"\n")?;
+    let error = refused(scene.start(&workload, "test")?.check(&Surroundings::default()));
+    assert!(
+        error.starts_with("test does not tell its counts: there is no counter \"requests_total\""),
+        "{error}"
+    );
+    Ok(())
+}
+
+pub fn no_memory() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    // 500 keys take 0.9 MB; Redis itself takes as much before the first.
+    let (mut workload, _) = resolve("redis")?;
+    let redis = workload.servers.iter_mut().find(|server| server.name == "redis").ok_or("it is there")?;
+    redis.config[0].text.push_str("maxmemory 1mb\nmaxmemory-policy noeviction\n");
+    let mut server = scene.start(&workload, "redis")?;
+    let error = refused(server.populate(&Surroundings::default()));
+    assert!(error.starts_with("redis did not store ") && error.contains("OOM"), "{error}");
+    Ok(())
+}
+
+pub fn never_ready() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let server = "start = [\"python3\", \"-c\", \"import time; time.sleep(60)\", \"{{ port }}\"]\n\
+                  ready = { tcp = true, within = \"100ms\" }";
+    let workload = one_file(&scene, server, "[[load.op]]\npath = \"/\"\n")?;
+    let error = refused(scene.start(&workload, "test"));
+    assert!(error.contains("was not ready within 100ms") && error.contains("does not accept"), "{error}");
+
+    let interrupted = Arc::new(AtomicBool::new(true));
+    let variant = Variant { server: "test".to_owned(), knobs: BTreeMap::new() };
+    let stopped = Instance::start(&workload, &variant, &Stage { interrupted, ..scene.stage()? });
+    assert!(matches!(stopped, Err(InstanceError::Interrupted)), "{stopped:?}");
+    Ok(())
+}
+
+/// Only root's servers have workers of another user.
+pub fn unreachable_data() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let closed = scene.path().join("closed");
+    std::fs::create_dir(&closed)?;
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700))?;
+    let (workload, variants) = Catalogue::with("/nowhere").resolve(None, &["nginx"])?;
+    let stage = Stage { cache: closed.join("cache"), ..scene.stage()? };
+    let started = Instance::start(&workload, &variants[0], &stage);
+    if rustix::process::geteuid().is_root() {
+        let error = refused(started);
+        assert!(error.contains(&format!("who may not enter {}: chmod o+x it", closed.display())), "{error}");
+    } else {
+        started?.check(&Surroundings::default())?;
+    }
+    Ok(())
+}

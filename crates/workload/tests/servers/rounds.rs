@@ -1,0 +1,92 @@
+//! What each server must do: the whole way from its start to its end.
+
+use libtest_mimic::Failed;
+use load::engine::{self, Surroundings};
+use load::spec::LoadSpec;
+use workload::{Catalogue, Instance, Variant, Workload};
+
+use crate::scene::{KEYS, Scene, resolve};
+
+/// Operations of a load.
+const OPERATIONS: u64 = 400;
+
+pub fn built_in(variant: &str) -> Result<(), Failed> {
+    let (workload, variant) = resolve(variant)?;
+    round(&Scene::new()?, &workload, &variant)
+}
+
+pub fn scaffold() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    workload::scaffold::create(scene.path(), "shop")?;
+    let catalogue = Catalogue::with(scene.path());
+    for text in ["shop", "shop:cache=on,page_size=10"] {
+        let (workload, variants) = catalogue.resolve(None, &[text])?;
+        round(&scene, &workload, &variants[0])?;
+    }
+    Ok(())
+}
+
+/// Starts, checks, loads, compares the counts, stops.
+fn round(scene: &Scene, workload: &Workload, variant: &Variant) -> Result<(), Failed> {
+    let stage = scene.stage()?;
+    let mut server = Instance::start(workload, variant, &stage)?;
+    let nobody = Surroundings::default();
+    server.populate(&nobody)?;
+    server.check(&nobody)?;
+
+    let before = server.count()?.ok_or("every server here counts")?;
+    let spec = LoadSpec {
+        connections: 8,
+        // Not every test machine sends 10 MiB at once.
+        requests: Some(OPERATIONS),
+        ..server.load_spec(workload.load.names.first().map(String::as_str))?
+    };
+    let outcome = engine::run(&spec, &nobody, &mut |_| {})?;
+    assert_eq!((outcome.total.succeeded(), outcome.total.errors().total()), (OPERATIONS, 0));
+    let after = server.count()?.ok_or("every server here counts")?;
+    assert_eq!(after.count - before.count, OPERATIONS, "{} differs from the client's count", after.what);
+
+    for (name, value) in &variant.knobs {
+        assert_eq!(server.knobs().get(name), Some(value));
+    }
+    let facts = server.facts();
+    assert!(facts.version.chars().any(|c| c.is_ascii_digit()), "no version: {facts:?}");
+    assert!(stage.cpus.len() == 1 && server.address().ip().is_loopback());
+
+    let processes = server.tree().processes();
+    assert!(!processes.is_empty());
+    server.stop()?;
+    assert!(processes.iter().all(|process| !process.is_alive()), "something is left of {variant}");
+    assert!(server.check_alive().is_err());
+    Ok(())
+}
+
+pub fn password() -> Result<(), Failed> {
+    let (workload, variant) = resolve("redis")?;
+    let stage = Scene::new().and_then(|scene| Ok((scene.stage()?, scene)));
+    let (stage, _scene) = stage?;
+    let mut redis = Instance::start(&workload, &variant, &stage)?;
+    redis.populate(&Surroundings::default())?;
+
+    let path = stage.directory.join("password");
+    let password = std::fs::read_to_string(&path)?;
+    assert_eq!(password.len(), 32);
+    let config = std::fs::read_to_string(stage.directory.join("redis.conf"))?;
+    assert!(config.contains(&password), "the server reads it");
+
+    let shown = &redis.effective_configuration()[0].text;
+    assert!(shown.contains("requirepass \"***\"") && !shown.contains(&password), "{shown}");
+    assert!(!format!("{:?}", redis.facts()).contains(&password));
+    assert!(!format!("{:?}", redis.load_spec(None)?).contains(&password));
+    for process in redis.tree().processes() {
+        let cmdline = std::fs::read(format!("/proc/{}/cmdline", process.pid))?;
+        assert!(!String::from_utf8_lossy(&cmdline).contains(&password));
+    }
+    // Who does not know it is not let in, and nothing was asked of it that it does not count.
+    assert_eq!(redis.count()?.map(|count| count.count), Some(KEYS));
+
+    redis.stop()?;
+    assert!(!path.exists());
+    assert!(!std::fs::read_to_string(stage.directory.join("redis.conf"))?.contains(&password));
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! A place to start servers in, gone at the end of the test.
+
+use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use host::Host;
+use load::drivers::keyspace::KeyspaceSpec;
+use tempfile::TempDir;
+use workload::definition::Operations;
+use workload::{Catalogue, Instance, InstanceError, Stage, Variant, Workload};
+
+/// Keys enough for a test.
+pub const KEYS: u64 = 500;
+
+/// Directories for a server's start.
+pub struct Scene {
+    directory: TempDir,
+}
+
+impl Scene {
+    pub fn new() -> std::io::Result<Self> {
+        // Root's servers have workers of another user, who must come to the data.
+        let directory = tempfile::Builder::new().permissions(Permissions::from_mode(0o755)).tempdir()?;
+        Ok(Self { directory })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub fn stage(&self) -> std::io::Result<Stage> {
+        let host = Host::local();
+        Ok(Stage {
+            directory: self.path().join("stage"),
+            cache: self.path().join("cache"),
+            cpus: host.allowed_cpus()?.iter().take(1).collect(),
+            port: None,
+            seed: 7,
+            interrupted: Arc::default(),
+            host,
+        })
+    }
+
+    /// Starts a server of a workload as it is.
+    pub fn start(&self, workload: &Workload, server: &str) -> Result<Instance, InstanceError> {
+        let variant = Variant { server: server.to_owned(), knobs: BTreeMap::new() };
+        Instance::start(workload, &variant, &self.stage().expect("CPUs are known"))
+    }
+}
+
+/// The built-in workload of a variant, with few keys.
+pub fn resolve(variant: &str) -> Result<(Workload, Variant), workload::LookupError> {
+    let (mut workload, mut variants) = Catalogue::with("/nowhere").resolve(None, &[variant])?;
+    if let Operations::Keys(spec) = workload.load.operations {
+        workload.load.operations = Operations::Keys(KeyspaceSpec { keys: KEYS, ..spec });
+    }
+    Ok((workload, variants.remove(0)))
+}
+
+/// A workload of one file, with one server over HTTP; `server` is the body of its section.
+pub fn one_file(scene: &Scene, server: &str, operations: &str) -> Result<Workload, workload::LookupError> {
+    let text = format!(
+        "title = \"Test\"\n[server.test]\n{server}\n[load]\nprotocol = \"http\"\nslo = \"p99<5ms\"\n{operations}"
+    );
+    let path = scene.path().join("workload.toml");
+    std::fs::write(&path, text).expect("the scene can be written");
+    Catalogue::with("/nowhere").find(&path.display().to_string())
+}
