@@ -20,15 +20,14 @@ impl ContenderError {
 
 /// A server that runs.
 pub trait Contender {
-    /// Loads the data and checks one reply of every operation. Gives how many operations the server has seen
-    /// for it since it was first asked for its counts; none if that was not yet.
-    fn prepare(&mut self, surroundings: &Surroundings) -> Result<u64, ContenderError>;
+    /// Loads the data and checks one reply of every operation.
+    fn prepare(&mut self, surroundings: &Surroundings) -> Result<(), ContenderError>;
 
     /// What the engine is to do; connections, threads, shape and length are the trial's.
     fn load_spec(&self) -> Result<LoadSpec, ContenderError>;
 
-    /// Operations by the server's own count; empty where it keeps none.
-    fn counts(&mut self) -> Result<Vec<(String, u64)>, ContenderError>;
+    /// Operations since its start by the server's own count, and what it calls them; none where it keeps none.
+    fn count(&mut self) -> Result<Option<(String, u64)>, ContenderError>;
 
     /// Its facts for the fairness audit; configuration files are added by the trial.
     fn facts(&self) -> VariantFacts;
@@ -44,9 +43,6 @@ pub trait Contender {
 
     /// What it has written.
     fn log(&self) -> Option<Vec<u8>>;
-
-    /// The last line or so of that.
-    fn log_tail(&self) -> Option<String>;
 
     /// Stops it and waits for its end.
     fn stop(&mut self);

@@ -1,19 +1,22 @@
-//! From what a user asks on a command line to a plan that is resolved to the last default.
+//! From what a user asks on a command line to a plan that is resolved to the last default; and the check that
+//! every plan passes, also one that a user wrote.
 
-use archive::model::{
-    CpuSplit, FORMAT, Kind, Length, Load, Measure, Plan, Setting, Variant,
-};
-use host::Host;
+use archive::model::{CpuSplit, FORMAT, Kind, Length, Load, Measure, Plan, Setting, Variant, Vary};
+use host::{CpuSet, Host};
 use load::inputs::slo::Slo;
-use workload::Workload;
+use workload::{Catalogue, Workload};
 
+use crate::cell::cells;
 use crate::preset::Preset;
 use crate::vary::{self, VaryError};
+
+/// Under this no interval exists, and a comparison has no verdict.
+pub const FEWEST_BLOCKS: u32 = 3;
 
 /// What is to be measured, as asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Asked {
-    /// The workload's own measure: capacity under its objective.
+    /// Capacity under an objective.
     #[default]
     Capacity,
     /// Throughput of a closed loop.
@@ -39,7 +42,7 @@ pub struct Question {
     pub on_op: Option<String>,
     /// Axes as written; a sweep if there are any.
     pub vary: Vec<String>,
-    /// Which preset.
+    /// Which preset; the default one if none is given.
     pub length: Option<Length>,
     /// Another number of blocks than the preset's.
     pub blocks: Option<u32>,
@@ -51,28 +54,150 @@ pub struct Question {
     pub tags: Vec<String>,
 }
 
-/// Why a question makes no plan. The user can mend all of these.
+/// Why a question makes no plan, or a plan cannot be held. The user can mend all of these.
 #[derive(Debug, thiserror::Error)]
 pub enum QuestionError {
-    /// Variants, servers or knobs that do not exist.
+    /// Workloads, servers, knobs or values that do not exist.
     #[error(transparent)]
-    Workload(#[from] workload::Error),
+    Lookup(#[from] workload::LookupError),
+    /// The same, in a plan.
+    #[error(transparent)]
+    Variant(#[from] workload::VariantError),
     /// An axis.
     #[error(transparent)]
     Vary(#[from] VaryError),
     /// An objective.
-    #[error(transparent)]
+    #[error("slo: {0}")]
     Slo(#[from] load::inputs::units::UnitError),
     /// Nothing to compare with.
-    #[error("a comparison needs two variants: showdown compare nginx apache, or apache:mpm=event apache:mpm=prefork")]
+    #[error("a comparison needs two variants, such as `showdown compare nginx apache` or `apache:mpm=event apache:mpm=prefork`")]
     OneVariant,
-    /// Too few blocks for any verdict.
-    #[error("{0} blocks cannot give a verdict: ask for {least} at least", least = FEWEST_BLOCKS)]
-    TooFewBlocks(u32),
+    /// Something in the plan that cannot be held.
+    #[error("{0}")]
+    Plan(String),
     /// The CPUs of this machine cannot be read.
     #[error("the CPUs of this machine cannot be read: {0}")]
     Cpus(std::io::Error),
 }
 
-/// Under this no interval exists.
-pub const FEWEST_BLOCKS: u32 = 3;
+/// Makes the plan.
+pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
+    let length = question.length.unwrap_or(Length::Default);
+    let sweep = question.vary.iter().map(|text| vary::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let kind = if sweep.is_empty() { Kind::Compare } else { Kind::Sweep };
+    let (workload, contenders) =
+        Catalogue::default().resolve(question.workload.as_deref(), &question.variants)?;
+    let preset = if kind == Kind::Sweep { Preset::of_sweep(length) } else { Preset::of(length) };
+    let allowed = host.allowed_cpus().map_err(QuestionError::Cpus)?;
+    let split = host::affinity::split(&host.cores(&allowed));
+    let slo = question.slo.clone().unwrap_or_else(|| workload.slo().to_string());
+    let plan = Plan {
+        format: FORMAT,
+        showdown: env!("CARGO_PKG_VERSION").to_owned(),
+        command: question.command.clone(),
+        kind,
+        workload: workload.reference(),
+        on_op: question.on_op.clone(),
+        length,
+        seed: question.seed.unwrap_or_else(rand::random),
+        blocks: question.blocks.unwrap_or(preset.blocks),
+        tags: question.tags.clone(),
+        measure: match &question.asked {
+            Asked::Capacity => Measure::Capacity { slo },
+            Asked::Throughput => Measure::MaxThroughput,
+            Asked::Latency(rates) => Measure::LatencyCurve { rates_per_s: rates.clone(), slo: Some(slo) },
+        },
+        load: Load {
+            connections: question.connections.unwrap_or_else(|| workload.connections()),
+            threads: split.client.len() as u32,
+        },
+        cpus: CpuSplit { server: split.server.to_string(), client: split.client.to_string() },
+        warm_up: preset.warm_up,
+        phases: preset.phases,
+        variants: unique(contenders),
+        sweep,
+    };
+    check(&plan)?;
+    Ok(plan)
+}
+
+/// Gives each variant a name of its own: one that is there twice is compared with itself, as `nginx` and `nginx#2`.
+fn unique(contenders: Vec<workload::Variant>) -> Vec<Variant> {
+    let mut named: Vec<Variant> = Vec::new();
+    for contender in contenders {
+        let written = contender.to_string();
+        let earlier = named.iter().filter(|v| v.name == written || v.name.starts_with(&format!("{written}#"))).count();
+        let name = if earlier == 0 { written } else { format!("{written}#{}", earlier + 1) };
+        let knobs = contender.knobs.iter().map(|(name, value)| (name.clone(), setting_of(value))).collect();
+        named.push(Variant { name, server: contender.server, knobs });
+    }
+    named
+}
+
+/// A knob's value as plans hold it.
+pub(crate) fn setting_of(value: &workload::Value) -> Setting {
+    match value {
+        workload::Value::Switch(on) => Setting::Flag(*on),
+        workload::Value::Integer(number) => Setting::Integer(*number),
+        workload::Value::Number(number) => Setting::Number(*number),
+        workload::Value::Text(text) => Setting::Text(text.clone()),
+    }
+}
+
+/// A plan's variant as the workload has it. Every cell of a checked plan has one.
+pub(crate) fn variant_of(workload: &Workload, variant: &Variant) -> Result<workload::Variant, QuestionError> {
+    let text = |setting: &Setting| match setting {
+        Setting::Flag(on) => if *on { "on" } else { "off" }.to_owned(),
+        other => other.to_string(),
+    };
+    let knobs: Vec<(String, String)> =
+        variant.knobs.iter().map(|(name, setting)| (name.clone(), text(setting))).collect();
+    let knobs = knobs.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    Ok(workload.variant(&variant.server, knobs)?)
+}
+
+/// Holds a plan against what there is, so that nothing is started that must fail.
+pub fn check(plan: &Plan) -> Result<(), QuestionError> {
+    let refused = |what: String| Err(QuestionError::Plan(what));
+    if plan.format != FORMAT {
+        return refused(format!("the plan is of format {}: this showdown reads format {FORMAT}", plan.format));
+    }
+    let workload = Catalogue::default().find(&plan.workload)?;
+    if plan.kind == Kind::Compare && plan.variants.len() < 2 {
+        return Err(QuestionError::OneVariant);
+    }
+    if plan.kind == Kind::Compare && plan.blocks < FEWEST_BLOCKS {
+        return refused(format!("{} blocks cannot give a verdict: ask for {FEWEST_BLOCKS} or more", plan.blocks));
+    }
+    if plan.blocks == 0 || plan.load.connections == 0 || plan.load.threads == 0 {
+        return refused("blocks, connections and threads must be 1 or more".to_owned());
+    }
+    for (name, length) in [("closed_loop", plan.phases.closed_loop), ("measure", plan.phases.measure), ("search_step", plan.phases.search_step)] {
+        if length.is_zero() {
+            return refused(format!("phases.{name} is zero: give it some time, such as 2s"));
+        }
+    }
+    if let Some(slo) = plan.measure.slo() {
+        slo.parse::<Slo>()?;
+    }
+    if let Measure::LatencyCurve { rates_per_s, .. } = &plan.measure
+        && (rates_per_s.is_empty() || rates_per_s.iter().any(|rate| !rate.is_finite() || *rate <= 0.0))
+    {
+        return refused("measure.rates_per_s: give rates above 0".to_owned());
+    }
+    for cpus in [&plan.cpus.server, &plan.cpus.client] {
+        if cpus.parse::<CpuSet>().map_or(true, |set| set.is_empty()) {
+            return refused(format!("cpus: {cpus:?} is no list of CPUs: write one such as 0 or 0-3,8"));
+        }
+    }
+    if let Some(operation) = &plan.on_op {
+        workload.load.only(operation).map_err(|why| QuestionError::Plan(format!("workload {} {why}", workload.name)))?;
+    }
+    if plan.sweep.iter().any(|axis| axis.vary == Vary::Connections && axis.values.iter().any(|v| *v == Setting::Integer(0))) {
+        return refused("connections must be 1 or more".to_owned());
+    }
+    for cell in cells(plan) {
+        variant_of(&workload, &cell.variant(plan))?;
+    }
+    Ok(())
+}

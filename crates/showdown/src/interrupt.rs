@@ -1,8 +1,11 @@
 //! Ctrl-C and SIGTERM: the first asks the command to end with what it has, the second ends it at once.
 
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use anyhow::Context;
+use load::engine::Surroundings;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -15,4 +18,17 @@ pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
         flag::register(signal, interrupted.clone())?;
     }
     Ok(interrupted)
+}
+
+/// What surrounds every run of the engine: the flag, and how further load processes are started.
+pub fn surroundings() -> anyhow::Result<Surroundings> {
+    let program = std::env::current_exe().context("the path of this program")?;
+    Ok(Surroundings {
+        interrupted: flag()?,
+        load_process: Some(Arc::new(move || {
+            let mut command = Command::new(&program);
+            command.arg("__load-process");
+            command
+        })),
+    })
 }

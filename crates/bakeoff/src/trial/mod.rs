@@ -32,9 +32,6 @@ use load::{LoadError, Loads};
 
 pub use phases::curve;
 
-/// Lines of the server's log that a failure shows.
-const LOAD_LOG: &str = archive::layout::LOAD_LOG;
-
 /// What surrounds a trial.
 pub struct Setting<'a> {
     /// The plan.
@@ -142,9 +139,9 @@ impl Bout<'_> {
     fn fight(&mut self, hint: Option<f64>, observe: &mut dyn FnMut(Event)) -> Result<Fought, TrialError> {
         let plan = self.setting.plan;
         observe(Event::Doing { what: "loading data and checking replies".to_owned() });
-        let mut sent = self.contender.prepare(self.setting.surroundings)?;
+        self.contender.prepare(self.setting.surroundings)?;
         self.facts = Some(self.contender.facts());
-        let before = self.contender.counts()?;
+        let before = self.contender.count()?;
         let watches = vec![Watch { name: evidence::WATCH.to_owned(), tree: self.contender.tree() }];
         let sampler = self
             .setting
@@ -161,12 +158,11 @@ impl Bout<'_> {
             (loads.phases, loads.time_line, loads.reached_server, loads.interrupted);
         let window = (load_from, sampled_from.elapsed());
         let died = self.contender.check_alive();
-        let after = if died.is_none() { self.contender.counts() } else { Ok(Vec::new()) };
+        let after = if died.is_none() { self.contender.count() } else { Ok(None) };
         let recording = sampler.stop();
         (self.trial.phases, self.trial.timeline) = (phases, timeline);
         let result = fought?;
-        sent += reached;
-        self.trial.counts = counts(&before, &after?, sent);
+        self.trial.counts = counts(before, after?, reached).into_iter().collect();
         self.judge(&result, &recording, window, died);
         if interrupted {
             self.trial.status = TrialStatus::Interrupted;
@@ -251,14 +247,9 @@ fn measured_window(phases: &[Phase], whole: (u64, u64), began_us: i64) -> (u64, 
     if to.saturating_sub(from) < SHORT_US { whole } else { (from, to) }
 }
 
-fn counts(before: &[(String, u64)], after: &[(String, u64)], sent: u64) -> Vec<CountCheck> {
-    before
-        .iter()
-        .filter_map(|(what, before)| {
-            let (_, after) = after.iter().find(|(name, _)| name == what)?;
-            Some(CountCheck { what: what.clone(), client: sent, server: after.saturating_sub(*before) })
-        })
-        .collect()
+fn counts(before: Option<(String, u64)>, after: Option<(String, u64)>, client: u64) -> Option<CountCheck> {
+    let ((what, before), (_, after)) = before.zip(after)?;
+    Some(CountCheck { what, client, server: after.saturating_sub(before) })
 }
 
 /// Writes what lies beside the record, and closes the record.
@@ -286,18 +277,15 @@ fn finish(
             if let Some(outcome) = &result.outcome {
                 let mut log = Vec::new();
                 if ::load::hlog::write(outcome, &mut log).is_ok() {
-                    trial.files.load_log = Some(writer.write(LOAD_LOG, &log)?);
+                    trial.files.load_log = Some(writer.write(archive::layout::LOAD_LOG, &log)?);
                 }
             }
             response = result.response;
         }
         Err(error) => {
-            let tail = contender.log_tail();
-            let died = contender.check_alive();
             trial.status = TrialStatus::Failed;
             trial.reasons.push(error.to_string());
-            trial.reasons.extend(died);
-            trial.reasons.extend(tail.map(|tail| format!("its log ends: {tail}")));
+            trial.reasons.extend(contender.check_alive());
         }
     }
     Ok(Held { trial, response, facts })

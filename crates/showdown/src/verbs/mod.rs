@@ -1,3 +1,8 @@
-//! One file a verb.
+//! One file a verb, or a family of them.
 
+pub mod archive;
+pub mod bakeoff;
+pub mod doctor;
 pub mod load;
+pub mod options;
+pub mod workloads;

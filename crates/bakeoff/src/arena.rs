@@ -1,0 +1,225 @@
+//! Where trials are held for real: this machine, its CPUs shared out, servers of a workload.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use archive::TrialWriter;
+use archive::model::{Facts, FlatFacts, Plan, VariantFacts};
+use host::process::Tree;
+use host::{CpuSet, Host};
+use load::engine::Surroundings;
+use load::spec::LoadSpec;
+use tempfile::TempDir;
+use workload::{Catalogue, Instance, Stage, Workload};
+
+use crate::cell::Cell;
+use crate::contender::{Contender, ContenderError};
+use crate::event::Event;
+use crate::lock::{HostLock, LockError};
+use crate::order::Slot;
+use crate::question::{QuestionError, check, setting_of, variant_of};
+use crate::run::{Finished, Held, Ring, run};
+use crate::trial::{self, Setting};
+
+/// Why a plan was not held.
+#[derive(Debug, thiserror::Error)]
+pub enum HoldError {
+    /// The plan asks for what is not there.
+    #[error(transparent)]
+    Question(#[from] QuestionError),
+    /// Somebody else is measuring.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// A server's program is missing.
+    #[error(transparent)]
+    Package(#[from] host::packages::Error),
+    /// The run directory.
+    #[error(transparent)]
+    Archive(#[from] archive::ArchiveError),
+    /// CPUs or temporary files.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// The system's words.
+        source: std::io::Error,
+    },
+}
+
+/// Holds the trials of a plan on this machine; `root` gets the run directory.
+pub fn hold(
+    plan: &Plan,
+    root: &Path,
+    surroundings: &Surroundings,
+    observe: &mut dyn FnMut(Event),
+) -> Result<Finished, HoldError> {
+    check(plan)?;
+    let _alone = HostLock::take()?;
+    let workload = Catalogue::default().find(&plan.workload).map_err(QuestionError::from)?;
+    let host = Host::local();
+    let system = |what| move |source| HoldError::System { what, source };
+    // Servers may drop root's rights and must still get into their directories.
+    let scratch = tempfile::Builder::new()
+        .prefix("showdown-")
+        .permissions(fs::Permissions::from_mode(0o755))
+        .tempdir()
+        .map_err(system("a temporary directory"))?;
+    let servers = plan.variants.iter().map(|variant| variant.server.as_str());
+    workload.ensure_programs(servers, &host, &scratch.path().join("packages.log"))?;
+    let cpus = |text: &str| text.parse::<CpuSet>().map_err(|e| QuestionError::Plan(format!("cpus: {e}")));
+    let (server_cpus, client_cpus) = (cpus(&plan.cpus.server)?, cpus(&plan.cpus.client)?);
+    // The engine's threads inherit it; servers are given their own.
+    client_cpus.pin_this_thread().map_err(system("the client's CPUs"))?;
+    let mut arena = Arena {
+        plan,
+        workload,
+        host,
+        surroundings,
+        server_cpus,
+        client_cpus,
+        scratch,
+        hints: Vec::new(),
+    };
+    Ok(run(plan, &mut arena, root, &surroundings.interrupted, observe)?)
+}
+
+struct Arena<'a> {
+    plan: &'a Plan,
+    workload: Workload,
+    host: Host,
+    surroundings: &'a Surroundings,
+    server_cpus: CpuSet,
+    client_cpus: CpuSet,
+    scratch: TempDir,
+    /// The last value of each cell: where its next search begins.
+    hints: Vec<Option<f64>>,
+}
+
+impl Arena<'_> {
+    fn start(&self, slot: &Slot, cell: &Cell) -> Result<Fighter, ContenderError> {
+        let variant = cell.variant(self.plan);
+        let stage = Stage {
+            host: self.host.clone(),
+            directory: self.scratch.path().join(slot.number.to_string()),
+            cache: workload::data::default_cache(),
+            cpus: self.server_cpus.clone(),
+            port: None,
+            seed: u64::from(self.plan.seed),
+            interrupted: Arc::clone(&self.surroundings.interrupted),
+        };
+        let known = variant_of(&self.workload, &variant).map_err(ContenderError::of)?;
+        let instance = Instance::start(&self.workload, &known, &stage).map_err(ContenderError::of)?;
+        Ok(Fighter { instance, host: self.host.clone(), name: variant.name, on_op: self.plan.on_op.clone() })
+    }
+}
+
+impl Ring for Arena<'_> {
+    fn facts(&mut self) -> Facts {
+        let client = FlatFacts::from([
+            ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            ("threads".to_owned(), self.plan.load.threads.to_string()),
+            ("cpus".to_owned(), self.plan.cpus.client.clone()),
+        ]);
+        let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Facts {
+            taken_unix_ms: taken.map_or(0, |d| d.as_millis() as u64),
+            host: self.host.facts().flat(),
+            client,
+            ..Facts::default()
+        }
+    }
+
+    fn hold(
+        &mut self,
+        slot: &Slot,
+        cell: &Cell,
+        writer: &TrialWriter,
+        observe: &mut dyn FnMut(Event),
+    ) -> Result<Held, archive::ArchiveError> {
+        let setting = Setting {
+            plan: self.plan,
+            host: &self.host,
+            server_cpus: &self.server_cpus,
+            client_cpus: &self.client_cpus,
+            surroundings: self.surroundings,
+        };
+        if self.hints.len() <= slot.cell {
+            self.hints.resize(slot.cell + 1, None);
+        }
+        let hint = self.hints[slot.cell];
+        let start = || self.start(slot, cell).map(|fighter| Box::new(fighter) as Box<dyn Contender>);
+        let held = trial::hold(&setting, slot, cell, start, hint, writer, observe)?;
+        self.hints[slot.cell] = held.trial.measured.as_ref().map(|m| m.value).or(hint);
+        // What a trial leaves behind is in the run directory; the rest would fill the disk.
+        let _ = fs::remove_dir_all(self.scratch.path().join(slot.number.to_string()));
+        Ok(held)
+    }
+}
+
+/// A server of a workload.
+struct Fighter {
+    instance: Instance,
+    host: Host,
+    name: String,
+    on_op: Option<String>,
+}
+
+impl Contender for Fighter {
+    fn prepare(&mut self, surroundings: &Surroundings) -> Result<(), ContenderError> {
+        self.instance.populate(surroundings).map_err(ContenderError::of)?;
+        self.instance.check(surroundings).map_err(ContenderError::of)
+    }
+
+    fn load_spec(&self) -> Result<LoadSpec, ContenderError> {
+        self.instance.load_spec(self.on_op.as_deref()).map_err(ContenderError::of)
+    }
+
+    fn count(&mut self) -> Result<Option<(String, u64)>, ContenderError> {
+        let count = self.instance.count().map_err(ContenderError::of)?;
+        Ok(count.map(|count| (count.what, count.count)))
+    }
+
+    fn facts(&self) -> VariantFacts {
+        let server = self.instance.facts();
+        let process = self.tree().processes().first().and_then(|process| self.host.process_facts(process.pid));
+        let process = process.unwrap_or_default();
+        let mut facts = process.flat();
+        // Told apart from the rest, because it is what comparisons founder on.
+        facts.retain(|key, _| !key.starts_with("allocator") && key != "libc" && !key.starts_with("command_line"));
+        facts.extend(server.further);
+        VariantFacts {
+            name: self.name.clone(),
+            version: server.version,
+            build: server.build,
+            allocator: process.allocator.map(|allocator| allocator.name).unwrap_or_default(),
+            libc: process.libc.unwrap_or_default(),
+            knobs: self.instance.knobs().iter().map(|(name, value)| (name.clone(), setting_of(value))).collect(),
+            config: Vec::new(),
+            facts,
+        }
+    }
+
+    fn configuration(&self) -> Vec<(String, String)> {
+        let files = self.instance.effective_configuration().iter();
+        files.map(|file| (file.name.clone(), file.text.clone())).collect()
+    }
+
+    fn tree(&self) -> Tree {
+        self.instance.tree()
+    }
+
+    fn check_alive(&self) -> Option<String> {
+        self.instance.check_alive().err().map(|error| error.to_string())
+    }
+
+    fn log(&self) -> Option<Vec<u8>> {
+        fs::read(self.instance.log_path()).ok()
+    }
+
+    fn stop(&mut self) {
+        // If it does not stop in good order, dropping it kills it.
+        let _ = self.instance.stop();
+    }
+}

@@ -1,0 +1,44 @@
+//! Runs that were held, on a terminal.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use archive::{Listed, Run};
+
+use super::bakeoff::answer;
+use super::table::table;
+
+/// A line a run, the newest first.
+pub fn list(listed: &[Listed], root: &Path) -> String {
+    if listed.is_empty() {
+        return format!("no runs in {}\n", root.display());
+    }
+    let mut rows = vec![["run", "state", "trials", "verdict"].map(str::to_owned).to_vec()];
+    for run in listed {
+        rows.push(vec![
+            run.id.to_string(),
+            run.state.name().to_owned(),
+            if run.invalid == 0 { run.valid.to_string() } else { format!("{} of {}", run.valid, run.valid + run.invalid) },
+            run.sentence.clone().unwrap_or_else(|| run.variants.join(" against ")),
+        ]);
+    }
+    table(&rows)
+}
+
+/// One run: its answer, and what is missing of it.
+pub fn run(run: &Run) -> String {
+    let dir = run.dir.display().to_string();
+    let report = run.dir.join(crate::verbs::archive::REPORT);
+    let report = report.exists().then(|| report.display().to_string());
+    let mut out = match &run.verdict {
+        Some(verdict) => answer(verdict, &dir, report.as_deref()),
+        None => format!("{}: {} without a verdict, {} trials held\n\nrun     {dir}\n", run.id, run.state.name(), run.trials.len()),
+    };
+    for problem in &run.problems {
+        let _ = writeln!(out, "problem {}: {}", problem.file, problem.text);
+    }
+    if let Some(plan) = &run.plan {
+        let _ = writeln!(out, "again   showdown run {dir}/plan.toml   (was: {})", plan.command.join(" "));
+    }
+    out
+}

@@ -1,0 +1,162 @@
+//! A comparison or sweep on a terminal: progress while it runs, the answer when it has ended.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::Duration;
+
+use archive::model::{DifferenceClass, TrialStatus, VariantSummary, Verdict};
+use bakeoff::event::Event;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::table::table;
+use super::units::{rate, time};
+use crate::verbs::options::ProgressMode;
+
+/// Shows events: a bar and a line a trial on a terminal, JSON lines to a program, or nothing.
+pub struct BakeoffProgress {
+    mode: ProgressMode,
+    bar: ProgressBar,
+    name: String,
+    doing: String,
+    trials: u32,
+    done: u32,
+}
+
+impl BakeoffProgress {
+    /// Nothing is drawn before the run begins.
+    pub fn new(mode: ProgressMode) -> Self {
+        let visible = mode == ProgressMode::Bar;
+        let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(1), target);
+        let style = ProgressStyle::with_template("{pos:>3}/{len} {wide_bar:.cyan/blue} {prefix}\n    {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
+        Self { mode, bar, name: String::new(), doing: String::new(), trials: 0, done: 0 }
+    }
+
+    /// Something happened.
+    pub fn observe(&mut self, event: &Event) {
+        if self.mode == ProgressMode::Json {
+            // Whoever reads this has gone away: the run goes on.
+            let _ = serde_json::to_string(event).map(|line| writeln!(std::io::stderr(), "{line}"));
+            return;
+        }
+        match event {
+            Event::RunBegins { trials, .. } => {
+                self.trials = *trials;
+                self.bar.set_length(u64::from(*trials));
+                self.bar.reset_elapsed();
+                self.bar.enable_steady_tick(Duration::from_millis(250));
+            }
+            Event::TrialBegins { name, block, .. } => {
+                self.name = format!("block {block}, {name}");
+                "starting".clone_into(&mut self.doing);
+                self.draw("");
+            }
+            Event::Doing { what } => {
+                self.doing.clone_from(what);
+                self.draw("");
+            }
+            Event::Tick { throughput_per_s, p50_us, p99_us, errors } => {
+                let errors = if *errors == 0 { String::new() } else { format!("  {errors} errors") };
+                self.draw(&format!(
+                    "{}/s  p50 {}  p99 {}{errors}",
+                    rate(*throughput_per_s),
+                    time(*p50_us as f64),
+                    time(*p99_us as f64)
+                ));
+            }
+            Event::TrialEnds { number, name, status, value, unit, reasons, failed_gates } => {
+                self.done += 1;
+                self.bar.set_position(u64::from(self.done));
+                let value = value.map_or_else(|| "–".to_owned(), |value| format!("{}{unit}", rate(value)));
+                let why: Vec<&str> = reasons
+                    .iter()
+                    .map(String::as_str)
+                    .chain(failed_gates.iter().map(|gate| gate.message.as_str()))
+                    .collect();
+                let mark = match status {
+                    TrialStatus::Valid => String::new(),
+                    TrialStatus::Invalid => format!("  INVALID: {}", why.join("; ")),
+                    TrialStatus::Failed => format!("  FAILED: {}", why.join("; ")),
+                    TrialStatus::Interrupted => "  interrupted".to_owned(),
+                };
+                self.bar.println(format!("{number:>4}  {name:<28} {value:>12}{mark}"));
+            }
+            Event::Verdict { .. } => self.bar.finish_and_clear(),
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn draw(&self, load: &str) {
+        let elapsed = self.bar.elapsed().as_secs_f64();
+        let left = match self.done {
+            0 => String::new(),
+            done => {
+                let seconds = elapsed / f64::from(done) * f64::from(self.trials.saturating_sub(done));
+                format!("about {} left", humantime::format_duration(Duration::from_secs(seconds as u64)))
+            }
+        };
+        self.bar.set_prefix(left);
+        self.bar.set_message(format!("{}: {}  {load}", self.name, self.doing));
+    }
+}
+
+/// The answer: the sentence, the table, what is unfair, where the report lies.
+pub fn answer(verdict: &Verdict, dir: &str, report: Option<&str>) -> String {
+    let mut out = format!("{}\n\n", capitalised(&verdict.sentence));
+    let mut rows = vec![
+        ["", &verdict.measure, "95 % CI", "valid trials", ""].map(str::to_owned).to_vec(),
+    ];
+    rows.extend(verdict.variants.iter().map(|variant| row(variant, &verdict.unit)));
+    out.push_str(&table(&rows));
+    out.push('\n');
+    for comparison in verdict.comparisons.iter().filter(|c| c.smallest_difference.is_some()) {
+        let percent = comparison.smallest_difference.unwrap_or_default() * 100.0;
+        let _ = writeln!(
+            out,
+            "  {} against {}: a difference of {percent:.1} % would have been found four times in five",
+            comparison.a, comparison.b
+        );
+    }
+    for difference in &verdict.fairness {
+        let class = match difference.class {
+            DifferenceClass::ApplesToOranges => "apples to oranges",
+            DifferenceClass::Unexplained => "unexplained difference",
+            DifferenceClass::Expected | DifferenceClass::TheVariantItself => continue,
+        };
+        let values: Vec<String> = difference.values.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let _ = writeln!(out, "  {class}: {} ({}): {}", difference.key, values.join(", "), difference.remark);
+    }
+    let _ = writeln!(out, "\nrun     {dir}");
+    if let Some(report) = report {
+        let _ = writeln!(out, "report  {report}");
+    }
+    out
+}
+
+fn row(variant: &VariantSummary, unit: &str) -> Vec<String> {
+    let point: Vec<String> = variant.point.iter().map(|(axis, value)| format!(" {axis}={value}")).collect();
+    let all = variant.valid + variant.invalid;
+    vec![
+        format!("{}{}", variant.name, point.concat()),
+        variant.median.map_or_else(|| "–".to_owned(), |median| format!("{}{unit}", rate(median))),
+        variant.interval.map_or_else(|| "–".to_owned(), |i| format!("{}–{}", rate(i.low), rate(i.high))),
+        format!("{} of {all}", variant.valid),
+        if variant.modes.len() > 1 { "two modes".to_owned() } else { String::new() },
+    ]
+}
+
+fn capitalised(sentence: &str) -> String {
+    // Names of servers keep their case; only the verdict's own words begin with a capital.
+    for own in ["no difference shown", "inconclusive"] {
+        if let Some(rest) = sentence.strip_prefix(own) {
+            let (first, others) = own.split_at(1);
+            return format!("{}{others}{rest}.", first.to_uppercase());
+        }
+    }
+    format!("{sentence}.")
+}
