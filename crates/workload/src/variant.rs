@@ -134,9 +134,9 @@ mod tests {
             refused("ngnix"),
             "workload static-web has no server \"ngnix\": did you mean \"nginx\"? there are apache, nginx"
         );
-        assert!(
-            refused("apache:mpn=event").contains("server apache has no knob \"mpn\": did you mean \"mpm\"?")
-        );
+        assert!(refused("apache:sendfil=on").contains(
+            "server apache has no knob \"sendfil\": did you mean \"sendfile\"? there are access_log, "
+        ));
         assert_eq!(
             refused("apache:mpm=evnt"),
             "server apache knob mpm: \"evnt\" is not one of event, worker, prefork"

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::place::{DefinitionError, Source, instead};
-use super::raw::RawMetrics;
+use super::raw::{RawMetrics, RawRatio};
 
 /// What is shown of a trial beside times and rates.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,7 @@ impl Metrics {
             if ratio.at_least.is_some_and(|least| !(0.0..=1.0).contains(&least)) {
                 return Err(refuse("at_least: give a share from 0 to 1".to_owned()));
             }
-            let super::raw::RawRatio { name, about, part, of, at_least } = ratio;
+            let RawRatio { name, about, part, of, at_least } = ratio;
             ratios.push(Ratio { name, about, part, of, at_least });
         }
         Ok(Self { operations: raw.operations.unwrap_or_else(|| "operations".to_owned()), ratios })

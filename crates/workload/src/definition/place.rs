@@ -57,11 +57,12 @@ pub fn instead(unknown: &str, known: &[&str]) -> String {
     if known.is_empty() {
         return ": there are none".to_owned();
     }
+    // Of short names, all are near: what is said must not be guesswork.
     let nearest = known
         .iter()
         .map(|name| (strsim::damerau_levenshtein(&unknown.to_lowercase(), &name.to_lowercase()), name))
         .min()
-        .filter(|(distance, name)| *distance <= name.len().max(unknown.len()) / 3)
+        .filter(|(distance, name)| *distance <= name.len().max(unknown.len()).saturating_sub(1) / 3)
         .map_or(String::new(), |(_, name)| format!(" did you mean {name:?}?"));
     let be = if known.len() == 1 { "is" } else { "are" };
     format!(":{nearest} there {be} {}", known.join(", "))

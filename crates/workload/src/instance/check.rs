@@ -7,7 +7,8 @@ use load::engine::{self, Outcome, Surroundings};
 use load::record::Errors;
 use load::spec::LoadSpec;
 
-use super::{Instance, InstanceError};
+use super::error::InstanceError;
+use super::running::Instance;
 
 /// Connections that store the keys; enough to hide the round trips.
 const POPULATE_CONNECTIONS: u32 = 32;

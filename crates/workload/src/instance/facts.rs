@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Instance;
+use super::running::Instance;
 
 /// Facts of a server, for the fairness audit. What its process is (libraries, allocator, limits) is in
 /// [`host::ProcessFacts`].

@@ -1,6 +1,8 @@
 //! What a server has counted by itself, to be held against what the client has counted.
 
-use super::{Instance, InstanceError, counters, exchange};
+use super::error::InstanceError;
+use super::running::Instance;
+use super::{counters, exchange};
 use crate::definition::Ask;
 
 /// A server's count of operations.
@@ -54,7 +56,7 @@ impl Instance {
             }
             Ask::Redis(command) => {
                 // Inline commands; QUIT makes the server close at the end of its answer.
-                let auth = self.password.iter().map(|password| format!("AUTH {password}\r\n"));
+                let auth = self.password.iter().map(|password| format!("AUTH {}\r\n", password.reveal()));
                 let request = auth.chain([format!("{command}\r\nQUIT\r\n")]).collect::<String>();
                 exchange::converse(self.address, request.as_bytes(), |_| false)
             }

@@ -1,0 +1,333 @@
+//! Starting a server of a workload, and the server that runs.
+//!
+//! [`Instance::start`] does what comes before the load, in the order in which it can go wrong: knobs, directory,
+//! port, data, configuration, process, readiness.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use host::process::{Ending, LogTail, Stopped, Tree};
+use host::{Readiness, Running, ServerCommand};
+use load::drivers::ProtocolSpec;
+use load::drivers::redis::Auth;
+use load::spec::{LoadSpec, Shape};
+
+use super::error::InstanceError;
+use super::identity::ServiceUser;
+use super::password::{MASKED, Password};
+use super::stage::{self, Stage};
+use super::{exchange, tool};
+use crate::data;
+use crate::definition::{Probe, Server, Value, Workload};
+use crate::render::{RenderError, Scope};
+use crate::variant::Variant;
+
+/// Where servers listen: this machine only.
+const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// Longer than any reply should take, the largest file over a full machine included.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A configuration file as the server read it, its password masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFile {
+    /// Its name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A server that runs. It is stopped when this is dropped, and when we die.
+#[derive(Debug)]
+pub struct Instance {
+    pub(super) workload: Workload,
+    pub(super) server: Server,
+    pub(super) stage: Stage,
+    /// The stage's directory, as a whole path.
+    directory: PathBuf,
+    /// Where its commands are run.
+    working_directory: PathBuf,
+    pub(super) address: SocketAddr,
+    knobs: BTreeMap<String, Value>,
+    config: Vec<ConfigFile>,
+    pub(super) argv: Vec<String>,
+    /// What templates other than configuration files may use.
+    pub(super) scope: Scope,
+    pub(super) password: Option<Password>,
+    running: Running,
+    /// How often we have asked for the counts in a way that counts itself.
+    pub(super) asked: u64,
+    pub(super) populated: bool,
+}
+
+impl Instance {
+    /// Starts a server and waits until it is ready.
+    pub fn start(workload: &Workload, variant: &Variant, stage: &Stage) -> Result<Self, InstanceError> {
+        let server = workload
+            .server(&variant.server)
+            .map_err(|what| InstanceError::Configuration { server: variant.server.clone(), what })?
+            .clone();
+        let wrong = |what: String| InstanceError::Configuration { server: server.name.clone(), what };
+        stage::raise_descriptor_limit();
+        let directory = stage::make_directory(&stage.directory)?;
+        let working_directory = match workload.folder.directory() {
+            Some(folder) => {
+                stage::quotable(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))?
+            }
+            None => directory.clone(),
+        };
+        let service_user = ServiceUser::needed();
+        let data = stage::quotable(prepare_data(workload, &server, service_user.as_ref(), stage)?)?;
+        let address = address(stage)?;
+
+        let mut scope = Scope::default();
+        scope.set("host", address.ip().to_string());
+        scope.set("port", address.port());
+        scope.set("dir", directory.to_string_lossy());
+        scope.set("data", data.to_string_lossy());
+        scope.set("here", working_directory.to_string_lossy());
+        scope.set("cpus", stage.cpus.len());
+        scope.set("user", service_user.as_ref().map(|who| who.user.clone()));
+        scope.set("group", service_user.as_ref().map(|who| who.group.clone()));
+        let knobs = settle(&server, variant, &scope).map_err(wrong)?;
+        for (name, value) in &knobs {
+            scope.set(name, value);
+        }
+
+        let password = server.has_password.then(|| Password::make(&directory)).transpose()?;
+        let config = configure(&server, &scope, password.as_ref(), &directory)?;
+        let template = |e: RenderError| wrong(e.message);
+        let argv = scope.render_argv(&server.start).map_err(template)?;
+        let log = directory.join("server.log");
+        let mut command = ServerCommand::new(&server.name, argv.clone(), &working_directory, &log);
+        command.stop = server.stop;
+        command.cpus = Some(stage.cpus.clone());
+        let secret = with_password(&scope, password.as_ref().map(Password::reveal));
+        for (name, value) in &server.environment {
+            command.env.insert(name.clone(), secret.render(value).map_err(template)?);
+        }
+        let running = stage.host.start(&command)?;
+        let instance = Self {
+            workload: workload.clone(),
+            server,
+            stage: stage.clone(),
+            directory,
+            working_directory,
+            address,
+            knobs,
+            config,
+            argv,
+            scope,
+            password,
+            running,
+            asked: 0,
+            populated: false,
+        };
+        instance.wait_ready()?;
+        Ok(instance)
+    }
+
+    fn wait_ready(&self) -> Result<(), InstanceError> {
+        let Probe::Command(command) = &self.server.ready.probe else {
+            return self.probe(|| self.connects());
+        };
+        let command = self.scope.render_argv(command).map_err(|e| self.wrong(e.message))?;
+        self.probe(|| match self.run_tool(&command) {
+            Ok(output) if output.ending == Ending::Code(0) => Readiness::Ready,
+            Ok(output) => Readiness::NotYet(format!("{} {}", command[0], output.ending)),
+            Err(error) => Readiness::Never(error.to_string()),
+        })
+    }
+
+    fn probe(&self, mut probe: impl FnMut() -> Readiness) -> Result<(), InstanceError> {
+        let outcome = self.running.wait_ready(self.server.ready.within, || {
+            if self.stage.interrupted.load(Ordering::Relaxed) {
+                return Readiness::Never("interrupted".to_owned());
+            }
+            probe()
+        });
+        match outcome {
+            Ok(_) => Ok(()),
+            Err(_) if self.stage.interrupted.load(Ordering::Relaxed) => Err(InstanceError::Interrupted),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn connects(&self) -> Readiness {
+        match &self.server.ready.probe {
+            Probe::Http(path) => match exchange::http_get(self.address, path) {
+                Ok(reply) if (200..400).contains(&reply.status) => Readiness::Ready,
+                Ok(reply) => Readiness::NotYet(format!("{path} is answered with status {}", reply.status)),
+                Err(error) => Readiness::NotYet(error),
+            },
+            _ => host::process::tcp_probe(self.address)(),
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Every knob with its value, defaults included.
+    pub fn knobs(&self) -> &BTreeMap<String, Value> {
+        &self.knobs
+    }
+
+    /// Its configuration files as it read them, passwords masked.
+    pub fn effective_configuration(&self) -> &[ConfigFile] {
+        &self.config
+    }
+
+    /// Its processes.
+    pub fn tree(&self) -> Tree {
+        self.running.tree()
+    }
+
+    /// Whether it still runs; the error says how it ended, with the end of its log.
+    pub fn check_alive(&self) -> Result<(), InstanceError> {
+        Ok(self.running.check()?)
+    }
+
+    /// The file that gets its standard output and error.
+    pub fn log_path(&self) -> PathBuf {
+        self.directory.join("server.log")
+    }
+
+    /// The end of that.
+    pub fn log_tail(&self) -> LogTail {
+        self.running.log_tail()
+    }
+
+    /// What the engine is to do: the workload's mix, or only the operation of this name.
+    pub fn protocol(&self, only: Option<&str>) -> Result<ProtocolSpec, InstanceError> {
+        let load = &self.workload.load;
+        let operations = match only {
+            None => load.operations.clone(),
+            Some(name) => load
+                .only(name)
+                .map_err(|what| InstanceError::NoOperation(format!("{} {what}", self.workload.name)))?,
+        };
+        let auth = self.password.as_ref().map(|password| Auth { user: None, password: password.source() });
+        Ok(operations.spec(self.server.protocol, &self.address.to_string(), auth, self.stage.seed))
+    }
+
+    /// A closed loop of the mix, or of the operation of this name, on one thread without an end: shape, length
+    /// and threads are for the caller to say.
+    pub fn load_spec(&self, only: Option<&str>) -> Result<LoadSpec, InstanceError> {
+        Ok(LoadSpec {
+            address: self.address,
+            sources: Vec::new(),
+            tls: None,
+            protocol: self.protocol(only)?,
+            connections: self.workload.load.connections,
+            workers: 1,
+            shape: Shape::Closed { think: Duration::ZERO },
+            warmup: Duration::ZERO,
+            duration: None,
+            requests: None,
+            requests_per_connection: None,
+            timeout: TIMEOUT,
+            interval: Duration::from_secs(1),
+            seed: self.stage.seed,
+        })
+    }
+
+    /// Stops it, comes back when nothing is left of it, and takes its password from the disk.
+    pub fn stop(&mut self) -> Result<Stopped, InstanceError> {
+        let stopped = self.running.stop()?;
+        if self.password.take().is_some() {
+            for file in &self.config {
+                stage::write_private(&self.directory.join(&file.name), &file.text)?;
+            }
+        }
+        Ok(stopped)
+    }
+
+    /// Runs a program of the workload to its end.
+    pub(super) fn run_tool(&self, argv: &[String]) -> Result<tool::Output, host::process::Error> {
+        tool::run(&self.stage.host, argv, &self.working_directory, &self.directory.join("tool.log"))
+    }
+
+    fn wrong(&self, what: String) -> InstanceError {
+        InstanceError::Configuration { server: self.server.name.clone(), what }
+    }
+}
+
+/// The port that is given, if it is free, or a free one.
+fn address(stage: &Stage) -> Result<SocketAddr, InstanceError> {
+    let Some(port) = stage.port else {
+        let ports = stage.host.free_ports(HOST, 1)?;
+        return Ok((HOST, ports[0]).into());
+    };
+    let address = (HOST, port).into();
+    stage.host.check_port(address)?;
+    Ok(address)
+}
+
+/// The directory with the workload's files, which the server's workers can reach.
+fn prepare_data(
+    workload: &Workload,
+    server: &Server,
+    service_user: Option<&ServiceUser>,
+    stage: &Stage,
+) -> Result<PathBuf, InstanceError> {
+    if workload.data.is_empty() {
+        return Ok(stage.cache.clone());
+    }
+    let data = data::prepare(&workload.data, &stage.cache)?;
+    let whole = std::path::absolute(&data).unwrap_or(data);
+    if let Some((who, path)) = service_user.zip(stage::barred(&whole)) {
+        return Err(InstanceError::Unreachable {
+            server: server.name.clone(),
+            user: who.user.clone(),
+            path: path.to_owned(),
+        });
+    }
+    Ok(whole)
+}
+
+/// Every knob's value: the variant's, or the default.
+fn settle(server: &Server, variant: &Variant, scope: &Scope) -> Result<BTreeMap<String, Value>, String> {
+    let value = |knob: &crate::definition::Knob| match variant.knobs.get(&knob.name) {
+        Some(value) => Ok((knob.name.clone(), value.clone())),
+        None => match knob.default_value(scope) {
+            Ok(value) => Ok((knob.name.clone(), value)),
+            Err(why) => Err(format!("knob {}: {why}: set it to a value that it takes", knob.name)),
+        },
+    };
+    server.knobs.iter().map(value).collect()
+}
+
+/// Writes the configuration files; gives them with the password masked.
+fn configure(
+    server: &Server,
+    scope: &Scope,
+    password: Option<&Password>,
+    directory: &Path,
+) -> Result<Vec<ConfigFile>, InstanceError> {
+    let real = with_password(scope, password.map(Password::reveal));
+    let shown = with_password(scope, password.map(|_| MASKED));
+    let mut files = Vec::new();
+    for template in &server.config {
+        let wrong = |e: RenderError| InstanceError::Configuration {
+            server: server.name.clone(),
+            what: format!("{}:{}: {}", template.name, e.line, e.message),
+        };
+        stage::write_private(&directory.join(&template.name), &real.render(&template.text).map_err(wrong)?)?;
+        let text = shown.render(&template.text).map_err(wrong)?;
+        files.push(ConfigFile { name: template.name.clone(), text });
+    }
+    Ok(files)
+}
+
+fn with_password(scope: &Scope, password: Option<&str>) -> Scope {
+    let mut scope = scope.clone();
+    if let Some(password) = password {
+        scope.set("password", password);
+    }
+    scope
+}
