@@ -1,6 +1,7 @@
 // Puts the page together: reads the data, gives every variant its look, and lays the sections under one another.
 
-import { cells, pointText, variantNames, type Cell } from "./derive/cells";
+import { cells, type Cell } from "./derive/cells";
+import { groupOf, mainAxis } from "./derive/groups";
 import { looks, type Look } from "./derive/palette";
 import { readData } from "./data";
 import { el } from "./dom";
@@ -18,28 +19,17 @@ import { validitySection } from "./sections/validity";
 import { verdictSection } from "./sections/verdict";
 import { themeButton } from "./theme";
 
-/** In a comparison a look for each variant; in a sweep of few points one for each point. */
-function looksOf(report: Report, groups: readonly Cell[]): (cell: Cell) => Look {
-  const single = variantNames(report).length === 1 && groups.length <= 7;
-  if (single && groups.some((cell) => pointText(cell.point))) {
-    const of = looks(groups.map((cell) => cell.key));
-    return (cell) => of(cell.key);
-  }
-  const of = looks(variantNames(report));
-  return (cell) => of(cell.variant);
-}
-
 function sections(report: Report): Section[] {
   const groups = cells(report);
-  const look = looksOf(report, groups);
-  const several = looks(groups.map((cell) => cell.key));
-  const lineLook = groups.length > variantNames(report).length ? (cell: Cell): Look => several(cell.key) : look;
-  const sweep = sweepSection(report);
+  const axis = mainAxis(report);
+  const lookOf = looks([...new Set(groups.map((cell) => groupOf(cell, axis)))]);
+  const look = (cell: Cell): Look => lookOf(groupOf(cell, axis));
+  const sweep = sweepSection(report, axis, lookOf);
   const all: (Section | null)[] = [
     report.plan?.kind === "sweep" ? sweep : null,
-    trialsSection(report, groups, look),
-    loadSection(report, groups, lineLook),
-    percentileSection(report, groups, lineLook),
+    trialsSection(report, groups, (cell) => groupOf(cell, axis), lookOf),
+    loadSection(report, groups, look),
+    percentileSection(report, groups, look),
     timelineSection(report, groups, look),
     resourceSection(groups, look),
     validitySection(report),

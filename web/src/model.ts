@@ -178,6 +178,8 @@ export interface Trial {
   server?: ServerUsage | null;
   full?: FullResource | null;
   files?: { load_log?: string; telemetry?: string; config?: string[]; logs?: string[] };
+  /** How many points of the record each point of the time line stands for; 1 where none is given. */
+  ticks_merged?: number;
   /** Where it lies in the run directory, such as `trials/003-apache`. */
   folder: string;
 }

@@ -1,46 +1,51 @@
-// Light, dark, or as the system has it. Charts take their colours from CSS, so nothing is drawn again.
+// Light or dark: as the system has it until the reader chooses, and then as chosen.
 
-import { h } from "./dom";
+import { el } from "./dom";
 
-const CHOICES = ["auto", "light", "dark"] as const;
-type Choice = (typeof CHOICES)[number];
+type Theme = "light" | "dark";
 const KEY = "showdown-theme";
 
 /** A file that is opened from disk may not be allowed to remember. */
-function remembered(): Choice {
+function remembered(): Theme | null {
   try {
     const found = localStorage.getItem(KEY);
-    return CHOICES.find((choice) => choice === found) ?? "auto";
+    return found === "light" || found === "dark" ? found : null;
   } catch {
-    return "auto";
+    return null;
   }
 }
 
-function apply(choice: Choice): void {
-  document.documentElement.dataset["theme"] = choice;
+function remember(theme: Theme): void {
   try {
-    localStorage.setItem(KEY, choice);
+    localStorage.setItem(KEY, theme);
   } catch {
     // Then it lasts as long as the page.
   }
 }
 
-/** The toggle, which also applies what was chosen before. */
-export function themeToggle(): HTMLElement {
-  const chosen = remembered();
-  apply(chosen);
-  const option = (choice: Choice) =>
-    h(
-      "label",
-      null,
-      h("input", {
-        type: "radio",
-        name: "theme",
-        value: choice,
-        checked: choice === chosen,
-        onchange: () => apply(choice),
-      }),
-      h("span", null, choice),
-    );
-  return h("fieldset", { class: "segments theme no-print" }, h("legend", { class: "sr" }, "Colours"), CHOICES.map(option));
+function current(): Theme {
+  const chosen = document.documentElement.dataset.theme;
+  if (chosen === "light" || chosen === "dark") return chosen;
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+/** The button that changes it. */
+export function themeButton(): HTMLElement {
+  const before = remembered();
+  if (before) document.documentElement.dataset.theme = before;
+  const button = el("button", { type: "button", class: "theme" });
+  const label = (): void => {
+    const dark = current() === "dark";
+    button.textContent = dark ? "Light" : "Dark";
+    button.setAttribute("aria-label", dark ? "Use light colours" : "Use dark colours");
+  };
+  button.addEventListener("click", () => {
+    const next = current() === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    remember(next);
+    label();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
+  label();
+  return button;
 }

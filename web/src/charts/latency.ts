@@ -8,7 +8,7 @@ import type { Look } from "../derive/palette";
 import type { Limit } from "../derive/slo";
 import { phaseName } from "../derive/timeline";
 import { figure, legend } from "./figure";
-import { draw, logTicks, ticksFor } from "./plot";
+import { draw, logAxis, logTicks, ticksFor } from "./plot";
 
 export interface LoadSeries {
   name: string;
@@ -48,8 +48,9 @@ export function latencyChart(series: readonly LoadSeries[], limits: readonly Lim
         height: Math.min(460, Math.max(300, width * 0.55)),
         marginLeft: 60,
         x: { nice: true, ticks: ticksFor(width), tickFormat: tick, label: "offered load, /s  →", zero: true },
-        y: { type: "log", domain: [low, high], ticks, tickFormat: timeTick, label: "↑ response time" },
+        y: { type: "log", domain: [low, high], axis: null },
         marks: [
+          logAxis("y", ticks, timeTick, "↑ response time"),
           Plot.gridY(ticks, { strokeOpacity: 0.12 }),
           limits.map((limit) => [
             Plot.ruleY([limit.us], { stroke: "var(--bad)", strokeDasharray: "5 4", strokeWidth: 1.5, className: "limit" }),

@@ -25,11 +25,12 @@ function hide(): void {
 export function marksSpeak(drawing: Element): void {
   const marks: SVGElement[] = [];
   for (const title of drawing.querySelectorAll("title")) {
-    const mark = title.parentElement as SVGElement | null;
+    // A mark that leads somewhere is wrapped in its link, which is what takes the focus.
+    const mark = title.closest<SVGElement>("a") ?? (title.parentElement as SVGElement | null);
     if (!mark) continue;
     const text = title.textContent ?? "";
     title.remove();
-    mark.setAttribute("role", "img");
+    if (mark.tagName !== "a") mark.setAttribute("role", "img");
     mark.setAttribute("aria-label", text);
     mark.setAttribute("tabindex", marks.length === 0 ? "0" : "-1");
     mark.addEventListener("pointerenter", () => show(mark, text));

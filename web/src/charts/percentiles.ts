@@ -7,7 +7,7 @@ import { at, percentileLine, position, positionText, SHARES } from "../derive/pe
 import type { Limit } from "../derive/slo";
 import type { QuantileCurve } from "../model";
 import { figure, legend } from "./figure";
-import { draw, logTicks } from "./plot";
+import { draw, logAxis, logTicks } from "./plot";
 
 export interface QuantileSeries {
   name: string;
@@ -40,9 +40,11 @@ export function percentileChart(series: readonly QuantileSeries[], limits: reado
         height: Math.min(440, Math.max(300, width * 0.5)),
         marginLeft: 60,
         marginRight: 28,
-        x: { type: "log", domain: [1, position(1)], ticks: places, tickFormat: positionText, label: "percentile  →" },
-        y: { type: "log", domain: [low, high], ticks, tickFormat: timeTick, label: "↑ response time" },
+        x: { type: "log", domain: [1, position(1)], axis: null },
+        y: { type: "log", domain: [low, high], axis: null },
         marks: [
+          logAxis("y", ticks, timeTick, "↑ response time"),
+          logAxis("x", width < 480 ? places.slice(1) : places, positionText, "percentile  →"),
           Plot.gridY(ticks, { strokeOpacity: 0.12 }),
           Plot.gridX(places, { strokeOpacity: 0.12 }),
           limits.map((limit) => [

@@ -22,6 +22,22 @@ export function ticksFor(width: number, each = 90): number {
   return Math.max(2, Math.floor(width / each));
 }
 
+/** Round numbers from low to high, about as many as there is room for. */
+export function niceTicks(low: number, high: number, count: number): number[] {
+  const rough = (high - low) / Math.max(1, count);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((times) => power * times >= rough) ?? 10);
+  const ticks: number[] = [];
+  for (let place = Math.ceil(low / step); place * step <= high; place += 1) ticks.push(Number((place * step).toPrecision(12)));
+  return ticks;
+}
+
+/** The axis of a logarithmic scale with exactly these ticks: Plot's own leaves out the labels of some. */
+export function logAxis(side: "x" | "y", ticks: readonly number[], text: (value: number) => string, label: string | null): Plot.Markish {
+  const options = { text, label, tickSize: 4 };
+  return side === "x" ? Plot.axisX(ticks, options) : Plot.axisY(ticks, options);
+}
+
 /** Powers of ten, with 2 and 5 between where they are few, for a logarithmic axis. */
 export function logTicks(low: number, high: number): number[] {
   const powers: number[] = [];

@@ -5,7 +5,7 @@ import { percent, ratio } from "../derive/format";
 import { pointText } from "../derive/cells";
 import type { Comparison, RatioEstimate } from "../model";
 import { figure } from "./figure";
-import { draw, ticksFor } from "./plot";
+import { draw, logAxis, niceTicks, ticksFor } from "./plot";
 
 interface Row extends RatioEstimate {
   name: string;
@@ -15,6 +15,8 @@ interface Row extends RatioEstimate {
 }
 
 const ROW = 64;
+
+const bound = (value: number): string => ratio(value).replace(/\s*×$/, "");
 
 export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: boolean): HTMLElement | null {
   const rows: Row[] = comparisons.flatMap((comparison, place) => {
@@ -28,11 +30,15 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
     return [{ ...estimate, name, place, colour, text }];
   });
   if (rows.length === 0) return null;
-  rows.forEach((row, place) => (row.place = place));
+  rows.forEach((row, place) => {
+    row.place = place;
+  });
   const low = Math.min(1, ...rows.map((row) => row.low));
   const high = Math.max(1, ...rows.map((row) => row.high));
   const room = Math.max(0.02, high / low - 1) * 0.12;
-  const domain = [low * (1 - room), high * (1 + room)];
+  const domain: [number, number] = [low / (1 + room), high * (1 + room)];
+  const ticksAt = (width: number): number[] => niceTicks(domain[0], domain[1], ticksFor(width, 90));
+  const end = { y: (row: Row) => row.place + 0.64, fill: "var(--ink-soft)", fontSize: 12 };
   return figure({
     title: rows.length === 1 ? "The ratio and its interval" : "The ratios and their intervals",
     summary: rows.map((row) => row.text).join(". "),
@@ -57,10 +63,11 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
         marginLeft: 16,
         marginTop: 24,
         marginBottom: 32,
-        x: { type: "log", domain, ticks: ticksFor(width, 110), tickFormat: (value: number) => `${Number(value.toPrecision(3))}×`, label: null },
+        x: { type: "log", domain, axis: null },
         y: { domain: [rows.length, 0], axis: null },
         marks: [
-          Plot.gridX({ ticks: ticksFor(width, 110), strokeOpacity: 0.12 }),
+          logAxis("x", ticksAt(width), (value) => `${Number(value.toPrecision(4))}×`, null),
+          Plot.gridX(ticksAt(width), { strokeOpacity: 0.12 }),
           Plot.ruleX([1], { stroke: "var(--ink)", strokeWidth: 1.5 }),
           Plot.text([1], { x: (value: number) => value, frameAnchor: "top", dy: -18, text: () => "1 = equal", fill: "var(--ink-soft)" }),
           Plot.rect(rows, {
@@ -74,6 +81,8 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
             className: "ci",
           }),
           Plot.ruleX(rows, { x: "ratio", y1: (row: Row) => row.place + 0.44, y2: (row: Row) => row.place + 0.84, stroke: "colour", strokeWidth: 4, title: "text", className: "estimate" }),
+          Plot.text(rows, { ...end, x: "low", text: (row: Row) => bound(row.low), textAnchor: "end", dx: -6 }),
+          Plot.text(rows, { ...end, x: "high", text: (row: Row) => bound(row.high), textAnchor: "start", dx: 6 }),
           Plot.text(rows, {
             x: "ratio",
             y: (row: Row) => row.place + 0.24,

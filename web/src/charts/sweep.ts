@@ -2,19 +2,18 @@
 // scalability law where it describes them.
 
 import * as Plot from "@observablehq/plot";
-import { pointText } from "../derive/cells";
-import { number, percent, quantity, tick } from "../derive/format";
+import { capital, number, percent, quantity, tick } from "../derive/format";
+import { groupName } from "../derive/groups";
 import type { Look } from "../derive/palette";
 import { curve as uslCurve } from "../derive/usl";
 import type { SweepCurve } from "../model";
 import { figure, legend } from "./figure";
-import { draw, ticksFor } from "./plot";
+import { draw, logAxis, ticksFor } from "./plot";
 
 type At = SweepCurve["points"][number];
 
 export function curveName(curve: SweepCurve): string {
-  const held = pointText(curve.held);
-  return held ? `${curve.variant} · ${held}` : curve.variant;
+  return groupName(curve.variant, curve.held);
 }
 
 export function sweepChart(axis: string, curves: readonly SweepCurve[], look: (curve: SweepCurve) => Look, measure: string, unit: string): HTMLElement {
@@ -22,9 +21,13 @@ export function sweepChart(axis: string, curves: readonly SweepCurve[], look: (c
   const [low, high] = [Math.min(...places), Math.max(...places)];
   const wide = low > 0 && high / low >= 16;
   const distinct = [...new Set(places)].sort((a, b) => a - b);
+  const ticksAt = (width: number): number[] => {
+    const every = Math.ceil(distinct.length / ticksFor(width, 48));
+    return distinct.filter((_, place) => place % every === 0);
+  };
   const laws = curves.flatMap((curve) => (curve.usl?.outcome === "fitted" ? [{ curve, line: uslCurve(curve.usl, low, high), fit: curve.usl }] : []));
   return figure({
-    title: `${measure} over ${axis}`,
+    title: `${capital(measure)} over ${axis}`,
     summary: curves
       .map((curve) => {
         const best = curve.points.reduce<At | null>((most, point) => (most && most.median >= point.median ? most : point), null);
@@ -42,9 +45,11 @@ export function sweepChart(axis: string, curves: readonly SweepCurve[], look: (c
       draw(width, {
         height: Math.min(440, Math.max(300, width * 0.5)),
         marginLeft: 60,
-        x: { type: wide ? "log" : "linear", ticks: distinct.length <= ticksFor(width, 48) ? distinct : ticksFor(width), tickFormat: tick, label: `${axis}  →`, inset: 8 },
+        marginTop: 32,
+        x: { type: wide ? "log" : "linear", axis: null, inset: 8 },
         y: { zero: true, nice: true, grid: true, tickFormat: tick, label: `↑ ${unit}` },
         marks: [
+          logAxis("x", ticksAt(width), tick, `${axis}  →`),
           Plot.ruleY([0], { strokeOpacity: 0.3 }),
           laws.map(({ curve, line }) => Plot.lineY(line, { x: "at", y: "value", stroke: look(curve).colour, strokeWidth: 1.5, strokeDasharray: "6 4", className: "law" })),
           curves.flatMap((curve) => [

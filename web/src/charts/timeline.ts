@@ -6,7 +6,7 @@ import { number, seconds, tick, time, timeTick } from "../derive/format";
 import { bands, cpuLines, cpuList, phaseName, type Band, type CpuLine } from "../derive/timeline";
 import type { Report, Tick, Trial } from "../model";
 import { figure, legend } from "./figure";
-import { draw, logTicks, ticksFor } from "./plot";
+import { draw, logAxis, logTicks, ticksFor } from "./plot";
 
 type Drawing = SVGElement | HTMLElement;
 type Marks = NonNullable<Plot.PlotOptions["marks"]>;
@@ -18,11 +18,14 @@ const key = (name: string, colour: string, dash = ""): { name: string; look: { c
   line: true,
 });
 
-const CPU_COLOURS: Record<CpuLine["what"], string> = {
-  server: "var(--series-1)",
-  "client's CPUs": "var(--series-0)",
-  stolen: "var(--bad)",
-};
+/** The server's CPU time has the variant's own colour. */
+function cpuLooks(colour: string): [CpuLine["what"], { colour: string; dash: string }][] {
+  return [
+    ["server", { colour, dash: "" }],
+    ["client's CPUs", { colour: "var(--ink-soft)", dash: "7 3" }],
+    ["stolen", { colour: "var(--bad)", dash: "2 3" }],
+  ];
+}
 
 export function timelineChart(report: Report, trial: Trial, colour: string): HTMLElement {
   const ticks = trial.timeline ?? [];
@@ -34,8 +37,8 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
   const panels = (width: number): Drawing[] => {
     const panel = (label: string, height: number, y: Plot.ScaleOptions, marks: Marks, first = false, last = false): Drawing =>
       draw(width, {
-        height: height + (first ? 26 : 8) + (last ? 26 : 0),
-        marginTop: first ? 34 : 16,
+        height: height + (first ? 26 : 14) + (last ? 26 : 0),
+        marginTop: first ? 34 : 22,
         marginBottom: last ? 34 : 8,
         marginLeft: 60,
         x: { domain: [0, end], ticks: ticksFor(width), tickFormat: (value: number) => (last ? `${value} s` : ""), tickSize: last ? 6 : 0, label: null },
@@ -52,11 +55,15 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
         Plot.lineY(ticks, { x: "t_s", y: (one: Tick) => one.offered_per_s ?? null, stroke: "var(--ink-soft)", strokeDasharray: "3 3", curve: "step-after" }),
         Plot.areaY(ticks, { x: "t_s", y: "throughput_per_s", fill: colour, fillOpacity: 0.12 }),
         Plot.lineY(ticks, { x: "t_s", y: "throughput_per_s", stroke: colour, strokeWidth: 1.8, className: "throughput" }),
+        Plot.ruleX(ticks, Plot.pointerX({ x: "t_s", stroke: "var(--ink)", strokeOpacity: 0.5 })),
+        Plot.tip(ticks, Plot.pointerX({ x: "t_s", y: "throughput_per_s", fill: "var(--surface)", stroke: "var(--line)", title: tickText, anchor: "bottom" })),
       ], true),
     ];
     if (known.length > 0) {
       shapes.push(
-        panel("response time", 120, { type: "log", domain: [low, high], ticks: logTicks(low, high), tickFormat: timeTick }, [
+        panel("response time", 120, { type: "log", domain: [low, high], axis: null, grid: false }, [
+          logAxis("y", logTicks(low, high), timeTick, "↑ response time"),
+          Plot.gridY(logTicks(low, high), { strokeOpacity: 0.12 }),
           Plot.lineY(ticks, { x: "t_s", y: timesOf("p50_us"), stroke: colour, strokeWidth: 1.5, strokeDasharray: "3 3" }),
           Plot.lineY(ticks, { x: "t_s", y: timesOf("p99_us"), stroke: colour, strokeWidth: 1.8 }),
         ]),
@@ -71,8 +78,8 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
     );
     if (cpu.length > 0) {
       shapes.push(
-        panel("CPU, cores", 100, { zero: true, nice: true }, Object.entries(CPU_COLOURS).map(([what, stroke]) =>
-          Plot.lineY(cpu.filter((line) => line.what === what), { x: "t_s", y: "cores", stroke, strokeWidth: 1.6, strokeDasharray: what === "stolen" ? "2 3" : "", className: "cpu" }),
+        panel("CPU, cores", 100, { zero: true, nice: true }, cpuLooks(colour).map(([what, look]) =>
+          Plot.lineY(cpu.filter((line) => line.what === what), { x: "t_s", y: "cores", stroke: look.colour, strokeWidth: 1.6, strokeDasharray: look.dash, className: "cpu" }),
         ), false, true),
       );
     }
@@ -85,8 +92,9 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
       key("throughput, p99", colour),
       key("p50", colour, "3 3"),
       key("offered", "var(--ink-soft)", "3 3"),
-      ...[...new Set(cpu.map((line) => line.what))].map((what) => key(`CPU: ${what}`, CPU_COLOURS[what], what === "stolen" ? "2 3" : "")),
+      ...cpuLooks(colour).flatMap(([what, look]) => (cpu.some((line) => line.what === what) ? [key(`CPU: ${what}`, look.colour, look.dash)] : [])),
     ]),
+    note: (trial.ticks_merged ?? 1) > 1 ? `Each point stands for ${trial.ticks_merged} points of the record.` : undefined,
     source: [`${trial.folder}/trial.json`, trial.files?.telemetry].filter(Boolean).join(" and "),
     id: "timeline",
     table: {
@@ -103,6 +111,11 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
       return box;
     },
   });
+}
+
+function tickText(one: Tick): string {
+  const offered = one.offered_per_s ? `, offered ${number(one.offered_per_s)}/s` : "";
+  return `${seconds(one.t_s)}: ${number(one.throughput_per_s)}/s${offered}\np50 ${time(one.p50_us)}, p99 ${time(one.p99_us)}\nerrors ${number(one.errors)}`;
 }
 
 function background(phases: readonly Band[], width: number, end: number, named: boolean): Marks {

@@ -2,7 +2,7 @@
 // where it does not. Within a row the marks go down in the order in which the trials ran, so that drift shows.
 
 import * as Plot from "@observablehq/plot";
-import type { Cell } from "../derive/cells";
+import { pointText, type Cell } from "../derive/cells";
 import { counted, number, quantity, tick } from "../derive/format";
 import type { Look } from "../derive/palette";
 import type { Trial } from "../model";
@@ -16,9 +16,17 @@ interface Mark {
   text: string;
 }
 
-/** Heights in pixels: of a row, and of the words above its marks. */
-const HEAD = 26;
-const BODY = 46;
+/** Where things lie, in pixels: the words above the marks of a row, or left of them where rows are many. */
+interface Layout {
+  head: number;
+  body: number;
+  left: number;
+}
+
+function layoutOf(rows: number, width: number): Layout {
+  if (rows > 6 && width >= 640) return { head: 0, body: 30, left: 290 };
+  return { head: 26, body: rows > 12 ? 26 : 46, left: 12 };
+}
 
 /** What a reader is told of one trial. */
 export function trialText(trial: Trial, unit: string): string {
@@ -27,34 +35,15 @@ export function trialText(trial: Trial, unit: string): string {
   return `Trial ${trial.number}, ${trial.variant}, block ${trial.block}: ${value}${why}`;
 }
 
-export function trialsChart(cells: readonly Cell[], look: (cell: Cell) => Look, measure: string, unit: string, source: string): HTMLElement {
-  const body = cells.length > 12 ? 26 : BODY;
-  const row = HEAD + body;
-  const height = cells.length * row;
-  const marks = cells.map((cell, place) => {
-    const seen = cell.trials.filter((trial) => trial.measured);
-    return seen.map((trial, order): Mark => ({
-      trial,
-      value: trial.measured?.value ?? 0,
-      y: place * row + HEAD + 6 + ((order + 0.5) / seen.length) * (body - 12),
-      text: trialText(trial, unit),
-    }));
-  });
-  const all = marks.flat();
-  const invalid = all.filter((mark) => mark.trial.status !== "valid");
-  const summaries = cells.flatMap((cell, place) => (cell.summary ? [{ cell, summary: cell.summary, place }] : []));
-  const small = all.length > 120;
-  const words = (cell: Cell): string => {
-    const median = cell.summary?.median;
-    const interval = cell.summary?.interval;
-    if (median === null || median === undefined) return cell.label;
-    return `${cell.label}   ${quantity(median, unit)}${interval ? ` (${number(interval.low)}–${number(interval.high)})` : ""}`;
-  };
+export function trialsChart(cells: readonly Cell[], group: (cell: Cell) => string, lookOf: (group: string) => Look, measure: string, unit: string, source: string): HTMLElement {
+  const look = (cell: Cell): Look => lookOf(group(cell));
+  const seen = cells.flatMap((cell) => cell.trials.filter((trial) => trial.measured));
+  const without = seen.filter((trial) => trial.status !== "valid").length;
   return figure({
     title: `Every trial: ${measure}`,
-    summary: `${counted(all.length, "trial")} with a value, ${counted(invalid.length, "of them that does not count").replace(/s$/, "")}. ${cells.map(words).join("; ")}.`,
-    note: "A mark is a trial, from top to bottom in the order in which they ran. The line is the median of the trials that count, the band its confidence interval. Hollow and crossed marks do not count.",
-    legend: legend([...new Map(cells.map((cell) => [cell.variant, cell])).values()].map((cell) => ({ name: cell.variant, look: look(cell) }))),
+    summary: `${counted(seen.length, "trial")} with a value, ${without} of which ${without === 1 ? "does" : "do"} not count. ${cells.map((cell) => cellText(cell, unit)).join("; ")}.`,
+    note: "A mark is a trial, from top to bottom in the order in which they ran. The line is the median of the trials that count, the band its confidence interval. Hollow and crossed marks do not count. A mark leads to its trial over time.",
+    legend: legend([...new Set(cells.map(group))].map((name) => ({ name, look: lookOf(name) }))),
     source,
     id: "every-trial",
     table: {
@@ -70,92 +59,85 @@ export function trialsChart(cells: readonly Cell[], look: (cell: Cell) => Look, 
         ]),
       ),
     },
-    draw: (width) =>
-      draw(width, {
-        height: height + 64,
-        marginLeft: 12,
-        marginRight: 20,
-        marginTop: 4,
-        marginBottom: 44,
-        x: { nice: true, ticks: ticksFor(width), tickFormat: tick, label: `${measure}, ${unit}  →`, labelAnchor: "right" },
-        y: { domain: [height, 0], axis: null },
-        marks: [
-          Plot.gridX({ ticks: ticksFor(width), strokeOpacity: 0.12 }),
-          Plot.ruleY(cells.slice(1), { y: (_: Cell, place: number) => (place + 1) * row, strokeOpacity: 0.12 }),
-          summaries
-            .filter(({ summary }) => summary.interval)
-            .map(({ cell, summary, place }) =>
-              Plot.rect([summary], {
-                x1: () => summary.interval?.low ?? 0,
-                x2: () => summary.interval?.high ?? 0,
-                y1: () => place * row + HEAD,
-                y2: () => place * row + row - 4,
-                fill: look(cell).colour,
-                fillOpacity: 0.2,
-                className: "interval",
-              }),
-            ),
-          summaries
-            .filter(({ summary }) => summary.median !== null)
-            .map(({ cell, summary, place }) =>
-              Plot.ruleX([summary], {
-                x: () => summary.median ?? 0,
-                y1: () => place * row + HEAD,
-                y2: () => place * row + row - 4,
-                stroke: look(cell).colour,
-                strokeWidth: 3,
-                className: "median",
-              }),
-            ),
-          summaries.flatMap(({ cell, summary, place }) =>
-            (summary.modes ?? []).map((mode) =>
-              Plot.ruleX([mode], {
-                x: "centre",
-                y1: () => place * row + HEAD,
-                y2: () => place * row + row - 4,
-                stroke: look(cell).colour,
-                strokeDasharray: "2 3",
-                className: "mode",
-              }),
-            ),
-          ),
-          cells.flatMap((cell, place) => [
-            Plot.dot(marks[place]?.filter((mark) => mark.trial.status === "valid") ?? [], {
-              x: "value",
-              y: "y",
-              r: small ? 3 : 4.5,
-              symbol: look(cell).symbol,
-              fill: look(cell).colour,
-              stroke: "var(--surface)",
-              strokeWidth: 1,
-              title: "text",
-              className: "trial valid",
-            }),
-            Plot.dot(marks[place]?.filter((mark) => mark.trial.status !== "valid") ?? [], {
-              x: "value",
-              y: "y",
-              r: small ? 3.5 : 5,
-              symbol: look(cell).symbol,
-              fill: "var(--surface)",
-              stroke: look(cell).colour,
-              strokeWidth: 1.5,
-              title: "text",
-              className: "trial invalid",
-            }),
-          ]),
-          Plot.dot(invalid, { x: "value", y: "y", r: small ? 4 : 6, symbol: "times", stroke: "var(--bad)", strokeWidth: 2, pointerEvents: "none", className: "cross" }),
-          Plot.text(cells, {
-            frameAnchor: "left",
-            y: (_: Cell, place: number) => place * row + 14,
-            text: words,
-            textAnchor: "start",
-            fontWeight: 600,
-            fontSize: 13,
-            fill: "var(--ink)",
-            textOverflow: "ellipsis",
-            lineWidth: (width - 40) / 13,
-          }),
-        ],
-      }),
+    draw: (width) => rows(cells, look, measure, unit, width, seen.length > 120),
   });
+}
+
+/** A cell with its median and interval in words. */
+function cellText(cell: Cell, unit: string): string {
+  const { median, interval } = cell.summary ?? {};
+  if (median === null || median === undefined) return cell.label;
+  return `${cell.label}: median ${quantity(median, unit)}${interval ? `, interval ${number(interval.low)} to ${number(interval.high)}` : ""}`;
+}
+
+function rows(cells: readonly Cell[], look: (cell: Cell) => Look, measure: string, unit: string, width: number, small: boolean): SVGElement | HTMLElement {
+  const { head, body, left } = layoutOf(cells.length, width);
+  const row = head + body;
+  const height = cells.length * row;
+  const beside = head === 0;
+  const drawn = cells.map((cell, place): Mark[] => {
+    const seen = cell.trials.filter((trial) => trial.measured);
+    return seen.map((trial, order) => ({
+      trial,
+      value: trial.measured?.value ?? 0,
+      y: place * row + head + 6 + ((order + 0.5) / seen.length) * (body - 12),
+      text: trialText(trial, unit),
+    }));
+  });
+  const marksOf = (place: number, counts: boolean): Mark[] => (drawn[place] ?? []).filter((mark) => (mark.trial.status === "valid") === counts);
+  const span = (place: number): { y1: () => number; y2: () => number } => ({ y1: () => place * row + head + (beside ? 3 : 0), y2: () => place * row + row - (beside ? 3 : 4) });
+  const shared = { x: "value", y: "y", title: "text", href: (mark: Mark) => `#trial-${mark.trial.number}` };
+  return draw(width, {
+    height: height + 64,
+    marginLeft: left,
+    marginRight: 20,
+    marginTop: 4,
+    marginBottom: 44,
+    x: { nice: true, ticks: ticksFor(width - left), tickFormat: tick, label: `${measure}, ${unit}  →`, labelAnchor: "right" },
+    y: { domain: [height, 0], axis: null },
+    marks: [
+      Plot.gridX({ ticks: ticksFor(width - left), strokeOpacity: 0.12 }),
+      Plot.ruleY(cells.slice(1), { y: (_: Cell, place: number) => (place + 1) * row, strokeOpacity: 0.12 }),
+      cells.map(({ summary }, place) => {
+        if (!summary) return null;
+        const stroke = look(cells[place] as Cell).colour;
+        return [
+          summary.interval ? Plot.rect([summary.interval], { x1: "low", x2: "high", ...span(place), fill: stroke, fillOpacity: 0.2, className: "interval" }) : null,
+          (summary.modes ?? []).map((mode) => Plot.ruleX([mode], { x: "centre", ...span(place), stroke, strokeWidth: 1.5, strokeDasharray: "2 3", className: "mode" })),
+          summary.median === null ? null : Plot.ruleX([summary.median], { x: (median: number) => median, ...span(place), stroke, strokeWidth: 3, className: "median" }),
+        ];
+      }),
+      cells.map((cell, place) => {
+        const { symbol, colour } = look(cell);
+        return [
+          Plot.dot(marksOf(place, true), { ...shared, symbol, r: small ? 3 : 4.5, fill: colour, stroke: "var(--surface)", strokeWidth: 1, className: "trial valid" }),
+          Plot.dot(marksOf(place, false), { ...shared, symbol, r: small ? 3.5 : 5, fill: "var(--surface)", stroke: colour, strokeWidth: 1.5, className: "trial invalid" }),
+          Plot.dot(marksOf(place, false), { x: "value", y: "y", r: small ? 4 : 6, symbol: "times", stroke: "var(--bad)", strokeWidth: 2, pointerEvents: "none", className: "cross" }),
+        ];
+      }),
+      Plot.text(cells, {
+        frameAnchor: "left",
+        dx: beside ? -left + 4 : 0,
+        y: (_: Cell, place: number) => place * row + (beside ? row / 2 : 14),
+        text: (cell: Cell) => label(cell, unit, beside),
+        textAnchor: "start",
+        fontWeight: 600,
+        fontSize: beside ? 12 : 13,
+        fill: "var(--ink)",
+        textOverflow: "ellipsis",
+        lineWidth: (beside ? left - 100 : width - 40) / 12,
+      }),
+      beside
+        ? Plot.text(cells, { frameAnchor: "left", dx: -10, y: (_: Cell, place: number) => place * row + row / 2, text: (cell: Cell) => quantity(cell.summary?.median, unit), textAnchor: "end", fontSize: 12, fill: "var(--ink)" })
+        : null,
+    ],
+  });
+}
+
+/** The words of a row; beside the marks the median stands on its own. */
+function label(cell: Cell, unit: string, beside: boolean): string {
+  const { median, interval } = cell.summary ?? {};
+  if (beside) return pointText(cell.point) || cell.label;
+  if (median === null || median === undefined) return cell.label;
+  return `${cell.label}   ${quantity(median, unit)}${interval ? ` (${number(interval.low)}–${number(interval.high)})` : ""}`;
 }

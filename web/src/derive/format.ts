@@ -90,6 +90,23 @@ export function list(words: readonly string[]): string {
   return `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
 }
 
+/** Keeps numbers and what follows them on one line: `95 % CI`, `5 ms`, `1.60 ×`. */
+export function unbroken(text: string): string {
+  return text.replace(/(\d) (%( CI)?|×|ns|µs|us|ms|s|blocks?)(?=\W|$)/g, (all) => all.replace(/ /g, JOIN)).replace(/ < (?=\d)/g, `${JOIN}<${JOIN}`);
+}
+
+/** The text with a capital first. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** A finding as a sentence: a capital first, a full stop last. */
+export function sentence(text: string): string {
+  const words = text.trim();
+  if (words === "") return "";
+  return capital(words) + (/[.!?]$/.test(words) ? "" : ".");
+}
+
 /** `1 trial`, `2 trials`. */
 export function counted(count: number, noun: string): string {
   return `${whole.format(count)} ${noun}${count === 1 ? "" : "s"}`;

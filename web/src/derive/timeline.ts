@@ -47,7 +47,7 @@ export function bands(phases: readonly Phase[]): Band[] {
 export function cpuList(text: string): number[] {
   return text.split(",").flatMap((part) => {
     const [from, to] = part.trim().split("-").map(Number);
-    if (from === undefined || !Number.isInteger(from)) return [];
+    if (part.trim() === "" || from === undefined || !Number.isInteger(from)) return [];
     const last = Number.isInteger(to) ? Math.min(to ?? from, from + 4095) : from;
     return Array.from({ length: Math.max(0, last - from + 1) }, (_, place) => from + place);
   });

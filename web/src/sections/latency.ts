@@ -3,6 +3,7 @@
 import { latencyChart } from "../charts/latency";
 import { percentileChart, type QuantileSeries } from "../charts/percentiles";
 import { median, valid, type Cell } from "../derive/cells";
+import { bestOfEach, mainAxis } from "../derive/groups";
 import { loadPoints } from "../derive/load";
 import type { Look } from "../derive/palette";
 import { limits } from "../derive/slo";
@@ -18,7 +19,9 @@ function slo(report: Report): string | null | undefined {
 }
 
 export function loadSection(report: Report, cells: readonly Cell[], look: (cell: Cell) => Look): Section {
-  const series = cells.map((cell) => ({ name: cell.label, look: look(cell), points: loadPoints(cell.trials) })).filter((one) => one.points.length > 0);
+  const offered = cells.filter((cell) => loadPoints(cell.trials).length > 0);
+  const few = offered.length > MOST_LINES ? bestOfEach(offered, mainAxis(report), report.verdict?.higher_is_better ?? true) : offered;
+  const series = few.map((cell) => ({ name: cell.label, look: look(cell), points: loadPoints(cell.trials) }));
   return {
     id: "latency",
     title: "Latency over load",
@@ -28,17 +31,19 @@ export function loadSection(report: Report, cells: readonly Cell[], look: (cell:
 }
 
 export function percentileSection(report: Report, cells: readonly Cell[], look: (cell: Cell) => Look): Section {
-  const merged = cells.flatMap((cell): (QuantileSeries & { value: number })[] => {
+  const shownCells = cells.length > MOST_LINES ? bestOfEach(cells, mainAxis(report), report.verdict?.higher_is_better ?? true) : cells;
+  const merged = shownCells.flatMap((cell): QuantileSeries[] => {
     const curve = cell.summary?.response_curve_us ?? [];
-    return curve.length > 1 ? [{ name: cell.label, look: look(cell), curve, value: cell.summary?.median ?? 0 }] : [];
+    return curve.length > 1 ? [{ name: cell.label, look: look(cell), curve }] : [];
   });
-  const single = merged.length === 0 ? cells.flatMap((cell) => middleTrial(cell, look(cell))) : [];
+  const single = merged.length === 0 ? shownCells.flatMap((cell) => middleTrial(cell, look(cell))) : [];
   const shown = [...merged, ...single];
-  const few = shown.length > MOST_LINES ? [...shown].sort((a, b) => b.value - a.value).slice(0, MOST_LINES) : shown;
+  const few = shown.slice(0, MOST_LINES);
   const limit = limits(slo(report)).filter(({ statistic }) => statistic === "p99");
   const what = [
-    merged.length > 0 ? "Response time of the trials that count, measured at each variant's own value, their histograms merged." : "There is no verdict, so each line is one trial: the one with the middle value.",
-    few.length < shown.length ? `The ${few.length} of ${shown.length} with the highest medians are drawn.` : "",
+    merged.length > 0 ? "Response time of the trials that count, measured at each variant's own value, their histograms merged." : "No merged distribution was kept, so each line is one trial: the one with the middle value.",
+    shownCells.length < cells.length ? "Of each curve of the sweep the point with the best median is drawn." : "",
+    few.length < shown.length ? `Only ${few.length} of ${shown.length} lines are drawn.` : "",
     "Each nine takes the same room.",
   ];
   const source = merged.length > 0 ? "verdict.json, merged from trials/*/load.hlog" : "trials/*/trial.json";
@@ -50,11 +55,11 @@ export function percentileSection(report: Report, cells: readonly Cell[], look: 
   };
 }
 
-function middleTrial(cell: Cell, look: Look): (QuantileSeries & { value: number })[] {
+function middleTrial(cell: Cell, look: Look): QuantileSeries[] {
   const trials = valid(cell.trials).filter((trial) => trial.measured && (trial.phases ?? []).some((phase) => (phase.response_curve_us?.length ?? 0) > 1));
   const middle = median(trials.map((trial) => trial.measured?.value ?? 0));
   const off = (value: number | undefined): number => Math.abs((value ?? 0) - (middle ?? 0));
   const trial = [...trials].sort((a, b) => off(a.measured?.value) - off(b.measured?.value))[0];
   const curve = trial?.phases?.filter((phase) => (phase.response_curve_us?.length ?? 0) > 1).pop()?.response_curve_us;
-  return trial && curve ? [{ name: `${cell.label}, trial ${trial.number}`, look, curve, value: trial.measured?.value ?? 0 }] : [];
+  return trial && curve ? [{ name: `${cell.label}, trial ${trial.number}`, look, curve }] : [];
 }

@@ -3,7 +3,7 @@
 import { source } from "../charts/figure";
 import { el, table } from "../dom";
 import { commandLine } from "../derive/command";
-import { date } from "../derive/format";
+import { counted, date } from "../derive/format";
 import type { Report } from "../model";
 import { nothing, type Section } from "./section";
 
@@ -17,8 +17,8 @@ export function rerunSection(report: Report): Section {
     ["Verdict", verdict ? date(verdict.reached_unix_ms) : "–"],
     ["Seed", String(plan.seed)],
     ["Blocks", `${plan.blocks} (${plan.length})`],
-    ["Client", `${plan.load.connections} connections, ${plan.load.threads} threads, CPUs ${plan.cpus.client}`],
-    ["Server", `CPUs ${plan.cpus.server}`],
+    ["Client", `${counted(plan.load.connections, "connection")}, ${counted(plan.load.threads, "thread")}, ${cpus(plan.cpus.client)}`],
+    ["Server", cpus(plan.cpus.server)],
     ["Warm-up", `${plan.warm_up.least} to ${plan.warm_up.most}`],
     ["Phases", `closed loop ${plan.phases.closed_loop}, search step ${plan.phases.search_step}, measure ${plan.phases.measure}, curve step ${plan.phases.curve_step}`],
     ["Measured by", `showdown ${plan.showdown}`],
@@ -36,6 +36,10 @@ export function rerunSection(report: Report): Section {
       source("plan.toml and facts.json"),
     ],
   };
+}
+
+function cpus(list: string): string {
+  return /^\d+$/.test(list) ? `CPU ${list}` : `CPUs ${list}`;
 }
 
 function command(text: string): HTMLElement {

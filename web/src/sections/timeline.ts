@@ -36,7 +36,18 @@ export function timelineSection(report: Report, cells: readonly Cell[], look: (c
     made.addEventListener("click", () => step(by));
     return made;
   };
+  // A mark of another chart leads here by its address: #trial-7.
+  const follow = (): void => {
+    const number = /^#trial-(\d+)$/.exec(location.hash)?.[1];
+    const trial = trials.find((one) => String(one.number) === number);
+    if (!trial) return;
+    show(trial);
+    document.getElementById(section.id)?.scrollIntoView();
+    choice.focus({ preventScroll: true });
+  };
+  addEventListener("hashchange", follow);
   show(first);
+  requestAnimationFrame(follow);
   return {
     ...section,
     body: [

@@ -4,13 +4,14 @@ import { trialsChart } from "../charts/trials";
 import { el, type Child } from "../dom";
 import type { Cell } from "../derive/cells";
 import { list, quantity } from "../derive/format";
+import { spaced } from "../derive/slo";
 import type { Look } from "../derive/palette";
 import type { Report } from "../model";
 import { nothing, type Section } from "./section";
 
-export function trialsSection(report: Report, cells: Cell[], look: (cell: Cell) => Look): Section {
+export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell) => string, look: (group: string) => Look): Section {
   const first = report.trials.find((trial) => trial.measured)?.measured;
-  const measure = report.verdict?.measure ?? first?.what;
+  const measure = spaced(report.verdict?.measure ?? first?.what ?? "");
   const unit = report.verdict?.unit ?? first?.unit ?? "";
   const source = report.verdict ? "verdict.json and trials/*/trial.json" : "trials/*/trial.json";
   return {
@@ -18,7 +19,7 @@ export function trialsSection(report: Report, cells: Cell[], look: (cell: Cell) 
     title: "Variants and their trials",
     short: "Trials",
     body: [
-      measure && first ? trialsChart(cells, look, measure, unit, source) : nothing("No trial came as far as a value."),
+      first ? trialsChart(cells, group, look, measure, unit, source) : nothing("No trial came as far as a value."),
       ...modes(cells, unit),
       ...without(report),
     ],

@@ -3,7 +3,7 @@
 import { rove } from "../charts/marks";
 import { source } from "../charts/figure";
 import { el, scroller, table, type Child } from "../dom";
-import { counted, number, percent } from "../derive/format";
+import { counted, number, percent, sentence, unbroken } from "../derive/format";
 import { gateRows } from "../derive/gates";
 import type { Gate, Report, Trial } from "../model";
 import { nothing, type Section } from "./section";
@@ -34,9 +34,9 @@ export function validitySection(report: Report): Section {
 
 function failure(trial: Trial): HTMLElement {
   const failed = (trial.gates ?? []).filter((gate) => gate.outcome === "failed");
-  const words = failed.map((gate) => `${gate.id}: ${gate.measured} (allowed: ${gate.threshold}). ${gate.message}`);
-  const said = words.length > 0 ? words : (trial.reasons ?? []);
-  return el("li", {}, el("strong", {}, `Trial ${trial.number}, ${trial.variant}, ${trial.status}`), ` – ${said.join("; ") || "no reason recorded"}`);
+  const words = failed.map((gate) => `${gate.id}: ${unbroken(gate.measured)} (allowed: ${unbroken(gate.threshold)}). ${sentence(unbroken(gate.message))}`);
+  const said = words.length > 0 ? words : (trial.reasons ?? []).map(sentence);
+  return el("li", {}, el("a", { href: `#trial-${trial.number}` }, `Trial ${trial.number}, ${trial.variant}`), `, ${trial.status}`, ` – ${said.join(" ") || "no reason recorded"}`);
 }
 
 function matrix(trials: readonly Trial[], rows: ReturnType<typeof gateRows>): HTMLElement {

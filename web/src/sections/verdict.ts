@@ -2,7 +2,7 @@
 
 import { ratioChart } from "../charts/ratio";
 import { el, type Child } from "../dom";
-import { counted, percent } from "../derive/format";
+import { counted, percent, unbroken } from "../derive/format";
 import { pointText, valid } from "../derive/cells";
 import { spaced } from "../derive/slo";
 import type { Plan, Report } from "../model";
@@ -20,7 +20,7 @@ export function verdictSection(report: Report): HTMLElement {
     "section",
     { id: "verdict", class: "verdict", "aria-labelledby": "verdict-title" },
     el("p", { class: "kicker" }, question(plan) ?? run.id),
-    el("h1", { id: "verdict-title" }, verdict?.sentence ?? "No verdict was reached"),
+    el("h1", { id: "verdict-title" }, unbroken(verdict?.sentence ?? "No verdict was reached")),
     el("p", { class: "basis" }, trials.length === 0 ? "No trial was measured." : `${counted(counts, "valid trial")} of ${trials.length}${plan ? `, ${counted(plan.blocks, "block")} planned` : ""}.`),
     ...state(report),
     verdict ? ratioChart(verdict.comparisons, verdict.higher_is_better) : null,
@@ -67,5 +67,5 @@ function comparisons({ verdict }: Report): Child[] {
   });
   const said = sentences.filter(Boolean);
   if (said.length === 0) return [];
-  return [several ? el("ul", { class: "sentences" }, ...said.map((text) => el("li", {}, text))) : el("p", {}, ...said)];
+  return [several ? el("ul", { class: "sentences" }, ...said.map((text) => el("li", {}, unbroken(text)))) : el("p", { class: "basis" }, ...said.map(unbroken))];
 }
