@@ -20,8 +20,8 @@
 //! **Goals.** Every figure names the file that it came from. Whatever a run directory says, which may have come from
 //! anyone, is shown as text and never as markup.
 //!
-//! **Not goals.** No statistics: the verdict has them. No choice of what is fair: the verdict has it. The page's looks
-//! are made in `web/` and committed here as one file, so that building needs cargo alone.
+//! **Not goals.** No statistics: the verdict has them. No choice of what is fair: the verdict has it. The page is
+//! made in `web/` and committed here as one file, so that building needs cargo alone.
 #![cfg_attr(
     test,
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")

@@ -4,12 +4,11 @@
 //! only what is drawn comes along. The files that it names have the rest.
 
 use crate::{
-    record::{Head, Record},
     telemetry::{self, Drawn},
     timeline,
 };
 use archive::{
-    Run,
+    Problem, Run, RunId, RunState,
     model::{Tick, Trial},
 };
 use serde::Serialize;
@@ -19,6 +18,8 @@ use std::collections::BTreeMap;
 const TICKS: usize = 12_000;
 /// Points of one time line: a chart has no more pixels to show them.
 const MOST_TICKS: usize = 600;
+/// Rows of one trial's telemetry: ten minutes at one in three seconds.
+const MOST_ROWS: usize = 200;
 /// Below this a time line says nothing.
 const FEWEST_TICKS: usize = 40;
 /// Largest part of a configuration file that is shown, bytes.
@@ -35,18 +36,26 @@ pub(crate) struct Page<'a> {
     telemetry: BTreeMap<u32, Drawn>,
     /// Text of configuration files by their name in the run directory.
     configs: BTreeMap<&'a str, String>,
-    /// What of telemetry and configurations could not be read.
-    unread: Vec<String>,
     made_by: String,
 }
 
 #[derive(Debug, Serialize)]
 struct PageRecord<'a> {
-    run: Head<'a>,
+    run: PageHead<'a>,
     plan: Option<&'a archive::model::Plan>,
     facts: Option<&'a archive::model::Facts>,
     verdict: Option<&'a archive::model::Verdict>,
     trials: Vec<PageTrial<'a>>,
+}
+
+/// The run, and with its problems what of telemetry and configurations could not be read.
+#[derive(Debug, Serialize)]
+struct PageHead<'a> {
+    id: &'a RunId,
+    state: RunState,
+    dir: String,
+    tags: &'a [String],
+    problems: Vec<Problem>,
 }
 
 /// A trial whose time line may have been shortened.
@@ -61,19 +70,31 @@ struct PageTrial<'a> {
 
 impl<'a> Page<'a> {
     pub(crate) fn of(run: &'a Run) -> Self {
-        let Record { run: head, plan, facts, verdict, .. } = Record::of(run);
         let most = (TICKS / run.trials.len().max(1)).clamp(FEWEST_TICKS, MOST_TICKS);
         let mut unread = Vec::new();
-        let telemetry = drawn(run, most, &mut unread);
+        let telemetry = drawn(run, MOST_ROWS, &mut unread);
         let configs = configs(run, &mut unread);
         let trials = run.trials.iter().map(|record| {
             let (timeline, ticks_merged) = timeline::shorten(&record.trial.timeline, most);
             let trial = with_timeline(&record.trial, timeline);
             PageTrial { folder: &record.folder, trial, ticks_merged }
         });
-        let record = PageRecord { run: head, plan, facts, verdict, trials: trials.collect() };
+        let head = PageHead {
+            id: &run.id,
+            state: run.state,
+            dir: run.dir.display().to_string(),
+            tags: &run.tags,
+            problems: run.problems.iter().cloned().chain(unread).collect(),
+        };
+        let record = PageRecord {
+            run: head,
+            plan: run.plan.as_ref(),
+            facts: run.facts.as_ref(),
+            verdict: run.verdict.as_ref(),
+            trials: trials.collect(),
+        };
         let made_by = concat!("showdown ", env!("CARGO_PKG_VERSION")).to_owned();
-        Self { record, telemetry, configs, unread, made_by }
+        Self { record, telemetry, configs, made_by }
     }
 }
 
@@ -81,7 +102,7 @@ fn with_timeline(trial: &Trial, timeline: Vec<Tick>) -> Trial {
     Trial { timeline, ..trial.clone() }
 }
 
-fn drawn(run: &Run, most: usize, unread: &mut Vec<String>) -> BTreeMap<u32, Drawn> {
+fn drawn(run: &Run, most: usize, unread: &mut Vec<Problem>) -> BTreeMap<u32, Drawn> {
     let cpus = run.plan.as_ref().map(|plan| &plan.cpus);
     let mut drawn = BTreeMap::new();
     for record in &run.trials {
@@ -90,14 +111,14 @@ fn drawn(run: &Run, most: usize, unread: &mut Vec<String>) -> BTreeMap<u32, Draw
                 drawn.insert(record.trial.number, telemetry::drawn(&table, cpus, most));
             }
             Ok(None) => {}
-            Err(error) => unread.push(error.to_string()),
+            Err(error) => unread.push(Problem { file: record.folder.clone(), text: error.to_string() }),
         }
     }
     drawn
 }
 
 /// The configurations that the facts name; trials of one variant have the same.
-fn configs<'a>(run: &'a Run, unread: &mut Vec<String>) -> BTreeMap<&'a str, String> {
+fn configs<'a>(run: &'a Run, unread: &mut Vec<Problem>) -> BTreeMap<&'a str, String> {
     let mut configs = BTreeMap::new();
     let mut bytes = 0;
     let files = run.facts.iter().flat_map(|facts| &facts.variants).flat_map(|variant| &variant.config);
@@ -107,8 +128,11 @@ fn configs<'a>(run: &'a Run, unread: &mut Vec<String>) -> BTreeMap<&'a str, Stri
                 bytes += text.len();
                 configs.insert(config.file.as_str(), text);
             }
-            Ok(_) => unread.push(format!("{}: left out, for the page would be too large", config.file)),
-            Err(error) => unread.push(error.to_string()),
+            Ok(_) => unread.push(Problem {
+                file: config.file.clone(),
+                text: "left out, for the page would be too large".to_owned(),
+            }),
+            Err(error) => unread.push(Problem { file: config.file.clone(), text: error.to_string() }),
         }
     }
     configs

@@ -1,7 +1,7 @@
-//! Of a trial's telemetry what the page draws: the CPUs of each side by kind of time, and the server's own share.
+//! Of a trial's telemetry what the page draws: CPUs by core and kind, the server's processes, network and pressure.
 //!
-//! The columns of single CPUs are summed over each side's, so a page of a machine of 128 cores is no larger than one
-//! of two. The Parquet file has them all.
+//! A page of a machine of 128 cores must not be sixty times as large as one of two: where there are many, the server's
+//! cores come along only as its processes' own time. The Parquet file has them all.
 
 use crate::cpus;
 use archive::{
@@ -9,16 +9,9 @@ use archive::{
     telemetry::{Column, Meaning, Telemetry},
 };
 use serde::Serialize;
-use std::collections::BTreeSet;
 
-/// The kinds of CPU time that are drawn, and the host's columns that each is made of.
-const KINDS: [(&str, &[&str]); 5] = [
-    ("user", &["user", "nice"]),
-    ("system", &["system"]),
-    ("interrupts", &["irq", "softirq"]),
-    ("iowait", &["iowait"]),
-    ("steal", &["steal"]),
-];
+/// Machines of more CPUs than this bring only the client's and what was stolen.
+const MOST_CPUS: usize = 8;
 
 /// Beginnings of the names of columns that come along as they are, where anything happened.
 const AS_THEY_ARE: [&str; 8] =
@@ -29,8 +22,6 @@ const AS_THEY_ARE: [&str; 8] =
 pub(crate) struct Drawn {
     t_s: Vec<f64>,
     columns: Vec<DrawnColumn>,
-    /// How many rows of the file each row stands for; their mean.
-    rows_merged: usize,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -42,60 +33,35 @@ struct DrawnColumn {
 
 /// What of a trial's telemetry is drawn, at most `most` rows.
 pub(crate) fn drawn(table: &Telemetry, split: Option<&CpuSplit>, most: usize) -> Drawn {
-    let mut columns = Vec::new();
-    if let Some(split) = split {
-        columns.extend(side(table, "server_cpus", "the server's CPUs", &cpus::parse(&split.server)));
-        columns.extend(side(table, "client_cpus", "the client's CPUs", &cpus::parse(&split.client)));
-    }
-    let network = |name: &str| name.starts_with("net.") && name.ends_with("_bytes");
-    let wanted = |name: &str| AS_THEY_ARE.iter().any(|start| name.starts_with(start)) || network(name);
-    let happened = |column: &&Column| column.values.iter().flatten().any(|value| *value != 0.0);
-    let others = table.columns.iter().filter(|column| wanted(&column.meaning.name)).filter(happened);
-    columns.extend(
-        others.map(|column| DrawnColumn { meaning: column.meaning.clone(), values: column.values.clone() }),
-    );
-    shorten(Drawn { t_s: table.t_s.clone(), columns, rows_merged: 1 }, most)
-}
-
-/// The CPUs of one side, summed by kind, and the busiest of them.
-fn side(table: &Telemetry, prefix: &str, whose: &str, cpus: &BTreeSet<u32>) -> Vec<DrawnColumn> {
-    let column = |cpu: &u32, kind: &str| table.column(&format!("cpu.{cpu}.{kind}"));
-    let meaning = |name: &str, unit: &str, help: String| Meaning {
-        name: format!("{prefix}.{name}"),
-        unit: unit.to_owned(),
-        help,
-    };
-    let mut columns = Vec::new();
-    for (kind, parts) in KINDS {
-        let of_kind: Vec<&Column> =
-            cpus.iter().flat_map(|cpu| parts.iter().filter_map(move |part| column(cpu, part))).collect();
-        if !of_kind.is_empty() {
-            let values = by_row(&of_kind, |values| values.sum());
-            let help = format!("Time of {whose} in {kind}, summed");
-            columns.push(DrawnColumn { meaning: meaning(kind, "cores", help), values });
+    let sides = split.map(|split| (cpus::parse(&split.server), cpus::parse(&split.client)));
+    let of_interest = |name: &str| match core_and_kind(name) {
+        Some((_, "idle")) => false,
+        Some((_, "steal")) => true,
+        Some((cpu, _)) => sides.as_ref().is_none_or(|(server, client)| {
+            let few = server.union(client).count() <= MOST_CPUS;
+            client.contains(&cpu) || (few && server.contains(&cpu))
+        }),
+        None => {
+            let network = name.starts_with("net.") && name.ends_with("_bytes");
+            network || AS_THEY_ARE.iter().any(|start| name.starts_with(start))
         }
-    }
-    let idle: Vec<&Column> = cpus.iter().filter_map(|cpu| column(cpu, "idle")).collect();
-    if idle.len() > 1 {
-        let least = by_row(&idle, |values| values.fold(1.0, f64::min));
-        let values = least.into_iter().map(|least| least.map(|least| 1.0 - least)).collect();
-        let help = format!("How busy the busiest of {whose} was: one thread can be the limit");
-        columns.push(DrawnColumn { meaning: meaning("busiest", "share", help), values });
-    }
-    columns
+    };
+    let happened = |column: &Column| column.values.iter().flatten().any(|value| *value != 0.0);
+    // A core of the client that did nothing is zero, not unknown.
+    let kept = |column: &&Column| {
+        let name = &column.meaning.name;
+        of_interest(name) && (happened(column) || matches!(core_and_kind(name), Some((_, "user"))))
+    };
+    let column =
+        |column: &Column| DrawnColumn { meaning: column.meaning.clone(), values: column.values.clone() };
+    let columns = table.columns.iter().filter(kept).map(column).collect();
+    shorten(Drawn { t_s: table.t_s.clone(), columns }, most)
 }
 
-/// One value a row from those of several columns; none where none of them has one.
-fn by_row(columns: &[&Column], fold: impl Fn(&mut dyn Iterator<Item = f64>) -> f64) -> Vec<Option<f64>> {
-    let rows = columns.iter().map(|column| column.values.len()).max().unwrap_or(0);
-    (0..rows)
-        .map(|row| {
-            let mut values =
-                columns.iter().filter_map(|column| column.values.get(row).copied().flatten()).peekable();
-            values.peek().is_some().then_some(())?;
-            Some(fold(&mut values))
-        })
-        .collect()
+/// The parts of a name such as `cpu.0.softirq`.
+fn core_and_kind(name: &str) -> Option<(u32, &str)> {
+    let (cpu, kind) = name.strip_prefix("cpu.")?.split_once('.')?;
+    Some((cpu.parse().ok()?, kind))
 }
 
 /// Rows are means of equal stretches of time already, so means of several are means again.
@@ -115,7 +81,6 @@ fn shorten(drawn: Drawn, most: usize) -> Drawn {
     Drawn {
         t_s: drawn.t_s.chunks(group).filter_map(|times| times.first().copied()).collect(),
         columns: columns.collect(),
-        rows_merged: group,
     }
 }
 
@@ -141,35 +106,38 @@ mod tests {
     }
 
     #[test]
-    fn each_side_is_the_sum_of_its_cpus() {
+    fn few_cores_come_along_by_core_and_kind_and_what_never_happened_does_not() {
         let table = table(&[
             ("cpu.0.user", &[0.2, 0.3]),
-            ("cpu.1.user", &[0.4, 0.5]),
-            ("cpu.1.nice", &[0.1, 0.0]),
-            ("cpu.2.user", &[0.9, 0.9]),
             ("cpu.0.idle", &[0.8, 0.7]),
-            ("cpu.1.idle", &[0.5, 0.5]),
-            ("softnet.dropped", &[0.0, 0.0]),
+            ("cpu.0.irq", &[0.0, 0.0]),
+            ("cpu.1.user", &[0.0, 0.0]),
+            ("cpu.2.user", &[0.9, 0.9]),
+            ("cpu.2.steal", &[0.1, 0.0]),
             ("server.rss", &[5.0, 6.0]),
+            ("softnet.dropped", &[0.0, 0.0]),
         ]);
-        let split = CpuSplit { server: "0-1".to_owned(), client: "2".to_owned() };
+        let split = CpuSplit { server: "0".to_owned(), client: "1".to_owned() };
         let drawn = drawn(&table, Some(&split), 100);
-        let near = |found: &[Option<f64>], want: [f64; 2]| {
-            found.iter().zip(want).all(|(found, want)| (found.unwrap() - want).abs() < 1e-12)
-        };
-        assert!(near(values(&drawn, "server_cpus.user").unwrap(), [0.7, 0.8]));
-        assert!(near(values(&drawn, "server_cpus.busiest").unwrap(), [0.5, 0.5]));
-        assert!(near(values(&drawn, "client_cpus.user").unwrap(), [0.9, 0.9]));
-        assert!(near(values(&drawn, "server.rss").unwrap(), [5.0, 6.0]));
-        assert_eq!(values(&drawn, "softnet.dropped"), None, "what never happened is not drawn");
+        let names: Vec<&str> = drawn.columns.iter().map(|column| column.meaning.name.as_str()).collect();
+        assert_eq!(names, ["cpu.0.user", "cpu.1.user", "cpu.2.steal", "server.rss"]);
+        assert_eq!(values(&drawn, "cpu.0.user").unwrap(), [Some(0.2), Some(0.3)]);
+    }
+
+    #[test]
+    fn of_many_cores_only_the_clients_come_along() {
+        let table = table(&[("cpu.0.user", &[0.5]), ("cpu.40.user", &[0.5]), ("server.cpu.user", &[9.0])]);
+        let split = CpuSplit { server: "0-39".to_owned(), client: "40-63".to_owned() };
+        let drawn = drawn(&table, Some(&split), 100);
         assert_eq!(values(&drawn, "cpu.0.user"), None);
+        assert!(values(&drawn, "cpu.40.user").is_some() && values(&drawn, "server.cpu.user").is_some());
     }
 
     #[test]
     fn long_tables_become_means() {
         let table = table(&[("runnable", &[1.0, 3.0, 5.0, 7.0, 9.0])]);
         let drawn = drawn(&table, None, 3);
-        assert_eq!((drawn.rows_merged, drawn.t_s.as_slice()), (2, &[0.0, 2.0, 4.0][..]));
+        assert_eq!(drawn.t_s, [0.0, 2.0, 4.0]);
         assert_eq!(values(&drawn, "runnable").unwrap(), [Some(2.0), Some(6.0), Some(9.0)]);
     }
 }

@@ -95,7 +95,7 @@ fn a_page_of_twenty_trials_is_small() {
 fn the_page_has_configurations_and_telemetry_and_names_what_it_could_not_read() {
     let (_root, run) = made_up(|root| example::comparison(root, 1));
     let page = report::html(&run).unwrap();
-    assert!(page.contains("worker_processes 1;") && page.contains("server_cpus.system"));
+    assert!(page.contains("worker_processes 1;") && page.contains("cpu.1.system"));
     let telemetry = run.trials[0].trial.files.telemetry.as_ref().unwrap();
     fs::write(run.dir.join(telemetry), "not parquet").unwrap();
     let page = report::html(&run).unwrap();
