@@ -3,6 +3,9 @@
 With hardware counters, `perf stat` counts cycles. Without (most virtual machines), a CPU is sampled with its
 clock: the share of the client's samples in user space, times the client's CPU time, times the cycles that a
 second of CPU time holds by `floor clock`, which runs under the same sampler just before and just after.
+
+The kernel leaves a system call with interrupts off, so a sample that is due meanwhile is taken at the first
+instruction of the program: samples right behind a `syscall` instruction are the kernel's.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from . import processes
 SAMPLES_PER_SECOND = 15_000
 CLOCK_SECONDS = 0.15
 KERNEL_HALF = 1 << 63
-"""Addresses from here on are the kernel's, on x86-64 and arm64 alike."""
+"""Addresses from here on are the kernel's."""
+SYSCALL_INSTRUCTION = b"\x0f\x05"
+"""On x86-64."""
 
 
 class MeterError(Exception):
@@ -36,7 +41,46 @@ class Sample:
     pid: int
     at_s: float
     """CLOCK_MONOTONIC, as time.monotonic()."""
-    in_user_space: bool
+    address: int
+    """Of the instruction that was next."""
+
+
+class Code:
+    """The mapped files of running processes, to look at instructions when the processes are gone."""
+
+    def __init__(self, pids: list[int]):
+        self._maps = {pid: parse_maps(Path(f"/proc/{pid}/maps").read_text()) for pid in pids}
+        self._known: dict[tuple[int, int], bool] = {}
+
+    def is_behind_syscall(self, pid: int, address: int) -> bool:
+        """Whether the instruction before `address` is a system call."""
+        key = (pid, address)
+        if key not in self._known:
+            self._known[key] = self._bytes_before(pid, address) == SYSCALL_INSTRUCTION
+        return self._known[key]
+
+    def _bytes_before(self, pid: int, address: int) -> bytes:
+        for begin, end, offset, path in self._maps[pid]:
+            if begin < address < end:
+                with open(path, "rb") as file:
+                    file.seek(offset + address - begin - len(SYSCALL_INSTRUCTION))
+                    return file.read(len(SYSCALL_INSTRUCTION))
+        return b""
+
+    def pids(self) -> set[int]:
+        """Whose code it is."""
+        return set(self._maps)
+
+
+def parse_maps(text: str) -> list[tuple[int, int, int, str]]:
+    """Begin, end, offset in the file and path of each executable mapping of a file (proc(5), maps)."""
+    mappings = []
+    for line in text.splitlines():
+        span, rights, offset, _, _, *path = line.split(maxsplit=5)
+        if "x" in rights and path and path[0].startswith("/"):
+            begin, end = (int(address, 16) for address in span.split("-"))
+            mappings.append((begin, end, int(offset, 16), path[0]))
+    return mappings
 
 
 def can_count(event: str) -> bool:
@@ -125,7 +169,7 @@ def parse_samples(output: str) -> list[Sample]:
     samples = []
     for line in output.splitlines():
         pid, at, address = line.split()
-        samples.append(Sample(int(pid), float(at.rstrip(":")), int(address, 16) < KERNEL_HALF))
+        samples.append(Sample(int(pid), float(at.rstrip(":")), int(address, 16)))
     return samples
 
 
@@ -200,12 +244,13 @@ def count(pid: int, server, events: list[str], seconds: float, helper_cpu: int) 
 
 
 def cycles_by_sampling(
-    window: Window, samples: list[Sample], pids: set[int], clocks_hz: list[float]
+    window: Window, samples: list[Sample], code: Code, clocks_hz: list[float]
 ) -> dict[str, float]:
     """Cycles a request of a client that was sampled during a window."""
-    ours = [s for s in samples if s.pid in pids and window.begin_s <= s.at_s <= window.end_s]
+    ours = [s for s in samples if s.pid in code.pids() and window.begin_s <= s.at_s <= window.end_s]
     if not ours:
         raise MeterError("no samples of the client: has it chosen another CPU?")
-    user_share = sum(s.in_user_space for s in ours) / len(ours)
+    in_user_space = [s for s in ours if s.address < KERNEL_HALF and not code.is_behind_syscall(s.pid, s.address)]
     all_cycles = window.client_cpu_s * mean(clocks_hz) / window.requests
-    return {"user_cycles": user_share * all_cycles, "all_cycles": all_cycles, "samples": len(ours)}
+    user_cycles = all_cycles * len(in_user_space) / len(ours)
+    return {"user_cycles": user_cycles, "all_cycles": all_cycles, "samples": len(ours)}

@@ -7,14 +7,15 @@ import tempfile
 from pathlib import Path
 
 from .clients import CLIENTS, ENGINE, FLOOR, HTTP, MEMCACHED, TLS, Task
-from .figures import REFERENCE_FLOOR_MEMCACHED, REFERENCE_WRK, Bar, Figure, Figures
+from .figures import FLOOR_OF_MEMCACHED, H2LOAD_TLS, REFERENCE_ALL, WRK, Bar, Entry, Figure, Figures
 from .store import Store
 
 METHODS = {
     "hardware counters": "Cycles are counted by the hardware (`perf stat -e cycles:u,cycles:k` on the client).",
     "sampling": (
         "**This machine has no hardware counters: cycles are estimates.** The client's CPU is sampled with its clock"
-        " 15,000 times a second (`perf record -e cpu-clock`), and samples are told apart by address: user or kernel."
+        " 15,000 times a second (`perf record -e cpu-clock`), and samples are told apart by address: user or kernel; those"
+        " right behind a `syscall` instruction count as the kernel's, which leaves a system call with interrupts off."
         " User cycles = user share of the client's samples × the client's CPU time (schedstat) × cycles in a second"
         " of CPU time. The last is measured right before and right after each run, on the same CPU and under the same"
         " sampler, by a chain of dependent instructions of known latency (`floor clock`). An error of it, or of a"
@@ -38,7 +39,7 @@ def page(store: Store) -> str:
 
 {_verdict(figures.bars())} Measured by `make bench-peers` on {settings["date"]}: {settings["rounds"]} rounds, in each
 every client once in random order; medians, with the least and the most in brackets. `bench/README.md` says how it is
-measured and what can mislead; the raw figures are in `peers/`.
+measured and what can mislead; the raw figures are in `peers/`. {_discarded(store)}
 {busy}
 ## The bars
 
@@ -48,16 +49,17 @@ measured and what can mislead; the raw figures are in `peers/`.
 
 {_http(figures)}
 
-"On the reference machine" is the ratio to wrk times what wrk costs there with hardware counters: 2,600 user cycles and
-34,900 altogether. The engine checks status, length and a substring of every reply here; hey and ab check the status,
-wrk and h2load count it.
+"Where the bars were set" is the ratio to wrk times what wrk costs on that machine by hardware counters: 2,600 user
+cycles of 34,900 altogether. The engine checks status, length and a substring of every reply here; the peers count statuses, and
+ab lengths.
 
 ## memcached: gets of 1,024 bytes, {settings["connections"]} connections, closed loop
 
 {_memcached(figures)}
 
-"On the reference machine" is the ratio to the floor times what the floor costs there: 300 and 7,150 cycles. The engine
-holds every value against what was stored. memcaslap pins itself to CPU 0, so for its turn the server moves to the other.
+"Where the bars were set" is the ratio of user cycles to wrk's in the same round times 2,600, of the ratio of all cycles
+to the floor's times 7,150. The engine holds every value against what was stored. memcaslap pins itself to CPU 0, so for
+its turn the server moves to the other.
 
 ## TLS 1.3: nginx, the same file, {settings["connections"]} connections, closed loop
 
@@ -101,6 +103,11 @@ def _verdict(bars: list[Bar]) -> str:
     )
 
 
+def _discarded(store: Store) -> str:
+    number = store.discarded()
+    return f"{number} runs were discarded and repeated, each with its reason in `peers/discarded.csv`." if number else ""
+
+
 def _bars(bars: list[Bar]) -> str:
     return _table(
         ["", "bar", "measured", ""],
@@ -117,45 +124,44 @@ def _bars(bars: list[Bar]) -> str:
 
 
 def _http(figures: Figures) -> str:
-    def row(client: str) -> list[str]:
-        user, everything = (figures.ratio("cycles", HTTP, client, "wrk", c) for c in ("user_cycles", "all_cycles"))
-        return [
-            *_costs(figures, HTTP, client),
-            _show(user, 2),
-            _show(everything, 2),
-            _show(figures.ratio("cycles", HTTP, client, FLOOR, "all_cycles"), 2),
-            _reference(user, everything, REFERENCE_WRK),
-            *_speeds(figures, HTTP, client),
-        ]
-
-    head = ["client", "user cycles", "all cycles", "user, × wrk", "all, × wrk", "all, × floor"]
-    return _table([*head, "on the reference machine", "requests/s", "client CPU"], _rows(HTTP, row))
+    floor = (HTTP, FLOOR)
+    return _costs(
+        figures, HTTP, [("user, × wrk", WRK, "user_cycles"), ("all, × wrk", WRK, "all_cycles"),
+                        ("all, × floor", floor, "all_cycles")],
+    )  # fmt: skip
 
 
 def _memcached(figures: Figures) -> str:
-    def row(client: str) -> list[str]:
-        user, everything = (
-            figures.ratio("cycles", MEMCACHED, client, FLOOR, c) for c in ("user_cycles", "all_cycles")
-        )
-        return [
-            *_costs(figures, MEMCACHED, client),
-            _show(user, 2),
-            _show(everything, 2),
-            _reference(user, everything, REFERENCE_FLOOR_MEMCACHED),
-            *_speeds(figures, MEMCACHED, client),
-        ]
-
-    head = ["client", "user cycles", "all cycles", "user, × floor", "all, × floor", "on the reference machine"]
-    return _table([*head, "requests/s", "client CPU"], _rows(MEMCACHED, row))
+    floor = FLOOR_OF_MEMCACHED
+    return _costs(
+        figures, MEMCACHED, [("user, × wrk's", WRK, "user_cycles"), ("user, × floor", floor, "user_cycles"),
+                             ("all, × floor", floor, "all_cycles")],
+    )  # fmt: skip
 
 
 def _tls(figures: Figures) -> str:
-    def row(client: str) -> list[str]:
-        throughput = figures.ratio("cycles", TLS, client, "h2load", "requests_per_s")
-        return [*_costs(figures, TLS, client), _show(throughput, 2), *_speeds(figures, TLS, client)]
+    return _costs(figures, TLS, [("throughput, × h2load", H2LOAD_TLS, "requests_per_s")])
 
-    head = ["client", "user cycles", "all cycles", "throughput, × h2load", "requests/s", "client CPU"]
-    return _table(head, _rows(TLS, row))
+
+def _costs(figures: Figures, protocol: str, ratios: list[tuple[str, Entry, str]]) -> str:
+    """Cycles, ratios and speeds of all clients of a protocol."""
+    has_reference = protocol in REFERENCE_ALL
+    head = ["client", "user cycles", "all cycles", *(title for title, _, _ in ratios)]
+    head += ["where the bars were set", "requests/s", "client CPU"] if has_reference else ["requests/s", "client CPU"]
+    rows = []
+    for client in (client.name for client in CLIENTS if client.protocol == protocol):
+        entry = (protocol, client)
+        user, everything, speed, cpu = (
+            figures.figure("cycles", *entry, column)
+            for column in ("user_cycles", "all_cycles", "requests_per_s", "client_cpu")
+        )
+        row = [client, _show(user), _show(everything)]
+        row += [_show(figures.ratio(entry, yardstick, column), 2) for _, yardstick, column in ratios]
+        if has_reference:
+            there = figures.at_reference(entry)
+            row.append(f"{there[0]:,.0f} of {there[1]:,.0f}" if there else "–")
+        rows.append([*row, _show(speed), f"{cpu.middle:.0%}" if cpu else "–"])
+    return _table(head, rows)
 
 
 def _syscalls(figures: Figures) -> str:
@@ -219,29 +225,6 @@ def _commands(settings: dict[str, object]) -> str:
             line = shlex.join(client.argv(task)).replace(f"{directory}/", "")
             lines.append(f"{line}  # {client.protocol}")
         return "\n".join(lines)
-
-
-def _rows(protocol: str, row) -> list[list[str]]:
-    return [[client.name, *row(client.name)] for client in CLIENTS if client.protocol == protocol]
-
-
-def _costs(figures: Figures, protocol: str, client: str) -> list[str]:
-    return [_show(figures.figure("cycles", protocol, client, column)) for column in ("user_cycles", "all_cycles")]
-
-
-def _speeds(figures: Figures, protocol: str, client: str) -> list[str]:
-    cpu = figures.figure("cycles", protocol, client, "client_cpu")
-    return [
-        _show(figures.figure("cycles", protocol, client, "requests_per_s")),
-        f"{cpu.middle:.0%}" if cpu else "–",
-    ]
-
-
-def _reference(user: Figure | None, everything: Figure | None, reference: dict[str, int]) -> str:
-    if user is None or everything is None:
-        return "–"
-    parts = (user.middle * reference["user_cycles"], everything.middle * reference["all_cycles"])
-    return " of ".join(f"{part:,.0f}" for part in parts)
 
 
 def _show(figure: Figure | None, decimals: int = 0) -> str:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from . import meter, trials
 from .clients import CLIENTS, ENGINE, HTTP, MEMCACHED, BadRun, Client
 from .store import Store
-from .trials import Ring, Row
+from .trials import Disturbed, Ring, Row
 
 ATTEMPTS = 5
-PAUSE_SECONDS = 3
-"""Longer each time: what disturbed a run may be over then."""
+LONGEST_WAIT_SECONDS = 600
+"""For the machine to become quiet again."""
 SYSCALL_ROUNDS = 3
 LAG_ROUNDS, LAG_RATE, LAG_SECONDS = 5, 50_000, 5
 MEMORY_CONNECTIONS = (1, 15_000)
@@ -80,13 +80,14 @@ def run(ring: Ring, store: Store, steps: list[Step]) -> int:
 
 
 def _attempt(ring: Ring, store: Store, step: Step) -> Row | None:
-    for attempt in range(ATTEMPTS):
+    for _ in range(ATTEMPTS):
         try:
             return step.measure(ring)
         except (BadRun, meter.MeterError) as error:
             store.discard(step.table, step.key, str(error))
             say(f"  does not count: {error}")
-            time.sleep(attempt * PAUSE_SECONDS)
+            if isinstance(error, Disturbed):
+                trials.await_quiet(LONGEST_WAIT_SECONDS)
     return None
 
 

@@ -68,6 +68,13 @@ class Server:
         """Requests served since the start."""
         raise NotImplementedError
 
+    def stored(self) -> int:
+        """Requests since the start that filled a cache."""
+        return 0
+
+    def prepare(self) -> None:
+        """Puts the server into the same state before every run."""
+
     def pin(self, cpu: int) -> None:
         """Moves the running server to another CPU."""
         processes.pin(self.process.pid, cpu)
@@ -142,16 +149,24 @@ class Memcached(Server):
         self.log = directory / "memcached.log"
         port = processes.free_port()
         self.address = f"127.0.0.1:{port}"
-        argv = ["memcached", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "1", "-m", "256", "-c", "4096"]
+        argv = ["memcached", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "1", "-m", "512", "-c", "4096"]
         if os.geteuid() == 0:
             argv += ["-u", "root"]
         self.process = processes.start(argv, {cpu}, self.log)
         self._await_ready()
+
+    def prepare(self) -> None:
+        """What a client stored before must not push out what the next one asks for."""
+        self._ask("flush_all\r\n", "OK\r\n")
         self._ask(f"set {FLOOR_KEY} 0 0 {BODY_BYTES}\r\n{'.' * BODY_BYTES}\r\n", "STORED\r\n")
 
     def requests(self) -> int:
         """Gets; sets that fill the cache before do not count."""
         return self.statistics()["cmd_get"]
+
+    def stored(self) -> int:
+        """Sets."""
+        return self.statistics()["cmd_set"]
 
     def statistics(self) -> dict[str, int]:
         """The server's counters (memcached's doc/protocol.txt, "General-purpose statistics")."""

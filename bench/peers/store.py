@@ -77,6 +77,11 @@ class Store:
         with (self.directory / "discarded.csv").open("a", newline="") as file:
             csv.writer(file, lineterminator="\n").writerow([table, *key, " ".join(reason.split())])
 
+    def discarded(self) -> int:
+        """How many trials did not count."""
+        path = self.directory / "discarded.csv"
+        return len(path.read_text().splitlines()) if path.exists() else 0
+
     def publish(self, directory: Path) -> None:
         """Copies the raw figures to where they are kept."""
         directory.mkdir(parents=True, exist_ok=True)

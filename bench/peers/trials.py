@@ -19,6 +19,7 @@ from .servers import Memcached, Nginx, Server
 SETTLE_SECONDS = 0.4
 MARGIN_SECONDS = 1
 """A client runs so much longer than the window needs."""
+SYSCALL_SECONDS, STRACE_SECONDS = 1, 2
 THINK_SECONDS = 5
 """The engine spreads the first requests of its connections over this time."""
 MOST_OF_OTHERS = 0.04
@@ -27,7 +28,13 @@ MOST_STEAL = 0.02
 MOST_MISCOUNT = 0.02
 """Share by which a client's account of its requests may differ from the server's."""
 
+QUIET_SECONDS = 3.0
+
 Row = dict[str, object]
+
+
+class Disturbed(BadRun):
+    """The machine was not quiet during a run."""
 
 
 @dataclass
@@ -79,8 +86,9 @@ class Ring:
 
 
 @contextmanager
-def running(ring: Ring, argv: list[str], cpu: int) -> Iterator[tuple[subprocess.Popen, Path]]:
+def running(ring: Ring, server: Server, argv: list[str], cpu: int) -> Iterator[tuple[subprocess.Popen, Path]]:
     """A client with its output in a file, ended at the end whatever happens."""
+    server.prepare()
     with tempfile.TemporaryDirectory(prefix="showdown-client-", dir=ring.directory) as directory:
         output = Path(directory) / "output"
         process = processes.start(argv, {cpu}, output)
@@ -113,20 +121,20 @@ def cycles(ring: Ring, client: Client) -> Row:
         sampler = None if ring.counters else meter.Sampler(cpu, ring.helper_cpu(cpu))
         with sampler or ExitStack():
             clocks = [meter.clock(binary, cpu)]
-            with running(ring, client.argv(ring.task(client)), cpu) as (process, output):
-                _settle(process, server, before)
+            with running(ring, server, client.argv(ring.task(client)), cpu) as (process, output):
+                _settle(process, output, server, before)
                 if ring.counters:
                     window, counted = meter.count(
                         process.pid, server, ["cycles:u", "cycles:k"], ring.window_seconds, ring.helper_cpu(cpu)
                     )
                 else:
                     window = meter.watch(process.pid, server, ring.window_seconds)
-                pids = set(processes.descendants(process.pid))
+                code = meter.Code(processes.descendants(process.pid))
                 claimed = _outcome(process, output, client)
             served = server.requests() - before
             clocks.append(meter.clock(binary, cpu))
     if sampler:
-        found = meter.cycles_by_sampling(window, sampler.samples(), pids, clocks)
+        found = meter.cycles_by_sampling(window, sampler.samples(), code, clocks)
     else:
         found = {"user_cycles": counted["cycles:u"], "all_cycles": sum(counted.values())}
     _check_counts(claimed, served)
@@ -154,22 +162,22 @@ def syscalls(ring: Ring, client: Client) -> Row:
     """
     server, event = ring.server(client.protocol), "raw_syscalls:sys_enter"
     with placed(ring, client) as cpu:
-        argv = client.argv(ring.task(client))
+        argv = client.argv(ring.task(client, seconds=SYSCALL_SECONDS + 2 * MARGIN_SECONDS + client.extra_seconds))
         before = server.requests()
-        with running(ring, argv, cpu) as (process, output):
-            _settle(process, server, before)
-            window, counted = meter.count(
-                process.pid, server, [event], ring.window_seconds - 1, ring.helper_cpu(cpu)
-            )
+        with running(ring, server, argv, cpu) as (process, output):
+            _settle(process, output, server, before)
+            helper = ring.helper_cpu(cpu)
+            window, counted = meter.count(process.pid, server, [event], SYSCALL_SECONDS, helper)
             _outcome(process, output, client)
         _check_quiet(ring, window)
-        before = server.requests()
         summary = ring.directory / "strace"
+        argv = client.argv(ring.task(client, seconds=STRACE_SECONDS + client.extra_seconds))
         traced = ["strace", "-f", "-c", "-U", "calls,name", "-o", str(summary), *argv]
-        with running(ring, traced, cpu) as (process, output):
+        before = server.requests() + server.stored()
+        with running(ring, server, traced, cpu) as (process, output):
             _wait(process, 60)
             client.claimed(_output(process, output, client))
-        served = server.requests() - before
+        served = server.requests() + server.stored() - before
     return {
         "requests_per_s": round(window.requests / window.seconds),
         "syscalls": round(counted[event], 3),
@@ -183,8 +191,8 @@ def lag(ring: Ring, client: Client, rate: int, seconds: int) -> Row:
     server = ring.server(client.protocol)
     argv = [*client.argv(ring.task(client, seconds=seconds)), "-r", str(rate), "--warmup", "1s"]
     before = server.requests()
-    with running(ring, argv, ring.client_cpu) as (process, output):
-        _settle(process, server, before)
+    with running(ring, server, argv, ring.client_cpu) as (process, output):
+        _settle(process, output, server, before)
         window = meter.watch(process.pid, server, seconds)
         _wait(process, 30)
         answer = clients.engine_answer(_output(process, output, client))
@@ -211,7 +219,7 @@ def memory(ring: Ring, client: Client, connections: int) -> Row:
     if client.name == clients.ENGINE:
         argv += ["--think", f"{THINK_SECONDS}s"]
     before = server.requests()
-    with running(ring, argv, ring.client_cpu) as (process, output):
+    with running(ring, server, argv, ring.client_cpu) as (process, output):
         deadline = time.monotonic() + 60
         while min(server.requests() - before, processes.descriptors(process.pid)) < connections:
             if process.poll() is not None or time.monotonic() > deadline:
@@ -221,12 +229,12 @@ def memory(ring: Ring, client: Client, connections: int) -> Row:
         return {"connections": connections, "resident_bytes": processes.resident_bytes(process.pid)}
 
 
-def _settle(process: subprocess.Popen, server: Server, before: int) -> None:
+def _settle(process: subprocess.Popen, output: Path, server: Server, before: int) -> None:
     """Waits until requests flow, and a little longer. Asking nginx for its count counts as well."""
     deadline = time.monotonic() + 10
     while server.requests() - before < 1000:
         if process.poll() is not None or time.monotonic() > deadline:
-            raise BadRun("ended, or sent nothing, before it was measured")
+            raise BadRun(f"ended, or sent nothing, before it was measured: {output.read_text().strip()[-300:]}")
         time.sleep(0.02)
     time.sleep(SETTLE_SECONDS)
 
@@ -261,7 +269,16 @@ def _check_counts(claimed: int, served: int) -> None:
 def _check_quiet(ring: Ring, window: meter.Window) -> None:
     if ring.tolerate_noise:
         return
-    cpus = 2
-    others, steal = window.others_cpu_s / window.seconds / cpus, window.steal_s / window.seconds / cpus
+    others, steal = window.others_cpu_s / window.seconds / 2, window.steal_s / window.seconds / 2
     if others > MOST_OF_OTHERS or steal > MOST_STEAL:
-        raise BadRun(f"the machine was not quiet: others used {others:.1%} of two CPUs, {steal:.1%} was stolen")
+        raise Disturbed(f"others used {others:.1%} of two CPUs, {steal:.1%} was stolen")
+
+
+def await_quiet(within_s: float) -> None:
+    """Waits until nothing else runs for a while, at most so long. Nothing of ours may run."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        before = processes.machine_seconds()["busy"]
+        time.sleep(QUIET_SECONDS)
+        if (processes.machine_seconds()["busy"] - before) / QUIET_SECONDS / 2 <= MOST_OF_OTHERS:
+            return

@@ -1,6 +1,8 @@
 """What perf and strace print, and what becomes of it."""
 
+import os
 import unittest
+from pathlib import Path
 
 from peers import meter
 
@@ -15,7 +17,8 @@ class WhatToolsPrint(unittest.TestCase):
     def test_samples_are_told_apart_by_address(self):
         output = "  812  1043.123456789:  ffffffff81234567 \n    0  1043.123523456:      55d0c0ffee00 \n"
         kernel, user = meter.parse_samples(output)
-        self.assertEqual((kernel.pid, kernel.in_user_space, user.in_user_space), (812, False, True))
+        self.assertEqual((kernel.pid, user.pid), (812, 0))
+        self.assertTrue(user.address < meter.KERNEL_HALF <= kernel.address)
         self.assertAlmostEqual(user.at_s, 1043.123523456)
 
     def test_strace_totals_all_calls(self):
@@ -23,30 +26,72 @@ class WhatToolsPrint(unittest.TestCase):
         self.assertEqual(meter.parse_strace(output), 181)
 
 
+class FakeCode:
+    """Process 7, with a system call before address 16."""
+
+    def pids(self):
+        """Whose code it is."""
+        return {7}
+
+    def is_behind_syscall(self, pid, address):
+        """One place."""
+        return (pid, address) == (7, 16)
+
+
 class Cycles(unittest.TestCase):
     """The estimate from samples."""
 
     WINDOW = meter.Window(10.0, 12.0, 1000, client_cpu_s=0.01, server_cpu_s=0.1, others_cpu_s=0.0, steal_s=0.0)
+    USER, BEHIND_SYSCALL, KERNEL = 8, 16, meter.KERNEL_HALF
+
+    def cycles(self, samples, clocks_hz):
+        """Of process 7."""
+        samples = [meter.Sample(*sample) for sample in samples]
+        return meter.cycles_by_sampling(self.WINDOW, samples, FakeCode(), clocks_hz)
 
     def test_cycles_are_the_share_of_samples_times_cpu_time_times_the_clock(self):
-        samples = [meter.Sample(7, 11.0, in_user_space=place == 0) for place in range(10)]
-        found = meter.cycles_by_sampling(self.WINDOW, samples, {7}, [2e9, 4e9])
+        found = self.cycles([(7, 11.0, self.USER)] + 9 * [(7, 11.0, self.KERNEL)], [2e9, 4e9])
         # 10 ms at 3 GHz for 1,000 requests: 30,000 cycles each, a tenth of them in user space.
         self.assertEqual((found["all_cycles"], found["user_cycles"]), (30_000, 3_000))
 
+    def test_a_sample_right_behind_a_system_call_was_due_in_the_kernel(self):
+        found = self.cycles([(7, 11.0, self.USER), (7, 11.0, self.BEHIND_SYSCALL)], [3e9])
+        self.assertEqual(found["user_cycles"], 15_000)
+
     def test_samples_of_others_and_of_other_times_do_not_matter(self):
-        samples = [
-            meter.Sample(7, 11.0, in_user_space=True),
-            meter.Sample(8, 11.0, in_user_space=False),
-            meter.Sample(7, 9.0, in_user_space=False),
-            meter.Sample(7, 12.5, in_user_space=False),
-        ]
-        found = meter.cycles_by_sampling(self.WINDOW, samples, {7}, [3e9])
+        others = [(8, 11.0, self.KERNEL), (7, 9.0, self.KERNEL), (7, 12.5, self.KERNEL)]
+        found = self.cycles([(7, 11.0, self.USER), *others], [3e9])
         self.assertEqual((found["samples"], found["user_cycles"]), (1, 30_000))
 
     def test_a_client_that_was_never_sampled_ran_elsewhere(self):
         with self.assertRaisesRegex(meter.MeterError, "another CPU"):
-            meter.cycles_by_sampling(self.WINDOW, [], {7}, [3e9])
+            self.cycles([], [3e9])
+
+
+class CodeOfAProcess(unittest.TestCase):
+    """What is mapped, and what stands there."""
+
+    def test_only_executable_mappings_of_files_are_kept(self):
+        text = (
+            "55d0c0000000-55d0c0001000 r--p 00000000 fe:00 12    /usr/bin/wrk\n"
+            "55d0c0001000-55d0c0009000 r-xp 00001000 fe:00 12    /usr/bin/wrk\n"
+            "7ffd00000000-7ffd00002000 r-xp 00000000 00:00 0     [vdso]\n"
+            "7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n"
+        )
+        self.assertEqual(meter.parse_maps(text), [(0x55D0C0001000, 0x55D0C0009000, 0x1000, "/usr/bin/wrk")])
+
+    def test_instructions_of_this_very_process_can_be_looked_at(self):
+        code = meter.Code([os.getpid()])
+        found = []
+        for begin, end, offset, path in meter.parse_maps(Path("/proc/self/maps").read_text()):
+            with open(path, "rb") as file:
+                file.seek(offset)
+                place = file.read(end - begin).find(meter.SYSCALL_INSTRUCTION)
+            if place > 0:
+                found.append(begin + place + len(meter.SYSCALL_INSTRUCTION))
+        self.assertTrue(found, "the C library has system calls")
+        self.assertTrue(all(code.is_behind_syscall(os.getpid(), address) for address in found))
+        self.assertFalse(code.is_behind_syscall(os.getpid(), 0))
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ class StoreAndFigures(unittest.TestCase):
         for number, (ours, theirs) in enumerate([(8, 10), (16, 20), (33, 30)], start=1):
             self.add(number, "showdown", ours)
             self.add(number, "wrk", theirs)
-        ratio = Figures(self.store).ratio("cycles", "http", "showdown", "wrk", "all_cycles")
+        ratio = Figures(self.store).ratio(("http", "showdown"), ("http", "wrk"), "all_cycles")
         self.assertEqual((ratio.middle, ratio.least, ratio.most), (0.8, 0.8, 1.1))
 
 
