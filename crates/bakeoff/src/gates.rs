@@ -16,6 +16,7 @@
 use archive::model::{CountCheck, Gate, GateOutcome};
 use host::telemetry::Recording;
 use load::validity::MAX_ERROR_SHARE;
+use stats::describe::Sample;
 
 /// Most CPU time taken by the hypervisor, as a share of the CPUs in use.
 pub const MAX_STEAL: f64 = 0.02;
@@ -158,15 +159,16 @@ fn restarts(evidence: &Evidence<'_>) -> Gate {
     gate("restarts", evidence.restarted.is_none(), String::new(), "none".to_owned(), message)
 }
 
+/// The two clocks are read one after the other, so a single sample may be off by the time that the sampler waited
+/// for a CPU. A clock that was set stays set: the middle of the first samples is held against that of the last.
 fn clock(evidence: &Evidence<'_>) -> Gate {
     let offset = |sample: &host::telemetry::Sample| sample.unix_ms as f64 - sample.t_us as f64 / 1e3;
     let offsets: Vec<f64> = evidence.telemetry.samples.iter().map(offset).collect();
-    let (Some(low), Some(high)) =
-        (offsets.iter().copied().min_by(f64::total_cmp), offsets.iter().copied().max_by(f64::total_cmp))
-    else {
-        return not_applicable("clock", "no telemetry");
-    };
-    let jump = high - low;
+    let third = offsets.len().div_ceil(3);
+    let middle = |part: &[f64]| Sample::new(part).ok().map(|sample| sample.median());
+    let ends = middle(&offsets[..third]).zip(middle(&offsets[offsets.len() - third..]));
+    let Some((first, last)) = ends else { return not_applicable("clock", "no telemetry") };
+    let jump = (last - first).abs();
     let message = if jump > MAX_CLOCK_JUMP_MS {
         "the wall clock was set while measuring: stop time synchronisation from stepping it"
     } else {
@@ -213,7 +215,7 @@ fn frequency(evidence: &Evidence<'_>) -> Gate {
 mod tests {
     use std::time::Duration;
 
-    use host::telemetry::{Column, Sample};
+    use host::telemetry::{Column, Sample as Tick};
 
     use super::*;
 
@@ -223,7 +225,7 @@ mod tests {
             columns: vec![Column { name: name.to_owned(), unit: "cores", help: "" }],
             samples: (0..)
                 .zip(values)
-                .map(|(at, &value)| Sample {
+                .map(|(at, &value)| Tick {
                     t_us: at * 1_000_000,
                     unix_ms: 5 + at * 1_000,
                     values: vec![Some(value)],

@@ -1,0 +1,269 @@
+//! A bake-off from end to end against real servers, in small: what a run leaves, what is left when it is killed,
+//! and what a user is told when something is wrong.
+//!
+//! Whether trials are valid depends on the machine that runs the tests, so nothing here asserts a verdict; the
+//! verdict's own tests are in `bakeoff` and `stats`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// A home for one test: its runs, its plans, its lock.
+struct Home {
+    dir: tempfile::TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().expect("a temporary directory") }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn showdown(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
+        // The lock of the machine is where temporary files are: tests of different homes may run side by side.
+        command.args(args).current_dir(self.dir.path()).env("TMPDIR", self.tmp()).stdin(Stdio::null());
+        command
+    }
+
+    /// Servers of root's drop its rights and must be able to come here.
+    fn tmp(&self) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let tmp = self.path("tmp");
+        fs::create_dir_all(&tmp).expect("a directory");
+        for dir in [self.dir.path(), &tmp] {
+            fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).expect("permissions");
+        }
+        tmp
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.showdown(args).output().expect("showdown runs")
+    }
+
+    /// A plan of three blocks of closed loops of a second.
+    fn small_plan(&self, variants: &[&str]) -> String {
+        let mut args = vec!["plan", "compare"];
+        args.extend(variants);
+        args.extend(["--quick", "--blocks", "3", "--measure", "throughput", "--on-op", "get-1k", "--seed", "7"]);
+        let plan = self.run(&args);
+        assert!(plan.status.success(), "{}", text(&plan.stderr));
+        let shorter = text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
+        fs::write(self.path("plan.toml"), shorter).expect("a plan");
+        self.path("plan.toml").display().to_string()
+    }
+
+    /// Processes that have this home in their command line or as their directory: servers and keepers.
+    fn processes(&self) -> Vec<String> {
+        let here = self.dir.path().display().to_string();
+        fs::read_dir("/proc")
+            .expect("proc")
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
+            .filter_map(|entry| {
+                let line = fs::read(entry.path().join("cmdline")).ok()?;
+                let line = String::from_utf8_lossy(&line).replace('\0', " ");
+                let cwd = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
+                let is_ours = line.contains(&here) || cwd.starts_with(&here);
+                is_ours.then(|| format!("{} {line}", entry.file_name().to_string_lossy()))
+            })
+            .collect()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
+}
+
+fn only_run(home: &Home) -> PathBuf {
+    let runs = fs::read_dir(home.path("runs")).expect("runs").flatten().map(|entry| entry.path());
+    let runs: Vec<PathBuf> = runs.filter(|path| path.join("plan.toml").is_file()).collect();
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    runs[0].clone()
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("the process is there");
+}
+
+/// Polls until nothing of the home is left running.
+fn assert_nothing_runs(home: &Home) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let left = home.processes();
+        if left.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "left running: {left:#?}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_comparison_leaves_a_run_that_can_be_read_shown_reported_and_moved() {
+    let home = Home::new();
+    let plan = home.small_plan(&["nginx", "apache"]);
+    let output = home.run(&["run", &plan]);
+    // Valid or not is the machine's to say; anything else is a failure.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    assert_nothing_runs(&home);
+
+    let run = only_run(&home);
+    let verdict = json(&run.join("verdict.json"));
+    assert_eq!(verdict["complete"], true);
+    let sentence = verdict["sentence"].as_str().expect("a sentence");
+    assert!(sentence.contains("nginx") && sentence.contains("apache"), "{sentence}");
+    let trials: Vec<PathBuf> = fs::read_dir(run.join("trials")).expect("trials").flatten().map(|t| t.path()).collect();
+    assert_eq!(trials.len(), 6);
+    for trial in &trials {
+        let record = json(&trial.join("trial.json"));
+        assert!(record["measured"]["value"].as_f64().is_some_and(|value| value > 100.0), "{record}");
+        let counts = &record["counts"][0];
+        let (client, server) = (counts["client"].as_u64().expect("a count"), counts["server"].as_u64().expect("a count"));
+        assert!(client > 0 && client.abs_diff(server) * 200 <= client, "client {client}, server {server}");
+        for file in ["load.hlog", "telemetry.parquet", "server.log"] {
+            assert!(trial.join(file).is_file(), "{file} of {}", trial.display());
+        }
+    }
+    let facts = json(&run.join("facts.json"));
+    assert!(facts["variants"][0]["version"].as_str().is_some_and(|v| v.contains("nginx")), "{facts}");
+    assert_eq!(facts["variants"][1]["allocator"], "glibc malloc");
+    assert!(fs::read_to_string(run.join("report.html")).expect("a report").contains(sentence));
+
+    let id = run.file_name().expect("a name").to_string_lossy().into_owned();
+    assert!(text(&home.run(&["list"]).stdout).contains(&id));
+    assert!(text(&home.run(&["show", &id]).stdout).contains("showdown run"));
+    assert!(text(&home.run(&["report", "--format", "md"]).stdout).contains("nginx"));
+    assert_eq!(text(&home.run(&["report", "--format", "csv"]).stdout).lines().count(), 7);
+    assert!(home.run(&["export", &id, "-o", "run.tar.gz"]).status.success());
+    assert!(home.run(&["rm", &id]).status.success());
+    assert!(!run.exists());
+    assert!(home.run(&["import", "run.tar.gz"]).status.success());
+    assert_eq!(json(&run.join("verdict.json"))["sentence"], sentence);
+    assert!(text(&home.run(&["archive", "reindex"]).stdout).contains("1 runs indexed"));
+}
+
+#[test]
+fn nothing_is_left_when_it_is_killed_at_any_moment() {
+    let home = Home::new();
+    let plan = home.small_plan(&["nginx", "nginx"]);
+    for moment in 0..10 {
+        let mut child = home.showdown(&["run", &plan, "--progress", "none"]).stdout(Stdio::null()).spawn().expect("showdown");
+        thread::sleep(Duration::from_millis(50 + 331 * moment));
+        signal(&child, Signal::KILL);
+        child.wait().expect("it was killed");
+        assert_nothing_runs(&home);
+    }
+    // Every run directory is readable, and the next command works.
+    let listed = home.run(&["list", "--format", "json"]);
+    assert!(listed.status.success(), "{}", text(&listed.stderr));
+    let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
+    let states: Vec<&str> = listed.as_array().expect("a list").iter().filter_map(|run| run["state"].as_str()).collect();
+    assert!(!states.is_empty() && states.iter().all(|state| *state == "unfinished"), "{states:?}");
+    assert!(home.run(&["show", "latest"]).status.success());
+    assert!(home.run(&["report", "latest"]).status.success());
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_it_has() {
+    let home = Home::new();
+    let plan = home.small_plan(&["nginx", "nginx:sendfile=off"]);
+    let child = home.showdown(&["run", &plan]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("showdown");
+    let begun = || fs::read_dir(home.path("runs")).is_ok_and(|mut runs| {
+        runs.any(|run| run.is_ok_and(|run| run.path().join("trials/001-nginx/trial.json").is_file() || run.path().join("trials/001-nginx-sendfile-off/trial.json").is_file()))
+    });
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !begun() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(20));
+    }
+    signal(&child, Signal::INT);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{} {}", text(&output.stdout), text(&output.stderr));
+    let verdict = json(&only_run(&home).join("verdict.json"));
+    assert_eq!(verdict["complete"], false);
+    assert_nothing_runs(&home);
+}
+
+#[test]
+fn a_sweep_walks_its_axes() {
+    let home = Home::new();
+    let sweep = ["plan", "sweep", "memcached", "--vary", "threads=1,2", "--vary", "connections=1..4", "--blocks", "1", "--quick"];
+    let plan = home.run(&sweep);
+    assert!(plan.status.success(), "{}", text(&plan.stderr));
+    let shorter = text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
+    fs::write(home.path("plan.toml"), shorter).expect("a plan");
+    let output = home.run(&["run", "plan.toml"]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
+    let verdict = json(&only_run(&home).join("verdict.json"));
+    assert_eq!(verdict["variants"].as_array().map(Vec::len), Some(6), "two threads, three connections");
+}
+
+#[test]
+fn mistakes_are_told_in_one_line_with_the_mend() {
+    let home = Home::new();
+    let refused = |args: &[&str]| {
+        let output = home.run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
+        assert!(output.stdout.is_empty());
+        text(&output.stderr)
+    };
+    assert!(refused(&["compare", "nginx"]).contains("needs two variants"));
+    assert!(refused(&["compare", "ngnix", "apache"]).contains("did you mean \"nginx\"?"));
+    assert!(refused(&["compare", "nginx:sendfiel=on", "apache"]).contains("did you mean \"sendfile\"?"));
+    assert!(refused(&["compare", "nginx", "redis"]).contains("compare servers of one workload"));
+    assert!(refused(&["compare", "nginx", "apache", "--on-op", "get-2k"]).contains("get-1k"));
+    assert!(refused(&["compare", "nginx", "apache", "--slo", "p99"]).contains("p99<5ms"));
+    assert!(refused(&["compare", "nginx", "apache", "--blocks", "2"]).contains("3 or more"));
+    assert!(refused(&["sweep", "nginx", "--vary", "worker_processes=2..1"]).contains("write NAME=VALUE"));
+    fs::write(home.path("plan.toml"), "format = 1\nblockz = 3\n").expect("a plan");
+    assert!(refused(&["run", "plan.toml"]).contains("plan.toml:2: unknown field `blockz`"));
+    assert!(!home.path("runs").exists(), "nothing was begun");
+}
+
+#[test]
+fn two_at_once_would_measure_each_other() {
+    let home = Home::new();
+    let plan = home.small_plan(&["nginx", "nginx"]);
+    let mut first = home.showdown(&["run", &plan]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("showdown");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !home.path("runs").exists() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let second = home.run(&["run", &plan]);
+    assert_eq!(second.status.code(), Some(1));
+    assert!(text(&second.stderr).contains(&format!("another showdown is measuring on this machine (pid {})", first.id())));
+    signal(&first, Signal::INT);
+    first.wait().expect("it ends");
+    assert_nothing_runs(&home);
+}
+
+#[test]
+fn a_service_of_one_s_own_is_one_file() {
+    let home = Home::new();
+    let made = home.run(&["workloads", "new", "my-api"]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    assert!(text(&home.run(&["workloads"]).stdout).contains("my-api"));
+    let again = home.run(&["workloads", "new", "my-api"]);
+    assert_eq!(again.status.code(), Some(2), "nothing is overwritten");
+}
+
+#[test]
+fn the_doctor_has_an_answer() {
+    let home = Home::new();
+    let output = home.run(&["doctor", "--format", "json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let findings: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(findings.as_array().is_some_and(|findings| findings.len() > 5), "{findings}");
+}
