@@ -17,6 +17,7 @@ import { timelineSection } from "./sections/timeline";
 import { trialsSection } from "./sections/trials";
 import { validitySection } from "./sections/validity";
 import { verdictSection } from "./sections/verdict";
+import { unfoldOnPaper } from "./print";
 import { themeButton } from "./theme";
 
 function sections(report: Report): Section[] {
@@ -58,6 +59,7 @@ function show(report: Report, page: HTMLElement): void {
   );
 }
 
+unfoldOnPaper();
 const page = document.getElementById("page");
 if (page) {
   const report = readData();

@@ -16,8 +16,10 @@ export interface Figure {
   source: string;
   draw: (width: number) => SVGElement | HTMLElement;
   table: { head: string[]; rows: Child[][] };
-  /** What happens when a mark with this place in the drawing is chosen. */
+  /** Where a link or a test finds it. */
   id?: string;
+  /** Level of its heading; 3 unless it stands right under the page's own. */
+  level?: 2 | 3;
 }
 
 export function figure(what: Figure): HTMLElement {
@@ -35,7 +37,7 @@ export function figure(what: Figure): HTMLElement {
   return el(
     "figure",
     what.id ? { id: what.id } : {},
-    el("figcaption", {}, el("h3", {}, what.title), what.legend),
+    el("figcaption", {}, el(what.level === 2 ? "h2" : "h3", {}, what.title), what.legend),
     drawing,
     what.note ? el("p", { class: "note" }, what.note) : null,
     el(

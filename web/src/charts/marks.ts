@@ -23,6 +23,8 @@ function hide(): void {
 
 /** Lets the marks of a drawing speak, and be reached with the keyboard. */
 export function marksSpeak(drawing: Element): void {
+  // The library names its groups ("rule", "dot"), which tells a listener nothing and is no valid name of a group.
+  for (const group of drawing.querySelectorAll("g[aria-label]")) group.removeAttribute("aria-label");
   const marks: SVGElement[] = [];
   for (const title of drawing.querySelectorAll("title")) {
     // A mark that leads somewhere is wrapped in its link, which is what takes the focus.

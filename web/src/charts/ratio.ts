@@ -39,12 +39,14 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
   const domain: [number, number] = [low / (1 + room), high * (1 + room)];
   const ticksAt = (width: number): number[] => niceTicks(domain[0], domain[1], ticksFor(width, 90));
   const end = { y: (row: Row) => row.place + 0.64, fill: "var(--ink-soft)", fontSize: 12 };
+  const words = { y: (row: Row) => row.place + 0.24, fontWeight: 650, fill: "var(--ink)", stroke: "var(--surface)", strokeWidth: 4 };
   return figure({
     title: rows.length === 1 ? "The ratio and its interval" : "The ratios and their intervals",
     summary: rows.map((row) => row.text).join(". "),
     note: `The bar is where the true ratio lies, as far as these blocks can tell; at 1 the two are equal. ${higherIsBetter ? "More is better" : "Less is better"}.`,
     source: "verdict.json",
     id: "ratio",
+    level: 2,
     table: {
       head: ["Comparison", "Ratio", "Low", "High", "Confidence", "Blocks", "Method"],
       rows: rows.map((row) => [
@@ -83,15 +85,9 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
           Plot.ruleX(rows, { x: "ratio", y1: (row: Row) => row.place + 0.44, y2: (row: Row) => row.place + 0.84, stroke: "colour", strokeWidth: 4, title: "text", className: "estimate" }),
           Plot.text(rows, { ...end, x: "low", text: (row: Row) => bound(row.low), textAnchor: "end", dx: -6 }),
           Plot.text(rows, { ...end, x: "high", text: (row: Row) => bound(row.high), textAnchor: "start", dx: 6 }),
-          Plot.text(rows, {
-            x: "ratio",
-            y: (row: Row) => row.place + 0.24,
-            text: (row: Row) => (rows.length === 1 ? ratio(row.ratio) : `${row.name}   ${ratio(row.ratio)}`),
-            fontSize: rows.length === 1 ? 18 : 13,
-            fontWeight: 650,
-            textAnchor: "middle",
-            fill: "var(--ink)",
-          }),
+          rows.length === 1
+            ? Plot.text(rows, { ...words, x: "ratio", text: (row: Row) => ratio(row.ratio), fontSize: 18, textAnchor: "middle" })
+            : Plot.text(rows, { ...words, frameAnchor: "left", text: (row: Row) => `${row.name}   ${ratio(row.ratio)}`, fontSize: 13, textAnchor: "start" }),
         ],
       }),
   });

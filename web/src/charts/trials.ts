@@ -23,9 +23,10 @@ interface Layout {
   left: number;
 }
 
-function layoutOf(rows: number, width: number): Layout {
-  if (rows > 6 && width >= 640) return { head: 0, body: 30, left: 290 };
-  return { head: 26, body: rows > 12 ? 26 : 46, left: 12 };
+function layoutOf(cells: readonly Cell[], width: number): Layout {
+  if (cells.length > 6 && width >= 640) return { head: 0, body: 30, left: 290 };
+  const most = Math.max(0, ...cells.map((cell) => cell.trials.length));
+  return { head: 26, body: cells.length > 12 ? 26 : most > 40 ? 110 : 46, left: 12 };
 }
 
 /** What a reader is told of one trial. */
@@ -71,10 +72,13 @@ function cellText(cell: Cell, unit: string): string {
 }
 
 function rows(cells: readonly Cell[], look: (cell: Cell) => Look, measure: string, unit: string, width: number, small: boolean): SVGElement | HTMLElement {
-  const { head, body, left } = layoutOf(cells.length, width);
+  const { head, body, left } = layoutOf(cells, width);
   const row = head + body;
   const height = cells.length * row;
   const beside = head === 0;
+  const apart = beside || cells.some((cell) => pointText(cell.point));
+  const wordsAt = (_: Cell, place: number): number => place * row + (beside ? row / 2 : 14);
+  const alone = new Set(cells.map((cell) => cell.variant)).size === 1;
   const drawn = cells.map((cell, place): Mark[] => {
     const seen = cell.trials.filter((trial) => trial.measured);
     return seen.map((trial, order) => ({
@@ -118,26 +122,27 @@ function rows(cells: readonly Cell[], look: (cell: Cell) => Look, measure: strin
       Plot.text(cells, {
         frameAnchor: "left",
         dx: beside ? -left + 4 : 0,
-        y: (_: Cell, place: number) => place * row + (beside ? row / 2 : 14),
-        text: (cell: Cell) => label(cell, unit, beside),
+        y: wordsAt,
+        text: (cell: Cell) => label(cell, unit, apart, alone),
         textAnchor: "start",
         fontWeight: 600,
-        fontSize: beside ? 12 : 13,
+        fontSize: apart ? 12 : 13,
         fill: "var(--ink)",
         textOverflow: "ellipsis",
-        lineWidth: (beside ? left - 100 : width - 40) / 12,
+        lineWidth: (beside ? left - 100 : apart ? width - 120 : width - 40) / 14,
       }),
-      beside
-        ? Plot.text(cells, { frameAnchor: "left", dx: -10, y: (_: Cell, place: number) => place * row + row / 2, text: (cell: Cell) => quantity(cell.summary?.median, unit), textAnchor: "end", fontSize: 12, fill: "var(--ink)" })
+      apart
+        ? Plot.text(cells, { frameAnchor: beside ? "left" : "right", dx: beside ? -10 : 0, y: wordsAt, text: (cell: Cell) => quantity(cell.summary?.median, unit), textAnchor: "end", fontSize: 12, fill: "var(--ink)" })
         : null,
     ],
   });
 }
 
-/** The words of a row; beside the marks the median stands on its own. */
-function label(cell: Cell, unit: string, beside: boolean): string {
+/** The words of a row: without the variant's name where there is only one, without the median where it stands apart. */
+function label(cell: Cell, unit: string, apart: boolean, alone: boolean): string {
   const { median, interval } = cell.summary ?? {};
-  if (beside) return pointText(cell.point) || cell.label;
-  if (median === null || median === undefined) return cell.label;
-  return `${cell.label}   ${quantity(median, unit)}${interval ? ` (${number(interval.low)}–${number(interval.high)})` : ""}`;
+  const at = pointText(cell.point);
+  const name = alone && at ? at : cell.label;
+  if (apart || median === null || median === undefined) return name;
+  return `${name}   ${quantity(median, unit)}${interval ? ` (${number(interval.low)}–${number(interval.high)})` : ""}`;
 }

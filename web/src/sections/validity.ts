@@ -8,6 +8,9 @@ import { gateRows } from "../derive/gates";
 import type { Gate, Report, Trial } from "../model";
 import { nothing, type Section } from "./section";
 
+/** Columns that a sheet of paper has room for. */
+const MOST_ON_PAPER = 40;
+
 const SIGNS: Record<Gate["outcome"], { sign: string; word: string }> = {
   passed: { sign: "✓", word: "passed" },
   failed: { sign: "✕", word: "failed" },
@@ -51,7 +54,7 @@ function matrix(trials: readonly Trial[], rows: ReturnType<typeof gateRows>): HT
   };
   const made = el(
     "table",
-    { class: "matrix" },
+    { class: trials.length > MOST_ON_PAPER ? "matrix wide" : "matrix" },
     el("caption", {}, "Gates by trials: ✓ passed, ✕ failed, – not applicable. The arrow keys go from finding to finding."),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Gate"), ...trials.map((trial) => el("th", { scope: "col", class: trial.status, title: `${trial.variant}, block ${trial.block}: ${trial.status}` }, String(trial.number))))),
     el("tbody", {}, ...rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.id), ...row.found.map((gate, place) => cell(gate, trials[place] as Trial))))),

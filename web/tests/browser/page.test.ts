@@ -1,0 +1,239 @@
+// The committed page in a real browser: what a reader sees, and what it must never do.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import type { Report } from "../../src/model";
+import { fixture, pageWith, pageWithout } from "../fixture/read";
+import { launch, open, type Opened } from "./browser";
+import { ATTACK, empty, hostile, long, modes, unfinished } from "./variations";
+
+declare const WEB: string;
+
+let browser: Browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+
+/** Opens a run, looks, and makes sure that nothing was asked for and nothing complained. */
+async function look(report: Report, what: (page: Page) => Promise<void>, options: Parameters<typeof open>[2] = {}): Promise<void> {
+  const opened: Opened = await open(browser, pageWith(report), options);
+  try {
+    await what(opened.page);
+    assert.deepEqual(opened.requests, [], "nothing is requested");
+    assert.deepEqual(opened.complaints, [], "the console is quiet");
+  } finally {
+    await opened.close();
+  }
+}
+
+const count = (page: Page, selector: string): Promise<number> => page.locator(selector).count();
+const overflow = (page: Page): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+test("a comparison: the verdict is the heading, and every chart has its marks", async () => {
+  const report = fixture("comparison");
+  await look(report, async (page) => {
+    assert.equal((await page.locator("h1").innerText()).replace(/\u00a0/g, " "), report.verdict?.sentence);
+    assert.equal(await count(page, "#ratio .ci rect"), 1);
+    assert.equal(await count(page, "#every-trial .trial.valid path, #every-trial .trial.valid circle"), 19, "a dot for each valid trial");
+    assert.equal(await count(page, "#every-trial .trial.invalid path, #every-trial .trial.invalid circle"), 1);
+    assert.equal(await count(page, "#every-trial .cross path"), 1, "the invalid one is crossed");
+    assert.equal(await count(page, "#every-trial .median line"), 2);
+    const phases = report.trials.filter((trial) => trial.status === "valid").flatMap((trial) => trial.phases ?? []);
+    const drawn = phases.filter((phase) => ["search_step", "measure", "curve_step"].includes(phase.kind)).length;
+    assert.equal(await count(page, "#latency-over-load .p99 path, #latency-over-load .p99 circle"), drawn, "a mark for each phase");
+    assert.equal(await count(page, "#latency-over-load .limit line"), 1, "the objective is a line");
+    assert.equal(await count(page, "#percentiles .percentile-line path"), 2);
+    assert.equal(await count(page, "#timeline .phase rect"), 4 * 6, "six bands behind each of four panels");
+    assert.equal(await count(page, "#timeline .cpu path"), 3);
+  });
+});
+
+test("every chart has a text alternative, and every section says where its figures come from", async () => {
+  await look(fixture("comparison"), async (page) => {
+    const figures = await count(page, "figure");
+    assert.ok(figures >= 5);
+    assert.equal(await count(page, "figure details table"), figures);
+    assert.equal(await count(page, "figure .source code"), figures);
+    for (const id of ["trials", "latency", "distribution", "time", "full", "validity", "fairness", "facts", "rerun"]) {
+      assert.ok((await count(page, `#${id} .source`)) > 0, `${id} names its files`);
+    }
+  });
+});
+
+test("gates by trials: one failure among two hundred findings, with its message", async () => {
+  await look(fixture("comparison"), async (page) => {
+    assert.equal(await count(page, ".matrix td"), 200);
+    assert.equal(await count(page, ".matrix td.failed"), 1);
+    assert.match(await page.locator(".matrix td.failed .sign").getAttribute("aria-label") ?? "", /Trial 7, steal failed.*hypervisor/);
+    assert.match(await page.locator(".failures").innerText(), /steal.*at most 2/);
+  });
+});
+
+test("apples to oranges come first, and are called that", async () => {
+  await look(fixture("comparison"), async (page) => {
+    assert.match(await page.locator("#fairness tbody tr").first().innerText(), /allocator\s+apples to oranges/);
+    assert.match(await page.locator("#fairness .grave").innerText(), /Apples to oranges: .*allocator/);
+  });
+});
+
+test("the keyboard chooses a trial", async () => {
+  await look(fixture("comparison"), async (page) => {
+    await page.locator("#trial-choice").focus();
+    await page.keyboard.press("ArrowDown");
+    assert.match(await page.locator("#timeline h3").innerText(), /^Trial 2: nginx/);
+    await page.getByRole("button", { name: "Trial after" }).focus();
+    await page.keyboard.press("Enter");
+    assert.match(await page.locator("#timeline h3").innerText(), /^Trial 3/);
+  });
+});
+
+test("the keyboard goes from mark to mark, hears the reason of an invalid one, and follows it to its trial", async () => {
+  await look(fixture("comparison"), async (page) => {
+    assert.equal(await count(page, "#every-trial .drawing [tabindex='0']"), 1, "a chart is one stop");
+    await page.locator("#every-trial .drawing [tabindex='0']").focus();
+    await page.keyboard.press("End");
+    const label = await page.evaluate(() => document.activeElement?.getAttribute("aria-label"));
+    assert.match(label ?? "", /Trial 7, apache.*invalid: .*hypervisor/);
+    assert.equal(await page.locator(".bubble").innerText(), label);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector("#timeline h3")?.textContent?.startsWith("Trial 7"));
+    assert.match(await page.locator("#time .notice").innerText(), /invalid/);
+  });
+});
+
+test("dark where the system is dark, and where the reader says so", async () => {
+  const ground = (page: Page): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await look(fixture("comparison"), async (page) => assert.equal(await ground(page), "rgb(16, 19, 23)"), { colorScheme: "dark" });
+  await look(fixture("comparison"), async (page) => {
+    assert.equal(await ground(page), "rgb(247, 247, 245)");
+    await page.getByRole("button", { name: "Use dark colours" }).click();
+    assert.equal(await ground(page), "rgb(16, 19, 23)");
+    await page.reload();
+    assert.equal(await ground(page), "rgb(16, 19, 23)", "the choice is kept");
+  });
+});
+
+for (const [name, report] of [["a comparison", () => fixture("comparison")], ["a sweep", () => fixture("sweep")], ["hostile words", hostile], ["two hundred trials", long]] as const) {
+  test(`on a phone's width the page does not scroll sideways: ${name}`, async () => {
+    await look(report(), async (page) => {
+      assert.ok((await overflow(page)) <= 0);
+      await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+      assert.ok((await overflow(page)) <= 0, "with everything unfolded");
+    }, { viewport: { width: 360, height: 740 } });
+  });
+}
+
+test("hostile words are words", async () => {
+  await look(hostile(), async (page) => {
+    assert.equal(await page.locator("h1").innerText(), ATTACK);
+    assert.equal(await page.evaluate(() => "attacked" in window), false);
+    assert.equal(await count(page, "img"), 0);
+    assert.equal(await count(page, "script"), 2);
+  });
+});
+
+test("the page's own policy refuses a script that is not its own, and the network", async () => {
+  const opened = await open(browser, pageWith(fixture("comparison")));
+  const { page } = opened;
+  await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.attacked = true";
+    document.body.append(script);
+    const image = new Image();
+    image.src = "http://127.0.0.1:9/x.png";
+    document.body.append(image);
+  });
+  assert.equal(await page.evaluate(() => "attacked" in window), false);
+  assert.ok(opened.complaints.some((text) => text.includes("Content Security Policy")));
+  await opened.close();
+});
+
+test("a run that was cut off shows what there is", async () => {
+  await look(unfinished(), async (page) => {
+    assert.equal(await page.locator("h1").innerText(), "No verdict was reached");
+    assert.match(await page.locator("#verdict .notice").innerText(), /cut off[^]*trials\/004-nginx\/trial.json/);
+    assert.equal(await count(page, "#every-trial .trial.valid path, #every-trial .trial.valid circle"), 2);
+    assert.match(await page.locator("#trials").innerText(), /Trial 3, apache, failed: apache died/);
+    assert.match(await page.locator("#facts").innerText(), /not recorded/);
+    assert.equal(await count(page, "#percentiles .percentile-line path"), 2);
+  });
+});
+
+test("a run with nothing in it still opens", async () => {
+  for (const plan of [true, false]) await look(empty(plan), async (page) => assert.equal(await count(page, "main section"), 10));
+});
+
+test("a page without a run says so", async () => {
+  const opened = await open(browser, pageWithout());
+  assert.equal(await opened.page.locator("h1").innerText(), "This page holds no run");
+  assert.deepEqual([opened.requests, opened.complaints], [[], []]);
+  await opened.close();
+});
+
+test("a sweep: its points, the law with its peaks, and the parameters", async () => {
+  await look(fixture("sweep"), async (page) => {
+    assert.equal(await count(page, "#sweep .sweep-point path, #sweep .sweep-point circle"), 22);
+    assert.equal(await count(page, "#sweep .law path"), 2);
+    assert.match(await page.locator("#sweep table").last().innerText(), /threads=1[^]*threads=2/);
+    assert.equal(await count(page, "#every-trial .trial path, #every-trial .trial circle"), 66);
+  });
+});
+
+test("a refused law is refused in words", async () => {
+  const report = fixture("sweep");
+  for (const curve of report.verdict?.curves ?? []) curve.usl = { outcome: "refused", reason: { kind: "too_few_loads", loads: 3, needed: 6 } };
+  await look(report, async (page) => {
+    assert.equal(await count(page, "#sweep .law path"), 0);
+    assert.match(await page.locator("#sweep").innerText(), /3 different loads are too few/);
+  });
+});
+
+test("two modes are pointed out, and each comparison has its bar", async () => {
+  await look(modes(), async (page) => {
+    assert.match(await page.locator("#trials .notice").innerText(), /apache has 2 modes/);
+    assert.equal(await count(page, "#every-trial .mode line"), 2);
+    assert.equal(await count(page, "#ratio .ci rect"), 2);
+    assert.match(await page.locator("#verdict .sentences").innerText(), /inconclusive/);
+    assert.equal(await page.locator("#percentiles .note").innerText().then((text) => text.includes("merged")), true);
+  });
+});
+
+test("two hundred trials: a dot each, a column each", async () => {
+  await look(long(), async (page) => {
+    assert.equal(await count(page, "#every-trial .trial path, #every-trial .trial circle"), 200);
+    assert.equal(await count(page, ".matrix thead th"), 201);
+  });
+});
+
+test("on paper every section, and nothing to press", async () => {
+  await look(fixture("comparison"), async (page) => {
+    await page.emulateMedia({ media: "print" });
+    for (const selector of [".top", ".chooser button", "figure .as-table"]) assert.equal(await page.locator(selector).first().isVisible(), false, selector);
+    assert.equal(await count(page, "main section"), 10);
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    assert.equal(await page.locator("#facts .config pre").first().isVisible(), true, "configurations are unfolded");
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    assert.equal(await page.locator("#facts .config pre").first().isVisible(), false, "and folded again");
+    assert.ok((await page.pdf({ format: "A4" })).length > 10_000);
+  });
+});
+
+test("axe finds nothing to mend, light or dark", async () => {
+  const axe = readFileSync(join(WEB, "node_modules/axe-core/axe.min.js"), "utf8");
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const report of [fixture("comparison"), fixture("sweep"), unfinished()]) {
+      await look(report, async (page) => {
+        await page.evaluate(axe);
+        const found = await page.evaluate(async () => {
+          const { violations } = await (window as unknown as { axe: { run: () => Promise<{ violations: { id: string; nodes: { target: unknown }[] }[] }> } }).axe.run();
+          return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => String(node.target)).join(" | ")}`);
+        });
+        assert.deepEqual(found, []);
+      }, { colorScheme });
+    }
+  }
+});

@@ -1,0 +1,90 @@
+// Runs that are not as they should be, made from the fixtures: cut off, hostile, long, in two modes.
+
+import type { Report, Trial } from "../../src/model";
+import { fixture } from "../fixture/read";
+
+/** A run that was cut off: no verdict, no facts, the last trial without a value. */
+export function unfinished(): Report {
+  const report = fixture("comparison");
+  const trials = report.trials.slice(0, 3);
+  const last = trials[2];
+  if (last) trials[2] = { ...last, status: "failed", measured: null, phases: [], timeline: [], gates: [], full: null, server: null, reasons: ["apache died: see server.log"] };
+  return {
+    ...report,
+    run: { ...report.run, state: "unfinished", problems: [{ file: "trials/004-nginx/trial.json", text: "ends early: restore it from an export" }] },
+    facts: null,
+    verdict: null,
+    trials,
+    telemetry: {},
+    configs: {},
+  };
+}
+
+/** A run of which nothing but the plan is there, and then not even that. */
+export function empty(plan: boolean): Report {
+  const report = unfinished();
+  return { ...report, run: { ...report.run, state: plan ? "running" : "damaged" }, plan: plan ? report.plan : null, trials: [] };
+}
+
+export const ATTACK = `</script><script>window.attacked = true</script><img src="http://203.0.113.1/x.png" onerror="window.attacked = true"><svg onload="window.attacked = true">`;
+
+/** Somebody else's words, everywhere that text comes from outside. */
+export function hostile(): Report {
+  const text = JSON.stringify(fixture("comparison"));
+  const report = JSON.parse(text) as Report;
+  report.run.problems = [{ file: ATTACK, text: ATTACK }];
+  report.run.tags = [ATTACK];
+  report.made_by = ATTACK;
+  if (report.plan) report.plan.command = ["showdown", ATTACK];
+  if (report.verdict) {
+    report.verdict.sentence = ATTACK;
+    report.verdict.measure = ATTACK;
+    report.verdict.caveats = [{ id: ATTACK, text: ATTACK }];
+    for (const difference of report.verdict.fairness ?? []) difference.remark = ATTACK;
+  }
+  for (const trial of report.trials) {
+    trial.reasons = [ATTACK];
+    for (const gate of trial.gates ?? []) gate.message = ATTACK;
+    if (trial.full) trial.full.evidence = [ATTACK];
+  }
+  if (report.facts) report.facts.host = { [ATTACK]: ATTACK };
+  report.configs = { [ATTACK]: ATTACK };
+  const renamed = (name: string): string => (name === "nginx" ? ATTACK : name);
+  for (const variant of [...(report.plan?.variants ?? []), ...(report.verdict?.variants ?? []), ...(report.facts?.variants ?? [])]) variant.name = renamed(variant.name);
+  for (const trial of report.trials) trial.variant = renamed(trial.variant);
+  return report;
+}
+
+/** Two hundred trials of the same two variants. */
+export function long(): Report {
+  const report = fixture("comparison");
+  const trials: Trial[] = Array.from({ length: 10 }, (_, round) =>
+    report.trials.map((trial) => ({ ...trial, number: trial.number + 20 * round, block: trial.block + 10 * round })),
+  ).flat();
+  return { ...report, trials };
+}
+
+/** One variant in two modes, several comparisons, and distributions merged over trials. */
+export function modes(): Report {
+  const report = fixture("comparison");
+  const [nginx, apache] = report.verdict?.variants ?? [];
+  const curve = (number: number) => report.trials[number]?.phases?.find((phase) => phase.kind === "measure")?.response_curve_us ?? [];
+  if (!report.verdict || !nginx || !apache) throw new Error("the fixture has two variants");
+  apache.response_curve_us = curve(0);
+  nginx.response_curve_us = curve(1);
+  const trials = report.trials.filter((trial) => trial.variant === "apache");
+  trials.forEach((trial, place) => {
+    if (trial.measured && place % 2) trial.measured.value *= 0.85;
+  });
+  const odd = trials.filter((_, place) => place % 2).map((trial) => trial.number);
+  const even = trials.filter((_, place) => place % 2 === 0).map((trial) => trial.number);
+  apache.modes = [{ centre: 69_000, trials: odd }, { centre: 81_200, trials: even }];
+  const [first] = report.verdict.comparisons;
+  if (!first?.estimate) throw new Error("the fixture has a ratio");
+  report.verdict.comparisons = [
+    first,
+    { ...first, a: "nginx-2", verdict: { verdict: "no_difference_shown" }, estimate: { ...first.estimate, ratio: 1.004, low: 0.985, high: 1.021 }, sentence: "no difference shown between nginx-2 and apache: within ±2.1 %" },
+    { ...first, a: "nginx-3", verdict: { verdict: "inconclusive" }, estimate: null, sentence: "inconclusive: 2 complete blocks are too few for a ratio: run at least 3" },
+  ];
+  return report;
+}
