@@ -20,7 +20,7 @@ async function bundle(entry) {
     minify: true,
     write: false,
     format: "iife",
-    target: ["es2022", "chrome110", "firefox110", "safari16"],
+    target: ["es2022", "chrome123", "firefox120", "safari17.5"],
     charset: "utf8",
     legalComments: "none",
     logLevel: "warning",

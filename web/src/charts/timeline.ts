@@ -71,7 +71,7 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
     }
     const most = Math.max(1, ...ticks.map((one) => one.errors));
     shapes.push(
-      panel("errors", 50, { domain: [0, most], tickFormat: tick, ticks: 2 }, [
+      panel("errors", 50, { domain: [0, most], tickFormat: tick, ticks: [0, most] }, [
         Plot.ruleX(ticks.filter((one) => one.errors > 0), { x: "t_s", y1: 0, y2: "errors", stroke: "var(--bad)", strokeWidth: 2 }),
         errors === 0 ? Plot.text(["none"], { frameAnchor: "middle", fill: "var(--ink-soft)", text: (word: string) => word }) : null,
       ], false, cpu.length === 0),

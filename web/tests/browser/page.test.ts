@@ -219,7 +219,8 @@ test("on paper every section, and nothing to press", async () => {
     await page.evaluate(() => dispatchEvent(new Event("afterprint")));
     assert.equal(await page.locator("#facts .config pre").first().isVisible(), false, "and folded again");
     assert.ok((await page.pdf({ format: "A4" })).length > 10_000);
-  });
+    assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector("h1") as Element).color), "rgb(27, 31, 36)", "dark on white");
+  }, { colorScheme: "dark" });
 });
 
 test("axe finds nothing to mend, light or dark", async () => {
