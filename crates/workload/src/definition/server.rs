@@ -93,12 +93,21 @@ pub struct Statistics {
 /// A question to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// GET of a path.
+    /// GET of a path, a template; one that becomes empty asks nothing.
     Http(String),
-    /// A command whose answer ends in a line `END`, such as `stats`.
+    /// A command, a template, whose answer ends in a line `END`, such as `stats`.
     Memcache(String),
-    /// A command that is answered with a bulk string, such as `INFO commandstats`.
+    /// A command, a template, that is answered with a bulk string, such as `INFO commandstats`.
     Redis(String),
+}
+
+impl Ask {
+    /// The question as a template.
+    pub fn template(&self) -> &str {
+        match self {
+            Self::Http(template) | Self::Memcache(template) | Self::Redis(template) => template,
+        }
+    }
 }
 
 impl Server {
@@ -146,6 +155,8 @@ impl Server {
         if let Some(build) = &raw.build {
             templates.argv(build)?;
         }
+        let statistics =
+            raw.statistics.map(|raw| check_statistics(raw, source, &mut templates)).transpose()?;
         templates.every_knob_is_used(&knobs, &knob_spans)?;
         Ok(Self {
             name: name.to_owned(),
@@ -163,7 +174,7 @@ impl Server {
                 Version { run, after }
             }),
             build: raw.build.map(Spanned::into_inner),
-            statistics: raw.statistics.map(|statistics| check_statistics(statistics, source)).transpose()?,
+            statistics,
             knobs,
         })
     }
@@ -201,7 +212,11 @@ fn check_ready(
     Ok(Ready { probe, within: within.transpose()?.unwrap_or(READY_WITHIN) })
 }
 
-fn check_statistics(raw: Spanned<RawStatistics>, source: Source<'_>) -> Result<Statistics, DefinitionError> {
+fn check_statistics(
+    raw: Spanned<RawStatistics>,
+    source: Source<'_>,
+    templates: &mut TemplateCheck<'_>,
+) -> Result<Statistics, DefinitionError> {
     let span = raw.span();
     let refuse = |what: &str| source.error(&span, format!("statistics: {what}"));
     let RawStatistics { http, memcache, redis, counters } = raw.into_inner();
@@ -209,11 +224,15 @@ fn check_statistics(raw: Spanned<RawStatistics>, source: Source<'_>) -> Result<S
         return Err(refuse("give the names of the counters that together count the operations"));
     }
     let ask = match (http, memcache, redis) {
-        (Some(path), None, None) => Ask::Http(http_path(&path, &span, source)?),
+        (Some(path), None, None) => Ask::Http(path),
         (None, Some(command), None) => Ask::Memcache(command),
         (None, None, Some(command)) => Ask::Redis(command),
         _ => return Err(refuse("give one of http = \"/path\", memcache = \"stats\" and redis = \"INFO\"")),
     };
+    let question = templates.word(ask.template(), &span)?;
+    if let (Ask::Http(_), false) = (&ask, question.is_empty()) {
+        http_path(&question, &span, source)?;
+    }
     Ok(Statistics { ask, counters })
 }
 

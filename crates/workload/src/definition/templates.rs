@@ -72,20 +72,22 @@ impl<'t> TemplateCheck<'t> {
             let what = "a command is a list of words with a program first, such as [\"nginx\", \"-v\"]";
             return Err(self.source.error(span, what));
         }
-        for word in words {
-            self.used.extend(
-                check(word, &self.public)
-                    .map_err(|e| self.source.error(span, format!("{word:?}: {}", e.message)))?,
-            );
-        }
-        Ok(())
+        words.iter().try_for_each(|word| self.word(word, span).map(drop))
+    }
+
+    /// One word of a command; gives what becomes of it.
+    pub fn word(&mut self, word: &str, span: &Range<usize>) -> Result<String, DefinitionError> {
+        let (used, rendered) = check(word, &self.public)
+            .map_err(|e| self.source.error(span, format!("{word:?}: {}", e.message)))?;
+        self.used.extend(used);
+        Ok(rendered)
     }
 
     /// The values of environment variables.
     pub fn environment(&mut self, values: &BTreeMap<String, Spanned<String>>) -> Result<(), DefinitionError> {
         for value in values.values() {
             let word = value.get_ref();
-            let used = check(word, &self.secret)
+            let (used, _) = check(word, &self.secret)
                 .map_err(|e| self.source.error(&value.span(), format!("{word:?}: {}", e.message)))?;
             self.used.extend(used);
         }
@@ -106,7 +108,7 @@ impl<'t> TemplateCheck<'t> {
         let text = folder
             .read(name)
             .map_err(|why| self.source.error(&span, format!("config {:?}: {why}", folder.label(name))))?;
-        let used = check(&text, &self.secret).map_err(|e| {
+        let (used, _) = check(&text, &self.secret).map_err(|e| {
             Source { file: &folder.label(name), text: &text }.error_at_line(e.line, e.message)
         })?;
         self.used.extend(used);
@@ -128,8 +130,8 @@ impl<'t> TemplateCheck<'t> {
     }
 }
 
-/// Renders a template for a try; gives the variables that it uses.
-fn check(template: &str, scope: &Scope) -> Result<BTreeSet<String>, RenderError> {
+/// Renders a template for a try; gives the variables that it uses, and what becomes of it.
+fn check(template: &str, scope: &Scope) -> Result<(BTreeSet<String>, String), RenderError> {
     let used: BTreeSet<String> = render::variables(template)?.into_iter().collect();
     let known = scope.names();
     if let Some(unknown) = used.iter().find(|name| !known.contains(&name.as_str())) {
@@ -143,6 +145,6 @@ fn check(template: &str, scope: &Scope) -> Result<BTreeSet<String>, RenderError>
         };
         return Err(RenderError { line, message });
     }
-    scope.render(template)?;
-    Ok(used)
+    let rendered = scope.render(template)?;
+    Ok((used, rendered))
 }

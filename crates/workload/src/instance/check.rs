@@ -16,7 +16,7 @@ const POPULATE_WORKERS: u32 = 4;
 
 impl Instance {
     /// Stores every key once, where the workload has keys. Each must succeed.
-    pub fn populate(&mut self, surroundings: &Surroundings) -> Result<(), InstanceError> {
+    pub fn populate(&self, surroundings: &Surroundings) -> Result<(), InstanceError> {
         let Some((protocol, keys)) = self.protocol(None)?.populate() else { return Ok(()) };
         let threads = available_parallelism().map_or(1, |count| count.get() as u32);
         let spec = LoadSpec {
@@ -38,32 +38,31 @@ impl Instance {
                 log: Box::new(self.log_tail()),
             });
         }
-        self.populated = true;
         Ok(())
     }
 
     /// Carries out every operation of the workload once. A reply that is not as it should be is an error that
-    /// names the operation and what came instead; so is a miss after [`Instance::populate`], and a counter
-    /// that the server does not have.
+    /// names the operation and what came instead; so is a ratio under its bound (a get of a populated store
+    /// that misses), and a counter that the server does not have.
     pub fn check(&mut self, surroundings: &Surroundings) -> Result<(), InstanceError> {
         for operation in &self.workload.load.names {
             let spec = LoadSpec { connections: 1, requests: Some(1), ..self.load_spec(Some(operation))? };
             let outcome = run(&spec, surroundings)?;
-            let misses =
-                outcome.tallies.iter().zip(&outcome.total.tallies).find(|(name, _)| *name == "misses");
             let what = if outcome.total.succeeded() == 0 {
-                first_complaint(&outcome.total.errors())
-            } else if self.populated && misses.is_some_and(|(_, count)| *count > 0) {
-                "a key that was stored is not there: does the server have the memory for all keys?".to_owned()
+                Some(first_complaint(&outcome.total.errors()))
             } else {
-                continue;
+                let tallies =
+                    outcome.tallies.iter().cloned().zip(outcome.total.tallies.iter().copied()).collect();
+                self.workload.metrics.ratios.iter().find_map(|ratio| ratio.complaint(&tallies))
             };
-            return Err(InstanceError::Check {
-                server: self.server.name.clone(),
-                operation: operation.clone(),
-                what,
-                log: Box::new(self.log_tail()),
-            });
+            if let Some(what) = what {
+                return Err(InstanceError::Check {
+                    server: self.server.name.clone(),
+                    operation: operation.clone(),
+                    what,
+                    log: Box::new(self.log_tail()),
+                });
+            }
         }
         self.check_counters()
     }

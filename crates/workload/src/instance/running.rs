@@ -60,7 +60,6 @@ pub struct Instance {
     running: Running,
     /// How often we have asked for the counts in a way that counts itself.
     pub(super) asked: u64,
-    pub(super) populated: bool,
 }
 
 impl Instance {
@@ -124,7 +123,6 @@ impl Instance {
             password,
             running,
             asked: 0,
-            populated: false,
         };
         instance.wait_ready()?;
         Ok(instance)

@@ -3,7 +3,7 @@
 use super::error::InstanceError;
 use super::running::Instance;
 use super::{counters, exchange};
-use crate::definition::Ask;
+use crate::definition::{Ask, Statistics};
 
 /// A server's count of operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,21 +21,17 @@ impl Instance {
     /// counts a question before it answers differs, but it is the same each time, so that the difference
     /// of two counts is exact.
     pub fn count(&mut self) -> Result<Option<Count>, InstanceError> {
-        let Some(statistics) = self.server.statistics.clone() else { return Ok(None) };
-        let text = self.ask(&statistics.ask)?;
+        let asked_before = self.asked;
+        let Some((text, counters)) = self.ask()? else { return Ok(None) };
         // A server may name a counter only once it has something to count.
-        let sum: u64 = statistics.counters.iter().filter_map(|name| counters::read(&text, name)).sum();
-        let count = sum.saturating_sub(self.asked);
-        self.asked += u64::from(matches!(statistics.ask, Ask::Http(_)));
-        Ok(Some(Count { what: statistics.counters.join(" + "), count }))
+        let sum: u64 = counters.iter().filter_map(|name| counters::read(&text, name)).sum();
+        Ok(Some(Count { what: counters.join(" + "), count: sum.saturating_sub(asked_before) }))
     }
 
     /// After every operation was carried out, every counter must be there.
     pub(super) fn check_counters(&mut self) -> Result<(), InstanceError> {
-        let Some(statistics) = self.server.statistics.clone() else { return Ok(()) };
-        let text = self.ask(&statistics.ask)?;
-        self.asked += u64::from(matches!(statistics.ask, Ask::Http(_)));
-        match statistics.counters.iter().find(|name| counters::read(&text, name).is_none()) {
+        let Some((text, counters)) = self.ask()? else { return Ok(()) };
+        match counters.iter().find(|name| counters::read(&text, name).is_none()) {
             None => Ok(()),
             Some(missing) => Err(self.no_counts(format!(
                 "there is no counter {missing:?} in what it says, which begins {:?}",
@@ -44,24 +40,33 @@ impl Instance {
         }
     }
 
-    fn ask(&self, ask: &Ask) -> Result<String, InstanceError> {
+    /// Asks the question, if there is one with these knobs; gives the answer and the counters to look for.
+    fn ask(&mut self) -> Result<Option<(String, Vec<String>)>, InstanceError> {
+        let Some(Statistics { ask, counters }) = self.server.statistics.clone() else { return Ok(None) };
+        let question = self.scope.render(ask.template()).map_err(|e| self.no_counts(e.message))?;
+        if question.is_empty() {
+            return Ok(None);
+        }
         let answer = match ask {
-            Ask::Http(path) => exchange::http_get(self.address, path).and_then(|reply| match reply.status {
-                200..400 => Ok(reply.body),
-                status => Err(format!("{path} is answered with status {status}")),
-            }),
-            Ask::Memcache(command) => {
-                let request = format!("{command}\r\n");
+            Ask::Http(_) => {
+                self.asked += 1;
+                exchange::http_get(self.address, &question).and_then(|reply| match reply.status {
+                    200..400 => Ok(reply.body),
+                    status => Err(format!("{question} is answered with status {status}")),
+                })
+            }
+            Ask::Memcache(_) => {
+                let request = format!("{question}\r\n");
                 exchange::converse(self.address, request.as_bytes(), |text| text.ends_with(b"END\r\n"))
             }
-            Ask::Redis(command) => {
+            Ask::Redis(_) => {
                 // Inline commands; QUIT makes the server close at the end of its answer.
                 let auth = self.password.iter().map(|password| format!("AUTH {}\r\n", password.reveal()));
-                let request = auth.chain([format!("{command}\r\nQUIT\r\n")]).collect::<String>();
+                let request = auth.chain([format!("{question}\r\nQUIT\r\n")]).collect::<String>();
                 exchange::converse(self.address, request.as_bytes(), |_| false)
             }
         };
-        answer.map_err(|what| self.no_counts(what))
+        Ok(Some((answer.map_err(|what| self.no_counts(what))?, counters)))
     }
 
     fn no_counts(&self, what: String) -> InstanceError {

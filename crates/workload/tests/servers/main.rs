@@ -30,6 +30,7 @@ fn test() -> ExitCode {
         trials.push(Trial::test(format!("round {variant}"), move || rounds::built_in(variant)));
     }
     let mut named = |name: &str, test: fn() -> Result<(), Failed>| trials.push(Trial::test(name, test));
+    named("a server may keep no count", rounds::without_count);
     named("a new workload runs as it stands", rounds::scaffold);
     named("a password stays with the server", rounds::password);
     named("a port that is taken names its holder", mistakes::port_taken);

@@ -84,9 +84,14 @@ pub fn no_memory() -> Result<(), Failed> {
     let (mut workload, _) = resolve("redis")?;
     let redis = workload.servers.iter_mut().find(|server| server.name == "redis").ok_or("it is there")?;
     redis.config[0].text.push_str("maxmemory 1mb\nmaxmemory-policy noeviction\n");
-    let mut server = scene.start(&workload, "redis")?;
+    let server = scene.start(&workload, "redis")?;
     let error = refused(server.populate(&Surroundings::default()));
     assert!(error.starts_with("redis did not store ") && error.contains("OOM"), "{error}");
+
+    // Never populated: as if all had been thrown away.
+    let (workload, _) = resolve("memcached")?;
+    let error = refused(scene.start(&workload, "memcached")?.check(&Surroundings::default()));
+    assert!(error.contains("\"get\" as it should: hit ratio 0.00 % (at least 99.90 %)"), "{error}");
     Ok(())
 }
 

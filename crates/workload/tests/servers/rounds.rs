@@ -15,6 +15,15 @@ pub fn built_in(variant: &str) -> Result<(), Failed> {
     round(&Scene::new()?, &workload, &variant)
 }
 
+pub fn without_count() -> Result<(), Failed> {
+    let (workload, variant) = resolve("apache:extended_status=off")?;
+    let scene = Scene::new()?;
+    let mut apache = Instance::start(&workload, &variant, &scene.stage()?)?;
+    apache.check(&Surroundings::default())?;
+    assert_eq!(apache.count()?, None);
+    Ok(())
+}
+
 pub fn scaffold() -> Result<(), Failed> {
     let scene = Scene::new()?;
     workload::scaffold::create(scene.path(), "shop")?;
