@@ -18,10 +18,21 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** Text of at most so many letters stays on one line of a table. */
+const SHORT = 16;
+/** Text of more than so many letters is folded to its beginning. */
+const LONG = 160;
+
+/** Text of any length: long text shows its beginning until it is asked for the rest. */
+export function folding(text: string): Child {
+  if (text.length <= LONG) return text;
+  return el("details", { class: "long" }, el("summary", {}, `${text.slice(0, LONG - 40)}…`), text);
+}
+
 /** A table with a heading row; the first cell of each row is its heading. */
 export function table(caption: string, heads: readonly string[], rows: readonly (readonly Child[])[], label?: string): HTMLElement {
   const cell = (child: Child, column: number): HTMLElement =>
-    el(column === 0 ? "th" : "td", column === 0 ? { scope: "row" } : {}, child);
+    column === 0 ? el("th", { scope: "row" }, child) : el("td", { class: typeof child === "string" && child.length <= SHORT ? "short" : undefined }, child);
   return scroller(
     label ?? caption,
     el(

@@ -30,7 +30,7 @@ function layoutOf(cells: readonly Cell[], width: number): Layout {
 }
 
 /** What a reader is told of one trial. */
-export function trialText(trial: Trial, unit: string): string {
+function trialText(trial: Trial, unit: string): string {
   const value = trial.measured ? quantity(trial.measured.value, unit) : "no value";
   const why = trial.status === "valid" ? "" : ` – ${trial.status}: ${(trial.reasons ?? []).join("; ") || "no reason recorded"}`;
   return `Trial ${trial.number}, ${trial.variant}, block ${trial.block}: ${value}${why}`;

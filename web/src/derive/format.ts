@@ -100,16 +100,9 @@ export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A finding as a sentence: a capital first, a full stop last. */
-export function sentence(text: string): string {
-  const words = text.trim();
-  if (words === "") return "";
-  return capital(words) + (/[.!?]$/.test(words) ? "" : ".");
-}
-
 /** `1 trial`, `2 trials`. */
-export function counted(count: number, noun: string): string {
-  return `${whole.format(count)} ${noun}${count === 1 ? "" : "s"}`;
+export function counted(count: number, noun: string, nouns = `${noun}s`): string {
+  return `${whole.format(count)} ${count === 1 ? noun : nouns}`;
 }
 
 function trim(value: number): string {

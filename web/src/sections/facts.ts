@@ -1,7 +1,7 @@
 // The host, the client, and the variants side by side with their differences marked; configurations as they were.
 
 import { source } from "../charts/figure";
-import { el, table, type Child } from "../dom";
+import { el, folding, table, type Child } from "../dom";
 import { factRows } from "../derive/facts";
 import { counted } from "../derive/format";
 import type { Flat, Report } from "../model";
@@ -24,7 +24,7 @@ function sides({ facts }: Report): Child[] {
   const rows = factRows(facts.variants);
   const head = ["Fact", ...facts.variants.map((variant) => variant.name)];
   const cells = (wanted: boolean): Child[][] =>
-    rows.filter((row) => row.differs === wanted).map((row) => [row.key, ...row.values.map((value) => (wanted ? el("mark", {}, value ?? "–") : (value ?? "–")))]);
+    rows.filter((row) => row.differs === wanted).map((row) => [row.key, ...row.values.map((value) => (wanted ? marked(value ?? "–") : folding(value ?? "–")))]);
   const [differing, same] = [cells(true), cells(false)];
   const alone = facts.variants.length === 1;
   return [
@@ -33,10 +33,16 @@ function sides({ facts }: Report): Child[] {
   ];
 }
 
+/** A value that differs; one that is too long to be marked letter by letter is only folded. */
+function marked(value: string): Child {
+  const shown = folding(value);
+  return typeof shown === "string" ? el("mark", {}, shown) : shown;
+}
+
 function folded(name: string, facts: Flat): Child {
   const rows = Object.entries(facts);
   if (rows.length === 0) return null;
-  return el("details", {}, el("summary", {}, `${name}: ${counted(rows.length, "fact")}`), table(name, ["Fact", "Value"], rows));
+  return el("details", {}, el("summary", {}, `${name}: ${counted(rows.length, "fact")}`), table(name, ["Fact", "Value"], rows.map(([fact, value]) => [fact, folding(value)])));
 }
 
 function configs({ facts, configs: texts }: Report): Child[] {

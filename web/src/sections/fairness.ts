@@ -1,7 +1,7 @@
 // In what the sides differ, the gravest first, and what can still mislead.
 
 import { source } from "../charts/figure";
-import { el, table } from "../dom";
+import { el, folding, table } from "../dom";
 import { variantNames } from "../derive/cells";
 import type { DifferenceClass, Report } from "../model";
 import { nothing, type Section } from "./section";
@@ -33,7 +33,7 @@ export function fairnessSection(report: Report): Section {
             found.map((difference) => [
               el("code", {}, difference.key),
               el("span", { class: `chip ${difference.class}` }, CLASSES[difference.class]?.name ?? String(difference.class)),
-              ...names.map((name) => difference.values[name] ?? "–"),
+              ...names.map((name) => folding(difference.values[name] ?? "–")),
               difference.remark,
             ]),
           )

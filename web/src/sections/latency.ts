@@ -26,7 +26,7 @@ export function loadSection(report: Report, cells: readonly Cell[], look: (cell:
     id: "latency",
     title: "Latency over load",
     short: "Latency",
-    body: [series.length > 0 ? latencyChart(series.slice(0, MOST_LINES), limits(slo(report))) : nothing("No phase offered a load in an open loop, so there is no latency over load to draw.")],
+    body: [series.length > 0 ? latencyChart(series.slice(0, MOST_LINES), limits(slo(report))) : nothing(without(report, "No phase of a trial that counts offered a load in an open loop, so there is no latency over load to draw."))],
   };
 }
 
@@ -51,8 +51,13 @@ export function percentileSection(report: Report, cells: readonly Cell[], look: 
     id: "distribution",
     title: "Percentiles to 99.99",
     short: "Percentiles",
-    body: [few.length > 0 ? percentileChart(few, limit, what.filter(Boolean).join(" "), source) : nothing("No distribution of response times was kept.")],
+    body: [few.length > 0 ? percentileChart(few, limit, what.filter(Boolean).join(" "), source) : nothing(without(report, "No distribution of response times was kept."))],
   };
+}
+
+/** What to say in place of a chart. */
+function without(report: Report, otherwise: string): string {
+  return valid(report.trials).length === 0 ? "No trial counts, so there is nothing to draw here; each trial by itself stands below." : otherwise;
 }
 
 function middleTrial(cell: Cell, look: Look): QuantileSeries[] {

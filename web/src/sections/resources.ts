@@ -47,7 +47,7 @@ function card(cell: Cell, { colour }: Look, found: ReturnType<typeof resources>)
       ? el("div", {}, el("p", { class: "note" }, `Evidence, from trial ${found.witness.number}:`), el("ul", { class: "evidence" }, ...found.witness.full.evidence.map((line) => el("li", {}, line))))
       : null,
     usage
-      ? el("p", { class: "note" }, `The server took ${number(usage.cores)} cores, at most ${bytes(usage.peak_rss_bytes)} of memory, ${counted(usage.processes, "process").replace(/processs$/, "processes")}, ${counted(usage.threads, "thread")}, ${counted(usage.descriptors, "descriptor")}.`)
+      ? el("p", { class: "note" }, `The server took ${number(usage.cores)} cores, at most ${bytes(usage.peak_rss_bytes)} of memory, ${counted(usage.processes, "process", "processes")}, ${counted(usage.threads, "thread")}, ${counted(usage.descriptors, "descriptor")}.`)
       : null,
   );
 }

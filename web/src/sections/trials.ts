@@ -37,6 +37,6 @@ function modes(cells: readonly Cell[], unit: string): Child[] {
 function without({ trials }: Report): Child[] {
   const lost = trials.filter((trial) => !trial.measured);
   if (lost.length === 0) return [];
-  const items = lost.map((trial) => el("li", {}, `Trial ${trial.number}, ${trial.variant}, ${trial.status}: ${(trial.reasons ?? []).join("; ") || "no reason recorded"}`));
-  return [el("h3", {}, "Trials without a value"), el("ul", {}, ...items)];
+  const names = lost.map((trial) => `${trial.number} (${trial.variant}, ${trial.status})`);
+  return [el("p", { class: "note" }, `Without a value: ${lost.length === 1 ? "trial" : "trials"} ${list(names)}. Why is said under `, el("a", { href: "#validity" }, "Validity"), ".")];
 }

@@ -3,8 +3,9 @@
 import { rove } from "../charts/marks";
 import { source } from "../charts/figure";
 import { el, scroller, table, type Child } from "../dom";
-import { counted, number, percent, sentence, unbroken } from "../derive/format";
+import { counted, number, percent, unbroken } from "../derive/format";
 import { gateRows } from "../derive/gates";
+import { reasons, type Reason } from "../derive/reasons";
 import type { Gate, Report, Trial } from "../model";
 import { nothing, type Section } from "./section";
 
@@ -19,14 +20,14 @@ const SIGNS: Record<Gate["outcome"], { sign: string; word: string }> = {
 
 export function validitySection(report: Report): Section {
   const rows = gateRows(report.trials);
-  const bad = report.trials.filter((trial) => trial.status !== "valid");
+  const bad = report.trials.filter((trial) => trial.status !== "valid").length;
   return {
     id: "validity",
     title: "Validity",
     short: "Validity",
     body: [
-      el("p", { class: "lead" }, report.trials.length === 0 ? "No trial was measured." : bad.length === 0 ? `All ${counted(report.trials.length, "trial")} passed every gate that applies.` : `${bad.length} of ${counted(report.trials.length, "trial")} ${bad.length === 1 ? "does" : "do"} not count. The verdict is computed from the others only.`),
-      bad.length > 0 ? el("ul", { class: "failures" }, ...bad.map(failure)) : null,
+      el("p", { class: "lead" }, verdictOn(report.trials, bad)),
+      bad > 0 ? el("ul", { class: "failures" }, ...reasons(report.trials).map(failure)) : null,
       rows.length > 0 ? matrix(report.trials, rows) : nothing("No gate was recorded."),
       rows.length > 0 ? el("details", {}, el("summary", {}, "What each gate found, and what it allows"), details(rows)) : null,
       counts(report.trials),
@@ -35,11 +36,16 @@ export function validitySection(report: Report): Section {
   };
 }
 
-function failure(trial: Trial): HTMLElement {
-  const failed = (trial.gates ?? []).filter((gate) => gate.outcome === "failed");
-  const words = failed.map((gate) => `${gate.id}: ${unbroken(gate.measured)} (allowed: ${unbroken(gate.threshold)}). ${sentence(unbroken(gate.message))}`);
-  const said = words.length > 0 ? words : (trial.reasons ?? []).map(sentence);
-  return el("li", {}, el("a", { href: `#trial-${trial.number}` }, `Trial ${trial.number}, ${trial.variant}`), `, ${trial.status}`, ` – ${said.join(" ") || "no reason recorded"}`);
+function verdictOn(trials: readonly Trial[], bad: number): string {
+  if (trials.length === 0) return "No trial was measured.";
+  if (bad === 0) return `All ${counted(trials.length, "trial")} passed every gate that applies.`;
+  if (bad === trials.length) return `None of ${counted(trials.length, "trial")} counts, so nothing can be concluded.`;
+  return `${bad} of ${counted(trials.length, "trial")} ${bad === 1 ? "does" : "do"} not count. The verdict is computed from the others only.`;
+}
+
+function failure({ text, trials }: Reason): HTMLElement {
+  const links = trials.flatMap((trial, place) => [place > 0 ? ", " : "", el("a", { href: `#trial-${trial.number}` }, `${trial.number} ${trial.variant}`)]);
+  return el("li", {}, unbroken(text), el("span", { class: "held" }, trials.length === 1 ? " – trial " : " – trials ", ...links));
 }
 
 function matrix(trials: readonly Trial[], rows: ReturnType<typeof gateRows>): HTMLElement {

@@ -36,7 +36,8 @@ function question(plan: Plan | null): string | null {
     latency_curve: "latency over load",
   };
   const slo = "slo" in plan.measure && plan.measure.slo ? ` at ${spaced(plan.measure.slo)}` : "";
-  return [plan.workload, plan.on_op, (measures[plan.measure.what] ?? plan.measure.what) + slo].filter(Boolean).join("  ·  ");
+  const workload = plan.workload.replace(/\/workload\.toml$/, "").split("/").pop() || plan.workload;
+  return [workload, plan.on_op, (measures[plan.measure.what] ?? plan.measure.what) + slo].filter(Boolean).join("  ·  ");
 }
 
 function state({ run, verdict }: Report): Child[] {

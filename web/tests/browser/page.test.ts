@@ -157,7 +157,8 @@ test("a run that was cut off shows what there is", async () => {
     assert.equal(await page.locator("h1").innerText(), "No verdict was reached");
     assert.match(await page.locator("#verdict .notice").innerText(), /cut off[^]*trials\/004-nginx\/trial.json/);
     assert.equal(await count(page, "#every-trial .trial.valid path, #every-trial .trial.valid circle"), 2);
-    assert.match(await page.locator("#trials").innerText(), /Trial 3, apache, failed: apache died/);
+    assert.match(await page.locator("#trials").innerText(), /Without a value: trial 3 \(apache, failed\)/);
+    assert.match(await page.locator("#validity").innerText(), /apache died: see server.log – trial 3 apache/);
     assert.match(await page.locator("#facts").innerText(), /not recorded/);
     assert.equal(await count(page, "#percentiles .percentile-line path"), 2);
   });

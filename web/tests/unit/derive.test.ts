@@ -10,6 +10,7 @@ import { bestOfEach, groupOf, mainAxis } from "../../src/derive/groups";
 import { loadLine, loadPoints, type LoadPoint } from "../../src/derive/load";
 import { look, looks } from "../../src/derive/palette";
 import { at, percentileLine, position, positionText } from "../../src/derive/percentile";
+import { reasons } from "../../src/derive/reasons";
 import { resources } from "../../src/derive/resources";
 import { limits, spaced } from "../../src/derive/slo";
 import { bands, cpuLines, cpuList } from "../../src/derive/timeline";
@@ -152,4 +153,13 @@ test("ticks of axes are round and inside", () => {
   assert.deepEqual(logTicks(80, 21_000), [100, 1_000, 10_000].flatMap((ten) => [ten, 2 * ten, 5 * ten]).slice(0, 8));
   assert.deepEqual(logTicks(1, 1e6), [1, 10, 100, 1e3, 1e4, 1e5, 1e6]);
   assert.deepEqual(niceTicks(0.96, 1.68, 4), [1, 1.2, 1.4, 1.6]);
+});
+
+test("a reason stands once, with the trials that it holds for", () => {
+  const { trials } = fixture("comparison");
+  const [only, ...others] = reasons(trials);
+  assert.match(only?.text ?? "", /^steal \(allowed: at most 2 %\): .* – measured 6.1 %$/);
+  assert.deepEqual([only?.trials.map((trial) => trial.number), others], [[7], []]);
+  const died = trials.slice(0, 3).map((trial) => ({ ...trial, status: "failed" as const, gates: [], reasons: ["it died"] }));
+  assert.deepEqual(reasons(died).map(({ text, trials: held }) => [text, held.length]), [["it died", 3]]);
 });

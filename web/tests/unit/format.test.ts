@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commandLine } from "../../src/derive/command";
-import { bytes, counted, date, list, number, percent, quantity, ratio, sentence, tick, time, timeTick, unbroken } from "../../src/derive/format";
+import { bytes, capital, counted, date, list, number, percent, quantity, ratio, tick, time, timeTick, unbroken } from "../../src/derive/format";
 
 /** Ordinary spaces for those that keep words on one line. */
 const plain = (text: string): string => text.replace(/\u00a0/g, " ");
@@ -39,8 +39,8 @@ test("dates are in UTC, and one that is none is a dash", () => {
 
 test("words", () => {
   assert.deepEqual([[], ["a"], ["a", "b"], ["a", "b", "c"]].map(list), ["", "a", "a and b", "a, b and c"]);
-  assert.deepEqual([counted(1, "trial"), counted(1200, "trial")], ["1 trial", "1,200 trials"]);
-  assert.equal(sentence("the CPUs were ours"), "The CPUs were ours.");
+  assert.deepEqual([counted(1, "trial"), counted(1200, "trial"), counted(2, "process", "processes")], ["1 trial", "1,200 trials", "2 processes"]);
+  assert.equal(capital("throughput"), "Throughput");
   assert.equal(unbroken("1.60 × at p99 < 5 ms (95 % CI, 9 blocks)"), "1.60\u00a0× at p99\u00a0<\u00a05\u00a0ms (95\u00a0%\u00a0CI, 9\u00a0blocks)");
 });
 
