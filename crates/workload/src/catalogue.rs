@@ -79,7 +79,10 @@ impl Catalogue {
     pub fn find(&self, reference: &str) -> Result<Workload, LookupError> {
         let path = Path::new(reference);
         let own = self.directory.join(reference);
-        let folder = if path.is_file() {
+        // A plain name is never a file: there may be one called "cache" here for other reasons.
+        let is_path =
+            reference.contains('/') || path.extension().is_some_and(|extension| extension == "toml");
+        let folder = if is_path && path.is_file() {
             let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             let file = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
             let folder = Folder::Disk(directory.unwrap_or(Path::new(".")).to_owned());

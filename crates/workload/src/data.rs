@@ -1,8 +1,8 @@
 //! The files that a workload serves: what they are to hold, and making them once for all trials.
 //!
 //! They lie in a cache under a digest of their description, written to a temporary directory first and then
-//! renamed. So a set of files is whole or not there, two showdowns may make it at the same time, and files of
-//! many megabytes are not made anew for each trial.
+//! renamed. So a set of files is whole or not there, and files of many megabytes are not made anew for each
+//! trial. One at a time makes files in a cache; what a killed one left there, the next one removes.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -57,47 +57,61 @@ pub enum DataError {
     },
 }
 
+/// What files in the making begin with.
+const UNFINISHED: &str = ".unfinished-";
+
 /// The directory with these files, made if they are not in `cache` yet.
 pub fn prepare(files: &[DataFile], cache: &Path) -> Result<PathBuf, DataError> {
     let ready = cache.join(digest(files));
-    let is_whole =
-        |file: &DataFile| fs::metadata(ready.join(&file.path)).is_ok_and(|found| found.len() == file.bytes);
-    if ready.is_dir() && files.iter().all(is_whole) {
-        return Ok(ready);
+    if !is_whole(files, &ready) {
+        let needed = files.iter().map(|file| file.bytes).sum();
+        make(files, cache, &ready).map_err(|source| DataError::Write {
+            path: cache.to_owned(),
+            needed,
+            source,
+        })?;
     }
-    let needed = files.iter().map(|file| file.bytes).sum();
-    make(files, cache, &ready).map_err(|source| DataError::Write {
-        path: cache.to_owned(),
-        needed,
-        source,
-    })?;
     Ok(ready)
+}
+
+fn is_whole(files: &[DataFile], ready: &Path) -> bool {
+    let is_there =
+        |file: &DataFile| fs::metadata(ready.join(&file.path)).is_ok_and(|found| found.len() == file.bytes);
+    ready.is_dir() && files.iter().all(is_there)
 }
 
 fn make(files: &[DataFile], cache: &Path, ready: &Path) -> io::Result<()> {
     fs::create_dir_all(cache)?;
+    let lock = File::options().append(true).create(true).open(cache.join(".lock"))?;
+    lock.lock()?;
+    if is_whole(files, ready) {
+        // Another one was faster.
+        return Ok(());
+    }
+    for entry in fs::read_dir(cache)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
     // Removed again if anything fails.
-    let unfinished = tempfile::Builder::new().prefix(".unfinished-").tempdir_in(cache)?;
-    // A server's workers may be another user.
-    fs::set_permissions(unfinished.path(), fs::Permissions::from_mode(0o755))?;
+    let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(cache)?;
     for file in files {
         let path = unfinished.path().join(&file.path);
         fs::create_dir_all(path.parent().unwrap_or(cache))?;
         write(file, &path)?;
+        // A server's workers may be another user, whatever our umask is.
+        for directory in path.ancestors().skip(1).take_while(|at| at.starts_with(unfinished.path())) {
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o755))?;
+        }
     }
     if ready.exists() {
         // Somebody has taken files out of it.
         fs::remove_dir_all(ready)?;
     }
-    match fs::rename(unfinished.path(), ready) {
-        Ok(()) => {
-            let _ = unfinished.keep();
-            Ok(())
-        }
-        // Another showdown was faster, and its files are the same.
-        Err(_) if ready.is_dir() => Ok(()),
-        Err(error) => Err(error),
-    }
+    fs::rename(unfinished.path(), ready)?;
+    let _ = unfinished.keep();
+    Ok(())
 }
 
 fn write(file: &DataFile, path: &Path) -> io::Result<()> {
@@ -177,7 +191,9 @@ mod tests {
         let written = fs::metadata(first.join("1k"))?.modified()?;
         assert_eq!(prepare(&files(), one.path())?, first);
         assert_eq!(fs::metadata(first.join("1k"))?.modified()?, written, "not made again");
-        assert_eq!(fs::metadata(&first)?.permissions().mode() & 0o777, 0o755);
+        for path in [first.clone(), first.join("pages")] {
+            assert_eq!(fs::metadata(path)?.permissions().mode() & 0o777, 0o755);
+        }
         Ok(())
     }
 
@@ -186,9 +202,23 @@ mod tests {
         let cache = tempfile::tempdir()?;
         let ready = prepare(&files(), cache.path())?;
         fs::write(ready.join("1k"), "short")?;
+        fs::create_dir(cache.path().join(".unfinished-x"))?;
         prepare(&files(), cache.path())?;
         assert_eq!(fs::metadata(ready.join("1k"))?.len(), 1024);
-        assert_eq!(fs::read_dir(cache.path())?.count(), 1, "nothing unfinished is left");
+        assert_eq!(fs::read_dir(cache.path())?.count(), 2, "the files, the lock and nothing unfinished");
+        Ok(())
+    }
+
+    #[test]
+    fn several_may_make_the_same_files_at_once() -> Result<(), Box<dyn std::error::Error>> {
+        let cache = tempfile::tempdir()?;
+        let made: Vec<bool> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..8).map(|_| scope.spawn(|| prepare(&files(), cache.path()).is_ok())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or(false)).collect()
+        });
+        assert_eq!(made, [true; 8]);
+        assert_eq!(fs::read_dir(cache.path())?.count(), 2, "the files, and the lock");
         Ok(())
     }
 

@@ -55,6 +55,11 @@ pub fn create(directory: &Path, name: &str) -> Result<PathBuf, ScaffoldError> {
     Ok(folder.join(FILES[0].0))
 }
 
+/// Two variants of a new workload that are worth comparing.
+pub fn contenders(name: &str) -> [String; 2] {
+    ["off", "on"].map(|cache| format!("{name}:cache={cache}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,8 +69,10 @@ mod tests {
     fn a_new_workload_is_a_workload_of_its_name() -> Result<(), Box<dyn std::error::Error>> {
         let directory = tempfile::tempdir()?;
         let file = create(directory.path(), "shop")?;
-        let workload = Catalogue::with(directory.path()).find(&file.display().to_string())?;
-        assert_eq!((workload.name.as_str(), workload.servers[0].name.as_str()), ("shop", "shop"));
+        let catalogue = Catalogue::with(directory.path());
+        assert_eq!(catalogue.find(&file.display().to_string())?.name, "shop");
+        let (workload, variants) = catalogue.resolve(None, &contenders("shop"))?;
+        assert_eq!((workload.title.as_str(), variants[1].to_string().as_str()), ("shop", "shop:cache=on"));
         Ok(())
     }
 

@@ -28,11 +28,8 @@ pub fn scaffold() -> Result<(), Failed> {
     let scene = Scene::new()?;
     workload::scaffold::create(scene.path(), "shop")?;
     let catalogue = Catalogue::with(scene.path());
-    for text in ["shop", "shop:cache=on,page_size=10"] {
-        let (workload, variants) = catalogue.resolve(None, &[text])?;
-        round(&scene, &workload, &variants[0])?;
-    }
-    Ok(())
+    let (workload, variants) = catalogue.resolve(None, &workload::scaffold::contenders("shop"))?;
+    variants.iter().try_for_each(|variant| round(&scene, &workload, variant))
 }
 
 /// Starts, checks, loads, compares the counts, stops.
