@@ -8,6 +8,7 @@ use load::engine::Outcome;
 use load::inputs::slo::Slo;
 use load::record::Micros;
 use load::summary::Summary;
+use load::validity::Reason;
 
 use super::load::{LoadError, Loads};
 use super::settle;
@@ -62,7 +63,8 @@ impl Result {
         }
     }
 
-    /// Takes the value from a run that has been cut to what was measured.
+    /// Takes the value from a run that has been cut to what was measured. What the engine holds against it
+    /// is the caller's to say where an objective was judged.
     fn take(&mut self, plan: &Plan, value: f64, outcome: Outcome) -> std::result::Result<(), LoadError> {
         let summary = Summary::of(&outcome)?;
         let wording = wording(&plan.measure);
@@ -72,7 +74,11 @@ impl Result {
             unit: wording.unit.to_owned(),
             higher_is_better: wording.higher_is_better,
         });
-        self.client_reasons.extend(summary.reasons);
+        if !matches!(plan.measure, Measure::Capacity { .. }) {
+            // Failures have a gate of their own.
+            let of_client = |rule: &&Reason| !matches!(rule, Reason::Errors { .. } | Reason::NothingSucceeded);
+            self.client_reasons.extend(summary.rules_broken.iter().filter(of_client).map(ToString::to_string));
+        }
         self.error_share = summary.failed as f64 / (summary.requests + summary.failed).max(1) as f64;
         self.client_utilisation = summary.client.utilisation;
         self.response = Some(outcome.total.merged(|op| &op.response));

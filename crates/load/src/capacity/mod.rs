@@ -15,7 +15,7 @@ use crate::inputs::slo::{Quantity, Slo};
 use crate::record::PackError;
 use crate::spec::{Arrivals, LoadSpec, Shape};
 use crate::summary::Summary;
-use crate::validity::Reason;
+use crate::validity::{MAX_LAG_SHARE, Reason};
 
 /// The closed loop that gives a first idea of the capacity.
 const SCOUTING: Duration = Duration::from_secs(2);
@@ -31,8 +31,8 @@ pub struct CapacityStep {
     pub rate_per_s: f64,
     /// Did it meet the objective?
     pub meets_slo: bool,
-    /// Was the client the limit?
-    pub client_limited: bool,
+    /// What of the client may have decided this step, one line each; empty where it had room.
+    pub client_reasons: Vec<String>,
     /// Everything measured.
     pub summary: Summary,
 }
@@ -40,10 +40,10 @@ pub struct CapacityStep {
 impl CapacityStep {
     /// What the step tells a search. A client that was the limit says nothing of the server.
     pub fn fared(&self) -> Fared {
-        match (self.client_limited, self.meets_slo) {
-            (true, _) => Fared::ClientLimited,
-            (false, true) => Fared::Met,
-            (false, false) => Fared::Missed,
+        match (self.client_reasons.is_empty(), self.meets_slo) {
+            (false, _) => Fared::ClientLimited,
+            (true, true) => Fared::Met,
+            (true, false) => Fared::Missed,
         }
     }
 }
@@ -193,11 +193,19 @@ pub fn judge(rate: f64, slo: &Slo, outcome: &Outcome) -> Result<CapacityStep, Pa
             Quantity::Max => response.max() as f64,
             Quantity::Errors => summary.failed as f64 / attempts as f64,
         });
-    let client_limited = summary.rules_broken.iter().any(|rule| {
-        matches!(
-            rule,
-            Reason::ClientCpu { .. } | Reason::Lag { .. } | Reason::Pickup { .. } | Reason::Achieved { .. }
-        )
-    });
-    Ok(CapacityStep { rate_per_s: rate, meets_slo, client_limited, summary })
+    let client_reasons = summary.rules_broken.iter().filter(|rule| could_decide(rule, slo)).map(ToString::to_string);
+    let client_reasons = client_reasons.collect();
+    Ok(CapacityStep { rate_per_s: rate, meets_slo, client_reasons, summary })
+}
+
+/// Could the client have decided whether the objective is met? Its lateness is part of the response times, so
+/// it can only make a server look worse; up to a tenth of the objective's limit that decides nothing. (A run on
+/// its own is judged by its median, see [`crate::validity`]: there nobody has said what matters.)
+fn could_decide(rule: &Reason, slo: &Slo) -> bool {
+    let too_late = |p99_us: u64| slo.latency_limit_us().is_none_or(|limit| p99_us as f64 > MAX_LAG_SHARE * limit);
+    match rule {
+        Reason::ClientCpu { .. } | Reason::Achieved { .. } => true,
+        Reason::Lag { p99_us, .. } | Reason::Pickup { p99_us, .. } => too_late(*p99_us),
+        Reason::NothingSucceeded | Reason::Errors { .. } => false,
+    }
 }

@@ -62,10 +62,10 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
     ];
     for step in &found.curve {
         let (summary, response) = (&step.summary, &step.summary.response_time_us);
-        let verdict = match (step.client_limited, step.meets_slo) {
-            (true, _) => "client was the limit",
-            (false, true) => "meets",
-            (false, false) => "misses",
+        let verdict = match (step.client_reasons.is_empty(), step.meets_slo) {
+            (false, _) => "client was the limit",
+            (true, true) => "meets",
+            (true, false) => "misses",
         };
         let mut row = vec![rate(step.rate_per_s), rate(summary.throughput_per_s)];
         row.extend(

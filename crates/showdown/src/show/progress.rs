@@ -83,10 +83,10 @@ impl LoadProgress {
             CapacityEvent::Try(Some(rate)) => self.doing = format!("trying {}/s  ", units::rate(*rate)),
             CapacityEvent::Run(event) => self.observe(event),
             CapacityEvent::Fared(step) => {
-                let verdict = match (step.client_limited, step.meets_slo) {
-                    (true, _) => "the client was the limit",
-                    (false, true) => "meets the objective",
-                    (false, false) => "misses it",
+                let verdict = match (step.client_reasons.is_empty(), step.meets_slo) {
+                    (false, _) => "the client was the limit",
+                    (true, true) => "meets the objective",
+                    (true, false) => "misses it",
                 };
                 let p99 = units::time(step.summary.response_time_us.p99 as f64);
                 self.bar.println(format!("{:>12}/s  p99 {p99:>8}  {verdict}", units::rate(step.rate_per_s)));
