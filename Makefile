@@ -28,10 +28,10 @@ test-rust:
 test-python:
 	cd bench && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
 
-# The browser of the tests is Debian's.
-test-web: export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD = 1
 test-web:
-	if [ -f web/package.json ]; then cd web && npm ci --no-audit --no-fund && npm test; fi
+	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || \
+	    { echo "test-web: Node 20 or newer is needed, here is $$(node --version): see https://nodejs.org" >&2; exit 1; }
+	cd web && npm ci --no-audit --no-fund && npm test
 
 bench-peers: packages-bench ## Engine against wrk, ab, h2load, hey, memcaslap: writes docs/results/peers.md (as root)
 	cargo build --release --locked -p showdown
