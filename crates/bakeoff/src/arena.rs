@@ -72,16 +72,8 @@ pub fn hold(
     let (server_cpus, client_cpus) = (cpus(&plan.cpus.server)?, cpus(&plan.cpus.client)?);
     // The engine's threads inherit it; servers are given their own.
     client_cpus.pin_this_thread().map_err(system("the client's CPUs"))?;
-    let mut arena = Arena {
-        plan,
-        workload,
-        host,
-        surroundings,
-        server_cpus,
-        client_cpus,
-        scratch,
-        hints: Vec::new(),
-    };
+    let mut arena =
+        Arena { plan, workload, host, surroundings, server_cpus, client_cpus, scratch, hints: Vec::new() };
     Ok(run(plan, &mut arena, root, &surroundings.interrupted, observe)?)
 }
 
@@ -183,11 +175,14 @@ impl Contender for Fighter {
 
     fn facts(&self) -> VariantFacts {
         let server = self.instance.facts();
-        let process = self.tree().processes().first().and_then(|process| self.host.process_facts(process.pid));
+        let process =
+            self.tree().processes().first().and_then(|process| self.host.process_facts(process.pid));
         let process = process.unwrap_or_default();
         let mut facts = process.flat();
         // Told apart from the rest, because it is what comparisons founder on.
-        facts.retain(|key, _| !key.starts_with("allocator") && key != "libc" && !key.starts_with("command_line"));
+        facts.retain(|key, _| {
+            !key.starts_with("allocator") && key != "libc" && !key.starts_with("command_line")
+        });
         facts.extend(server.further);
         VariantFacts {
             name: self.name.clone(),
@@ -195,7 +190,12 @@ impl Contender for Fighter {
             build: server.build,
             allocator: process.allocator.map(|allocator| allocator.name).unwrap_or_default(),
             libc: process.libc.unwrap_or_default(),
-            knobs: self.instance.knobs().iter().map(|(name, value)| (name.clone(), setting_of(value))).collect(),
+            knobs: self
+                .instance
+                .knobs()
+                .iter()
+                .map(|(name, value)| (name.clone(), setting_of(value)))
+                .collect(),
             config: Vec::new(),
             facts,
         }

@@ -70,7 +70,9 @@ pub enum QuestionError {
     #[error("slo: {0}")]
     Slo(#[from] load::inputs::units::UnitError),
     /// Nothing to compare with.
-    #[error("a comparison needs two variants, such as `showdown compare nginx apache` or `apache:mpm=event apache:mpm=prefork`")]
+    #[error(
+        "a comparison needs two variants, such as `showdown compare nginx apache` or `apache:mpm=event apache:mpm=prefork`"
+    )]
     OneVariant,
     /// Something in the plan that cannot be held.
     #[error("{0}")]
@@ -126,7 +128,8 @@ fn unique(contenders: Vec<workload::Variant>) -> Vec<Variant> {
     let mut named: Vec<Variant> = Vec::new();
     for contender in contenders {
         let written = contender.to_string();
-        let earlier = named.iter().filter(|v| v.name == written || v.name.starts_with(&format!("{written}#"))).count();
+        let earlier =
+            named.iter().filter(|v| v.name == written || v.name.starts_with(&format!("{written}#"))).count();
         let name = if earlier == 0 { written } else { format!("{written}#{}", earlier + 1) };
         let knobs = contender.knobs.iter().map(|(name, value)| (name.clone(), setting_of(value))).collect();
         named.push(Variant { name, server: contender.server, knobs });
@@ -160,19 +163,29 @@ pub(crate) fn variant_of(workload: &Workload, variant: &Variant) -> Result<workl
 pub fn check(plan: &Plan) -> Result<(), QuestionError> {
     let refused = |what: String| Err(QuestionError::Plan(what));
     if plan.format != FORMAT {
-        return refused(format!("the plan is of format {}: this showdown reads format {FORMAT}", plan.format));
+        return refused(format!(
+            "the plan is of format {}: this showdown reads format {FORMAT}",
+            plan.format
+        ));
     }
     let workload = Catalogue::default().find(&plan.workload)?;
     if plan.kind == Kind::Compare && plan.variants.len() < 2 {
         return Err(QuestionError::OneVariant);
     }
     if plan.kind == Kind::Compare && plan.blocks < FEWEST_BLOCKS {
-        return refused(format!("{} blocks cannot give a verdict: ask for {FEWEST_BLOCKS} or more", plan.blocks));
+        return refused(format!(
+            "{} blocks cannot give a verdict: ask for {FEWEST_BLOCKS} or more",
+            plan.blocks
+        ));
     }
     if plan.blocks == 0 || plan.load.connections == 0 || plan.load.threads == 0 {
         return refused("blocks, connections and threads must be 1 or more".to_owned());
     }
-    for (name, length) in [("closed_loop", plan.phases.closed_loop), ("measure", plan.phases.measure), ("search_step", plan.phases.search_step)] {
+    for (name, length) in [
+        ("closed_loop", plan.phases.closed_loop),
+        ("measure", plan.phases.measure),
+        ("search_step", plan.phases.search_step),
+    ] {
         if length.is_zero() {
             return refused(format!("phases.{name} is zero: give it some time, such as 2s"));
         }
@@ -191,9 +204,16 @@ pub fn check(plan: &Plan) -> Result<(), QuestionError> {
         }
     }
     if let Some(operation) = &plan.on_op {
-        workload.load.only(operation).map_err(|why| QuestionError::Plan(format!("workload {} {why}", workload.name)))?;
+        workload
+            .load
+            .only(operation)
+            .map_err(|why| QuestionError::Plan(format!("workload {} {why}", workload.name)))?;
     }
-    if plan.sweep.iter().any(|axis| axis.vary == Vary::Connections && axis.values.iter().any(|v| *v == Setting::Integer(0))) {
+    if plan
+        .sweep
+        .iter()
+        .any(|axis| axis.vary == Vary::Connections && axis.values.iter().any(|v| *v == Setting::Integer(0)))
+    {
         return refused("connections must be 1 or more".to_owned());
     }
     for cell in cells(plan) {

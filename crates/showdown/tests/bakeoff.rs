@@ -53,10 +53,21 @@ impl Home {
     fn small_plan(&self, variants: &[&str]) -> String {
         let mut args = vec!["plan", "compare"];
         args.extend(variants);
-        args.extend(["--quick", "--blocks", "3", "--measure", "throughput", "--on-op", "get-1k", "--seed", "7"]);
+        args.extend([
+            "--quick",
+            "--blocks",
+            "3",
+            "--measure",
+            "throughput",
+            "--on-op",
+            "get-1k",
+            "--seed",
+            "7",
+        ]);
         let plan = self.run(&args);
         assert!(plan.status.success(), "{}", text(&plan.stderr));
-        let shorter = text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
+        let shorter =
+            text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
         fs::write(self.path("plan.toml"), shorter).expect("a plan");
         self.path("plan.toml").display().to_string()
     }
@@ -125,13 +136,15 @@ fn a_comparison_leaves_a_run_that_can_be_read_shown_reported_and_moved() {
     assert_eq!(verdict["complete"], true);
     let sentence = verdict["sentence"].as_str().expect("a sentence");
     assert!(sentence.contains("nginx") && sentence.contains("apache"), "{sentence}");
-    let trials: Vec<PathBuf> = fs::read_dir(run.join("trials")).expect("trials").flatten().map(|t| t.path()).collect();
+    let trials: Vec<PathBuf> =
+        fs::read_dir(run.join("trials")).expect("trials").flatten().map(|t| t.path()).collect();
     assert_eq!(trials.len(), 6);
     for trial in &trials {
         let record = json(&trial.join("trial.json"));
         assert!(record["measured"]["value"].as_f64().is_some_and(|value| value > 100.0), "{record}");
         let counts = &record["counts"][0];
-        let (client, server) = (counts["client"].as_u64().expect("a count"), counts["server"].as_u64().expect("a count"));
+        let (client, server) =
+            (counts["client"].as_u64().expect("a count"), counts["server"].as_u64().expect("a count"));
         assert!(client > 0 && client.abs_diff(server) * 200 <= client, "client {client}, server {server}");
         for file in ["load.hlog", "telemetry.parquet", "server.log"] {
             assert!(trial.join(file).is_file(), "{file} of {}", trial.display());
@@ -160,7 +173,11 @@ fn nothing_is_left_when_it_is_killed_at_any_moment() {
     let home = Home::new();
     let plan = home.small_plan(&["nginx", "nginx"]);
     for moment in 0..10 {
-        let mut child = home.showdown(&["run", &plan, "--progress", "none"]).stdout(Stdio::null()).spawn().expect("showdown");
+        let mut child = home
+            .showdown(&["run", &plan, "--progress", "none"])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("showdown");
         thread::sleep(Duration::from_millis(50 + 331 * moment));
         signal(&child, Signal::KILL);
         child.wait().expect("it was killed");
@@ -170,7 +187,8 @@ fn nothing_is_left_when_it_is_killed_at_any_moment() {
     let listed = home.run(&["list", "--format", "json"]);
     assert!(listed.status.success(), "{}", text(&listed.stderr));
     let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
-    let states: Vec<&str> = listed.as_array().expect("a list").iter().filter_map(|run| run["state"].as_str()).collect();
+    let states: Vec<&str> =
+        listed.as_array().expect("a list").iter().filter_map(|run| run["state"].as_str()).collect();
     assert!(!states.is_empty() && states.iter().all(|state| *state == "unfinished"), "{states:?}");
     assert!(home.run(&["show", "latest"]).status.success());
     assert!(home.run(&["report", "latest"]).status.success());
@@ -180,10 +198,22 @@ fn nothing_is_left_when_it_is_killed_at_any_moment() {
 fn an_interrupted_run_keeps_what_it_has() {
     let home = Home::new();
     let plan = home.small_plan(&["nginx", "nginx:sendfile=off"]);
-    let child = home.showdown(&["run", &plan]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("showdown");
-    let begun = || fs::read_dir(home.path("runs")).is_ok_and(|mut runs| {
-        runs.any(|run| run.is_ok_and(|run| run.path().join("trials/001-nginx/trial.json").is_file() || run.path().join("trials/001-nginx-sendfile-off/trial.json").is_file()))
-    });
+    let child = home
+        .showdown(&["run", &plan])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("showdown");
+    let begun = || {
+        fs::read_dir(home.path("runs")).is_ok_and(|mut runs| {
+            runs.any(|run| {
+                run.is_ok_and(|run| {
+                    run.path().join("trials/001-nginx/trial.json").is_file()
+                        || run.path().join("trials/001-nginx-sendfile-off/trial.json").is_file()
+                })
+            })
+        })
+    };
     let deadline = Instant::now() + Duration::from_secs(60);
     while !begun() && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(20));
@@ -199,7 +229,18 @@ fn an_interrupted_run_keeps_what_it_has() {
 #[test]
 fn a_sweep_walks_its_axes() {
     let home = Home::new();
-    let sweep = ["plan", "sweep", "memcached", "--vary", "threads=1,2", "--vary", "connections=1..4", "--blocks", "1", "--quick"];
+    let sweep = [
+        "plan",
+        "sweep",
+        "memcached",
+        "--vary",
+        "threads=1,2",
+        "--vary",
+        "connections=1..4",
+        "--blocks",
+        "1",
+        "--quick",
+    ];
     let plan = home.run(&sweep);
     assert!(plan.status.success(), "{}", text(&plan.stderr));
     let shorter = text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
@@ -236,14 +277,18 @@ fn mistakes_are_told_in_one_line_with_the_mend() {
 fn two_at_once_would_measure_each_other() {
     let home = Home::new();
     let plan = home.small_plan(&["nginx", "nginx"]);
-    let mut first = home.showdown(&["run", &plan]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("showdown");
+    let mut first =
+        home.showdown(&["run", &plan]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("showdown");
     let deadline = Instant::now() + Duration::from_secs(30);
     while !home.path("runs").exists() && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(20));
     }
     let second = home.run(&["run", &plan]);
     assert_eq!(second.status.code(), Some(1));
-    assert!(text(&second.stderr).contains(&format!("another showdown is measuring on this machine (pid {})", first.id())));
+    assert!(
+        text(&second.stderr)
+            .contains(&format!("another showdown is measuring on this machine (pid {})", first.id()))
+    );
     signal(&first, Signal::INT);
     first.wait().expect("it ends");
     assert_nothing_runs(&home);

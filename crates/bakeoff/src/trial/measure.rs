@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use archive::model::{Measure, Measured, PhaseKind, Plan, WarmUpOutcome};
+use archive::model::{Length, Measure, Measured, PhaseKind, Plan, WarmUpOutcome};
 use load::capacity::{Fared, Next, Search};
 use load::engine::Outcome;
 use load::inputs::slo::Slo;
@@ -76,8 +76,10 @@ impl Result {
         });
         if !matches!(plan.measure, Measure::Capacity { .. }) {
             // Failures have a gate of their own.
-            let of_client = |rule: &&Reason| !matches!(rule, Reason::Errors { .. } | Reason::NothingSucceeded);
-            self.client_reasons.extend(summary.rules_broken.iter().filter(of_client).map(ToString::to_string));
+            let of_client =
+                |rule: &&Reason| !matches!(rule, Reason::Errors { .. } | Reason::NothingSucceeded);
+            self.client_reasons
+                .extend(summary.rules_broken.iter().filter(of_client).map(ToString::to_string));
         }
         self.error_share = summary.failed as f64 / (summary.requests + summary.failed).max(1) as f64;
         self.client_utilisation = summary.client.utilisation;
@@ -204,8 +206,10 @@ fn capacity(
         ));
         return Ok(());
     }
+    // In the quick preset the first trial of each variant draws the curve for all.
+    let draws_curve = plan.length != Length::Quick || hint.is_none();
     for share in CURVE_SHARES {
-        if loads.interrupted {
+        if loads.interrupted || !draws_curve {
             break;
         }
         loads.doing(format!("latency at {:.0} % of the capacity", share * 100.0));

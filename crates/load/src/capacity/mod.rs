@@ -15,7 +15,7 @@ use crate::inputs::slo::{Quantity, Slo};
 use crate::record::PackError;
 use crate::spec::{Arrivals, LoadSpec, Shape};
 use crate::summary::Summary;
-use crate::validity::{MAX_LAG_SHARE, Reason};
+use crate::validity::Reason;
 
 /// The closed loop that gives a first idea of the capacity.
 const SCOUTING: Duration = Duration::from_secs(2);
@@ -31,7 +31,8 @@ pub struct CapacityStep {
     pub rate_per_s: f64,
     /// Did it meet the objective?
     pub meets_slo: bool,
-    /// What of the client may have decided this step, one line each; empty where it had room.
+    /// Why the client may have decided that it did not, one line each. The client's lateness is part of the
+    /// response times, so it can only make a server look worse: an objective that was met was met.
     pub client_reasons: Vec<String>,
     /// Everything measured.
     pub summary: Summary,
@@ -40,10 +41,10 @@ pub struct CapacityStep {
 impl CapacityStep {
     /// What the step tells a search. A client that was the limit says nothing of the server.
     pub fn fared(&self) -> Fared {
-        match (self.client_reasons.is_empty(), self.meets_slo) {
-            (false, _) => Fared::ClientLimited,
-            (true, true) => Fared::Met,
-            (true, false) => Fared::Missed,
+        match (self.meets_slo, self.client_reasons.is_empty()) {
+            (true, _) => Fared::Met,
+            (false, true) => Fared::Missed,
+            (false, false) => Fared::ClientLimited,
         }
     }
 }
@@ -186,26 +187,27 @@ pub fn judge(rate: f64, slo: &Slo, outcome: &Outcome) -> Result<CapacityStep, Pa
     let summary = Summary::of(outcome)?;
     let response = outcome.total.merged(|op| &op.response);
     let attempts = (summary.requests + summary.failed).max(1);
-    let meets_slo = summary.requests > 0
-        && slo.is_met(|quantity| match quantity {
-            Quantity::Percentile(percent) => response.value_at_quantile(percent / 100.0) as f64,
-            Quantity::Mean => response.mean(),
-            Quantity::Max => response.max() as f64,
-            Quantity::Errors => summary.failed as f64 / attempts as f64,
-        });
-    let client_reasons = summary.rules_broken.iter().filter(|rule| could_decide(rule, slo)).map(ToString::to_string);
-    let client_reasons = client_reasons.collect();
-    Ok(CapacityStep { rate_per_s: rate, meets_slo, client_reasons, summary })
-}
-
-/// Could the client have decided whether the objective is met? Its lateness is part of the response times, so
-/// it can only make a server look worse; up to a tenth of the objective's limit that decides nothing. (A run on
-/// its own is judged by its median, see [`crate::validity`]: there nobody has said what matters.)
-fn could_decide(rule: &Reason, slo: &Slo) -> bool {
-    let too_late = |p99_us: u64| slo.latency_limit_us().is_none_or(|limit| p99_us as f64 > MAX_LAG_SHARE * limit);
-    match rule {
-        Reason::ClientCpu { .. } | Reason::Achieved { .. } => true,
-        Reason::Lag { p99_us, .. } | Reason::Pickup { p99_us, .. } => too_late(*p99_us),
-        Reason::NothingSucceeded | Reason::Errors { .. } => false,
+    let error_share = summary.failed as f64 / attempts as f64;
+    let is_met_if_faster_by = |us: f64| {
+        summary.requests > 0
+            && slo.is_met(|quantity| match quantity {
+                Quantity::Percentile(percent) => response.value_at_quantile(percent / 100.0) as f64 - us,
+                Quantity::Mean => response.mean() - us,
+                Quantity::Max => response.max() as f64 - us,
+                Quantity::Errors => error_share,
+            })
+    };
+    let meets_slo = is_met_if_faster_by(0.0);
+    let lateness_us = summary.client.lag_us.p99.max(summary.client.pickup_us.p99);
+    let mut client_reasons = Vec::new();
+    if !meets_slo {
+        let of_cpu = |rule: &&Reason| matches!(rule, Reason::ClientCpu { .. } | Reason::Achieved { .. });
+        client_reasons.extend(summary.rules_broken.iter().filter(of_cpu).map(ToString::to_string));
+        if is_met_if_faster_by(lateness_us as f64) {
+            client_reasons.push(format!(
+                "without the client's own lateness (p99 {lateness_us} µs) the objective would have been met"
+            ));
+        }
     }
+    Ok(CapacityStep { rate_per_s: rate, meets_slo, client_reasons, summary })
 }

@@ -18,7 +18,11 @@ pub fn list(listed: &[Listed], root: &Path) -> String {
         rows.push(vec![
             run.id.to_string(),
             run.state.name().to_owned(),
-            if run.invalid == 0 { run.valid.to_string() } else { format!("{} of {}", run.valid, run.valid + run.invalid) },
+            if run.invalid == 0 {
+                run.valid.to_string()
+            } else {
+                format!("{} of {}", run.valid, run.valid + run.invalid)
+            },
             run.sentence.clone().unwrap_or_else(|| run.variants.join(" against ")),
         ]);
     }
@@ -32,7 +36,12 @@ pub fn run(run: &Run) -> String {
     let report = report.exists().then(|| report.display().to_string());
     let mut out = match &run.verdict {
         Some(verdict) => answer(verdict, &dir, report.as_deref()),
-        None => format!("{}: {} without a verdict, {} trials held\n\nrun     {dir}\n", run.id, run.state.name(), run.trials.len()),
+        None => format!(
+            "{}: {} without a verdict, {} trials held\n\nrun     {dir}\n",
+            run.id,
+            run.state.name(),
+            run.trials.len()
+        ),
     };
     for problem in &run.problems {
         let _ = writeln!(out, "problem {}: {}", problem.file, problem.text);

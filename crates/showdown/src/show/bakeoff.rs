@@ -108,9 +108,7 @@ impl BakeoffProgress {
 /// The answer: the sentence, the table, what is unfair, where the report lies.
 pub fn answer(verdict: &Verdict, dir: &str, report: Option<&str>) -> String {
     let mut out = format!("{}\n\n", capitalised(&verdict.sentence));
-    let mut rows = vec![
-        ["", &verdict.measure, "95 % CI", "valid trials", ""].map(str::to_owned).to_vec(),
-    ];
+    let mut rows = vec![["", &verdict.measure, "95 % CI", "valid trials", ""].map(str::to_owned).to_vec()];
     rows.extend(verdict.variants.iter().map(|variant| row(variant, &verdict.unit)));
     out.push_str(&table(&rows));
     out.push('\n');
@@ -128,7 +126,8 @@ pub fn answer(verdict: &Verdict, dir: &str, report: Option<&str>) -> String {
             DifferenceClass::Unexplained => "unexplained difference",
             DifferenceClass::Expected | DifferenceClass::TheVariantItself => continue,
         };
-        let values: Vec<String> = difference.values.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let values: Vec<String> =
+            difference.values.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         let _ = writeln!(out, "  {class}: {} ({}): {}", difference.key, values.join(", "), difference.remark);
     }
     let _ = writeln!(out, "\nrun     {dir}");

@@ -187,14 +187,17 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
     let asked = match (args.measure, args.rates.as_slice()) {
         (Some(MeasureOption::Latency) | None, rates) if !rates.is_empty() => Asked::Latency(rates.to_vec()),
         (Some(MeasureOption::Latency), _) if !varies_rate => {
-            return Err(usage("--measure latency needs --rates: give operations a second, such as --rates 10k,20k"));
+            return Err(usage(
+                "--measure latency needs --rates: give operations a second, such as --rates 10k,20k",
+            ));
         }
         (_, rates) if !rates.is_empty() => return Err(usage("--rates is for --measure latency")),
         (Some(MeasureOption::Throughput), _) => Asked::Throughput,
         (None, _) if !vary.is_empty() && args.slo.is_none() => Asked::Throughput,
         _ => Asked::Capacity,
     };
-    let connections = args.connections.map(|n| u32::try_from(n).map_err(|_| usage("--connections: at most 4 billion")));
+    let connections =
+        args.connections.map(|n| u32::try_from(n).map_err(|_| usage("--connections: at most 4 billion")));
     let question = Question {
         command: std::env::args().collect(),
         variants: args.variants.clone(),
@@ -233,7 +236,8 @@ fn hold(plan: &Plan, args: &RunArgs) -> anyhow::Result<Ending> {
     let finished = bakeoff::hold(plan, &args.runs.runs, &surroundings, &mut |event| progress.observe(&event));
     progress.finish();
     let finished = finished?;
-    let report = super::archive::write_report(&finished.dir).context("the run is kept, but its report was not made")?;
+    let report = super::archive::write_report(&finished.dir)
+        .context("the run is kept, but its report was not made")?;
     let (dir, report) = (finished.dir.display().to_string(), report.display().to_string());
     match args.format {
         Format::Json => print(&(serde_json::to_string(&finished.verdict)? + "\n"))?,
@@ -243,11 +247,9 @@ fn hold(plan: &Plan, args: &RunArgs) -> anyhow::Result<Ending> {
         anyhow::bail!("the run stopped early: {why} (what was measured is kept in {dir})");
     }
     let has_verdict = match plan.kind {
-        Kind::Compare => finished
-            .verdict
-            .comparisons
-            .iter()
-            .any(|c| !matches!(c.verdict, Said::Inconclusive { .. })),
+        Kind::Compare => {
+            finished.verdict.comparisons.iter().any(|c| !matches!(c.verdict, Said::Inconclusive { .. }))
+        }
         Kind::Sweep => finished.verdict.variants.iter().any(|variant| variant.valid > 0),
     };
     Ok(match (finished.interrupted, has_verdict) {

@@ -97,10 +97,7 @@ fn populate(spec: &LoadSpec, surroundings: &Surroundings) -> anyhow::Result<()> 
     anyhow::ensure!(!outcome.interrupted, "interrupted while populating");
     let errors = outcome.total.errors();
     if let Some((kind, example)) = errors.examples.iter().next() {
-        anyhow::bail!(
-            "populating: {} of {keys} keys were not stored: {kind:?}: {example}",
-            errors.total()
-        );
+        anyhow::bail!("populating: {} of {keys} keys were not stored: {kind:?}: {example}", errors.total());
     }
     Ok(())
 }
