@@ -27,12 +27,14 @@ impl Nanos {
 
     /// This much later; stays at [`Nanos::NEVER`].
     #[inline]
+    #[must_use]
     pub fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)))
     }
 
     /// From `earlier` to here; zero if `earlier` is later.
     #[inline]
+    #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }

@@ -3,45 +3,59 @@
 use std::collections::BTreeMap;
 
 use crate::clock::Nanos;
-use crate::record::{Errors, Interval, PackedInterval};
+use crate::record::{DRAIN, Errors, Interval, PackedInterval};
 use crate::worker::FromWorker;
 
 /// One interval of a run, all workers merged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice {
-    /// Negative during the warm-up; 0 begins where measuring begins.
+    /// Negative during the warm-up; 0 begins where measuring begins; [`DRAIN`] is what ended after the end.
     pub index: i64,
     /// What was recorded, packed.
     pub stats: PackedInterval,
 }
 
-/// What a message brought about.
-pub(crate) enum Progress {
-    /// Nothing to tell yet.
-    Nothing,
-    /// All workers are ready.
-    AllReady,
-    /// An interval is complete: its index and contents.
-    Complete(i64, Box<Interval>),
-    /// All workers have ended.
-    AllDone,
+/// What is known of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Standing {
+    ready: bool,
+    done: bool,
+    /// The latest interval it has handed on.
+    latest: i64,
+}
+
+/// An interval that some workers have told their part of.
+struct Part {
+    /// Whose memory it is.
+    worker: u32,
+    stats: Box<Interval>,
+}
+
+/// An interval that every worker has told its part of.
+pub(crate) struct Complete {
+    /// Whose memory it is: it can be filled again.
+    pub worker: u32,
+    pub index: i64,
+    pub stats: Box<Interval>,
 }
 
 /// Gathers the messages of a fixed number of workers.
 pub(crate) struct Collector {
-    workers: u32,
-    ready: u32,
-    done: u32,
-    open: BTreeMap<i64, (u32, Box<Interval>)>,
+    workers: Vec<Standing>,
+    open: BTreeMap<i64, Part>,
     /// Connections that are open before the start, over all workers.
     pub opened: u32,
     /// Why the others are not.
     pub setup_errors: Errors,
-    /// Everything that was measured.
+    /// Everything that was measured, the drain included.
     pub total: Interval,
+    /// The part of it that ended after the end.
+    pub drain: Interval,
     /// All intervals, the warm-up's included.
     pub slices: Vec<Slice>,
-    /// When the last worker ended.
+    /// When the last worker stopped to begin operations.
+    pub stopped: Nanos,
+    /// When the last operation had ended.
     pub ended: Nanos,
     /// What ended a worker before its time.
     pub failure: Option<String>,
@@ -49,65 +63,74 @@ pub(crate) struct Collector {
 
 impl Collector {
     pub fn new(workers: u32, operations: usize, tallies: usize) -> Self {
+        let standing = Standing { ready: false, done: false, latest: i64::MIN };
         Self {
-            workers,
-            ready: 0,
-            done: 0,
+            workers: vec![standing; workers as usize],
             open: BTreeMap::new(),
             opened: 0,
             setup_errors: Errors::default(),
             total: Interval::new(operations, tallies),
+            drain: Interval::new(operations, tallies),
             slices: Vec::new(),
+            stopped: Nanos(0),
             ended: Nanos(0),
             failure: None,
         }
     }
 
-    /// Takes one message. Returns what it brought about and an interval that may be filled again.
-    pub fn take(&mut self, message: FromWorker) -> (Progress, Option<(u32, Box<Interval>)>) {
+    /// Takes one message. Returns an interval that may be filled again, and by whom.
+    pub fn take(&mut self, message: FromWorker) -> Option<(u32, Box<Interval>)> {
         match message {
-            FromWorker::Ready { open, errors, .. } => {
-                self.ready += 1;
+            FromWorker::Ready { worker, open, errors } => {
+                self.workers[worker as usize].ready = true;
                 self.opened += open;
                 self.setup_errors.merge(&errors);
-                let all = self.ready == self.workers;
-                (if all { Progress::AllReady } else { Progress::Nothing }, None)
             }
             FromWorker::Interval { worker, index, stats } => {
-                let (count, spare) = match self.open.get_mut(&index) {
-                    Some((count, merged)) => {
-                        merged.merge(&stats);
-                        *count += 1;
-                        (*count, Some((worker, stats)))
+                self.workers[worker as usize].latest = index;
+                match self.open.get_mut(&index) {
+                    Some(part) => {
+                        part.stats.merge(&stats);
+                        return Some((worker, stats));
                     }
                     None => {
-                        self.open.insert(index, (1, stats));
-                        (1, None)
+                        self.open.insert(index, Part { worker, stats });
                     }
-                };
-                let progress = if count == self.workers { self.complete(index) } else { Progress::Nothing };
-                (progress, spare)
+                }
             }
-            FromWorker::Done { at, failure, .. } => {
-                self.done += 1;
-                self.ended = self.ended.max(at);
+            FromWorker::Done { worker, stopped, ended, failure } => {
+                self.workers[worker as usize].done = true;
+                self.stopped = self.stopped.max(stopped);
+                self.ended = self.ended.max(ended);
                 self.failure = self.failure.take().or(failure);
-                (if self.done == self.workers { Progress::AllDone } else { Progress::Nothing }, None)
             }
         }
+        None
     }
 
-    /// Intervals that not all workers reached: those of a run that some ended earlier than others.
-    pub fn complete_rest(&mut self) {
-        while let Some(&index) = self.open.keys().next() {
-            self.complete(index);
-        }
+    /// Are all workers ready?
+    pub fn all_ready(&self) -> bool {
+        self.workers.iter().all(|worker| worker.ready)
     }
 
-    fn complete(&mut self, index: i64) -> Progress {
-        let (_, stats) = self.open.remove(&index).expect("only open intervals are completed");
+    /// Have all workers ended?
+    pub fn all_done(&self) -> bool {
+        self.workers.iter().all(|worker| worker.done)
+    }
+
+    /// The earliest interval that no worker has anything to add to, if there is one.
+    pub fn next_complete(&mut self) -> Option<Complete> {
+        let of = |worker: &Standing| if worker.done { i64::MAX } else { worker.latest };
+        let told_by_all = self.workers.iter().map(of).min().unwrap_or(i64::MAX);
+        let index = *self.open.keys().next().filter(|index| **index <= told_by_all)?;
+        let Part { worker, stats } = self.open.remove(&index)?;
+        self.add(index, &stats);
+        Some(Complete { worker, index, stats })
+    }
+
+    fn add(&mut self, index: i64, stats: &Interval) {
         if index >= 0 {
-            self.total.append(&stats);
+            self.total.append(stats);
         } else {
             // Connections are opened before anything is measured, and still belong to the run.
             let mut connections = Interval::new(stats.operations.len(), stats.tallies.len());
@@ -115,8 +138,10 @@ impl Collector {
             connections.connections.errors = Errors::default();
             self.total.append(&connections);
         }
-        self.slices.push(Slice { index, stats: PackedInterval::pack(&stats) });
-        Progress::Complete(index, stats)
+        if index == DRAIN {
+            self.drain.append(stats);
+        }
+        self.slices.push(Slice { index, stats: PackedInterval::pack(stats) });
     }
 }
 
@@ -131,25 +156,45 @@ mod tests {
         FromWorker::Interval { worker, index, stats }
     }
 
+    fn done(worker: u32, at: u64, failure: Option<&str>) -> FromWorker {
+        let failure = failure.map(str::to_owned);
+        FromWorker::Done { worker, stopped: Nanos(at), ended: Nanos(at + 5), failure }
+    }
+
+    /// Takes messages; tells which intervals they completed.
+    fn completed(collector: &mut Collector, messages: impl IntoIterator<Item = FromWorker>) -> Vec<i64> {
+        for message in messages {
+            collector.take(message);
+        }
+        std::iter::from_fn(|| collector.next_complete()).map(|complete| complete.index).collect()
+    }
+
     #[test]
     fn an_interval_is_complete_when_every_worker_has_told_its_part() {
         let mut collector = Collector::new(2, 1, 0);
-        assert!(matches!(collector.take(interval(0, -1, 5)).0, Progress::Nothing));
-        assert!(matches!(collector.take(interval(0, 0, 7)).0, Progress::Nothing));
-        assert!(matches!(collector.take(interval(1, -1, 5)).0, Progress::Complete(-1, _)));
-        assert!(matches!(collector.take(interval(1, 0, 9)).0, Progress::Complete(0, _)));
+        assert_eq!(completed(&mut collector, [interval(0, -1, 5), interval(0, 0, 7)]), [0_i64; 0]);
+        assert_eq!(completed(&mut collector, [interval(1, -1, 5), interval(1, 0, 9)]), [-1, 0]);
         assert_eq!(collector.total.succeeded(), 2, "the warm-up is not measured");
         assert_eq!(collector.slices.len(), 2);
     }
 
     #[test]
-    fn a_run_is_over_when_every_worker_has_ended() {
+    fn a_worker_that_has_ended_holds_up_no_interval() {
         let mut collector = Collector::new(2, 1, 0);
-        collector.take(interval(0, 0, 7));
-        let done = |worker| FromWorker::Done { worker, at: Nanos(u64::from(worker)), failure: None };
-        assert!(matches!(collector.take(done(0)).0, Progress::Nothing));
-        assert!(matches!(collector.take(done(1)).0, Progress::AllDone));
-        collector.complete_rest();
-        assert_eq!((collector.total.succeeded(), collector.ended), (1, Nanos(1)));
+        assert_eq!(completed(&mut collector, [interval(0, 0, 7), done(0, 1, None)]), [0_i64; 0]);
+        assert_eq!(completed(&mut collector, [interval(1, 0, 7)]), [0]);
+        assert_eq!(completed(&mut collector, [interval(1, 1, 7)]), [1]);
+        assert!(!collector.all_done());
+        assert_eq!(completed(&mut collector, [interval(1, DRAIN, 7), done(1, 2, None)]), [DRAIN]);
+        assert!(collector.all_done());
+        assert_eq!((collector.total.succeeded(), collector.drain.succeeded()), (4, 1));
+        assert_eq!((collector.stopped, collector.ended), (Nanos(2), Nanos(7)));
+    }
+
+    #[test]
+    fn the_first_failure_is_kept() {
+        let mut collector = Collector::new(3, 1, 0);
+        completed(&mut collector, [done(0, 1, None), done(1, 1, Some("killed")), done(2, 1, Some("later"))]);
+        assert_eq!(collector.failure.as_deref(), Some("killed"));
     }
 }

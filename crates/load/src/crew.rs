@@ -39,12 +39,13 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// Starts the given workers of a run. They open their connections, say that they are ready, and wait.
+    /// Starts the given workers of a run. They open their connections, say that they are ready, and wait; they
+    /// end early once `stop` is set.
     pub fn spawn(
         spec: &Arc<LoadSpec>,
         workers: Range<u32>,
         to_collector: &Sender<FromWorker>,
-        interrupted: &Arc<AtomicBool>,
+        stop: &Arc<AtomicBool>,
     ) -> Result<Self, CrewError> {
         let mut crew =
             Self { threads: Vec::new(), start: Vec::new(), cleared: Vec::new(), first: workers.start };
@@ -58,7 +59,7 @@ impl Crew {
                 to_collector: to_collector.clone(),
                 cleared,
                 start: wait_for_start,
-                interrupted: interrupted.clone(),
+                stop: stop.clone(),
             };
             crew.threads.push(spawn_worker(context)?);
             crew.start.push(start);

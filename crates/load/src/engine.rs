@@ -8,11 +8,12 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 use crate::clock::Nanos;
-use crate::collector::{Collector, Progress, Slice};
+use crate::collector::{Collector, Complete, Slice};
 use crate::crew::{Crew, CrewError};
-use crate::processes::{LoadProcess, connections_a_process};
-use crate::record::{Errors, Interval};
+use crate::processes::{LoadProcess, connections_a_process, spread};
+use crate::record::{DRAIN, Errors, Interval};
 use crate::spec::LoadSpec;
+use crate::worker::FromWorker;
 
 /// From "all are ready" to the start, so that every worker has heard of it in time.
 const LEAD: Duration = Duration::from_millis(20);
@@ -27,7 +28,9 @@ pub enum RunError {
     #[error(transparent)]
     Crew(#[from] CrewError),
     /// A load process cannot be started.
-    #[error("a load process cannot be started: {0}")]
+    #[error(
+        "a load process cannot be started: {0}: raise the limits of descriptors and processes (ulimit -n, -u)"
+    )]
     Process(std::io::Error),
     /// Not one connection could be opened.
     #[error(
@@ -35,7 +38,7 @@ pub enum RunError {
     )]
     NothingOpens {
         /// How many were tried.
-        connections: u32,
+        connections: u64,
         /// The first error.
         reason: String,
     },
@@ -99,9 +102,13 @@ pub struct Outcome {
     pub began: SystemTime,
     /// How long operations began in the measured part.
     pub measured: Duration,
-    /// All of the measured part.
+    /// How long the last of them took to end after that.
+    pub draining: Duration,
+    /// All of the measured part, the drain included.
     pub total: Interval,
-    /// Interval by interval, the warm-up's with negative indices.
+    /// What ended when no more began.
+    pub drain: Interval,
+    /// Interval by interval, in their order: the warm-up's with negative indices, last the drain.
     pub slices: Vec<Slice>,
     /// Connections that were open at the start; none where each operation opens its own.
     pub opened: u32,
@@ -113,6 +120,24 @@ pub struct Outcome {
     pub processes: u32,
 }
 
+impl Outcome {
+    /// Start, from the beginning of measuring, and length of a slice that is not the warm-up's.
+    pub fn span_of(&self, slice: &Slice) -> (Duration, Duration) {
+        if slice.index == DRAIN {
+            return (self.measured, self.draining);
+        }
+        let start = self.spec.interval.saturating_mul(slice.index as u32);
+        (start, self.spec.interval.min(self.measured.saturating_sub(start)))
+    }
+
+    /// Share of its cores that the client needed for its work in the measured part, 0 to 1.
+    pub fn utilisation(&self) -> f64 {
+        let (total, drain) = (&self.total.client, &self.drain.client);
+        let wall_ns = total.wall_ns - drain.wall_ns;
+        if wall_ns == 0 { 0.0 } else { (total.busy_ns() - drain.busy_ns()) as f64 / wall_ns as f64 }
+    }
+}
+
 /// Runs the load. `observe` is called from this thread as the run goes on.
 pub fn run(
     spec: &LoadSpec,
@@ -121,69 +146,48 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let (operations, tallies) = spec.protocol.names().map_err(CrewError::from)?;
     let limit = connections_a_process();
-    let processes = u64::from(spec.connections).div_ceil(limit) as u32;
-    let mut spec = spec.clone();
-    // Every process has a worker at least, and no process more connections than it can hold.
-    spec.workers = spec.workers.min(spec.connections).max(processes).next_multiple_of(processes);
-    let spec = Arc::new(spec);
+    let (processes, workers) = spread(spec.connections, spec.workers, limit);
+    let spec = Arc::new(LoadSpec { workers, ..spec.clone() });
     let (sender, messages) = mpsc::channel();
     let mut fleet = Fleet::spawn(&spec, processes, limit, surroundings, &sender)?;
     drop(sender);
 
-    let mut collector = Collector::new(spec.workers, operations.len(), tallies.len());
+    let mut collector = Collector::new(workers, operations.len(), tallies.len());
     let mut begin = None;
-    let mut told = false;
-    loop {
-        if surroundings.interrupted.load(Ordering::Relaxed) && !told {
-            told = true;
-            fleet.interrupt();
+    while !collector.all_done() && collector.failure.is_none() {
+        if surroundings.interrupted.load(Ordering::Relaxed) {
+            fleet.stop();
         }
-        let message = match messages.recv_timeout(LOOK) {
-            Ok(message) => message,
+        match messages.recv_timeout(LOOK) {
+            Ok(message) => fleet.recycle(collector.take(message)),
             Err(mpsc::RecvTimeoutError::Timeout) => continue,
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                collector.failure.get_or_insert_with(|| "it ended without a word".to_owned());
-                break;
+                collector.failure = Some("it ended without a word".to_owned());
             }
-        };
-        let (progress, spare) = collector.take(message);
-        if let Some((worker, interval)) = spare {
-            fleet.recycle(worker, interval);
         }
-        match progress {
-            Progress::Nothing => {}
-            Progress::AllReady => {
-                if let (0, Some(reason)) = (collector.opened, collector.setup_errors.examples.values().next())
-                {
-                    let error =
-                        RunError::NothingOpens { connections: spec.connections, reason: reason.clone() };
-                    fleet.join();
-                    return Err(error);
-                }
-                observe(Event::Begins { opened: collector.opened, errors: &collector.setup_errors });
-                let at = Nanos::now().after(LEAD);
-                begin = Some((at, SystemTime::now() + LEAD));
-                fleet.start(at);
-            }
-            Progress::Complete(index, stats) => observe(Event::Tick { index, stats: &stats }),
-            Progress::AllDone => break,
+        if begin.is_none() && collector.all_ready() {
+            begin = Some(fleet.start(&collector, surroundings, observe)?);
+        }
+        while let Some(Complete { worker, index, stats }) = collector.next_complete() {
+            observe(Event::Tick { index, stats: &stats });
+            fleet.recycle(Some((worker, stats)));
         }
     }
+    fleet.stop();
     fleet.join();
-    collector.complete_rest();
     if let Some(failure) = collector.failure {
         return Err(RunError::Worker(failure));
     }
-    let (begin, began) = begin.ok_or(RunError::Interrupted)?;
-    let measured_from = begin.after(spec.warmup);
-    let lasted = Duration::from(collector.ended.since(measured_from));
+    let (start, clock_time) = begin.ok_or(RunError::Interrupted)?;
     Ok(Outcome {
-        measured: spec.duration.map_or(lasted, |duration| duration.min(lasted)),
-        began: began + spec.warmup,
+        measured: collector.stopped.since(start.after(spec.warmup)).into(),
+        draining: collector.ended.since(collector.stopped).into(),
+        began: clock_time + spec.warmup,
         spec: Arc::unwrap_or_clone(spec),
         operations,
         tallies: tallies.iter().map(|&name| name.to_owned()).collect(),
         total: collector.total,
+        drain: collector.drain,
         slices: collector.slices,
         opened: collector.opened,
         setup_errors: collector.setup_errors,
@@ -192,10 +196,11 @@ pub fn run(
     })
 }
 
-/// All workers of a run, wherever they are.
+/// All workers of a run, wherever they are. Dropping it ends them.
 struct Fleet {
     crew: Option<Crew>,
     processes: Vec<LoadProcess>,
+    stop: Arc<AtomicBool>,
 }
 
 impl Fleet {
@@ -204,12 +209,12 @@ impl Fleet {
         processes: u32,
         limit: u64,
         surroundings: &Surroundings,
-        to_collector: &mpsc::Sender<crate::worker::FromWorker>,
+        to_collector: &mpsc::Sender<FromWorker>,
     ) -> Result<Self, RunError> {
-        let mut fleet = Self { crew: None, processes: Vec::new() };
+        let mut fleet = Self { crew: None, processes: Vec::new(), stop: Arc::default() };
         if processes == 1 {
             let all = 0..spec.workers;
-            fleet.crew = Some(Crew::spawn(spec, all, to_collector, &surroundings.interrupted)?);
+            fleet.crew = Some(Crew::spawn(spec, all, to_collector, &fleet.stop)?);
             return Ok(fleet);
         }
         let Some(command) = &surroundings.load_process else {
@@ -224,23 +229,50 @@ impl Fleet {
         Ok(fleet)
     }
 
-    fn start(&mut self, begin: Nanos) {
-        self.crew.iter().for_each(|crew| crew.start(begin));
-        self.processes.iter_mut().for_each(|process| process.start(begin));
+    /// All workers are ready: the run begins soon, at the instant returned, unless it makes no sense.
+    fn start(
+        &mut self,
+        ready: &Collector,
+        surroundings: &Surroundings,
+        observe: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(Nanos, SystemTime), RunError> {
+        if surroundings.interrupted.load(Ordering::Relaxed) {
+            return Err(RunError::Interrupted);
+        }
+        let errors = &ready.setup_errors;
+        if let (0, Some(reason)) = (ready.opened, errors.examples.values().next()) {
+            let connections = errors.total();
+            return Err(RunError::NothingOpens { connections, reason: reason.clone() });
+        }
+        observe(Event::Begins { opened: ready.opened, errors });
+        let begin = (Nanos::now().after(LEAD), SystemTime::now() + LEAD);
+        self.crew.iter().for_each(|crew| crew.start(begin.0));
+        self.processes.iter_mut().for_each(|process| process.start(begin.0));
+        Ok(begin)
     }
 
-    fn interrupt(&mut self) {
+    /// Tells all to end now, with what they have.
+    fn stop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
         self.processes.iter_mut().for_each(LoadProcess::interrupt);
     }
 
-    fn recycle(&self, worker: u32, interval: Box<Interval>) {
-        if let Some(crew) = &self.crew {
+    /// Gives a worker an interval to fill again.
+    fn recycle(&self, interval: Option<(u32, Box<Interval>)>) {
+        if let (Some(crew), Some((worker, interval))) = (&self.crew, interval) {
             crew.recycle(worker, interval);
         }
     }
 
-    fn join(self) {
-        self.crew.into_iter().for_each(Crew::join);
-        self.processes.into_iter().for_each(LoadProcess::join);
+    fn join(&mut self) {
+        self.crew.take().into_iter().for_each(Crew::join);
+        self.processes.drain(..).for_each(LoadProcess::join);
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        self.stop();
+        self.join();
     }
 }

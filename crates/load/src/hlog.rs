@@ -1,6 +1,6 @@
-//! The standard HdrHistogram log (version 1.3 of the format, as Java's `HistogramLogWriter` writes it):
-//! one line for each interval and histogram, which HistogramLogAnalyzer and the HdrHistogram libraries of
-//! other languages read. Values are microseconds; the column of maxima is in milliseconds.
+//! The standard histogram log (version 1.3 of the format, as Java's `HistogramLogWriter` writes it): one line
+//! for each interval and histogram, which `HistogramLogAnalyzer` and the `hdrhistogram` libraries of other
+//! languages read. Values are microseconds; the column of maxima is in milliseconds.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub enum HlogError {
     Encode(String),
 }
 
-/// Writes the measured intervals of a run. Each line's tag is `operation.response`, `operation.service` or
+/// Writes the measured intervals of a run, and last the drain. Each line's tag is `operation.response`, `operation.service` or
 /// `operation.first_byte`; the client's own lateness is under `client.lag`.
 pub fn write(outcome: &Outcome, out: &mut impl Write) -> Result<(), HlogError> {
     let mut serializer = V2DeflateSerializer::new();
@@ -39,8 +39,7 @@ pub fn write(outcome: &Outcome, out: &mut impl Write) -> Result<(), HlogError> {
         .with_max_value_divisor(1_000.0);
     let mut log = builder.begin_log_with(out, &mut serializer)?;
     for slice in outcome.slices.iter().filter(|slice| slice.index >= 0) {
-        let start = outcome.spec.interval * slice.index as u32;
-        let length = outcome.spec.interval.min(outcome.measured.saturating_sub(start));
+        let (start, length) = outcome.span_of(slice);
         let stats = slice.stats.unpack()?;
         let mut line = |tag: String, histogram: &Micros| write_line(&mut log, &tag, start, length, histogram);
         for (name, op) in outcome.operations.iter().zip(&stats.operations) {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Nanos;
 use crate::crew::Crew;
 use crate::record::{Errors, PackedInterval};
-use crate::spec::LoadSpec;
+use crate::spec::{LoadSpec, share};
 use crate::worker::FromWorker;
 
 /// Descriptors that a process keeps for other things than connections.
@@ -34,6 +34,26 @@ pub fn connections_a_process() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).saturating_sub(RESERVED_DESCRIPTORS).max(1)
 }
 
+/// How many processes hold `connections`, and how many workers there are then: at least as many as asked, the
+/// same number in each process, and none without a connection. A process has room for `room` descriptors of
+/// connections and of workers but the first.
+pub(crate) fn spread(connections: u32, workers: u32, room: u64) -> (u32, u32) {
+    let workers_in = |processes: u32| {
+        let wanted = workers.min(connections).max(processes).next_multiple_of(processes);
+        if wanted <= connections { wanted } else { connections / processes * processes }
+    };
+    let fits = |processes: &u32| {
+        let all = workers_in(*processes);
+        let workers = all / processes;
+        // The first process has the largest share.
+        let first: u64 = (0..workers).map(|worker| share(connections.into(), worker, all)).sum();
+        first + u64::from(workers) - 1 <= room
+    };
+    let least = u64::from(connections).div_ceil(room).clamp(1, connections.into()) as u32;
+    let processes = (least..connections).find(fits).unwrap_or(connections);
+    (processes, workers_in(processes))
+}
+
 #[derive(Serialize, Deserialize)]
 struct Assignment {
     spec: LoadSpec,
@@ -43,8 +63,8 @@ struct Assignment {
 #[derive(Serialize, Deserialize)]
 enum Line {
     Ready { worker: u32, open: u32, errors: Errors },
-    Interval { worker: u32, index: i64, stats: PackedInterval },
-    Done { worker: u32, at: u64, failure: Option<String> },
+    Interval { worker: u32, index: i64, stats: Box<PackedInterval> },
+    Done { worker: u32, stopped: u64, ended: u64, failure: Option<String> },
 }
 
 impl From<FromWorker> for Line {
@@ -52,9 +72,11 @@ impl From<FromWorker> for Line {
         match message {
             FromWorker::Ready { worker, open, errors } => Self::Ready { worker, open, errors },
             FromWorker::Interval { worker, index, stats } => {
-                Self::Interval { worker, index, stats: PackedInterval::pack(&stats) }
+                Self::Interval { worker, index, stats: Box::new(PackedInterval::pack(&stats)) }
             }
-            FromWorker::Done { worker, at, failure } => Self::Done { worker, at: at.0, failure },
+            FromWorker::Done { worker, stopped, ended, failure } => {
+                Self::Done { worker, stopped: stopped.0, ended: ended.0, failure }
+            }
         }
     }
 }
@@ -67,7 +89,9 @@ impl Line {
                 let stats = Box::new(stats.unpack().map_err(|e| e.to_string())?);
                 FromWorker::Interval { worker, index, stats }
             }
-            Self::Done { worker, at, failure } => FromWorker::Done { worker, at: Nanos(at), failure },
+            Self::Done { worker, stopped, ended, failure } => {
+                FromWorker::Done { worker, stopped: Nanos(stopped), ended: Nanos(ended), failure }
+            }
         })
     }
 }
@@ -143,8 +167,8 @@ fn forward(lines: impl BufRead, workers: Range<u32>, to_collector: &Sender<FromW
         }
     }
     for worker in left {
-        let failure = Some(why.clone());
-        let _ = to_collector.send(FromWorker::Done { worker, at: Nanos::now(), failure });
+        let (now, failure) = (Nanos::now(), Some(why.clone()));
+        let _ = to_collector.send(FromWorker::Done { worker, stopped: now, ended: now, failure });
     }
 }
 
@@ -158,8 +182,8 @@ pub fn load_process_main() -> Result<(), String> {
     let _ = connections_a_process();
     let spec = Arc::new(spec);
     let (sender, messages) = mpsc::channel();
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let crew = Crew::spawn(&spec, workers, &sender, &interrupted).map_err(|e| e.to_string())?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let crew = Crew::spawn(&spec, workers, &sender, &stop).map_err(|e| e.to_string())?;
     drop(sender);
     let crew = Arc::new(crew);
     let starter = crew.clone();
@@ -171,7 +195,7 @@ pub fn load_process_main() -> Result<(), String> {
             }
             line.clear();
         }
-        interrupted.store(true, Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed);
         starter.start(Nanos::now());
     });
     let mut stdout = std::io::stdout().lock();
@@ -180,4 +204,37 @@ pub fn load_process_main() -> Result<(), String> {
         writeln!(stdout, "{line}").and_then(|()| stdout.flush()).map_err(|e| e.to_string())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn one_process_does_where_the_descriptors_suffice() {
+        assert_eq!(spread(64, 1, 20_000), (1, 1));
+        assert_eq!(spread(64, 4, 20_000), (1, 4));
+        assert_eq!(spread(60_000, 2, 20_000), (3, 3));
+    }
+
+    proptest! {
+        #[test]
+        fn no_process_holds_more_than_it_has_room_for(
+            connections in 1_u32..5_000,
+            workers in 1_u32..40,
+            room in 2_u64..3_000,
+        ) {
+            let (processes, all) = spread(connections, workers, room);
+            prop_assert!(processes <= all && all <= connections && all.is_multiple_of(processes));
+            prop_assert!(all >= workers.min(connections) || all + processes > connections);
+            let each = all / processes;
+            for process in 0..processes {
+                let workers = process * each..(process + 1) * each;
+                let held: u64 = workers.map(|worker| share(connections.into(), worker, all)).sum();
+                prop_assert!(held + u64::from(each) - 1 <= room);
+            }
+        }
+    }
 }

@@ -27,6 +27,7 @@ pub enum Shape {
     /// Each connection begins an operation a think time after its last one ended.
     Closed {
         /// Zero for as fast as it goes.
+        #[serde(with = "humantime_serde")]
         think: Duration,
     },
     /// Operations begin on a schedule, whatever the server does.
@@ -79,16 +80,20 @@ pub struct LoadSpec {
     /// When operations begin.
     pub shape: Shape,
     /// Not recorded, at the front.
+    #[serde(with = "humantime_serde")]
     pub warmup: Duration,
     /// How long new operations begin after the warm-up; none means until `requests` are done.
+    #[serde(with = "humantime_serde")]
     pub duration: Option<Duration>,
     /// Most operations to begin, over all workers.
     pub requests: Option<u64>,
     /// Operations on a connection before it is closed and opened anew.
     pub requests_per_connection: Option<u32>,
     /// The longest wait for a reply, a connection or a handshake.
+    #[serde(with = "humantime_serde")]
     pub timeout: Duration,
     /// Length of the intervals that are recorded.
+    #[serde(with = "humantime_serde")]
     pub interval: Duration,
     /// Everything drawn at random follows from this.
     pub seed: u64,

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::collector::Slice;
 use crate::engine::Outcome;
-use crate::record::{ErrorKind, Interval, Micros, OperationStats, PackError};
+use crate::record::{DRAIN, ErrorKind, Interval, Micros, OperationStats, PackError};
 use crate::spec::{LoadSpec, Shape};
 use crate::validity::{self, Reason};
 
@@ -55,11 +55,11 @@ impl From<&Micros> for Times {
 /// One operation of the mix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OperationSummary {
-    /// Operations that ended well.
+    /// Operations that were due in the measured time and ended well.
     pub requests: u64,
     /// Operations that failed.
     pub failed: u64,
-    /// Well ended within the measured time, a second.
+    /// Ended well within the measured time, a second.
     pub throughput_per_s: f64,
     /// From the intended start.
     pub response_time_us: Times,
@@ -132,11 +132,11 @@ pub struct SpanSummary {
     pub length_s: f64,
     /// Operations a second that fell due.
     pub offered_per_s: f64,
-    /// Operations that ended well.
+    /// Operations that ended well in it, whenever they were due.
     pub requests: u64,
-    /// Operations that failed.
+    /// Operations that failed in it.
     pub failed: u64,
-    /// Operations that ended well, a second.
+    /// Operations that ended well in it, a second.
     pub throughput_per_s: f64,
     /// From the intended start.
     pub response_time_us: Times,
@@ -153,8 +153,11 @@ pub struct Summary {
     pub rules_broken: Vec<Reason>,
     /// What a reader should know besides.
     pub notes: Vec<String>,
-    /// Operations that ended well.
+    /// Operations that were due in the measured time and ended well: what the distributions are made of.
     pub requests: u64,
+    /// Operations that were due during the warm-up and ended well in the measured time: they count as
+    /// throughput and are not timed.
+    pub carried: u64,
     /// Operations that failed.
     pub failed: u64,
     /// Failures by kind.
@@ -178,6 +181,7 @@ pub struct Summary {
     /// From the actual send to the first byte, all operations.
     pub first_byte_us: Times,
     /// By operation, in the order of the mix.
+    #[serde(serialize_with = "as_objects")]
     pub operations: Vec<(String, OperationSummary)>,
     /// The protocol's own counters: hits and misses.
     pub tallies: BTreeMap<String, u64>,
@@ -189,63 +193,83 @@ pub struct Summary {
     pub steps: Vec<SpanSummary>,
     /// Interval by interval.
     pub intervals: Vec<SpanSummary>,
+    /// What ended after the end of the measured time, when no more began.
+    pub drain: SpanSummary,
     /// What was asked, with the seed: enough to do it again.
     pub spec: LoadSpec,
+}
+
+/// Names and summaries as a list of objects that have a `name`.
+fn as_objects<S: Serializer>(
+    operations: &[(String, OperationSummary)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Named<'a> {
+        name: &'a str,
+        #[serde(flatten)]
+        summary: &'a OperationSummary,
+    }
+    serializer.collect_seq(operations.iter().map(|(name, summary)| Named { name, summary }))
 }
 
 impl Summary {
     /// Reads everything off an outcome.
     pub fn of(outcome: &Outcome) -> Result<Self, PackError> {
-        let total = &outcome.total;
-        let seconds = outcome.measured.as_secs_f64();
+        let (total, drain) = (&outcome.total, &outcome.drain);
         let judgement = validity::judge(outcome);
         let errors = total.errors();
-        // What ended after the last operation had begun is measured, but is no throughput of that time.
-        let within = total.succeeded().saturating_sub(total.client.drained);
-        let share_within = within as f64 / total.succeeded().max(1) as f64;
-        let rate = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
-        let operation = |op: &OperationStats| OperationSummary {
-            requests: op.succeeded(),
-            failed: op.errors.total(),
-            throughput_per_s: rate(op.succeeded() as f64 * share_within),
-            response_time_us: (&op.response).into(),
-            service_time_us: (&op.service).into(),
-            first_byte_us: (&op.first_byte).into(),
-            bytes_sent: op.bytes_sent,
-            bytes_received: op.bytes_received,
+        let bytes = |stats: &Interval| stats.operations.iter().map(|op| op.bytes_received).sum::<u64>();
+        // What ended after the end was measured, but is no throughput of that time.
+        let a_second = |total: u64, drain: u64| rate(total - drain, outcome.measured);
+        let operation = |(name, (op, drain)): (&String, (&OperationStats, &OperationStats))| {
+            let summary = OperationSummary {
+                requests: op.response.len(),
+                failed: op.errors.total(),
+                throughput_per_s: a_second(op.succeeded(), drain.succeeded()),
+                response_time_us: (&op.response).into(),
+                service_time_us: (&op.service).into(),
+                first_byte_us: (&op.first_byte).into(),
+                bytes_sent: op.bytes_sent,
+                bytes_received: op.bytes_received,
+            };
+            (name.clone(), summary)
         };
-        let bytes: u64 = total.operations.iter().map(|op| op.bytes_received).sum();
+        let by_operation = total.operations.iter().zip(&drain.operations);
+        let response = total.merged(|op| &op.response);
         Ok(Self {
             valid: judgement.reasons.is_empty(),
             reasons: judgement.reasons.iter().map(ToString::to_string).collect(),
             rules_broken: judgement.reasons,
             notes: judgement.notes,
-            requests: total.succeeded(),
+            requests: response.len(),
+            carried: total.carried(),
             failed: errors.total(),
             errors: errors.counts,
             error_examples: errors.examples,
-            duration_s: seconds,
+            duration_s: outcome.measured.as_secs_f64(),
             began_unix_s: outcome.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
-            throughput_per_s: rate(within as f64),
-            offered_per_s: rate(total.client.due as f64),
-            bytes_per_s: rate(bytes as f64),
-            response_time_us: (&total.merged(|op| &op.response)).into(),
+            throughput_per_s: a_second(total.succeeded(), drain.succeeded()),
+            offered_per_s: rate(total.client.due, outcome.measured),
+            bytes_per_s: a_second(bytes(total), bytes(drain)),
+            response_time_us: (&response).into(),
             service_time_us: (&total.merged(|op| &op.service)).into(),
             first_byte_us: (&total.merged(|op| &op.first_byte)).into(),
-            operations: outcome
-                .operations
-                .iter()
-                .zip(&total.operations)
-                .map(|(name, op)| (name.clone(), operation(op)))
-                .collect(),
+            operations: outcome.operations.iter().zip(by_operation).map(operation).collect(),
             tallies: outcome.tallies.iter().cloned().zip(total.tallies.iter().copied()).collect(),
             connections: connections(outcome),
             client: client(outcome),
             steps: steps(outcome)?,
             intervals: intervals(outcome)?,
+            drain: span(outcome.measured, outcome.draining, drain),
             spec: outcome.spec.clone(),
         })
     }
+}
+
+/// A count over a length of time; zero where there was no time.
+fn rate(count: u64, length: Duration) -> f64 {
+    if length.is_zero() { 0.0 } else { count as f64 / length.as_secs_f64() }
 }
 
 fn connections(outcome: &Outcome) -> ConnectionSummary {
@@ -270,7 +294,7 @@ fn client(outcome: &Outcome) -> ClientSummary {
         user_cpu_s: stats.user_cpu_ns as f64 / 1e9,
         system_cpu_s: stats.system_cpu_ns as f64 / 1e9,
         spin_cpu_s: stats.spin_ns as f64 / 1e9,
-        utilisation: stats.utilisation(),
+        utilisation: outcome.utilisation(),
         lag_us: (&stats.lag).into(),
         pickup_us: (&stats.pickup).into(),
         threads: outcome.spec.workers,
@@ -279,26 +303,22 @@ fn client(outcome: &Outcome) -> ClientSummary {
 }
 
 fn span(start: Duration, length: Duration, stats: &Interval) -> SpanSummary {
-    let seconds = length.as_secs_f64();
-    let within = stats.succeeded().saturating_sub(stats.client.drained);
-    let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     SpanSummary {
         start_s: start.as_secs_f64(),
-        length_s: seconds,
-        offered_per_s: rate(stats.client.due),
+        length_s: length.as_secs_f64(),
+        offered_per_s: rate(stats.client.due, length),
         requests: stats.succeeded(),
         failed: stats.errors().total(),
-        throughput_per_s: rate(within),
+        throughput_per_s: rate(stats.succeeded(), length),
         response_time_us: (&stats.merged(|op| &op.response)).into(),
     }
 }
 
-/// The measured slices with their start and length.
+/// The measured slices but the drain, with their start and length.
 fn measured_slices(outcome: &Outcome) -> impl Iterator<Item = (Duration, Duration, &Slice)> {
-    let interval = outcome.spec.interval;
-    outcome.slices.iter().filter(|slice| slice.index >= 0).map(move |slice| {
-        let start = interval * slice.index as u32;
-        (start, interval.min(outcome.measured.saturating_sub(start)), slice)
+    outcome.slices.iter().filter(|slice| (0..DRAIN).contains(&slice.index)).map(|slice| {
+        let (start, length) = outcome.span_of(slice);
+        (start, length, slice)
     })
 }
 

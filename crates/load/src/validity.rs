@@ -122,7 +122,7 @@ pub fn judge(outcome: &Outcome) -> Judgement {
     if response.is_empty() {
         judgement.reasons.push(Reason::NothingSucceeded);
     }
-    let utilisation = total.client.utilisation();
+    let utilisation = outcome.utilisation();
     if utilisation > MAX_UTILISATION {
         judgement.reasons.push(Reason::ClientCpu { utilisation });
     }
@@ -142,7 +142,12 @@ pub fn judge(outcome: &Outcome) -> Judgement {
         judge_achieved(outcome, &response, attempts, &mut judgement);
     }
     if outcome.interrupted {
-        judgement.notes.push("interrupted: what was measured until then".to_owned());
+        let kept = if outcome.measured.is_zero() {
+            "nothing was measured yet"
+        } else {
+            "this was measured until then"
+        };
+        judgement.notes.push(format!("interrupted: {kept}"));
     }
     let missing = outcome.setup_errors.total();
     if missing > 0 {
@@ -164,7 +169,8 @@ fn harmful(waits: &Micros, response_p50_us: u64) -> Option<u64> {
 fn judge_achieved(outcome: &Outcome, response: &Micros, attempts: u64, judgement: &mut Judgement) {
     let seconds = outcome.measured.as_secs_f64();
     let offered = outcome.total.client.due as f64;
-    let achieved = attempts.saturating_sub(outcome.total.client.drained) as f64;
+    let drained = outcome.drain.succeeded() + outcome.drain.errors().total();
+    let achieved = (attempts + outcome.total.carried()).saturating_sub(drained) as f64;
     if achieved >= MIN_ACHIEVED * offered || seconds == 0.0 {
         return;
     }
@@ -173,7 +179,7 @@ fn judge_achieved(outcome: &Outcome, response: &Micros, attempts: u64, judgement
     let service = outcome.total.merged(|op| &op.service);
     let waited_us = response.mean() - service.mean() - outcome.total.client.lag.mean();
     let (offered_per_s, achieved_per_s) = (offered / seconds, achieved / seconds);
-    let in_flight_at_end = outcome.total.client.drained as f64 >= (1.0 - MIN_ACHIEVED) * offered;
+    let in_flight_at_end = drained as f64 >= (1.0 - MIN_ACHIEVED) * offered;
     if waited_us > service.mean() || in_flight_at_end {
         judgement.notes.push(format!(
             "the server did not keep up: {achieved_per_s:.0}/s of {offered_per_s:.0}/s offered, and operations waited for a free connection"

@@ -54,7 +54,8 @@ impl CapacityStep {
 pub struct Capacity {
     /// The objective.
     pub slo: Slo,
-    /// Highest rate that met it, twice, operations a second; none if no rate did.
+    /// Highest rate that met it, twice, operations a second; none if no rate did. The highest that met it so
+    /// far, if the search was interrupted.
     pub capacity_per_s: Option<f64>,
     /// May it be believed? Not when the client was the limit, or the search was interrupted.
     pub valid: bool,
@@ -108,7 +109,8 @@ pub fn find(
     observe(CapacityEvent::Try(None));
     let closed =
         LoadSpec { shape: Shape::Closed { think: Duration::ZERO }, duration: Some(SCOUTING), ..spec.clone() };
-    let scouted = Summary::of(&run(&closed, surroundings, observe)?)?;
+    let scouted = run(&closed, surroundings, observe)?.ok_or(RunError::Interrupted)?;
+    let scouted = Summary::of(&scouted)?;
     if scouted.requests == 0 {
         let why = scouted.error_examples.into_values().next().unwrap_or_default();
         return Err(CapacityError::NothingSucceeds(why));
@@ -118,10 +120,7 @@ pub fn find(
         observe(CapacityEvent::Try(Some(rate)));
         let open =
             LoadSpec { shape: Shape::Open { rate: RateProfile::constant(rate), arrivals }, ..spec.clone() };
-        let outcome = run(&open, surroundings, observe)?;
-        if outcome.interrupted {
-            return Ok(None);
-        }
+        let Some(outcome) = run(&open, surroundings, observe)? else { return Ok(None) };
         let step = judge(rate, slo, &outcome)?;
         observe(CapacityEvent::Fared(&step));
         let fared = step.fared();
@@ -131,22 +130,15 @@ pub fn find(
 
     let mut search = Search::new(FIRST_SHARE * scouted.throughput_per_s);
     let mut interrupted = false;
-    let found = loop {
-        match search.next() {
-            Next::Found(found) => break found,
-            Next::Try(rate) => match attempt(rate)? {
-                Some(fared) => search.record(rate, fared),
-                None => {
-                    interrupted = true;
-                    break None;
-                }
-            },
+    while let (Next::Try(rate), false) = (search.next(), interrupted) {
+        match attempt(rate)? {
+            Some(fared) => search.record(rate, fared),
+            None => interrupted = true,
         }
-    };
+    }
+    let found = search.best();
     for share in CURVE_SHARES {
-        if let Some(capacity) = found
-            && !interrupted
-        {
+        if let (Some(capacity), false) = (found, interrupted) {
             interrupted = attempt(capacity * share)?.is_none();
         }
     }
@@ -174,12 +166,17 @@ pub fn find(
     })
 }
 
+/// One run; none if it was interrupted.
 fn run(
     spec: &LoadSpec,
     surroundings: &Surroundings,
     observe: &mut dyn FnMut(CapacityEvent<'_>),
-) -> Result<Outcome, RunError> {
-    engine::run(spec, surroundings, &mut |event| observe(CapacityEvent::Run(event)))
+) -> Result<Option<Outcome>, RunError> {
+    match engine::run(spec, surroundings, &mut |event| observe(CapacityEvent::Run(event))) {
+        Ok(outcome) => Ok(Some(outcome).filter(|outcome| !outcome.interrupted)),
+        Err(RunError::Interrupted) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Holds one step against the objective, with percentiles read off its merged histogram.

@@ -64,8 +64,8 @@ impl Search {
         }
     }
 
-    /// Highest rate that met the objective below the ceiling.
-    fn floor(&self) -> Option<f64> {
+    /// The highest rate so far that met the objective, below those that are taken as missed.
+    pub fn best(&self) -> Option<f64> {
         let below = |rate: f64| self.ceiling.is_none_or(|ceiling| rate < ceiling);
         let met = self.tried.iter().filter(|(rate, fared)| *fared == Fared::Met && below(*rate));
         met.map(|(rate, _)| *rate).max_by(f64::total_cmp)
@@ -77,7 +77,7 @@ impl Search {
 
     /// What is to be tried next.
     pub fn next(&self) -> Next {
-        let floor = self.floor();
+        let floor = self.best();
         if self.tried.len() >= MOST_TRIES {
             return Next::Found(floor);
         }

@@ -26,11 +26,15 @@ struct Piece {
 impl Piece {
     /// Arrivals in the whole piece.
     fn area(&self) -> f64 {
-        if self.length.is_infinite() { f64::INFINITY } else { (self.from + self.to) / 2.0 * self.length }
+        if self.length.is_infinite() { f64::INFINITY } else { self.from.midpoint(self.to) * self.length }
     }
 
     /// Seconds into the piece at which the cumulative count reaches `count`.
     fn invert(&self, count: f64) -> f64 {
+        if count <= 0.0 {
+            // Where a rate begins at 0 the formula has no value.
+            return 0.0;
+        }
         let slope = if self.length.is_infinite() { 0.0 } else { (self.to - self.from) / self.length };
         // Of the two forms of the quadratic's root this is the one that does not cancel as slope → 0.
         let root = (self.from * self.from + 2.0 * slope * count).max(0.0).sqrt();
@@ -63,6 +67,18 @@ impl RateProfile {
         self.pieces.iter().map(|p| p.from.max(p.to)).fold(0.0, f64::max)
     }
 
+    /// The longest interval up to `longest` that every piece is a multiple of, so that no interval lies in two;
+    /// `longest` itself where that would be shorter than a tenth of it.
+    pub fn interval(&self, longest: Duration) -> Duration {
+        let common = self.steps().iter().map(|(length, ..)| length.as_nanos()).fold(0, gcd);
+        if common == 0 {
+            return longest;
+        }
+        let parts = common.div_ceil(longest.as_nanos());
+        let interval = Duration::from_nanos(u64::try_from(common / parts).unwrap_or(u64::MAX));
+        if interval < longest / 10 { longest } else { interval }
+    }
+
     /// Lengths of the pieces that end, with the rates at their two ends: what a table by step shows.
     pub fn steps(&self) -> Vec<(Duration, f64, f64)> {
         let finite = self.pieces.iter().filter(|p| p.length.is_finite());
@@ -80,7 +96,7 @@ impl RateProfile {
             } else {
                 piece.from + (piece.to - piece.from) * take / piece.length
             };
-            count += (piece.from + end) / 2.0 * take;
+            count += piece.from.midpoint(end) * take;
             left -= take;
             if left <= 0.0 {
                 break;
@@ -98,6 +114,11 @@ impl RateProfile {
         let pieces = pieces.map(|p| Piece { from: p.from * share, to: p.to * share, ..p }).collect();
         RateClock { pieces, at: 0, begun_s: 0.0, begun_count: 0.0 }
     }
+}
+
+/// Greatest common divisor (Euclid); 0 is a multiple of everything.
+fn gcd(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Turns counts of a unit-rate process into instants, in rising order.
@@ -139,13 +160,10 @@ impl FromStr for RateProfile {
             }
             let (from, to) = match rates.split_once("..") {
                 Some((from, to)) => (units::parse_rate_or_zero(from)?, units::parse_rate_or_zero(to)?),
-                None => {
-                    let rate = units::parse_rate(rates)?;
-                    (rate, rate)
-                }
+                None => [units::parse_rate(rates)?; 2].into(),
             };
-            let is_lone_rate = from == to && !text.contains(',');
-            if (length.is_infinite() && !is_lone_rate) || from.max(to) == 0.0 {
+            let is_lone_rate = !text.contains("..") && !text.contains(',');
+            if (length.is_infinite() && !is_lone_rate) || from.max(to) <= 0.0 {
                 return Err(UnitError::new(text, expected));
             }
             pieces.push(Piece { from, to, length });
@@ -187,13 +205,17 @@ mod tests {
 
     fn arrivals_until(text: &str, end_s: f64) -> usize {
         let mut clock = text.parse::<RateProfile>().expect("a profile").clock(Duration::ZERO, 1.0);
-        (1..).take_while(|&n| clock.instant_of(f64::from(n)) <= end_s).count()
+        (1..1_000_000).take_while(|&n| clock.instant_of(f64::from(n)) <= end_s).count()
     }
 
     #[test]
     fn a_constant_rate_arrives_evenly() {
         let mut clock = RateProfile::constant(4.0).clock(Duration::ZERO, 0.5);
-        assert_eq!([1.0, 2.0, 3.0].map(|n| clock.instant_of(n)), [0.5, 1.0, 1.5]);
+        let instants = [1.0, 2.0, 3.0].map(|n| clock.instant_of(n));
+        assert!(
+            instants.iter().zip([0.5, 1.0, 1.5]).all(|(at, due)| (at - due).abs() < 1e-9),
+            "{instants:?}"
+        );
     }
 
     #[test]
@@ -201,6 +223,7 @@ mod tests {
         // (0 + 100) / 2 × 10 s.
         assert_eq!(arrivals_until("0..100/10s", 10.0 + 1e-9), 500);
         let profile: RateProfile = "0..100/10s".parse().expect("a ramp");
+        assert!(profile.clock(Duration::ZERO, 1.0).instant_of(0.0).abs() < 1e-9, "the first is due at once");
         assert!((profile.expected_arrivals(Duration::from_secs(10)) - 500.0).abs() < 1e-9);
         assert!((profile.expected_arrivals(Duration::from_secs(5)) - 125.0).abs() < 1e-9);
     }
@@ -213,6 +236,16 @@ mod tests {
             "10,20,40/10s".parse::<RateProfile>().expect("steps").length(),
             Some(Duration::from_secs(30))
         );
+    }
+
+    #[test]
+    fn intervals_do_not_cross_steps() {
+        let interval = |text: &str| {
+            text.parse::<RateProfile>().expect("a profile").interval(Duration::from_secs(1)).as_millis()
+        };
+        assert_eq!(["10k", "1,2/10s", "1,2/500ms"].map(interval), [1_000, 1_000, 500]);
+        assert_eq!(["1,2/2500ms", "1/2s,2/3s", "1..9/1s,9/1300ms"].map(interval), [833, 1_000, 100]);
+        assert_eq!(interval("1/1s,2/1001ms"), 1_000, "a thousandth is too short to record in");
     }
 
     #[test]

@@ -43,17 +43,17 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
         .ok_or_else(|| UnitError::new(text, expected))
 }
 
-/// Events a second above 0 and up to 100 M: `500`, `50k`, `0.5`.
+/// Events a second above 0 and up to 10 M, which no client gives out: `500`, `50k`, `0.5`.
 pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
-    let expected = "a rate above 0 and up to 100M a second, such as 500, 50k or 0.5";
+    let expected = "a rate above 0 and up to 10M a second, such as 500, 50k or 0.5";
     parse_rate_or_zero(text).ok().filter(|&r| r > 0.0).ok_or_else(|| UnitError::new(text, expected))
 }
 
 /// Like [`parse_rate`], but a ramp may begin or end at 0.
 pub(crate) fn parse_rate_or_zero(text: &str) -> Result<f64, UnitError> {
     scaled(text, 1e3)
-        .filter(|r| (0.0..=1e8).contains(r))
-        .ok_or_else(|| UnitError::new(text, "a rate from 0 to 100M a second, such as 500, 50k or 0.5"))
+        .filter(|r| (0.0..=1e7).contains(r))
+        .ok_or_else(|| UnitError::new(text, "a rate from 0 to 10M a second, such as 500, 50k or 0.5"))
 }
 
 /// A size in bytes up to 1 GiB: `100`, `4k` (4,096), `1m`.
@@ -68,7 +68,7 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     humantime::parse_duration(text)
         .ok()
-        .filter(|d| !d.is_zero() && *d <= Duration::from_secs(7 * 86_400))
+        .filter(|d| !d.is_zero() && *d <= Duration::from_hours(7 * 24))
         .ok_or_else(|| UnitError::new(text, "a time above 0 and up to 7 days, with its unit: 10s, 500us, 2m"))
 }
 
@@ -102,6 +102,6 @@ mod tests {
             assert!(parse_duration(text).is_err(), "{text}");
         }
         let error = parse_rate("10x").expect_err("10x is no rate").to_string();
-        assert_eq!(error, "\"10x\" is not a rate above 0 and up to 100M a second, such as 500, 50k or 0.5");
+        assert_eq!(error, "\"10x\" is not a rate above 0 and up to 10M a second, such as 500, 50k or 0.5");
     }
 }

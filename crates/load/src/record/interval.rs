@@ -1,6 +1,7 @@
 //! One interval's counts and histograms, as a worker fills them and as they are merged.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +38,8 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Its name in files: as serde writes it.
-    pub fn name(self) -> &'static str {
+    /// As in JSON: `unexpected_reply`.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Refused => "refused",
             Self::Reset => "reset",
@@ -56,6 +57,13 @@ impl ErrorKind {
     }
 }
 
+impl fmt::Display for ErrorKind {
+    /// For people: `unexpected reply`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name().replace('_', " "))
+    }
+}
+
 /// Failed operations by kind, with the first example of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errors {
@@ -66,8 +74,11 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Counts `count` failures of a kind; `example` is kept if it is the first.
+    /// Counts `count` failures of a kind; `example` is kept if it is the first. None leave no trace.
     pub fn add(&mut self, kind: ErrorKind, count: u64, example: &str) {
+        if count == 0 {
+            return;
+        }
         *self.counts.entry(kind).or_default() += count;
         if !example.is_empty() && !self.examples.contains_key(&kind) {
             self.examples.insert(kind, example.to_owned());
@@ -86,7 +97,7 @@ impl Errors {
     }
 }
 
-/// One operation's share of an interval. Histograms hold operations that succeeded.
+/// One operation's share of an interval: what ended in it. Histograms hold operations that succeeded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationStats {
     /// From the intended start to the end of the reply.
@@ -95,6 +106,8 @@ pub struct OperationStats {
     pub service: Micros,
     /// From the actual send to the first byte of the reply.
     pub first_byte: Micros,
+    /// Operations that ended well and are in none of the histograms, since they were due during the warm-up.
+    pub carried: u64,
     /// Payload and framing, as handed to the socket or TLS.
     pub bytes_sent: u64,
     /// Likewise, as received.
@@ -109,21 +122,23 @@ impl OperationStats {
             response: micros(),
             service: micros(),
             first_byte: micros(),
+            carried: 0,
             bytes_sent: 0,
             bytes_received: 0,
             errors: Errors::default(),
         }
     }
 
-    /// Operations that ended well.
+    /// Operations that ended well, timed or not: what throughput counts.
     pub fn succeeded(&self) -> u64 {
-        self.response.len()
+        self.response.len() + self.carried
     }
 
     fn merge(&mut self, other: &Self) {
         add(&mut self.response, &other.response);
         add(&mut self.service, &other.service);
         add(&mut self.first_byte, &other.first_byte);
+        self.carried += other.carried;
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;
         self.errors.merge(&other.errors);
@@ -133,7 +148,7 @@ impl OperationStats {
         for histogram in [&mut self.response, &mut self.service, &mut self.first_byte] {
             histogram.reset();
         }
-        (self.bytes_sent, self.bytes_received) = (0, 0);
+        (self.carried, self.bytes_sent, self.bytes_received) = (0, 0, 0);
         self.errors = Errors::default();
     }
 }
@@ -162,10 +177,8 @@ pub struct ClientStats {
     pub lag: Micros,
     /// How long a reply that the kernel had reported lay before it was read.
     pub pickup: Micros,
-    /// Operations that fell due.
+    /// Operations that fell due; not counted during the warm-up.
     pub due: u64,
-    /// Operations that ended well after the end of the run, when no more began.
-    pub drained: u64,
     /// CPU time of the worker threads in user mode, nanoseconds.
     pub user_cpu_ns: u64,
     /// CPU time of the worker threads in the kernel, nanoseconds.
@@ -177,13 +190,9 @@ pub struct ClientStats {
 }
 
 impl ClientStats {
-    /// Share of its cores that the client needed for its work, spinning left out; 0 to 1.
-    pub fn utilisation(&self) -> f64 {
-        if self.wall_ns == 0 {
-            return 0.0;
-        }
-        let busy = (self.user_cpu_ns + self.system_cpu_ns).saturating_sub(self.spin_ns);
-        busy as f64 / self.wall_ns as f64
+    /// CPU time that the client needed for its work, spinning left out, nanoseconds.
+    pub fn busy_ns(&self) -> u64 {
+        (self.user_cpu_ns + self.system_cpu_ns).saturating_sub(self.spin_ns)
     }
 }
 
@@ -216,7 +225,6 @@ impl Interval {
                 lag: micros(),
                 pickup: micros(),
                 due: 0,
-                drained: 0,
                 user_cpu_ns: 0,
                 system_cpu_ns: 0,
                 spin_ns: 0,
@@ -241,7 +249,6 @@ impl Interval {
         add(&mut mine.lag, &theirs.lag);
         add(&mut mine.pickup, &theirs.pickup);
         mine.due += theirs.due;
-        mine.drained += theirs.drained;
         mine.user_cpu_ns += theirs.user_cpu_ns;
         mine.system_cpu_ns += theirs.system_cpu_ns;
         mine.spin_ns += theirs.spin_ns;
@@ -268,15 +275,20 @@ impl Interval {
         let client = &mut self.client;
         client.lag.reset();
         client.pickup.reset();
-        (client.due, client.drained) = (0, 0);
+        client.due = 0;
         (client.user_cpu_ns, client.system_cpu_ns) = (0, 0);
         (client.spin_ns, client.wall_ns) = (0, 0);
         self.tallies.fill(0);
     }
 
-    /// Operations that ended well, over all kinds.
+    /// Operations that ended well, over all kinds, timed or not.
     pub fn succeeded(&self) -> u64 {
         self.operations.iter().map(OperationStats::succeeded).sum()
+    }
+
+    /// Operations that ended well and were not timed, over all kinds.
+    pub fn carried(&self) -> u64 {
+        self.operations.iter().map(|op| op.carried).sum()
     }
 
     /// Failures over all operations and connections.
@@ -322,10 +334,33 @@ mod tests {
     }
 
     #[test]
+    fn a_kind_of_error_is_called_the_same_everywhere() {
+        let all = [
+            ErrorKind::Refused,
+            ErrorKind::Reset,
+            ErrorKind::Closed,
+            ErrorKind::Timeout,
+            ErrorKind::Protocol,
+            ErrorKind::UnexpectedReply,
+            ErrorKind::Tls,
+            ErrorKind::NoDescriptors,
+            ErrorKind::NoPorts,
+            ErrorKind::Unreachable,
+            ErrorKind::Unsent,
+            ErrorKind::Io,
+        ];
+        for kind in all {
+            assert_eq!(serde_json::to_value(kind).expect("plain data"), kind.name());
+        }
+        assert_eq!(ErrorKind::NoPorts.to_string(), "no ports");
+    }
+
+    #[test]
     fn a_cleared_interval_is_as_new() {
         let mut interval = Interval::new(2, 1);
         record(&mut interval.operations[1].service, Nanos(5_000));
         interval.operations[0].errors.add(ErrorKind::Reset, 1, "x");
+        interval.operations[0].carried = 2;
         interval.client.due = 3;
         interval.clear();
         assert_eq!(interval, Interval::new(2, 1));

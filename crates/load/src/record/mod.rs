@@ -16,6 +16,9 @@ use crate::clock::Nanos;
 /// A histogram of microseconds, three significant digits.
 pub type Micros = Histogram<u64>;
 
+/// Index of the interval after the end, when no more operations begin and those in flight end.
+pub const DRAIN: i64 = i64::MAX;
+
 /// Longest time told apart, one hour; longer ones count as this.
 const LONGEST_US: u64 = 3_600_000_000;
 

@@ -1,7 +1,7 @@
 //! An interval made small: for keeping a long run in memory, and for crossing from process to process.
 //!
-//! Histograms are in the HdrHistogram V2 encoding (the one inside HdrHistogram logs) in base64, the rest is
-//! JSON, so that a program in any language can read or write one.
+//! Histograms are in the second encoding of the `hdrhistogram` libraries (the one inside their logs) in base64,
+//! the rest is JSON, so that a program in any language can read or write one.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
@@ -19,6 +19,7 @@ struct PackedOperation {
     response: String,
     service: String,
     first_byte: String,
+    carried: u64,
     bytes_sent: u64,
     bytes_received: u64,
     errors: Errors,
@@ -36,7 +37,6 @@ pub struct PackedInterval {
     lag: String,
     pickup: String,
     due: u64,
-    drained: u64,
     user_cpu_ns: u64,
     system_cpu_ns: u64,
     spin_ns: u64,
@@ -57,6 +57,7 @@ impl PackedInterval {
                     response: packer.pack(&op.response),
                     service: packer.pack(&op.service),
                     first_byte: packer.pack(&op.first_byte),
+                    carried: op.carried,
                     bytes_sent: op.bytes_sent,
                     bytes_received: op.bytes_received,
                     errors: op.errors.clone(),
@@ -70,7 +71,6 @@ impl PackedInterval {
             lag: packer.pack(&client.lag),
             pickup: packer.pack(&client.pickup),
             due: client.due,
-            drained: client.drained,
             user_cpu_ns: client.user_cpu_ns,
             system_cpu_ns: client.system_cpu_ns,
             spin_ns: client.spin_ns,
@@ -89,6 +89,7 @@ impl PackedInterval {
                     response: unpack(&op.response)?,
                     service: unpack(&op.service)?,
                     first_byte: unpack(&op.first_byte)?,
+                    carried: op.carried,
                     bytes_sent: op.bytes_sent,
                     bytes_received: op.bytes_received,
                     errors: op.errors.clone(),
@@ -108,7 +109,6 @@ impl PackedInterval {
                 lag: unpack(&self.lag)?,
                 pickup: unpack(&self.pickup)?,
                 due: self.due,
-                drained: self.drained,
                 user_cpu_ns: self.user_cpu_ns,
                 system_cpu_ns: self.system_cpu_ns,
                 spin_ns: self.spin_ns,
@@ -159,6 +159,7 @@ mod tests {
             record(&mut interval.operations[1].response, Nanos(us * 1_000));
             record(&mut interval.client.lag, Nanos(us));
         }
+        interval.operations[0].carried = 4;
         interval.tallies[0] = 9;
         let json = serde_json::to_string(&PackedInterval::pack(&interval)).expect("plain data");
         let packed: PackedInterval = serde_json::from_str(&json).expect("its own JSON");

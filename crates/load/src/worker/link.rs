@@ -1,17 +1,20 @@
 //! One socket, in the clear or under TLS, without blocking: connect, send what fits and keep the rest,
 //! receive until there is nothing more. Knows no protocol and no clock.
 
-use std::io::{Read, Write};
+use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::sys::socket::{setsockopt, sockopt::IpBindAddressNoPort};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
-use rustls::{ClientConnection, HandshakeKind};
 
 use crate::record::ErrorKind;
-use crate::tls::TlsContext;
+use crate::tls::{self, Session, TlsContext};
+
+/// Memory that a connection keeps for bytes that the socket does not take at once: tens of thousands of
+/// connections shall not each keep that of one large request.
+const KEPT_CAPACITY: usize = 1024;
 
 /// What a link has to say.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,20 +51,7 @@ impl From<Errno> for LinkError {
 
 impl From<rustls::Error> for LinkError {
     fn from(error: rustls::Error) -> Self {
-        Self { kind: ErrorKind::Tls, detail: error.to_string() }
-    }
-}
-
-#[derive(Debug)]
-struct Tls {
-    session: ClientConnection,
-    /// The end of the handshake has been told.
-    secured: bool,
-}
-
-impl Tls {
-    fn is_newly_secured(&self) -> bool {
-        !self.secured && !self.session.is_handshaking()
+        Self { kind: ErrorKind::Tls, detail: tls::describe(&error) }
     }
 }
 
@@ -69,9 +59,9 @@ impl Tls {
 #[derive(Debug)]
 pub(super) struct Link {
     socket: OwnedFd,
-    tls: Option<Box<Tls>>,
+    session: Option<Box<Session>>,
     /// Bytes for the wire that the socket did not take yet.
-    unsent: Vec<u8>,
+    unsent: VecDeque<u8>,
     /// The kernel may hold bytes that were not read: set by the poller, cleared by a short read.
     readable: bool,
     /// The peer has closed or failed: read until the end of file or the error.
@@ -99,14 +89,8 @@ impl Link {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(errno) => return Err(errno.into()),
         }
-        let tls = match tls {
-            None => None,
-            Some(context) => {
-                let session = ClientConnection::new(context.config.clone(), context.name.clone())?;
-                Some(Box::new(Tls { session, secured: false }))
-            }
-        };
-        Ok(Self { socket, tls, unsent: Vec::new(), readable: false, ended: false })
+        let session = tls.map(Session::new).transpose()?.map(Box::new);
+        Ok(Self { socket, session, unsent: VecDeque::new(), readable: false, ended: false })
     }
 
     /// The result of connecting, once the poller has reported the socket.
@@ -116,7 +100,7 @@ impl Link {
 
     /// Whether there is a TLS handshake before the first byte.
     pub fn is_tls(&self) -> bool {
-        self.tls.is_some()
+        self.session.is_some()
     }
 
     /// The poller has reported the socket.
@@ -127,51 +111,49 @@ impl Link {
 
     /// Whether a further [`Link::receive`] may bring something.
     pub fn has_more(&self) -> bool {
-        self.readable
+        self.readable || self.session.as_ref().is_some_and(|session| session.is_closed())
+    }
+
+    /// Whether the peer sends no more than what has arrived: no request can be answered on this link.
+    pub fn is_ending(&self) -> bool {
+        self.ended || self.session.as_ref().is_some_and(|session| session.is_closed())
     }
 
     /// Sends, or keeps what the socket does not take for [`Link::flush`]. Empty bytes only move TLS along.
     pub fn send(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
-        match &mut self.tls {
+        match &mut self.session {
             None if self.unsent.is_empty() => {
                 let sent = send_some(&self.socket, bytes)?;
-                self.unsent.extend_from_slice(&bytes[sent..]);
-                Ok(())
+                self.unsent.extend(&bytes[sent..]);
+                return Ok(());
             }
-            None => {
-                self.unsent.extend_from_slice(bytes);
-                self.flush()
-            }
-            Some(tls) => {
-                tls.session.writer().write_all(bytes).map_err(|e| broken_tls(&e))?;
-                self.flush()
-            }
+            None => self.unsent.extend(bytes),
+            Some(session) => session.encrypt(bytes, &mut self.unsent)?,
         }
+        self.flush()
     }
 
     /// Sends what is kept, as far as the socket takes it.
     pub fn flush(&mut self) -> Result<(), LinkError> {
-        if let Some(tls) = &mut self.tls {
-            while tls.session.wants_write() {
-                tls.session.write_tls(&mut self.unsent).map_err(|e| broken_tls(&e))?;
+        while !self.unsent.is_empty() {
+            let (front, _) = self.unsent.as_slices();
+            let sent = send_some(&self.socket, front)?;
+            let is_blocked = sent < front.len();
+            self.unsent.drain(..sent);
+            if is_blocked {
+                return Ok(());
             }
         }
-        if self.unsent.is_empty() {
-            return Ok(());
-        }
-        let sent = send_some(&self.socket, &self.unsent)?;
-        self.unsent.drain(..sent);
-        if self.unsent.is_empty() {
-            // Tens of thousands of connections shall not each keep the memory of one large request.
-            self.unsent = Vec::new();
+        if self.unsent.capacity() > KEPT_CAPACITY {
+            self.unsent = VecDeque::new();
         }
         Ok(())
     }
 
     /// Receives into `buffer`. Under TLS `wire` holds the cipher text meanwhile, and `buffer` must be longer
-    /// than it by a record (16 KiB), since what is left of an earlier record may come out with it.
+    /// than it by a record, see [`Session::decrypt`].
     pub fn receive(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
-        if self.tls.is_none() {
+        if self.session.is_none() {
             return self.receive_plain(buffer);
         }
         self.receive_tls(buffer, wire)
@@ -203,46 +185,31 @@ impl Link {
 
     fn receive_tls(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
         loop {
-            match self.receive_plain(wire)? {
-                Received::Data(count) => {
-                    let plain = self.decrypt(&wire[..count], buffer)?;
-                    let newly_secured = self.tls.as_ref().is_some_and(|tls| tls.is_newly_secured());
-                    if plain > 0 || newly_secured {
-                        return Ok(Received::Data(plain));
-                    }
-                }
+            if self.session.as_ref().is_some_and(|session| session.is_closed()) {
+                return Ok(Received::Closed);
+            }
+            let count = match self.receive_plain(wire)? {
+                Received::Data(count) => count,
                 // Many servers close without close_notify (RFC 8446, 6.1); the codec knows whether
                 // the reply was whole.
                 other => return Ok(other),
+            };
+            let Some(session) = &mut self.session else { return Ok(Received::Data(count)) };
+            let plain = session.decrypt(&wire[..count], buffer, &mut self.unsent);
+            let has_news = session.is_newly_secured();
+            let flushed = self.flush();
+            // What is wrong with the session is told before what is wrong with the socket for it.
+            let plain = plain?;
+            flushed?;
+            if plain > 0 || has_news {
+                return Ok(Received::Data(plain));
             }
         }
-    }
-
-    /// Takes all of `cipher`; returns how much of `plain` was filled.
-    fn decrypt(&mut self, mut cipher: &[u8], plain: &mut [u8]) -> Result<usize, LinkError> {
-        let tls = self.tls.as_mut().expect("only called under TLS");
-        let mut filled = 0;
-        while !cipher.is_empty() {
-            tls.session.read_tls(&mut cipher).map_err(|e| broken_tls(&e))?;
-            if let Err(error) = tls.session.process_new_packets() {
-                // Tell the peer why, as far as that goes; what counts is the error.
-                let _ = self.flush();
-                return Err(error.into());
-            }
-            // Emptied as it comes, for a session buffers no more than a record or two.
-            while let Ok(count @ 1..) = tls.session.reader().read(&mut plain[filled..]) {
-                filled += count;
-            }
-        }
-        self.flush()?;
-        Ok(filled)
     }
 
     /// Told once when the TLS handshake is over: whether it resumed an earlier session.
     pub fn take_secured(&mut self) -> Option<bool> {
-        let tls = self.tls.as_mut().filter(|tls| tls.is_newly_secured())?;
-        tls.secured = true;
-        Some(tls.session.handshake_kind() == Some(HandshakeKind::Resumed))
+        self.session.as_mut()?.take_secured()
     }
 }
 
@@ -264,8 +231,4 @@ fn send_some(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
         }
     }
     Ok(sent)
-}
-
-fn broken_tls(error: &std::io::Error) -> LinkError {
-    LinkError { kind: ErrorKind::Tls, detail: error.to_string() }
 }

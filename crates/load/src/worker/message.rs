@@ -19,7 +19,7 @@ pub enum FromWorker {
     Interval {
         /// Which worker.
         worker: u32,
-        /// Which interval; negative during the warm-up.
+        /// Which interval: negative during the warm-up, [`DRAIN`](crate::record::DRAIN) after the end.
         index: i64,
         /// What was recorded.
         stats: Box<Interval>,
@@ -28,9 +28,11 @@ pub enum FromWorker {
     Done {
         /// Which worker.
         worker: u32,
-        /// When it ended.
-        at: Nanos,
-        /// The system's error that ended it, if one did.
+        /// When it stopped to begin operations.
+        stopped: Nanos,
+        /// When the last of them had ended.
+        ended: Nanos,
+        /// What ended it before its time, if something did.
         failure: Option<String>,
     },
 }

@@ -1,4 +1,9 @@
 //! A worker's recording: the interval that is being filled, when it is over, and the worker's CPU time.
+//!
+//! An operation belongs to the interval in which it ends. Two cases are told apart, so that distributions
+//! hold what was *due* in the measured time and throughput what *ended* in it: an operation that was due
+//! during the warm-up and ends after it is counted and not timed, and what ends after the run lies in an
+//! interval of its own, the drain.
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
@@ -6,10 +11,10 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
-use crate::clock::Nanos;
-use crate::record::Interval;
-
 use super::message::FromWorker;
+use crate::clock::Nanos;
+use crate::driver::OperationId;
+use crate::record::{DRAIN, Interval, record};
 
 /// User and system CPU time of this thread.
 ///
@@ -25,15 +30,19 @@ fn thread_cpu() -> (Nanos, Nanos) {
 #[derive(Debug)]
 pub(super) struct Meter {
     /// What is being filled.
-    pub now: Box<Interval>,
+    pub stats: Box<Interval>,
     worker: u32,
     length: Duration,
-    /// Index of the interval: negative during the warm-up.
     index: i64,
     end: Nanos,
-    /// Nothing is cut from here on: operations that outlast the run belong to its last interval.
+    /// The end of the last interval but the drain.
     last_end: Nanos,
-    begun: Nanos,
+    /// What was due before this is not timed.
+    timed_from: Nanos,
+    /// When measuring begins.
+    measured_from: Nanos,
+    /// Since when CPU time has not been accounted for, and what it was then.
+    since: Nanos,
     cpu: (Nanos, Nanos),
     to_collector: Sender<FromWorker>,
     cleared: Receiver<Box<Interval>>,
@@ -48,78 +57,215 @@ impl Meter {
         cleared: Receiver<Box<Interval>>,
     ) -> Self {
         Self {
-            now: first,
+            stats: first,
             worker,
             length: Duration::MAX,
             index: 0,
             end: Nanos::NEVER,
             last_end: Nanos::NEVER,
-            begun: Nanos::now(),
+            timed_from: Nanos(0),
+            measured_from: Nanos(0),
+            since: Nanos::now(),
             cpu: thread_cpu(),
             to_collector,
             cleared,
         }
     }
 
-    /// Intervals of `length`, aligned to `measured_from`, until `last_end`; CPU time counts from now.
+    /// Intervals of `length`, aligned to `measured_from`, until `last_end`; CPU time counts from `begin`.
     pub fn start(&mut self, begin: Nanos, measured_from: Nanos, length: Duration, last_end: Nanos) {
-        self.length = length;
         let warmup_intervals = measured_from.since(begin).0.div_ceil(Nanos::from(length).0);
+        self.length = length;
         self.index = -(warmup_intervals.cast_signed());
-        let lead = Nanos(Nanos::from(length).0 * warmup_intervals.saturating_sub(1));
-        self.end =
-            if warmup_intervals == 0 { measured_from.after(length) } else { Nanos(measured_from.0 - lead.0) };
+        let to_first_end = Nanos::from(length).0 * warmup_intervals.saturating_sub(1);
+        let first_end = match warmup_intervals {
+            0 => measured_from.after(length),
+            _ => Nanos(measured_from.0 - to_first_end),
+        };
         self.last_end = last_end;
-        self.begun = begin;
+        self.end = first_end.min(last_end);
+        self.measured_from = measured_from;
+        self.since = begin;
         self.cpu = thread_cpu();
     }
 
     /// When the interval is over.
+    #[inline]
     pub fn end(&self) -> Nanos {
-        if self.end >= self.last_end { Nanos::NEVER } else { self.end }
+        self.end
     }
 
     /// The run ends earlier than was planned.
     pub fn stop(&mut self, at: Nanos) {
         self.last_end = self.last_end.min(at);
+        self.end = self.end.min(at);
     }
 
-    /// Hands on every interval that is over by `now`.
-    pub fn roll(&mut self, now: Nanos, due: u64, spun: Nanos) {
+    /// An operation ended well `now`: it was `due`, was sent at `begun`, and its reply began at `first_byte`.
+    #[inline]
+    pub fn succeeded(
+        &mut self,
+        operation: OperationId,
+        due: Nanos,
+        begun: Nanos,
+        first_byte: Nanos,
+        now: Nanos,
+    ) {
+        let stats = &mut self.stats.operations[operation as usize];
+        if due < self.timed_from {
+            stats.carried += 1;
+            return;
+        }
+        record(&mut stats.response, now.since(due));
+        record(&mut stats.service, now.since(begun));
+        record(&mut stats.first_byte, first_byte.since(begun));
+    }
+
+    /// So many connections are open.
+    pub fn note_open(&mut self, open: u32) {
+        let peak = &mut self.stats.connections.open_peak;
+        *peak = (*peak).max(u64::from(open));
+    }
+
+    /// Hands on every interval that is over by `now`, when so many connections are open.
+    pub fn roll(&mut self, now: Nanos, due: u64, spun: Nanos, open: u32) {
         self.account(now, due, spun);
-        while now >= self.end() {
+        while now >= self.end {
             let fresh = self.cleared.try_recv().unwrap_or_else(|_| {
-                Box::new(Interval::new(self.now.operations.len(), self.now.tallies.len()))
+                Box::new(Interval::new(self.stats.operations.len(), self.stats.tallies.len()))
             });
-            let stats = std::mem::replace(&mut self.now, fresh);
-            self.now.connections.open_peak = stats.connections.open_peak;
-            self.hand_on(stats);
-            self.index += 1;
-            self.end = self.end.after(self.length);
+            let over = std::mem::replace(&mut self.stats, fresh);
+            self.hand_on(over);
+            self.note_open(open);
+            if self.end >= self.last_end {
+                (self.index, self.end) = (DRAIN, Nanos::NEVER);
+            } else {
+                self.index += 1;
+                self.end = self.end.after(self.length).min(self.last_end);
+            }
+            if self.index >= 0 {
+                self.timed_from = self.measured_from;
+            }
         }
     }
 
     /// Hands on the last interval.
-    pub fn finish(mut self, now: Nanos, due: u64, spun: Nanos) {
-        self.account(now, due, spun);
-        let last = std::mem::replace(&mut self.now, Box::new(Interval::new(0, 0)));
+    pub fn finish(mut self, now: Nanos, due: u64, spun: Nanos, open: u32) {
+        self.roll(now, due, spun, open);
+        let last = std::mem::replace(&mut self.stats, Box::new(Interval::new(0, 0)));
         self.hand_on(last);
     }
 
     fn account(&mut self, now: Nanos, due: u64, spun: Nanos) {
         let cpu = thread_cpu();
-        let client = &mut self.now.client;
+        let client = &mut self.stats.client;
         client.due += due;
         client.spin_ns += spun.0;
         client.user_cpu_ns += cpu.0.since(self.cpu.0).0;
         client.system_cpu_ns += cpu.1.since(self.cpu.1).0;
-        client.wall_ns += now.since(self.begun).0;
-        (self.begun, self.cpu) = (now, cpu);
+        client.wall_ns += now.since(self.since).0;
+        (self.since, self.cpu) = (now, cpu);
     }
 
     fn hand_on(&self, stats: Box<Interval>) {
         // A collector that is gone has no more use for intervals; the run is being torn down.
         let _ =
             self.to_collector.send(FromWorker::Interval { worker: self.worker, index: self.index, stats });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Index, operations timed and operations counted only, of each interval that was handed on.
+    type Handed = Vec<(i64, u64, u64)>;
+
+    /// Runs a meter over operations that are due and end at given times (ms), in the order of their ends.
+    fn run(warmup_ms: u64, length_ms: u64, end_ms: Option<u64>, operations: &[(u64, u64)]) -> Handed {
+        let (to_collector, messages) = mpsc::channel();
+        let (_, cleared) = mpsc::channel();
+        let mut meter = Meter::new(Box::new(Interval::new(1, 0)), 0, to_collector, cleared);
+        let last_end = end_ms.map_or(Nanos::NEVER, |end| Nanos(end * MS));
+        meter.start(Nanos(0), Nanos(warmup_ms * MS), Duration::from_millis(length_ms), last_end);
+        let mut now = Nanos(0);
+        for &(due, ended) in operations {
+            now = Nanos(ended * MS);
+            if now >= meter.end() {
+                meter.roll(now, 0, Nanos(0), 0);
+            }
+            meter.succeeded(0, Nanos(due * MS), Nanos(due * MS), now, now);
+        }
+        meter.finish(now, 0, Nanos(0), 0);
+        messages
+            .iter()
+            .map(|message| match message {
+                FromWorker::Interval { index, stats, .. } => {
+                    (index, stats.operations[0].response.len(), stats.operations[0].carried)
+                }
+                other => unreachable!("a meter hands on intervals only: {other:?}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn intervals_are_aligned_to_where_measuring_begins() {
+        // Warm-up 0–250, measured 250–600, intervals of 100; one operation every 50 ms.
+        let operations: Vec<(u64, u64)> = (1..=13).map(|n| (n * 50 - 1, n * 50)).collect();
+        let handed = run(250, 100, Some(600), &operations);
+        let expected: Handed = vec![
+            (-3, 0, 0),
+            (-2, 2, 0),
+            (-1, 2, 0),
+            (0, 1, 1),
+            (1, 2, 0),
+            (2, 2, 0),
+            (3, 1, 0),
+            (DRAIN, 2, 0),
+        ];
+        assert_eq!(handed, expected);
+    }
+
+    #[test]
+    fn a_run_shorter_than_an_interval_has_one_and_the_drain() {
+        assert_eq!(run(0, 1_000, Some(300), &[(1, 2), (299, 305)]), [(0, 1, 0), (DRAIN, 1, 0)]);
+    }
+
+    #[test]
+    fn a_run_without_an_end_has_no_drain() {
+        assert_eq!(run(0, 100, None, &[(1, 2), (140, 150)]), [(0, 1, 0), (1, 1, 0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_operation_is_in_one_interval_and_timed_if_due_after_the_warm_up(
+            warmup in 0_u64..350,
+            length in 1_u64..200,
+            duration in 1_u64..500,
+            mut operations in prop::collection::vec((0_u64..900, 0_u64..200), 0..60),
+        ) {
+            let end = warmup + duration;
+            operations.retain(|(due, _)| *due < end);
+            for (due, took) in &mut operations {
+                *took += *due;
+            }
+            operations.sort_by_key(|(_, ended)| *ended);
+            let handed = run(warmup, length, Some(end), &operations);
+            let count = |pick: &dyn Fn(&(i64, u64, u64)) -> u64| handed.iter().map(pick).sum::<u64>();
+            prop_assert_eq!(count(&|(_, timed, carried)| timed + carried), operations.len() as u64);
+            let measured = |(index, timed, _): &(i64, u64, u64)| if *index >= 0 { *timed } else { 0 };
+            let due_after = operations.iter().filter(|(due, _)| *due >= warmup).count() as u64;
+            prop_assert_eq!(count(&measured), due_after);
+            let drained = |(index, timed, carried): &(i64, u64, u64)| if *index == DRAIN { timed + carried } else { 0 };
+            let ended_after = operations.iter().filter(|(_, ended)| *ended >= end).count() as u64;
+            prop_assert_eq!(count(&drained), ended_after);
+            prop_assert!(handed.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        }
     }
 }

@@ -5,15 +5,15 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 use std::time::Duration;
 
-use rand::SeedableRng;
-use rand_distr::{Distribution, Exp1};
-use rand_pcg::Pcg64Mcg;
-
+use super::schedule::Schedule;
 use crate::clock::Nanos;
-use crate::inputs::rate::{RateClock, RateProfile};
-use crate::spec::Arrivals;
+
+/// Operations that may wait for a connection, 8 bytes each. A server that is this far behind has not kept up,
+/// whatever becomes of the rest.
+const MOST_WAITING: usize = 4 << 20;
 
 /// Index of a connection within its worker.
 pub(super) type ConnectionId = u32;
@@ -26,63 +26,6 @@ pub(super) struct Assignment {
     pub due: Nanos,
     /// When its connection became free: what the client can be late against.
     pub free_since: Nanos,
-}
-
-/// One worker's share of an open loop's arrivals, as instants in rising order.
-#[derive(Debug)]
-pub(super) struct Schedule {
-    begin: Nanos,
-    rate: RateClock,
-    arrivals: Arrivals,
-    rng: Pcg64Mcg,
-    count: f64,
-    next: Nanos,
-}
-
-impl Schedule {
-    /// The share of worker `worker` of `workers` in a profile that starts at `begin` with the warm-up.
-    /// At a constant rate the workers take turns, so that their connections do not fire together.
-    pub fn new(
-        profile: &RateProfile,
-        arrivals: Arrivals,
-        warmup: Duration,
-        begin: Nanos,
-        (worker, workers): (u32, u32),
-        seed: u64,
-    ) -> Self {
-        let share = 1.0 / f64::from(workers);
-        let count = match arrivals {
-            Arrivals::Poisson => 0.0,
-            Arrivals::Constant => f64::from(worker) * share - 1.0,
-        };
-        let mut schedule = Self {
-            begin,
-            rate: profile.clock(warmup, share),
-            arrivals,
-            rng: Pcg64Mcg::seed_from_u64(seed),
-            count,
-            next: begin,
-        };
-        schedule.advance();
-        schedule
-    }
-
-    fn advance(&mut self) {
-        self.count += match self.arrivals {
-            Arrivals::Poisson => Exp1.sample(&mut self.rng),
-            Arrivals::Constant => 1.0,
-        };
-        let seconds = self.rate.instant_of(self.count);
-        self.next = Nanos(self.begin.0.saturating_add((seconds * 1e9) as u64));
-    }
-
-    fn take_due(&mut self, now: Nanos, end: Nanos) -> Option<Nanos> {
-        let due = self.next;
-        (due <= now && due < end).then(|| {
-            self.advance();
-            due
-        })
-    }
 }
 
 #[derive(Debug)]
@@ -99,26 +42,29 @@ pub(super) struct Pacer {
     mode: Loop,
     /// Operations that may still begin.
     remaining: u64,
-    /// Operations due from here on are not begun.
-    end: Nanos,
+    /// What is due before is not counted, what is due from the end on does not begin.
+    measured: Range<Nanos>,
     /// Connections that think, or wait before they try again.
     resting: BinaryHeap<Reverse<(Nanos, ConnectionId)>>,
     due_count: u64,
+    /// Operations that did not even find room to wait.
+    overflow: u64,
 }
 
 impl Pacer {
     /// At most `remaining` operations, each after `think` on its connection.
-    pub fn closed(think: Duration, remaining: u64, end: Nanos) -> Self {
-        Self::new(Loop::Closed { think }, remaining, end)
+    pub fn closed(think: Duration, remaining: u64, measured: Range<Nanos>) -> Self {
+        Self::new(Loop::Closed { think }, remaining, measured)
     }
 
     /// At most `remaining` operations, on a schedule.
-    pub fn open(schedule: Schedule, remaining: u64, end: Nanos) -> Self {
-        Self::new(Loop::Open { schedule, free: VecDeque::new(), backlog: VecDeque::new() }, remaining, end)
+    pub fn open(schedule: Schedule, remaining: u64, measured: Range<Nanos>) -> Self {
+        let mode = Loop::Open { schedule, free: VecDeque::new(), backlog: VecDeque::new() };
+        Self::new(mode, remaining, measured)
     }
 
-    fn new(mode: Loop, remaining: u64, end: Nanos) -> Self {
-        Self { mode, remaining, end, resting: BinaryHeap::new(), due_count: 0 }
+    fn new(mode: Loop, remaining: u64, measured: Range<Nanos>) -> Self {
+        Self { mode, remaining, measured, resting: BinaryHeap::new(), due_count: 0, overflow: 0 }
     }
 
     /// A connection joins at the start of the run. With a think time they do not begin all at once but
@@ -135,6 +81,7 @@ impl Pacer {
     }
 
     /// A connection has ended its operation. Gives it the next one if that is due already.
+    #[inline]
     pub fn release(&mut self, connection: ConnectionId, now: Nanos, free_since: Nanos) -> Option<Assignment> {
         match &mut self.mode {
             Loop::Closed { think } if think.is_zero() => self.begin(connection, now, free_since),
@@ -158,6 +105,7 @@ impl Pacer {
     }
 
     /// The next operation that is due by `now` and has a connection; ask until there is none.
+    #[inline]
     pub fn due(&mut self, now: Nanos) -> Option<Assignment> {
         while let Some(&Reverse((at, connection))) = self.resting.peek()
             && at <= now
@@ -173,36 +121,46 @@ impl Pacer {
         }
         let Loop::Open { schedule, free, backlog } = &mut self.mode else { return None };
         while self.remaining > 0
-            && let Some(due) = schedule.take_due(now, self.end)
+            && let Some(due) = schedule.take_due(now, self.measured.end)
         {
             self.remaining -= 1;
-            self.due_count += 1;
+            self.due_count += u64::from(due >= self.measured.start);
             if let Some((connection, free_since)) = free.pop_front() {
                 return Some(Assignment { connection, due, free_since });
             }
-            backlog.push_back(due);
+            if backlog.len() < MOST_WAITING {
+                backlog.push_back(due);
+            } else {
+                self.overflow += 1;
+            }
         }
         None
     }
 
     /// A closed loop's operation is due at `due`, unless there are enough.
+    #[inline]
     fn begin(&mut self, connection: ConnectionId, due: Nanos, free_since: Nanos) -> Option<Assignment> {
-        if self.remaining == 0 || due >= self.end {
+        if self.remaining == 0 || due >= self.measured.end {
             return None;
         }
         self.remaining -= 1;
-        self.due_count += 1;
+        self.due_count += u64::from(due >= self.measured.start);
         Some(Assignment { connection, due, free_since })
     }
 
     /// When [`Pacer::due`] should be asked next, at the latest.
     pub fn next_due(&self) -> Nanos {
         let rested = self.resting.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at);
+        rested.min(self.next_arrival())
+    }
+
+    /// When the next operation of an open loop is due, if there is to be one.
+    fn next_arrival(&self) -> Nanos {
         match &self.mode {
-            Loop::Open { schedule, .. } if self.remaining > 0 && schedule.next < self.end => {
-                rested.min(schedule.next)
+            Loop::Open { schedule, .. } if self.remaining > 0 && schedule.next() < self.measured.end => {
+                schedule.next()
             }
-            _ => rested,
+            _ => Nanos::NEVER,
         }
     }
 
@@ -211,21 +169,26 @@ impl Pacer {
         let Loop::Open { backlog, .. } = &mut self.mode else { return 0 };
         let stale = backlog.partition_point(|&due| due < since);
         backlog.drain(..stale);
-        stale as u64
+        stale as u64 + std::mem::take(&mut self.overflow)
     }
 
     /// No operation begins that is due at `now` or later.
     pub fn stop(&mut self, now: Nanos) {
-        self.end = self.end.min(now);
+        self.measured.end = self.measured.end.min(now);
     }
 
-    /// Can nothing begin any more, whatever becomes free?
-    pub fn is_finished(&self, now: Nanos) -> bool {
-        let waiting = matches!(&self.mode, Loop::Open { backlog, .. } if !backlog.is_empty());
-        !waiting && (self.remaining == 0 || now >= self.end)
+    /// Can nothing begin any more, unless a connection is released that has an operation in flight?
+    pub fn is_finished(&self) -> bool {
+        match &self.mode {
+            Loop::Closed { .. } => {
+                let next = self.resting.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at);
+                self.remaining == 0 || next >= self.measured.end
+            }
+            Loop::Open { backlog, .. } => backlog.is_empty() && self.next_arrival() == Nanos::NEVER,
+        }
     }
 
-    /// Operations that fell due since the last call.
+    /// Operations that fell due in the measured time since the last call.
     pub fn take_due_count(&mut self) -> u64 {
         std::mem::take(&mut self.due_count)
     }
@@ -233,49 +196,25 @@ impl Pacer {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::inputs::rate::RateProfile;
+    use crate::spec::Arrivals;
 
     const SECOND: u64 = 1_000_000_000;
+    const ALWAYS: Range<Nanos> = Nanos(0)..Nanos::NEVER;
 
     fn constant(rate: f64, worker: u32, workers: u32) -> Schedule {
         let profile = RateProfile::constant(rate);
         Schedule::new(&profile, Arrivals::Constant, Duration::ZERO, Nanos(0), (worker, workers), 1)
     }
 
-    fn instants(mut schedule: Schedule, until: Nanos) -> Vec<Nanos> {
-        std::iter::from_fn(|| schedule.take_due(Nanos::NEVER, until)).collect()
-    }
-
-    #[test]
-    fn a_constant_rate_is_kept_for_two_thousand_seconds() {
-        let instants = instants(constant(1_000.0, 0, 1), Nanos(2_000 * SECOND));
-        assert_eq!(instants.len(), 2_000_000);
-        let last = instants[instants.len() - 1];
-        assert!(last.0.abs_diff(1_999_999_000_000) <= 1_000, "{last:?}");
-    }
-
-    #[test]
-    fn workers_take_turns_at_a_constant_rate() {
-        let first = instants(constant(1_000.0, 0, 2), Nanos(SECOND));
-        let second = instants(constant(1_000.0, 1, 2), Nanos(SECOND));
-        assert_eq!((first.len(), second.len()), (500, 500));
-        assert!(first.iter().zip(&second).all(|(a, b)| b.0.abs_diff(a.0 + 1_000_000) <= 1));
-    }
-
-    #[test]
-    fn poisson_gaps_have_the_mean_and_the_spread_of_an_exponential() {
-        let profile = RateProfile::constant(10_000.0);
-        let schedule = Schedule::new(&profile, Arrivals::Poisson, Duration::ZERO, Nanos(0), (0, 1), 42);
-        let instants = instants(schedule, Nanos(20 * SECOND));
-        let gaps: Vec<f64> = instants.windows(2).map(|w| (w[1].0 - w[0].0) as f64 / 1e5).collect();
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-        assert!((mean - 1.0).abs() < 0.01 && (variance - 1.0).abs() < 0.03, "{mean} {variance}");
-    }
-
     #[test]
     fn in_an_open_loop_what_finds_no_connection_waits_and_keeps_its_due_time() {
-        let mut pacer = Pacer::open(constant(10.0, 0, 1), u64::MAX, Nanos::NEVER);
+        let mut pacer = Pacer::open(constant(10.0, 0, 1), u64::MAX, ALWAYS);
         assert_eq!(pacer.release(0, Nanos(0), Nanos(0)), None);
         let first = pacer.due(Nanos(0)).expect("the first is due at once");
         assert_eq!((first.connection, first.due), (0, Nanos(0)));
@@ -289,7 +228,7 @@ mod tests {
 
     #[test]
     fn in_a_closed_loop_a_connection_thinks_between_operations() {
-        let mut pacer = Pacer::closed(Duration::from_millis(10), 3, Nanos::NEVER);
+        let mut pacer = Pacer::closed(Duration::from_millis(10), 3, ALWAYS);
         assert_eq!(pacer.join(0, 2, Nanos(0)), None);
         assert_eq!(pacer.join(1, 2, Nanos(0)), None);
         assert_eq!(pacer.next_due(), Nanos(0));
@@ -298,14 +237,140 @@ mod tests {
         assert_eq!(pacer.release(0, Nanos(7_000_000), Nanos(7_000_000)), None);
         assert_eq!(pacer.next_due(), Nanos(17_000_000));
         assert!(pacer.due(Nanos(17_000_000)).is_some());
-        assert!(pacer.is_finished(Nanos(17_000_000)), "three were allowed");
+        assert!(pacer.is_finished(), "three were allowed");
     }
 
     #[test]
     fn without_think_time_the_next_operation_is_due_when_the_last_ends() {
-        let mut pacer = Pacer::closed(Duration::ZERO, u64::MAX, Nanos(SECOND));
+        let mut pacer = Pacer::closed(Duration::ZERO, u64::MAX, Nanos(0)..Nanos(SECOND));
         let next = pacer.release(4, Nanos(9), Nanos(9)).expect("at once");
         assert_eq!((next.connection, next.due), (4, Nanos(9)));
         assert_eq!(pacer.release(4, Nanos(SECOND), Nanos(SECOND)), None, "the run has ended");
+    }
+
+    #[test]
+    fn what_fell_due_before_the_end_begins_also_when_it_is_asked_for_after_it() {
+        let mut pacer = Pacer::open(constant(10.0, 0, 1), u64::MAX, Nanos(0)..Nanos(SECOND / 2));
+        pacer.release(0, Nanos(0), Nanos(0));
+        assert!(!pacer.is_finished(), "five are due in half a second");
+        assert!(pacer.due(Nanos(SECOND)).is_some());
+        assert_eq!(pacer.due(Nanos(SECOND)), None, "no connection is free");
+        assert!(!pacer.is_finished(), "four wait");
+        assert_eq!((pacer.drop_waiting(Nanos::NEVER), pacer.take_due_count()), (4, 5));
+        assert!(pacer.is_finished());
+        let mut pacer = Pacer::closed(Duration::from_millis(10), 3, Nanos(0)..Nanos(SECOND));
+        pacer.rest(0, Nanos(SECOND - 1));
+        assert!(!pacer.is_finished());
+        assert!(pacer.due(Nanos(2 * SECOND)).is_some_and(|a| a.due == Nanos(SECOND - 1)));
+    }
+
+    #[test]
+    fn what_is_due_in_the_warm_up_begins_and_is_not_counted() {
+        let mut pacer = Pacer::open(constant(10.0, 0, 1), u64::MAX, Nanos(SECOND)..Nanos(2 * SECOND));
+        let mut begun = 0;
+        for id in 0..30 {
+            pacer.release(id, Nanos(0), Nanos(0));
+        }
+        while pacer.due(Nanos(3 * SECOND)).is_some() {
+            begun += 1;
+        }
+        assert_eq!((begun, pacer.take_due_count()), (20, 10));
+    }
+
+    #[derive(Clone, Debug)]
+    enum Action {
+        /// Time goes on, and all that is due is asked for.
+        Pass { ms: u64 },
+        /// One of the connections that are at work ends its operation.
+        Release { pick: usize },
+        /// One of them could not be opened.
+        Rest { pick: usize, ms: u64 },
+        /// What has waited for so long is dropped.
+        Drop { ms: u64 },
+    }
+
+    fn actions() -> impl Strategy<Value = Vec<Action>> {
+        let action = prop_oneof![
+            4 => (0_u64..50).prop_map(|ms| Action::Pass { ms }),
+            4 => (0_usize..8).prop_map(|pick| Action::Release { pick }),
+            1 => ((0_usize..8), 0_u64..100).prop_map(|(pick, ms)| Action::Rest { pick, ms }),
+            1 => (0_u64..200).prop_map(|ms| Action::Drop { ms }),
+        ];
+        prop::collection::vec(action, 0..200)
+    }
+
+    proptest! {
+        /// Whatever happens, no connection is given two operations or lost, and no operation is lost or
+        /// begun twice.
+        #[test]
+        fn connections_and_operations_are_conserved(
+            actions in actions(),
+            connections in 1_u32..8,
+            mode in 0..3,
+            limit in prop_oneof![Just(u64::MAX), 0_u64..60],
+        ) {
+            let end = Nanos(2 * SECOND);
+            let mut pacer = match mode {
+                0 => Pacer::closed(Duration::ZERO, limit, Nanos(0)..end),
+                1 => Pacer::closed(Duration::from_millis(7), limit, Nanos(0)..end),
+                _ => Pacer::open(constant(100.0, 0, 1), limit, Nanos(0)..end),
+            };
+            let mut now = Nanos(0);
+            let mut at_work = BTreeSet::new();
+            let (mut begun, mut dropped) = (0_u64, 0_u64);
+            let mut last_due = Nanos(0);
+            macro_rules! begin {
+                ($assignment:expr) => {
+                    if let Some(Assignment { connection, due, .. }) = $assignment {
+                        prop_assert!(at_work.insert(connection), "{connection} is at work already");
+                        prop_assert!(due <= now && due < end);
+                        prop_assert!(mode != 2 || due >= last_due, "arrivals begin in their order");
+                        last_due = due;
+                        begun += 1;
+                    }
+                };
+            }
+            for id in 0..connections {
+                begin!(pacer.join(id, connections, now));
+            }
+            for action in actions {
+                let at = |pick: usize| at_work.iter().nth(pick % at_work.len().max(1)).copied();
+                match action {
+                    Action::Pass { ms } => {
+                        now = now.after(Duration::from_millis(ms));
+                        while let assignment @ Some(_) = pacer.due(now) {
+                            begin!(assignment);
+                        }
+                        prop_assert!(pacer.next_due() > now, "nothing that is due is left");
+                    }
+                    Action::Release { pick } => if let Some(id) = at(pick) {
+                        at_work.remove(&id);
+                        begin!(pacer.release(id, now, now));
+                    },
+                    Action::Rest { pick, ms } => if let Some(id) = at(pick) {
+                        at_work.remove(&id);
+                        pacer.rest(id, now.after(Duration::from_millis(ms)));
+                    },
+                    Action::Drop { ms } => {
+                        dropped += pacer.drop_waiting(now.since(Nanos::from(Duration::from_millis(ms))));
+                    }
+                }
+            }
+            // To the end: everything is released again and again until nothing can begin.
+            now = now.max(end).after(Duration::from_secs(1));
+            while !(pacer.is_finished() && at_work.is_empty()) {
+                while let assignment @ Some(_) = pacer.due(now) {
+                    begin!(assignment);
+                }
+                for id in std::mem::take(&mut at_work) {
+                    begin!(pacer.release(id, now, now));
+                }
+            }
+            prop_assert_eq!(pacer.take_due_count(), begun + dropped);
+            prop_assert!(begun + dropped <= limit);
+            if mode == 2 {
+                prop_assert_eq!(begun + dropped, limit.min(200), "100 a second for two seconds");
+            }
+        }
     }
 }

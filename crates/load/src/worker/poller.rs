@@ -26,6 +26,26 @@ const WAKE_TRIAL: Duration = Duration::from_micros(200);
 /// However late this thread wakes, it does not spin for longer than this before each instant.
 const LONGEST_SPIN: Duration = Duration::from_micros(500);
 
+/// What a socket is known by: a slot, and which of its sockets, so that a late report of an earlier one is
+/// told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    pub slot: u32,
+    pub generation: u32,
+}
+
+impl From<Token> for EventData {
+    fn from(token: Token) -> Self {
+        Self::new_u64(u64::from(token.generation) << 32 | u64::from(token.slot))
+    }
+}
+
+impl From<EventData> for Token {
+    fn from(data: EventData) -> Self {
+        Self { slot: data.u64() as u32, generation: (data.u64() >> 32) as u32 }
+    }
+}
+
 /// An epoll instance and its habits.
 pub(super) struct Poller {
     epoll: OwnedFd,
@@ -58,10 +78,10 @@ impl Poller {
         Ok(poller)
     }
 
-    /// Reports everything that becomes of a socket, as `data`; once for each change (edge-triggered).
-    pub fn watch(&self, socket: impl AsFd, data: u64) -> Result<(), Errno> {
+    /// Reports everything that becomes of a socket, once for each change (edge-triggered).
+    pub fn watch(&self, socket: impl AsFd, token: Token) -> Result<(), Errno> {
         let all = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        epoll::add(&self.epoll, socket, EventData::new_u64(data), all)
+        epoll::add(&self.epoll, socket, token.into(), all)
     }
 
     /// Waits for events until `until` at the latest; an instant in the past only looks. Returns with or
@@ -92,10 +112,10 @@ impl Poller {
         self.events.len()
     }
 
-    /// An event of the last wait: its data, and whether the peer has shut down or the socket has failed.
-    pub fn event(&self, at: usize) -> (u64, bool) {
+    /// An event of the last wait: whose, and whether the peer has shut down or the socket has failed.
+    pub fn event(&self, at: usize) -> (Token, bool) {
         let Event { flags, data, .. } = self.events[at];
-        (data.u64(), flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR))
+        (data.into(), flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR))
     }
 
     /// Time spent looking for nothing since the last call.
@@ -112,16 +132,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_what_arrives_with_its_data() {
+    fn reports_what_arrives_with_its_token() {
         let mut poller = Poller::new().expect("epoll");
         let (mut ours, theirs) = UnixStream::pair().expect("a pair");
-        poller.watch(&theirs, 7).expect("watch");
+        let token = Token { slot: 7, generation: u32::MAX };
+        poller.watch(&theirs, token).expect("watch");
         ours.write_all(b"x").expect("write");
         poller.wait(Nanos::now().after(Duration::from_secs(5))).expect("wait");
-        assert_eq!(poller.event(0), (7, false));
+        assert_eq!(poller.event(0), (token, false));
         drop(ours);
         poller.wait(Nanos::now().after(Duration::from_secs(5))).expect("wait");
-        assert_eq!(poller.event(0), (7, true));
+        assert_eq!(poller.event(0), (token, true));
     }
 
     #[test]

@@ -1,0 +1,62 @@
+//! TLS: parameters from a spec, shared by all connections of a worker. Whose certificates are accepted is
+//! decided in [`trust`], what a connection does with its bytes in [`session`].
+
+mod session;
+mod trust;
+
+use std::sync::Arc;
+
+use rustls::ClientConfig;
+use rustls::client::Resumption;
+use rustls::crypto::ring;
+use rustls::pki_types::ServerName;
+
+use crate::spec::TlsSpec;
+
+pub(crate) use session::{Session, describe};
+
+/// Sessions that may wait for resumption: more than connections that come and go at once.
+const SESSIONS_KEPT: usize = 4096;
+
+/// The parameters of sessions, shared by all connections of a worker.
+#[derive(Clone, Debug)]
+pub(crate) struct TlsContext {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+/// Why TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// The name cannot be asked for in a handshake.
+    #[error("{0:?} is neither a host name nor an address: TLS needs one")]
+    Name(String),
+    /// The trusted certificates cannot be had.
+    #[error("no trusted certificates from {from}: {reason}: give a PEM file of certificates")]
+    Roots {
+        /// A file, or the system.
+        from: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The library refuses.
+    #[error("TLS cannot be set up: {0}")]
+    Setup(#[from] rustls::Error),
+}
+
+/// A context for one worker: its resumable sessions are its own, so that workers do not share a lock.
+pub(crate) fn context(spec: &TlsSpec) -> Result<TlsContext, TlsError> {
+    let name = ServerName::try_from(spec.server_name.clone())
+        .map_err(|_| TlsError::Name(spec.server_name.clone()))?;
+    let provider = Arc::new(ring::default_provider());
+    let verifier = trust::verifier(&spec.trust, &provider)?;
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.resumption =
+        if spec.resumption { Resumption::in_memory_sessions(SESSIONS_KEPT) } else { Resumption::disabled() };
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsContext { config: Arc::new(config), name })
+}

@@ -1,0 +1,120 @@
+//! Whose certificates are accepted: anybody's, or those that are trusted and those that they have signed.
+
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+use super::TlsError;
+use crate::spec::Trust;
+
+/// Judges a server's certificate. Whatever is accepted, the server must hold the certificate's key.
+#[derive(Debug)]
+pub(super) struct Verifier {
+    provider: Arc<CryptoProvider>,
+    accepted: Accepted,
+}
+
+#[derive(Debug)]
+enum Accepted {
+    Any,
+    Trusted {
+        /// Accepted as they are, byte for byte. A certificate that `openssl req -x509` makes is its own
+        /// authority: webpki refuses that of a server, while OpenSSL (and so curl) takes it if it is trusted.
+        pinned: Vec<CertificateDer<'static>>,
+        /// Accepts what they have signed; none if no certificate is fit to be an authority.
+        authorities: Option<Arc<WebPkiServerVerifier>>,
+    },
+}
+
+/// The verifier of a spec; reads the certificates that it needs.
+pub(super) fn verifier(trust: &Trust, provider: &Arc<CryptoProvider>) -> Result<Verifier, TlsError> {
+    let accepted = match trust {
+        Trust::Anyone => Accepted::Any,
+        Trust::System => trusted(system_certificates()?, provider)?,
+        Trust::File(path) => trusted(certificates_of(path)?, provider)?,
+    };
+    Ok(Verifier { provider: provider.clone(), accepted })
+}
+
+fn trusted(
+    certificates: Vec<CertificateDer<'static>>,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Accepted, TlsError> {
+    let mut roots = RootCertStore::empty();
+    let (added, _) = roots.add_parsable_certificates(certificates.iter().cloned());
+    let authorities = (added > 0).then(|| {
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+            .build()
+            .map_err(|e| TlsError::Setup(Error::General(e.to_string())))
+    });
+    Ok(Accepted::Trusted { pinned: certificates, authorities: authorities.transpose()? })
+}
+
+fn system_certificates() -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let reason = found.errors.first().map_or_else(|| "there are none".to_owned(), ToString::to_string);
+        return Err(TlsError::Roots { from: "the system".to_owned(), reason });
+    }
+    Ok(found.certs)
+}
+
+fn certificates_of(path: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let failed = |reason: String| TlsError::Roots { from: path.to_owned(), reason };
+    let certificates: Vec<_> =
+        CertificateDer::pem_file_iter(path).and_then(Iterator::collect).map_err(|e| failed(e.to_string()))?;
+    if certificates.is_empty() { Err(failed("there are none in it".to_owned())) } else { Ok(certificates) }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        match &self.accepted {
+            Accepted::Any => Ok(ServerCertVerified::assertion()),
+            Accepted::Trusted { pinned, .. } if pinned.contains(end_entity) => {
+                Ok(ServerCertVerified::assertion())
+            }
+            Accepted::Trusted { authorities: Some(authorities), .. } => {
+                authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+            }
+            Accepted::Trusted { authorities: None, .. } => {
+                Err(Error::InvalidCertificate(CertificateError::UnknownIssuer))
+            }
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
