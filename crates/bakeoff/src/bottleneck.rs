@@ -40,7 +40,7 @@ pub fn find(situation: &Situation<'_>) -> FullResource {
         .telemetry
         .columns
         .iter()
-        .filter(|c| c.name.starts_with("disk.") && c.name.ends_with(".busy"))
+        .filter(|c| c.name.starts_with("disk.") && c.name.rsplit('.').next() == Some("busy"))
         .filter_map(|c| situation.telemetry.mean(&c.name, from..=to))
         .fold(0.0, f64::max);
     let pressure = situation.telemetry.mean("pressure.memory.full", from..=to).unwrap_or(0.0);

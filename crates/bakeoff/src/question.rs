@@ -212,7 +212,7 @@ pub fn check(plan: &Plan) -> Result<(), QuestionError> {
     if plan
         .sweep
         .iter()
-        .any(|axis| axis.vary == Vary::Connections && axis.values.iter().any(|v| *v == Setting::Integer(0)))
+        .any(|axis| axis.vary == Vary::Connections && axis.values.contains(&Setting::Integer(0)))
     {
         return refused("connections must be 1 or more".to_owned());
     }

@@ -107,7 +107,7 @@ fn median_interval(values: &[f64]) -> Option<Interval> {
     let n = sorted.len();
     let tail = Confidence::P95.alpha() / 2.0;
     let mut below = 0.0;
-    let mut probability = 0.5_f64.powi(n as i32);
+    let mut probability = 0.5_f64.powf(n as f64);
     let mut rank = None;
     for k in 0..n / 2 {
         below += probability;

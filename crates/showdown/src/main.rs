@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         Verb::Sweep(args) => verbs::bakeoff::sweep(&args),
         Verb::Run(args) => verbs::bakeoff::run(&args),
         Verb::Plan(verb) => verbs::bakeoff::plan(&verb),
-        Verb::Load(args) => verbs::load::run(*args),
+        Verb::Load(args) => verbs::load::run(&args),
         Verb::Workloads(args) => verbs::workloads::run(&args),
         Verb::Doctor(args) => verbs::doctor::run(&args),
         Verb::List(args) => verbs::archive::list(&args),

@@ -110,18 +110,35 @@ impl fmt::Display for Unsteady {
         let percent = |share: f64| share * 100.0;
         match self {
             Self::TooShort { observations, needed } => {
-                write!(f, "{observations} observations are too few to judge, {needed} are needed: measure for longer")
+                write!(
+                    f,
+                    "{observations} observations are too few to judge, {needed} are needed: measure for longer"
+                )
             }
-            Self::NotFinite { index } => write!(f, "observation {index} has no value: nothing was answered then"),
+            Self::NotFinite { index } => {
+                write!(f, "observation {index} has no value: nothing was answered then")
+            }
             Self::Silent => f.write_str("nothing happened at all"),
             Self::Drifting { relative } => {
-                write!(f, "it still drifts, by {:+.1} % over what was measured: give it a longer warm-up", percent(*relative))
+                write!(
+                    f,
+                    "it still drifts, by {:+.1} % over what was measured: give it a longer warm-up",
+                    percent(*relative)
+                )
             }
             Self::Step { at, relative } => {
-                write!(f, "it jumps by {:+.1} % at observation {at}: look for what happens then", percent(*relative))
+                write!(
+                    f,
+                    "it jumps by {:+.1} % at observation {at}: look for what happens then",
+                    percent(*relative)
+                )
             }
             Self::Wandering { standard_error, .. } => {
-                write!(f, "it wanders, its mean is known to ±{:.1} % only: measure for longer", percent(*standard_error))
+                write!(
+                    f,
+                    "it wanders, its mean is known to ±{:.1} % only: measure for longer",
+                    percent(*standard_error)
+                )
             }
         }
     }

@@ -127,7 +127,7 @@ fn histogram(response: &Micros) -> String {
     let (low, high) = (response.min().max(1) as f64, response.value_at_quantile(0.999).max(2) as f64);
     let ratio = (high / low).max(1.01).powf(1.0 / HISTOGRAM_ROWS as f64);
     let bounds: Vec<u64> =
-        (1..=HISTOGRAM_ROWS).map(|row| (low * ratio.powi(row as i32)).ceil() as u64).collect();
+        (1..=HISTOGRAM_ROWS).map(|row| (low * ratio.powf(row as f64)).ceil() as u64).collect();
     let mut below = 0;
     let counts: Vec<u64> = bounds
         .iter()

@@ -13,8 +13,8 @@ pub fn table(rows: &[Vec<String>]) -> String {
         for (column, cell) in row.iter().enumerate() {
             let pad = " ".repeat(widths[column] - cell.chars().count());
             match column {
-                0 => line.push_str(&format!("{cell}{pad}")),
-                _ => line.push_str(&format!("  {pad}{cell}")),
+                0 => line.extend([cell.as_str(), &pad]),
+                _ => line.extend(["  ", &pad, cell.as_str()]),
             }
         }
         out.push_str(line.trim_end());
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn columns_line_up() {
-        let rows = [vec!["".to_owned(), "p50".to_owned()], vec!["response".to_owned(), "7 µs".to_owned()]];
+        let rows = [vec![String::new(), "p50".to_owned()], vec!["response".to_owned(), "7 µs".to_owned()]];
         assert_eq!(table(&rows), "             p50\n  response  7 µs\n");
     }
 }

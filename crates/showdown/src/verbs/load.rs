@@ -23,8 +23,8 @@ use crate::show;
 use crate::show::progress::LoadProgress;
 
 /// Runs the verb.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
-    let planned = spec::plan(&args)?;
+pub fn run(args: &Args) -> anyhow::Result<Ending> {
+    let planned = spec::plan(args)?;
     let hlog = args.hlog.as_ref().map(|path| {
         let file =
             File::create(path).with_context(|| format!("--hlog {}: cannot be written", path.display()))?;
@@ -36,7 +36,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         populate(&planned.spec, &surroundings)?;
     }
     if let Some(slo) = &args.find_capacity {
-        return find_capacity(&args, slo, &planned, &surroundings);
+        return find_capacity(args, slo, &planned, &surroundings);
     }
     let mut progress = LoadProgress::new(&planned.spec, args.wants_bars());
     let outcome = engine::run(&planned.spec, &surroundings, &mut |event| progress.observe(&event));

@@ -35,6 +35,7 @@ pub enum Progress {
 }
 
 /// Options of `showdown load`.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[derive(clap::Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -172,7 +173,7 @@ pub struct Args {
     #[arg(long, value_parser = parse_dialect, default_value = "text", help_heading = "Key-value")]
     pub dialect: Dialect,
 
-    /// Write the intervals as a standard HdrHistogram log
+    /// Write the intervals as a standard `HdrHistogram` log
     #[arg(long, value_name = "FILE", conflicts_with = "find_capacity", help_heading = "Output")]
     pub hlog: Option<PathBuf>,
 
