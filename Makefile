@@ -4,13 +4,13 @@ target     := $(or $(CARGO_TARGET_DIR),target)
 floor_toml := bench/floor/Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench-peers packages-% test-rust test-python test-web
+.PHONY: help demo test lint bench-peers bench-archive packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: packages-demo ## Bring up real servers, load them, print what came of it
-	cargo build --release -p showdown
+demo: packages-demo ## Compare two real servers, print where the report lies
+	cargo build --release --locked -p showdown
 	scripts/demo $(target)/release/showdown
 
 test: packages-test lint test-rust test-python test-web ## Check everything, as the continuous integration does
@@ -38,6 +38,9 @@ bench-peers: packages-bench ## Engine against wrk, ab, h2load, hey, memcaslap: w
 	cargo build --release --locked --manifest-path $(floor_toml) --target-dir $(target)
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers \
 	    --engine $(target)/release/showdown --floor $(target)/release/floor $(PEERS_OPTIONS)
+
+bench-archive: ## The archive with 10,000 runs: list and reindex
+	cargo bench --locked -p archive --bench archive
 
 packages-%:
 	scripts/install-packages $*

@@ -97,8 +97,7 @@ impl<'a> Loads<'a> {
         let spec = LoadSpec { shape, duration: Some(length), warmup: LEAD, interval, ..self.spec.clone() };
         let (outcome, summary) = self.run(spec)?;
         let step = slo.map(|slo| capacity::judge(rate, slo, &outcome)).transpose()?;
-        let meets_slo = step.as_ref().map(|step| step.meets_slo);
-        self.keep(kind, start + LEAD, &outcome, &summary, meets_slo)?;
+        self.keep(kind, start + LEAD, &outcome, &summary, step.as_ref())?;
         Ok((outcome, step))
     }
 
@@ -132,9 +131,15 @@ impl<'a> Loads<'a> {
         start: Duration,
         outcome: &Outcome,
         summary: &Summary,
-        meets_slo: Option<bool>,
+        step: Option<&CapacityStep>,
     ) -> Result<(), LoadError> {
-        self.phases.push(phase(kind, start, outcome, summary, meets_slo));
+        let mut phase = phase(kind, start, outcome, summary, step.map(|step| step.meets_slo));
+        if let Some(step) = step {
+            // Held against the objective, as the search holds it.
+            phase.valid = step.client_reasons.is_empty();
+            phase.reasons.clone_from(&step.client_reasons);
+        }
+        self.phases.push(phase);
         self.time_line.extend(time_line(outcome, start)?);
         Ok(())
     }

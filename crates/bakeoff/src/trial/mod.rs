@@ -101,14 +101,13 @@ pub fn hold(
             held
         }
         Err(error) => {
-            let status = if is_interrupted(setting) { TrialStatus::Interrupted } else { TrialStatus::Failed };
-            Held {
-                trial: Trial { status, reasons: vec![error.to_string()], ..blank },
-                response: None,
-                facts: None,
-            }
+            Held { trial: Trial { reasons: vec![error.to_string()], ..blank }, response: None, facts: None }
         }
     };
+    // What fails because the user has had enough says nothing of the server.
+    if held.trial.status == TrialStatus::Failed && is_interrupted(setting) {
+        held.trial.status = TrialStatus::Interrupted;
+    }
     held.trial.duration_s = began.elapsed().as_secs_f64();
     Ok(held)
 }

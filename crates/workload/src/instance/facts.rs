@@ -12,17 +12,15 @@ pub struct ServerFacts {
     pub version: String,
     /// How it was built, as it says it; empty if it does not.
     pub build: String,
-    /// Further facts by name: `argv`, `package`, `protocol`.
+    /// Further facts by name: `package`, `protocol`.
     pub further: BTreeMap<String, String>,
 }
 
 impl Instance {
     /// What there is to know; what cannot be found out is left empty, for no trial hangs on it.
     pub fn facts(&self) -> ServerFacts {
-        let mut further = BTreeMap::from([
-            ("argv".to_owned(), self.argv.join(" ")),
-            ("protocol".to_owned(), format!("{:?}", self.server.protocol).to_lowercase()),
-        ]);
+        let protocol = format!("{:?}", self.server.protocol).to_lowercase();
+        let mut further = BTreeMap::from([("protocol".to_owned(), protocol)]);
         let installed = self.server.packages.values().find_map(|package| {
             self.stage.host.package_version(package).map(|version| format!("{package} {version}"))
         });

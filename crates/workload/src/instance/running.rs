@@ -31,7 +31,10 @@ const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Longer than any reply should take, the largest file over a full machine included.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A configuration file as the server read it, its password masked.
+/// What the first of the shown files is called: the command that started the server, a word a line.
+const COMMAND: &str = "command";
+
+/// A file of the effective configuration: what the server read, its password masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFile {
     /// Its name.
@@ -52,8 +55,8 @@ pub struct Instance {
     working_directory: PathBuf,
     pub(super) address: SocketAddr,
     knobs: BTreeMap<String, Value>,
+    /// The command, and then the files that the server read.
     config: Vec<ConfigFile>,
-    pub(super) argv: Vec<String>,
     /// What templates other than configuration files may use.
     pub(super) scope: Scope,
     pub(super) password: Option<Password>,
@@ -97,11 +100,12 @@ impl Instance {
         }
 
         let password = server.has_password.then(|| Password::make(&directory)).transpose()?;
-        let config = configure(&server, &scope, password.as_ref(), &directory)?;
+        let mut config = configure(&server, &scope, password.as_ref(), &directory)?;
         let template = |e: RenderError| wrong(e.message);
         let argv = scope.render_argv(&server.start).map_err(template)?;
+        config.insert(0, ConfigFile { name: COMMAND.to_owned(), text: argv.join("\n") + "\n" });
         let log = directory.join("server.log");
-        let mut command = ServerCommand::new(&server.name, argv.clone(), &working_directory, &log);
+        let mut command = ServerCommand::new(&server.name, argv, &working_directory, &log);
         command.stop = server.stop;
         command.cpus = Some(stage.cpus.clone());
         let secret = with_password(&scope, password.as_ref().map(Password::reveal));
@@ -118,7 +122,6 @@ impl Instance {
             address,
             knobs,
             config,
-            argv,
             scope,
             password,
             running,
@@ -175,7 +178,7 @@ impl Instance {
         &self.knobs
     }
 
-    /// Its configuration files as it read them, passwords masked.
+    /// The command that started it, and its configuration files as it read them, passwords masked.
     pub fn effective_configuration(&self) -> &[ConfigFile] {
         &self.config
     }
@@ -238,7 +241,7 @@ impl Instance {
     pub fn stop(&mut self) -> Result<Stopped, InstanceError> {
         let stopped = self.running.stop()?;
         if self.password.take().is_some() {
-            for file in &self.config {
+            for file in &self.config[1..] {
                 stage::write_private(&self.directory.join(&file.name), &file.text)?;
             }
         }
