@@ -31,6 +31,7 @@ fn test() -> ExitCode {
     }
     let mut named = |name: &str, test: fn() -> Result<(), Failed>| trials.push(Trial::test(name, test));
     named("a server may keep no count", rounds::without_count);
+    named("a command may say when it is ready", rounds::ready_by_command);
     named("a new workload runs as it stands", rounds::scaffold);
     named("a password stays with the server", rounds::password);
     named("a port that is taken names its holder", mistakes::port_taken);

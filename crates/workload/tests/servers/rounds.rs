@@ -5,7 +5,7 @@ use load::engine::{self, Surroundings};
 use load::spec::LoadSpec;
 use workload::{Catalogue, Instance, Variant, Workload};
 
-use crate::scene::{KEYS, Scene, resolve};
+use crate::scene::{KEYS, Scene, one_file, resolve};
 
 /// Operations of a load.
 const OPERATIONS: u64 = 400;
@@ -21,6 +21,19 @@ pub fn without_count() -> Result<(), Failed> {
     let mut apache = Instance::start(&workload, &variant, &scene.stage()?)?;
     apache.check(&Surroundings::default())?;
     assert_eq!(apache.count()?, None);
+    Ok(())
+}
+
+pub fn ready_by_command() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let server = r#"
+start = ["python3", "-c", "import os, time; time.sleep(.2); open(os.environ['MARK'], 'w'); time.sleep(60)"]
+environment = { MARK = "{{ dir }}/mark-{{ port }}" }
+ready = { command = ["test", "-e", "{{ dir }}/mark-{{ port }}"] }
+"#;
+    let workload = one_file(&scene, server, "[[load.op]]\npath = \"/\"\n")?;
+    let server = scene.start(&workload, "test")?;
+    assert!(scene.stage()?.directory.join(format!("mark-{}", server.address().port())).exists());
     Ok(())
 }
 
