@@ -132,9 +132,7 @@ impl Outcome {
 
     /// Share of its cores that the client needed for its work in the measured part, 0 to 1.
     pub fn utilisation(&self) -> f64 {
-        let (total, drain) = (&self.total.client, &self.drain.client);
-        let wall_ns = total.wall_ns - drain.wall_ns;
-        if wall_ns == 0 { 0.0 } else { (total.busy_ns() - drain.busy_ns()) as f64 / wall_ns as f64 }
+        self.total.client.utilisation_without(&self.drain.client)
     }
 }
 

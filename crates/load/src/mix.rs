@@ -16,6 +16,7 @@ pub struct MixError(String);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mix<T> {
+    #[serde(default = "Vec::new")]
     op: Vec<T>,
 }
 
@@ -91,7 +92,9 @@ mod tests {
     fn a_mistake_is_told_with_its_line() {
         let error = read_text("[[op]]\npath = \"/\"\nwieght = 3\n").expect_err("a typo").to_string();
         assert!(error.contains("mix.toml:3: unknown field `wieght`"), "{error}");
-        let error = read_text("op = []").expect_err("empty").to_string();
-        assert!(error.contains("the mix is empty"), "{error}");
+        for text in ["op = []", ""] {
+            let error = read_text(text).expect_err("empty").to_string();
+            assert!(error.contains("the mix is empty"), "{error}");
+        }
     }
 }

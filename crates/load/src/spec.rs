@@ -1,6 +1,7 @@
 //! What a run of the engine is asked to do. Plain data that serde can carry, so that a plan can record it
 //! and another process can be given its part.
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -18,6 +19,15 @@ pub enum Arrivals {
     Poisson,
     /// Evenly.
     Constant,
+}
+
+impl fmt::Display for Arrivals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Poisson => "Poisson",
+            Self::Constant => "constant",
+        })
+    }
 }
 
 /// When operations begin.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
+
 /// The end of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -45,8 +47,39 @@ pub fn code_of(result: anyhow::Result<Ending>) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// The command line is not understood: says so in a line, as every other failure; help and version are printed.
+pub fn code_of_parsing(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        error.exit();
+    }
+    print_failure(&format!("showdown: {}", in_a_line(&error.to_string())));
+    ExitCode::from(2)
+}
+
+/// What clap says, without the heading, the usage and the pointer to the help.
+fn in_a_line(text: &str) -> String {
+    let said = text.strip_prefix("error: ").unwrap_or(text);
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let told: Vec<&str> =
+        lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more")).collect();
+    told.join(" ").replace(" tip: ", ": ")
+}
+
 /// A standard error that is closed is no reason to panic.
 fn print_failure(line: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_clap_says_becomes_a_line() {
+        let said = "error: unexpected argument '--wramup' found\n\n  tip: a similar argument exists: '--warmup'\n\n\
+                    Usage: showdown load <URL>\n\nFor more information, try '--help'.\n";
+        let line = "unexpected argument '--wramup' found: a similar argument exists: '--warmup'";
+        assert_eq!(in_a_line(said), line);
+    }
 }

@@ -60,7 +60,11 @@ fn main() -> ExitCode {
     if let Some(code) = host::keeper_main(std::env::args_os()) {
         return code;
     }
-    let result = match Cli::parse().verb {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::code_of_parsing(&error),
+    };
+    let result = match cli.verb {
         Verb::Compare(args) => verbs::bakeoff::compare(&args),
         Verb::Sweep(args) => verbs::bakeoff::sweep(&args),
         Verb::Run(args) => verbs::bakeoff::run(&args),

@@ -156,7 +156,7 @@ pub fn find(
         valid: reasons.is_empty(),
         reasons,
         method: format!(
-            "a closed loop gave the scale; then open loops ({arrivals:?} arrivals), each of {} after a warm-up of {}, bracketed and bisected to within {:.0} %; the rate found met the objective twice",
+            "a closed loop gave the scale; then open loops ({arrivals} arrivals), each of {} after a warm-up of {}, bracketed and bisected to within {:.0} %; the rate found met the objective twice",
             humantime::format_duration(spec.duration.unwrap_or_default()),
             humantime::format_duration(spec.warmup),
             (PRECISION - 1.0) * 100.0,

@@ -25,6 +25,11 @@ pub struct SizeDistribution {
 }
 
 impl SizeDistribution {
+    /// Always the same size in bytes.
+    pub fn fixed(bytes: u64) -> Self {
+        Self { text: bytes.to_string(), classes: vec![Class { from: bytes, to: bytes, weight_so_far: 1.0 }] }
+    }
+
     /// One size in bytes.
     pub fn sample(&self, rng: &mut impl Rng) -> u64 {
         let total = self.classes[self.classes.len() - 1].weight_so_far;

@@ -190,9 +190,15 @@ pub struct ClientStats {
 }
 
 impl ClientStats {
-    /// CPU time that the client needed for its work, spinning left out, nanoseconds.
-    pub fn busy_ns(&self) -> u64 {
-        (self.user_cpu_ns + self.system_cpu_ns).saturating_sub(self.spin_ns)
+    /// Share of its cores that the client needed for its work outside of `part`, which is one of the intervals
+    /// added up here; spinning is no work. 0 to 1, 0 where there was no time.
+    pub fn utilisation_without(&self, part: &Self) -> f64 {
+        let cpu_ns = |stats: &Self| stats.user_cpu_ns + stats.system_cpu_ns;
+        // Spinning is timed by the wall clock, so that of a thread that had to wait for its core is longer than
+        // its CPU time.
+        let busy_ns = (cpu_ns(self) - cpu_ns(part)).saturating_sub(self.spin_ns - part.spin_ns);
+        let wall_ns = self.wall_ns - part.wall_ns;
+        if wall_ns == 0 { 0.0 } else { busy_ns as f64 / wall_ns as f64 }
     }
 }
 
@@ -331,6 +337,21 @@ mod tests {
         assert_eq!((a.succeeded(), a.errors().total(), a.tallies[0]), (2_000, 2, 5));
         assert_eq!(a.operations[0].response.value_at_quantile(0.5), 999);
         assert_eq!(a.errors().examples[&ErrorKind::Timeout], "no reply within 1s");
+    }
+
+    #[test]
+    fn utilisation_leaves_out_spinning_also_where_that_seems_longer_than_the_cpu_time() {
+        let client = |user_cpu_ns, spin_ns, wall_ns| ClientStats {
+            user_cpu_ns,
+            spin_ns,
+            wall_ns,
+            ..Interval::new(0, 0).client
+        };
+        let drain = client(50, 10, 100);
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        assert!(close(client(50 + 700, 10 + 300, 100 + 1_000).utilisation_without(&drain), 0.4));
+        assert!(close(client(50 + 200, 10 + 300, 100 + 1_000).utilisation_without(&drain), 0.0));
+        assert!(close(drain.utilisation_without(&drain), 0.0));
     }
 
     #[test]

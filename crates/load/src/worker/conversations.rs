@@ -95,13 +95,13 @@ impl<D: Driver> Conversations<D> {
         self.connections.len() as u32
     }
 
-    /// A connection takes part in the run from now on, unless it is still being opened: then it does so once
-    /// it is open.
-    pub fn join(&mut self, id: ConnectionId) {
+    /// A connection takes part in the run that began at `begin`, unless it is still being opened: then it does
+    /// so once it is open.
+    pub fn join(&mut self, id: ConnectionId, begin: Nanos) {
         let (now, slots) = (self.tick(), self.slots());
         let is_free = matches!(self.connections[id as usize].phase, Phase::Idle | Phase::Closed);
         let pacer = self.pacer.as_mut().filter(|_| is_free);
-        if let Some(assignment) = pacer.and_then(|pacer| pacer.join(id, slots, now)) {
+        if let Some(assignment) = pacer.and_then(|pacer| pacer.join(id, slots, begin, now)) {
             self.assign(assignment);
         }
     }

@@ -154,7 +154,7 @@ impl<D: Driver> Worker<D> {
                 next += 1;
             }
             self.sweep_if_time();
-            self.serve()?;
+            self.serve(self.next_sweep)?;
             // A server that lets one connection wait for the whole timeout would let each of the others.
             let errors = &mut self.conversations.setup_errors;
             if next < slots && errors.counts.contains_key(&ErrorKind::Timeout) {
@@ -166,8 +166,6 @@ impl<D: Driver> Worker<D> {
     }
 
     fn begin_run(&mut self, begin: Nanos) -> Result<(), Errno> {
-        // What has become of the connections while the others opened theirs.
-        self.serve()?;
         let spec = self.context.spec.clone();
         let worker = self.context.worker;
         let measured_from = begin.after(spec.warmup);
@@ -182,11 +180,13 @@ impl<D: Driver> Worker<D> {
                 Pacer::open(schedule, remaining, measured)
             }
         };
+        // What has become of the connections while the others opened theirs; there is no time to wait for more.
+        self.serve(Nanos(0))?;
         std::thread::sleep(begin.since(Nanos::now()).into());
         self.conversations.meter.start(begin, measured_from, spec.interval, self.end);
         self.conversations.pacer = Some(pacer);
         for id in 0..self.conversations.slots() {
-            self.conversations.join(id);
+            self.conversations.join(id, begin);
         }
         Ok(())
     }
@@ -208,7 +208,9 @@ impl<D: Driver> Worker<D> {
             return Ok(());
         }
         self.sweep_if_time();
-        self.serve()
+        let Conversations { pacer, meter, .. } = &self.conversations;
+        let next_due = pacer.as_ref().map_or(Nanos::NEVER, Pacer::next_due);
+        self.serve(next_due.min(meter.end()).min(self.next_sweep).min(self.give_up))
     }
 
     /// Nothing begins from now on, and what waits for a connection never will.
@@ -243,16 +245,10 @@ impl<D: Driver> Worker<D> {
         (pacer.as_mut().map_or(0, Pacer::take_due_count), poller.take_spun())
     }
 
-    /// Waits until a socket has something to say, or something else is to be done; then lets each socket take
-    /// its turn.
-    fn serve(&mut self) -> Result<(), Errno> {
-        let Conversations { queued, pacer, meter, now, .. } = &self.conversations;
-        let until = if queued.is_empty() {
-            let next_due = pacer.as_ref().map_or(Nanos::NEVER, Pacer::next_due);
-            next_due.min(meter.end()).min(self.next_sweep).min(self.give_up)
-        } else {
-            *now
-        };
+    /// Waits until a socket has something to say, or something else is to be done at `until`; then lets each
+    /// socket take its turn.
+    fn serve(&mut self, until: Nanos) -> Result<(), Errno> {
+        let until = if self.conversations.queued.is_empty() { until } else { Nanos(0) };
         self.conversations.poller.wait(until)?;
         let woken = self.conversations.tick();
         for at in 0..self.conversations.poller.len() {

@@ -67,17 +67,23 @@ impl Pacer {
         Self { mode, remaining, measured, resting: BinaryHeap::new(), due_count: 0, overflow: 0 }
     }
 
-    /// A connection joins at the start of the run. With a think time they do not begin all at once but
-    /// spread over the first one, in their order (`of` connections).
-    pub fn join(&mut self, connection: ConnectionId, of: u32, now: Nanos) -> Option<Assignment> {
+    /// A connection joins a run that began at `begin` and could have been used from then on. With a think time
+    /// they do not begin all at once but spread over the first one, in their order (`of` connections).
+    pub fn join(
+        &mut self,
+        connection: ConnectionId,
+        of: u32,
+        begin: Nanos,
+        now: Nanos,
+    ) -> Option<Assignment> {
         if let Loop::Closed { think } = self.mode
             && !think.is_zero()
         {
-            let at = now.after(think.mul_f64(f64::from(connection) / f64::from(of)));
+            let at = begin.after(think.mul_f64(f64::from(connection) / f64::from(of)));
             self.resting.push(Reverse((at, connection)));
             return None;
         }
-        self.release(connection, now, now)
+        self.release(connection, now, begin)
     }
 
     /// A connection has ended its operation. Gives it the next one if that is due already.
@@ -229,8 +235,8 @@ mod tests {
     #[test]
     fn in_a_closed_loop_a_connection_thinks_between_operations() {
         let mut pacer = Pacer::closed(Duration::from_millis(10), 3, ALWAYS);
-        assert_eq!(pacer.join(0, 2, Nanos(0)), None);
-        assert_eq!(pacer.join(1, 2, Nanos(0)), None);
+        assert_eq!(pacer.join(0, 2, Nanos(0), Nanos(0)), None);
+        assert_eq!(pacer.join(1, 2, Nanos(0), Nanos(0)), None);
         assert_eq!(pacer.next_due(), Nanos(0));
         assert_eq!(pacer.due(Nanos(0)).map(|a| a.connection), Some(0));
         assert_eq!(pacer.due(Nanos(5_000_000)).map(|a| a.connection), Some(1), "half a think time later");
@@ -331,7 +337,7 @@ mod tests {
                 };
             }
             for id in 0..connections {
-                begin!(pacer.join(id, connections, now));
+                begin!(pacer.join(id, connections, now, now));
             }
             for action in actions {
                 let at = |pick: usize| at_work.iter().nth(pick % at_work.len().max(1)).copied();

@@ -111,7 +111,7 @@ fn steps(summary: &Summary) -> String {
         vec![["from", "offered/s", "achieved/s", "failed", "p50", "p99", "max"].map(str::to_owned).to_vec()];
     for step in &summary.steps {
         let response = &step.response_time_us;
-        let mut row = vec![format!("{:.0} s", step.start_s), rate(step.offered_per_s)];
+        let mut row = vec![format!("{} s", step.start_s), rate(step.offered_per_s)];
         row.extend([rate(step.throughput_per_s), count(step.failed)]);
         row.extend([response.p50, response.p99, response.max].map(|us| time(us as f64)));
         rows.push(row);
@@ -200,13 +200,16 @@ fn particulars(summary: &Summary) -> String {
     line(
         "client",
         format!(
-            "{:.0} % of {}{}; CPU user {:.2} s, system {:.2} s, of that {:.2} s waiting precisely",
+            "{:.0} % of {}{}; CPU user {:.2} s, system {:.2} s{}",
             client.utilisation * 100.0,
             if client.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", client.threads) },
             if client.processes == 1 { String::new() } else { format!(" in {} processes", client.processes) },
             client.user_cpu_s,
             client.system_cpu_s,
-            client.spin_cpu_s
+            match client.spin_cpu_s {
+                spin if spin < 0.005 => String::new(),
+                spin => format!(", {spin:.2} s of that to wake in time"),
+            }
         ),
     );
     let late = |times: &Times| {
@@ -226,9 +229,8 @@ fn particulars(summary: &Summary) -> String {
         );
     }
     for (kind, number) in &summary.errors {
-        let name = serde_json::to_value(kind).ok().and_then(|v| v.as_str().map(|s| s.replace('_', " ")));
         let example = summary.error_examples.get(kind).map_or("", String::as_str);
-        line("errors", format!("{} {}: {example}", count(*number), name.unwrap_or_default()));
+        line("errors", format!("{} {kind}: {example}", count(*number)));
     }
     out.push('\n');
     out

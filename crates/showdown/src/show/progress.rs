@@ -1,17 +1,79 @@
 //! Live progress on standard error: what is being done, throughput and latency of the last interval, and the
-//! time that is left. Draws nothing where nobody looks.
+//! time that is left. A bar for people, a JSON object a line for programs; nothing where nobody looks.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use load::capacity::CapacityEvent;
+use load::capacity::{CapacityEvent, CapacityStep};
 use load::engine::Event;
+use load::record::Interval;
 use load::spec::LoadSpec;
+use serde::Serialize;
 
 use super::units;
+use crate::verbs::options::ProgressMode;
 
-/// The bar of a load.
+/// How often the time that is left is drawn anew.
+const REDRAW: Duration = Duration::from_millis(250);
+
+/// What a program is told, documented in docs/FORMATS.md.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Line {
+    /// A search tries a rate; none for the closed loop at its start.
+    Trying { rate_per_s: Option<f64> },
+    /// The load begins, with so many connections open.
+    LoadBegins { connections: u32 },
+    /// An interval is over; its index is negative in the warm-up.
+    Tick(Figures),
+    /// How a rate of a search fared.
+    Fared { rate_per_s: f64, meets_slo: bool, p99_us: u64, client_was_the_limit: bool },
+}
+
+/// One interval.
+#[derive(Debug, Serialize)]
+struct Figures {
+    index: i64,
+    throughput_per_s: f64,
+    p50_us: u64,
+    p99_us: u64,
+    errors: u64,
+}
+
+impl Figures {
+    fn of(index: i64, stats: &Interval, workers: u32) -> Self {
+        let response = stats.merged(|op| &op.response);
+        // All workers' time added up, so their number is taken out again.
+        let seconds = stats.client.wall_ns as f64 / 1e9 / f64::from(workers);
+        Self {
+            index,
+            throughput_per_s: stats.succeeded() as f64 / seconds.max(1e-3),
+            p50_us: response.value_at_quantile(0.5),
+            p99_us: response.value_at_quantile(0.99),
+            errors: stats.errors().total(),
+        }
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "{}{}/s  p50 {}  p99 {}{}",
+            if self.index < 0 { "warm-up  " } else { "" },
+            units::rate(self.throughput_per_s),
+            units::time(self.p50_us as f64),
+            units::time(self.p99_us as f64),
+            match self.errors {
+                0 => String::new(),
+                1 => "  1 error".to_owned(),
+                errors => format!("  {} errors", units::count(errors)),
+            },
+        )
+    }
+}
+
+/// The progress of a load, or of the loads of a search.
 pub struct LoadProgress {
+    mode: ProgressMode,
     bar: ProgressBar,
     doing: String,
     /// Length of one run, if it is known beforehand.
@@ -22,18 +84,35 @@ pub struct LoadProgress {
 }
 
 impl LoadProgress {
-    /// A bar for runs of this spec, drawn if `visible`.
-    pub fn new(spec: &LoadSpec, visible: bool) -> Self {
+    /// Progress for runs of this spec, of which `doing` says what they do.
+    pub fn new(spec: &LoadSpec, doing: &str, mode: ProgressMode) -> Self {
+        let visible = mode == ProgressMode::Bar;
         let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(1), target);
-        let style = ProgressStyle::with_template("{msg} {wide_bar:.cyan/blue} {prefix}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(style.progress_chars("━╸─"));
-        bar.set_message("connecting");
+        // Bars are drawn between ticks, too: the time that is left goes on, also where a server hangs.
+        let left = |state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
+            let all = state.len().unwrap_or(0);
+            if all > 1 {
+                let left = Duration::from_millis(all).saturating_sub(state.elapsed());
+                let _ = write!(out, "{} s left", left.as_secs_f64().ceil());
+            }
+        };
+        let template = match (spec.requests, spec.duration) {
+            (None, Some(_)) => "{msg} {wide_bar:.cyan/blue} {left}",
+            _ => "{msg} {wide_bar:.cyan/blue} {percent} %",
+        };
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.with_key("left", left).progress_chars("━╸─"));
+        let doing = if doing.is_empty() { String::new() } else { format!("{doing}  ") };
+        bar.set_message(format!("{doing}connecting"));
+        if visible {
+            bar.enable_steady_tick(REDRAW);
+        }
         Self {
+            mode,
             bar,
-            doing: String::new(),
-            length: spec.duration.map(|duration| duration + spec.warmup),
+            doing,
+            length: spec.duration.filter(|_| spec.requests.is_none()).map(|length| length + spec.warmup),
             requests: spec.requests,
             done: 0,
             workers: spec.workers,
@@ -44,6 +123,7 @@ impl LoadProgress {
     pub fn observe(&mut self, event: &Event<'_>) {
         match event {
             Event::Begins { opened, .. } => {
+                self.tell(&Line::LoadBegins { connections: *opened });
                 self.done = 0;
                 let length = self.length.map_or(self.requests.unwrap_or(1), |l| l.as_millis() as u64);
                 self.bar.set_length(length.max(1));
@@ -52,26 +132,12 @@ impl LoadProgress {
                 self.bar.set_message(format!("{}{opened} connections open", self.doing));
             }
             Event::Tick { index, stats } => {
-                self.done += stats.succeeded();
-                let response = stats.merged(|op| &op.response);
-                // All workers' time added up, so their number is taken out again.
-                let seconds = stats.client.wall_ns as f64 / 1e9 / f64::from(self.workers);
+                let figures = Figures::of(*index, stats, self.workers);
+                self.done += stats.succeeded() + figures.errors;
                 let elapsed = self.bar.elapsed().as_millis() as u64;
                 self.bar.set_position(if self.length.is_some() { elapsed } else { self.done });
-                let errors = stats.errors().total();
-                self.bar.set_message(format!(
-                    "{}{}{}/s  p50 {}  p99 {}{}",
-                    self.doing,
-                    if *index < 0 { "warm-up  " } else { "" },
-                    units::rate(stats.succeeded() as f64 / seconds.max(1e-3)),
-                    units::time(response.value_at_quantile(0.5) as f64),
-                    units::time(response.value_at_quantile(0.99) as f64),
-                    if errors == 0 { String::new() } else { format!("  {} errors", units::count(errors)) },
-                ));
-                if let Some(length) = self.length {
-                    let left = length.saturating_sub(self.bar.elapsed());
-                    self.bar.set_prefix(format!("{} s left", left.as_secs_f64().ceil()));
-                }
+                self.bar.set_message(format!("{}{}", self.doing, figures.text()));
+                self.tell(&Line::Tick(figures));
             }
         }
     }
@@ -79,23 +145,57 @@ impl LoadProgress {
     /// Something happened in a search.
     pub fn observe_search(&mut self, event: &CapacityEvent<'_>) {
         match event {
-            CapacityEvent::Try(None) => "closed loop  ".clone_into(&mut self.doing),
-            CapacityEvent::Try(Some(rate)) => self.doing = format!("trying {}/s  ", units::rate(*rate)),
-            CapacityEvent::Run(event) => self.observe(event),
-            CapacityEvent::Fared(step) => {
-                let verdict = match (step.client_reasons.is_empty(), step.meets_slo) {
-                    (false, _) => "the client was the limit",
-                    (true, true) => "meets the objective",
-                    (true, false) => "misses it",
+            CapacityEvent::Try(rate) => {
+                self.tell(&Line::Trying { rate_per_s: *rate });
+                self.doing = match rate {
+                    None => "closed loop  ".to_owned(),
+                    Some(rate) => format!("trying {}/s  ", units::rate(*rate)),
                 };
-                let p99 = units::time(step.summary.response_time_us.p99 as f64);
-                self.bar.println(format!("{:>12}/s  p99 {p99:>8}  {verdict}", units::rate(step.rate_per_s)));
             }
+            CapacityEvent::Run(event) => self.observe(event),
+            CapacityEvent::Fared(step) => self.note(step),
+        }
+    }
+
+    fn note(&self, step: &CapacityStep) {
+        let p99_us = step.summary.response_time_us.p99;
+        let client_was_the_limit = !step.client_reasons.is_empty();
+        let verdict = match (client_was_the_limit, step.meets_slo) {
+            (true, _) => "the client was the limit",
+            (false, true) => "meets the objective",
+            (false, false) => "misses it",
+        };
+        let (rate, p99) = (units::rate(step.rate_per_s), units::time(p99_us as f64));
+        self.bar.println(format!("{rate:>12}/s  p99 {p99:>8}  {verdict}"));
+        let (rate_per_s, meets_slo) = (step.rate_per_s, step.meets_slo);
+        self.tell(&Line::Fared { rate_per_s, meets_slo, p99_us, client_was_the_limit });
+    }
+
+    fn tell(&self, line: &Line) {
+        if self.mode == ProgressMode::Json {
+            // Whoever reads this may have gone away: the run goes on.
+            let _ = serde_json::to_string(line).map(|line| writeln!(std::io::stderr(), "{line}"));
         }
     }
 
     /// Clears the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_is_a_line_for_people_and_an_object_for_programs() {
+        let figures = Figures { index: -1, throughput_per_s: 1_234.0, p50_us: 85, p99_us: 1_240, errors: 1 };
+        assert_eq!(figures.text(), "warm-up  1,234/s  p50 85 µs  p99 1.24 ms  1 error");
+        let line = serde_json::to_string(&Line::Tick(figures)).expect("plain data");
+        assert_eq!(
+            line,
+            r#"{"event":"tick","index":-1,"throughput_per_s":1234.0,"p50_us":85,"p99_us":1240,"errors":1}"#
+        );
     }
 }

@@ -135,10 +135,7 @@ pub fn list(args: &ListArgs) -> anyhow::Result<Ending> {
         ..Query::default()
     };
     let listed = args.runs.archive().list(&query)?;
-    match args.format {
-        Format::Json => print(&(serde_json::to_string(&listed)? + "\n"))?,
-        Format::Text => print(&show::archive::list(&listed, &args.runs.runs))?,
-    }
+    args.format.print(&listed, || show::archive::list(&listed, &args.runs.runs))?;
     Ok(Ending::Success)
 }
 

@@ -239,10 +239,7 @@ fn hold(plan: &Plan, args: &RunArgs) -> anyhow::Result<Ending> {
     let report = super::archive::write_report(&finished.dir)
         .context("the run is kept, but its report was not made")?;
     let (dir, report) = (finished.dir.display().to_string(), report.display().to_string());
-    match args.format {
-        Format::Json => print(&(serde_json::to_string(&finished.verdict)? + "\n"))?,
-        Format::Text => print(&answer(&finished.verdict, &dir, Some(&report)))?,
-    }
+    args.format.print(&finished.verdict, || answer(&finished.verdict, &dir, Some(&report)))?;
     if let Some(why) = finished.stopped {
         anyhow::bail!("the run stopped early: {why} (what was measured is kept in {dir})");
     }

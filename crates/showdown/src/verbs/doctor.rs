@@ -8,7 +8,6 @@ use host::doctor::{Evidence, Finding, Level, examine};
 
 use super::options::Format;
 use crate::exit::Ending;
-use crate::print::print;
 
 /// How long the host is watched.
 const WATCHED: Duration = Duration::from_secs(1);
@@ -28,10 +27,7 @@ pub fn run(args: &Args) -> anyhow::Result<Ending> {
     std::thread::sleep(WATCHED);
     let evidence = Evidence { facts: host.facts(), allowed_cpus: host.allowed_cpus()?, idle: sampler.stop() };
     let findings = examine(&evidence);
-    match args.format {
-        Format::Json => print(&(serde_json::to_string(&findings)? + "\n"))?,
-        Format::Text => print(&text(&findings))?,
-    }
+    args.format.print(&findings, || text(&findings))?;
     Ok(Ending::Success)
 }
 

@@ -4,9 +4,7 @@ mod args;
 mod spec;
 
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
-use std::process::Command;
-use std::sync::Arc;
+use std::io::{BufWriter, Write};
 
 use anyhow::Context;
 use load::capacity::{self, Capacity};
@@ -16,7 +14,6 @@ use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
 
 pub use self::args::Args;
-use self::args::Format;
 use crate::exit::{Ending, usage};
 use crate::interrupt;
 use crate::show;
@@ -31,19 +28,19 @@ pub fn run(args: &Args) -> anyhow::Result<Ending> {
         anyhow::Ok((path, BufWriter::new(file)))
     });
     let hlog = hlog.transpose()?;
-    let surroundings = surroundings()?;
+    let surroundings = interrupt::surroundings()?;
     if args.populate {
-        populate(&planned.spec, &surroundings)?;
+        populate(args, &planned.spec, &surroundings)?;
     }
     if let Some(slo) = &args.find_capacity {
         return find_capacity(args, slo, &planned, &surroundings);
     }
-    let mut progress = LoadProgress::new(&planned.spec, args.wants_bars());
+    let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
     let outcome = engine::run(&planned.spec, &surroundings, &mut |event| progress.observe(&event));
     progress.finish();
     let outcome = outcome.map_err(explain)?;
     let summary = Summary::of(&outcome)?;
-    print_answer(args.format, &summary, || show::load::summary(&planned.title, &summary, &outcome))?;
+    args.format.print(&summary, || show::load::summary(&planned.title, &summary, &outcome))?;
     if let Some((path, mut file)) = hlog {
         let written = load::hlog::write(&outcome, &mut file).map_err(anyhow::Error::from);
         let written = written.and_then(|()| file.flush().map_err(anyhow::Error::from));
@@ -64,20 +61,8 @@ pub fn process() -> anyhow::Result<Ending> {
     Ok(Ending::Success)
 }
 
-fn surroundings() -> anyhow::Result<Surroundings> {
-    let program = std::env::current_exe().context("the path of this program")?;
-    Ok(Surroundings {
-        interrupted: interrupt::flag()?,
-        load_process: Some(Arc::new(move || {
-            let mut command = Command::new(&program);
-            command.arg("__load-process");
-            command
-        })),
-    })
-}
-
 /// Stores every key once, as fast as it goes; each must succeed.
-fn populate(spec: &LoadSpec, surroundings: &Surroundings) -> anyhow::Result<()> {
+fn populate(args: &Args, spec: &LoadSpec, surroundings: &Surroundings) -> anyhow::Result<()> {
     let Some((protocol, keys)) = spec.protocol.populate() else {
         return Err(usage("--populate is for memcache:// and redis:// targets: leave it out"));
     };
@@ -90,7 +75,7 @@ fn populate(spec: &LoadSpec, surroundings: &Surroundings) -> anyhow::Result<()> 
         requests_per_connection: None,
         ..spec.clone()
     };
-    let mut progress = LoadProgress::new(&populate, std::io::stderr().is_terminal());
+    let mut progress = LoadProgress::new(&populate, "populating", args.progress.mode());
     let outcome = engine::run(&populate, surroundings, &mut |event| progress.observe(&event));
     progress.finish();
     let outcome = outcome.map_err(explain)?;
@@ -108,7 +93,7 @@ fn find_capacity(
     planned: &spec::Planned,
     surroundings: &Surroundings,
 ) -> anyhow::Result<Ending> {
-    let mut progress = LoadProgress::new(&planned.spec, args.wants_bars());
+    let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
     let found =
         capacity::find(&planned.spec, slo, surroundings, &mut |event| progress.observe_search(&event));
     progress.finish();
@@ -116,7 +101,7 @@ fn find_capacity(
         capacity::CapacityError::Run(error) => explain(error),
         other => other.into(),
     })?;
-    print_answer(args.format, &found, || show::load::capacity(&planned.title, &found))?;
+    args.format.print(&found, || show::load::capacity(&planned.title, &found))?;
     let interrupted = surroundings.interrupted.load(std::sync::atomic::Ordering::Relaxed);
     Ok(match (interrupted, found.valid) {
         (true, _) => Ending::Interrupted,
@@ -130,23 +115,5 @@ fn explain(error: RunError) -> anyhow::Error {
     match error {
         RunError::Crew(error) => usage(error),
         other => other.into(),
-    }
-}
-
-/// One JSON object, or the text.
-fn print_answer<T: serde::Serialize>(
-    format: Format,
-    answer: &T,
-    text: impl FnOnce() -> String,
-) -> anyhow::Result<()> {
-    let mut stdout = std::io::stdout().lock();
-    let printed = match format {
-        Format::Json => serde_json::to_string(answer)? + "\n",
-        Format::Text => text(),
-    };
-    // A reader that has gone away (`| head`) has had enough.
-    match stdout.write_all(printed.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("printing the answer"),
     }
 }

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use archive::Archive;
 use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::print::print;
 
 /// Where runs are kept.
 #[derive(clap::Args, Clone, Debug)]
@@ -26,8 +29,18 @@ impl RunsDir {
 pub enum Format {
     /// For people.
     Text,
-    /// One object on standard output.
+    /// One object on standard output, documented in docs/FORMATS.md.
     Json,
+}
+
+impl Format {
+    /// Prints an answer as asked.
+    pub fn print<T: Serialize>(self, answer: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+        match self {
+            Self::Json => print(&(serde_json::to_string(answer)? + "\n")),
+            Self::Text => print(&text()),
+        }
+    }
 }
 
 /// How progress is shown, as asked.

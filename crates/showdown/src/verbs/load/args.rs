@@ -1,11 +1,9 @@
 //! The options of `showdown load`.
 
-use std::io::IsTerminal;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use load::drivers::memcache::Dialect;
 use load::inputs::keys::Popularity;
 use load::inputs::rate::RateProfile;
@@ -14,25 +12,7 @@ use load::inputs::slo::Slo;
 use load::inputs::units::{parse_count, parse_duration, parse_duration_or_zero};
 use load::spec::Arrivals;
 
-/// How the answer is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// One object on standard output, documented in docs/FORMATS.md.
-    Json,
-}
-
-/// Whether progress is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Progress {
-    /// On a terminal.
-    Auto,
-    /// Always, on standard error.
-    Bar,
-    /// Never.
-    None,
-}
+use crate::verbs::options::{Format, ProgressOption};
 
 /// Options of `showdown load`.
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
@@ -46,7 +26,7 @@ Examples:
 
 Exit codes: 0 valid, 3 invalid measurement, 2 usage, 1 failure, 130 interrupted.")]
 pub struct Args {
-    /// Where the load goes: http://, https:// or memcache://
+    /// Where the load goes: http://, https://, memcache:// or redis://
     #[arg(value_name = "URL")]
     pub target: String,
 
@@ -71,12 +51,12 @@ pub struct Args {
     #[arg(short, long, conflicts_with_all = ["think", "find_capacity"], help_heading = "Load")]
     pub rate: Option<RateProfile>,
 
-    /// Gaps between operations of the open loop
-    #[arg(long, value_parser = parse_arrivals, default_value = "poisson", help_heading = "Load")]
-    pub arrivals: Arrivals,
+    /// Gaps between operations of the open loop: poisson or constant [default: poisson]
+    #[arg(long, value_parser = parse_arrivals, help_heading = "Load")]
+    pub arrivals: Option<Arrivals>,
 
     /// Closed loop: pause of a connection between an operation's end and the next one's begin
-    #[arg(long, value_parser = parse_duration_or_zero, default_value = "0s", help_heading = "Load")]
+    #[arg(long, value_parser = parse_duration_or_zero, default_value = "0s", conflicts_with = "find_capacity", help_heading = "Load")]
     pub think: Duration,
 
     /// Load without recording, before measuring
@@ -113,9 +93,9 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Operations")]
     pub ops: Option<PathBuf>,
 
-    /// Method of the one request
-    #[arg(short = 'X', long, default_value = "GET", conflicts_with = "ops", help_heading = "HTTP")]
-    pub method: String,
+    /// Method of the one request [default: GET]
+    #[arg(short = 'X', long, conflicts_with = "ops", help_heading = "HTTP")]
+    pub method: Option<String>,
 
     /// A header of the one request, 'Name: value'; may be repeated
     #[arg(short = 'H', long, conflicts_with = "ops", help_heading = "HTTP")]
@@ -149,31 +129,31 @@ pub struct Args {
     #[arg(long, value_name = "WEIGHT", help_heading = "Key-value")]
     pub delete: Option<f64>,
 
-    /// Number of keys
-    #[arg(long, default_value = "10k", value_parser = parse_count, help_heading = "Key-value")]
-    pub keys: u64,
+    /// Number of keys [default: 10k]
+    #[arg(long, value_parser = parse_count, help_heading = "Key-value")]
+    pub keys: Option<u64>,
 
-    /// How popular keys are: uniform, zipf:S or sequential
-    #[arg(long, default_value = "uniform", help_heading = "Key-value")]
-    pub key_skew: Popularity,
+    /// How popular keys are: uniform, zipf:S or sequential [default: uniform]
+    #[arg(long, value_name = "SKEW", help_heading = "Key-value")]
+    pub key_skew: Option<Popularity>,
 
-    /// What keys begin with
-    #[arg(long, default_value = "key-", help_heading = "Key-value")]
-    pub key_prefix: String,
+    /// What keys begin with [default: key-]
+    #[arg(long, value_name = "PREFIX", help_heading = "Key-value")]
+    pub key_prefix: Option<String>,
 
-    /// Sizes of values: 1k, a range (4..100), or weighted classes (4..100:60,1k..2k:30)
-    #[arg(long, default_value = "1k", help_heading = "Key-value")]
-    pub value_size: SizeDistribution,
+    /// Sizes of values: 1k, a range (4..100), or weighted classes (4..100:60,1k..2k:30) [default: 1k]
+    #[arg(long, value_name = "SIZE", help_heading = "Key-value")]
+    pub value_size: Option<SizeDistribution>,
 
     /// Store every key first, and then hold every hit against what was stored
     #[arg(long, help_heading = "Key-value")]
     pub populate: bool,
 
-    /// Form of memcached's protocol
-    #[arg(long, value_parser = parse_dialect, default_value = "text", help_heading = "Key-value")]
-    pub dialect: Dialect,
+    /// Form of memcached's protocol: text or meta [default: text]
+    #[arg(long, value_parser = parse_dialect, help_heading = "Key-value")]
+    pub dialect: Option<Dialect>,
 
-    /// Write the intervals as a standard `HdrHistogram` log
+    /// Write every second's histograms to a file that other tools read, a standard log (see docs/FORMATS.md)
     #[arg(long, value_name = "FILE", conflicts_with = "find_capacity", help_heading = "Output")]
     pub hlog: Option<PathBuf>,
 
@@ -181,20 +161,9 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     pub format: Format,
 
-    /// Whether progress is shown
+    /// How progress is shown
     #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
-    pub progress: Progress,
-}
-
-impl Args {
-    /// Whether progress bars are to be drawn.
-    pub fn wants_bars(&self) -> bool {
-        match self.progress {
-            Progress::Auto => std::io::stderr().is_terminal(),
-            Progress::Bar => true,
-            Progress::None => false,
-        }
-    }
+    pub progress: ProgressOption,
 }
 
 fn parse_arrivals(text: &str) -> Result<Arrivals, String> {

@@ -1,17 +1,19 @@
 //! From options to what the engine is asked to do.
 
 use std::hash::{BuildHasher, RandomState};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use load::drivers::ProtocolSpec;
 use load::drivers::http::{HttpOperation, HttpSpec};
-use load::drivers::keyspace::{Command, KeyspaceSpec};
-use load::drivers::memcache::{Dialect, MemcacheSpec};
+use load::drivers::keyspace::{self, Command, KeyspaceSpec};
+use load::drivers::memcache::MemcacheSpec;
 use load::drivers::redis::{Auth, PasswordSource, RedisSpec};
-use load::inputs::target::{Scheme, Target};
-use load::mix;
+use load::inputs::rate::RateProfile;
+use load::inputs::sizes::SizeDistribution;
+use load::inputs::target::{Scheme, Target, TargetError};
 use load::spec::{LoadSpec, Shape, TlsSpec, Trust};
+use load::{mix, sources};
 
 use super::args::Args;
 use crate::exit::usage;
@@ -21,13 +23,13 @@ const DURATION: Duration = Duration::from_secs(10);
 /// Each step of a search for a capacity.
 const STEP: Duration = Duration::from_secs(5);
 const STEP_WARMUP: Duration = Duration::from_secs(1);
-/// Connections from one local address to one server: under the 28,232 ports that Linux hands out unless
-/// told otherwise (`ip_local_port_range`).
-const CONNECTIONS_A_SOURCE: u64 = 25_000;
 /// Longest wait for the first connection.
 const LOCATE: Duration = Duration::from_secs(5);
 /// Finer would cost more than it shows.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Keys and the size of their values if nothing is said.
+const KEYS: u64 = 10_000;
+const VALUE_BYTES: u64 = 1_024;
 
 /// What will be run.
 pub struct Planned {
@@ -39,6 +41,7 @@ pub struct Planned {
 /// Checks the options against each other, finds the server, and makes the spec.
 pub fn plan(args: &Args) -> anyhow::Result<Planned> {
     let target = Target::parse(&args.target).map_err(usage)?;
+    refuse_foreign_options(args, &target)?;
     let connections =
         u32::try_from(args.connections).map_err(|_| usage("--connections: at most 4 billion"))?;
     let threads = u32::try_from(args.threads).ok().filter(|&t| t <= 1024);
@@ -52,12 +55,15 @@ pub fn plan(args: &Args) -> anyhow::Result<Planned> {
     let protocol = protocol(args, &target, seed)?;
     // Operations that cannot be carried out are told before anything is sent.
     protocol.names().map_err(usage)?;
+    let arrivals = args.arrivals.unwrap_or_default();
+    let searching = args.find_capacity.is_some();
     let shape = match &args.rate {
-        Some(rate) => Shape::Open { rate: rate.clone(), arrivals: args.arrivals },
+        Some(rate) => Shape::Open { rate: rate.clone(), arrivals },
+        // A search sets rates of its own.
+        None if searching => Shape::Open { rate: RateProfile::constant(1.0), arrivals },
         None => Shape::Closed { think: args.think },
     };
-    let searching = args.find_capacity.is_some();
-    let own_length = args.rate.as_ref().and_then(load::inputs::rate::RateProfile::length);
+    let own_length = args.rate.as_ref().and_then(RateProfile::length);
     let duration = match (args.duration, args.requests) {
         (Some(duration), _) => Some(duration),
         (None, Some(_)) => None,
@@ -65,12 +71,12 @@ pub fn plan(args: &Args) -> anyhow::Result<Planned> {
         (None, None) => Some(own_length.unwrap_or(DURATION)),
     };
     let address = target.locate(args.target_is_mine, LOCATE).map_err(|error| match error {
-        load::inputs::target::TargetError::Public { .. } => usage(error),
+        TargetError::Public { .. } => usage(error),
         other => other.into(),
     })?;
     let spec = LoadSpec {
         address,
-        sources: sources(args, address)?,
+        sources: sources(args, connections, address)?,
         tls: tls(args, &target),
         protocol,
         connections,
@@ -81,21 +87,62 @@ pub fn plan(args: &Args) -> anyhow::Result<Planned> {
         requests: args.requests,
         requests_per_connection: args.requests_per_connection,
         timeout: args.timeout,
-        interval: INTERVAL,
+        interval: args.rate.as_ref().map_or(INTERVAL, |rate| rate.interval(INTERVAL)),
         seed,
     };
     Ok(Planned { title: title(args, &spec), spec })
 }
 
+/// Options that would do nothing with this target are mistakes.
+fn refuse_foreign_options(args: &Args, target: &Target) -> anyhow::Result<()> {
+    let is_tls = target.scheme == Scheme::Https;
+    let is_http = is_tls || target.scheme == Scheme::Http;
+    let is_memcache = target.scheme == Scheme::Memcache;
+    let refused =
+        |what: &str, whose: &str| Err(usage(format!("{what} is for {whose} targets: leave it out")));
+    let given = |options: &[(bool, &'static str)]| {
+        options.iter().find(|(is_given, _)| *is_given).map(|(_, name)| *name)
+    };
+    let of_http = given(&[
+        (args.method.is_some(), "--method"),
+        (!args.header.is_empty(), "--header"),
+        (args.body.is_some(), "--body"),
+    ]);
+    let of_tls = given(&[
+        (args.ca.is_some(), "--ca"),
+        (args.verify_certificate, "--verify-certificate"),
+        (args.no_tls_resumption, "--no-tls-resumption"),
+    ]);
+    let of_keys = given(&[
+        (args.get.is_some(), "--get"),
+        (args.set.is_some(), "--set"),
+        (args.delete.is_some(), "--delete"),
+        (args.keys.is_some(), "--keys"),
+        (args.key_skew.is_some(), "--key-skew"),
+        (args.key_prefix.is_some(), "--key-prefix"),
+        (args.value_size.is_some(), "--value-size"),
+        (args.populate, "--populate"),
+    ]);
+    match (of_http, of_tls, of_keys) {
+        (Some(option), ..) if !is_http => refused(option, "http:// and https://"),
+        (_, Some(option), _) if !is_tls => refused(option, "https://"),
+        (_, _, Some(option)) if is_http => refused(option, "memcache:// and redis://"),
+        _ if args.dialect.is_some() && !is_memcache => refused("--dialect", "memcache://"),
+        _ if args.arrivals.is_some() && args.rate.is_none() && args.find_capacity.is_none() => {
+            Err(usage("--arrivals is for an open loop: give --rate or --find-capacity too"))
+        }
+        _ if target.path_and_query != "/" && (args.ops.is_some() || !is_http) => {
+            let path = &target.path_and_query;
+            let mend = if is_http { "the paths are those of --ops" } else { "there are keys, no paths" };
+            Err(usage(format!("the URL's path {path} would not be used: {mend}: leave it out")))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn protocol(args: &Args, target: &Target, seed: u64) -> anyhow::Result<ProtocolSpec> {
-    let has_weights = args.get.or(args.set).or(args.delete).is_some();
     Ok(match target.scheme {
         Scheme::Http | Scheme::Https => {
-            if has_weights || args.populate {
-                return Err(usage(
-                    "--get, --set, --delete and --populate are for memcache:// and redis:// targets",
-                ));
-            }
             let operations = match &args.ops {
                 Some(path) => mix::read_http(path).map_err(usage)?,
                 None => vec![one_request(args, target)?],
@@ -103,44 +150,37 @@ fn protocol(args: &Args, target: &Target, seed: u64) -> anyhow::Result<ProtocolS
             ProtocolSpec::Http(HttpSpec { authority: target.authority(), operations })
         }
         Scheme::Memcache => ProtocolSpec::Memcache(MemcacheSpec {
-            dialect: args.dialect,
-            keyspace: keyspace(args, has_weights, seed)?,
+            dialect: args.dialect.unwrap_or_default(),
+            keyspace: keyspace(args, seed)?,
         }),
         Scheme::Redis => {
-            if args.dialect != Dialect::Text {
-                return Err(usage("--dialect is for memcache:// targets"));
-            }
             // The variable that redis-cli takes its password from.
             let variable = "REDISCLI_AUTH".to_owned();
             let is_set = std::env::var_os(&variable).is_some();
             let auth = is_set.then_some(Auth { user: None, password: PasswordSource::Environment(variable) });
-            ProtocolSpec::Redis(RedisSpec { auth, keyspace: keyspace(args, has_weights, seed)? })
+            ProtocolSpec::Redis(RedisSpec { auth, keyspace: keyspace(args, seed)? })
         }
     })
 }
 
-fn keyspace(args: &Args, has_weights: bool, seed: u64) -> anyhow::Result<KeyspaceSpec> {
-    if args.body.is_some() || !args.header.is_empty() || args.method != "GET" {
-        return Err(usage("--method, --header and --body are for http:// and https:// targets"));
-    }
-    let mix = match (&args.ops, has_weights) {
-        (Some(_), true) => {
+fn keyspace(args: &Args, seed: u64) -> anyhow::Result<KeyspaceSpec> {
+    let weights = [(Command::Get, args.get), (Command::Set, args.set), (Command::Delete, args.delete)];
+    let weights: Vec<(Command, f64)> =
+        weights.into_iter().filter_map(|(command, weight)| Some((command, weight?))).collect();
+    let mix = match (&args.ops, weights.is_empty()) {
+        (Some(_), false) => {
             return Err(usage("weights come from --ops or from --get, --set and --delete: give one"));
         }
-        (Some(path), false) => mix::read_commands(path).map_err(usage)?,
-        (None, false) => vec![(Command::Get, 1.0)],
-        (None, true) => {
-            let weights =
-                [(Command::Get, args.get), (Command::Set, args.set), (Command::Delete, args.delete)];
-            weights.into_iter().filter_map(|(command, weight)| Some((command, weight?))).collect()
-        }
+        (Some(path), true) => mix::read_commands(path).map_err(usage)?,
+        (None, true) => vec![(Command::Get, 1.0)],
+        (None, false) => weights,
     };
     Ok(KeyspaceSpec {
         mix,
-        keys: args.keys,
-        key_prefix: args.key_prefix.clone(),
-        popularity: args.key_skew,
-        value_size: args.value_size.clone(),
+        keys: args.keys.unwrap_or(KEYS),
+        key_prefix: args.key_prefix.clone().unwrap_or_else(keyspace::default_prefix),
+        popularity: args.key_skew.unwrap_or_default(),
+        value_size: args.value_size.clone().unwrap_or_else(|| SizeDistribution::fixed(VALUE_BYTES)),
         verify: args.populate,
         seed,
     })
@@ -153,11 +193,12 @@ fn one_request(args: &Args, target: &Target) -> anyhow::Result<HttpOperation> {
             .ok_or_else(|| usage(format!("--header {text:?} has no colon: write 'Name: value'")))?;
         anyhow::Ok((name.trim().to_owned(), value.trim().to_owned()))
     };
+    let get = HttpOperation::get(&target.path_and_query);
     Ok(HttpOperation {
-        method: args.method.clone(),
+        method: args.method.clone().unwrap_or(get.method),
         headers: args.header.iter().map(header).collect::<anyhow::Result<_>>()?,
         body: args.body.clone(),
-        ..HttpOperation::get(&target.path_and_query)
+        ..get
     })
 }
 
@@ -173,17 +214,14 @@ fn tls(args: &Args, target: &Target) -> Option<TlsSpec> {
     })
 }
 
-/// Ports run out at some 28,000 connections from one address to another; loopback has 16 million addresses.
-fn sources(args: &Args, to: SocketAddr) -> anyhow::Result<Vec<IpAddr>> {
-    if let Some(other) = args.source.iter().find(|source| source.is_ipv4() != to.is_ipv4()) {
-        return Err(usage(format!("--source {other} cannot reach {to}: give addresses of the same family")));
+fn sources(args: &Args, connections: u32, to: SocketAddr) -> anyhow::Result<Vec<IpAddr>> {
+    if args.source.is_empty() {
+        return Ok(sources::for_connections(connections, to));
     }
-    let needed = args.connections.div_ceil(CONNECTIONS_A_SOURCE);
-    if !args.source.is_empty() || needed < 2 || !to.ip().is_loopback() || !to.is_ipv4() {
-        return Ok(args.source.clone());
+    for &source in &args.source {
+        sources::check(source, to).map_err(|error| usage(format!("--source: {error}")))?;
     }
-    let first = u32::from(Ipv4Addr::new(127, 0, 1, 1));
-    Ok((0..needed.min(60_000) as u32).map(|n| IpAddr::V4(Ipv4Addr::from(first + n))).collect())
+    Ok(args.source.clone())
 }
 
 fn title(args: &Args, spec: &LoadSpec) -> String {
@@ -194,7 +232,10 @@ fn title(args: &Args, spec: &LoadSpec) -> String {
         (None, Shape::Closed { think }) => {
             format!("closed loop, think time {}", humantime::format_duration(*think))
         }
-        (None, Shape::Open { rate, arrivals }) => format!("open loop, {rate}/s, {arrivals:?} arrivals"),
+        (None, Shape::Open { rate, arrivals }) if rate.length().is_none() => {
+            format!("open loop, {rate}/s, {arrivals} arrivals")
+        }
+        (None, Shape::Open { rate, arrivals }) => format!("open loop, rate {rate}, {arrivals} arrivals"),
     };
     format!(
         "{}: {shape}, {}, {}, seed {}",

@@ -1,0 +1,142 @@
+//! One kind of request, ready to be sent any number of times, and the judgement of its replies.
+
+use std::borrow::Cow;
+
+use memchr::memmem::Finder;
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use wire::http1::{HeadCache, PreparedRequest, Request};
+
+use super::reply::Reply;
+use super::spec::{HttpOperation, Statuses};
+use crate::driver::{Fault, Step};
+use crate::drivers::OperationError;
+use crate::inputs::template::Template;
+
+/// How the bytes of a request come about.
+#[derive(Debug)]
+enum Rendering {
+    /// The same each time.
+    Fixed(Vec<u8>),
+    /// Target and body are drawn anew, the rest is ready.
+    Drawn { request: PreparedRequest, target: Template, body: Template },
+}
+
+/// Memory for drawn parts, shared by the operations of a worker.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    target: Vec<u8>,
+    body: Vec<u8>,
+}
+
+/// One operation of a mix.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub name: String,
+    pub is_head: bool,
+    /// What the decoder remembers of the heads of its replies.
+    pub cache: HeadCache,
+    /// Finds the text that is expected in the body.
+    pub finder: Option<Finder<'static>>,
+    spec: HttpOperation,
+    rendering: Rendering,
+}
+
+impl Operation {
+    /// Checks everything that a user can have written. With `close_after_each` the request asks the server to
+    /// close.
+    pub fn new(
+        spec: &HttpOperation,
+        authority: &str,
+        close_after_each: bool,
+    ) -> Result<Self, OperationError> {
+        let name = spec.name.clone().unwrap_or_else(|| format!("{} {}", spec.method, spec.path));
+        let refused = |reason: String| OperationError(format!("operation {name:?}: {reason}"));
+        if spec.expect.contains.as_ref().is_some_and(String::is_empty) {
+            return Err(refused("every body contains an empty text: leave `contains` out".to_owned()));
+        }
+        let rendering = Rendering::new(spec, authority, close_after_each).map_err(refused)?;
+        Ok(Self {
+            is_head: spec.method == "HEAD",
+            cache: HeadCache::new(),
+            finder: spec.expect.contains.as_ref().map(|text| Finder::new(text).into_owned()),
+            spec: spec.clone(),
+            rendering,
+            name,
+        })
+    }
+
+    /// Appends one request to `out`.
+    #[inline]
+    pub fn render(&mut self, rng: &mut impl Rng, scratch: &mut Scratch, out: &mut Vec<u8>) {
+        match &mut self.rendering {
+            Rendering::Fixed(bytes) => out.extend_from_slice(bytes),
+            Rendering::Drawn { request, target, body } => {
+                scratch.target.clear();
+                scratch.body.clear();
+                target.render(rng, &mut scratch.target);
+                body.render(rng, &mut scratch.body);
+                let target =
+                    std::str::from_utf8(&scratch.target).expect("a text with letters and digits drawn");
+                request
+                    .render_into(out, target, &scratch.body)
+                    .expect("a rendering of this template was checked when the operation was made");
+            }
+        }
+    }
+
+    /// A reply that is whole: is it the one expected?
+    #[inline]
+    pub fn judge(&self, reply: &Reply, reuse: bool) -> Step {
+        let expected = &self.spec.expect;
+        let complaint: Cow<'static, str> = if !expected.accepts(reply.status) {
+            let wanted = match &expected.status {
+                None => "200 to 399".to_owned(),
+                Some(Statuses::One(status)) => status.to_string(),
+                Some(Statuses::Several(several)) => format!("one of {several:?}"),
+            };
+            format!("{}: status {} where {wanted} is expected", self.name, reply.status).into()
+        } else if let Some(bytes) = expected.bytes.filter(|b| *b != reply.body_bytes) {
+            format!("{}: a body of {} bytes where {bytes} are expected", self.name, reply.body_bytes).into()
+        } else if self.finder.is_some() && !reply.found {
+            let text = expected.contains.as_deref().unwrap_or_default();
+            format!("{}: the body does not contain {text:?}", self.name).into()
+        } else {
+            return Step::Done { reuse };
+        };
+        Step::Failed(Fault::unexpected(complaint, reuse))
+    }
+}
+
+impl Rendering {
+    fn new(spec: &HttpOperation, authority: &str, close_after_each: bool) -> Result<Self, String> {
+        let mut headers: Vec<(&str, &str)> =
+            spec.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        if close_after_each && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("connection")) {
+            headers.push(("Connection", "close"));
+        }
+        let template = |text: &str| Template::parse(text).map_err(|e| e.to_string());
+        let (target, body) = (template(&spec.path)?, template(spec.body.as_deref().unwrap_or_default())?);
+        // A template gives letters and digits in the place of its drawn parts, so what holds for one rendering
+        // holds for all.
+        let sample = |template: &Template| {
+            let mut text = Vec::new();
+            template.clone().render(&mut Pcg64Mcg::seed_from_u64(0), &mut text);
+            text
+        };
+        let (target_text, body_text) = (sample(&target), sample(&body));
+        let target_text = String::from_utf8(target_text).map_err(|e| e.to_string())?;
+        let request = Request {
+            method: &spec.method,
+            target: &target_text,
+            host: authority,
+            headers: &headers,
+            body: &body_text,
+        };
+        Ok(if target.as_literal().is_some() && body.as_literal().is_some() {
+            Self::Fixed(request.render().map_err(|e| e.to_string())?)
+        } else {
+            Self::Drawn { request: request.prepare().map_err(|e| e.to_string())?, target, body }
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! A mix of HTTP requests as plain data: what is sent, how often, and what is expected back. A plan records it,
+//! a TOML file holds it.
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(doc)]
+use crate::inputs::template::Template;
+
+/// A mix of requests to one host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HttpSpec {
+    /// The value of `Host`.
+    pub authority: String,
+    /// The requests.
+    pub operations: Vec<HttpOperation>,
+}
+
+/// One kind of request. `path` and `body` may hold templates (see [`Template`]).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpOperation {
+    /// Its name in tables; the method and path if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its share of the mix, relative to the others.
+    #[serde(default = "one")]
+    pub weight: f64,
+    /// `GET` if not said.
+    #[serde(default = "get")]
+    pub method: String,
+    /// Path and query, a template.
+    pub path: String,
+    /// Further header fields.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "header_table")]
+    pub headers: Vec<(String, String)>,
+    /// The request's body, a template.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// What the reply must be.
+    #[serde(default)]
+    pub expect: Expected,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn get() -> String {
+    "GET".to_owned()
+}
+
+impl HttpOperation {
+    /// A plain GET.
+    pub fn get(path: &str) -> Self {
+        Self {
+            name: None,
+            weight: one(),
+            method: get(),
+            path: path.to_owned(),
+            headers: Vec::new(),
+            body: None,
+            expect: Expected::default(),
+        }
+    }
+}
+
+/// What a reply must be to count as a success.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// The status, or one of several; any from 200 to 399 if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Statuses>,
+    /// Exactly so many bytes of body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// This text somewhere in the body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contains: Option<String>,
+}
+
+/// One status or several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Statuses {
+    /// Only this one.
+    One(u16),
+    /// Any of these.
+    Several(Vec<u16>),
+}
+
+impl Expected {
+    /// Whether a reply of this status is expected.
+    pub(super) fn accepts(&self, status: u16) -> bool {
+        match &self.status {
+            None => (200..400).contains(&status),
+            Some(Statuses::One(one)) => *one == status,
+            Some(Statuses::Several(several)) => several.contains(&status),
+        }
+    }
+}
+
+/// Headers as a table in TOML and JSON, in the order written.
+mod header_table {
+    use serde::de::{MapAccess, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    type Headers = Vec<(String, String)>;
+
+    pub fn serialize<S: Serializer>(headers: &Headers, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(headers.iter().map(|(name, value)| (name, value)))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Headers, D::Error> {
+        struct Table;
+        impl<'de> Visitor<'de> for Table {
+            type Value = Headers;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a table of header names and values")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Headers, A::Error> {
+                let mut headers = Headers::new();
+                while let Some(entry) = map.next_entry()? {
+                    headers.push(entry);
+                }
+                Ok(headers)
+            }
+        }
+        deserializer.deserialize_map(Table)
+    }
+}

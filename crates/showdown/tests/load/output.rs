@@ -1,0 +1,146 @@
+//! What is printed for programs: the JSON object, the histogram log, progress as JSON lines.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use serde_json::Value;
+
+use crate::client::{load, measure, number};
+use crate::servers::{memcached, nginx};
+
+#[test]
+fn the_object_has_every_field_that_is_promised() {
+    let memcached = memcached();
+    let told = measure(&[&memcached.url("memcache", ""), "-n", "1000", "-c", "4"]);
+    for count in ["/requests", "/failed", "/connections/opened", "/tallies/misses"] {
+        number(&told, count);
+    }
+    assert!(told["errors"].is_object() && told["valid"].is_boolean() && told["reasons"].is_array(), "{told}");
+    for real in [
+        "/duration_s",
+        "/throughput_per_s",
+        "/bytes_per_s",
+        "/offered_per_s",
+        "/client/user_cpu_s",
+        "/client/system_cpu_s",
+        "/client/utilisation",
+    ] {
+        assert!(told.pointer(real).is_some_and(Value::is_f64), "{real} in {told}");
+    }
+    for times in ["/response_time_us", "/service_time_us", "/first_byte_us", "/client/lag_us"] {
+        assert!(told.pointer(&format!("{times}/mean")).is_some_and(Value::is_f64), "{times} in {told}");
+        let percentiles = ["p50", "p90", "p95", "p99", "p99_9", "p99_99", "max"];
+        let values = percentiles.map(|name| number(&told, &format!("{times}/{name}")));
+        assert!(values.is_sorted(), "{times}: {values:?}");
+    }
+    assert_eq!(number(&told, "/operations/0/requests"), 1_000);
+    assert!(told["reasons"].as_array().is_some_and(|reasons| reasons.iter().all(Value::is_string)));
+}
+
+#[test]
+fn the_seconds_add_up_to_the_whole() {
+    let nginx = nginx();
+    let told = measure(&[&nginx.url("http", "/1k"), "-r", "500", "-d", "2500ms", "-c", "4"]);
+    let intervals = told["intervals"].as_array().expect("intervals");
+    let starts: Vec<f64> = intervals.iter().filter_map(|interval| interval["start_s"].as_f64()).collect();
+    assert_eq!(starts, [0.0, 1.0, 2.0]);
+    let each = |name: &str| intervals.iter().map(|interval| number(interval, name)).sum::<u64>();
+    assert_eq!(each("/requests") + number(&told, "/drain/requests"), number(&told, "/requests"));
+}
+
+#[test]
+fn steps_of_the_offered_load_are_told_apart() {
+    let nginx = nginx();
+    let told =
+        measure(&[&nginx.url("http", "/1k"), "-r", "100,200,400/500ms", "--arrivals", "constant", "-c", "4"]);
+    let steps = told["steps"].as_array().expect("steps");
+    let told: Vec<(f64, f64)> = steps
+        .iter()
+        .map(|step| {
+            (step["start_s"].as_f64().expect("a time"), step["offered_per_s"].as_f64().expect("a rate"))
+        })
+        .collect();
+    for ((start, offered), (expected_start, expected)) in
+        told.iter().zip([(0.0, 100.0), (0.5, 200.0), (1.0, 400.0)])
+    {
+        assert!((start - expected_start).abs() < 1e-9, "{told:?}");
+        assert!((offered - expected).abs() < expected / 20.0, "{told:?}");
+    }
+    assert_eq!(told.len(), 3);
+}
+
+#[test]
+fn the_histogram_log_is_read_by_the_standard_reader_and_holds_every_operation() {
+    let nginx = nginx();
+    let path = nginx.path("load.hlog").display().to_string();
+    let mix = nginx.write(
+        "mix.toml",
+        "[[op]]\nname = \"a page, small\"\npath = \"/1k\"\n[[op]]\nname = \"echo\"\npath = \"/echo/\"\n",
+    );
+    let told =
+        measure(&[&nginx.url("http", ""), "--ops", &mix, "-r", "400", "-d", "1200ms", "--hlog", &path]);
+    let log = std::fs::read(&path).expect("a log");
+    let mut sums: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
+    for entry in IntervalLogIterator::new(&log) {
+        let LogEntry::Interval(interval) = entry.expect("a line of the format") else { continue };
+        let tag = interval.tag().expect("every line has a tag").as_str().to_owned();
+        let bytes = base64(interval.encoded_histogram());
+        let histogram = Deserializer::new().deserialize(&mut bytes.as_slice()).expect("a histogram");
+        sums.entry(tag)
+            .or_insert_with(|| Histogram::new(3).expect("three digits"))
+            .add(histogram)
+            .expect("adds");
+    }
+    let requests: u64 = ["a_page__small.response", "echo.response"].map(|tag| sums[tag].len()).iter().sum();
+    assert_eq!(requests, number(&told, "/requests"));
+    assert_eq!(sums["echo.service"].len(), number(&told, "/operations/1/requests"));
+    let mut all = sums["a_page__small.response"].clone();
+    all.add(&sums["echo.response"]).expect("adds");
+    assert_eq!(all.value_at_quantile(0.99), number(&told, "/response_time_us/p99"));
+    assert_eq!(sums["client.lag"].max(), number(&told, "/client/lag_us/max"));
+}
+
+/// The alphabet of RFC 4648, section 4.
+fn base64(text: &str) -> Vec<u8> {
+    let digit = |byte: u8| match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'=').map(digit).collect();
+    let bytes = |four: &[u8]| {
+        let word =
+            four.iter().fold(0_u32, |word, digit| word << 6 | u32::from(*digit)) << (6 * (4 - four.len()));
+        word.to_be_bytes()[1..four.len()].to_vec()
+    };
+    digits.chunks(4).flat_map(bytes).collect()
+}
+
+#[test]
+fn progress_for_programs_is_a_line_of_json_for_each_event() {
+    let nginx = nginx();
+    let url = nginx.url("http", "/1k");
+    let ended = load(&[&url, "-r", "200", "-d", "2s", "--progress", "json", "--format", "json"]);
+    ended.measured();
+    let lines: Vec<Value> =
+        ended.stderr.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines[0]["event"], "load_begins");
+    let ticks: Vec<&Value> = lines.iter().filter(|line| line["event"] == "tick").collect();
+    assert!(ticks.len() >= 2 && ticks[0]["throughput_per_s"].as_f64().is_some_and(|rate| rate > 20.0));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    use std::process::Stdio;
+    let nginx = nginx();
+    let mut command = crate::client::command(&[&nginx.url("http", "/1k"), "-n", "100"]);
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let ended = command.stdout(writer).stderr(Stdio::piped()).output().expect("showdown runs");
+    assert!(matches!(ended.status.code(), Some(0 | 3)), "{ended:?}");
+    assert_eq!(String::from_utf8_lossy(&ended.stderr), "");
+}

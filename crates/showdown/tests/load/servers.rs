@@ -1,0 +1,189 @@
+//! Real servers, each an ordinary process in a directory of its own, on ports of its own, ended with the test.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A server that answers.
+pub struct Server {
+    child: Child,
+    pub port: u16,
+    /// A second port, for TLS.
+    pub tls_port: u16,
+    dir: tempfile::TempDir,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
+
+/// A port below those that the kernel hands out to clients, different for each call.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 12_000 + (std::process::id() % 1_500) as u16 * 10;
+    loop {
+        let port = first + NEXT.fetch_add(1, Ordering::Relaxed);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+impl Server {
+    fn start(program: &str, args: &[&str], dir: tempfile::TempDir, port: u16, tls_port: u16) -> Self {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(dir.path()).stdin(Stdio::null()).stdout(Stdio::null());
+        let log = fs::File::create(dir.path().join("stderr.log")).expect("a log");
+        let child = command.stderr(log).spawn().unwrap_or_else(|e| panic!("{program} is needed: {e}"));
+        let mut server = Self { child, port, tls_port, dir };
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            let ended = server.child.try_wait().expect("a child of ours").is_some();
+            assert!(!ended && Instant::now() < deadline, "{program}: {}", server.read("stderr.log"));
+            thread::sleep(Duration::from_millis(5));
+        }
+        server
+    }
+
+    /// A file of the server's directory.
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.dir.path().join(name)).unwrap_or_default()
+    }
+
+    /// A place in the server's directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Writes a file into the server's directory; gives its path.
+    pub fn write(&self, name: &str, text: &str) -> String {
+        fs::write(self.path(name), text).expect("a file");
+        self.path(name).display().to_string()
+    }
+
+    /// `scheme://127.0.0.1:port` and a path.
+    pub fn url(&self, scheme: &str, path: &str) -> String {
+        let port = if scheme == "https" { self.tls_port } else { self.port };
+        format!("{scheme}://127.0.0.1:{port}{path}")
+    }
+
+    /// Says something, and gives what comes back until it ends with `end`.
+    fn ask(&self, words: &str, end: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server listens");
+        stream.write_all(words.as_bytes()).expect("the server reads");
+        let mut reply = Vec::new();
+        while !reply.ends_with(end.as_bytes()) {
+            let mut buffer = [0; 4096];
+            match stream.read(&mut buffer).expect("the server answers") {
+                0 => break,
+                count => reply.extend(&buffer[..count]),
+            }
+        }
+        String::from_utf8(reply).expect("text")
+    }
+}
+
+/// nginx with a file `/1k`, an access log of request lines, its own counts, and TLS with a fresh certificate
+/// (`cert.pem`).
+pub fn nginx() -> Server {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (port, tls_port) = (free_port(), free_port());
+    fs::create_dir(dir.path().join("www")).expect("a directory");
+    fs::write(dir.path().join("www/1k"), "x".repeat(1024)).expect("a file");
+    let subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"])
+        .args(["-keyout", "key.pem", "-out", "cert.pem", "-days", "2"])
+        .args(subject)
+        .current_dir(dir.path())
+        .output()
+        .expect("openssl is needed");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let root = dir.path().display();
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|kind| format!("{kind}_temp_path {root}/{kind};\n"))
+        .concat();
+    let config = format!(
+        "daemon off; master_process off; pid {root}/pid; error_log {root}/error.log;
+        events {{ worker_connections 4096; }}
+        http {{
+            {temporary}
+            log_format request '$request'; access_log {root}/access.log request;
+            default_type text/plain; keepalive_requests 1000000; root {root}/www;
+            server {{
+                listen 127.0.0.1:{port};
+                listen 127.0.0.1:{tls_port} ssl;
+                ssl_certificate {root}/cert.pem; ssl_certificate_key {root}/key.pem;
+                location = /status {{ stub_status; access_log off; }}
+                location /echo/ {{ return 200 $request_uri; }}
+            }}
+        }}"
+    );
+    let path = dir.path().join("nginx.conf").display().to_string();
+    fs::write(&path, config).expect("a file");
+    Server::start("nginx", &["-c", &path, "-e", "error.log", "-p", &root.to_string()], dir, port, tls_port)
+}
+
+impl Server {
+    /// Requests that nginx has answered, those for its counts included.
+    pub fn requests_of_nginx(&self) -> u64 {
+        let status = self.ask("GET /status HTTP/1.0\r\n\r\n", "\u{0}");
+        let counts = status.lines().find(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
+        let requests = counts.and_then(|line| line.split_whitespace().nth(2)).and_then(|n| n.parse().ok());
+        requests.unwrap_or_else(|| panic!("no count in {status}"))
+    }
+
+    /// The request lines in the access log, once there are so many.
+    pub fn access_log(&self, lines: usize) -> Vec<String> {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let log = self.read("access.log");
+            if log.lines().count() >= lines || Instant::now() > deadline {
+                return log.lines().map(str::to_owned).collect();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// One of memcached's statistics.
+    pub fn memcached(&self, name: &str) -> u64 {
+        let stats = self.ask("stats\r\n", "END\r\n");
+        let line = stats.lines().find_map(|line| line.strip_prefix(&format!("STAT {name} ")));
+        line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {name} in {stats}"))
+    }
+
+    /// How often Redis has carried out a command.
+    pub fn redis(&self, command: &str) -> u64 {
+        let stats = self.ask("INFO commandstats\r\nQUIT\r\n", "+OK\r\n");
+        let line = stats.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
+        line.and_then(|rest| rest.split(',').next()?.parse().ok()).unwrap_or(0)
+    }
+}
+
+/// memcached, empty.
+pub fn memcached() -> Server {
+    let dir = tempfile::tempdir().expect("a directory");
+    let port = free_port();
+    let text = port.to_string();
+    // Root must say whose rights it takes; for others the option means nothing.
+    Server::start("memcached", &["-l", "127.0.0.1", "-p", &text, "-U", "0", "-u", "nobody"], dir, port, 0)
+}
+
+/// Redis, empty, that keeps nothing on disk.
+pub fn redis() -> Server {
+    let dir = tempfile::tempdir().expect("a directory");
+    let port = free_port();
+    let text = port.to_string();
+    let args = ["--port", &text, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+    Server::start("redis-server", &args, dir, port, 0)
+}

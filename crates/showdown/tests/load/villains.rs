@@ -1,0 +1,66 @@
+//! Servers that misbehave, each a few lines of plain sockets.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+
+/// A server that treats every connection as `behave` does, in a thread of its own. It ends with the test.
+pub fn serve(behave: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let behave = Arc::new(behave);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let behave = behave.clone();
+            thread::spawn(move || behave(stream));
+        }
+    });
+    address
+}
+
+/// Reads one request; false if there is none any more.
+pub fn read_request(stream: &mut TcpStream) -> bool {
+    let mut buffer = [0; 4096];
+    // Requests of a load without bodies come in one piece.
+    stream.read(&mut buffer).is_ok_and(|count| count > 0)
+}
+
+/// Waits until the client goes away.
+pub fn linger(stream: &mut TcpStream) {
+    let mut buffer = [0; 4096];
+    while stream.read(&mut buffer).is_ok_and(|count| count > 0) {}
+}
+
+/// A server that gives every request this reply, and waits for the next.
+pub fn replies(reply: impl AsRef<[u8]> + Send + Sync + 'static) -> SocketAddr {
+    serve(move |mut stream| {
+        while read_request(&mut stream) {
+            if stream.write_all(reply.as_ref()).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+/// A server that gives the first request of a connection this reply and closes.
+pub fn replies_and_closes(reply: impl AsRef<[u8]> + Send + Sync + 'static) -> SocketAddr {
+    serve(move |mut stream| {
+        if read_request(&mut stream) {
+            let _ = stream.write_all(reply.as_ref());
+        }
+    })
+}
+
+/// A server that gives the first request this beginning, and then `again` and again without an end.
+pub fn endless(
+    begin: impl AsRef<[u8]> + Send + Sync + 'static,
+    again: impl AsRef<[u8]> + Send + Sync + 'static,
+) -> SocketAddr {
+    serve(move |mut stream| {
+        let mut going = read_request(&mut stream) && stream.write_all(begin.as_ref()).is_ok();
+        while going {
+            going = stream.write_all(again.as_ref()).is_ok();
+        }
+    })
+}
