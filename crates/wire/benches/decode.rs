@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use wire::http1::{self, HeadCache, Request, ResponseDecoder};
 use wire::memcache::{self, Expect};
-use wire::resp;
+use wire::{Parameter, mysql, postgres, resp};
 
 const ROUNDS: u32 = 15;
 const REPLIES: u32 = 200_000;
@@ -20,6 +20,8 @@ fn main() {
     http1();
     memcache();
     resp();
+    postgres();
+    mysql();
 }
 
 fn http1() {
@@ -141,6 +143,66 @@ fn decode_resp(decoder: &mut resp::ReplyDecoder, reply: &[u8]) -> usize {
         }
     }
     bytes
+}
+
+/// A row of one column of 119 bytes, as a point select gives it.
+fn postgres() {
+    let value = [b'5'; 119];
+    let hit = [&b"2\0\0\0\x04D\0\0\0\x81\0\x01\0\0\0\x77"[..], &value, b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I"]
+        .concat();
+    let mut decoder = postgres::ReplyDecoder::new();
+    measure("postgres: point select", || {
+        decoder.expect(postgres::Expect::Query);
+        let mut input = black_box(hit.as_slice());
+        let mut bytes = 0;
+        while let Some(event) = decoder.decode(&mut input).expect("the reply is valid") {
+            match event {
+                postgres::Event::Row(row) => bytes += row.fields().flatten().map(<[u8]>::len).sum::<usize>(),
+                postgres::Event::Ready(_) => break,
+                _ => {}
+            }
+        }
+        bytes
+    });
+    let mut out = Vec::with_capacity(256);
+    measure("postgres: render a point select", || {
+        out.clear();
+        postgres::request::bind_and_execute(&mut out, black_box("s1"), &[Parameter::Int(7)]);
+        postgres::request::sync(&mut out);
+        out.len()
+    });
+}
+
+fn mysql() {
+    let definition = b"\x17\0\0\x02\x03def\x01d\x01t\x01t\x01c\x01c\x0c\x08\0\xe0\x01\0\0\xfe";
+    let hit = [
+        &b"\x01\0\0\x01\x01"[..],
+        definition,
+        b"\x7a\0\0\x03\0\0\x77",
+        &[b'5'; 119],
+        b"\x07\0\0\x04\xfe\0\0\x02\0\0\0",
+    ]
+    .concat();
+    let mut decoder = mysql::ReplyDecoder::new();
+    measure("mysql: point select", || {
+        decoder.expect(mysql::Expect::Execute);
+        let mut input = black_box(hit.as_slice());
+        let mut bytes = 0;
+        while let Some(event) = decoder.decode(&mut input).expect("the reply is valid") {
+            match event {
+                mysql::Event::Row(row) => bytes += row.texts().flatten().map(<[u8]>::len).sum::<usize>(),
+                mysql::Event::Done(_) => break,
+                _ => {}
+            }
+        }
+        bytes
+    });
+    let mut out = Vec::with_capacity(256);
+    measure("mysql: render a point select", || {
+        out.clear();
+        mysql::request::execute(&mut out, black_box(1), &[Parameter::Int(7)]);
+        out.len()
+    });
 }
 
 /// Prints the time of one call, in the fastest round.

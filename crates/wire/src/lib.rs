@@ -10,6 +10,8 @@
 //! |---|---|---|
 //! | [`http1`] | HTTP/1.0 and 1.1 | RFC 9110, RFC 9112 |
 //! | [`memcache`] | memcached, text and meta commands | `doc/protocol.txt` of memcached |
+//! | [`mysql`] | MySQL and MariaDB, protocol 10 | "Client/Server Protocol", dev.mysql.com; "Clientserver Protocol", mariadb.com |
+//! | [`postgres`] | PostgreSQL, protocol 3.0 | "Frontend/Backend Protocol", PostgreSQL's manual |
 //! | [`resp`] | Redis and its kin, RESP2 and RESP3 | "Redis serialization protocol specification", redis.io |
 //!
 //! # Goals
@@ -70,14 +72,20 @@
 //! 5. **A conversation of several steps** (a greeting, a login, a transaction) is `expect` and `decode`
 //!    again for each step. The decoder knows the grammar of one step; the driver in `load` knows the order.
 //! 6. **`eof()`** is told when the peer closes, and says whether that completes the reply or cuts it off.
-//! 7. **State is a few words a connection** (56, 48 and 80 bytes so far, without a split line): there may
+//! 7. **State is a few words a connection** (40 to 80 bytes so far, without a split line): there may
 //!    be fifteen thousand. What can be shared by all connections of a worker is shared ([`http1::HeadCache`]).
 //! 8. **After an error** the position in the stream is lost: the connection is to be closed.
 //! 9. **Tests**: any split of the bytes gives the same events; mutated bytes neither panic, stall nor
 //!    allocate past the limits (`tests/properties`, `fuzz`); the cost is measured in `benches/decode.rs`.
 
 mod decimal;
+mod frame;
 pub mod http1;
 mod line;
 pub mod memcache;
+pub mod mysql;
+mod parameter;
+pub mod postgres;
 pub mod resp;
+
+pub use parameter::Parameter;

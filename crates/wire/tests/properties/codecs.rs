@@ -2,7 +2,7 @@
 
 use wire::http1::{self, HeadCache, ResponseDecoder};
 use wire::memcache::{self, Expect, ReplyDecoder};
-use wire::resp;
+use wire::{mysql, postgres, resp};
 
 use crate::harness::{Codec, Item, Step};
 
@@ -150,6 +150,96 @@ impl Codec for Resp {
             Ok(Some(event)) => {
                 sink(Item::Other(&event));
                 if matches!(event, resp::Event::End { .. }) { Step::Final } else { Step::Event }
+            }
+            Err(error) => report(error, sink),
+        }
+    }
+
+    fn eof(&mut self, sink: &mut dyn FnMut(Item<'_>)) {
+        sink(Item::Other(&self.decoder.eof()));
+    }
+}
+
+/// PostgreSQL; bit `n` of the selector says whether reply `n` is part of a login.
+#[derive(Default)]
+pub struct Postgres {
+    decoder: postgres::ReplyDecoder,
+    selector: u8,
+    expected: u8,
+}
+
+impl Postgres {
+    pub fn new(selector: u8) -> Self {
+        Self { selector, ..Self::default() }
+    }
+}
+
+impl Codec for Postgres {
+    fn expect_next(&mut self) {
+        if self.expected < REPLIES {
+            let is_login = self.selector >> self.expected & 1 == 1;
+            self.decoder.expect(if is_login { postgres::Expect::Login } else { postgres::Expect::Query });
+            self.expected += 1;
+        }
+    }
+
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step {
+        match self.decoder.decode(input) {
+            Ok(None) => Step::NeedsMore,
+            Ok(Some(event)) => {
+                sink(Item::Other(&event));
+                if event.is_final() { Step::Final } else { Step::Event }
+            }
+            Err(error) => report(error, sink),
+        }
+    }
+
+    fn eof(&mut self, sink: &mut dyn FnMut(Item<'_>)) {
+        sink(Item::Other(&self.decoder.eof()));
+    }
+}
+
+/// MySQL; the selector says which reply comes first, and which come after it.
+#[derive(Default)]
+pub struct Mysql {
+    decoder: mysql::ReplyDecoder,
+    selector: u8,
+    expected: u8,
+}
+
+impl Mysql {
+    pub const EXPECTATIONS: [mysql::Expect; 5] = [
+        mysql::Expect::Greeting,
+        mysql::Expect::Login,
+        mysql::Expect::Query,
+        mysql::Expect::Execute,
+        mysql::Expect::Prepare,
+    ];
+
+    pub fn new(selector: u8) -> Self {
+        Self { selector, ..Self::default() }
+    }
+}
+
+impl Codec for Mysql {
+    fn expect_next(&mut self) {
+        if self.expected < REPLIES {
+            let kinds = Self::EXPECTATIONS.len();
+            let kind = usize::from(self.selector) / kinds.pow(u32::from(self.expected)) % kinds;
+            self.decoder.expect(Self::EXPECTATIONS[kind]);
+            self.expected += 1;
+        }
+    }
+
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step {
+        match self.decoder.decode(input) {
+            Ok(None) => Step::NeedsMore,
+            Ok(Some(event)) => {
+                sink(Item::Other(&event));
+                if let mysql::Event::Row(row) = &event {
+                    sink(Item::Other(&row.texts().collect::<Vec<_>>()));
+                }
+                if event.is_final() { Step::Final } else { Step::Event }
             }
             Err(error) => report(error, sink),
         }

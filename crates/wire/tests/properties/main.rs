@@ -7,4 +7,6 @@ mod http1;
 mod memcache;
 mod memory;
 mod mutation;
+mod mysql;
+mod postgres;
 mod resp;

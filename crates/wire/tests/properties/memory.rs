@@ -3,9 +3,9 @@
 
 use allocation_counter::{AllocationInfo, measure};
 use wire::http1::{HeadCache, MAX_HEAD_BYTES, Request};
-use wire::{memcache, resp};
+use wire::{Parameter, memcache, mysql, postgres, resp};
 
-use crate::codecs::{Http1, Memcache, Resp};
+use crate::codecs::{Http1, Memcache, Mysql, Postgres, Resp};
 use crate::harness::{Codec, cut, run};
 
 /// What decoding `bytes` in pieces of `size` allocates.
@@ -30,6 +30,14 @@ fn whole_replies_take_no_memory() {
 
     let lists = b"*2\r\n$3\r\nbar\r\n%1\r\n+a\r\n:1\r\n".repeat(3);
     assert_eq!(allocated(&mut Resp::default(), &lists, usize::MAX).count_total, 0);
+
+    let rows = b"2\0\0\0\x04D\0\0\0\x0d\0\x01\0\0\0\x03barC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I".repeat(3);
+    assert_eq!(allocated(&mut Postgres::new(0), &rows, usize::MAX).count_total, 0);
+
+    // Every reply is to a query.
+    let mut queries = Mysql::new(2 + 5 * 2 + 25 * 2);
+    let done = b"\x07\0\0\x01\0\x01\0\x02\0\0\0".repeat(3);
+    assert_eq!(allocated(&mut queries, &done, usize::MAX).count_total, 0);
 }
 
 #[test]
@@ -40,6 +48,10 @@ fn requests_take_no_memory_where_there_is_room() {
         memcache::request::set(&mut out, b"key", 0, 0, b"value").expect("valid");
         memcache::request::meta_get(&mut out, b"key", "v k").expect("valid");
         resp::request::set(&mut out, b"key", b"value");
+        let parameters = [Parameter::Int(7), Parameter::Text(b"seven")];
+        postgres::request::bind_and_execute(&mut out, "s1", &parameters);
+        postgres::request::sync(&mut out);
+        mysql::request::execute(&mut out, 1, &parameters);
     });
     assert_eq!(allocated.count_total, 0);
 }
@@ -77,6 +89,12 @@ fn no_stream_takes_more_than_its_limit() {
     bounded(&mut Resp::default(), &endless(b"-", b"x"), resp::MAX_LINE_BYTES, "an error");
     bounded(&mut Resp::default(), &endless(b"*1073741824\r\n", b"*0\r\n"), resp::MAX_LINE_BYTES, "an array");
     bounded(&mut Resp::default(), &endless(b"", b"*1\r\n"), resp::MAX_LINE_BYTES, "arrays in arrays");
+
+    let messages = postgres::MAX_MESSAGE_BYTES;
+    bounded(&mut Postgres::new(0), &endless(b"D\0\x0f\xff\xff\0\x01", b"x"), messages, "a row");
+    bounded(&mut Postgres::new(0), &endless(b"", b"1\0\0\0\x04"), 1024, "messages");
+    let packets = mysql::MAX_PACKET_BYTES;
+    bounded(&mut Mysql::new(2), &endless(b"\xff\xff\x0e\x01", b"x"), packets, "a packet");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::codecs::{Http1, Memcache, Resp};
+use crate::codecs::{Http1, Memcache, Mysql, Postgres, Resp};
 use crate::harness::{Codec, check_split};
 
 const RUNS: u32 = 100_000;
@@ -41,6 +41,14 @@ const TOKENS: &[&[u8]] = &[
     b"|1\r\n",
     b">1\r\n",
     b"%1\r\n",
+    b"Z\0\0\0\x05I",
+    b"D\0\0\0",
+    b"\xff\xff\xff\xff",
+    b"\0\0\0\x04",
+    b"\x05\0\0\x01\xfe\0\0\x02\0",
+    b"\xfb",
+    b"\xfe",
+    b"\x03def",
 ];
 
 /// As sent by nginx 1.22 and Apache httpd 2.4, and what RFC 9112 adds to that.
@@ -73,6 +81,29 @@ const RESP: &[&[u8]] = &[
     b"=29\r\ntxt:This is a verbatim\nstring\r\n(1234567999999999999999999999999999999\r\n,3.141\r\n",
 ];
 
+/// As sent by PostgreSQL 15.
+const POSTGRES: &[&[u8]] = &[
+    b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0R\0\0\0\x0c\0\0\0\x0br=ab",
+    b"R\0\0\0\x08\0\0\0\0S\0\0\0\x15TimeZone\0Etc/UTC\0K\0\0\0\x0c\0\0\x12\x34\xab\xcd\xef\x01Z\0\0\0\x05I",
+    b"1\0\0\0\x04n\0\0\0\x04Z\0\0\0\x05IG\0\0\0\x07\0\0\0",
+    b"2\0\0\0\x04D\0\0\0\x11\0\x02\0\0\0\x03bar\xff\xff\xff\xffC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05T",
+    b"E\0\0\0\x2aSERROR\0VERROR\0C40P01\0Mdeadlock found\0\0Z\0\0\0\x05E",
+    b"E\0\0\0\x29SFATAL\0VFATAL\0C57P01\0Mshutting down\0\0",
+];
+
+/// As sent by MariaDB 10.11.
+const MYSQL: &[&[u8]] = &[
+    b"\x60\0\0\0\x0a5.5.5-10.11.19-MariaDB-0+deb12u1\0\x05\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x81\
+      \x15\0\0\0\0\0\0\x1d\0\0\0ijklmnopqrst\0mysql_native_password\0",
+    b"\x2c\0\0\x02\xfecaching_sha2_password\0abcdefghijklmnopqrst\0\x02\0\0\x04\x01\x03\x07\0\0\x05\0\0\0\x02\0\0\0",
+    b"\x01\0\0\x01\x01\x17\0\0\x02\x03def\x01d\x01t\x01t\x01c\x01c\x0c\x08\0\xe0\x01\0\0\xfe\x05\0\0\x03\0\0\x02ab\
+      \x07\0\0\x04\xfe\0\0\x02\0\0\0",
+    b"\x01\0\0\x01\x01\x17\0\0\x02\x03def\x01d\x01t\x01t\x01c\x01c\x0c\x08\0\xe0\x01\0\0\xfe\x03\0\0\x03\x02ab\
+      \x01\0\0\x04\xfb\x07\0\0\x05\xfe\0\0\x0a\0\0\0",
+    b"\x0c\0\0\x01\0\x01\0\0\0\0\0\x01\0\0\0\0\x17\0\0\x02\x03def\x01d\x01t\x01t\x01c\x01c\x0c\x08\0\xe0\x01\0\0\xfe",
+    b"\x17\0\0\x01\xff\xbd\x04#40001Deadlock found\x07\0\0\x01\0\x01\0\x03\0\0\0",
+];
+
 #[test]
 fn damaged_http1_replies_do_no_harm() {
     damage(HTTP1, 1, Http1::new);
@@ -86,6 +117,16 @@ fn damaged_memcached_replies_do_no_harm() {
 #[test]
 fn damaged_resp_replies_do_no_harm() {
     damage(RESP, 3, |_| Resp::default());
+}
+
+#[test]
+fn damaged_postgres_replies_do_no_harm() {
+    damage(POSTGRES, 4, Postgres::new);
+}
+
+#[test]
+fn damaged_mysql_replies_do_no_harm() {
+    damage(MYSQL, 5, Mysql::new);
 }
 
 /// Feeds damaged seeds to decoders made by `codec` from a random selector.

@@ -1,0 +1,319 @@
+//! The replies of one connection, as events. Keeps the place between packets; leaves what a packet says to
+//! `packet` and `row`.
+
+use super::error::DecodeError;
+use super::limits::MAX_PACKET_BYTES;
+use super::packet::{self, Event, Prepared};
+use super::row::{Row, take_integer};
+use crate::frame::{FrameBuffer, Header};
+
+/// Which reply comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// What the server says first.
+    Greeting,
+    /// To each answer of a login.
+    Login,
+    /// To a query: rows come as text.
+    Query,
+    /// To the execution of a prepared statement: rows come in binary.
+    Execute,
+    /// To the preparation of a statement.
+    Prepare,
+}
+
+/// Decodes the replies of one connection.
+///
+/// Call [`expect`](Self::expect) for each request, then [`decode`](Self::decode) until an event
+/// [`is_final`](Event::is_final), and again with more bytes whenever it gives `None`.
+///
+/// 64 bytes large. It allocates only when a packet is split over reads, at most [`MAX_PACKET_BYTES`], and
+/// keeps little of that for the next one.
+#[derive(Debug)]
+pub struct ReplyDecoder {
+    stage: Stage,
+    /// Columns of the rows that come.
+    columns: u16,
+    /// Rows come in binary.
+    is_binary: bool,
+    /// Both sides have agreed that the descriptions of columns may be left out.
+    caches_metadata: bool,
+    /// The number that the next packet has, whoever sends it.
+    sequence: u8,
+    /// Something of the reply has come.
+    begun: bool,
+    frames: FrameBuffer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Idle,
+    Greeting,
+    Login,
+    /// Before a result.
+    Start,
+    /// So many descriptions of columns are left before the rows.
+    Columns(u16),
+    Rows,
+    Prepare,
+    /// So many descriptions of parameters and columns are left of a statement that is prepared.
+    Definitions(u32, Prepared),
+}
+
+/// Three bytes of length, and the packet's number.
+struct Numbered;
+
+impl Header for Numbered {
+    const BYTES: usize = 4;
+    type Fault = DecodeError;
+
+    #[inline]
+    fn frame_bytes(header: &[u8]) -> Result<usize, DecodeError> {
+        let length = header[..4].first_chunk().map_or(0, |word| u32::from_le_bytes(*word) & 0xff_ffff);
+        let length = Self::BYTES + length as usize;
+        if length <= MAX_PACKET_BYTES { Ok(length) } else { Err(DecodeError::PacketTooLarge) }
+    }
+}
+
+const OK: u8 = 0x00;
+const MORE: u8 = 0x01;
+const LOCAL_FILE: u8 = 0xfb;
+const SWITCH_OR_END: u8 = 0xfe;
+const ERROR: u8 = 0xff;
+/// The first field of every description of a column: its catalogue.
+const DEFINITION: &[u8] = b"\x03def";
+
+impl Default for ReplyDecoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ReplyDecoder {
+    /// A decoder for a fresh connection, which expects nothing yet.
+    pub const fn new() -> Self {
+        Self {
+            stage: Stage::Idle,
+            columns: 0,
+            is_binary: false,
+            caches_metadata: false,
+            sequence: 0,
+            begun: false,
+            frames: FrameBuffer::new(),
+        }
+    }
+
+    /// Gets ready for the reply to the next request.
+    #[inline]
+    pub fn expect(&mut self, expect: Expect) {
+        self.begun = false;
+        self.is_binary = expect == Expect::Execute;
+        (self.stage, self.sequence) = match expect {
+            Expect::Greeting => (Stage::Greeting, 0),
+            Expect::Login => (Stage::Login, self.sequence.wrapping_add(1)),
+            Expect::Query | Expect::Execute => (Stage::Start, 1),
+            Expect::Prepare => (Stage::Prepare, 1),
+        };
+    }
+
+    /// The number that an answer of a login must have.
+    pub fn sequence(&self) -> u8 {
+        self.sequence
+    }
+
+    /// Takes bytes off the front of `input` and returns the next event. `None` means that `input` is used
+    /// up and more is needed. After a final event, what is left in `input` belongs to the next reply.
+    ///
+    /// # Errors
+    /// Any fault in the reply, and bytes while none is expected. The connection is to be closed then.
+    #[inline]
+    pub fn decode<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>, DecodeError> {
+        if input.is_empty() {
+            return Ok(None);
+        }
+        if self.stage == Stage::Idle {
+            return Err(DecodeError::Unsolicited);
+        }
+        self.begun = true;
+        // Apart from the rest of `self`, which is changed while the packet is looked at.
+        let Self { stage, columns, is_binary, caches_metadata, sequence, frames, .. } = self;
+        let Some(frame) = frames.take::<Numbered>(input)? else { return Ok(None) };
+        let (number, packet) = (frame[3], &frame[Numbered::BYTES..]);
+        let first = *packet.first().ok_or(DecodeError::MalformedPacket)?;
+        // An error may come at any time, and is numbered as the server likes.
+        if number != *sequence && first != ERROR {
+            return Err(DecodeError::OutOfOrder);
+        }
+        *sequence = number.wrapping_add(1);
+        let malformed = DecodeError::MalformedPacket;
+        let event = match (*stage, first) {
+            (Stage::Rows, OK) if *is_binary => Event::Row(Row::binary(packet, *columns).ok_or(malformed)?),
+            (_, ERROR) => Event::Error(packet::server_error(packet).ok_or(malformed)?),
+            (Stage::Start | Stage::Login, OK) | (Stage::Rows, SWITCH_OR_END) => {
+                let done = packet::done(packet).ok_or(malformed)?;
+                *stage = Stage::Start;
+                Event::Done(done)
+            }
+            (Stage::Start, LOCAL_FILE) => return Err(DecodeError::LocalFile),
+            (Stage::Start, _) => {
+                let described = head(packet, *caches_metadata, columns).ok_or(malformed)?;
+                *stage = if described { Stage::Columns(*columns) } else { Stage::Rows };
+                Event::Columns(*columns)
+            }
+            (Stage::Columns(left), _) if packet.starts_with(DEFINITION) => {
+                *stage = if left > 1 { Stage::Columns(left - 1) } else { Stage::Rows };
+                Event::Described
+            }
+            (Stage::Rows, _) if !*is_binary => Event::Row(Row::text(packet, *columns).ok_or(malformed)?),
+            (Stage::Greeting, _) => {
+                let greeting = packet::greeting(packet)?;
+                *caches_metadata = greeting.caches_metadata;
+                Event::Greeting(greeting)
+            }
+            (Stage::Login, SWITCH_OR_END) => packet::auth_switch(packet).ok_or(malformed)?,
+            (Stage::Login, MORE) => Event::AuthMore(&packet[1..]),
+            (Stage::Prepare, OK) => {
+                let prepared = packet::prepared(packet).ok_or(malformed)?;
+                let left = u32::from(prepared.parameters) + u32::from(prepared.columns);
+                *stage = Stage::Definitions(left, prepared);
+                if left > 0 { Event::Described } else { Event::Prepared(prepared) }
+            }
+            (Stage::Definitions(left, prepared), _) if packet.starts_with(DEFINITION) => {
+                *stage = Stage::Definitions(left - 1, prepared);
+                if left > 1 { Event::Described } else { Event::Prepared(prepared) }
+            }
+            _ => return Err(malformed),
+        };
+        if event.is_final() {
+            *stage = Stage::Idle;
+        }
+        Ok(Some(event))
+    }
+
+    /// The server has closed. No reply ends that way: says what is cut off.
+    pub fn eof(&self) -> DecodeError {
+        if self.stage != Stage::Idle && self.begun {
+            DecodeError::ClosedInReply
+        } else {
+            DecodeError::ClosedBeforeReply
+        }
+    }
+}
+
+/// Reads the number of columns; gives whether their descriptions follow.
+fn head(packet: &[u8], caches_metadata: bool, columns: &mut u16) -> Option<bool> {
+    let mut rest = packet;
+    *columns = take_integer(&mut rest)?.try_into().ok().filter(|&count| count > 0)?;
+    match (caches_metadata, rest) {
+        (false, []) | (true, [1]) => Some(true),
+        (true, [0]) => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::packet::tests::GREETING;
+    use super::*;
+
+    /// Packets, numbered from `first`.
+    fn packets(first: u8, payloads: &[&[u8]]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for (at, payload) in payloads.iter().enumerate() {
+            out.extend_from_slice(&(payload.len() as u32).to_le_bytes()[..3]);
+            out.push(first + at as u8);
+            out.extend_from_slice(payload);
+        }
+        out
+    }
+
+    fn read(decoder: &mut ReplyDecoder, mut input: &[u8]) -> Result<Vec<String>, DecodeError> {
+        let mut events = Vec::new();
+        loop {
+            match decoder.decode(&mut input)? {
+                Some(event) => {
+                    events.push(format!("{event:?}").split([' ', '(']).next().unwrap_or_default().to_owned());
+                    if event.is_final() {
+                        return Ok(events);
+                    }
+                }
+                None => return Err(decoder.eof()),
+            }
+        }
+    }
+
+    fn reply(expect: Expect, payloads: &[&[u8]]) -> Result<Vec<String>, DecodeError> {
+        let mut decoder = ReplyDecoder::new();
+        decoder.expect(expect);
+        read(&mut decoder, &packets(u8::from(expect != Expect::Greeting), payloads))
+    }
+
+    const END: &[u8] = b"\xfe\0\0\x02\0\0\0";
+    const FIELD: &[u8] = b"\x03def\x01d\x01t\x01t\x01c\x01c\x0c\x08\0\xe0\x01\0\0\xfe\0\0\0\0\0";
+
+    #[test]
+    fn a_decoder_is_small() {
+        assert!(size_of::<ReplyDecoder>() <= 64);
+    }
+
+    #[test]
+    fn results_of_both_forms() {
+        let events = reply(Expect::Query, &[b"\x01", FIELD, b"\x02ab", b"\xfb", END]);
+        assert_eq!(events.expect("a reply"), ["Columns", "Described", "Row", "Row", "Done"]);
+        let events = reply(Expect::Execute, &[b"\x01", FIELD, b"\0\0\x02ab", END]);
+        assert_eq!(events.expect("a reply"), ["Columns", "Described", "Row", "Done"]);
+        let events = reply(Expect::Query, &[b"\x01", FIELD, b"\xfe\0\0\x0a\0\0\0", b"\0\x01\0\x02\0\0\0"]);
+        assert_eq!(events.expect("two results"), ["Columns", "Described", "Done", "Done"]);
+        let events = reply(Expect::Query, &[b"\x01", FIELD, b"\x02ab", b"\xff\xbd\x04#40001Deadlock"]);
+        assert_eq!(events.expect("an error within rows"), ["Columns", "Described", "Row", "Error"]);
+    }
+
+    #[test]
+    fn a_statement_is_prepared_once_all_is_said_of_it() {
+        let events = reply(Expect::Prepare, &[b"\0\x07\0\0\0\x01\0\x01\0\0\0\0", FIELD, FIELD]);
+        assert_eq!(events.expect("prepared"), ["Described", "Described", "Prepared"]);
+        assert_eq!(
+            reply(Expect::Prepare, &[b"\0\x07\0\0\0\x01\0\x01\0\0\0\0", FIELD]),
+            Err(DecodeError::ClosedInReply)
+        );
+    }
+
+    #[test]
+    fn a_login_in_several_steps_is_numbered_through() {
+        let mut decoder = ReplyDecoder::new();
+        decoder.expect(Expect::Greeting);
+        assert_eq!(read(&mut decoder, &packets(0, &[GREETING])).expect("a greeting"), ["Greeting"]);
+        assert_eq!(decoder.sequence(), 1);
+        decoder.expect(Expect::Login);
+        let switch = packets(2, &[b"\xfecaching_sha2_password\0abcdefghijklmnopqrst\0"]);
+        assert_eq!(read(&mut decoder, &switch).expect("a switch"), ["AuthSwitch"]);
+        assert_eq!(decoder.sequence(), 3);
+        decoder.expect(Expect::Login);
+        let accepted = packets(4, &[b"\x01\x03", b"\0\0\0\x02\0\0\0"]);
+        assert_eq!(read(&mut decoder, &accepted).expect("accepted"), ["AuthMore", "Done"]);
+        // MariaDB says of a statement's columns what it has not said yet.
+        decoder.expect(Expect::Execute);
+        let events = read(&mut decoder, &packets(1, &[b"\x01\0", b"\0\0\x02ab", END]));
+        assert_eq!(events.expect("a result"), ["Columns", "Row", "Done"]);
+    }
+
+    #[test]
+    fn faults_are_told_apart() {
+        for (expect, payload, error) in [
+            (Expect::Greeting, &b"\x09"[..], DecodeError::NoGreeting),
+            (Expect::Query, b"", DecodeError::MalformedPacket),
+            (Expect::Query, b"\xfb/etc/passwd", DecodeError::LocalFile),
+            (Expect::Query, b"\x01\x01", DecodeError::MalformedPacket),
+            (Expect::Execute, b"\0\x01", DecodeError::MalformedPacket),
+        ] {
+            assert_eq!(reply(expect, &[payload]), Err(error), "{}", payload.escape_ascii());
+        }
+        let mut decoder = ReplyDecoder::new();
+        decoder.expect(Expect::Query);
+        assert_eq!(read(&mut decoder, b"\x01\0\0\x02\0"), Err(DecodeError::OutOfOrder));
+        let mut other = ReplyDecoder::new();
+        other.expect(Expect::Greeting);
+        assert_eq!(read(&mut other, b"HTTP/1.1 400"), Err(DecodeError::PacketTooLarge));
+        assert_eq!(read(&mut ReplyDecoder::new(), b"\0"), Err(DecodeError::Unsolicited));
+    }
+}

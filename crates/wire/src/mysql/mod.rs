@@ -1,0 +1,42 @@
+//! The protocol of MySQL and MariaDB, the client's half: "Client/Server Protocol" of MySQL's internals manual,
+//! and "Clientserver Protocol" of MariaDB's.
+//!
+//! [`request`] renders, [`ReplyDecoder`] reads replies, [`auth`] makes the answer to a login out of a password
+//! (`mysql_native_password`, `caching_sha2_password`). Queries with rows as text, and prepared statements with
+//! rows in binary; of those, the fields of text types are read.
+//!
+//! Not here: `LOAD DATA LOCAL`, cursors, compression, servers before MySQL 5.7 and MariaDB 10.2 (they lack
+//! `CLIENT_DEPRECATE_EOF`), and TLS, which is the caller's.
+//!
+//! Limit: a packet of at most [`MAX_PACKET_BYTES`].
+//!
+//! ```
+//! use wire::mysql::{Event, Expect, ReplyDecoder, request};
+//! use wire::Parameter;
+//!
+//! let mut out = Vec::new();
+//! request::execute(&mut out, 1, &[Parameter::Int(7)]);
+//!
+//! let mut decoder = ReplyDecoder::new();
+//! decoder.expect(Expect::Execute);
+//! let mut input: &[u8] = b"\x07\0\0\x01\0\x01\0\x02\0\0\0";
+//! match decoder.decode(&mut input)? {
+//!     Some(Event::Done(done)) => assert_eq!(done.affected_rows, 1),
+//!     other => unreachable!("{other:?}"),
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod auth;
+mod decoder;
+mod error;
+mod limits;
+mod packet;
+pub mod request;
+mod row;
+
+pub use decoder::{Expect, ReplyDecoder};
+pub use error::DecodeError;
+pub use limits::MAX_PACKET_BYTES;
+pub use packet::{Done, Event, Greeting, Prepared, ServerError};
+pub use row::Row;

@@ -1,0 +1,44 @@
+//! PostgreSQL's protocol 3.0, the client's half: "Frontend/Backend Protocol" of the PostgreSQL manual.
+//!
+//! [`request`] renders, [`ReplyDecoder`] reads replies, [`auth`] answers what the server asks of a password
+//! (SCRAM-SHA-256, MD5, in the clear). Simple and extended queries, prepared statements whose parameters are sent
+//! in binary, and `COPY … FROM STDIN`. Requests may be put together: `Bind`, `Execute` and `Sync` go out in
+//! one piece and have one reply, which ends with [`Event::Ready`].
+//!
+//! Not here: `COPY … TO STDOUT`, replication, cancelling, GSSAPI, and TLS, which is the caller's.
+//!
+//! Limit: a message of at most [`MAX_MESSAGE_BYTES`].
+//!
+//! ```
+//! use wire::postgres::{Event, Expect, ReplyDecoder, request};
+//! use wire::Parameter;
+//!
+//! let mut out = Vec::new();
+//! request::bind_and_execute(&mut out, "s1", &[Parameter::Int(7)]);
+//! request::sync(&mut out);
+//!
+//! let mut decoder = ReplyDecoder::new();
+//! decoder.expect(Expect::Query);
+//! let mut input: &[u8] = b"2\0\0\0\x04D\0\0\0\x0d\0\x01\0\0\0\x03barC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
+//! while let Some(event) = decoder.decode(&mut input)? {
+//!     match event {
+//!         Event::Row(row) => assert!(row.fields().eq([Some(&b"bar"[..])])),
+//!         Event::Complete { tag } => assert_eq!(wire::postgres::rows_of(tag), Some(1)),
+//!         Event::Ready(_) => break,
+//!         _ => {}
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod auth;
+mod decoder;
+mod error;
+mod limits;
+mod message;
+pub mod request;
+
+pub use decoder::ReplyDecoder;
+pub use error::DecodeError;
+pub use limits::MAX_MESSAGE_BYTES;
+pub use message::{Authentication, Event, Expect, Fields, Row, ServerError, TransactionStatus, rows_of};
