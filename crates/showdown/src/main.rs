@@ -53,6 +53,9 @@ enum Verb {
     /// A part of a load, in a process of its own; started by showdown itself
     #[command(name = "__load-process", hide = true)]
     LoadProcess,
+    /// A server whose behaviour is known, HTTP and memcached on one port; see docs/METHODOLOGY.md
+    #[command(name = "__known-server", hide = true)]
+    KnownServer(Box<truth::known::behaviour::Behaviour>),
 }
 
 fn main() -> ExitCode {
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Verb::Rm(args) => verbs::archive::remove(&args),
         Verb::Archive(verb) => verbs::archive::archive(&verb),
         Verb::LoadProcess => verbs::load::process(),
+        Verb::KnownServer(behaviour) => verbs::known_server::run(&behaviour),
     };
     exit::code_of(result)
 }

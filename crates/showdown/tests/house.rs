@@ -13,8 +13,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("archive", &["stats"]),
     ("workload", &["load", "host"]),
     ("bakeoff", &["workload", "archive", "stats", "load", "host"]),
+    ("truth", &["load", "host", "stats", "wire"]),
     ("report", &["archive", "stats"]),
-    ("showdown", &["report", "bakeoff", "workload", "archive", "load", "host", "stats", "wire"]),
+    ("showdown", &["report", "truth", "bakeoff", "workload", "archive", "load", "host", "stats", "wire"]),
 ];
 
 /// A file of more lines than this is more than one idea.

@@ -35,6 +35,24 @@ pub fn little_error(
     users(throughput_per_s, mean_response_s, mean_think_s) / actual_users - 1.0
 }
 
+/// The share of arrivals that find all of `servers` taken and are lost, where they come as a Poisson process and
+/// `load` of them would be served at once on average (arrivals a second times mean service time).
+///
+/// It does not depend on the law of the service times. NaN for a load that is no number from 0 up.
+///
+/// Source: A. K. Erlang (1917), his B formula, by its recurrence B(n) = aB(n−1) / (n + aB(n−1)); L. Kleinrock,
+/// *Queueing Systems*, vol. 1 (1975), §3.5 and §5.8.
+///
+/// ```
+/// assert!((stats::queueing::lost_share(10.0, 10) - 0.2146).abs() < 1e-4);
+/// ```
+pub fn lost_share(load: f64, servers: u32) -> f64 {
+    if load.is_nan() || load < 0.0 {
+        return f64::NAN;
+    }
+    (1..=servers).fold(1.0, |lost, n| load * lost / (f64::from(n) + load * lost))
+}
+
 /// A stable single-server, first-come-first-served queue with Poisson arrivals.
 ///
 /// ```
@@ -112,6 +130,15 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn losses_are_those_of_erlangs_table() {
+        // Load at which 1 % is lost (Kleinrock, and every table since): 0.0101, 1.361 and 4.461 for 1, 5 and 10.
+        for (servers, load) in [(1, 0.0101), (5, 1.361), (10, 4.461)] {
+            assert!((lost_share(load, servers) - 0.01).abs() < 5e-5, "{servers}");
+        }
+        assert!(lost_share(0.0, 3).abs() < 1e-12 && lost_share(f64::NAN, 3).is_nan());
+    }
     use proptest::prelude::*;
     use rand::{RngExt, SeedableRng};
     use rand_distr::{Distribution, Exp};

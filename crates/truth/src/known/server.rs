@@ -1,0 +1,355 @@
+//! A known server: one thread, one epoll instance, a heap of replies that are due.
+//!
+//! The truth is what the server itself records: from the kernel's receive timestamp of the request
+//! (`SO_TIMESTAMPNS`, which Linux also gives on TCP: `tcp_recv_timestamp` in net/ipv4/tcp.c; on loopback it is
+//! taken within the client's send) to the moment after the send of its reply has returned. How long the server
+//! *means* to take is only how that truth is made: it sleeps until shortly before a reply is due and looks in
+//! a loop for the rest. A connection is taken to have one request in flight, as all clients here do it.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use load::clock::Nanos;
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use super::account::{Account, Served, TrueTimes, csv};
+use super::behaviour::Behaviour;
+use super::clock::{WallClock, occupy};
+use super::reply::{self, Replies};
+use super::request::{self, Request};
+use super::socket::{self, Reader, Received};
+use super::tasks::{Fate, Tasks};
+
+/// Events taken at once; few, so that replies that are due do not wait for long.
+const BATCH: usize = 32;
+/// How long before a reply is due to stop sleeping: a sleeping thread of a virtual machine may wake as late.
+const WAKE_LATENCY: Duration = Duration::from_micros(150);
+const LISTENER: u64 = u64::MAX;
+
+/// Serves until it is killed. Fails if it cannot listen.
+pub fn run(behaviour: &Behaviour) -> io::Result<()> {
+    // The default slack of 50 µs would be added to every sleep; a kernel that refuses makes it less precise.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    let _ = load::processes::connections_a_process();
+    Server::new(behaviour)?.serve()
+}
+
+/// A slot for a connection; the generation tells a late word for an earlier one.
+#[derive(Debug, Default)]
+struct Slot {
+    stream: Option<TcpStream>,
+    generation: u32,
+    /// Part of a request.
+    unread: Vec<u8>,
+}
+
+/// A request that will be served.
+#[derive(Debug, PartialEq, Eq)]
+struct Task {
+    slot: usize,
+    generation: u32,
+    received: Nanos,
+    request: Request,
+}
+
+/// Replies in the order in which they are due.
+#[derive(Debug, PartialEq, Eq)]
+struct Due {
+    at: Nanos,
+    /// Of replies that are due at one instant the older goes first.
+    number: u64,
+    task: Task,
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+struct Server {
+    behaviour: Behaviour,
+    listener: TcpListener,
+    epoll: OwnedFd,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    tasks: Tasks<Task>,
+    due: BinaryHeap<Reverse<Due>>,
+    numbered: u64,
+    reader: Reader,
+    replies: Replies,
+    out: Vec<u8>,
+    account: Account,
+    log: Vec<Served>,
+    /// Up to here the CPU's time is accounted for.
+    accounted: Nanos,
+    busy: Duration,
+    extra: Duration,
+}
+
+impl Server {
+    fn new(behaviour: &Behaviour) -> io::Result<Self> {
+        let listener = socket::listening(SocketAddr::new(behaviour.host, behaviour.port))?;
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        Ok(Self {
+            behaviour: behaviour.clone(),
+            listener,
+            epoll,
+            slots: Vec::new(),
+            free: Vec::new(),
+            tasks: Tasks::new(behaviour),
+            due: BinaryHeap::new(),
+            numbered: 0,
+            reader: Reader::new(),
+            replies: Replies::new(behaviour.bytes),
+            out: Vec::new(),
+            account: Account::default(),
+            log: Vec::new(),
+            accounted: Nanos::now(),
+            busy: Duration::ZERO,
+            extra: Duration::ZERO,
+        })
+    }
+
+    fn serve(mut self) -> io::Result<()> {
+        let mut events = Vec::with_capacity(BATCH);
+        loop {
+            self.freeze_if_time();
+            self.answer_due();
+            events.clear();
+            self.wait(&mut events)?;
+            let wall = WallClock::read();
+            for event in &events {
+                let event: epoll::Event = *event;
+                match event.data.u64() {
+                    LISTENER => self.accept(),
+                    token => self.read((token & 0xFFFF_FFFF) as usize, (token >> 32) as u32, wall),
+                }
+                self.answer_due();
+            }
+        }
+    }
+
+    /// Looks for events; if there are none, sleeps until the next instant that matters. A look that finds some
+    /// is work, waiting is not.
+    fn wait(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
+        let begun = Nanos::now();
+        self.account_until(begun);
+        if poll(&self.epoll, events, Some(Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0 {
+            return Ok(());
+        }
+        let next_due = self.due.peek().map(|Reverse(due)| due.at);
+        let next_freeze = self.tasks.next_freeze().map(|(begin, _)| begin);
+        let next = next_due.into_iter().chain(next_freeze).min();
+        let sleep = next.map(|next| Duration::from(next.since(begun)).saturating_sub(WAKE_LATENCY));
+        if sleep.is_none_or(|sleep| !sleep.is_zero()) {
+            let timeout = sleep.map(|left| Timespec {
+                tv_sec: left.as_secs().cast_signed(),
+                tv_nsec: left.subsec_nanos().into(),
+            });
+            poll(&self.epoll, events, timeout)?;
+        }
+        self.accounted = Nanos::now();
+        Ok(())
+    }
+
+    fn account_until(&mut self, now: Nanos) {
+        self.busy += Duration::from(now.since(self.accounted));
+        self.accounted = now;
+    }
+
+    fn freeze_if_time(&mut self) {
+        while let Some((begin, end)) = self.tasks.next_freeze() {
+            let now = Nanos::now();
+            if now < begin {
+                return;
+            }
+            std::thread::sleep(end.since(now).into());
+            self.tasks.thaw();
+            self.accounted = Nanos::now();
+        }
+    }
+
+    fn accept(&mut self) {
+        loop {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                // Nobody is left, or it has gone again; without a descriptor for it, it waits.
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return,
+            };
+            let slot = self.free.pop().unwrap_or_else(|| {
+                self.slots.push(Slot::default());
+                self.slots.len() - 1
+            });
+            let token = u64::from(self.slots[slot].generation) << 32 | slot as u64;
+            let watched = socket::prepare(&stream).and_then(|()| {
+                Ok(epoll::add(&self.epoll, &stream, EventData::new_u64(token), EventFlags::IN)?)
+            });
+            if watched.is_err() {
+                self.free.push(slot);
+                continue;
+            }
+            self.account.connections += 1;
+            self.slots[slot].stream = Some(stream);
+        }
+    }
+
+    fn close(&mut self, slot: usize) {
+        let closing = &mut self.slots[slot];
+        if closing.stream.take().is_some() {
+            closing.generation = closing.generation.wrapping_add(1);
+            closing.unread.clear();
+            self.free.push(slot);
+        }
+    }
+
+    fn read(&mut self, slot: usize, generation: u32, wall: WallClock) {
+        let Some(reading) = self.slots.get_mut(slot).filter(|slot| slot.generation == generation) else {
+            return;
+        };
+        let Some(stream) = &reading.stream else { return };
+        let stamp = match self.reader.receive(stream) {
+            Received::Data(bytes, stamp) => {
+                reading.unread.extend_from_slice(bytes);
+                stamp
+            }
+            Received::Nothing => return,
+            Received::Closed => return self.close(slot),
+        };
+        let received = stamp.map_or_else(Nanos::now, |stamp| wall.monotonic(stamp));
+        while self.slots[slot].generation == generation {
+            match request::take(&mut self.slots[slot].unread) {
+                Ok(Some(request)) => self.take(Task { slot, generation, received, request }, stamp.is_some()),
+                Ok(None) => return,
+                Err(request::NotARequest) => return self.close(slot),
+            }
+        }
+    }
+
+    fn take(&mut self, task: Task, is_stamped: bool) {
+        if let Request::Account | Request::Log | Request::Stats = task.request {
+            return self.tell(&task);
+        }
+        self.account.requests += 1;
+        self.account.unstamped += u64::from(!is_stamped);
+        let received = task.received;
+        match self.tasks.fate(received) {
+            Fate::Served => {
+                let due = self.tasks.begin(task, received);
+                self.enter(due);
+            }
+            Fate::Failed => {
+                self.account.errors += 1;
+                self.refuse(&task, "wrong");
+            }
+            Fate::Refused => {
+                self.account.refused += 1;
+                self.refuse(&task, "full");
+            }
+            Fate::Dropped => {
+                self.account.dropped += 1;
+                self.close(task.slot);
+            }
+        }
+    }
+
+    fn enter(&mut self, due: Option<(Task, Nanos)>) {
+        if let Some((task, at)) = due {
+            self.numbered += 1;
+            self.due.push(Reverse(Due { at, number: self.numbered, task }));
+        }
+    }
+
+    fn answer_due(&mut self) {
+        while self.due.peek().is_some_and(|Reverse(due)| due.at <= Nanos::now()) {
+            let Some(Reverse(Due { task, .. })) = self.due.pop() else { return };
+            self.work();
+            self.out.clear();
+            let lasts = self.replies.served(&task.request, &mut self.out);
+            let sent = self.send(&task, lasts);
+            if let Some(sent) = sent {
+                self.account.replies += 1;
+                if self.behaviour.log {
+                    self.log.push(Served { received: task.received, sent });
+                }
+            }
+            let next = self.tasks.end(sent.unwrap_or_else(Nanos::now));
+            self.enter(next);
+        }
+    }
+
+    /// Occupies the CPU as asked. The extra work is a share of what all requests took of it so far, so that
+    /// one request takes that much longer on average, whatever its cost.
+    fn work(&mut self) {
+        if self.behaviour.work.is_zero() && self.behaviour.extra_work == 0.0 {
+            return;
+        }
+        let now = occupy(Nanos::now().after(self.behaviour.work));
+        self.account_until(now);
+        let owed = self.busy.mul_f64(self.behaviour.extra_work).saturating_sub(self.extra);
+        self.accounted = occupy(now.after(owed));
+        self.extra += Duration::from(self.accounted.since(now));
+    }
+
+    fn refuse(&mut self, task: &Task, word: &str) {
+        self.out.clear();
+        let lasts = Replies::refused(&task.request, word, &mut self.out);
+        self.send(task, lasts);
+    }
+
+    fn tell(&mut self, task: &Task) {
+        self.account_until(Nanos::now());
+        self.account.busy_s = self.busy.as_secs_f64();
+        self.account.extra_work_s = self.extra.as_secs_f64();
+        self.account.freezes = self.tasks.freezes();
+        self.out.clear();
+        let lasts = task.request == Request::Stats;
+        match task.request {
+            Request::Stats => reply::stats(&self.account, &mut self.out),
+            Request::Log => reply::document("text/csv", &csv(&self.log), &mut self.out),
+            _ => {
+                // Whoever asks over HTTP is nobody's load.
+                self.account.connections = self.account.connections.saturating_sub(1);
+                self.account.service_time_us = TrueTimes::of(&self.log);
+                let json = serde_json::to_string(&self.account).expect("an account is plain data");
+                reply::document("application/json", &json, &mut self.out);
+            }
+        }
+        self.send(task, lasts);
+    }
+
+    /// Sends what was written; says when that was done, or nothing if the client is gone.
+    fn send(&mut self, task: &Task, lasts: bool) -> Option<Nanos> {
+        let slot = self.slots.get_mut(task.slot).filter(|slot| slot.generation == task.generation)?;
+        let sent = slot.stream.as_mut()?.write_all(&self.out).ok().map(|()| Nanos::now());
+        if sent.is_none() || !lasts {
+            self.close(task.slot);
+        }
+        sent
+    }
+}
+
+/// How many events there are.
+fn poll(epoll: &OwnedFd, events: &mut Vec<epoll::Event>, timeout: Option<Timespec>) -> io::Result<usize> {
+    match epoll::wait(epoll, spare_capacity(events), timeout.as_ref()) {
+        Ok(_) => Ok(events.len()),
+        Err(Errno::INTR) => Ok(0),
+        Err(errno) => Err(errno.into()),
+    }
+}
