@@ -191,10 +191,11 @@ impl<D: Driver> Worker<D> {
         Ok(())
     }
 
+    /// A run lasts as long as was asked, also where nothing falls due in its last part: that is part of the load.
     fn is_over(&self) -> bool {
         let Conversations { now, in_flight, pacer, .. } = &self.conversations;
-        let nothing_comes = pacer.as_ref().is_some_and(Pacer::is_finished);
-        (nothing_comes && *in_flight == 0) || *now >= self.give_up
+        let nothing_comes = |pacer: &Pacer| pacer.is_finished() && (*now >= self.end || pacer.is_exhausted());
+        (*in_flight == 0 && pacer.as_ref().is_some_and(nothing_comes)) || *now >= self.give_up
     }
 
     /// One round: begin what is due, wait, let sockets take their turns.

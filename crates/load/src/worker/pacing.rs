@@ -194,6 +194,11 @@ impl Pacer {
         }
     }
 
+    /// Have all operations begun that may?
+    pub fn is_exhausted(&self) -> bool {
+        self.remaining == 0
+    }
+
     /// Operations that fell due in the measured time since the last call.
     pub fn take_due_count(&mut self) -> u64 {
         std::mem::take(&mut self.due_count)

@@ -51,6 +51,16 @@ fn the_seconds_add_up_to_the_whole() {
 }
 
 #[test]
+fn a_run_lasts_as_long_as_was_asked_also_where_little_falls_due() {
+    let nginx = nginx();
+    let url = nginx.url("http", "/1k");
+    for shape in [&["-r", "2", "--arrivals", "constant"][..], &["--think", "800ms"]] {
+        let told = measure(&[&[url.as_str(), "-c", "1", "-d", "1s"][..], shape].concat());
+        assert_eq!((number(&told, "/requests"), told["duration_s"].as_f64()), (2, Some(1.0)), "{told}");
+    }
+}
+
+#[test]
 fn steps_of_the_offered_load_are_told_apart() {
     let nginx = nginx();
     let told =
