@@ -150,9 +150,9 @@ mod tests {
     use super::*;
     use crate::record::record;
 
-    fn interval(worker: u32, index: i64, us: u64) -> FromWorker {
+    fn interval(worker: u32, index: i64, us: u32) -> FromWorker {
         let mut stats = Box::new(Interval::new(1, 0));
-        record(&mut stats.operations[0].response, Nanos(us * 1_000));
+        record(&mut stats.operations[0].response, us);
         FromWorker::Interval { worker, index, stats }
     }
 

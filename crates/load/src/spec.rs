@@ -120,14 +120,20 @@ impl LoadSpec {
         self.requests.map_or(u64::MAX, |all| share(all, worker, self.workers))
     }
 
-    /// A seed of its own for each worker and purpose, spread by the `SplitMix64` finaliser
-    /// (Steele, Lea and Flood, OOPSLA 2014).
+    /// A seed of its own for each worker and purpose.
     pub(crate) fn seed_of(&self, worker: u32, purpose: u64) -> u64 {
-        let mut z = self.seed ^ (u64::from(worker) << 8 | purpose).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        spread(self.seed, u64::from(worker) << 8 | purpose)
     }
+}
+
+/// A number that looks random, the same for the same `seed` and `index`: the `SplitMix64` generator's at that index
+/// (Steele, Lea and Flood, OOPSLA 2014).
+#[inline]
+pub(crate) fn spread(seed: u64, index: u64) -> u64 {
+    let mut z = seed ^ index.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
 }
 
 /// Part `index` of `all` cut into `parts` that differ by one at most.

@@ -4,8 +4,6 @@
 //! Keys and values follow from the seed: key number n is always the same bytes and its value, too. So after
 //! a populate run a hit can be held against what must be there, byte for byte, and two stores hold the same.
 
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-
 use rand::{Rng, RngExt, SeedableRng, distr::Alphanumeric};
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
@@ -15,7 +13,7 @@ use super::choice::Choice;
 use crate::driver::{Fault, OperationId, Step};
 use crate::inputs::keys::{KeySampler, Popularity};
 use crate::inputs::sizes::SizeDistribution;
-use crate::spec::share;
+use crate::spec::{share, spread};
 
 /// Values of different keys begin at so many different places of one random text.
 const VALUE_OFFSETS: u64 = 1021;
@@ -84,7 +82,11 @@ const MISSES: usize = 1;
 pub(super) struct Exchange {
     pub operation: OperationId,
     key_number: u64,
-    value_at: usize,
+    /// Where in the text the key's value begins, and how long it is.
+    value_from: u32,
+    value_length: u32,
+    /// How much of the value has come.
+    received: u32,
     pub complaint: Option<&'static str>,
 }
 
@@ -124,7 +126,19 @@ impl Keyspace {
     pub fn begin(&mut self, rng: &mut impl Rng) -> Exchange {
         let operation = self.choice.draw(rng);
         let key_number = self.sampler.sample(rng);
-        let exchange = Exchange { operation, key_number, value_at: 0, complaint: None };
+        let mixed = spread(self.spec.seed, key_number);
+        // A generator a value, so that a value follows from its key alone; made without ceremony, since the
+        // number it is made of is well mixed.
+        let size =
+            self.spec.value_size.sample(&mut Pcg64Mcg::new(u128::from(mixed) << 64 | u128::from(mixed)));
+        let exchange = Exchange {
+            operation,
+            key_number,
+            value_from: (mixed % VALUE_OFFSETS) as u32,
+            value_length: size as u32,
+            received: 0,
+            complaint: None,
+        };
         self.recall(&exchange);
         exchange
     }
@@ -155,16 +169,13 @@ impl Keyspace {
     /// The value that belongs to the key of an exchange.
     #[inline]
     pub fn value(&self, exchange: &Exchange) -> &[u8] {
-        let number = exchange.key_number;
-        let mixed = BuildHasherDefault::<DefaultHasher>::default().hash_one((self.spec.seed, number));
-        let size = self.spec.value_size.sample(&mut Pcg64Mcg::seed_from_u64(mixed));
-        &self.text[(mixed % VALUE_OFFSETS) as usize..][..size as usize]
+        &self.text[exchange.value_from as usize..][..exchange.value_length as usize]
     }
 
     /// Holds the length of a value, which comes first, against what was stored.
     #[inline]
     pub fn check_length(&self, exchange: &mut Exchange, length: u32) {
-        if self.spec.verify && length as usize != self.value(exchange).len() {
+        if self.spec.verify && length != exchange.value_length {
             exchange.complaint = Some("a value of another length than the one stored");
         }
     }
@@ -172,9 +183,9 @@ impl Keyspace {
     /// Holds the next piece of a value against what was stored.
     #[inline]
     pub fn check_data(&self, exchange: &mut Exchange, data: &[u8]) {
-        let at = exchange.value_at;
-        exchange.value_at += data.len();
-        if self.spec.verify && self.value(exchange).get(at..exchange.value_at) != Some(data) {
+        let from = exchange.received as usize;
+        exchange.received = exchange.received.saturating_add(data.len() as u32);
+        if self.spec.verify && self.value(exchange).get(from..exchange.received as usize) != Some(data) {
             exchange.complaint = exchange.complaint.or(Some("another value than the one stored"));
         }
     }

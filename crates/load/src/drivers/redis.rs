@@ -271,9 +271,9 @@ mod tests {
         let mut conversation = Conversation::new(&spec);
         conversation.begin();
         assert_eq!(conversation.sent, b"*2\r\n$3\r\nGET\r\n$7\r\nkey-000\r\n");
-        let exchange = Exchange::default();
+        let Conversation { driver, dialogue, .. } = &conversation;
         let stored =
-            String::from_utf8(conversation.driver.keyspace.value(&exchange).to_vec()).expect("ASCII");
+            String::from_utf8(driver.keyspace.value(&dialogue.reply.exchange).to_vec()).expect("ASCII");
         assert_eq!(conversation.receive("$5\r\n"), Step::Wait);
         assert_eq!(conversation.receive(&format!("{stored}\r\n")), DONE);
         let (step, tallies) = answer(Command::Get, "$5\r\n-----\r\n");

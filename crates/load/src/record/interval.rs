@@ -322,14 +322,14 @@ fn add(to: &mut Micros, from: &Micros) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{clock::Nanos, record::record};
+    use crate::record::record;
 
     #[test]
     fn merging_loses_nothing() {
         let (mut a, mut b) = (Interval::new(1, 1), Interval::new(1, 1));
         for us in 0..1_000 {
-            record(&mut a.operations[0].response, Nanos(us * 1_000));
-            record(&mut b.operations[0].response, Nanos((us + 1_000) * 1_000));
+            record(&mut a.operations[0].response, us);
+            record(&mut b.operations[0].response, us + 1_000);
         }
         b.operations[0].errors.add(ErrorKind::Timeout, 2, "no reply within 1s");
         b.tallies[0] = 5;
@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn a_cleared_interval_is_as_new() {
         let mut interval = Interval::new(2, 1);
-        record(&mut interval.operations[1].service, Nanos(5_000));
+        record(&mut interval.operations[1].service, 5);
         interval.operations[0].errors.add(ErrorKind::Reset, 1, "x");
         interval.operations[0].carried = 2;
         interval.client.due = 3;

@@ -19,7 +19,7 @@ pub type Micros = Histogram<u64>;
 /// Index of the interval after the end, when no more operations begin and those in flight end.
 pub const DRAIN: i64 = i64::MAX;
 
-/// Longest time told apart, one hour; longer ones count as this.
+/// Longest time told apart, one hour; longer ones count as this. It fits into 32 bits.
 const LONGEST_US: u64 = 3_600_000_000;
 
 /// An empty histogram. It grows to the values that come: one that has seen 10 ms takes 40 KB, and clearing
@@ -28,10 +28,14 @@ pub(crate) fn micros() -> Micros {
     Micros::new(3).expect("three significant digits are within 0 to 5")
 }
 
-/// Records a span.
+/// A span as histograms hold it.
 #[inline]
-pub(crate) fn record(histogram: &mut Micros, span: Nanos) {
-    histogram
-        .record(span.as_micros_rounded().min(LONGEST_US))
-        .expect("an auto-resizing histogram takes every value up to an hour");
+pub(crate) fn micros_of(span: Nanos) -> u32 {
+    span.as_micros_rounded().min(LONGEST_US) as u32
+}
+
+/// Records a span, see [`micros_of`].
+#[inline]
+pub(crate) fn record(histogram: &mut Micros, us: u32) {
+    histogram.record(us.into()).expect("an auto-resizing histogram takes every value up to an hour");
 }

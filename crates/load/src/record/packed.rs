@@ -150,14 +150,14 @@ fn unpack(text: &str) -> Result<Micros, PackError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{clock::Nanos, record::record};
+    use crate::record::record;
 
     #[test]
     fn what_is_packed_unpacks_the_same_and_still_grows() {
         let mut interval = Interval::new(2, 1);
         for us in [1, 50, 70_000] {
-            record(&mut interval.operations[1].response, Nanos(us * 1_000));
-            record(&mut interval.client.lag, Nanos(us));
+            record(&mut interval.operations[1].response, us);
+            record(&mut interval.client.lag, us);
         }
         interval.operations[0].carried = 4;
         interval.tallies[0] = 9;
@@ -165,7 +165,7 @@ mod tests {
         let packed: PackedInterval = serde_json::from_str(&json).expect("its own JSON");
         let mut again = packed.unpack().expect("its own encoding");
         assert_eq!(again, interval);
-        record(&mut again.operations[1].response, Nanos(3_000_000_000_000));
+        record(&mut again.operations[1].response, 3_000_000_000);
     }
 
     #[test]

@@ -4,11 +4,18 @@
 //!
 //! When to look, wait and stop is left to the worker's loop; how a line opens to [`line`](super::line); what
 //! is due when to [`pacing`](super::pacing).
+//!
+//! A system call leaves the processor's predictor of returns empty, so that each function that is left behind one
+//! costs about 25 cycles. What lies between the calls that receive and that send is therefore inlined into the
+//! worker's loop, by order; what goes wrong is apart, in [`breakage`], and cold.
+
+mod breakage;
 
 use std::time::Duration;
 
 use rustix::io::Errno;
 
+use super::clock::Clock;
 use super::connection::{Census, Connection, Job, Phase};
 use super::line::Dialer;
 use super::link::{LinkError, Received};
@@ -18,7 +25,7 @@ use super::poller::{Poller, Token};
 use super::speaker::Speaker;
 use crate::clock::Nanos;
 use crate::driver::{Driver, Fault, Step};
-use crate::record::{ErrorKind, Errors, record};
+use crate::record::{ErrorKind, Errors};
 use crate::spec::LoadSpec;
 
 /// Cipher text or plain bytes taken from a socket at once.
@@ -27,9 +34,6 @@ const WIRE_BUFFER: usize = 64 * 1024;
 const INPUT_BUFFER: usize = WIRE_BUFFER + 32 * 1024;
 /// Reads that a connection may take in one turn before the others have theirs.
 const READS_A_TURN: u32 = 2;
-/// First pause before a connection that failed is tried again; it doubles up to the longest.
-const FIRST_BACKOFF: Duration = Duration::from_millis(10);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
 
 /// All connections of one worker.
 pub(super) struct Conversations<D: Driver> {
@@ -47,6 +51,7 @@ pub(super) struct Conversations<D: Driver> {
     pub queued: Vec<ConnectionId>,
     /// The last reading of the clock.
     pub now: Nanos,
+    clock: Clock,
     /// Connections that have a job.
     pub in_flight: u32,
     speaker: Speaker<D>,
@@ -64,6 +69,7 @@ impl<D: Driver> Conversations<D> {
     /// The share of worker `worker`; nothing is opened yet.
     pub fn new(driver: D, spec: &LoadSpec, worker: u32, dialer: Dialer, meter: Meter) -> Result<Self, Errno> {
         let slots = spec.connections_of(worker);
+        let mut clock = Clock::new();
         Ok(Self {
             poller: Poller::new()?,
             meter,
@@ -71,7 +77,8 @@ impl<D: Driver> Conversations<D> {
             setup_errors: Errors::default(),
             census: Census::new(slots),
             queued: Vec::new(),
-            now: Nanos::now(),
+            now: clock.now(),
+            clock,
             in_flight: 0,
             speaker: Speaker::new(driver, spec.seed_of(worker, 0)),
             connections: (0..slots).map(|_| Connection::new()).collect(),
@@ -86,8 +93,16 @@ impl<D: Driver> Conversations<D> {
 
     /// Reads the clock.
     pub fn tick(&mut self) -> Nanos {
-        self.now = Nanos::now();
+        self.now = self.clock.now();
         self.now
+    }
+
+    /// Waits for sockets until `until` at the latest, counted from the last reading of the clock. Returns when it
+    /// woke.
+    #[inline(always)]
+    pub fn wait(&mut self, until: Nanos) -> Result<Nanos, Errno> {
+        self.now = self.poller.wait(self.now, until, &mut self.clock)?;
+        Ok(self.now)
     }
 
     /// Connection slots.
@@ -107,6 +122,7 @@ impl<D: Driver> Conversations<D> {
     }
 
     /// A connection gets an operation: begin it, or open the connection first.
+    #[inline(always)]
     pub fn assign(&mut self, Assignment { connection: id, due, free_since }: Assignment) {
         let connection = &mut self.connections[id as usize];
         connection.job = Some(Job { due, ready: due.max(free_since) });
@@ -132,6 +148,7 @@ impl<D: Driver> Conversations<D> {
     }
 
     /// The poller, which woke at `woken`, has something to say of a socket.
+    #[inline(always)]
     pub fn on_report(&mut self, token: Token, ended: bool, woken: Nanos) {
         let id = token.slot;
         let line = &mut self.connections[id as usize].line;
@@ -139,7 +156,7 @@ impl<D: Driver> Conversations<D> {
             return;
         }
         let progress = if line.is_connecting() {
-            self.now = Nanos::now();
+            self.now = self.clock.now();
             line.connected(ended, self.now, &mut self.meter.stats.connections)
         } else {
             line.notice(ended)
@@ -158,6 +175,7 @@ impl<D: Driver> Conversations<D> {
     }
 
     /// Reads until there is nothing more, or the turn is over.
+    #[inline(always)]
     fn read(&mut self, id: ConnectionId, woken: Nanos) {
         let generation = self.connections[id as usize].line.generation();
         for _ in 0..READS_A_TURN {
@@ -179,21 +197,22 @@ impl<D: Driver> Conversations<D> {
         }
     }
 
+    #[inline(always)]
     fn on_data(&mut self, id: ConnectionId, count: usize, woken: Nanos) {
         let now = self.tick();
         if self.connections[id as usize].line.secured(now, &mut self.meter.stats.connections) {
             self.greet_if_open(id);
         }
         let connection = &mut self.connections[id as usize];
-        let stats = &mut self.meter.stats;
         match connection.phase {
             _ if count == 0 => return,
             Phase::Busy => {
                 if connection.first_byte.is_none() {
                     connection.first_byte = Some(now);
-                    record(&mut stats.client.pickup, now.since(woken.max(connection.begun)));
+                    self.meter.picked_up(now.since(woken.max(connection.begun)));
                 }
-                stats.operations[connection.operation as usize].bytes_received += count as u64;
+                let stats = &mut self.meter.stats.operations[connection.operation as usize];
+                stats.bytes_received += count as u64;
             }
             Phase::Greeting => {}
             Phase::Closed | Phase::Opening => return,
@@ -203,15 +222,21 @@ impl<D: Driver> Conversations<D> {
             }
         }
         let dialogue = connection.dialogue.as_mut().expect("a connection that speaks has a dialogue");
-        let step = self.speaker.receive(dialogue, &self.input[..count], &mut stats.tallies);
+        let step = self.speaker.receive(dialogue, &self.input[..count], &mut self.meter.stats.tallies);
         self.follow(id, step);
     }
 
+    #[inline(always)]
     fn greet_if_open(&mut self, id: ConnectionId) {
-        let connection = &mut self.connections[id as usize];
-        if connection.phase != Phase::Opening || !connection.line.is_open() {
-            return;
+        let connection = &self.connections[id as usize];
+        if connection.phase == Phase::Opening && connection.line.is_open() {
+            self.greet(id);
         }
+    }
+
+    #[cold]
+    fn greet(&mut self, id: ConnectionId) {
+        let connection = &mut self.connections[id as usize];
         self.census.shift(&mut connection.phase, Phase::Greeting);
         self.meter.note_open(self.census.open());
         let dialogue = connection.dialogue.insert(self.speaker.dialogue());
@@ -220,6 +245,7 @@ impl<D: Driver> Conversations<D> {
     }
 
     /// Begins the connection's operation.
+    #[inline(always)]
     fn begin(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
         let dialogue = connection.dialogue.as_mut().expect("an idle connection has a dialogue");
@@ -227,28 +253,38 @@ impl<D: Driver> Conversations<D> {
         connection.operation = self.speaker.begin(dialogue, &mut self.meter.stats.tallies);
         self.census.shift(&mut connection.phase, Phase::Busy);
         connection.first_byte = None;
-        let now = Nanos::now();
+        let now = self.clock.now();
         connection.begun = now;
         self.now = now;
         self.deadlines[id as usize] = now.after(self.timeout);
-        record(&mut self.meter.stats.client.lag, now.since(job.ready));
-        self.follow(id, Step::Wait);
+        self.meter.lagged(now.since(job.ready));
+        if let Err(error) = self.speak(id) {
+            self.broken(id, &error);
+        }
+    }
+
+    /// Sends what the driver wrote.
+    #[inline(always)]
+    fn speak(&mut self, id: ConnectionId) -> Result<(), LinkError> {
+        let connection = &mut self.connections[id as usize];
+        let words = self.speaker.words();
+        if words.is_empty() {
+            return Ok(());
+        }
+        if connection.phase == Phase::Busy {
+            let stats = &mut self.meter.stats.operations[connection.operation as usize];
+            stats.bytes_sent += words.len() as u64;
+        }
+        connection.line.send(words)
     }
 
     /// Sends what the driver wrote and does what its step says.
+    #[inline(always)]
     fn follow(&mut self, id: ConnectionId, step: Step) {
-        let connection = &mut self.connections[id as usize];
-        let words = self.speaker.words();
-        if !words.is_empty() {
-            if connection.phase == Phase::Busy {
-                let stats = &mut self.meter.stats.operations[connection.operation as usize];
-                stats.bytes_sent += words.len() as u64;
-            }
-            if let Err(error) = connection.line.send(words) {
-                return self.broken(id, &error);
-            }
+        if let Err(error) = self.speak(id) {
+            return self.broken(id, &error);
         }
-        match (step, connection.phase) {
+        match (step, self.connections[id as usize].phase) {
             (Step::Wait, _) => {}
             (Step::Done { reuse: true }, Phase::Greeting) => self.on_greeted(id),
             (Step::Done { reuse: false }, Phase::Greeting) => {
@@ -264,6 +300,7 @@ impl<D: Driver> Conversations<D> {
     }
 
     /// The connection may do operations: the one it was opened for, or whatever is next.
+    #[cold]
     fn on_greeted(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
         self.census.shift(&mut connection.phase, Phase::Idle);
@@ -277,6 +314,7 @@ impl<D: Driver> Conversations<D> {
         }
     }
 
+    #[inline(always)]
     fn succeed(&mut self, id: ConnectionId, reuse: bool) {
         let connection = &self.connections[id as usize];
         let job = connection.job.expect("a busy connection has a job");
@@ -285,6 +323,7 @@ impl<D: Driver> Conversations<D> {
         self.end_operation(id, reuse);
     }
 
+    #[cold]
     fn fail(&mut self, id: ConnectionId, fault: &Fault) {
         let operation = self.connections[id as usize].operation;
         self.meter.stats.operations[operation as usize].errors.add(fault.kind, 1, &fault.detail);
@@ -292,6 +331,7 @@ impl<D: Driver> Conversations<D> {
     }
 
     /// The operation has ended, well or not: what is next for its connection?
+    #[inline(always)]
     fn end_operation(&mut self, id: ConnectionId, reuse: bool) {
         self.take_job(id);
         let connection = &mut self.connections[id as usize];
@@ -311,6 +351,7 @@ impl<D: Driver> Conversations<D> {
     }
 
     /// Offers a free connection to the pacer.
+    #[inline(always)]
     fn offer(&mut self, id: ConnectionId) {
         let now = self.now;
         if let Some(assignment) = self.pacer.as_mut().and_then(|pacer| pacer.release(id, now, now)) {
@@ -318,77 +359,12 @@ impl<D: Driver> Conversations<D> {
         }
     }
 
+    #[inline(never)]
     fn close(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
         self.census.shift(&mut connection.phase, Phase::Closed);
         connection.line.close();
         connection.dialogue = None;
         self.deadlines[id as usize] = Nanos::NEVER;
-    }
-
-    /// The peer closed in good order: that ends a reply, or breaks it, or is of no matter.
-    fn on_closed(&mut self, id: ConnectionId) {
-        self.tick();
-        let connection = &mut self.connections[id as usize];
-        let detail = match (connection.phase, connection.dialogue.as_mut()) {
-            (Phase::Busy | Phase::Greeting, Some(dialogue)) => {
-                let step = self.speaker.closed(dialogue);
-                return self.follow(id, step);
-            }
-            (Phase::Idle, _) => "the server closed the connection before it was used",
-            _ => "the server closed the connection in the handshake",
-        };
-        self.broken(id, &LinkError { kind: ErrorKind::Closed, detail: detail.to_owned() });
-    }
-
-    /// Ends every wait for the server that has been too long by the last reading of the clock.
-    pub fn time_out(&mut self) {
-        let now = self.now;
-        for id in 0..self.deadlines.len() {
-            if self.deadlines[id] <= now {
-                let waited = humantime::format_duration(self.timeout);
-                let detail = match self.connections[id].phase {
-                    Phase::Busy => format!("no whole reply within {waited}"),
-                    _ => format!("no connection within {waited}"),
-                };
-                self.broken(id as ConnectionId, &LinkError { kind: ErrorKind::Timeout, detail });
-            }
-        }
-    }
-
-    /// The line is of no more use.
-    fn broken(&mut self, id: ConnectionId, error: &LinkError) {
-        let now = self.tick();
-        let connection = &mut self.connections[id as usize];
-        match connection.phase {
-            Phase::Busy => {
-                let fault = Fault { kind: error.kind, detail: error.detail.clone().into(), reuse: false };
-                self.fail(id, &fault);
-            }
-            Phase::Idle => {
-                // Still on offer: the next operation opens a new line. A server may close or reset one that
-                // is not in use, but not before the first use, and it may not speak unasked.
-                self.close(id);
-                if self.pacer.is_none() {
-                    self.setup_errors.add(error.kind, 1, &error.detail);
-                } else if error.kind == ErrorKind::Protocol {
-                    self.meter.stats.connections.errors.add(error.kind, 1, &error.detail);
-                }
-            }
-            Phase::Opening | Phase::Greeting => {
-                let pause = FIRST_BACKOFF.saturating_mul(1 << connection.failures.min(10));
-                connection.failures += 1;
-                self.close(id);
-                let job = self.take_job(id);
-                let Some(pacer) = &mut self.pacer else {
-                    return self.setup_errors.add(error.kind, 1, &error.detail);
-                };
-                pacer.rest(id, now.after(pause.min(LONGEST_BACKOFF)));
-                if job.is_some() {
-                    self.meter.stats.connections.errors.add(error.kind, 1, &error.detail);
-                }
-            }
-            Phase::Closed => {}
-        }
     }
 }

@@ -7,7 +7,7 @@ use super::link::{Link, LinkError, Received};
 use super::pacing::ConnectionId;
 use super::poller::{Poller, Token};
 use crate::clock::Nanos;
-use crate::record::{ConnectionStats, record};
+use crate::record::{ConnectionStats, micros_of, record};
 use crate::spec::LoadSpec;
 use crate::tls::TlsContext;
 
@@ -97,6 +97,7 @@ impl Line {
         matches!(self.stage, Stage::Open(_))
     }
 
+    #[inline(always)]
     fn link(&mut self) -> Option<&mut Link> {
         match &mut self.stage {
             Stage::Closed => None,
@@ -105,7 +106,7 @@ impl Line {
     }
 
     /// The poller has reported the link: it may be read, and takes what is left to send.
-    #[inline]
+    #[inline(always)]
     pub fn notice(&mut self, ended: bool) -> Result<(), LinkError> {
         let Some(link) = self.link() else { return Ok(()) };
         link.notice(ended);
@@ -125,7 +126,7 @@ impl Line {
         };
         link.connected()?;
         link.notice(ended);
-        record(&mut stats.connect, now.since(self.begun));
+        record(&mut stats.connect, micros_of(now.since(self.begun)));
         if link.is_tls() {
             self.begun = now;
             link.send(&[])?;
@@ -141,7 +142,7 @@ impl Line {
     pub fn secured(&mut self, now: Nanos, stats: &mut ConnectionStats) -> bool {
         let Stage::Securing(link) = &mut self.stage else { return false };
         let Some(resumed) = link.take_secured() else { return false };
-        record(&mut stats.tls, now.since(self.begun));
+        record(&mut stats.tls, micros_of(now.since(self.begun)));
         stats.tls_resumed += u64::from(resumed);
         if let Stage::Securing(link) = std::mem::replace(&mut self.stage, Stage::Closed) {
             self.stage = Stage::Open(link);
@@ -150,15 +151,21 @@ impl Line {
     }
 
     /// See [`Link::send`].
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
-        self.link().map_or(Ok(()), |link| link.send(bytes))
+        match self.link() {
+            Some(link) => link.send(bytes),
+            None => Ok(()),
+        }
     }
 
     /// See [`Link::receive`]. A closed line has nothing.
-    #[inline]
+    #[inline(always)]
     pub fn receive(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
-        self.link().map_or(Ok(Received::Nothing), |link| link.receive(buffer, wire))
+        match self.link() {
+            Some(link) => link.receive(buffer, wire),
+            None => Ok(Received::Nothing),
+        }
     }
 
     /// See [`Link::has_more`].

@@ -120,13 +120,22 @@ impl Link {
     }
 
     /// Sends, or keeps what the socket does not take for [`Link::flush`]. Empty bytes only move TLS along.
+    #[inline(always)]
     pub fn send(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
+        if self.session.is_some() || !self.unsent.is_empty() {
+            return self.send_behind(bytes);
+        }
+        let sent = send_some(&self.socket, bytes)?;
+        if sent < bytes.len() {
+            self.unsent.extend(&bytes[sent..]);
+        }
+        Ok(())
+    }
+
+    /// Sends bytes that are sealed first, or that others wait before.
+    #[inline(never)]
+    fn send_behind(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
         match &mut self.session {
-            None if self.unsent.is_empty() => {
-                let sent = send_some(&self.socket, bytes)?;
-                self.unsent.extend(&bytes[sent..]);
-                return Ok(());
-            }
             None => self.unsent.extend(bytes),
             Some(session) => session.encrypt(bytes, &mut self.unsent)?,
         }
@@ -134,7 +143,13 @@ impl Link {
     }
 
     /// Sends what is kept, as far as the socket takes it.
+    #[inline(always)]
     pub fn flush(&mut self) -> Result<(), LinkError> {
+        if self.unsent.capacity() == 0 { Ok(()) } else { self.flush_kept() }
+    }
+
+    #[inline(never)]
+    fn flush_kept(&mut self) -> Result<(), LinkError> {
         while !self.unsent.is_empty() {
             let (front, _) = self.unsent.as_slices();
             let sent = send_some(&self.socket, front)?;
@@ -152,6 +167,7 @@ impl Link {
 
     /// Receives into `buffer`. Under TLS `wire` holds the cipher text meanwhile, and `buffer` must be longer
     /// than it by a record, see [`Session::decrypt`].
+    #[inline(always)]
     pub fn receive(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
         if self.session.is_none() {
             return self.receive_plain(buffer);
@@ -159,6 +175,7 @@ impl Link {
         self.receive_tls(buffer, wire)
     }
 
+    #[inline(always)]
     fn receive_plain(&mut self, buffer: &mut [u8]) -> Result<Received, LinkError> {
         while self.readable {
             match net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
@@ -183,6 +200,8 @@ impl Link {
         Ok(Received::Nothing)
     }
 
+    /// Apart, lest every plain receive pays for its stack frame.
+    #[inline(never)]
     fn receive_tls(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
         loop {
             if self.session.as_ref().is_some_and(|session| session.is_closed()) {
@@ -220,6 +239,7 @@ impl AsFd for Link {
 }
 
 /// Sends what the socket takes now.
+#[inline(always)]
 fn send_some(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
     let mut sent = 0;
     while sent < bytes.len() {

@@ -11,6 +11,12 @@
 //! | [`line`], [`speaker`] | the life of a connection; a driver's turns |
 //! | [`link`], [`pacing`] over [`schedule`], [`meter`], [`poller`] | bytes; what is due when; what is recorded; waiting |
 
+#![expect(
+    clippy::inline_always,
+    reason = "returns behind a system call are dear, see `conversations`; measured"
+)]
+
+mod clock;
 mod connection;
 mod conversations;
 mod line;
@@ -250,8 +256,7 @@ impl<D: Driver> Worker<D> {
     /// socket take its turn.
     fn serve(&mut self, until: Nanos) -> Result<(), Errno> {
         let until = if self.conversations.queued.is_empty() { until } else { Nanos(0) };
-        self.conversations.poller.wait(until)?;
-        let woken = self.conversations.tick();
+        let woken = self.conversations.wait(until)?;
         for at in 0..self.conversations.poller.len() {
             let (token, ended) = self.conversations.poller.event(at);
             self.conversations.on_report(token, ended, woken);

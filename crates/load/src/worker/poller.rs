@@ -14,6 +14,7 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
+use super::clock::Clock;
 use crate::clock::Nanos;
 
 /// Events taken at once. Enough that a saturated worker pays little for the call; few enough that a
@@ -51,7 +52,7 @@ pub(super) struct Poller {
     epoll: OwnedFd,
     events: Vec<Event>,
     /// How long before an instant to stop sleeping.
-    wake_latency: Duration,
+    wake_latency: Nanos,
     spun: Nanos,
 }
 
@@ -64,7 +65,7 @@ impl Poller {
         let mut poller = Self {
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
             events: Vec::with_capacity(BATCH),
-            wake_latency: Duration::ZERO,
+            wake_latency: Nanos(0),
             spun: Nanos(0),
         };
         let mut late: Vec<Duration> = Vec::with_capacity(WAKE_TRIALS);
@@ -74,7 +75,7 @@ impl Poller {
             late.push(Nanos::now().since(until).into());
         }
         late.sort_unstable();
-        poller.wake_latency = late[WAKE_TRIALS * 9 / 10].min(LONGEST_SPIN);
+        poller.wake_latency = late[WAKE_TRIALS * 9 / 10].min(LONGEST_SPIN).into();
         Ok(poller)
     }
 
@@ -84,19 +85,21 @@ impl Poller {
         epoll::add(&self.epoll, socket, token.into(), all)
     }
 
-    /// Waits for events until `until` at the latest; an instant in the past only looks. Returns with or
-    /// without events: the caller asks again.
-    pub fn wait(&mut self, until: Nanos) -> Result<(), Errno> {
-        let begun = Nanos::now();
-        let left = Duration::from(until.since(begun));
-        let sleep = left.saturating_sub(self.wake_latency);
-        self.poll(sleep)?;
-        if self.events.is_empty() && sleep.is_zero() && !left.is_zero() {
-            self.spun.0 += Nanos::now().since(begun).0;
+    /// Waits for events from `begun`, which is now, until `until` at the latest; an instant in the past only
+    /// looks. Returns when it woke, with or without events: the caller asks again.
+    #[inline(always)]
+    pub fn wait(&mut self, begun: Nanos, until: Nanos, clock: &mut Clock) -> Result<Nanos, Errno> {
+        let left = until.since(begun);
+        let sleep = left.since(self.wake_latency);
+        self.poll(sleep.into())?;
+        let woken = clock.now();
+        if self.events.is_empty() && sleep == Nanos(0) && left > Nanos(0) {
+            self.spun.0 += woken.since(begun).0;
         }
-        Ok(())
+        Ok(woken)
     }
 
+    #[inline(always)]
     fn poll(&mut self, sleep: Duration) -> Result<(), Errno> {
         let timeout =
             Timespec { tv_sec: sleep.as_secs().cast_signed(), tv_nsec: sleep.subsec_nanos().into() };
@@ -131,6 +134,11 @@ mod tests {
 
     use super::*;
 
+    fn wait_5_s(poller: &mut Poller) {
+        let now = Nanos::now();
+        poller.wait(now, now.after(Duration::from_secs(5)), &mut Clock::new()).expect("wait");
+    }
+
     #[test]
     fn reports_what_arrives_with_its_token() {
         let mut poller = Poller::new().expect("epoll");
@@ -138,20 +146,22 @@ mod tests {
         let token = Token { slot: 7, generation: u32::MAX };
         poller.watch(&theirs, token).expect("watch");
         ours.write_all(b"x").expect("write");
-        poller.wait(Nanos::now().after(Duration::from_secs(5))).expect("wait");
+        wait_5_s(&mut poller);
         assert_eq!(poller.event(0), (token, false));
         drop(ours);
-        poller.wait(Nanos::now().after(Duration::from_secs(5))).expect("wait");
+        wait_5_s(&mut poller);
         assert_eq!(poller.event(0), (token, true));
     }
 
     #[test]
     fn looking_for_nothing_is_counted_as_spinning() {
         let mut poller = Poller::new().expect("epoll");
-        poller.wake_latency = LONGEST_SPIN;
-        let until = Nanos::now().after(Duration::from_micros(300));
-        while Nanos::now() < until {
-            poller.wait(until).expect("wait");
+        poller.wake_latency = LONGEST_SPIN.into();
+        let mut clock = Clock::new();
+        let mut now = clock.now();
+        let until = now.after(Duration::from_micros(300));
+        while now < until {
+            now = poller.wait(now, until, &mut clock).expect("wait");
         }
         assert!(poller.take_spun() > Nanos(0));
         assert_eq!(poller.take_spun(), Nanos(0));
