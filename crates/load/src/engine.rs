@@ -11,7 +11,7 @@ use crate::clock::Nanos;
 use crate::collector::{Collector, Complete, Slice};
 use crate::crew::{Crew, CrewError};
 use crate::processes::{LoadProcess, connections_a_process, spread};
-use crate::record::{DRAIN, Errors, Interval};
+use crate::record::{DRAIN, ErrorKind, Errors, Interval};
 use crate::spec::LoadSpec;
 use crate::worker::FromWorker;
 
@@ -33,13 +33,13 @@ pub enum RunError {
     )]
     Process(std::io::Error),
     /// Not one connection could be opened.
-    #[error(
-        "none of {connections} connections could be opened: {reason}: is the server up, and is it this protocol?"
-    )]
+    #[error("none of {connections} connections could be opened: {reason}{}", mend(*.kind))]
     NothingOpens {
         /// How many were tried.
         connections: u64,
-        /// The first error.
+        /// What kind of error stands for all.
+        kind: ErrorKind,
+        /// The first of that kind.
         reason: String,
     },
     /// More connections than can be held by the processes that may be started.
@@ -58,6 +58,19 @@ pub enum RunError {
     /// Interrupted before anything was measured.
     #[error("interrupted before the load began")]
     Interrupted,
+}
+
+/// What may help where nothing opens.
+fn mend(kind: ErrorKind) -> &'static str {
+    match kind {
+        // Its reasons name their mends.
+        ErrorKind::Tls => "",
+        ErrorKind::NoDescriptors => ": raise the limit of descriptors (ulimit -n)",
+        ErrorKind::NoPorts => {
+            ": give more local addresses, or wait until the ports of earlier connections are free"
+        }
+        _ => ": is the server up, and is it this protocol?",
+    }
 }
 
 /// What happens during a run, for whoever watches.
@@ -238,9 +251,9 @@ impl Fleet {
             return Err(RunError::Interrupted);
         }
         let errors = &ready.setup_errors;
-        if let (0, Some(reason)) = (ready.opened, errors.examples.values().next()) {
+        if let (0, Some((&kind, reason))) = (ready.opened, errors.examples.iter().next()) {
             let connections = errors.total();
-            return Err(RunError::NothingOpens { connections, reason: reason.clone() });
+            return Err(RunError::NothingOpens { connections, kind, reason: reason.clone() });
         }
         observe(Event::Begins { opened: ready.opened, errors });
         let begin = (Nanos::now().after(LEAD), SystemTime::now() + LEAD);

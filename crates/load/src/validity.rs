@@ -127,10 +127,12 @@ pub fn judge(outcome: &Outcome) -> Judgement {
         judgement.reasons.push(Reason::ClientCpu { utilisation });
     }
     let response_p50_us = response.value_at_quantile(0.5);
-    if let Some(p99_us) = harmful(&total.client.lag, response_p50_us) {
+    // Where nothing was timed, nothing is distorted.
+    let is_harmful = |waits| harmful(waits, response_p50_us).filter(|_| !response.is_empty());
+    if let Some(p99_us) = is_harmful(&total.client.lag) {
         judgement.reasons.push(Reason::Lag { p99_us, response_p50_us });
     }
-    if let Some(p99_us) = harmful(&total.client.pickup, response_p50_us) {
+    if let Some(p99_us) = is_harmful(&total.client.pickup) {
         judgement.reasons.push(Reason::Pickup { p99_us, response_p50_us });
     }
     let attempts = response.len() + failed;
@@ -186,5 +188,158 @@ fn judge_achieved(outcome: &Outcome, response: &Micros, attempts: u64, judgement
         ));
     } else {
         judgement.reasons.push(Reason::Achieved { offered_per_s, achieved_per_s });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+    use crate::clock::Nanos;
+    use crate::drivers::ProtocolSpec;
+    use crate::drivers::http::{HttpOperation, HttpSpec};
+    use crate::inputs::rate::RateProfile;
+    use crate::record::{Errors, Interval, record};
+    use crate::spec::{Arrivals, LoadSpec};
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    /// Ten seconds of a thousand operations a second, each of a millisecond, that a client did with half of its
+    /// core and on time.
+    fn outcome() -> Outcome {
+        let mut total = Interval::new(1, 0);
+        for _ in 0..10_000 {
+            let operation = &mut total.operations[0];
+            for histogram in [&mut operation.response, &mut operation.service] {
+                record(histogram, Nanos(1_000_000));
+            }
+            for histogram in [&mut total.client.lag, &mut total.client.pickup] {
+                record(histogram, Nanos(5_000));
+            }
+        }
+        total.client.due = 10_000;
+        (total.client.user_cpu_ns, total.client.wall_ns) = (5 * SECOND_NS, 10 * SECOND_NS);
+        let shape = Shape::Open { rate: RateProfile::constant(1_000.0), arrivals: Arrivals::Poisson };
+        let operations = vec![HttpOperation::get("/")];
+        let spec = LoadSpec {
+            address: "127.0.0.1:80".parse().expect("an address"),
+            sources: Vec::new(),
+            tls: None,
+            protocol: ProtocolSpec::Http(HttpSpec { authority: "box".to_owned(), operations }),
+            connections: 4,
+            workers: 1,
+            shape,
+            warmup: Duration::ZERO,
+            duration: Some(Duration::from_secs(10)),
+            requests: None,
+            requests_per_connection: None,
+            timeout: Duration::from_secs(10),
+            interval: Duration::from_secs(1),
+            seed: 1,
+        };
+        Outcome {
+            spec,
+            operations: vec!["GET /".to_owned()],
+            tallies: Vec::new(),
+            began: SystemTime::UNIX_EPOCH,
+            measured: Duration::from_secs(10),
+            draining: Duration::ZERO,
+            total,
+            drain: Interval::new(1, 0),
+            slices: Vec::new(),
+            opened: 4,
+            setup_errors: Errors::default(),
+            interrupted: false,
+            processes: 1,
+        }
+    }
+
+    /// The rules that an outcome breaks once it is changed.
+    fn broken(change: impl FnOnce(&mut Outcome)) -> Vec<Reason> {
+        let mut outcome = outcome();
+        change(&mut outcome);
+        judge(&outcome).reasons
+    }
+
+    /// Late by so much, a fiftieth of the time.
+    fn be_late(waits: &mut Micros, us: u64) {
+        (0..200).for_each(|_| record(waits, Nanos(us * 1_000)));
+    }
+
+    #[test]
+    fn a_client_with_room_and_on_time_is_believed() {
+        assert_eq!(judge(&outcome()), Judgement::default());
+    }
+
+    #[test]
+    fn a_client_without_room_is_not() {
+        let busy = |seconds: f64| {
+            broken(|outcome| outcome.total.client.user_cpu_ns = (seconds * SECOND_NS as f64) as u64)
+        };
+        assert!(busy(9.0).is_empty());
+        assert!(matches!(busy(9.1)[..], [Reason::ClientCpu { .. }]));
+        let spinning = broken(|outcome| {
+            outcome.total.client.user_cpu_ns = 10 * SECOND_NS;
+            outcome.total.client.spin_ns = 5 * SECOND_NS;
+        });
+        assert!(spinning.is_empty(), "waiting precisely is no work");
+    }
+
+    #[test]
+    fn lateness_counts_where_it_is_a_visible_part_of_the_response_time() {
+        for us in [90, 100] {
+            assert!(
+                broken(|outcome| be_late(&mut outcome.total.client.lag, us)).is_empty(),
+                "{us} µs of 1 ms"
+            );
+        }
+        let lag = broken(|outcome| be_late(&mut outcome.total.client.lag, 150));
+        assert_eq!(lag, [Reason::Lag { p99_us: 150, response_p50_us: 1_000 }]);
+        let pickup = broken(|outcome| be_late(&mut outcome.total.client.pickup, 150));
+        assert_eq!(pickup, [Reason::Pickup { p99_us: 150, response_p50_us: 1_000 }]);
+        let slow = broken(|outcome| {
+            be_late(&mut outcome.total.client.lag, 150);
+            outcome.total.operations[0].response.reset();
+            (0..10_000).for_each(|_| record(&mut outcome.total.operations[0].response, Nanos(2_000_000)));
+        });
+        assert!(slow.is_empty(), "150 µs are under a tenth of 2 ms");
+    }
+
+    #[test]
+    fn errors_count_from_one_in_a_hundred_on() {
+        let failing = |count| {
+            broken(|outcome| outcome.total.operations[0].errors.add(ErrorKind::Reset, count, "reset"))
+        };
+        assert!(failing(100).is_empty());
+        assert!(matches!(failing(110)[..], [Reason::Errors { .. }]));
+    }
+
+    #[test]
+    fn a_run_in_which_nothing_succeeded_is_that_and_not_late() {
+        let reasons = broken(|outcome| {
+            outcome.total.operations[0] = Interval::new(1, 0).operations.remove(0);
+            outcome.total.operations[0].errors.add(ErrorKind::UnexpectedReply, 10_000, "404");
+            be_late(&mut outcome.total.client.pickup, 5_000);
+        });
+        assert_eq!(reasons, [Reason::NothingSucceeded, Reason::Errors { share: 1.0 }]);
+    }
+
+    #[test]
+    fn what_was_offered_must_be_achieved_unless_the_server_was_the_limit() {
+        let reasons = broken(|outcome| outcome.total.client.due = 10_300);
+        assert!(matches!(reasons[..], [Reason::Achieved { .. }]), "{reasons:?}");
+        assert!(broken(|outcome| outcome.total.client.due = 10_200).is_empty());
+        let mut slow = outcome();
+        slow.total.client.due = 20_000;
+        slow.total.operations[0].response.reset();
+        (0..10_000).for_each(|_| record(&mut slow.total.operations[0].response, Nanos(3 * SECOND_NS)));
+        let judged = judge(&slow);
+        assert_eq!(
+            judged.reasons,
+            [],
+            "operations waited for a connection, and the client did not hold them up"
+        );
+        assert!(judged.notes[0].contains("the server did not keep up"), "{:?}", judged.notes);
     }
 }

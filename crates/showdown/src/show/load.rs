@@ -20,11 +20,15 @@ const HISTOGRAM_WIDTH: f64 = 50.0;
 pub fn summary(title: &str, summary: &Summary, outcome: &Outcome) -> String {
     let mut out = format!("{title}\n\n");
     let answer = format!(
-        "{} requests/s, {} received a second, {} requests in {:.1} s{}",
+        "{} requests/s, {} received a second, {} in {}{}",
         rate(summary.throughput_per_s),
         bytes(summary.bytes_per_s),
-        count(summary.requests),
-        summary.duration_s,
+        if summary.requests == 1 {
+            "1 request".to_owned()
+        } else {
+            format!("{} requests", count(summary.requests))
+        },
+        time(summary.duration_s * 1e6),
         if summary.failed == 0 { String::new() } else { format!(", {} failed", count(summary.failed)) },
     );
     let _ = writeln!(out, "  {answer}\n");
