@@ -117,8 +117,7 @@ pub fn judge(outcome: &Outcome) -> Judgement {
     let total = &outcome.total;
     let response = total.merged(|op| &op.response);
     let errors = total.errors();
-    let unsent = errors.counts.get(&ErrorKind::Unsent).copied().unwrap_or(0);
-    let failed = errors.total() - unsent;
+    let failed = errors.total() - errors.count(ErrorKind::Unsent);
     if response.is_empty() {
         judgement.reasons.push(Reason::NothingSucceeded);
     }
@@ -171,7 +170,9 @@ fn harmful(waits: &Micros, response_p50_us: u64) -> Option<u64> {
 fn judge_achieved(outcome: &Outcome, response: &Micros, attempts: u64, judgement: &mut Judgement) {
     let seconds = outcome.measured.as_secs_f64();
     let offered = outcome.total.client.due as f64;
-    let drained = outcome.drain.succeeded() + outcome.drain.errors().total();
+    // What was never sent has not ended in the drain either.
+    let drain_errors = outcome.drain.errors();
+    let drained = outcome.drain.succeeded() + drain_errors.total() - drain_errors.count(ErrorKind::Unsent);
     let achieved = (attempts + outcome.total.carried()).saturating_sub(drained) as f64;
     if achieved >= MIN_ACHIEVED * offered || seconds == 0.0 {
         return;
@@ -186,6 +187,12 @@ fn judge_achieved(outcome: &Outcome, response: &Micros, attempts: u64, judgement
         judgement.notes.push(format!(
             "the server did not keep up: {achieved_per_s:.0}/s of {offered_per_s:.0}/s offered, and operations waited for a free connection"
         ));
+        let unsent = outcome.total.errors().count(ErrorKind::Unsent);
+        if unsent > 0 {
+            judgement.notes.push(format!(
+                "{unsent} operations never found one: response times would be longer still with them"
+            ));
+        }
     } else {
         judgement.reasons.push(Reason::Achieved { offered_per_s, achieved_per_s });
     }
@@ -340,6 +347,16 @@ mod tests {
             [],
             "operations waited for a connection, and the client did not hold them up"
         );
-        assert!(judged.notes[0].contains("the server did not keep up"), "{:?}", judged.notes);
+        assert!(
+            judged.notes[0].contains("the server did not keep up: 1000/s of 2000/s"),
+            "{:?}",
+            judged.notes
+        );
+        for interval in [&mut slow.total, &mut slow.drain] {
+            interval.connections.errors.add(ErrorKind::Unsent, 10_000, "no connection became free in time");
+        }
+        let notes = judge(&slow).notes;
+        assert_eq!(notes[0], judged.notes[0], "what never began makes no difference to what was achieved");
+        assert!(notes[1].contains("10000 operations never found one"), "{notes:?}");
     }
 }

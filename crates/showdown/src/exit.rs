@@ -28,6 +28,18 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// Interrupted before there was anything to print: exit code 130.
+#[derive(Debug)]
+pub struct Interrupted(pub &'static str);
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "interrupted {}", self.0)
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
 /// Makes a usage error of anything that can be printed.
 pub fn usage(error: impl fmt::Display) -> anyhow::Error {
     Usage(error.to_string()).into()
@@ -41,7 +53,11 @@ pub fn code_of(result: anyhow::Result<Ending>) -> ExitCode {
         Ok(Ending::Interrupted) => 130,
         Err(error) => {
             print_failure(&format!("showdown: {error:#}"));
-            if error.is::<Usage>() { 2 } else { 1 }
+            match () {
+                () if error.is::<Usage>() => 2,
+                () if error.is::<Interrupted>() => 130,
+                () => 1,
+            }
         }
     };
     ExitCode::from(code)

@@ -85,6 +85,11 @@ impl Errors {
         }
     }
 
+    /// Failures of a kind.
+    pub fn count(&self, kind: ErrorKind) -> u64 {
+        self.counts.get(&kind).copied().unwrap_or(0)
+    }
+
     /// All failures.
     pub fn total(&self) -> u64 {
         self.counts.values().sum()

@@ -14,7 +14,7 @@ use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
 
 pub use self::args::Args;
-use crate::exit::{Ending, usage};
+use crate::exit::{Ending, Interrupted, usage};
 use crate::interrupt;
 use crate::show;
 use crate::show::progress::LoadProgress;
@@ -79,7 +79,9 @@ fn populate(args: &Args, spec: &LoadSpec, surroundings: &Surroundings) -> anyhow
     let outcome = engine::run(&populate, surroundings, &mut |event| progress.observe(&event));
     progress.finish();
     let outcome = outcome.map_err(explain)?;
-    anyhow::ensure!(!outcome.interrupted, "interrupted while populating");
+    if outcome.interrupted {
+        return Err(Interrupted("while populating").into());
+    }
     let errors = outcome.total.errors();
     if let Some((kind, example)) = errors.examples.iter().next() {
         anyhow::bail!("populating: {} of {keys} keys were not stored: {kind:?}: {example}", errors.total());
@@ -110,10 +112,11 @@ fn find_capacity(
     })
 }
 
-/// What could not begin because of what was asked is the user's to mend: exit code 2.
+/// What could not begin because of what was asked is the user's to mend; what the user stopped is no failure.
 fn explain(error: RunError) -> anyhow::Error {
     match error {
         RunError::Crew(error) => usage(error),
+        RunError::Interrupted => Interrupted("before the load began").into(),
         other => other.into(),
     }
 }

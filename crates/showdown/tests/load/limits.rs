@@ -10,17 +10,26 @@ use crate::client::{Ended, Running, command, number, start};
 use crate::servers::nginx;
 use crate::villains::{linger, serve};
 
-/// Interrupts a load once it has told of an event.
-fn interrupt_after(event: &str, args: &[&str]) -> Ended {
-    let mut running: Running = start(command(&[args, &["--progress", "json"]].concat()));
+/// Waits until a load that shows progress as JSON has told of an event.
+fn wait_for(event: &str, running: &mut Running) {
     let mut stderr = BufReader::new(running.child.stderr.take().expect("a pipe"));
     let mut line = String::new();
     while !line.contains(event) {
         line.clear();
         assert!(stderr.read_line(&mut line).expect("a line") > 0, "it ended before it was interrupted");
     }
+}
+
+fn interrupt(running: Running) -> Ended {
     kill_process(Pid::from_child(&running.child), Signal::INT).expect("the process is there");
     running.wait()
+}
+
+/// Interrupts a load once it has told of an event.
+fn interrupt_after(event: &str, args: &[&str]) -> Ended {
+    let mut running = start(command(&[args, &["--progress", "json"]].concat()));
+    wait_for(event, &mut running);
+    interrupt(running)
 }
 
 #[test]
@@ -45,6 +54,23 @@ fn an_interruption_does_not_wait_for_a_server_that_hangs() {
 }
 
 #[test]
+fn an_interruption_before_there_is_anything_to_tell_is_told_as_one() {
+    let (tell, connections) = std::sync::mpsc::channel();
+    let hangs = serve(move |mut stream| {
+        let _ = tell.send(());
+        linger(&mut stream);
+    });
+    let running = start(command(&[&format!("https://{hangs}/"), "--timeout", "1h", "--format", "json"]));
+    // One connection is to see whether anybody is there, the next hang in the TLS handshake.
+    (0..2).for_each(|_| connections.recv().expect("a connection"));
+    let connecting = interrupt(running);
+    assert_eq!((connecting.code(), connecting.stdout.as_str()), (130, ""), "{connecting:?}");
+    assert!(connecting.stderr.contains("interrupted before the load began"), "{connecting:?}");
+    let populating = interrupt_after("load_begins", &[&format!("memcache://{hangs}"), "--populate"]);
+    assert_eq!((populating.code(), populating.stdout.as_str()), (130, ""), "{populating:?}");
+}
+
+#[test]
 fn an_interrupted_search_tells_what_it_has() {
     let nginx = nginx();
     let slo = ["--find-capacity", "p50<50ms", "-c", "1", "-d", "200ms", "--format", "json"];
@@ -55,12 +81,12 @@ fn an_interrupted_search_tells_what_it_has() {
     assert!(!told["curve"].as_array().expect("a curve").is_empty(), "{told}");
 }
 
-/// The same command with no more than so many descriptors.
-fn with_descriptors(most: u32, args: &[&str]) -> Ended {
+/// A command that may have no more than so many descriptors.
+fn with_descriptors(most: u32, args: &[&str]) -> Command {
     let plain = command(args);
     let mut limited = Command::new("prlimit");
     limited.arg(format!("--nofile={most}:{most}")).arg(plain.get_program()).args(plain.get_args());
-    start(limited).wait()
+    limited
 }
 
 #[test]
@@ -68,7 +94,7 @@ fn more_connections_than_descriptors_are_spread_over_processes() {
     let nginx = nginx();
     let before = nginx.requests_of_nginx();
     let args = [&nginx.url("http", "/1k"), "-c", "600", "-n", "3000", "--format", "json"];
-    let told = with_descriptors(300, &args).measured();
+    let told = start(with_descriptors(300, &args)).wait().measured();
     assert!(number(&told, "/client/processes") >= 3, "{told}");
     assert_eq!(number(&told, "/connections/at_start"), 600, "{told}");
     assert_eq!((number(&told, "/requests"), number(&told, "/failed")), (3_000, 0), "{told}");
@@ -82,22 +108,13 @@ fn more_connections_than_descriptors_are_spread_over_processes() {
 fn an_interruption_ends_all_processes_of_a_load() {
     let nginx = nginx();
     let url = nginx.url("http", "/1k");
-    let inner =
-        command(&[&url, "-c", "600", "-r", "500", "-d", "1h", "--progress", "json", "--format", "json"]);
-    let mut limited = Command::new("prlimit");
-    limited.arg("--nofile=300:300").arg(inner.get_program()).args(inner.get_args());
-    let mut running = start(limited);
-    let mut stderr = BufReader::new(running.child.stderr.take().expect("a pipe"));
-    let mut line = String::new();
-    while !line.contains("tick") {
-        line.clear();
-        assert!(stderr.read_line(&mut line).expect("a line") > 0, "it ended before it was interrupted");
-    }
+    let args = [&url, "-c", "600", "-r", "500", "-d", "1h", "--progress", "json", "--format", "json"];
+    let mut running = start(with_descriptors(300, &args));
+    wait_for("tick", &mut running);
     let pid = running.child.id();
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     assert!(children.split_whitespace().count() >= 3, "{children:?}");
-    kill_process(Pid::from_child(&running.child), Signal::INT).expect("the process is there");
-    let ended = running.wait();
+    let ended = interrupt(running);
     assert_eq!(ended.code(), 130, "{ended:?}");
     assert!(number(&ended.json(), "/requests") > 100);
     let left: Vec<&str> = children
