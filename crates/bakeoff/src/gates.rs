@@ -84,7 +84,12 @@ fn percent(share: f64) -> String {
 fn client(evidence: &Evidence<'_>) -> Gate {
     let reasons = evidence.client_reasons;
     let message = if reasons.is_empty() { "the client had room".to_owned() } else { reasons.join("; ") };
-    gate("client", reasons.is_empty(), format!("{} rules broken", reasons.len()), "none".to_owned(), message)
+    let measured = match reasons.len() {
+        0 => "no rule broken".to_owned(),
+        1 => "1 rule broken".to_owned(),
+        more => format!("{more} rules broken"),
+    };
+    gate("client", reasons.is_empty(), measured, "none".to_owned(), message)
 }
 
 fn steady(evidence: &Evidence<'_>) -> Gate {
