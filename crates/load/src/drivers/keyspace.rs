@@ -139,17 +139,17 @@ impl Keyspace {
             received: 0,
             complaint: None,
         };
-        self.recall(&exchange);
+        self.write_key(key_number);
         exchange
     }
 
-    /// Puts the key of an exchange back into [`Self::key`]: with leading zeros, so that all are of one length.
+    /// Writes a key into [`Self::key`]: with leading zeros, so that all are of one length.
     #[inline]
-    pub fn recall(&mut self, exchange: &Exchange) {
+    pub fn write_key(&mut self, number: u64) {
         self.key.clear();
         self.key.extend_from_slice(self.spec.key_prefix.as_bytes());
         let mut buffer = itoa::Buffer::new();
-        let digits = buffer.format(exchange.key_number).as_bytes();
+        let digits = buffer.format(number).as_bytes();
         self.key.resize(self.key.len() + self.key_digits - digits.len(), b'0');
         self.key.extend_from_slice(digits);
     }
@@ -160,7 +160,20 @@ impl Keyspace {
         self.spec.mix[exchange.operation as usize].0
     }
 
-    /// The key of the exchange that began or was recalled last.
+    /// Is this the key of an exchange? Reads the number back, which is cheaper than to write it again.
+    #[inline]
+    pub fn is_key(&self, exchange: &Exchange, key: &[u8]) -> bool {
+        let Some(digits) = key.strip_prefix(self.spec.key_prefix.as_bytes()) else { return false };
+        // Wrapping, since 20 digits of anybody's choice may be more than a number holds.
+        let number = digits.iter().fold(0_u64, |number, digit| {
+            number.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0')))
+        });
+        digits.len() == self.key_digits
+            && digits.iter().all(u8::is_ascii_digit)
+            && number == exchange.key_number
+    }
+
+    /// The key that was written last.
     #[inline]
     pub fn key(&self) -> &[u8] {
         &self.key
@@ -242,8 +255,10 @@ pub(super) mod tests {
         let second = keyspace.begin(&mut rng);
         assert_eq!((keyspace.key(), keyspace.value(&first)), (&b"key-001"[..], &value[..]));
         assert_ne!(keyspace.value(&second), value);
-        keyspace.recall(&first);
-        assert_eq!(keyspace.key(), b"key-000");
+        assert!(keyspace.is_key(&first, b"key-000") && keyspace.is_key(&second, b"key-001"));
+        for other in [&b"key-001"[..], b"key-00", b"key-0000", b"kex-000", b"key-00:", b"key-0 0", b""] {
+            assert!(!keyspace.is_key(&first, other), "{other:?}");
+        }
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl MemcacheDriver {
     pub fn new(spec: &MemcacheSpec, worker: u32, workers: u32) -> Result<Self, OperationError> {
         let mut keyspace = Keyspace::new(&spec.keyspace, worker, workers)?;
         // Keys differ in their digits only, so what holds for one holds for all.
-        keyspace.recall(&Exchange::default());
+        keyspace.write_key(0);
         request::check_key(keyspace.key()).map_err(|e| OperationError(format!("key prefix: {e}")))?;
         Ok(Self { spec: spec.clone(), keyspace })
     }
@@ -90,11 +90,10 @@ impl Driver for MemcacheDriver {
 
     fn receive(&mut self, dialogue: &mut MemcacheDialogue, mut input: &[u8], turn: Turn<'_>) -> Step {
         let exchange = &mut dialogue.exchange;
-        self.keyspace.recall(exchange);
         loop {
             match dialogue.decoder.decode(&mut input) {
                 Ok(Some(Event::Value(value))) => {
-                    if value.key == self.keyspace.key() {
+                    if self.keyspace.is_key(exchange, value.key) {
                         self.keyspace.check_length(exchange, value.length);
                     } else {
                         exchange.complaint = Some("a value under another key than the one asked for");

@@ -1,0 +1,65 @@
+"""One comparison by `showdown compare`, as a row: what was said, and what it rests on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from .subjects import KNOWN, Subject
+
+COLUMNS = "at commit subject truth seed seconds verdict ratio low high blocks trials valid".split()
+
+NO_VERDICT = 3
+"""Exit code of a run whose measurements do not count."""
+
+
+class ComparisonFailed(Exception):
+    """`showdown compare` could not be held: its words."""
+
+
+def hold(showdown: Path, subject: Subject, seed: int, commit: str, runs: Path) -> dict[str, object]:
+    """Compares once; the run itself is thrown away, its verdict is the row."""
+    workload = str(Path(__file__).with_name(KNOWN)) if subject.workload == KNOWN else subject.workload
+    argv = [str(showdown), "compare", *subject.variants, "--workload", workload, *subject.options]
+    argv += ["--seed", str(seed), "--format", "json", "--progress", "none", "--runs", str(runs)]
+    # The known server's workload calls showdown by its name.
+    path = f"{showdown.parent}{os.pathsep}{os.environ['PATH']}"
+    began = time.monotonic()
+    run = subprocess.run(argv, capture_output=True, text=True, env=os.environ | {"PATH": path})
+    if run.returncode not in (0, NO_VERDICT):
+        raise ComparisonFailed(f"{' '.join(argv)}: {run.stderr.strip() or run.returncode}")
+    seconds = time.monotonic() - began
+    return row(json.loads(run.stdout), subject, seed, commit, seconds)
+
+
+def row(answer: dict, subject: Subject, seed: int, commit: str, seconds: float) -> dict[str, object]:
+    """The verdict of a comparison of two, with the ratio of the first variant to the second."""
+    [comparison] = answer["comparisons"]
+    estimate = comparison["estimate"]
+    first, second = (variant["name"] for variant in answer["variants"])
+    ratio, low, high = (estimate[key] for key in ("ratio", "low", "high")) if estimate else (None, None, None)
+    if estimate and (comparison["a"], comparison["b"]) == (second, first):
+        ratio, low, high = 1 / ratio, 1 / high, 1 / low
+    values = [value for variant in answer["variants"] for value in variant["values"]]
+    return {
+        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "commit": commit,
+        "subject": subject.name,
+        "truth": subject.truth,
+        "seed": seed,
+        "seconds": round(seconds, 1),
+        "verdict": comparison["verdict"]["verdict"],
+        "ratio": _figure(ratio),
+        "low": _figure(low),
+        "high": _figure(high),
+        "blocks": estimate["blocks"] if estimate else 0,
+        "trials": len(values),
+        "valid": sum(value["valid"] for value in values),
+    }
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.5f}"

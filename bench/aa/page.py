@@ -1,0 +1,108 @@
+"""From the rows to docs/results/aa.md."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from . import binomial, comparison, naive
+from .ledger import Ledger
+from .subjects import SUBJECTS, Subject
+
+FALSE_VERDICTS_ALLOWED = 0.05
+NULL_COMPARISONS_WANTED = 100
+POWER_WANTED = 0.95
+COVERAGE_WANTED = 0.93
+DIFFERENCE = "difference"
+
+
+def write(comparisons: Ledger, pairs: Ledger) -> str:
+    """The whole page."""
+    rows = comparisons.rows()
+    dates = sorted({row["at"][:10] for row in rows})
+    return f"""# A server compared with itself, and with a slowed copy of itself
+
+{len(rows)} comparisons by `make bench-aa` ({", ".join(dates) or "none yet"}), a series that goes on wherever it was stopped. Each is a
+whole `showdown compare` with servers started anew; only a verdict that claims a difference counts as one. Shares have exact
+binomial intervals at 95 %. The rows are in `aa/`.
+
+## Nothing differs: how often is a difference claimed?
+
+| what | comparisons | false verdicts | share (95 % CI) | inconclusive | median length | ratios seen | bar: ≤ {FALSE_VERDICTS_ALLOWED:.0%} of ≥ {NULL_COMPARISONS_WANTED} |
+|---|---|---|---|---|---|---|---|
+{_lines(_null, rows, True)}
+{_naive(pairs.rows())}
+
+## Something differs: how often is it found?
+
+Power is the share of comparisons with a verdict of the right sign; coverage that of intervals that hold the true ratio.
+
+| what | comparisons | found | power (95 % CI) | coverage (95 % CI) | median ratio | true ratio | median length | bar |
+|---|---|---|---|---|---|---|---|---|
+{_lines(_power, rows, False)}
+"""
+
+
+def _lines(line, rows: list[dict[str, str]], null: bool) -> str:
+    def of(subject: Subject) -> list[dict[str, str]]:
+        return [row for row in rows if row["subject"] == subject.name]
+
+    return "\n".join(line(subject, of(subject)) for subject in SUBJECTS if subject.is_null == null and of(subject))
+
+
+def _share(count: int, of: int) -> str:
+    low, high = binomial.interval(count, of)
+    return f"{count / of:.1%} ({low:.1%}–{high:.1%})"
+
+
+def _seconds(rows: list[dict[str, str]]) -> str:
+    return f"{median(float(row['seconds']) for row in rows):.0f} s"
+
+
+def _ratios(rows: list[dict[str, str]]) -> list[float]:
+    return sorted(float(row["ratio"]) for row in rows if row["ratio"])
+
+
+def _null(subject: Subject, rows: list[dict[str, str]]) -> str:
+    false = sum(row["verdict"] == DIFFERENCE for row in rows)
+    without = sum(row["verdict"] == "inconclusive" for row in rows)
+    ratios = _ratios(rows)
+    seen = f"{ratios[0]:.3f}–{ratios[-1]:.3f}" if ratios else "–"
+    met = "met" if false <= FALSE_VERDICTS_ALLOWED * len(rows) else "**not met**"
+    state = met if len(rows) >= NULL_COMPARISONS_WANTED else f"{met} so far, of {len(rows)}"
+    return (
+        f"| {subject.what} | {len(rows)} | {false} | {_share(false, len(rows))} | {without}"
+        f" | {_seconds(rows)} | {seen} | {state} |"
+    )
+
+
+def _naive(rows: list[dict[str, str]]) -> str:
+    if not rows:
+        return ""
+    apart = sorted(abs(float(row["first_per_s"]) / float(row["second_per_s"]) - 1) for row in rows)
+    beyond = sum(difference > 0.05 for difference in apart)
+    return (
+        f"\nOne run of wrk each, {naive.RUN_SECONDS} s against nginx with a file of 1 KiB, and the two numbers compared, as it is usually"
+        f" done: in {len(rows)} pairs they were {median(apart):.1%} apart in the median, {apart[-1]:.1%} at most, and more than 5 %"
+        f" in {_share(beyond, len(rows))}."
+    )
+
+
+def _power(subject: Subject, rows: list[dict[str, str]]) -> str:
+    found = sum(row["verdict"] == DIFFERENCE and float(row["ratio"]) > 1 for row in rows)
+    estimated = [row for row in rows if row["low"]]
+    held = sum(float(row["low"]) <= subject.truth <= float(row["high"]) for row in estimated)
+    coverage = _share(held, len(estimated)) if estimated else "–"
+    ratios = _ratios(rows)
+    bars = []
+    if subject.name == "known-5%-default":
+        bars.append(f"power ≥ {POWER_WANTED:.0%}: {'met' if found >= POWER_WANTED * len(rows) else '**not met**'}")
+    if estimated:
+        is_held = held >= COVERAGE_WANTED * len(estimated)
+        bars.append(f"coverage ≥ {COVERAGE_WANTED:.0%}: {'met' if is_held else '**not met**'}")
+    return (
+        f"| {subject.what} | {len(rows)} | {found} | {_share(found, len(rows))} | {coverage}"
+        f" | {f'{median(ratios):.4f}' if ratios else '–'} | {subject.truth:.2f} | {_seconds(rows)} | {'; '.join(bars)} |"
+    )
+
+
+COLUMNS = {"comparisons": comparison.COLUMNS, "naive": naive.COLUMNS}

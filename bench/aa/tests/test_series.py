@@ -1,0 +1,50 @@
+"""The exact interval, the ledger, and what the page counts as found."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from aa import binomial, comparison, page
+from aa.ledger import Ledger
+from aa.subjects import SUBJECTS
+
+
+class Binomial(unittest.TestCase):
+    """Against the tables of Clopper and Pearson."""
+
+    def test_the_exact_interval_of_known_cases(self):
+        for successes, attempts, low, high in [(0, 10, 0.0, 0.3085), (5, 100, 0.0164, 0.1128), (10, 10, 0.6915, 1.0)]:
+            found = binomial.interval(successes, attempts)
+            self.assertAlmostEqual(found[0], low, places=4)
+            self.assertAlmostEqual(found[1], high, places=4)
+
+
+class Rows(unittest.TestCase):
+    """From an answer to a row, and from rows to the page."""
+
+    def answer(self, a, b, low, high):
+        estimate = {"ratio": (low * high) ** 0.5, "low": low, "high": high, "blocks": 6}
+        values = [{"value": 1.0, "valid": True}]
+        return {
+            "comparisons": [{"a": a, "b": b, "estimate": estimate, "verdict": {"verdict": "difference"}}],
+            "variants": [{"name": "first", "values": values}, {"name": "second", "values": values}],
+        }
+
+    def test_the_ratio_is_of_the_first_variant_to_the_second_whichever_is_named_first(self):
+        straight = comparison.row(self.answer("first", "second", 1.25, 2.0), SUBJECTS[0], 1, "abc", 30.0)
+        turned = comparison.row(self.answer("second", "first", 1.25, 2.0), SUBJECTS[0], 1, "abc", 30.0)
+        self.assertEqual((straight["low"], straight["high"]), ("1.25000", "2.00000"))
+        self.assertEqual((turned["low"], turned["high"]), ("0.50000", "0.80000"))
+
+    def test_a_difference_of_nothing_is_a_false_verdict(self):
+        with tempfile.TemporaryDirectory() as directory:
+            comparisons = Ledger(Path(directory) / "c.csv", comparison.COLUMNS)
+            for _ in range(3):
+                comparisons.append(comparison.row(self.answer("first", "second", 1.1, 1.2), SUBJECTS[0], 1, "abc", 30.0))
+            text = page.write(comparisons, Ledger(Path(directory) / "n.csv", page.COLUMNS["naive"]))
+        self.assertIn("| 3 | 3 | 100.0% (29.2%–100.0%) |", text)
+        self.assertIn("**not met** so far, of 3", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
