@@ -35,6 +35,8 @@ enum Verb {
     Workloads(verbs::workloads::Args),
     /// Is this host fit to measure, and what would make it fitter
     Doctor(verbs::doctor::Args),
+    /// Is the instrument true on this host: the engine against servers of known behaviour
+    Selftest(verbs::selftest::Args),
     /// The runs that were held
     List(verbs::archive::ListArgs),
     /// One run, on the terminal
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Verb::Load(args) => verbs::load::run(&args),
         Verb::Workloads(args) => verbs::workloads::run(&args),
         Verb::Doctor(args) => verbs::doctor::run(&args),
+        Verb::Selftest(args) => verbs::selftest::run(&args),
         Verb::List(args) => verbs::archive::list(&args),
         Verb::Show(args) => verbs::archive::show(&args),
         Verb::Report(args) => verbs::archive::report(&args),

@@ -12,8 +12,18 @@
 //! curl http://127.0.0.1:8080/account      # what the server says of it, as JSON
 //! ```
 //!
+//! [`selftest`] runs the [`checks`] against such servers in processes of their own and judges this host and this
+//! engine: [`selftest::run`] with an [`instrument::Instrument`]. A program that uses it answers to
+//! [`known::child::VERB`] by serving, and calls `host::keeper_main` first.
+//!
 //! **Goals.** Truth that owes nothing to the engine: exact quantiles, the kernel's clock, another process.
 //!
 //! **Not goals.** A fast or a complete server; TLS; HTTP/2; more than one request in flight on a connection.
 
+pub mod arithmetic;
+pub mod checks;
+pub mod finding;
+pub mod floor;
+pub mod instrument;
 pub mod known;
+pub mod selftest;

@@ -4,5 +4,6 @@ pub mod archive;
 pub mod bakeoff;
 pub mod load;
 pub mod progress;
+pub mod selftest;
 mod table;
 mod units;

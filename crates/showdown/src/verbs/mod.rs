@@ -6,4 +6,5 @@ pub mod doctor;
 pub mod known_server;
 pub mod load;
 pub mod options;
+pub mod selftest;
 pub mod workloads;

@@ -303,6 +303,9 @@ impl Server {
         let now = occupy(Nanos::now().after(self.behaviour.work));
         self.account_until(now);
         let owed = self.busy.mul_f64(self.behaviour.extra_work).saturating_sub(self.extra);
+        if owed.is_zero() {
+            return;
+        }
         self.accounted = occupy(now.after(owed));
         self.extra += Duration::from(self.accounted.since(now));
     }

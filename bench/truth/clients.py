@@ -1,0 +1,164 @@
+"""How the engine and the peers are called, and what each says of requests and response times.
+
+All get one thread. A figure that a client does not print is None: it is not worked out from others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import subprocess
+from dataclasses import dataclass
+
+from peers.clients import BadRun
+
+PEERS = ("wrk", "ab", "h2load", "hey")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a client says of one run; times in microseconds."""
+
+    requests: int
+    failed: int
+    p50: float | None = None
+    p90: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    p99_9: float | None = None
+    longest: float | None = None
+    valid: bool = True
+    reasons: str = ""
+    extra: dict | None = None
+
+
+def engine(binary: str, url: str, cpu: int, *options: str, timeout_s: float = 120) -> Said:
+    """The engine on one CPU with these options of `showdown load`."""
+    argv = [binary, "load", url, "-t", "1", "--seed", "1", "--format", "json", "--progress", "none", *options]
+    # Exit code 3: the engine calls the run invalid, which is for the row to say.
+    answer = _object(_run(argv, cpu, (0, 3), timeout_s))
+    times = answer["response_time_us"]
+    return Said(
+        requests=answer["requests"],
+        failed=answer["failed"],
+        p50=times["p50"], p90=times["p90"], p95=times["p95"], p99=times["p99"], p99_9=times["p99_9"],
+        longest=times["max"],
+        valid=answer["valid"],
+        reasons="; ".join(answer["reasons"]),
+        extra=answer,
+    )  # fmt: skip
+
+
+def _object(output: str) -> dict:
+    """The engine's object, also where operations failed as they should."""
+    try:
+        return json.loads(output[output.index("{") : output.rindex("}") + 1])
+    except ValueError:
+        raise BadRun(f"no JSON: {output.strip()[-300:]}") from None
+
+
+def peer(name: str, address: str, cpu: int, connections: int, seconds: int, rate: int | None = None) -> Said:
+    """A peer in a closed loop as a user would call it; at a rate where it has an option for one."""
+    url = f"http://{address}/"
+    at = str(connections)
+    argv = {
+        "wrk": ["wrk", "-t1", f"-c{at}", f"-d{seconds}s", "--latency", url],
+        "ab": ["ab", "-q", "-k", f"-c{at}", f"-t{seconds}", "-n50000000", url],
+        "h2load": ["h2load", "--h1", "-t1", f"-c{at}", "-m1", f"-D{seconds}", url],
+        "hey": ["hey", "-cpus", "1", "-c", at, "-z", f"{seconds}s", url],
+    }[name]
+    if rate is not None:
+        each = max(1, round(rate / connections))
+        argv[-1:-1] = {"hey": ["-q", str(each)], "h2load": [f"--rps={each}"]}[name]
+    return READERS[name](_run(argv, cpu, (0,), seconds + 60))
+
+
+def has_rate(name: str) -> bool:
+    """Whether a peer can be told a rate."""
+    return name in ("hey", "h2load")
+
+
+UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6}
+
+
+def _us(text: str) -> float:
+    """`1.23ms` as microseconds."""
+    found = re.fullmatch(r"([\d.]+)(us|ms|s|m)", text)
+    if not found:
+        raise BadRun(f"no time: {text!r}")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def _find(pattern: str, output: str) -> str | None:
+    found = re.search(pattern, output, re.MULTILINE)
+    return found[1] if found else None
+
+
+def _count(pattern: str, output: str) -> int:
+    return int(_find(pattern, output) or 0)
+
+
+def _wrk(output: str) -> Said:
+    at = lambda share: _time(_find(rf"^\s+{share}%\s+(\S+)$", output))  # noqa: E731
+    longest = _find(r"^\s+Latency\s+\S+\s+\S+\s+(\S+)", output)
+    return Said(
+        requests=_count(r"(\d+) requests in", output),
+        failed=_count(r"Non-2xx or 3xx responses: (\d+)", output),
+        p50=at(50), p90=at(90), p99=at(99), longest=_time(longest),
+    )  # fmt: skip
+
+
+def _time(text: str | None) -> float | None:
+    return None if text is None else _us(text)
+
+
+def _ab(output: str) -> Said:
+    # ab prints whole milliseconds.
+    def at(share: int) -> float | None:
+        found = _find(rf"^\s+{share}%\s+(\d+)", output)
+        return None if found is None else float(found) * 1e3
+
+    return Said(
+        requests=_count(r"Complete requests:\s+(\d+)", output) - _count(r"Non-2xx responses:\s+(\d+)", output),
+        failed=_count(r"Failed requests:\s+(\d+)", output),
+        p50=at(50), p90=at(90), p95=at(95), p99=at(99), longest=at(100),
+    )  # fmt: skip
+
+
+def _h2load(output: str) -> Said:
+    return Said(
+        requests=_count(r"(\d+) succeeded", output),
+        failed=_count(r"(\d+) failed", output),
+        longest=_time(_find(r"^time for request:\s+\S+\s+(\S+)", output)),
+    )
+
+
+def _hey(output: str) -> Said:
+    def at(share: int) -> float | None:
+        found = _find(rf"^\s+{share}%+ in ([\d.]+) secs", output)
+        return None if found is None else float(found) * 1e6
+
+    longest = _find(r"^\s+Slowest:\s+([\d.]+) secs", output)
+    return Said(
+        requests=_count(r"\[200\]\s+(\d+) responses", output),
+        failed=sum(int(n) for n in re.findall(r"\[[345]\d\d\]\s+(\d+) responses", output)),
+        p50=at(50), p90=at(90), p95=at(95), p99=at(99),
+        longest=None if longest is None else float(longest) * 1e6,
+    )  # fmt: skip
+
+
+READERS = {"wrk": _wrk, "ab": _ab, "h2load": _h2load, "hey": _hey}
+
+
+def _run(argv: list[str], cpu: int, exit_codes: tuple[int, ...], timeout_s: float) -> str:
+    def prepare() -> None:
+        os.sched_setaffinity(0, {cpu})
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=timeout_s, preexec_fn=prepare)
+    if ran.returncode not in exit_codes:
+        raise BadRun(f"{argv[0]} ended with {ran.returncode}: {(ran.stderr or ran.stdout).strip()[-300:]}")
+    return ran.stdout

@@ -1,0 +1,108 @@
+//! How a selftest looks on a terminal.
+
+use std::fmt::Write;
+
+use truth::checks::comparison::Resolution;
+use truth::finding::{Finding, Unit};
+use truth::floor::Floor;
+use truth::selftest::{Fitness, Report};
+
+use super::table::table;
+use super::units::{count, rate, time};
+
+/// The verdict, what misses, the table, the floor.
+pub fn report(report: &Report) -> String {
+    let mut out = match report.fitness {
+        Fitness::Fit => "FIT: every known value was measured within its tolerance.\n".to_owned(),
+        Fitness::FitWithLimits => "FIT WITH LIMITS: what cannot be measured on this host is\n".to_owned(),
+        Fitness::Unfit => "UNFIT: do not trust numbers from this host before this is mended\n".to_owned(),
+    };
+    for reason in &report.reasons {
+        let _ = writeln!(out, "  - {reason}");
+    }
+    out.push('\n');
+    out.push_str(&lines(&report.findings));
+    if let Some(floor) = &report.floor {
+        out.push_str(&self::floor(floor));
+    }
+    if let Some(resolution) = &report.resolution {
+        out.push_str(&self::resolution(resolution));
+    }
+    for (protocol, capacity) in &report.capacity_per_s {
+        let _ = writeln!(
+            out,
+            "One worker can offer {} {protocol} operations a second and be believed.",
+            rate(*capacity)
+        );
+    }
+    let missed = report.findings.iter().filter(|finding| !finding.met).count();
+    let _ = writeln!(
+        out,
+        "{} of {} lines met, in {:.0} s.",
+        report.findings.len() - missed,
+        report.findings.len(),
+        report.seconds
+    );
+    out
+}
+
+fn lines(findings: &[Finding]) -> String {
+    if findings.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![["what", "known", "measured", "may differ by", ""].map(str::to_owned).to_vec()];
+    for finding in findings {
+        let value = |value: f64| in_unit(finding.unit, value);
+        rows.push(vec![
+            format!("{}: {} {}", finding.check, finding.what, finding.point).trim_end().to_owned(),
+            value(finding.known),
+            value(finding.measured),
+            value(finding.tolerance),
+            if finding.met { "ok" } else { "MISS" }.to_owned(),
+        ]);
+    }
+    table(&rows) + "\n"
+}
+
+fn in_unit(unit: Unit, value: f64) -> String {
+    match unit {
+        _ if value.is_nan() => "–".to_owned(),
+        Unit::Microseconds => time(value),
+        Unit::Count => count(value as u64),
+        Unit::Share => format!("{:.2} %", value * 100.0),
+        Unit::PerSecond => format!("{}/s", rate(value)),
+    }
+}
+
+fn floor(floor: &Floor) -> String {
+    format!(
+        "The smallest latency that can be told apart is {}: a server that answers at once reads as that, and {} of it\n\
+         is its own by its own clock. From the median to p99 the same answer scatters by {}. The client sends late by\n\
+         {} (p50), {} (p99), {} (max), and reads late by {} (p50), {} (p99).\n",
+        time(floor.least_us as f64),
+        time(floor.least_of_server_us),
+        time(floor.jitter_us as f64),
+        time(floor.lag_us.p50 as f64),
+        time(floor.lag_us.p99 as f64),
+        time(floor.lag_us.max as f64),
+        time(floor.pickup_us.p50 as f64),
+        time(floor.pickup_us.p99 as f64),
+    )
+}
+
+fn resolution(resolution: &Resolution) -> String {
+    let shown: Vec<String> = resolution
+        .smallest
+        .iter()
+        .map(|(blocks, smallest)| match smallest {
+            Some(least) => format!("{:.1} % in {blocks} blocks", least * 100.0),
+            None => format!("nothing in {blocks}"),
+        })
+        .collect();
+    format!(
+        "The smallest difference that a comparison finds four times in five here: {}.\n\
+         (Restarts of a server that is steady itself scatter by {:.2} %; real servers scatter more.)\n",
+        shown.join(", "),
+        resolution.log_sd * 100.0
+    )
+}

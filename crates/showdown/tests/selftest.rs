@@ -1,0 +1,115 @@
+//! The selftest from end to end, as far as a busy machine can do it: counts that must be exact, and a freeze that
+//! nobody can overlook. Times are only held to what they cannot be shorter than.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+fn showdown(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_showdown"))
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .expect("showdown runs")
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// A known server that is stopped when the test ends, however it ends.
+struct Known {
+    child: Child,
+    port: u16,
+}
+
+impl Known {
+    fn start(options: &[&str]) -> Self {
+        let port =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr()).expect("a port").port();
+        let child = Command::new(env!("CARGO_BIN_EXE_showdown"))
+            .args(["__known-server", "--port", &port.to_string()])
+            .args(options)
+            .spawn()
+            .expect("showdown runs");
+        let known = Self { child, port };
+        let is_up = (0..1_000).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
+        });
+        assert!(is_up, "nobody listens on port {port}");
+        known
+    }
+
+    fn account(&self) -> Value {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("a connection");
+        stream.write_all(b"GET /account HTTP/1.1\r\n\r\n").expect("a request");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("a reply");
+        let (_, body) = text.split_once("\r\n\r\n").expect("a body");
+        serde_json::from_str(body).expect("an account")
+    }
+
+    fn load(&self, scheme: &str, args: &[&str]) -> Value {
+        let url = format!("{scheme}://127.0.0.1:{}", self.port);
+        json(&showdown(&[&["load", &url, "--format", "json", "--progress", "none"], args].concat()))
+    }
+}
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn client_and_server_count_the_same() {
+    let output = showdown(&["selftest", "--only", "counts", "--format", "json"]);
+    let report = json(&output);
+    assert_eq!(report["fitness"], "fit", "{report}");
+    assert!(output.status.success());
+    let findings = report["findings"].as_array().expect("findings");
+    assert_eq!(findings.len(), 14);
+    assert!(findings.iter().all(|finding| finding["known"] == finding["measured"]), "{report}");
+}
+
+#[test]
+fn a_queue_that_overflows_refuses_as_many_as_the_client_says() {
+    for scheme in ["http", "memcache"] {
+        let known = Known::start(&["--service", "fixed:20ms", "--slots", "2", "--queue", "3"]);
+        let measured = known.load(scheme, &["-c", "16", "-n", "500"]);
+        let account = known.account();
+        assert_eq!(measured["requests"], account["replies"], "{scheme}");
+        assert_eq!(measured["errors"]["unexpected_reply"], account["refused"], "{scheme}");
+        assert!(account["refused"].as_u64() > Some(0), "sixteen at once are more than five");
+    }
+}
+
+#[test]
+fn a_freeze_is_in_the_response_times_whatever_the_number_of_connections() {
+    for connections in ["1", "8", "64"] {
+        let known = Known::start(&["--freeze", "400ms/2s"]);
+        let even = ["-r", "200", "--arrivals", "constant", "-d", "2s", "-c", connections];
+        let measured = known.load("http", &even);
+        let account = known.account();
+        assert_eq!((measured["requests"].as_u64(), account["freezes"].as_u64()), (Some(400), Some(1)));
+        assert_eq!(account["replies"], 400);
+        // One of 400 comes every 5 ms: the longest wait is 400 ms but for one gap, and one in twenty, a quarter of
+        // those that come while it lasts, waits for three quarters of it.
+        let at = |quantile: &str| measured["response_time_us"][quantile].as_u64().expect("a time");
+        assert!(at("max") >= 394_000, "{connections}: {measured}");
+        assert!(at("p95") >= 294_000, "{connections}: {measured}");
+    }
+}
+
+#[test]
+fn a_part_that_is_none_is_a_usage_error() {
+    let output = showdown(&["selftest", "--only", "everything"]);
+    assert_eq!(output.status.code(), Some(2));
+}

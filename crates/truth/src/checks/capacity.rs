@@ -1,0 +1,41 @@
+//! What the client can do at most: the scale on which the loads of the other checks are chosen.
+
+use std::time::Duration;
+
+use crate::instrument::{CheckError, Instrument, Load, Pace, Protocol};
+use crate::known::service::Service;
+
+const CONNECTIONS: u32 = 64;
+const LENGTH: Duration = Duration::from_millis(500);
+/// Steps down from what a closed loop does, until an open loop is believed.
+const STEP: f64 = 0.88;
+const STEPS: i32 = 8;
+const SERVICE: Duration = Duration::from_millis(2);
+
+/// Operations a second at which one worker needs all of its CPU in a closed loop: throughput over the share of
+/// the CPU that it took, against a server that answers at once. Replies come in batches there, which makes
+/// each cheaper than any open loop can have it.
+pub fn of_client(instrument: &Instrument<'_>, protocol: Protocol) -> Result<f64, CheckError> {
+    let server = instrument.start(|behaviour| behaviour.log = false)?;
+    let load = Load { protocol, ..Load::http(CONNECTIONS, Pace::Closed, LENGTH) };
+    let summary = instrument.run(&server, &load)?.summary;
+    Ok(summary.throughput_per_s / summary.client.utilisation.clamp(0.01, 1.0))
+}
+
+/// The highest rate of an open loop, to one eighth, that one worker can offer without calling its own numbers
+/// invalid, twice.
+pub fn believed(instrument: &Instrument<'_>, protocol: Protocol) -> Result<f64, CheckError> {
+    let most = of_client(instrument, protocol)?;
+    let server = instrument.start(|behaviour| {
+        (behaviour.service, behaviour.log) = (Service::Exponential(SERVICE), false);
+    })?;
+    for step in 1..STEPS {
+        let rate = most * STEP.powi(step);
+        let connections = (2.0 * rate * SERVICE.as_secs_f64()) as u32;
+        let load = Load { protocol, ..Load::http(connections, Pace::Poisson(rate), LENGTH) };
+        if instrument.run(&server, &load)?.summary.valid && instrument.run(&server, &load)?.summary.valid {
+            return Ok(rate);
+        }
+    }
+    Ok(most * STEP.powi(STEPS))
+}

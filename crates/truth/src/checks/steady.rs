@@ -1,0 +1,43 @@
+//! A cache that fills: only what comes after it may be measured.
+
+use std::time::Duration;
+
+use stats::steady::{SteadyState, Tolerance, settle};
+
+use crate::finding::{Finding, Unit};
+use crate::instrument::{CheckError, Instrument, Load, Pace};
+use crate::known::behaviour::Warming;
+use crate::known::service::Service;
+
+const CONNECTIONS: u32 = 16;
+const TOLERANCE: f64 = 0.02;
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// A closed loop against a server whose cache fills in a third of `length`: the throughput of the settled part
+/// is that of the full cache.
+pub fn check(instrument: &Instrument<'_>, length: Duration) -> Result<Vec<Finding>, CheckError> {
+    let warms = Warming { length: length / 3, extra: Duration::from_millis(8) };
+    let server = instrument.start(|behaviour| {
+        behaviour.service = Service::Fixed(Duration::from_millis(2));
+        behaviour.warms = Some(warms);
+    })?;
+    let load = Load { interval: INTERVAL, ..Load::http(CONNECTIONS, Pace::Closed, length) };
+    let measured = instrument.run(&server, &load)?;
+    let log = server.log()?;
+    let first = log.iter().map(|served| served.received).min().unwrap_or_default();
+    let warm_from = first.after(warms.length);
+    let warm = log.iter().filter(|served| served.received >= warm_from).count() as f64;
+    let last = log.iter().map(|served| served.received).max().unwrap_or_default();
+    let known = warm / last.since(warm_from).as_secs_f64().max(1e-9);
+    let throughput: Vec<f64> = measured.summary.intervals.iter().map(|span| span.throughput_per_s).collect();
+    let what = "throughput of the settled part, a cache that fills";
+    let finding = |mean| Finding::new("steady", what, Unit::PerSecond, known, mean).within(known * TOLERANCE);
+    Ok(vec![match settle(&throughput, Tolerance::THROUGHPUT) {
+        SteadyState::Steady { mean, .. } => finding(mean),
+        SteadyState::NotSteady { reason } => {
+            let mut unsettled = finding(f64::NAN).as_limit();
+            unsettled.note = Some(format!("not called steady: {reason}"));
+            unsettled
+        }
+    }])
+}

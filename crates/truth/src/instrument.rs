@@ -1,0 +1,207 @@
+//! The engine as it is under test: in this process, on the client's CPUs, against servers on the others.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use host::{CpuSet, Host};
+use load::drivers::ProtocolSpec;
+use load::drivers::http::{HttpOperation, HttpSpec};
+use load::drivers::keyspace::{Command, KeyspaceSpec, default_prefix};
+use load::drivers::memcache::{Dialect, MemcacheSpec};
+use load::engine::{self, Outcome, RunError, Surroundings};
+use load::inputs::keys::Popularity;
+use load::inputs::rate::RateProfile;
+use load::record::PackError;
+use load::spec::{Arrivals, LoadSpec, Shape};
+use load::summary::Summary;
+
+use crate::known::account::Account;
+use crate::known::behaviour::Behaviour;
+use crate::known::child::{ChildError, KnownServer};
+
+/// Why a check came to no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// A known server.
+    #[error(transparent)]
+    Server(#[from] ChildError),
+    /// The engine.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// What the engine recorded.
+    #[error(transparent)]
+    Record(#[from] PackError),
+    /// CPUs or temporary files.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// The user has seen enough.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What the engine speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    Http,
+    /// memcached's text protocol.
+    Memcached,
+}
+
+impl Protocol {
+    /// As people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Http => "HTTP",
+            Self::Memcached => "memcached",
+        }
+    }
+
+    fn spec(self) -> ProtocolSpec {
+        match self {
+            Self::Http => ProtocolSpec::Http(HttpSpec {
+                authority: "127.0.0.1".to_owned(),
+                operations: vec![HttpOperation::get("/")],
+            }),
+            Self::Memcached => ProtocolSpec::Memcache(MemcacheSpec {
+                dialect: Dialect::Text,
+                keyspace: KeyspaceSpec {
+                    mix: vec![(Command::Get, 1.0)],
+                    keys: 1_000,
+                    key_prefix: default_prefix(),
+                    popularity: Popularity::Uniform,
+                    value_size: "128".parse().expect("a size"),
+                    verify: false,
+                    seed: 1,
+                },
+            }),
+        }
+    }
+}
+
+/// When operations begin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// As fast as it goes.
+    Closed,
+    /// With exponential gaps, so many a second.
+    Poisson(f64),
+    /// Evenly, so many a second.
+    Even(f64),
+}
+
+/// One run of the engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// Connections.
+    pub connections: u32,
+    /// When operations begin.
+    pub pace: Pace,
+    /// For how long they do; all of it is measured.
+    pub length: Duration,
+    /// How often is recorded.
+    pub interval: Duration,
+}
+
+impl Load {
+    /// HTTP, recorded every 100 ms.
+    pub fn http(connections: u32, pace: Pace, length: Duration) -> Self {
+        Self { protocol: Protocol::Http, connections, pace, length, interval: Duration::from_millis(100) }
+    }
+}
+
+/// Both sides of one run.
+#[derive(Debug)]
+pub struct Measured {
+    /// The engine's.
+    pub outcome: Outcome,
+    /// The same as it is printed.
+    pub summary: Summary,
+    /// The server's.
+    pub account: Account,
+}
+
+/// The engine with what it needs to run.
+pub struct Instrument<'a> {
+    host: Host,
+    server_cpus: CpuSet,
+    surroundings: &'a Surroundings,
+    directory: &'a Path,
+    seed: u64,
+}
+
+impl<'a> Instrument<'a> {
+    /// Shares out the CPUs and keeps this thread, whose heirs the engine's are, to the client's.
+    pub fn new(surroundings: &'a Surroundings, directory: &'a Path, seed: u64) -> Result<Self, CheckError> {
+        let system = |what| move |source| CheckError::System { what, source };
+        let host = Host::local();
+        let allowed = host.allowed_cpus().map_err(system("the CPUs that may be used"))?;
+        let split = host::affinity::split(&host.cores(&allowed));
+        split.client.pin_this_thread().map_err(system("the client's CPUs"))?;
+        Ok(Self { host, server_cpus: split.server, surroundings, directory, seed })
+    }
+
+    /// A server of this behaviour.
+    pub fn start(&self, change: impl FnOnce(&mut Behaviour)) -> Result<KnownServer, CheckError> {
+        self.heed_the_user()?;
+        let mut behaviour = Behaviour::on(0);
+        (behaviour.log, behaviour.seed) = (true, self.seed);
+        change(&mut behaviour);
+        Ok(KnownServer::start(&self.host, &behaviour, Some(&self.server_cpus), self.directory)?)
+    }
+
+    /// Loads a server and asks it afterwards.
+    pub fn run(&self, server: &KnownServer, load: &Load) -> Result<Measured, CheckError> {
+        self.run_with(server, load, |_| ())
+    }
+
+    /// The same, with something to change in what the engine is asked to do.
+    pub fn run_with(
+        &self,
+        server: &KnownServer,
+        load: &Load,
+        change: impl FnOnce(&mut LoadSpec),
+    ) -> Result<Measured, CheckError> {
+        let open = |rate, arrivals| Shape::Open { rate: RateProfile::constant(rate), arrivals };
+        let mut spec = LoadSpec {
+            address: server.address(),
+            sources: Vec::new(),
+            tls: None,
+            protocol: load.protocol.spec(),
+            connections: load.connections,
+            workers: 1,
+            shape: match load.pace {
+                Pace::Closed => Shape::Closed { think: Duration::ZERO },
+                Pace::Poisson(rate) => open(rate, Arrivals::Poisson),
+                Pace::Even(rate) => open(rate, Arrivals::Constant),
+            },
+            warmup: Duration::ZERO,
+            duration: Some(load.length),
+            requests: None,
+            requests_per_connection: None,
+            timeout: Duration::from_secs(10),
+            interval: load.interval,
+            seed: self.seed,
+        };
+        change(&mut spec);
+        let outcome = engine::run(&spec, self.surroundings, &mut |_| ())?;
+        self.heed_the_user()?;
+        Ok(Measured { summary: Summary::of(&outcome)?, outcome, account: server.account()? })
+    }
+
+    fn heed_the_user(&self) -> Result<(), CheckError> {
+        if self.surroundings.interrupted.load(Ordering::Relaxed) {
+            Err(CheckError::Interrupted)
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The calibration that a user runs: all checks at a length that fits into a minute, the host's floor, and
+//! whether this host and this engine are fit to measure.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::checks::comparison::Resolution;
+use crate::checks::percentiles::Level;
+use crate::checks::{arrivals, capacity, comparison, counts, freeze, percentiles, queue, saturation, steady};
+use crate::finding::{Finding, Weight};
+use crate::floor::{self, Floor};
+use crate::instrument::{CheckError, Instrument, Protocol};
+use crate::known::behaviour::Freeze;
+
+/// A part of the selftest, in the order in which they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Replies, errors and dropped connections are counted exactly.
+    Counts,
+    /// A server that freezes for a tenth of the time.
+    Freeze,
+    /// A queue that overflows, and a server that gets slower and slower.
+    Queue,
+    /// A cache that fills is measured when it is full.
+    Steady,
+    /// Percentiles of known distributions.
+    Percentiles,
+    /// Gaps between requests as they are sent.
+    Arrivals,
+    /// A client that is the limit says so.
+    Saturation,
+    /// What this host adds, and what a comparison can show here.
+    Floor,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Counts,
+        Self::Freeze,
+        Self::Queue,
+        Self::Steady,
+        Self::Percentiles,
+        Self::Arrivals,
+        Self::Saturation,
+        Self::Floor,
+    ];
+
+    /// What is going on, for whoever waits.
+    pub fn doing(self) -> &'static str {
+        match self {
+            Self::Counts => "counting replies, errors and dropped connections",
+            Self::Freeze => "freezing a server for a tenth of the time",
+            Self::Queue => "overflowing a queue; a server that gets slower and slower",
+            Self::Steady => "filling a cache",
+            Self::Percentiles => "measuring known distributions",
+            Self::Arrivals => "looking at the gaps between requests",
+            Self::Saturation => "asking the client for more than it can do",
+            Self::Floor => "measuring what this host adds, and what comparisons can show",
+        }
+    }
+}
+
+/// May this engine be believed on this host?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fitness {
+    /// All lines are met.
+    Fit,
+    /// But for the lines that miss, which say what cannot be measured here.
+    FitWithLimits,
+    /// A line misses that everything rests on.
+    Unfit,
+}
+
+/// What a selftest found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// In a word.
+    pub fitness: Fitness,
+    /// Why not, or not without limits: one line for each that misses.
+    pub reasons: Vec<String>,
+    /// What one worker can offer at most and be believed, operations a second, by protocol; empty if it was not looked for.
+    pub capacity_per_s: Vec<(&'static str, f64)>,
+    /// The table.
+    pub findings: Vec<Finding>,
+    /// The host's floor, if it was looked for.
+    pub floor: Option<Floor>,
+    /// What comparisons can show here, if it was looked for.
+    pub resolution: Option<Resolution>,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+const PERCENTILES: Duration = Duration::from_millis(1_200);
+const SHARES: [f64; 3] = [0.1, 0.5, 0.8];
+
+/// Runs the parts, tells of each before it begins, and judges.
+pub fn run(
+    instrument: &Instrument<'_>,
+    parts: &[Part],
+    observe: &mut dyn FnMut(Part),
+) -> Result<Report, CheckError> {
+    let begun = Instant::now();
+    let mut report = Report {
+        fitness: Fitness::Fit,
+        reasons: Vec::new(),
+        capacity_per_s: Vec::new(),
+        findings: Vec::new(),
+        floor: None,
+        resolution: None,
+        seconds: 0.0,
+    };
+    for part in Part::ALL.into_iter().filter(|part| parts.contains(part)) {
+        observe(part);
+        run_part(instrument, part, &mut report)?;
+    }
+    (report.fitness, report.reasons) = judge(&report.findings);
+    report.seconds = begun.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+fn run_part(instrument: &Instrument<'_>, part: Part, report: &mut Report) -> Result<(), CheckError> {
+    let seconds = Duration::from_secs_f64;
+    let findings = &mut report.findings;
+    match part {
+        Part::Counts => findings.extend(counts::check(instrument)?),
+        Part::Freeze => {
+            let tenth = Freeze { length: seconds(0.2), period: seconds(2.0) };
+            for (by, connections) in
+                [(freeze::By::Itself, 1), (freeze::By::Itself, 100), (freeze::By::Signals, 10)]
+            {
+                findings.extend(freeze::check(instrument, tenth, by, 2, connections)?);
+            }
+        }
+        Part::Queue => {
+            findings.extend(queue::overflow(instrument, seconds(3.0))?);
+            findings.extend(queue::slower_and_slower(instrument, seconds(2.5))?);
+        }
+        Part::Steady => findings.extend(steady::check(instrument, seconds(4.5))?),
+        Part::Percentiles => {
+            for protocol in [Protocol::Http, Protocol::Memcached] {
+                let capacity_per_s = capacity::believed(instrument, protocol)?;
+                report.capacity_per_s.push((protocol.name(), capacity_per_s));
+                let at = |share| Level { protocol, capacity_per_s, share };
+                let mut cases = SHARES.map(|share| ("exponential:2ms", at(share))).to_vec();
+                if protocol == Protocol::Http {
+                    cases.extend(
+                        ["fixed:1ms", "uniform:1ms..3ms", "bimodal:1ms,10ms,5%"].map(|s| (s, at(0.1))),
+                    );
+                }
+                for (service, level) in cases {
+                    let service = service.parse().expect("a service time");
+                    report.findings.extend(percentiles::check(instrument, service, level, PERCENTILES)?);
+                }
+            }
+        }
+        Part::Arrivals => {
+            for (rate, window, length) in [(1_000.0, 500, 2.0), (10_000.0, 1_000, 1.5)] {
+                findings.extend(arrivals::poisson(instrument, rate, window, seconds(length))?);
+            }
+            findings.extend(arrivals::even(instrument, 1_000.0, seconds(1.5))?);
+        }
+        Part::Saturation => {
+            let capacity_per_s = capacity::of_client(instrument, Protocol::Http)?;
+            findings.extend(saturation::check(instrument, capacity_per_s, 2, seconds(0.7))?);
+        }
+        Part::Floor => {
+            report.floor = Some(floor::measure(instrument, seconds(1.5))?);
+            report.resolution = comparison::resolution(instrument, 6, seconds(0.4))?;
+        }
+    }
+    Ok(())
+}
+
+/// Fit if nothing misses; unfit if something grave does.
+fn judge(findings: &[Finding]) -> (Fitness, Vec<String>) {
+    let missing: Vec<&Finding> = findings.iter().filter(|finding| !finding.met).collect();
+    let fitness = match missing.iter().any(|finding| finding.weight == Weight::Grave) {
+        true => Fitness::Unfit,
+        false if missing.is_empty() => Fitness::Fit,
+        false => Fitness::FitWithLimits,
+    };
+    (fitness, reasons(&missing))
+}
+
+/// One line for each thing that was looked at, with those of its numbers that miss.
+fn reasons(missing: &[&Finding]) -> Vec<String> {
+    let of_one = |a: &&Finding, b: &&Finding| (a.check, &a.what) == (b.check, &b.what);
+    let reason = |findings: &[&Finding]| {
+        let first = findings[0];
+        let points: Vec<&str> =
+            findings.iter().map(|finding| finding.point).filter(|p| !p.is_empty()).collect();
+        let points = if points.is_empty() { String::new() } else { format!(": {}", points.join(", ")) };
+        let note = first.note.as_ref().map_or(String::new(), |note| format!(" ({note})"));
+        format!("{}: {}{points}{note}", first.check, first.what)
+    };
+    missing.chunk_by(of_one).map(reason).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Unit;
+
+    #[test]
+    fn one_grave_miss_makes_a_host_unfit_and_a_limit_does_not() {
+        let good = Finding::new("counts", "replies", Unit::Count, 1.0, 1.0);
+        let limit = Finding::new("percentiles", "p99.9", Unit::Count, 1.0, 2.0).as_limit();
+        let grave = Finding::new("freeze", "max", Unit::Count, 1.0, 2.0);
+        assert_eq!(judge(std::slice::from_ref(&good)), (Fitness::Fit, vec![]));
+        assert_eq!(judge(&[good.clone(), limit.clone()]).0, Fitness::FitWithLimits);
+        let (fitness, reasons) = judge(&[good, limit, grave.clone().at("p95"), grave.at("max")]);
+        assert_eq!((fitness, reasons.len()), (Fitness::Unfit, 2));
+        assert_eq!(reasons[1], "freeze: max: p95, max");
+    }
+}
