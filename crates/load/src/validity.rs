@@ -203,7 +203,6 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::clock::Nanos;
     use crate::drivers::ProtocolSpec;
     use crate::drivers::http::{HttpOperation, HttpSpec};
     use crate::inputs::rate::RateProfile;
@@ -219,10 +218,10 @@ mod tests {
         for _ in 0..10_000 {
             let operation = &mut total.operations[0];
             for histogram in [&mut operation.response, &mut operation.service] {
-                record(histogram, Nanos(1_000_000));
+                record(histogram, 1_000);
             }
             for histogram in [&mut total.client.lag, &mut total.client.pickup] {
-                record(histogram, Nanos(5_000));
+                record(histogram, 5);
             }
         }
         total.client.due = 10_000;
@@ -270,8 +269,8 @@ mod tests {
     }
 
     /// Late by so much, a fiftieth of the time.
-    fn be_late(waits: &mut Micros, us: u64) {
-        (0..200).for_each(|_| record(waits, Nanos(us * 1_000)));
+    fn be_late(waits: &mut Micros, us: u32) {
+        (0..200).for_each(|_| record(waits, us));
     }
 
     #[test]
@@ -308,7 +307,7 @@ mod tests {
         let slow = broken(|outcome| {
             be_late(&mut outcome.total.client.lag, 150);
             outcome.total.operations[0].response.reset();
-            (0..10_000).for_each(|_| record(&mut outcome.total.operations[0].response, Nanos(2_000_000)));
+            (0..10_000).for_each(|_| record(&mut outcome.total.operations[0].response, 2_000));
         });
         assert!(slow.is_empty(), "150 µs are under a tenth of 2 ms");
     }
@@ -340,7 +339,7 @@ mod tests {
         let mut slow = outcome();
         slow.total.client.due = 20_000;
         slow.total.operations[0].response.reset();
-        (0..10_000).for_each(|_| record(&mut slow.total.operations[0].response, Nanos(3 * SECOND_NS)));
+        (0..10_000).for_each(|_| record(&mut slow.total.operations[0].response, 3_000_000));
         let judged = judge(&slow);
         assert_eq!(
             judged.reasons,
