@@ -12,7 +12,7 @@ use host::{CpuSet, Host};
 use load::engine::Surroundings;
 use load::spec::LoadSpec;
 use tempfile::TempDir;
-use workload::{Catalogue, Instance, Stage, Workload};
+use workload::{Catalogue, Count, Instance, Stage, Workload};
 
 use crate::cell::Cell;
 use crate::contender::{Contender, ContenderError};
@@ -168,9 +168,8 @@ impl Contender for Fighter {
         self.instance.load_spec(self.on_op.as_deref()).map_err(ContenderError::of)
     }
 
-    fn count(&mut self) -> Result<Option<(String, u64)>, ContenderError> {
-        let count = self.instance.count().map_err(ContenderError::of)?;
-        Ok(count.map(|count| (count.what, count.count)))
+    fn count(&mut self) -> Result<Option<Count>, ContenderError> {
+        self.instance.count().map_err(ContenderError::of)
     }
 
     fn facts(&self) -> VariantFacts {

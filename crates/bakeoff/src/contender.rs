@@ -5,6 +5,7 @@ use archive::model::VariantFacts;
 use host::process::Tree;
 use load::engine::Surroundings;
 use load::spec::LoadSpec;
+use workload::Count;
 
 /// What went wrong with a server, in one line with the thing, the reason and the mend.
 #[derive(Debug, thiserror::Error)]
@@ -26,8 +27,8 @@ pub trait Contender {
     /// What the engine is to do; connections, threads, shape and length are the trial's.
     fn load_spec(&self) -> Result<LoadSpec, ContenderError>;
 
-    /// Operations since its start by the server's own count, and what it calls them; none where it keeps none.
-    fn count(&mut self) -> Result<Option<(String, u64)>, ContenderError>;
+    /// What the server has counted since its start; none where it keeps no count.
+    fn count(&mut self) -> Result<Option<Count>, ContenderError>;
 
     /// Its facts for the fairness audit; configuration files are added by the trial.
     fn facts(&self) -> VariantFacts;

@@ -10,6 +10,9 @@ use crate::clock::Nanos;
 use crate::drivers::http::HttpDriver;
 use crate::drivers::memcache::MemcacheDriver;
 use crate::drivers::redis::RedisDriver;
+use crate::drivers::sql::{
+    MysqlSession, PopulateDriver, PostgresSession, Session, SqlSpec, TransactionDriver, Work,
+};
 use crate::drivers::{OperationError, ProtocolSpec};
 use crate::record::Interval;
 use crate::spec::LoadSpec;
@@ -109,6 +112,26 @@ fn spawn_worker(context: Context) -> Result<JoinHandle<()>, CrewError> {
         }
         ProtocolSpec::Redis(redis) => {
             let driver = RedisDriver::new(redis, worker, spec.workers)?;
+            thread.spawn(move || worker::run(driver, context))?
+        }
+        ProtocolSpec::Mysql(sql) => spawn_sql::<MysqlSession>(sql, thread, context)?,
+        ProtocolSpec::Postgres(sql) => spawn_sql::<PostgresSession>(sql, thread, context)?,
+    })
+}
+
+fn spawn_sql<S: Session + 'static>(
+    sql: &SqlSpec,
+    thread: thread::Builder,
+    context: Context,
+) -> Result<JoinHandle<()>, CrewError> {
+    let (worker, workers) = (context.worker, context.spec.workers);
+    Ok(match &sql.work {
+        Work::Transactions(_) => {
+            let driver = TransactionDriver::<S>::new(sql, worker, workers)?;
+            thread.spawn(move || worker::run(driver, context))?
+        }
+        Work::Populate(stage) => {
+            let driver = PopulateDriver::<S>::new(sql, *stage, worker, workers)?;
             thread.spawn(move || worker::run(driver, context))?
         }
     })

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::drivers::http::HttpOperation;
 use crate::drivers::keyspace::Command;
+use crate::drivers::sql::Transaction;
 
 /// Why a mix was refused: file, line, and what is wrong there.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +29,14 @@ struct CommandOperation {
     weight: f64,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TransactionOperation {
+    transaction: Transaction,
+    #[serde(default = "one")]
+    weight: f64,
+}
+
 fn one() -> f64 {
     1.0
 }
@@ -41,6 +50,12 @@ pub fn read_http(path: &Path) -> Result<Vec<HttpOperation>, MixError> {
 pub fn read_commands(path: &Path) -> Result<Vec<(Command, f64)>, MixError> {
     let operations: Vec<CommandOperation> = read(path)?;
     Ok(operations.into_iter().map(|op| (op.command, op.weight)).collect())
+}
+
+/// Reads a mix of transactions.
+pub fn read_transactions(path: &Path) -> Result<Vec<(Transaction, f64)>, MixError> {
+    let operations: Vec<TransactionOperation> = read(path)?;
+    Ok(operations.into_iter().map(|op| (op.transaction, op.weight)).collect())
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, MixError> {

@@ -11,7 +11,7 @@ use load::record::PackError;
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
 
-use super::phases::{phase, reached_server, time_line};
+use super::phases::{Reached, phase, time_line};
 use crate::event::Event;
 
 /// Before each open loop of a trial, so that its connections are in use when it counts.
@@ -38,8 +38,8 @@ pub struct Loads<'a> {
     pub phases: Vec<Phase>,
     /// The time line so far.
     pub time_line: Vec<Tick>,
-    /// Operations that reached the server.
-    pub reached_server: u64,
+    /// What reached the server.
+    pub reached_server: Reached,
     /// The user has asked to stop.
     pub interrupted: bool,
 }
@@ -59,7 +59,7 @@ impl<'a> Loads<'a> {
             observe,
             phases: Vec::new(),
             time_line: Vec::new(),
-            reached_server: 0,
+            reached_server: Reached::default(),
             interrupted: false,
         }
     }
@@ -120,7 +120,7 @@ impl<'a> Loads<'a> {
             }
         })?;
         self.interrupted |= outcome.interrupted;
-        self.reached_server += reached_server(&outcome)?;
+        self.reached_server.add(&outcome)?;
         let summary = Summary::of(&outcome)?;
         Ok((outcome, summary))
     }

@@ -29,6 +29,8 @@ use crate::order::Slot;
 use crate::preset::telemetry_period;
 use crate::run::Held;
 use load::{LoadError, Loads};
+use phases::Reached;
+use workload::Count;
 
 pub use phases::curve;
 
@@ -161,7 +163,7 @@ impl Bout<'_> {
         let recording = sampler.stop();
         (self.trial.phases, self.trial.timeline) = (phases, timeline);
         let result = fought?;
-        self.trial.counts = counts(before, after?, reached).into_iter().collect();
+        self.trial.counts = counts(before, after?, &reached).into_iter().collect();
         self.judge(&result, &recording, window, died);
         if interrupted {
             self.trial.status = TrialStatus::Interrupted;
@@ -246,9 +248,14 @@ fn measured_window(phases: &[Phase], whole: (u64, u64), began_us: i64) -> (u64, 
     if to.saturating_sub(from) < SHORT_US { whole } else { (from, to) }
 }
 
-fn counts(before: Option<(String, u64)>, after: Option<(String, u64)>, client: u64) -> Option<CountCheck> {
-    let ((what, before), (_, after)) = before.zip(after)?;
-    Some(CountCheck { what, client, server: after.saturating_sub(before) })
+/// Holds what the server has counted against what the client has: operations, or what it names.
+fn counts(before: Option<Count>, after: Option<Count>, reached: &Reached) -> Option<CountCheck> {
+    let (before, after) = before.zip(after)?;
+    let client = match &before.tally {
+        None => reached.operations,
+        Some(tally) => reached.tallies.get(tally).copied().unwrap_or(0),
+    };
+    Some(CountCheck { what: before.what, client, server: after.count.saturating_sub(before.count) })
 }
 
 /// Writes what lies beside the record, and closes the record.

@@ -145,14 +145,27 @@ pub fn time_line(outcome: &Outcome, start: Duration) -> Result<Vec<Tick>, PackEr
         .collect())
 }
 
-/// Operations that reached the server in the whole of a run, its warm-up included: what the server's own
-/// count is held against.
-pub fn reached_server(outcome: &Outcome) -> Result<u64, PackError> {
-    let mut count = 0;
-    for slice in &outcome.slices {
-        let stats = slice.stats.unpack()?;
-        let failed: u64 = stats.operations.iter().map(|op| op.errors.total()).sum();
-        count += stats.succeeded() + failed;
+/// What reached the server in the whole of its runs, their warm-ups included: what the server's own count is held
+/// against.
+#[derive(Debug, Default)]
+pub struct Reached {
+    /// Operations, those that failed too.
+    pub operations: u64,
+    /// The driver's counters.
+    pub tallies: BTreeMap<String, u64>,
+}
+
+impl Reached {
+    /// Adds a run.
+    pub fn add(&mut self, outcome: &Outcome) -> Result<(), PackError> {
+        for slice in &outcome.slices {
+            let stats = slice.stats.unpack()?;
+            let failed: u64 = stats.operations.iter().map(|op| op.errors.total()).sum();
+            self.operations += stats.succeeded() + failed;
+            for (name, count) in outcome.tallies.iter().zip(&stats.tallies) {
+                *self.tallies.entry(name.clone()).or_default() += count;
+            }
+        }
+        Ok(())
     }
-    Ok(count)
 }

@@ -5,10 +5,11 @@ use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, parent_id};
 use std::process::{Command, Stdio};
 
-use rustix::process::{Signal, set_parent_process_death_signal, setsid};
+use rustix::process::{Gid, Signal, Uid, set_parent_process_death_signal, setsid};
+use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
 
 use super::protocol::receive_order;
-use crate::process::{ServerCommand, open_log};
+use crate::process::{RunAs, ServerCommand, open_log};
 
 /// Never comes back when all went well. Otherwise the reason is written to the standard output, a pipe
 /// that exec closes: its reader knows from an empty pipe that the server runs.
@@ -23,7 +24,18 @@ pub(super) fn run(keeper: u32) -> io::Result<()> {
     Err(io::ErrorKind::Other.into())
 }
 
+/// For good, and before anything else: a change of user takes the death signal away, and what is opened belongs
+/// to the new one.
+fn give_up_rights(who: RunAs) -> rustix::io::Result<()> {
+    set_thread_groups(&[])?;
+    set_thread_gid(Gid::from_raw(who.gid))?;
+    set_thread_uid(Uid::from_raw(who.uid))
+}
+
 fn become_server(order: &ServerCommand, keeper: u32) -> Result<std::convert::Infallible, String> {
+    if let Some(who) = order.run_as {
+        give_up_rights(who).map_err(|e| format!("cannot become user {}: {e}", who.uid))?;
+    }
     setsid().map_err(|e| format!("cannot make a session of its own: {e}"))?;
     // The last line of defence: the server's first process goes with the keeper. Set after a check would
     // race with the keeper's death, so check after.

@@ -36,10 +36,22 @@ pub struct ServerCommand {
     pub env: BTreeMap<String, String>,
     /// The CPUs that it may use; all of ours if not given.
     pub cpus: Option<CpuSet>,
+    /// As whom it runs; as we do if not given. Only root may give up its rights.
+    #[serde(default)]
+    pub run_as: Option<RunAs>,
     /// The signal that asks it to stop.
     pub stop: StopSignal,
     /// How long it may take to stop before it is killed.
     pub grace: Duration,
+}
+
+/// A user and a group, and no further groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunAs {
+    /// The user's number.
+    pub uid: u32,
+    /// The group's number.
+    pub gid: u32,
 }
 
 impl ServerCommand {
@@ -57,6 +69,7 @@ impl ServerCommand {
             log: log.into(),
             env: base_environment(),
             cpus: None,
+            run_as: None,
             stop: StopSignal::Term,
             grace: Duration::from_secs(5),
         }
@@ -64,7 +77,8 @@ impl ServerCommand {
 }
 
 /// The few variables that a server gets from us: who and where the user is, and `PATH` with the `sbin`
-/// directories, which Debian leaves out for ordinary users and puts nginx and apache2 in.
+/// directories, which Debian leaves out for ordinary users and puts nginx and apache2 in, and those of PostgreSQL,
+/// the newest first.
 ///
 /// `LC_ALL` is `C.UTF-8` on all sides, so that logs can be read by programs.
 pub fn base_environment() -> BTreeMap<String, String> {
@@ -79,8 +93,22 @@ pub fn base_environment() -> BTreeMap<String, String> {
             path.push_str(sbin);
         }
     }
+    for directory in own_directories() {
+        path.push(':');
+        path.push_str(&directory);
+    }
     env.insert("LC_ALL".into(), "C.UTF-8".into());
     env
+}
+
+/// Where Debian puts PostgreSQL's programs: a directory for each version, of which the last is the newest.
+fn own_directories() -> Vec<String> {
+    let version = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
+    let entries = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut versions: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|p| version(p).is_some()).collect();
+    versions.sort_by_key(|path| std::cmp::Reverse(version(path)));
+    versions.iter().map(|path| path.join("bin").display().to_string()).collect()
 }
 
 /// The signals by which servers are asked to stop.

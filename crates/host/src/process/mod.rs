@@ -13,7 +13,7 @@ mod ready;
 mod running;
 mod tree;
 
-pub use command::{ServerCommand, StopSignal, base_environment};
+pub use command::{RunAs, ServerCommand, StopSignal, base_environment};
 pub use ending::Ending;
 pub use error::Error;
 pub use log::LogTail;

@@ -4,7 +4,9 @@ mod choice;
 pub mod http;
 pub mod keyspace;
 pub mod memcache;
+pub mod password;
 pub mod redis;
+pub mod sql;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +20,10 @@ pub enum ProtocolSpec {
     Memcache(memcache::MemcacheSpec),
     /// RESP2, which Redis and its kin speak.
     Redis(redis::RedisSpec),
+    /// What MySQL and MariaDB speak.
+    Mysql(sql::SqlSpec),
+    /// What PostgreSQL speaks.
+    Postgres(sql::SqlSpec),
 }
 
 /// Why operations cannot be carried out as they are written: which one, what is wrong, what would do.
@@ -43,20 +49,31 @@ impl ProtocolSpec {
                 let driver = redis::RedisDriver::new(spec, 0, 1)?;
                 Ok((driver.operations(), driver.tallies()))
             }
+            Self::Mysql(spec) | Self::Postgres(spec) => {
+                spec.check()?;
+                Ok((spec.operations(), spec.tallies()))
+            }
         }
     }
 
-    /// The operations that store every key once, and how many they are; none where there are no keys.
-    pub fn populate(&self) -> Option<(Self, u64)> {
+    /// What stores every key once, or makes the tables: operations and how many they are, one run after the
+    /// other. None where there are neither.
+    pub fn populate(&self) -> Vec<(Self, u64)> {
         match self {
-            Self::Http(_) => None,
+            Self::Http(_) => Vec::new(),
             Self::Memcache(spec) => {
                 let populate = memcache::MemcacheSpec { keyspace: spec.keyspace.populate(), ..spec.clone() };
-                Some((Self::Memcache(populate), spec.keyspace.keys))
+                vec![(Self::Memcache(populate), spec.keyspace.keys)]
             }
             Self::Redis(spec) => {
                 let populate = redis::RedisSpec { keyspace: spec.keyspace.populate(), ..spec.clone() };
-                Some((Self::Redis(populate), spec.keyspace.keys))
+                vec![(Self::Redis(populate), spec.keyspace.keys)]
+            }
+            Self::Mysql(spec) => {
+                spec.populate().into_iter().map(|(stage, count)| (Self::Mysql(stage), count)).collect()
+            }
+            Self::Postgres(spec) => {
+                spec.populate().into_iter().map(|(stage, count)| (Self::Postgres(stage), count)).collect()
             }
         }
     }

@@ -3,13 +3,12 @@
 //! A password is never part of a spec, which is recorded with the results: the spec says where the password
 //! is, and each load process reads it there.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 use wire::resp::{Event, ReplyDecoder, request};
 
 use super::OperationError;
 use super::keyspace::{self, Answer, Command, Exchange, Keyspace, KeyspaceSpec};
+use super::password::PasswordSource;
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
 
 /// A mix of commands, and who asks for them.
@@ -32,34 +31,6 @@ pub struct Auth {
     pub user: Option<String>,
     /// Where its password is.
     pub password: PasswordSource,
-}
-
-/// Where a password is: it is read when a driver is made, and never recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PasswordSource {
-    /// The first line of this file.
-    File(PathBuf),
-    /// This variable of the environment.
-    Environment(String),
-}
-
-impl PasswordSource {
-    fn read(&self) -> Result<Vec<u8>, OperationError> {
-        let (password, origin) = match self {
-            Self::File(path) => {
-                let text = std::fs::read_to_string(path).map_err(|e| {
-                    OperationError(format!("the password in {} cannot be read: {e}", path.display()))
-                })?;
-                (text.lines().next().unwrap_or_default().to_owned(), path.display().to_string())
-            }
-            Self::Environment(name) => (std::env::var(name).unwrap_or_default(), format!("${name}")),
-        };
-        if password.is_empty() {
-            return Err(OperationError(format!("there is no password in {origin}: put it there")));
-        }
-        Ok(password.into_bytes())
-    }
 }
 
 /// Speaks RESP2 for one worker. It holds a password, so it cannot be printed.
@@ -318,17 +289,5 @@ mod tests {
         assert!(!recorded.contains("sesame"), "{recorded}");
         assert_eq!(serde_json::from_str::<RedisSpec>(&recorded)?, spec);
         Ok(())
-    }
-
-    #[test]
-    fn a_password_that_is_not_there_is_asked_for() {
-        let from = |password| {
-            let auth = Some(Auth { user: None, password });
-            let made = RedisDriver::new(&RedisSpec { auth, keyspace: sample(Command::Get) }, 0, 1);
-            made.err().expect("no password").to_string()
-        };
-        assert!(from(PasswordSource::File("/nowhere".into())).contains("/nowhere cannot be read"));
-        let unset = from(PasswordSource::Environment("SHOWDOWN_NO_SUCH".to_owned()));
-        assert_eq!(unset, "there is no password in $SHOWDOWN_NO_SUCH: put it there");
     }
 }

@@ -17,6 +17,9 @@ pub enum Popularity {
     Uniform,
     /// Key of rank k in proportion to k^-s; YCSB and most cache studies take s = 0.99.
     Zipf(f64),
+    /// sysbench's: three quarters of the draws fall on the hundredth of the keys in the middle, evenly; the others
+    /// are the mean of twelve even draws, which is near the middle too (`sb_rand_special`, sysbench 1.0).
+    Special,
     /// One after the other, round and round; each worker begins at its own part.
     Sequential,
 }
@@ -29,8 +32,12 @@ impl FromStr for Popularity {
         match (text, text.strip_prefix("zipf:").and_then(zipf)) {
             ("uniform", _) => Ok(Self::Uniform),
             ("sequential", _) => Ok(Self::Sequential),
+            ("special", _) => Ok(Self::Special),
             (_, Some(s)) => Ok(Self::Zipf(s)),
-            _ => Err(UnitError::new(text, "uniform, sequential or zipf:S with S above 0, such as zipf:0.99")),
+            _ => Err(UnitError::new(
+                text,
+                "uniform, special, sequential or zipf:S with S above 0, such as zipf:0.99",
+            )),
         }
     }
 }
@@ -55,6 +62,7 @@ impl fmt::Display for Popularity {
             Self::Uniform => f.write_str("uniform"),
             Self::Zipf(s) => write!(f, "zipf:{s}"),
             Self::Sequential => f.write_str("sequential"),
+            Self::Special => f.write_str("special"),
         }
     }
 }
@@ -70,6 +78,7 @@ pub struct KeySampler {
 enum Kind {
     Uniform,
     Zipf(Zipf<f64>),
+    Special,
     Sequential { next: u64 },
 }
 
@@ -82,6 +91,7 @@ impl KeySampler {
         assert!(count > 0, "a key space of at least one key");
         let kind = match popularity {
             Popularity::Uniform => Kind::Uniform,
+            Popularity::Special => Kind::Special,
             Popularity::Sequential => Kind::Sequential { next: start % count },
             Popularity::Zipf(s) => Kind::Zipf(
                 Zipf::new(count as f64, s).expect("count ≥ 1 and s > 0 were checked by the parser"),
@@ -96,6 +106,7 @@ impl KeySampler {
         match &mut self.kind {
             Kind::Uniform => rng.random_range(0..self.count),
             Kind::Zipf(zipf) => (zipf.sample(rng) as u64 - 1).min(self.count - 1),
+            Kind::Special => special(self.count, rng),
             Kind::Sequential { next } => {
                 let key = *next;
                 *next = if key + 1 == self.count { 0 } else { key + 1 };
@@ -103,6 +114,19 @@ impl KeySampler {
             }
         }
     }
+}
+
+/// See [`Popularity::Special`]; the constants are sysbench's defaults.
+fn special(count: u64, rng: &mut impl Rng) -> u64 {
+    const SPECIAL_SHARE: f64 = 0.75;
+    const SPECIAL_PART: u64 = 100;
+    const DRAWS: u64 = 12;
+    if rng.random_bool(SPECIAL_SHARE) {
+        let keys = (count / SPECIAL_PART).max(1);
+        let first = (count / 2).saturating_sub(keys / 2);
+        return first + rng.random_range(0..keys);
+    }
+    (0..DRAWS).map(|_| rng.random_range(0..count)).sum::<u64>() / DRAWS
 }
 
 #[cfg(test)]
@@ -137,8 +161,16 @@ mod tests {
     }
 
     #[test]
+    fn special_draws_fall_on_the_middle() {
+        let counts = counts(Popularity::Special, 1_000, 100_000);
+        let middle: f64 = counts[495..505].iter().sum();
+        assert!((75_000.0..78_000.0).contains(&middle), "{middle}");
+        assert!(counts[..100].iter().sum::<f64>() < 10.0);
+    }
+
+    #[test]
     fn reads_back_what_it_prints() {
-        for text in ["uniform", "sequential", "zipf:0.99"] {
+        for text in ["uniform", "special", "sequential", "zipf:0.99"] {
             assert_eq!(text.parse::<Popularity>().expect("a popularity").to_string(), text);
         }
         assert!("zipf:0".parse::<Popularity>().is_err() && "zipf".parse::<Popularity>().is_err());

@@ -16,6 +16,17 @@ pub enum Scheme {
     Memcache,
     /// RESP2.
     Redis,
+    /// MySQL's and MariaDB's protocol.
+    Mysql,
+    /// PostgreSQL's protocol.
+    Postgres,
+}
+
+impl Scheme {
+    /// Whether it is that of a database, whose URL names a user and a database.
+    pub fn is_database(self) -> bool {
+        matches!(self, Self::Mysql | Self::Postgres)
+    }
 }
 
 /// Why a target was refused.
@@ -32,11 +43,12 @@ pub enum TargetError {
         reason: String,
     },
     /// A scheme that no driver speaks.
-    #[error("no driver for {0:?}: the schemes are http, https, memcache and redis")]
+    #[error("no driver for {0:?}: the schemes are http, https, memcache, redis, mysql and postgres")]
     UnknownScheme(String),
-    /// A user name or password in the URL, which would end up in records.
+    /// A password in the URL, which would end up in records and be seen by all users of the machine, or a user
+    /// name where the protocol has no place for it.
     #[error(
-        "the URL holds a user name or password, which would be recorded: send an authorization header with --ops, or give Redis's password in $REDISCLI_AUTH"
+        "the URL holds a user name or password, which would be recorded: send an authorization header with --ops, or give the password in $REDISCLI_AUTH, $MYSQL_PWD or $PGPASSWORD"
     )]
     Credentials,
     /// The name has no address.
@@ -76,6 +88,8 @@ pub struct Target {
     pub host: String,
     /// The port, the scheme's own if none was given.
     pub port: u16,
+    /// Who logs in: for databases only.
+    pub user: Option<String>,
     /// Path and query, at least `/`.
     pub path_and_query: String,
 }
@@ -91,9 +105,12 @@ impl Target {
             "https" => (Scheme::Https, 443),
             "memcache" | "memcached" => (Scheme::Memcache, 11_211),
             "redis" => (Scheme::Redis, 6_379),
+            "mysql" | "mariadb" => (Scheme::Mysql, 3_306),
+            "postgres" | "postgresql" => (Scheme::Postgres, 5_432),
             other => return Err(TargetError::UnknownScheme(other.to_owned())),
         };
-        if !url.username().is_empty() || url.password().is_some() {
+        let has_user = !url.username().is_empty();
+        if (has_user && !scheme.is_database()) || url.password().is_some() {
             return Err(TargetError::Credentials);
         }
         let host = match url.host() {
@@ -105,7 +122,8 @@ impl Target {
         };
         let path = if url.path().is_empty() { "/" } else { url.path() };
         let path_and_query = url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
-        Ok(Self { scheme, host, port: url.port().unwrap_or(default_port), path_and_query })
+        let user = has_user.then(|| url.username().to_owned());
+        Ok(Self { scheme, host, port: url.port().unwrap_or(default_port), user, path_and_query })
     }
 
     /// `host:port` for a `Host` header and for messages; IPv6 in brackets, the scheme's own port left out.
@@ -169,6 +187,8 @@ mod tests {
         assert_eq!(target.path_and_query, "/a/b?c=d");
         let target = Target::parse("memcache://127.0.0.1").expect("a URL");
         assert_eq!((target.host.as_str(), target.port), ("127.0.0.1", 11_211));
+        let target = Target::parse("postgres://me@127.0.0.1/db").expect("a URL");
+        assert_eq!((target.user.as_deref(), target.port), (Some("me"), 5_432));
         assert_eq!(Target::parse("https://box.local/").expect("a URL").authority(), "box.local");
     }
 
@@ -179,6 +199,7 @@ mod tests {
         assert!(refused("gopher://127.0.0.1").contains("the schemes are"));
         assert!(refused("http://me:secret@127.0.0.1/").contains("user name or password"));
         assert!(!refused("http://me:secret@127.0.0.1/").contains("secret"));
+        assert!(refused("mysql://me:secret@127.0.0.1/db").contains("$MYSQL_PWD"));
     }
 
     #[test]

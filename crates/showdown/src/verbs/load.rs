@@ -2,12 +2,14 @@
 
 mod args;
 mod spec;
+mod sql;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use anyhow::Context;
 use load::capacity::{self, Capacity};
+use load::drivers::ProtocolSpec;
 use load::engine::{self, RunError, Surroundings};
 use load::inputs::slo::Slo;
 use load::spec::{LoadSpec, Shape};
@@ -61,17 +63,34 @@ pub fn process() -> anyhow::Result<Ending> {
     Ok(Ending::Success)
 }
 
-/// Stores every key once, as fast as it goes; each must succeed.
+/// Stores every key once, or makes the tables, as fast as it goes; each operation must succeed.
 fn populate(args: &Args, spec: &LoadSpec, surroundings: &Surroundings) -> anyhow::Result<()> {
-    let Some((protocol, keys)) = spec.protocol.populate() else {
-        return Err(usage("--populate is for memcache:// and redis:// targets: leave it out"));
-    };
+    let stages = spec.protocol.populate();
+    if stages.is_empty() {
+        return Err(usage("--populate is for targets with keys or tables: leave it out"));
+    }
+    for (protocol, operations) in stages {
+        populate_stage(args, protocol, operations, spec, surroundings)?;
+    }
+    Ok(())
+}
+
+fn populate_stage(
+    args: &Args,
+    protocol: ProtocolSpec,
+    operations: u64,
+    spec: &LoadSpec,
+    surroundings: &Surroundings,
+) -> anyhow::Result<()> {
+    let connections = u32::try_from(operations).unwrap_or(u32::MAX).min(spec.connections);
     let populate = LoadSpec {
         protocol,
+        connections,
+        workers: spec.workers.min(connections),
         shape: Shape::Closed { think: std::time::Duration::ZERO },
         warmup: std::time::Duration::ZERO,
         duration: None,
-        requests: Some(keys),
+        requests: Some(operations),
         requests_per_connection: None,
         ..spec.clone()
     };
@@ -84,7 +103,10 @@ fn populate(args: &Args, spec: &LoadSpec, surroundings: &Surroundings) -> anyhow
     }
     let errors = outcome.total.errors();
     if let Some((kind, example)) = errors.examples.iter().next() {
-        anyhow::bail!("populating: {} of {keys} keys were not stored: {kind:?}: {example}", errors.total());
+        anyhow::bail!(
+            "populating: {} of {operations} operations failed: {kind:?}: {example}",
+            errors.total()
+        );
     }
     Ok(())
 }

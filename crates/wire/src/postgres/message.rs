@@ -65,7 +65,9 @@ impl Event<'_> {
     pub fn is_final(&self) -> bool {
         match self {
             Self::Ready(_) | Self::CopyIn => true,
-            Self::Authentication(asked) => *asked != Authentication::Satisfied,
+            Self::Authentication(asked) => {
+                !matches!(asked, Authentication::Satisfied | Authentication::SaslFinal(_))
+            }
             Self::Error(error) => error.is_fatal(),
             _ => false,
         }

@@ -6,13 +6,16 @@ use load::drivers::ProtocolSpec;
 use load::drivers::http::{HttpOperation, HttpSpec};
 use load::drivers::keyspace::KeyspaceSpec;
 use load::drivers::memcache::{Dialect, MemcacheSpec};
+use load::drivers::password::PasswordSource;
 use load::drivers::redis::{Auth, RedisSpec};
+use load::drivers::sql::{Login, SqlSpec, Tables, Transaction, Work};
 use load::inputs::slo::Slo;
 use toml::Spanned;
 
 use super::place::{DefinitionError, Source, instead};
 use super::protocol::Protocol;
-use super::raw::{RawCommand, RawLoad};
+use super::raw::{RawCommand, RawLoad, RawTransaction};
+use super::server::Account;
 
 /// Connections if nothing is said: enough to keep a few cores busy, few enough for any server.
 const CONNECTIONS: u32 = 64;
@@ -39,6 +42,19 @@ pub enum Operations {
     Http(Vec<HttpOperation>),
     /// Commands over keys.
     Keys(KeyspaceSpec),
+    /// Transactions with their weights, over tables.
+    Tables(Vec<(Transaction, f64)>, Tables),
+}
+
+/// How a server is reached, apart from its address.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// What a `Host` header says.
+    pub authority: &'a str,
+    /// Who logs in to a database.
+    pub account: Option<&'a Account>,
+    /// Where the password is.
+    pub password: Option<&'a PasswordSource>,
 }
 
 impl LoadDefinition {
@@ -49,9 +65,7 @@ impl LoadDefinition {
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let raw = raw.into_inner();
-        if let Some(keyspace) = &raw.keyspace {
-            return Err(source.error(&keyspace.span(), "keyspace: it is for memcache and redis"));
-        }
+        refuse_foreign(&raw, false, false, source)?;
         for operation in &raw.op {
             let alone = HttpOperation { weight: 1.0, ..operation.get_ref().clone() };
             let spec = HttpSpec { authority: "localhost".to_owned(), operations: vec![alone] };
@@ -69,6 +83,7 @@ impl LoadDefinition {
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let raw = raw.into_inner();
+        refuse_foreign(&raw, true, false, source)?;
         let Some(keyspace) = raw.keyspace else {
             let what = "load: a store needs [load.keyspace] with keys and value_size";
             return Err(source.error(&span, what));
@@ -86,6 +101,32 @@ impl LoadDefinition {
         Self::check(&raw.slo, raw.connections.as_ref(), Operations::Keys(spec), &span, source)
     }
 
+    /// Checks transactions as written.
+    pub(super) fn check_tables(
+        raw: Spanned<RawLoad<RawTransaction>>,
+        source: Source<'_>,
+    ) -> Result<Self, DefinitionError> {
+        let span = raw.span();
+        let raw = raw.into_inner();
+        refuse_foreign(&raw, false, true, source)?;
+        let Some(tables) = raw.tables else {
+            let what = "load: a database needs [load.tables] with tables and rows";
+            return Err(source.error(&span, what));
+        };
+        let tables = tables.into_inner();
+        let mix: Vec<(Transaction, f64)> =
+            raw.op.iter().map(|op| (op.get_ref().transaction, op.get_ref().weight)).collect();
+        let tables = Tables {
+            tables: tables.tables,
+            rows: tables.rows,
+            popularity: tables.popularity,
+            // Also with one operation alone: the check before the load carries out each.
+            gaps: mix.iter().any(|(transaction, _)| *transaction == Transaction::Delete),
+            seed: 0,
+        };
+        Self::check(&raw.slo, raw.connections.as_ref(), Operations::Tables(mix, tables), &span, source)
+    }
+
     fn check(
         slo: &Spanned<String>,
         connections: Option<&Spanned<u32>>,
@@ -95,9 +136,13 @@ impl LoadDefinition {
     ) -> Result<Self, DefinitionError> {
         let refuse = |what: String| source.error(span, format!("load: {what}"));
         // With a protocol of its kind, the mix as a whole is checked: weights, keys.
-        let protocol =
-            if matches!(operations, Operations::Http(_)) { Protocol::Http } else { Protocol::Memcache };
-        let spec = operations.spec(protocol, "localhost", None, 0);
+        let protocol = match operations {
+            Operations::Http(_) => Protocol::Http,
+            Operations::Keys(_) => Protocol::Memcache,
+            Operations::Tables(..) => Protocol::Mysql,
+        };
+        let access = Access { authority: "localhost", account: None, password: None };
+        let spec = operations.spec(protocol, access, 0);
         let (names, tallies) = spec.names().map_err(|e| refuse(e.to_string()))?;
         if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
             return Err(refuse(format!(
@@ -130,26 +175,60 @@ impl LoadDefinition {
             Operations::Keys(spec) => {
                 Operations::Keys(KeyspaceSpec { mix: vec![(spec.mix[at].0, 1.0)], ..spec.clone() })
             }
+            Operations::Tables(mix, tables) => Operations::Tables(vec![(mix[at].0, 1.0)], tables.clone()),
         })
     }
 }
 
+/// What the operations are on must be of their kind.
+fn refuse_foreign<Op>(
+    raw: &RawLoad<Op>,
+    has_keys: bool,
+    has_tables: bool,
+    source: Source<'_>,
+) -> Result<(), DefinitionError> {
+    match (&raw.keyspace, &raw.tables) {
+        (Some(keyspace), _) if !has_keys => {
+            Err(source.error(&keyspace.span(), "keyspace: it is for memcache and redis"))
+        }
+        (_, Some(tables)) if !has_tables => {
+            Err(source.error(&tables.span(), "tables: they are for mysql and postgres"))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Operations {
-    /// What the engine is to do. `authority` is for HTTP, `auth` for Redis; keys and values follow from `seed`.
-    pub fn spec(&self, protocol: Protocol, authority: &str, auth: Option<Auth>, seed: u64) -> ProtocolSpec {
+    /// What the engine is to do. Keys, values and rows follow from `seed`.
+    pub fn spec(&self, protocol: Protocol, access: Access<'_>, seed: u64) -> ProtocolSpec {
         match self {
             Self::Http(operations) => ProtocolSpec::Http(HttpSpec {
-                authority: authority.to_owned(),
+                authority: access.authority.to_owned(),
                 operations: operations.clone(),
             }),
             Self::Keys(keyspace) => {
                 let keyspace = KeyspaceSpec { seed, ..keyspace.clone() };
                 match protocol {
-                    Protocol::Redis => ProtocolSpec::Redis(RedisSpec { auth, keyspace }),
-                    // A server's protocol was checked to be one of a store.
-                    Protocol::Memcache | Protocol::Http => {
-                        ProtocolSpec::Memcache(MemcacheSpec { dialect: Dialect::Text, keyspace })
+                    Protocol::Redis => {
+                        let password = access.password.cloned();
+                        let auth = password.map(|password| Auth { user: None, password });
+                        ProtocolSpec::Redis(RedisSpec { auth, keyspace })
                     }
+                    // A server's protocol was checked to be one of a store.
+                    _ => ProtocolSpec::Memcache(MemcacheSpec { dialect: Dialect::Text, keyspace }),
+                }
+            }
+            Self::Tables(mix, tables) => {
+                let Account { user, database } = access.account.cloned().unwrap_or_default();
+                let spec = SqlSpec {
+                    login: Login { user, database, password: access.password.cloned() },
+                    tables: Tables { seed, ..tables.clone() },
+                    work: Work::Transactions(mix.clone()),
+                };
+                // A server's protocol was checked to be one of a database.
+                match protocol {
+                    Protocol::Postgres => ProtocolSpec::Postgres(spec),
+                    _ => ProtocolSpec::Mysql(spec),
                 }
             }
         }

@@ -21,15 +21,15 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 pub use self::knob::{Kind, Knob, Value};
-pub use self::load::{LoadDefinition, Operations};
+pub use self::load::{Access, LoadDefinition, Operations};
 pub use self::metrics::{Metrics, Ratio};
 pub use self::place::{DefinitionError, instead};
 pub use self::protocol::Protocol;
-pub use self::server::{Ask, Probe, Ready, Server, Statistics, Version};
+pub use self::server::{Account, Ask, Probe, Ready, Server, Statistics, Version};
 pub use self::templates::Template;
 
 use self::place::Source;
-use self::raw::{Peek, RawCommand, RawData, RawLoad, RawWorkload};
+use self::raw::{Peek, RawCommand, RawData, RawLoad, RawTransaction, RawWorkload};
 use crate::data::DataFile;
 use crate::folder::Folder;
 
@@ -67,10 +67,16 @@ impl Workload {
         })?;
         let source = Source { file: &label, text: &text };
         let peek: Peek = toml::from_str(&text).map_err(|e| source.toml_error(&e))?;
-        if peek.load.protocol.has_keys() {
-            Self::check::<RawCommand>(folder, file, source, LoadDefinition::check_keys)
-        } else {
-            Self::check::<HttpOperation>(folder, file, source, LoadDefinition::check_http)
+        match peek.load.protocol.kind() {
+            protocol::Kind::Requests => {
+                Self::check::<HttpOperation>(folder, file, source, LoadDefinition::check_http)
+            }
+            protocol::Kind::Keys => {
+                Self::check::<RawCommand>(folder, file, source, LoadDefinition::check_keys)
+            }
+            protocol::Kind::Tables => {
+                Self::check::<RawTransaction>(folder, file, source, LoadDefinition::check_tables)
+            }
         }
     }
 
@@ -92,6 +98,19 @@ impl Workload {
             return Err(source.error_at_line(1, "there is no server: describe one in [server.NAME]"));
         }
         let load = check_load(raw.load, source)?;
+        let unknown = |server: &Server| {
+            let tally = server.statistics.as_ref()?.tally.as_deref()?;
+            (!load.tallies.contains(&tally)).then(|| {
+                format!(
+                    "server {:?}: there is no counter {tally:?}{}",
+                    server.name,
+                    instead(tally, load.tallies)
+                )
+            })
+        };
+        if let Some(what) = servers.iter().find_map(unknown) {
+            return Err(source.error_at_line(1, what));
+        }
         Ok(Self {
             name: folder.name(),
             title: raw.title,

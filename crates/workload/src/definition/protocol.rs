@@ -12,15 +12,31 @@ pub enum Protocol {
     Memcache,
     /// RESP2.
     Redis,
+    /// What MySQL and MariaDB speak.
+    Mysql,
+    /// What PostgreSQL speaks.
+    Postgres,
+}
+
+/// What operations are. Servers of one workload may speak different protocols of one kind: the operations are the
+/// same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Requests, each with a path.
+    Requests,
+    /// Commands over keys.
+    Keys,
+    /// Transactions over tables.
+    Tables,
 }
 
 impl Protocol {
-    /// Whether its operations are commands over keys. Servers of one workload may speak different protocols
-    /// of one kind: the operations are the same.
-    pub fn has_keys(self) -> bool {
+    /// What its operations are.
+    pub fn kind(self) -> Kind {
         match self {
-            Self::Http => false,
-            Self::Memcache | Self::Redis => true,
+            Self::Http => Kind::Requests,
+            Self::Memcache | Self::Redis => Kind::Keys,
+            Self::Mysql | Self::Postgres => Kind::Tables,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use host::packages::PackageName;
 use host::process::StopSignal;
 use load::drivers::keyspace::{Command, default_prefix};
+use load::drivers::sql::Transaction;
 use load::inputs::keys::Popularity;
 use load::inputs::sizes::SizeDistribution;
 use serde::Deserialize;
@@ -13,6 +14,7 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
 use toml::Spanned;
 
 use super::protocol::Protocol;
+use super::server::Account;
 
 /// The whole file. `Op` is what an operation is, which depends on the protocol.
 #[derive(Deserialize)]
@@ -74,6 +76,12 @@ pub struct RawServer {
     #[serde(default)]
     pub password: bool,
     #[serde(default)]
+    pub unprivileged: bool,
+    #[serde(default)]
+    pub account: Option<Account>,
+    #[serde(default)]
+    pub prepare: Vec<Spanned<Vec<String>>>,
+    #[serde(default)]
     pub stop: StopSignal,
     #[serde(default)]
     pub ready: Option<Spanned<RawReady>>,
@@ -92,6 +100,7 @@ pub struct RawServer {
 pub struct RawReady {
     pub http: Option<String>,
     pub tcp: Option<bool>,
+    pub sql: Option<String>,
     pub command: Option<Vec<String>>,
     pub within: Option<Spanned<String>>,
 }
@@ -108,7 +117,11 @@ pub struct RawStatistics {
     pub http: Option<String>,
     pub memcache: Option<String>,
     pub redis: Option<String>,
+    pub sql: Option<String>,
+    /// Beside the question in SQL: the database in which it is asked.
+    pub database: Option<String>,
     pub counters: Vec<String>,
+    pub tally: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -136,6 +149,8 @@ pub struct RawLoad<Op> {
     pub connections: Option<Spanned<u32>>,
     #[serde(default)]
     pub keyspace: Option<Spanned<RawKeyspace>>,
+    #[serde(default)]
+    pub tables: Option<Spanned<RawTables>>,
     pub op: Vec<Spanned<Op>>,
 }
 
@@ -150,6 +165,15 @@ pub struct RawKeyspace {
     pub value_size: SizeDistribution,
     #[serde(default = "yes")]
     pub verify: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawTables {
+    pub tables: u32,
+    pub rows: u32,
+    #[serde(default)]
+    pub popularity: Popularity,
 }
 
 fn yes() -> bool {
@@ -167,6 +191,15 @@ pub struct RawCommand {
 
 fn one() -> f64 {
     1.0
+}
+
+/// An operation of a database.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawTransaction {
+    pub transaction: Transaction,
+    #[serde(default = "one")]
+    pub weight: f64,
 }
 
 #[derive(Default, Deserialize)]

@@ -7,11 +7,12 @@ use std::time::Duration;
 use host::packages::PackageName;
 use host::process::StopSignal;
 use load::inputs::units::parse_duration;
+use serde::Deserialize;
 use toml::Spanned;
 
 use super::knob::Knob;
 use super::place::{DefinitionError, Source, instead};
-use super::protocol::Protocol;
+use super::protocol::{Kind, Protocol};
 use super::raw::{RawReady, RawServer, RawStatistics, RawVersion};
 use super::templates::{Template, TemplateCheck};
 use crate::folder::Folder;
@@ -38,6 +39,12 @@ pub struct Server {
     pub environment: BTreeMap<String, String>,
     /// Whether a password is made up for each start.
     pub has_password: bool,
+    /// Whether the whole of it runs as an unprivileged user where we are root.
+    pub is_unprivileged: bool,
+    /// Who logs in to a database.
+    pub account: Option<Account>,
+    /// Commands, templates, that are run to their ends before the start, such as what makes a data directory.
+    pub prepare: Vec<Vec<String>>,
     /// The signal that asks it to stop.
     pub stop: StopSignal,
     /// When it is ready.
@@ -50,6 +57,16 @@ pub struct Server {
     pub statistics: Option<Statistics>,
     /// What a variant may set.
     pub knobs: Vec<Knob>,
+}
+
+/// A user of a database, and the database.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Account {
+    /// The user's name.
+    pub user: String,
+    /// The database's name.
+    pub database: String,
 }
 
 /// When a server is ready.
@@ -70,6 +87,8 @@ pub enum Probe {
     Tcp,
     /// This command, a template, ends with status 0.
     Command(Vec<String>),
+    /// This statement succeeds.
+    Sql(String),
 }
 
 /// How to ask a program for its version.
@@ -88,6 +107,8 @@ pub struct Statistics {
     pub ask: Ask,
     /// The names of the counters that together count the operations.
     pub counters: Vec<String>,
+    /// The engine's counter that counts the same; operations if not given.
+    pub tally: Option<String>,
 }
 
 /// A question to a server.
@@ -99,6 +120,13 @@ pub enum Ask {
     Memcache(String),
     /// A command, a template, that is answered with a bulk string, such as `INFO commandstats`.
     Redis(String),
+    /// A statement, a template, that is answered with rows of a name and a number.
+    Sql {
+        /// The statement.
+        statement: String,
+        /// Where it is asked, if not in the database of the load.
+        database: Option<String>,
+    },
 }
 
 impl Ask {
@@ -106,6 +134,7 @@ impl Ask {
     pub fn template(&self) -> &str {
         match self {
             Self::Http(template) | Self::Memcache(template) | Self::Redis(template) => template,
+            Self::Sql { statement, .. } => statement,
         }
     }
 }
@@ -127,13 +156,17 @@ impl Server {
         }
         let raw = raw.into_inner();
         let protocol = match raw.protocol {
-            Some(own) if own.get_ref().has_keys() != protocol.has_keys() => {
+            Some(own) if own.get_ref().kind() != protocol.kind() => {
                 let what = format!("server {name:?}: the operations are for another kind of protocol");
                 return Err(source.error(&own.span(), what));
             }
             Some(own) => own.into_inner(),
             None => protocol,
         };
+        if protocol.kind() == Kind::Tables && raw.account.is_none() {
+            let what = format!("server {name:?}: a database needs account = {{ user = …, database = … }}");
+            return Err(source.error(&span, what));
+        }
         let knob_spans: Vec<Range<usize>> = raw.knobs.values().map(Spanned::span).collect();
         let knobs: Result<Vec<Knob>, DefinitionError> =
             raw.knobs.into_iter().map(|(name, knob)| Knob::check(&name, knob, source)).collect();
@@ -141,6 +174,7 @@ impl Server {
 
         let mut templates = TemplateCheck::new(&knobs, &knob_spans, raw.password, source)?;
         templates.argv(&raw.start)?;
+        raw.prepare.iter().try_for_each(|command| templates.argv(command))?;
         templates.environment(&raw.environment)?;
         let config: Result<Vec<Template>, DefinitionError> =
             raw.config.iter().map(|file| templates.config_file(file, folder)).collect();
@@ -167,6 +201,9 @@ impl Server {
             start: raw.start.into_inner(),
             environment: raw.environment.into_iter().map(|(k, v)| (k, v.into_inner())).collect(),
             has_password: raw.password,
+            is_unprivileged: raw.unprivileged,
+            account: raw.account,
+            prepare: raw.prepare.into_iter().map(Spanned::into_inner).collect(),
             stop: raw.stop,
             ready,
             version: raw.version.map(|version| {
@@ -193,16 +230,18 @@ fn check_ready(
     templates: &mut TemplateCheck<'_>,
 ) -> Result<Ready, DefinitionError> {
     let span = raw.span();
-    let RawReady { http, tcp, command, within } = raw.get_ref();
-    let probe = match (http, tcp, command) {
-        (Some(path), None, None) => Probe::Http(http_path(path, &span, source)?),
-        (None, None | Some(true), None) => Probe::Tcp,
-        (None, None, Some(command)) => {
+    let RawReady { http, tcp, command, sql, within } = raw.get_ref();
+    let probe = match (http, tcp, command, sql) {
+        (Some(path), None, None, None) => Probe::Http(http_path(path, &span, source)?),
+        (None, None | Some(true), None, None) => Probe::Tcp,
+        (None, None, None, Some(statement)) => Probe::Sql(statement.clone()),
+        (None, None, Some(command), None) => {
             templates.words(command, &span)?;
             Probe::Command(command.clone())
         }
         _ => {
-            let what = "ready: give one of http = \"/path\", tcp = true and command = [\"program\"]";
+            let what = "ready: give one of http = \"/path\", tcp = true, sql = \"SELECT 1\" and \
+                        command = [\"program\"]";
             return Err(source.error(&span, what));
         }
     };
@@ -219,21 +258,26 @@ fn check_statistics(
 ) -> Result<Statistics, DefinitionError> {
     let span = raw.span();
     let refuse = |what: &str| source.error(&span, format!("statistics: {what}"));
-    let RawStatistics { http, memcache, redis, counters } = raw.into_inner();
+    let RawStatistics { http, memcache, redis, sql, database, counters, tally } = raw.into_inner();
     if counters.is_empty() || counters.iter().any(String::is_empty) {
         return Err(refuse("give the names of the counters that together count the operations"));
     }
-    let ask = match (http, memcache, redis) {
-        (Some(path), None, None) => Ask::Http(path),
-        (None, Some(command), None) => Ask::Memcache(command),
-        (None, None, Some(command)) => Ask::Redis(command),
-        _ => return Err(refuse("give one of http = \"/path\", memcache = \"stats\" and redis = \"INFO\"")),
+    let ask = match (http, memcache, redis, sql) {
+        (Some(path), None, None, None) => Ask::Http(path),
+        (None, Some(command), None, None) => Ask::Memcache(command),
+        (None, None, Some(command), None) => Ask::Redis(command),
+        (None, None, None, Some(statement)) => Ask::Sql { statement, database },
+        _ => {
+            return Err(refuse(
+                "give one of http = \"/path\", memcache = \"stats\", redis = \"INFO\" and sql = \"SHOW STATUS\"",
+            ));
+        }
     };
     let question = templates.word(ask.template(), &span)?;
     if let (Ask::Http(_), false) = (&ask, question.is_empty()) {
         http_path(&question, &span, source)?;
     }
-    Ok(Statistics { ask, counters })
+    Ok(Statistics { ask, counters, tally })
 }
 
 fn http_path(path: &str, span: &Range<usize>, source: Source<'_>) -> Result<String, DefinitionError> {

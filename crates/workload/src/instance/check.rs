@@ -2,7 +2,9 @@
 //! same drivers that will make the load.
 
 use std::thread::available_parallelism;
+use std::time::Duration;
 
+use load::drivers::ProtocolSpec;
 use load::engine::{self, Outcome, Surroundings};
 use load::record::Errors;
 use load::spec::LoadSpec;
@@ -13,27 +15,43 @@ use super::running::Instance;
 /// Connections that store the keys; enough to hide the round trips.
 const POPULATE_CONNECTIONS: u32 = 32;
 const POPULATE_WORKERS: u32 = 4;
+/// An index over a large table takes its time.
+const POPULATE_TIMEOUT: Duration = Duration::from_mins(5);
 
 impl Instance {
-    /// Stores every key once, where the workload has keys. Each must succeed.
+    /// Stores every key once, or makes the tables, where the workload has either. Each operation must succeed.
     pub fn populate(&self, surroundings: &Surroundings) -> Result<(), InstanceError> {
-        let Some((protocol, keys)) = self.protocol(None)?.populate() else { return Ok(()) };
+        let stages = self.protocol(None)?.populate();
+        stages
+            .into_iter()
+            .try_for_each(|(stage, operations)| self.populate_stage(stage, operations, surroundings))
+    }
+
+    fn populate_stage(
+        &self,
+        protocol: ProtocolSpec,
+        operations: u64,
+        surroundings: &Surroundings,
+    ) -> Result<(), InstanceError> {
         let threads = available_parallelism().map_or(1, |count| count.get() as u32);
+        let connections =
+            u32::try_from(operations).map_or(POPULATE_CONNECTIONS, |o| o.min(POPULATE_CONNECTIONS));
         let spec = LoadSpec {
             protocol,
-            connections: POPULATE_CONNECTIONS,
-            workers: threads.min(POPULATE_WORKERS),
-            requests: Some(keys),
+            connections,
+            workers: threads.min(POPULATE_WORKERS).min(connections),
+            requests: Some(operations),
+            timeout: POPULATE_TIMEOUT,
             ..self.load_spec(None)?
         };
         let outcome = run(&spec, surroundings)?;
         let errors = outcome.total.errors();
-        let failed = keys.saturating_sub(outcome.total.succeeded());
+        let failed = operations.saturating_sub(outcome.total.succeeded());
         if failed > 0 {
             return Err(InstanceError::Populate {
                 server: self.server.name.clone(),
                 failed,
-                keys,
+                operations,
                 what: first_complaint(&errors),
                 log: Box::new(self.log_tail()),
             });

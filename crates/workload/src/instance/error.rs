@@ -68,19 +68,31 @@ pub enum InstanceError {
         /// The end of its log.
         log: Box<LogTail>,
     },
-    /// Keys that could not be stored.
-    #[error("{server} did not store {failed} of {keys} keys: {what}{log}")]
+    /// Keys that could not be stored, or tables that could not be made.
+    #[error("{server}: loading the data failed in {failed} of {operations} operations: {what}{log}")]
     Populate {
         /// The server.
         server: String,
-        /// How many are missing.
+        /// How many failed.
         failed: u64,
         /// How many there should be.
-        keys: u64,
+        operations: u64,
         /// The first complaint.
         what: String,
         /// The end of its log.
         log: Box<LogTail>,
+    },
+    /// What was to be done before the start.
+    #[error("{server}: {program} {ending}: {said}")]
+    Prepare {
+        /// The server.
+        server: String,
+        /// The program.
+        program: String,
+        /// How it ended.
+        ending: String,
+        /// What it said last.
+        said: String,
     },
     /// The server's own counts.
     #[error("{server} does not tell its counts: {what}")]

@@ -3,6 +3,8 @@
 
 use std::fs;
 
+use host::process::RunAs;
+
 /// Who: Debian's user for web servers, or the one that every system has.
 const CANDIDATES: [&str; 2] = ["www-data", "nobody"];
 
@@ -13,6 +15,8 @@ pub struct ServiceUser {
     pub user: String,
     /// Its group's name.
     pub group: String,
+    /// The numbers of both.
+    pub run_as: RunAs,
 }
 
 impl ServiceUser {
@@ -29,15 +33,14 @@ impl ServiceUser {
     fn choose(passwd: &str, group: &str) -> Option<Self> {
         let field = |line: &str, at: usize| line.split(':').nth(at).map(str::to_owned);
         CANDIDATES.iter().find_map(|user| {
-            let gid = passwd
-                .lines()
-                .find(|line| field(line, 0).as_deref() == Some(user))
-                .and_then(|line| field(line, 3))?;
+            let entry = passwd.lines().find(|line| field(line, 0).as_deref() == Some(user))?;
+            let (uid, gid) = (field(entry, 2)?, field(entry, 3)?);
             let group = group
                 .lines()
                 .find(|line| field(line, 2).as_ref() == Some(&gid))
                 .and_then(|line| field(line, 0))?;
-            Some(Self { user: (*user).to_owned(), group })
+            let run_as = RunAs { uid: uid.parse().ok()?, gid: gid.parse().ok()? };
+            Some(Self { user: (*user).to_owned(), group, run_as })
         })
     }
 }
@@ -52,6 +55,7 @@ mod tests {
         let group = "root:x:0:\nnogroup:x:65534:\n";
         let who = ServiceUser::choose(passwd, group).expect("nobody is there");
         assert_eq!((who.user.as_str(), who.group.as_str()), ("nobody", "nogroup"));
+        assert_eq!(who.run_as, RunAs { uid: 65_534, gid: 65_534 });
         assert_eq!(ServiceUser::choose("root:x:0:0::/:/bin/sh\n", group), None);
     }
 }

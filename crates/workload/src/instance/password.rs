@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use load::drivers::redis::PasswordSource;
+use load::drivers::password::PasswordSource;
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 

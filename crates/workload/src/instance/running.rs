@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use host::process::{Ending, LogTail, Stopped, Tree};
+use host::process::{Ending, LogTail, RunAs, Stopped, Tree};
 use host::{Readiness, Running, ServerCommand};
 use load::drivers::ProtocolSpec;
-use load::drivers::redis::Auth;
 use load::spec::{LoadSpec, Shape};
 
 use super::error::InstanceError;
@@ -21,7 +20,7 @@ use super::password::{MASKED, Password};
 use super::stage::{self, Stage};
 use super::{exchange, tool};
 use crate::data;
-use crate::definition::{Probe, Server, Value, Workload};
+use crate::definition::{Access, Probe, Server, Value, Workload};
 use crate::render::{RenderError, Scope};
 use crate::variant::Variant;
 
@@ -30,6 +29,9 @@ const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Longer than any reply should take, the largest file over a full machine included.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Longer than any data directory takes to be made.
+const PREPARE_WITHIN: Duration = Duration::from_mins(1);
 
 /// What the first of the shown files is called: the command that started the server, a word a line.
 const COMMAND: &str = "command";
@@ -101,6 +103,11 @@ impl Instance {
 
         let password = server.has_password.then(|| Password::make(&directory)).transpose()?;
         let mut config = configure(&server, &scope, password.as_ref(), &directory)?;
+        let run_as = service_user.filter(|_| server.is_unprivileged).map(|who| who.run_as);
+        if let Some(who) = run_as {
+            stage::give_to(who, &directory)?;
+        }
+        prepare(&server, &scope, run_as, &working_directory, &directory, stage)?;
         let template = |e: RenderError| wrong(e.message);
         let argv = scope.render_argv(&server.start).map_err(template)?;
         config.insert(0, ConfigFile { name: COMMAND.to_owned(), text: argv.join("\n") + "\n" });
@@ -108,6 +115,7 @@ impl Instance {
         let mut command = ServerCommand::new(&server.name, argv, &working_directory, &log);
         command.stop = server.stop;
         command.cpus = Some(stage.cpus.clone());
+        command.run_as = run_as;
         let secret = with_password(&scope, password.as_ref().map(Password::reveal));
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(template)?);
@@ -132,8 +140,15 @@ impl Instance {
     }
 
     fn wait_ready(&self) -> Result<(), InstanceError> {
-        let Probe::Command(command) = &self.server.ready.probe else {
-            return self.probe(|| self.connects());
+        let command = match &self.server.ready.probe {
+            Probe::Command(command) => command,
+            Probe::Sql(statement) => {
+                return self.probe(|| match self.ask_sql(statement, None) {
+                    Ok(_) => Readiness::Ready,
+                    Err(why) => Readiness::NotYet(why),
+                });
+            }
+            _ => return self.probe(|| self.connects()),
         };
         let command = self.scope.render_argv(command).map_err(|e| self.wrong(e.message))?;
         self.probe(|| match self.run_tool(&command) {
@@ -212,8 +227,13 @@ impl Instance {
                 .only(name)
                 .map_err(|what| InstanceError::NoOperation(format!("{} {what}", self.workload.name)))?,
         };
-        let auth = self.password.as_ref().map(|password| Auth { user: None, password: password.source() });
-        Ok(operations.spec(self.server.protocol, &self.address.to_string(), auth, self.stage.seed))
+        let (authority, password) = (self.address.to_string(), self.password.as_ref().map(Password::source));
+        let access = Access {
+            authority: &authority,
+            account: self.server.account.as_ref(),
+            password: password.as_ref(),
+        };
+        Ok(operations.spec(self.server.protocol, access, self.stage.seed))
     }
 
     /// A closed loop of the mix, or of the operation of this name, on one thread without an end: shape, length
@@ -256,6 +276,38 @@ impl Instance {
     fn wrong(&self, what: String) -> InstanceError {
         InstanceError::Configuration { server: self.server.name.clone(), what }
     }
+}
+
+/// Runs what comes before the start; each command must end well.
+fn prepare(
+    server: &Server,
+    scope: &Scope,
+    run_as: Option<RunAs>,
+    working_directory: &Path,
+    directory: &Path,
+    stage: &Stage,
+) -> Result<(), InstanceError> {
+    for words in &server.prepare {
+        let argv = scope
+            .render_argv(words)
+            .map_err(|e| InstanceError::Configuration { server: server.name.clone(), what: e.message })?;
+        let program = argv.first().cloned().unwrap_or_default();
+        let log = directory.join("prepare.log");
+        let mut command = ServerCommand::new(&program, argv, working_directory, log);
+        command.run_as = run_as;
+        let output = tool::run_command(&stage.host, &command, PREPARE_WITHIN)?;
+        if output.ending != Ending::Code(0) {
+            let said: Vec<&str> =
+                output.text.lines().rev().filter(|line| !line.trim().is_empty()).take(3).collect();
+            return Err(InstanceError::Prepare {
+                server: server.name.clone(),
+                program,
+                ending: output.ending.to_string(),
+                said: said.into_iter().rev().collect::<Vec<_>>().join(" | "),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The port that is given, if it is free, or a free one.

@@ -2,11 +2,12 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use host::process::RunAs;
 use host::{CpuSet, Host};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -56,6 +57,16 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), InstanceError> {
         file.write_all(text.as_bytes())
     };
     write().map_err(|source| InstanceError::Write { path: path.to_owned(), source })
+}
+
+/// Gives a directory and what lies in it to a user.
+pub fn give_to(who: RunAs, directory: &Path) -> Result<(), InstanceError> {
+    let give = |path: &Path| chown(path, Some(who.uid), Some(who.gid));
+    let give_all = || -> std::io::Result<()> {
+        give(directory)?;
+        fs::read_dir(directory)?.try_for_each(|entry| give(&entry?.path()))
+    };
+    give_all().map_err(|source| InstanceError::Write { path: directory.to_owned(), source })
 }
 
 /// The first directory on the way to `path` that other users may not enter.

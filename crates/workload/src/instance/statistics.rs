@@ -1,9 +1,12 @@
 //! What a server has counted by itself, to be held against what the client has counted.
 
+use load::drivers::sql::{self, Login};
+
 use super::error::InstanceError;
+use super::password::Password;
 use super::running::Instance;
 use super::{counters, exchange};
-use crate::definition::{Ask, Statistics};
+use crate::definition::{Account, Ask, Protocol, Statistics};
 
 /// A server's count of operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +15,8 @@ pub struct Count {
     pub what: String,
     /// How many since it was started.
     pub count: u64,
+    /// The engine's counter that counts the same; operations if none.
+    pub tally: Option<String>,
 }
 
 impl Instance {
@@ -25,7 +30,8 @@ impl Instance {
         let Some((text, counters)) = self.ask()? else { return Ok(None) };
         // A server may name a counter only once it has something to count.
         let sum: u64 = counters.iter().filter_map(|name| counters::read(&text, name)).sum();
-        Ok(Some(Count { what: counters.join(" + "), count: sum.saturating_sub(asked_before) }))
+        let tally = self.server.statistics.as_ref().and_then(|statistics| statistics.tally.clone());
+        Ok(Some(Count { what: counters.join(" + "), count: sum.saturating_sub(asked_before), tally }))
     }
 
     /// After every operation was carried out, every counter must be there.
@@ -42,7 +48,7 @@ impl Instance {
 
     /// Asks the question, if there is one with these knobs; gives the answer and the counters to look for.
     fn ask(&mut self) -> Result<Option<(String, Vec<String>)>, InstanceError> {
-        let Some(Statistics { ask, counters }) = self.server.statistics.clone() else { return Ok(None) };
+        let Some(Statistics { ask, counters, .. }) = self.server.statistics.clone() else { return Ok(None) };
         let question = self.scope.render(ask.template()).map_err(|e| self.no_counts(e.message))?;
         if question.is_empty() {
             return Ok(None);
@@ -65,8 +71,18 @@ impl Instance {
                 let request = auth.chain([format!("{question}\r\nQUIT\r\n")]).collect::<String>();
                 exchange::converse(self.address, request.as_bytes(), |_| false)
             }
+            Ask::Sql { database, .. } => self.ask_sql(&question, database),
         };
         Ok(Some((answer.map_err(|what| self.no_counts(what))?, counters)))
+    }
+
+    /// Asks a database, as the user of the load.
+    pub(super) fn ask_sql(&self, statement: &str, database: Option<String>) -> Result<String, String> {
+        let Account { user, database: own } = self.server.account.clone().unwrap_or_default();
+        let password = self.password.as_ref().map(Password::source);
+        let login = Login { user, database: database.unwrap_or(own), password };
+        let speaks_postgres = self.server.protocol == Protocol::Postgres;
+        sql::ask(speaks_postgres, self.address, &login, statement, exchange::PATIENCE)
     }
 
     fn no_counts(&self, what: String) -> InstanceError {

@@ -23,9 +23,14 @@ pub struct Output {
 /// Runs a program to its end. `log` gets what it says, and is removed again.
 pub fn run(host: &Host, argv: &[String], directory: &Path, log: &Path) -> Result<Output, Error> {
     let name = argv.first().cloned().unwrap_or_default();
-    let command = ServerCommand::new(name, argv.iter().cloned(), directory, log);
-    let running = host.start(&command)?;
-    let outcome = running.wait_ready(PATIENCE, || Readiness::NotYet("it goes on and on".to_owned()));
+    run_command(host, &ServerCommand::new(name, argv.iter().cloned(), directory, log), PATIENCE)
+}
+
+/// Runs a command to its end, which must come within `patience`.
+pub fn run_command(host: &Host, command: &ServerCommand, patience: Duration) -> Result<Output, Error> {
+    let log = &command.log;
+    let running = host.start(command)?;
+    let outcome = running.wait_ready(patience, || Readiness::NotYet("it goes on and on".to_owned()));
     let text = fs::read(log).unwrap_or_default();
     let _ = fs::remove_file(log);
     match outcome {

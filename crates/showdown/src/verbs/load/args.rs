@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use load::drivers::memcache::Dialect;
+use load::drivers::sql::Transaction;
 use load::inputs::keys::Popularity;
 use load::inputs::rate::RateProfile;
 use load::inputs::sizes::SizeDistribution;
@@ -22,11 +23,12 @@ Examples:
   showdown load http://127.0.0.1:8080/1k -c 64 -t 1 -d 10s
   showdown load https://127.0.0.1:8443/ -c 200 -r 50000 -d 60s --warmup 5s
   showdown load memcache://127.0.0.1:11211 -c 64 -r 80000 --get 90 --set 10 --keys 100000 --populate
+  MYSQL_PWD=... showdown load mysql://me@127.0.0.1:3306/test --transaction point-select --rows 100k --populate
   showdown load http://127.0.0.1:8080 --ops mix.toml --find-capacity 'p99<5ms'
 
 Exit codes: 0 valid, 3 invalid measurement, 2 usage, 1 failure, 130 interrupted.")]
 pub struct Args {
-    /// Where the load goes: http://, https://, memcache:// or redis://
+    /// Where the load goes: http://, https://, memcache://, redis://, mysql:// or postgres://
     #[arg(value_name = "URL")]
     pub target: String,
 
@@ -133,8 +135,8 @@ pub struct Args {
     #[arg(long, value_parser = parse_count, help_heading = "Key-value")]
     pub keys: Option<u64>,
 
-    /// How popular keys are: uniform, zipf:S or sequential [default: uniform]
-    #[arg(long, value_name = "SKEW", help_heading = "Key-value")]
+    /// How popular keys, or rows, are: uniform, zipf:S, special (sysbench's) or sequential [default: uniform]
+    #[arg(long, value_name = "SKEW", help_heading = "Key-value and SQL")]
     pub key_skew: Option<Popularity>,
 
     /// What keys begin with [default: key-]
@@ -145,9 +147,22 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", help_heading = "Key-value")]
     pub value_size: Option<SizeDistribution>,
 
-    /// Store every key first, and then hold every hit against what was stored
-    #[arg(long, help_heading = "Key-value")]
+    /// Store every key first, and then hold every hit against what was stored; of a database make the tables
+    #[arg(long, help_heading = "Key-value and SQL")]
     pub populate: bool,
+
+    /// What is done, as sysbench calls it: point-select, read-only, read-write, update-index, update-non-index,
+    /// insert, delete or write-only [default: point-select]
+    #[arg(long, value_name = "NAME", conflicts_with = "ops", help_heading = "SQL")]
+    pub transaction: Option<Transaction>,
+
+    /// Number of tables [default: 1]
+    #[arg(long, value_parser = parse_count, help_heading = "SQL")]
+    pub tables: Option<u64>,
+
+    /// Rows of each table [default: 10k]
+    #[arg(long, value_parser = parse_count, help_heading = "SQL")]
+    pub rows: Option<u64>,
 
     /// Form of memcached's protocol: text or meta [default: text]
     #[arg(long, value_parser = parse_dialect, help_heading = "Key-value")]

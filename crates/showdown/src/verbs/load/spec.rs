@@ -8,7 +8,8 @@ use load::drivers::ProtocolSpec;
 use load::drivers::http::{HttpOperation, HttpSpec};
 use load::drivers::keyspace::{self, Command, KeyspaceSpec};
 use load::drivers::memcache::MemcacheSpec;
-use load::drivers::redis::{Auth, PasswordSource, RedisSpec};
+use load::drivers::password::PasswordSource;
+use load::drivers::redis::{Auth, RedisSpec};
 use load::inputs::rate::RateProfile;
 use load::inputs::sizes::SizeDistribution;
 use load::inputs::target::{Scheme, Target, TargetError};
@@ -16,6 +17,7 @@ use load::spec::{LoadSpec, Shape, TlsSpec, Trust};
 use load::{mix, sources};
 
 use super::args::Args;
+use super::sql;
 use crate::exit::usage;
 
 /// How long to measure if nothing is said.
@@ -113,25 +115,36 @@ fn refuse_foreign_options(args: &Args, target: &Target) -> anyhow::Result<()> {
         (args.verify_certificate, "--verify-certificate"),
         (args.no_tls_resumption, "--no-tls-resumption"),
     ]);
+    let of_tables = given(&[
+        (args.transaction.is_some(), "--transaction"),
+        (args.tables.is_some(), "--tables"),
+        (args.rows.is_some(), "--rows"),
+    ]);
+    let of_data = given(&[(args.key_skew.is_some(), "--key-skew"), (args.populate, "--populate")]);
     let of_keys = given(&[
         (args.get.is_some(), "--get"),
         (args.set.is_some(), "--set"),
         (args.delete.is_some(), "--delete"),
         (args.keys.is_some(), "--keys"),
-        (args.key_skew.is_some(), "--key-skew"),
         (args.key_prefix.is_some(), "--key-prefix"),
         (args.value_size.is_some(), "--value-size"),
-        (args.populate, "--populate"),
     ]);
-    match (of_http, of_tls, of_keys) {
+    let is_database = target.scheme.is_database();
+    match (of_http, of_tls, of_keys.or(of_data).or(of_tables)) {
         (Some(option), ..) if !is_http => refused(option, "http:// and https://"),
         (_, Some(option), _) if !is_tls => refused(option, "https://"),
-        (_, _, Some(option)) if is_http => refused(option, "memcache:// and redis://"),
+        _ if of_tables.is_some() && !is_database => {
+            refused(of_tables.unwrap_or_default(), "mysql:// and postgres://")
+        }
+        _ if of_keys.is_some() && (is_http || is_database) => {
+            refused(of_keys.unwrap_or_default(), "memcache:// and redis://")
+        }
+        (_, _, Some(option)) if is_http => refused(option, "memcache://, redis://, mysql:// and postgres://"),
         _ if args.dialect.is_some() && !is_memcache => refused("--dialect", "memcache://"),
         _ if args.arrivals.is_some() && args.rate.is_none() && args.find_capacity.is_none() => {
             Err(usage("--arrivals is for an open loop: give --rate or --find-capacity too"))
         }
-        _ if target.path_and_query != "/" && (args.ops.is_some() || !is_http) => {
+        _ if target.path_and_query != "/" && !is_database && (args.ops.is_some() || !is_http) => {
             let path = &target.path_and_query;
             let mend = if is_http { "the paths are those of --ops" } else { "there are keys, no paths" };
             Err(usage(format!("the URL's path {path} would not be used: {mend}: leave it out")))
@@ -160,6 +173,9 @@ fn protocol(args: &Args, target: &Target, seed: u64) -> anyhow::Result<ProtocolS
             let auth = is_set.then_some(Auth { user: None, password: PasswordSource::Environment(variable) });
             ProtocolSpec::Redis(RedisSpec { auth, keyspace: keyspace(args, seed)? })
         }
+        // The variables that their own clients take passwords from.
+        Scheme::Mysql => ProtocolSpec::Mysql(sql::spec(args, target, "MYSQL_PWD", seed)?),
+        Scheme::Postgres => ProtocolSpec::Postgres(sql::spec(args, target, "PGPASSWORD", seed)?),
     })
 }
 

@@ -1,0 +1,58 @@
+//! Where the password of a load is. It is never part of a spec, which is recorded with the results: the spec says
+//! where the password is, and each load process reads it there.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::OperationError;
+
+/// Where a password is: it is read when a driver is made, and never recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PasswordSource {
+    /// The first line of this file.
+    File(PathBuf),
+    /// This variable of the environment.
+    Environment(String),
+}
+
+impl PasswordSource {
+    /// Reads it.
+    pub(super) fn read(&self) -> Result<Vec<u8>, OperationError> {
+        let (password, origin) = match self {
+            Self::File(path) => {
+                let text = std::fs::read_to_string(path).map_err(|e| {
+                    OperationError(format!("the password in {} cannot be read: {e}", path.display()))
+                })?;
+                (text.lines().next().unwrap_or_default().to_owned(), path.display().to_string())
+            }
+            Self::Environment(name) => (std::env::var(name).unwrap_or_default(), format!("${name}")),
+        };
+        if password.is_empty() {
+            return Err(OperationError(format!("there is no password in {origin}: put it there")));
+        }
+        Ok(password.into_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_that_is_not_there_is_asked_for() {
+        let from = |source: PasswordSource| source.read().expect_err("no password").to_string();
+        assert!(from(PasswordSource::File("/nowhere".into())).contains("/nowhere cannot be read"));
+        let unset = from(PasswordSource::Environment("SHOWDOWN_NO_SUCH".to_owned()));
+        assert_eq!(unset, "there is no password in $SHOWDOWN_NO_SUCH: put it there");
+    }
+
+    #[test]
+    fn only_the_first_line_counts() -> Result<(), Box<dyn std::error::Error>> {
+        let file = tempfile::NamedTempFile::new()?;
+        std::fs::write(file.path(), "open sesame\nelse\n")?;
+        assert_eq!(PasswordSource::File(file.path().to_owned()).read()?, b"open sesame");
+        Ok(())
+    }
+}

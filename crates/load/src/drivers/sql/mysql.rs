@@ -1,0 +1,197 @@
+//! A session with MySQL or MariaDB: logs in by the password plugins that they ship, executes prepared statements
+//! with rows in binary, loads with inserts of many rows.
+
+use wire::Parameter;
+use wire::mysql::{Event, Expect, ReplyDecoder, ServerError, auth, request};
+
+use super::dialect::Dialect;
+use super::login::Credentials;
+use super::reply::{Failure, FailureKind, Reply};
+use super::row::Row;
+use super::session::{Batch, Prepared, Progress, Session, refused};
+use crate::driver::Fault;
+
+/// One connection.
+#[derive(Debug)]
+pub struct MysqlSession {
+    decoder: ReplyDecoder,
+    is_logged_in: bool,
+    /// The server's numbers of the prepared statements, by ours.
+    statements: Vec<u32>,
+    reply: Reply,
+}
+
+impl MysqlSession {
+    #[inline]
+    fn expect(&mut self, expect: Expect) {
+        self.reply.clear();
+        self.decoder.expect(expect);
+    }
+}
+
+impl Session for MysqlSession {
+    const DIALECT: Dialect = Dialect::Mysql;
+    const PASSWORD_VARIABLE: &'static str = "MYSQL_PWD";
+
+    fn new() -> Self {
+        Self {
+            decoder: ReplyDecoder::new(),
+            is_logged_in: false,
+            statements: Vec::new(),
+            reply: Reply::default(),
+        }
+    }
+
+    /// The server has the first word.
+    fn greet(&mut self, _: &Credentials, _: &mut Vec<u8>) {
+        self.decoder.expect(Expect::Greeting);
+    }
+
+    /// One after the other: not all servers read ahead.
+    fn prepare(&mut self, statements: &[Prepared], out: &mut Vec<u8>) -> usize {
+        let first = statements.iter().take(1);
+        first
+            .map(|statement| {
+                request::prepare(out, &statement.sql);
+                self.expect(Expect::Prepare);
+            })
+            .count()
+    }
+
+    #[inline]
+    fn execute(&mut self, statement: &Prepared, parameters: &[Parameter<'_>], out: &mut Vec<u8>) {
+        request::execute(out, self.statements[usize::from(statement.number)], parameters);
+        self.expect(Expect::Execute);
+    }
+
+    #[inline]
+    fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
+        request::query(out, |out| out.extend_from_slice(sql.as_bytes()));
+        self.expect(Expect::Query);
+    }
+
+    fn load(&mut self, batch: &Batch, out: &mut Vec<u8>) {
+        request::query(out, |out| {
+            out.extend_from_slice(
+                format!("INSERT INTO {} (id, k, c, pad) VALUES ", batch.table_name()).as_bytes(),
+            );
+            let mut number = itoa::Buffer::new();
+            for id in batch.ids.clone() {
+                let (k, row) = Row::of(batch.seed, batch.table, id, batch.rows);
+                out.extend_from_slice(if id == batch.ids.start { b"(" } else { b",(" });
+                for value in [id, k] {
+                    out.extend_from_slice(number.format(value).as_bytes());
+                    out.push(b',');
+                }
+                out.push(b'\'');
+                out.extend_from_slice(&row.c);
+                out.extend_from_slice(b"','");
+                out.extend_from_slice(&row.pad);
+                out.extend_from_slice(b"')");
+            }
+        });
+        self.expect(Expect::Query);
+    }
+
+    #[inline]
+    fn receive(
+        &mut self,
+        credentials: &Credentials,
+        input: &mut &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Progress, Fault> {
+        loop {
+            let sequence = self.decoder.sequence();
+            let event = self.decoder.decode(input).map_err(|e| Fault::protocol(e.to_string()))?;
+            let Some(event) = event else { return Ok(Progress::Wait) };
+            match event {
+                Event::Row(row) => self.reply.take_row(row.texts()),
+                Event::Done(done) => {
+                    self.reply.affected += done.affected_rows;
+                    if !done.has_more {
+                        self.is_logged_in = true;
+                        return Ok(Progress::Replied);
+                    }
+                }
+                Event::Prepared(prepared) => {
+                    self.statements.push(prepared.statement);
+                    return Ok(Progress::Replied);
+                }
+                Event::Error(error) => {
+                    let failure = failure(&error);
+                    if !self.is_logged_in {
+                        return Err(refused(credentials, Self::PASSWORD_VARIABLE, &failure.text));
+                    }
+                    self.reply.failure = Some(failure);
+                    return Ok(Progress::Replied);
+                }
+                Event::Greeting(greeting) => {
+                    let plugin = if greeting.plugin == auth::CACHING_SHA2.as_bytes() {
+                        auth::CACHING_SHA2
+                    } else {
+                        // A server that wants another one for this user says so.
+                        auth::NATIVE
+                    };
+                    let answer = auth::answer(plugin.as_bytes(), &credentials.password, &greeting.nonce)
+                        .unwrap_or_default();
+                    let Credentials { user, database, .. } = credentials;
+                    let login = request::Login { user, database, plugin, answer: &answer };
+                    request::login(out, sequence.wrapping_add(1), &greeting, &login);
+                    self.decoder.expect(Expect::Login);
+                }
+                Event::AuthSwitch { plugin, nonce } => {
+                    let Some(answer) = auth::answer(plugin, &credentials.password, nonce) else {
+                        let words = format!(
+                            "the server wants the login {}, which is not spoken here (those with a password are {} \
+                             and {})",
+                            String::from_utf8_lossy(plugin),
+                            auth::NATIVE,
+                            auth::CACHING_SHA2
+                        );
+                        return Err(refused(credentials, Self::PASSWORD_VARIABLE, &words));
+                    };
+                    let number = self.decoder.sequence();
+                    request::auth_answer(out, number, &answer);
+                    self.decoder.expect(Expect::Login);
+                }
+                Event::AuthMore(word) if word == auth::FULL_LOGIN_WANTED => {
+                    let words = "the server's cache does not know this password, which is not sent in the clear: \
+                                 log in once with the server's own client";
+                    return Err(refused(credentials, Self::PASSWORD_VARIABLE, words));
+                }
+                Event::AuthMore(_) if event.is_final() => {
+                    return Err(Fault::protocol("a word of a login that is not known"));
+                }
+                // The last: the cache knows the password.
+                Event::Columns(_) | Event::Described | Event::AuthMore(_) => {}
+            }
+        }
+    }
+
+    #[inline]
+    fn reply(&self) -> &Reply {
+        &self.reply
+    }
+
+    fn reply_mut(&mut self) -> &mut Reply {
+        &mut self.reply
+    }
+
+    fn closed(&self) -> String {
+        self.decoder.eof().to_string()
+    }
+}
+
+/// What an error is, by its number ("Server Error Message Reference").
+fn failure(error: &ServerError<'_>) -> Failure {
+    let kind = match error.number {
+        1213 => FailureKind::Deadlock,
+        1205 => FailureKind::LockTimeout,
+        1020 => FailureKind::Serialization,
+        1062 => FailureKind::Duplicate,
+        1050 => FailureKind::TableExists,
+        _ => FailureKind::Other,
+    };
+    let text = format!("{} ({})", String::from_utf8_lossy(error.message), error.number);
+    Failure { kind, text: text.into() }
+}

@@ -1,0 +1,197 @@
+//! A session with PostgreSQL: logs in by whatever the server asks of a password, executes prepared statements
+//! with `Bind`, `Execute` and `Sync` in one piece, loads with `COPY`.
+
+use wire::Parameter;
+use wire::postgres::auth::{self, Scram};
+use wire::postgres::{Authentication, Event, Expect, ReplyDecoder, ServerError, request, rows_of};
+
+use super::dialect::Dialect;
+use super::login::Credentials;
+use super::reply::{Failure, FailureKind, Reply};
+use super::row::Row;
+use super::session::{Batch, Prepared, Progress, Session, refused};
+use crate::driver::Fault;
+
+/// One connection.
+#[derive(Debug)]
+pub struct PostgresSession {
+    decoder: ReplyDecoder,
+    /// While a login by SCRAM is under way.
+    scram: Option<Box<Scram>>,
+    is_logged_in: bool,
+    reply: Reply,
+}
+
+impl PostgresSession {
+    #[inline]
+    fn expect(&mut self) {
+        self.reply.clear();
+        self.decoder.expect(Expect::Query);
+    }
+}
+
+impl Session for PostgresSession {
+    const DIALECT: Dialect = Dialect::Postgres;
+    const PASSWORD_VARIABLE: &'static str = "PGPASSWORD";
+
+    fn new() -> Self {
+        Self { decoder: ReplyDecoder::new(), scram: None, is_logged_in: false, reply: Reply::default() }
+    }
+
+    fn greet(&mut self, credentials: &Credentials, out: &mut Vec<u8>) {
+        request::startup(out, &credentials.user, &credentials.database);
+        self.decoder.expect(Expect::Login);
+    }
+
+    /// All in one transaction.
+    fn prepare(&mut self, statements: &[Prepared], out: &mut Vec<u8>) -> usize {
+        for statement in statements {
+            request::parse(out, &statement.name, &statement.sql);
+        }
+        request::sync(out);
+        self.expect();
+        statements.len()
+    }
+
+    #[inline]
+    fn execute(&mut self, statement: &Prepared, parameters: &[Parameter<'_>], out: &mut Vec<u8>) {
+        request::bind_and_execute(out, &statement.name, parameters);
+        request::sync(out);
+        self.expect();
+    }
+
+    #[inline]
+    fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
+        request::query(out, sql);
+        self.expect();
+    }
+
+    /// Does not wait for the server to ask for the data: one that refuses the copy passes over them.
+    fn load(&mut self, batch: &Batch, out: &mut Vec<u8>) {
+        request::query(out, &format!("COPY {} (id, k, c, pad) FROM STDIN", batch.table_name()));
+        request::copy_data(out, |out| {
+            let mut number = itoa::Buffer::new();
+            for id in batch.ids.clone() {
+                let (k, row) = Row::of(batch.seed, batch.table, id, batch.rows);
+                for value in [id, k] {
+                    out.extend_from_slice(number.format(value).as_bytes());
+                    out.push(b'\t');
+                }
+                out.extend_from_slice(&row.c);
+                out.push(b'\t');
+                out.extend_from_slice(&row.pad);
+                out.push(b'\n');
+            }
+        });
+        request::copy_done(out);
+        self.expect();
+    }
+
+    #[inline]
+    fn receive(
+        &mut self,
+        credentials: &Credentials,
+        input: &mut &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Progress, Fault> {
+        loop {
+            let event = self.decoder.decode(input).map_err(|e| Fault::protocol(e.to_string()))?;
+            let Some(event) = event else { return Ok(Progress::Wait) };
+            match event {
+                Event::Row(row) => self.reply.take_row(row.fields()),
+                Event::Complete { tag } if !tag.starts_with(b"SELECT") => {
+                    self.reply.affected += rows_of(tag).unwrap_or(0);
+                }
+                Event::Ready(_) => {
+                    self.is_logged_in = true;
+                    self.scram = None;
+                    return Ok(Progress::Replied);
+                }
+                Event::CopyIn => self.decoder.expect(Expect::Query),
+                Event::Error(error) => {
+                    let failure = failure(&error);
+                    if !self.is_logged_in {
+                        return Err(refused(credentials, Self::PASSWORD_VARIABLE, &failure.text));
+                    }
+                    if error.is_fatal() {
+                        return Err(Fault::closed(format!("the server ends the session: {}", failure.text)));
+                    }
+                    self.reply.failure = Some(failure);
+                }
+                Event::Authentication(asked) => {
+                    answer(asked, &mut self.scram, credentials, out)?;
+                    if event.is_final() {
+                        self.decoder.expect(Expect::Login);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[inline]
+    fn reply(&self) -> &Reply {
+        &self.reply
+    }
+
+    fn reply_mut(&mut self) -> &mut Reply {
+        &mut self.reply
+    }
+
+    fn closed(&self) -> String {
+        self.decoder.eof().to_string()
+    }
+}
+
+/// One step of a login.
+fn answer(
+    asked: Authentication<'_>,
+    scram: &mut Option<Box<Scram>>,
+    credentials: &Credentials,
+    out: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    let Credentials { user, password, .. } = credentials;
+    let refuse = |words: &str| refused(credentials, PostgresSession::PASSWORD_VARIABLE, words);
+    if password.is_empty() && asked != Authentication::Satisfied {
+        return Err(refuse("the server asks for a password, and there is none"));
+    }
+    match (asked, scram) {
+        (Authentication::Satisfied, _) => {}
+        (Authentication::Cleartext, _) => request::password(out, password),
+        (Authentication::Md5 { salt }, _) => {
+            request::password(out, auth::md5(user, password, salt).as_bytes());
+        }
+        (Authentication::Sasl { mechanisms }, scram) => {
+            if !auth::offers_scram(mechanisms) {
+                return Err(refuse("the server offers no login by SCRAM-SHA-256"));
+            }
+            let begun = scram.insert(Box::new(Scram::new(password)));
+            request::sasl_initial(out, auth::MECHANISM, begun.word());
+        }
+        (Authentication::SaslContinue(word), Some(scram)) => {
+            scram.answer(word).map_err(|e| Fault::protocol(e.to_string()))?;
+            request::sasl_continue(out, scram.word());
+        }
+        (Authentication::SaslFinal(word), Some(scram)) => {
+            scram.verify(word).map_err(|e| Fault::protocol(e.to_string()))?;
+        }
+        (Authentication::SaslContinue(_) | Authentication::SaslFinal(_), None) => {
+            return Err(Fault::protocol("a word of a login that was not begun"));
+        }
+    }
+    Ok(())
+}
+
+/// What an error is, by its SQLSTATE ("PostgreSQL Error Codes").
+fn failure(error: &ServerError<'_>) -> Failure {
+    let kind = match error.code {
+        b"40P01" => FailureKind::Deadlock,
+        b"55P03" => FailureKind::LockTimeout,
+        b"40001" => FailureKind::Serialization,
+        b"23505" => FailureKind::Duplicate,
+        b"42P07" => FailureKind::TableExists,
+        _ => FailureKind::Other,
+    };
+    let (message, code) = (String::from_utf8_lossy(error.message), String::from_utf8_lossy(error.code));
+    Failure { kind, text: format!("{message} ({code})").into() }
+}

@@ -1,0 +1,300 @@
+//! The driver of transactions: logs in, prepares, and takes one statement after the other until the transaction
+//! is committed. What the server breaks off for the sake of others is begun anew and counted.
+
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+
+use super::super::OperationError;
+use super::super::choice::Choice;
+use super::login::Credentials;
+use super::reply::{Failure, FailureKind};
+use super::session::{Prepared, Progress, Session, receive_one};
+use super::statement::{Sent, Statement, Verdict};
+use super::transaction::Transaction;
+use super::{SqlSpec, Work, table_name};
+use crate::driver::{Driver, Fault, OperationId, Step, Turn};
+use crate::inputs::keys::KeySampler;
+
+/// Names of the counters.
+pub(in super::super) const TALLIES: &[&str] = &[
+    "statements",
+    "found",
+    "missed",
+    "retries",
+    "deadlocks",
+    "lock_timeouts",
+    "serialization_failures",
+    "duplicates",
+];
+/// Prepared statements whose replies have come, those that failed too.
+const STATEMENTS: usize = 0;
+const FOUND: usize = 1;
+const MISSED: usize = 2;
+/// Transactions that were begun anew.
+const RETRIES: usize = 3;
+const DEADLOCKS: usize = 4;
+const LOCK_TIMEOUTS: usize = 5;
+const SERIALIZATION_FAILURES: usize = 6;
+const DUPLICATES: usize = 7;
+
+/// Carries out transactions for one worker. It holds a password, so it cannot be printed.
+pub struct TransactionDriver<S> {
+    spec: SqlSpec,
+    mix: Vec<(Transaction, f64)>,
+    choice: Choice,
+    rows: KeySampler,
+    /// The kinds of statements that the mix has need of; each is prepared for every table.
+    kinds: Vec<Statement>,
+    /// By table, and within a table as `kinds`.
+    prepared: Vec<Prepared>,
+    credentials: Credentials,
+    /// Transactions of this mix delete rows and put them back.
+    moving: bool,
+    session: std::marker::PhantomData<fn() -> S>,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct TransactionDialogue<S> {
+    session: S,
+    state: State,
+    operation: OperationId,
+    sent: Sent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    LoggingIn,
+    /// The statements from here to there are being prepared.
+    Preparing(u16, u16),
+    Beginning,
+    /// This statement of the transaction is in flight.
+    Statement(u8),
+    Committing,
+    /// The transaction is to be begun anew.
+    RollingBack,
+}
+
+impl<S: Session> TransactionDriver<S> {
+    /// A driver for worker `worker` of `workers`. Reads the password.
+    pub fn new(spec: &SqlSpec, worker: u32, workers: u32) -> Result<Self, OperationError> {
+        spec.check()?;
+        let Work::Transactions(mix) = &spec.work else {
+            return Err(OperationError("a stage of making tables is no transaction".to_owned()));
+        };
+        let weights: Vec<f64> = mix.iter().map(|(_, weight)| *weight).collect();
+        // What has no weight is never drawn, and need not be prepared.
+        let live = |kind: &Statement| {
+            mix.iter().any(|(transaction, weight)| *weight > 0.0 && transaction.statements().contains(kind))
+        };
+        let kinds: Vec<Statement> = Statement::ALL.into_iter().filter(live).collect();
+        let tables = &spec.tables;
+        let count = u64::from(tables.tables) * kinds.len() as u64;
+        if u16::try_from(count).is_err() {
+            let what =
+                format!("{count} prepared statements: a connection keeps 65,535: ask for fewer tables");
+            return Err(OperationError(what));
+        }
+        let texts = (0..tables.tables).flat_map(|table| {
+            let name = table_name(table);
+            kinds.iter().map(move |kind| S::DIALECT.render(kind.template(), &name))
+        });
+        let prepared = texts
+            .zip(0_u16..)
+            .map(|(sql, number)| Prepared { number, name: format!("s{number}"), sql })
+            .collect();
+        let first = u64::from(tables.rows) * u64::from(worker) / u64::from(workers);
+        Ok(Self {
+            choice: Choice::new(&weights)?,
+            rows: KeySampler::new(tables.popularity, u64::from(tables.rows), first),
+            moving: kinds.contains(&Statement::PutBack),
+            kinds,
+            prepared,
+            credentials: spec.login.credentials()?,
+            mix: mix.clone(),
+            spec: spec.clone(),
+            session: std::marker::PhantomData,
+        })
+    }
+
+    #[inline]
+    fn statements(&self, dialogue: &TransactionDialogue<S>) -> &'static [Statement] {
+        self.mix[usize::from(dialogue.operation)].0.statements()
+    }
+
+    /// Writes the first words of the dialogue's transaction.
+    #[inline]
+    fn begin_transaction(
+        &mut self,
+        dialogue: &mut TransactionDialogue<S>,
+        rng: &mut Pcg64Mcg,
+        out: &mut Vec<u8>,
+    ) {
+        if self.statements(dialogue).len() == 1 {
+            self.send(dialogue, 0, rng, out);
+        } else {
+            dialogue.session.query("BEGIN", out);
+            dialogue.state = State::Beginning;
+        }
+    }
+
+    /// Writes a statement of the transaction.
+    #[inline]
+    fn send(&mut self, dialogue: &mut TransactionDialogue<S>, at: u8, rng: &mut Pcg64Mcg, out: &mut Vec<u8>) {
+        let statement = self.statements(dialogue)[usize::from(at)];
+        // What is put back is what was deleted.
+        if statement != Statement::PutBack {
+            let tables = self.spec.tables.tables;
+            let table = if tables > 1 { rng.random_range(0..tables) } else { 0 };
+            dialogue.sent = Sent { table, id: self.rows.sample(rng) as u32 + 1 };
+        }
+        let sent = dialogue.sent;
+        let kind = self.kinds.iter().position(|kind| *kind == statement).expect("the mix was prepared");
+        let prepared = &self.prepared[sent.table as usize * self.kinds.len() + kind];
+        statement.with_parameters(sent.id, self.spec.tables.rows, rng, |parameters| {
+            dialogue.session.execute(prepared, parameters, out);
+        });
+        dialogue.state = State::Statement(at);
+    }
+
+    /// Writes the next statements to prepare, if there are any.
+    fn prepare(&self, dialogue: &mut TransactionDialogue<S>, done: u16, out: &mut Vec<u8>) -> Step {
+        let left = &self.prepared[usize::from(done)..];
+        if left.is_empty() {
+            return Step::Done { reuse: true };
+        }
+        let count = dialogue.session.prepare(left, out) as u16;
+        dialogue.state = State::Preparing(done, done + count);
+        Step::Wait
+    }
+
+    /// The reply to what was sent last is whole.
+    #[inline]
+    fn advance(&mut self, dialogue: &mut TransactionDialogue<S>, turn: Turn<'_>) -> Step {
+        let Turn { out, rng, tallies } = turn;
+        if let State::Statement(_) = dialogue.state {
+            tallies[STATEMENTS] += 1;
+        }
+        if let Some(failure) = dialogue.session.reply_mut().failure.take() {
+            return self.fail(dialogue, &failure, Turn { out, rng, tallies });
+        }
+        let statements = match dialogue.state {
+            State::LoggingIn => return self.prepare(dialogue, 0, out),
+            State::Preparing(_, done) => return self.prepare(dialogue, done, out),
+            State::Committing => return Step::Done { reuse: true },
+            State::RollingBack => {
+                self.begin_transaction(dialogue, rng, out);
+                return Step::Wait;
+            }
+            State::Beginning | State::Statement(_) => self.statements(dialogue),
+        };
+        let next = match dialogue.state {
+            State::Statement(at) => {
+                let statement = statements[usize::from(at)];
+                let tables = &self.spec.tables;
+                let reply = dialogue.session.reply();
+                match statement.judge(reply, dialogue.sent, tables.rows, tables.gaps, self.moving) {
+                    Verdict::Found => tallies[FOUND] += 1,
+                    Verdict::Missed => tallies[MISSED] += 1,
+                    Verdict::Wrong(what) => {
+                        let id = dialogue.sent.id;
+                        let text = format!(
+                            "{what}: {} with id {id}: are the tables populated?",
+                            statement.template()
+                        );
+                        return Step::Failed(Fault::unexpected(text, statements.len() == 1));
+                    }
+                }
+                at + 1
+            }
+            _ => 0,
+        };
+        if usize::from(next) < statements.len() {
+            self.send(dialogue, next, rng, out);
+        } else if statements.len() == 1 {
+            return Step::Done { reuse: true };
+        } else {
+            dialogue.session.query("COMMIT", out);
+            dialogue.state = State::Committing;
+        }
+        Step::Wait
+    }
+
+    /// A statement has failed: is the transaction to be begun anew?
+    #[cold]
+    fn fail(&mut self, dialogue: &mut TransactionDialogue<S>, failure: &Failure, turn: Turn<'_>) -> Step {
+        let Failure { kind, text } = failure;
+        let Turn { out, rng, tallies } = turn;
+        let counter = match (dialogue.state, kind) {
+            (State::LoggingIn | State::Preparing(..) | State::RollingBack, _)
+            | (_, FailureKind::TableExists | FailureKind::Other) => {
+                let what = match dialogue.state {
+                    State::Statement(at) => self.statements(dialogue)[usize::from(at)].template(),
+                    State::Preparing(first, _) => self.prepared[usize::from(first)].sql.as_str(),
+                    _ => "the transaction",
+                };
+                // The connection may be in a transaction that nobody ends.
+                return Step::Failed(Fault::unexpected(format!("{text}: {what}"), false));
+            }
+            (_, FailureKind::Deadlock) => DEADLOCKS,
+            (_, FailureKind::LockTimeout) => LOCK_TIMEOUTS,
+            (_, FailureKind::Serialization) => SERIALIZATION_FAILURES,
+            (_, FailureKind::Duplicate) => DUPLICATES,
+        };
+        tallies[counter] += 1;
+        tallies[RETRIES] += 1;
+        if self.statements(dialogue).len() == 1 {
+            self.begin_transaction(dialogue, rng, out);
+        } else {
+            dialogue.session.query("ROLLBACK", out);
+            dialogue.state = State::RollingBack;
+        }
+        Step::Wait
+    }
+}
+
+impl<S: Session> Driver for TransactionDriver<S> {
+    type Dialogue = TransactionDialogue<S>;
+
+    fn operations(&self) -> Vec<String> {
+        self.spec.operations()
+    }
+
+    fn tallies(&self) -> &'static [&'static str] {
+        TALLIES
+    }
+
+    fn dialogue(&mut self) -> Self::Dialogue {
+        TransactionDialogue {
+            session: S::new(),
+            state: State::LoggingIn,
+            operation: 0,
+            sent: Sent::default(),
+        }
+    }
+
+    fn greet(&mut self, dialogue: &mut Self::Dialogue, turn: Turn<'_>) -> Step {
+        dialogue.session.greet(&self.credentials, turn.out);
+        Step::Wait
+    }
+
+    #[inline]
+    fn begin(&mut self, dialogue: &mut Self::Dialogue, turn: Turn<'_>) -> OperationId {
+        dialogue.operation = self.choice.draw(turn.rng);
+        self.begin_transaction(dialogue, turn.rng, turn.out);
+        dialogue.operation
+    }
+
+    #[inline]
+    fn receive(&mut self, dialogue: &mut Self::Dialogue, input: &[u8], turn: Turn<'_>) -> Step {
+        match receive_one(&mut dialogue.session, &self.credentials, input, turn.out) {
+            Ok(Progress::Wait) => Step::Wait,
+            Ok(Progress::Replied) => self.advance(dialogue, turn),
+            Err(fault) => Step::Failed(fault),
+        }
+    }
+
+    fn closed(&mut self, dialogue: &mut Self::Dialogue) -> Step {
+        Step::Failed(Fault::closed(dialogue.session.closed()))
+    }
+}
