@@ -4,7 +4,7 @@ target     := $(or $(CARGO_TARGET_DIR),target)
 floor_toml := bench/floor/Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench-peers bench-aa bench-archive packages-% test-rust test-python test-web
+.PHONY: help demo test lint bench-peers bench-peers-db bench-aa bench-archive packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,12 @@ bench-peers: packages-bench ## Engine against wrk, ab, h2load, hey, memcaslap: w
 	cargo build --release --locked -p showdown
 	cargo build --release --locked --manifest-path $(floor_toml) --target-dir $(target)
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers \
+	    --engine $(target)/release/showdown --floor $(target)/release/floor $(PEERS_OPTIONS)
+
+bench-peers-db: packages-bench ## Engine against sysbench and pgbench on MariaDB and PostgreSQL: writes docs/results/peers-db.md
+	cargo build --release --locked -p showdown
+	cargo build --release --locked --manifest-path $(floor_toml) --target-dir $(target)
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers_db \
 	    --engine $(target)/release/showdown --floor $(target)/release/floor $(PEERS_OPTIONS)
 
 bench-aa: packages-bench ## A server against itself and a slowed copy, on and on: docs/results/aa.md (AA_OPTIONS='--minutes 60')

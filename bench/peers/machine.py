@@ -25,7 +25,7 @@ def facts(repository: Path, engine: Path) -> dict[str, str]:
         "system": _fields(Path("/etc/os-release").read_text(), "=").get("PRETTY_NAME", "unknown").strip('"'),
         "engine": f"commit {_commit(repository)}, {_output(['rustc', '--version'])}",
         "engine's binary": f"sha256 {hashlib.sha256(engine.read_bytes()).hexdigest()[:16]}",
-        "packages": ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
+        "packages": ", ".join(f"{name} {version(name)}" for name in PACKAGES),
     }
 
 
@@ -48,5 +48,6 @@ def _commit(repository: Path) -> str:
     return _output([*at, "rev-parse", "--short=10", "HEAD"]) + (" with changes" if changed else "")
 
 
-def _version(package: str) -> str:
+def version(package: str) -> str:
+    """Of an installed package."""
     return _output(["dpkg-query", "-W", "-f", "${Version}", package])

@@ -201,7 +201,9 @@ mod tests {
         assert!(
             refused(None, &["mencached"]).contains("did you mean \"memcached\"? there are memcached, redis")
         );
-        assert!(refused(Some("cahce"), &[]).contains("did you mean \"cache\"? there are cache, static-web"));
+        assert!(
+            refused(Some("cahce"), &[]).contains("did you mean \"cache\"? there are cache, oltp, static-web")
+        );
         assert!(refused(Some("static-web"), &["redis"]).contains("has no server \"redis\""));
     }
 

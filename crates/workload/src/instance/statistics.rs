@@ -1,5 +1,8 @@
 //! What a server has counted by itself, to be held against what the client has counted.
 
+use std::thread::sleep;
+use std::time::Duration;
+
 use load::drivers::sql::{self, Login};
 
 use super::error::InstanceError;
@@ -7,6 +10,10 @@ use super::password::Password;
 use super::running::Instance;
 use super::{counters, exchange};
 use crate::definition::{Account, Ask, Protocol, Statistics};
+
+/// How often a database is asked before it is believed, and how long after each other.
+const SETTLE_ASKS: u32 = 20;
+const SETTLE_PAUSE: Duration = Duration::from_millis(50);
 
 /// A server's count of operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,16 +78,31 @@ impl Instance {
                 let request = auth.chain([format!("{question}\r\nQUIT\r\n")]).collect::<String>();
                 exchange::converse(self.address, request.as_bytes(), |_| false)
             }
-            Ask::Sql { database, .. } => self.ask_sql(&question, database),
+            Ask::Sql { database, .. } => self.ask_settled(&question, database.as_deref()),
         };
         Ok(Some((answer.map_err(|what| self.no_counts(what))?, counters)))
     }
 
+    /// Asks a database until two answers are the same: PostgreSQL adds up what a session has counted when the
+    /// session has ended, which is a moment after its connection has.
+    fn ask_settled(&self, statement: &str, database: Option<&str>) -> Result<String, String> {
+        let mut answer = self.ask_sql(statement, database)?;
+        for _ in 0..SETTLE_ASKS {
+            sleep(SETTLE_PAUSE);
+            let next = self.ask_sql(statement, database)?;
+            if next == answer {
+                break;
+            }
+            answer = next;
+        }
+        Ok(answer)
+    }
+
     /// Asks a database, as the user of the load.
-    pub(super) fn ask_sql(&self, statement: &str, database: Option<String>) -> Result<String, String> {
+    pub(super) fn ask_sql(&self, statement: &str, database: Option<&str>) -> Result<String, String> {
         let Account { user, database: own } = self.server.account.clone().unwrap_or_default();
         let password = self.password.as_ref().map(Password::source);
-        let login = Login { user, database: database.unwrap_or(own), password };
+        let login = Login { user, database: database.map_or(own, str::to_owned), password };
         let speaks_postgres = self.server.protocol == Protocol::Postgres;
         sql::ask(speaks_postgres, self.address, &login, statement, exchange::PATIENCE)
     }

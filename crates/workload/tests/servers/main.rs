@@ -1,4 +1,4 @@
-//! The built-in workloads on their real servers (nginx, Apache httpd, memcached, Redis) and the example of
+//! The built-in workloads on their real servers (nginx, Apache httpd, memcached, Redis, MariaDB, PostgreSQL) and the example of
 //! `workloads new` on Python: they start, answer, count, stop, and leave nothing.
 //!
 //! Not libtest's harness: servers are started by a keeper, which is this program again.
@@ -26,6 +26,10 @@ fn test() -> ExitCode {
         "memcached:threads=2,hashpower=17",
         "redis",
         "redis:appendonly=on,appendfsync=no,io_threads=2",
+        "mariadb",
+        "mariadb:binlog=on,sync_binlog=0,flush_at_commit=2,threads=pool-of-threads,isolation=SERIALIZABLE",
+        "postgres",
+        "postgres:synchronous_commit=off,full_page_writes=off,fsync=off,isolation=serializable",
     ] {
         trials.push(Trial::test(format!("round {variant}"), move || rounds::built_in(variant)));
     }

@@ -86,7 +86,7 @@ pub fn no_memory() -> Result<(), Failed> {
     redis.config[0].text.push_str("maxmemory 1mb\nmaxmemory-policy noeviction\n");
     let server = scene.start(&workload, "redis")?;
     let error = refused(server.populate(&Surroundings::default()));
-    assert!(error.starts_with("redis did not store ") && error.contains("OOM"), "{error}");
+    assert!(error.starts_with("redis: loading the data failed in ") && error.contains("OOM"), "{error}");
 
     // Never populated: as if all had been thrown away.
     let (workload, _) = resolve("memcached")?;

@@ -8,12 +8,16 @@ use std::sync::Arc;
 
 use host::Host;
 use load::drivers::keyspace::KeyspaceSpec;
+use load::drivers::sql::Tables;
 use tempfile::TempDir;
 use workload::definition::Operations;
 use workload::{Catalogue, Instance, InstanceError, Stage, Variant, Workload};
 
 /// Keys enough for a test.
 pub const KEYS: u64 = 500;
+
+/// And rows of a table.
+const ROWS: u32 = 1_500;
 
 /// Directories for a server's start.
 pub struct Scene {
@@ -51,12 +55,14 @@ impl Scene {
     }
 }
 
-/// The built-in workload of a variant, with few keys.
+/// The built-in workload of a variant, with few keys and rows.
 pub fn resolve(variant: &str) -> Result<(Workload, Variant), workload::LookupError> {
     let (mut workload, mut variants) = Catalogue::with("/nowhere").resolve(None, &[variant])?;
-    if let Operations::Keys(spec) = workload.load.operations {
-        workload.load.operations = Operations::Keys(KeyspaceSpec { keys: KEYS, ..spec });
-    }
+    workload.load.operations = match workload.load.operations {
+        Operations::Keys(spec) => Operations::Keys(KeyspaceSpec { keys: KEYS, ..spec }),
+        Operations::Tables(mix, tables) => Operations::Tables(mix, Tables { rows: ROWS, ..tables }),
+        requests @ Operations::Http(_) => requests,
+    };
     Ok((workload, variants.remove(0)))
 }
 

@@ -1,0 +1,131 @@
+"""Rows to Markdown: docs/results/peers-db.md, with the raw figures beside it."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from pathlib import Path
+
+from peers.figures import Bar, Figure
+
+from .clients import CLIENTS, ENGINE, PGBENCH, PGBENCH_SAME, SYSBENCH
+from .servers import Mariadb, Postgres
+
+COLUMNS = (
+    "round server client order statements seconds statements_per_s all_cycles user_share client_cpu clock_hz".split()
+)
+
+Rows = list[dict[str, object]]
+
+
+def write(rows: Rows, settings: dict[str, object], results: Path) -> Path:
+    """Writes the page and the raw figures."""
+    directory = results / "peers-db"
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "cycles.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    page = results / "peers-db.md"
+    page.write_text(_page(rows, settings))
+    return page
+
+
+def by_round(rows: Rows, server: str, client: str, column: str) -> dict[object, float]:
+    """One value a round."""
+    chosen = (row for row in rows if (row["server"], row["client"]) == (server, client))
+    return {row["round"]: float(row[column]) for row in chosen}
+
+
+def ratio(rows: Rows, server: str, other: str, column: str) -> Figure | None:
+    """Of the engine to another client, round by round: what both met in a round cancels out."""
+    ours, theirs = (by_round(rows, server, client, column) for client in (ENGINE, other))
+    return Figure.of([ours[n] / theirs[n] for n in ours if theirs.get(n)])
+
+
+def bars(rows: Rows) -> list[Bar]:
+    """What the engine promises."""
+    mariadb, postgres, cycles, speed = Mariadb.name, Postgres.name, "all_cycles", "statements_per_s"
+    return [
+        Bar("MariaDB, all client cycles a query, × sysbench", 0.6, False, ratio(rows, mariadb, SYSBENCH, cycles), 3),
+        Bar("PostgreSQL, all client cycles a query, × pgbench -S", 0.6, False, ratio(rows, postgres, PGBENCH, cycles), 3),
+        Bar("MariaDB, throughput, × sysbench", 0.97, True, ratio(rows, mariadb, SYSBENCH, speed), 3),
+        Bar("PostgreSQL, throughput, × pgbench with the same statement", 0.97, True,
+            ratio(rows, postgres, PGBENCH_SAME, speed), 3),
+    ]  # fmt: skip
+
+
+def _page(rows: Rows, settings: dict[str, object]) -> str:
+    judged = bars(rows)
+    missed = [bar.what for bar in judged if not bar.is_met]
+    verdict = f"{len(judged) - len(missed)} of {len(judged)} bars are met."
+    verdict += f" Not met: {'; '.join(missed)}." if missed else ""
+    noisy = "" if settings["noise"] == "refused" else "\n**Measured on a busy machine: these figures do not count.**\n"
+    facts = "\n".join(f"| {name} | {value} |" for name, value in settings.items() if name != "commands")
+    commands = "\n".join(settings["commands"])
+    return f"""# Engine and peers on databases
+
+{verdict} Measured by `make bench-peers-db` on {settings["date"]}: {settings["rounds"]} rounds, in each every client
+once in random order; medians, with the least and the most in brackets. The raw figures are in `peers-db/`.
+{noisy}
+## The bars
+
+{_table(["", "bar", "measured", ""], [_bar(bar) for bar in judged])}
+
+## Point selects by a prepared statement, {settings["connections"]} connections, closed loop
+
+{_table(["server", "client", "all cycles a query", "of these in user mode", "× the engine's", "queries/s", "client CPU"],
+        [_row(rows, client.server, client.name) for client in CLIENTS])}
+
+The engine checks that each query returns one row of the right length; the peers fetch it. sysbench has a thread for each
+connection, pgbench and the engine one for all. `pgbench -S` asks tables of its own for a number of four bytes; the others
+ask the same table for a text of 120.
+
+## Method and machine
+
+All cycles of a query are the client's CPU time over the whole run (wait4(2), login and preparation included) × the
+cycles in a second of CPU time, measured right before and after on the same CPU (`floor clock`), over the queries. The
+client's account of its queries is held against the server's (`Com_stmt_execute`, `xact_commit`). The server has one CPU
+and the client the other. How the kernel splits CPU time between its own and the user's is a sample.
+
+| | |
+|---|---|
+{facts}
+
+```sh
+{commands}
+```
+"""
+
+
+def _bar(bar: Bar) -> list[str]:
+    sign = "≥" if bar.at_least else "≤"
+    return [bar.what, f"{sign} {bar.limit}", _show(bar.figure, 3), "met" if bar.is_met else "**not met**"]
+
+
+def _row(rows: Rows, server: str, client: str) -> list[str]:
+    def figure(column: str) -> Figure | None:
+        return Figure.of(list(by_round(rows, server, client, column).values()))
+
+    share, cpu, over = figure("user_share"), figure("client_cpu"), ratio(rows, server, client, "all_cycles")
+    return [
+        server, client, _show(figure("all_cycles")), f"{share.middle:.0%}" if share else "–",
+        f"{1 / over.middle:.2f}" if over else "–", _show(figure("statements_per_s")),
+        f"{cpu.middle:.0%}" if cpu else "–",
+    ]  # fmt: skip
+
+
+def _show(figure: Figure | None, decimals: int = 0) -> str:
+    if figure is None:
+        return "–"
+    middle, least, most = (f"{value:,.{decimals}f}" for value in (figure.middle, figure.least, figure.most))
+    return middle if least == most else f"{middle} ({least}–{most})"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
+
+
+def command(argv: list[str], directory: Path) -> str:
+    """A command line as it is shown."""
+    return shlex.join(argv).replace(f"{directory}/", "")

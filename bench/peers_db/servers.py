@@ -1,0 +1,131 @@
+"""MariaDB and PostgreSQL as ordinary processes in a directory of ours, on one CPU, without passwords.
+
+The server's own count is the measure for all clients alike, whatever a client counts.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+import time
+from pathlib import Path
+
+from peers import processes
+
+USER, DATABASE = "bench", "bench"
+UNPRIVILEGED = "nobody"
+"""Whom servers run as where we are root: PostgreSQL refuses to be root."""
+
+
+class ServerError(Exception):
+    """A server does not start, with the reason that it gave."""
+
+
+class Database:
+    """A process on a CPU, a log, a count of statements."""
+
+    name: str
+    scheme: str
+    database = DATABASE
+
+    def __init__(self, directory: Path, cpu: int):
+        self.directory = directory / self.name
+        self.directory.mkdir()
+        self.log = self.directory / "log"
+        if os.geteuid() == 0:
+            entry = pwd.getpwnam(UNPRIVILEGED)
+            os.chown(self.directory, entry.pw_uid, entry.pw_gid)
+        self.port = processes.free_port()
+        made = subprocess.run(self._as_unprivileged(self._make()), capture_output=True, text=True, check=False)
+        if made.returncode:
+            raise ServerError(f"{self.name}: {made.stdout.strip()[-300:]} {made.stderr.strip()[-300:]}")
+        self.process = processes.start(self._as_unprivileged(self._start()), {cpu}, self.log, cwd=self.directory)
+        self._await_ready()
+
+    def url(self) -> str:
+        """As the engine wants it."""
+        return f"{self.scheme}://{USER}@127.0.0.1:{self.port}/{self.database}"
+
+    def statements(self) -> int:
+        """Statements of clients since the start."""
+        raise NotImplementedError
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        processes.stop(self.process, patience_s=30)
+
+    def _make(self) -> list[str]:
+        raise NotImplementedError
+
+    def _start(self) -> list[str]:
+        raise NotImplementedError
+
+    def _ask(self, argv: list[str]) -> int:
+        return int(subprocess.run(argv, capture_output=True, text=True, check=True, timeout=10).stdout.split()[-1])
+
+    def _as_unprivileged(self, argv: list[str]) -> list[str]:
+        if os.geteuid() != 0:
+            return argv
+        group = pwd.getpwnam(UNPRIVILEGED).pw_gid
+        return ["setpriv", f"--reuid={UNPRIVILEGED}", f"--regid={group}", "--clear-groups", *argv]
+
+    def _await_ready(self, within_s: float = 30.0) -> None:
+        end = time.monotonic() + within_s
+        while time.monotonic() < end and self.process.poll() is None:
+            try:
+                self.statements()
+                return
+            except (subprocess.SubprocessError, ValueError, IndexError):
+                time.sleep(0.1)
+        processes.stop(self.process)
+        raise ServerError(f"{self.name} does not answer: {self.log.read_text().strip()[-500:] or 'no message'}")
+
+
+class Mariadb(Database):
+    """InnoDB with all tables in memory."""
+
+    name, scheme = "mariadb", "mysql"
+
+    def _make(self) -> list[str]:
+        return ["mariadb-install-db", "--no-defaults", f"--datadir={self.directory}/data",
+                "--auth-root-authentication-method=normal", "--skip-test-db"]  # fmt: skip
+
+    def _start(self) -> list[str]:
+        account = self.directory / "account.sql"
+        account.write_text(
+            f"CREATE DATABASE {DATABASE};\nCREATE USER '{USER}'@'127.0.0.1';\n"
+            f"GRANT ALL ON *.* TO '{USER}'@'127.0.0.1';\n"
+        )
+        return ["mariadbd", "--no-defaults", f"--datadir={self.directory}/data", f"--socket={self.directory}/socket",
+                f"--port={self.port}", "--bind-address=127.0.0.1", "--skip-name-resolve", f"--init-file={account}",
+                "--innodb-buffer-pool-size=512M"]  # fmt: skip
+
+    def statements(self) -> int:
+        """Executions of prepared statements."""
+        return self._ask(
+            ["mariadb", "--no-defaults", "--protocol=tcp", "-h127.0.0.1", f"-P{self.port}", f"-u{USER}", "-N",
+             "-e", "SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'"]
+        )  # fmt: skip
+
+
+class Postgres(Database):
+    """With all tables in memory."""
+
+    name, scheme, database = "postgres", "postgres", "postgres"
+
+    def _make(self) -> list[str]:
+        return ["initdb", f"--pgdata={self.directory}/data", f"--username={USER}", "--auth=trust", "--no-sync"]
+
+    def _start(self) -> list[str]:
+        return ["postgres", "-D", f"{self.directory}/data", "-p", str(self.port), "-h", "127.0.0.1", "-k", "",
+                "-c", "shared_buffers=512MB"]  # fmt: skip
+
+    def statements(self) -> int:
+        """Commits, without those of logins and of the preparation of statements, some dozens."""
+        return self._ask(
+            ["psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", USER, "-d", "template1", "-Atc",
+             "SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'"]
+        )  # fmt: skip

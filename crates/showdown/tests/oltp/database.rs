@@ -1,0 +1,194 @@
+//! A database made from nothing in a directory of its own, on a port of its own, ended with the test.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub const PASSWORD: &str = "open-sesame";
+
+/// `nobody`, for PostgreSQL refuses to run as root.
+const UNPRIVILEGED: u32 = 65_534;
+
+/// A database that answers.
+pub struct Database {
+    pub url: String,
+    server: Child,
+    _directory: tempfile::TempDir,
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Database {
+    pub fn mariadb() -> Self {
+        let directory = directory();
+        let (data, path) = (directory.path().join("data"), directory.path());
+        run(
+            path,
+            "mariadb-install-db",
+            &[
+                "--no-defaults",
+                &format!("--datadir={}", data.display()),
+                "--auth-root-authentication-method=normal",
+                "--skip-test-db",
+            ],
+        );
+        let account = format!(
+            "CREATE DATABASE load_test;\nGRANT ALL ON load_test.* TO 'showdown'@'127.0.0.1' IDENTIFIED BY '{PASSWORD}';\n"
+        );
+        let account = write(path, "account.sql", &account);
+        let port = free_port();
+        let server = as_unprivileged(
+            path,
+            "mariadbd",
+            &[
+                "--no-defaults",
+                &format!("--datadir={}", data.display()),
+                &format!("--socket={}", path.join("socket").display()),
+                &format!("--port={port}"),
+                "--bind-address=127.0.0.1",
+                "--skip-name-resolve",
+                &format!("--init-file={}", account.display()),
+            ],
+        );
+        Self::await_ready(server, directory, format!("mysql://showdown@127.0.0.1:{port}/load_test"), port)
+    }
+
+    pub fn postgres() -> Self {
+        let directory = directory();
+        let (data, path) = (directory.path().join("data"), directory.path());
+        let password = write(path, "password", PASSWORD);
+        run(
+            path,
+            "initdb",
+            &[
+                &format!("--pgdata={}", data.display()),
+                "--username=showdown",
+                &format!("--pwfile={}", password.display()),
+                "--auth=scram-sha-256",
+                "--no-sync",
+            ],
+        );
+        let port = free_port();
+        let server = as_unprivileged(
+            path,
+            "postgres",
+            &[
+                "-D",
+                &data.display().to_string(),
+                &format!("--port={port}"),
+                "--listen-addresses=127.0.0.1",
+                "--unix-socket-directories=",
+                "--deadlock-timeout=20ms",
+            ],
+        );
+        // The database that initdb makes.
+        let url = format!("postgres://showdown@127.0.0.1:{port}/postgres");
+        Self::await_ready(server, directory, url, port)
+    }
+
+    fn await_ready(mut command: Command, directory: tempfile::TempDir, url: String, port: u16) -> Self {
+        let log = fs::File::create(directory.path().join("log")).expect("a log");
+        let server = command.stdout(Stdio::null()).stderr(log).spawn().expect("the server starts");
+        let mut database = Self { url, server, _directory: directory };
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            let ended = database.server.try_wait().expect("a child of ours").is_some();
+            let log = || fs::read_to_string(database._directory.path().join("log")).unwrap_or_default();
+            assert!(!ended && Instant::now() < deadline, "{}: {}", database.url, log());
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() && database.answers() {
+                return database;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Whether it lets us in: without tables the first statement then fails.
+    fn answers(&self) -> bool {
+        let output = self.load(&["-n", "1", "-c", "1", "--timeout", "5s"]);
+        String::from_utf8_lossy(&output.stderr).contains("sbtest1")
+    }
+
+    /// A load of this database, whose answer is JSON.
+    pub fn load(&self, args: &[&str]) -> Output {
+        self.showdown(&self.url, PASSWORD, args).output().expect("showdown runs")
+    }
+
+    /// The same, not waited for.
+    pub fn start_load(&self, args: &[&str]) -> Child {
+        self.showdown(&self.url, PASSWORD, args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("showdown runs")
+    }
+
+    pub fn showdown(&self, url: &str, password: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
+        command.args(["load", url, "--format", "json", "--progress", "none"]).args(args);
+        command.env("MYSQL_PWD", password).env("PGPASSWORD", password).stdin(Stdio::null());
+        command
+    }
+
+    /// As the power's failing would.
+    pub fn kill(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("permissions");
+    give(directory.path());
+    directory
+}
+
+fn give(path: &Path) {
+    if is_root() {
+        chown(path, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).expect("root may give");
+    }
+}
+
+fn write(directory: &Path, name: &str, text: &str) -> PathBuf {
+    let path = directory.join(name);
+    fs::write(&path, text).expect("a file");
+    give(&path);
+    path
+}
+
+/// A command that runs as somebody who may not do much, if we may do everything.
+fn as_unprivileged(directory: &Path, program: &str, args: &[&str]) -> Command {
+    let environment = host::process::base_environment();
+    let mut command = if is_root() {
+        let mut command = Command::new("setpriv");
+        let id = UNPRIVILEGED;
+        command.args([&format!("--reuid={id}"), &format!("--regid={id}"), "--clear-groups"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
+    command.args(args).current_dir(directory).env("PATH", &environment["PATH"]).stdin(Stdio::null());
+    command
+}
+
+fn run(directory: &Path, program: &str, args: &[&str]) {
+    let output = as_unprivileged(directory, program, args).output().expect("the program is installed");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program}: {said}{}", String::from_utf8_lossy(&output.stdout));
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr()).expect("a port").port()
+}
