@@ -17,7 +17,7 @@ const UNPRIVILEGED: u32 = 65_534;
 pub struct Database {
     pub url: String,
     server: Child,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Drop for Database {
@@ -97,11 +97,11 @@ impl Database {
     fn await_ready(mut command: Command, directory: tempfile::TempDir, url: String, port: u16) -> Self {
         let log = fs::File::create(directory.path().join("log")).expect("a log");
         let server = command.stdout(Stdio::null()).stderr(log).spawn().expect("the server starts");
-        let mut database = Self { url, server, _directory: directory };
+        let mut database = Self { url, server, directory };
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             let ended = database.server.try_wait().expect("a child of ours").is_some();
-            let log = || fs::read_to_string(database._directory.path().join("log")).unwrap_or_default();
+            let log = || fs::read_to_string(database.directory.path().join("log")).unwrap_or_default();
             assert!(!ended && Instant::now() < deadline, "{}: {}", database.url, log());
             if TcpStream::connect(("127.0.0.1", port)).is_ok() && database.answers() {
                 return database;
@@ -118,19 +118,20 @@ impl Database {
 
     /// A load of this database, whose answer is JSON.
     pub fn load(&self, args: &[&str]) -> Output {
-        self.showdown(&self.url, PASSWORD, args).output().expect("showdown runs")
+        Self::showdown(&self.url, PASSWORD, args).output().expect("showdown runs")
     }
 
     /// The same, not waited for.
     pub fn start_load(&self, args: &[&str]) -> Child {
-        self.showdown(&self.url, PASSWORD, args)
+        Self::showdown(&self.url, PASSWORD, args)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("showdown runs")
     }
 
-    pub fn showdown(&self, url: &str, password: &str, args: &[&str]) -> Command {
+    /// A load of whatever has this URL.
+    pub fn showdown(url: &str, password: &str, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
         command.args(["load", url, "--format", "json", "--progress", "none"]).args(args);
         command.env("MYSQL_PWD", password).env("PGPASSWORD", password).stdin(Stdio::null());

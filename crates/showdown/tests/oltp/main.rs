@@ -68,12 +68,12 @@ fn mistakes_are_told(database: &Database) {
     let again = said(database.load(&[&small[..], &["--populate"]].concat()));
     assert!(again.contains("table sbtest1 exists already: drop it"), "{again}");
 
-    let wrong = said(database.showdown(&database.url, "wrong", &small).output().expect("showdown runs"));
+    let wrong = said(Database::showdown(&database.url, "wrong", &small).output().expect("showdown runs"));
     assert!(wrong.contains("no login as showdown") && wrong.contains("check user, database"), "{wrong}");
     let (server, _) = database.url.rsplit_once('/').expect("a path");
     let missing = format!("{server}/nowhere");
     let missing =
-        said(database.showdown(&missing, database::PASSWORD, &small).output().expect("showdown runs"));
+        said(Database::showdown(&missing, database::PASSWORD, &small).output().expect("showdown runs"));
     assert!(missing.contains("nowhere"), "{missing}");
     let more = said(database.load(&["--tables", "7", "-n", "1", "-c", "1"]));
     assert!(more.contains("sbtest"), "{more}");
@@ -85,7 +85,7 @@ fn mistakes_are_told(database: &Database) {
         database.url.replace("postgres://", "mysql://")
     };
     let args = [&small[..], &["--timeout", "1s"]].concat();
-    let other = said(database.showdown(&other, database::PASSWORD, &args).output().expect("showdown runs"));
+    let other = said(Database::showdown(&other, database::PASSWORD, &args).output().expect("showdown runs"));
     assert!(other.contains("could be opened"), "{other}");
 }
 
