@@ -29,10 +29,10 @@ class OtherRun(Exception):
 
 
 class Store:
-    """The tables of one run, and what it was run with."""
+    """The tables of one run, and what it was run with. Tables are columns by name, of which `key` tell rows apart."""
 
-    def __init__(self, directory: Path):
-        self.directory = directory
+    def __init__(self, directory: Path, tables: dict[str, list[str]] = TABLES, key: tuple[str, ...] = KEY):
+        self.directory, self._tables, self._key = directory, tables, key
 
     def open(self, settings: dict[str, object]) -> None:
         """Begins a run, or goes on with one that was stopped, if it is the same."""
@@ -60,14 +60,14 @@ class Store:
 
     def has(self, table: str, key: tuple) -> bool:
         """Whether a trial is done."""
-        return any(tuple(row[name] for name in KEY) == tuple(map(str, key)) for row in self.rows(table))
+        return any(tuple(row[name] for name in self._key) == tuple(map(str, key)) for row in self.rows(table))
 
     def add(self, table: str, row: Row) -> None:
         """Writes a row to disk."""
         path = self.directory / f"{table}.csv"
         is_new = not path.exists()
         with path.open("a", newline="") as file:
-            writer = csv.DictWriter(file, TABLES[table], lineterminator="\n")
+            writer = csv.DictWriter(file, self._tables[table], lineterminator="\n")
             if is_new:
                 writer.writeheader()
             writer.writerow(row)

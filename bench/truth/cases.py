@@ -1,0 +1,290 @@
+"""Every row of the tables: which server, which load, what is known and what was measured.
+
+A case writes one row, or one for each percentile; its name tells it from all others of its table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from peers.clients import BadRun
+
+from . import clients
+from .known import Known
+
+Row = dict[str, object]
+
+_COLUMNS = {
+    "percentiles": "client protocol service share rate_per_s quantile true_us said_us valid reasons",
+    "freeze": "client how connections quantile arithmetic_us said_us requests",
+    "counts": "client what known said",
+    "arrivals": "rate_per_s kind gaps windows failing shorter_than_a_send p1_us p50_us p99_us longest_us"
+    " lag_p50_us lag_p99_us",
+    "saturation": "side how rate_per_s valid reasons",
+    "steady": "warms_s discarded_s known_per_s said_per_s valid",
+}
+TABLES = {name: ["case", *columns.split()] for name, columns in _COLUMNS.items()}
+KEY = ("case",)
+
+SHARES = (0.1, 0.5, 0.8)
+SERVICES = ("fixed:1ms", "uniform:1ms..3ms", "exponential:2ms", "bimodal:1ms,10ms,5%")
+MEAN_S = {"fixed:1ms": 0.001, "uniform:1ms..3ms": 0.002, "exponential:2ms": 0.002, "bimodal:1ms,10ms,5%": 0.00145}
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
+FREEZE_S, PERIOD_S, PERIODS, RATE = 1.0, 10.0, 3, 1_000
+ERRS_EVERY, DROPS_EVERY, REQUESTS = 50, 400, 100_003
+ARRIVALS = {100: (60, 200), 1_000: (20, 500), 5_000: (10, 500), 10_000: (10, 500), 20_000: (10, 500), 50_000: (10, 500)}
+SATURATION_RUNS = 40
+
+
+@dataclass
+class Bench:
+    """What the cases run with."""
+
+    engine: str
+    gaps: str
+    server_cpu: int
+    client_cpu: int
+    directory: Path
+    capacity_per_s: dict[str, float] = field(default_factory=dict)
+    """Highest open-loop rate at which one worker is believed, by protocol."""
+
+    def known(self, *options: str) -> Known:
+        """A known server on its CPU."""
+        return Known(self.engine, self.directory, self.server_cpu, *options)
+
+    def load(self, known: Known, protocol: str, *options: str) -> clients.Said:
+        """The engine on its CPU."""
+        scheme = {"http": "http", "memcached": "memcache"}[protocol]
+        return clients.engine(self.engine, f"{scheme}://{known.address}", self.client_cpu, *options)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Some rows of a table."""
+
+    table: str
+    name: str
+    measure: Callable[[Bench], list[Row]]
+
+
+def all_cases() -> Iterator[Case]:
+    """In the order in which they run."""
+    for protocol in ("http", "memcached"):
+        for share in SHARES:
+            for service in SERVICES:
+                yield _percentiles(protocol, share, service)
+    for peer in clients.PEERS:
+        for connections in (16, 128):
+            yield _percentiles_of_peer(peer, connections)
+    for connections in (1, 10, 100, 1_000):
+        yield _freeze(connections, "itself")
+    yield _freeze(10, "SIGSTOP")
+    for peer in clients.PEERS:
+        yield _freeze_of_peer(peer, None)
+        if clients.has_rate(peer):
+            yield _freeze_of_peer(peer, RATE)
+    for protocol in ("http", "memcached"):
+        for what, options in (("clean", ()), ("errors", (f"--errs-every={ERRS_EVERY}",)),
+                              ("drops", (f"--drops-every={DROPS_EVERY}",))):  # fmt: skip
+            yield _counts(protocol, what, options)
+    for peer in clients.PEERS:
+        yield _counts_of_peer(peer)
+    for rate in ARRIVALS:
+        yield _arrivals(rate, "poisson")
+    for rate in (1_000, 10_000):
+        yield _arrivals(rate, "constant")
+    for number in range(SATURATION_RUNS):
+        yield _saturation("beyond", number)
+        yield _saturation("inside", number)
+    for warms_ms in (0, 1_000, 2_000):
+        yield _steady(warms_ms)
+
+
+def _percentiles(protocol: str, share: float, service: str) -> Case:
+    name = f"showdown {protocol} {service} at {share:.0%}"
+
+    def measure(bench: Bench) -> list[Row]:
+        rate = bench.capacity_per_s[protocol] * share
+        connections = max(64, round(rate * MEAN_S[service] * 2))
+        with bench.known("--log", "--service", service) as known:
+            said = bench.load(known, protocol, "-c", str(connections), "-r", f"{rate:.0f}", "-d", "5s")
+            true = known.account()["service_time_us"]
+        shape = {"client": "showdown", "protocol": protocol, "service": service, "share": share, "rate_per_s": rate}
+        verdict = {"valid": said.valid, "reasons": said.reasons}
+        return [
+            {**shape, "quantile": q, "true_us": true[q], "said_us": getattr(said, q), **verdict} for q in QUANTILES
+        ]
+
+    return Case("percentiles", name, measure)
+
+
+def _percentiles_of_peer(peer: str, connections: int) -> Case:
+    service = "exponential:2ms"
+    name = f"{peer} {service}, closed loop of {connections}"
+
+    def measure(bench: Bench) -> list[Row]:
+        with bench.known("--log", "--service", service) as known:
+            said = clients.peer(peer, known.address, bench.client_cpu, connections, 5)
+            account = known.account()
+        true = account["service_time_us"]
+        shape = {"client": peer, "protocol": "http", "service": service, "share": f"{connections} connections"}
+        rate = {"rate_per_s": account["replies"] / 5}
+        return [
+            {**shape, **rate, "quantile": q, "true_us": true[q], "said_us": getattr(said, q), "valid": "", "reasons": ""}
+            for q in QUANTILES
+        ]
+
+    return Case("percentiles", name, measure)
+
+
+def frozen_us(quantile: float, load: float) -> float:
+    """The response time that this share does not exceed; `crates/truth/src/arithmetic.rs` has the derivation."""
+    return max(0.0, FREEZE_S - (1 - quantile) * (1 - load) * PERIOD_S) * 1e6
+
+
+def _freeze_rows(client: str, how: str, connections: int, load: float, said: clients.Said) -> list[Row]:
+    points = (("p95", 0.95, said.p95), ("p99", 0.99, said.p99), ("max", 1.0, said.longest))
+    shape = {"client": client, "how": how, "connections": connections, "requests": said.requests}
+    return [{**shape, "quantile": q, "arithmetic_us": frozen_us(share, load), "said_us": us} for q, share, us in points]
+
+
+def _freeze(connections: int, how: str) -> Case:
+    def measure(bench: Bench) -> list[Row]:
+        with bench.known() as known:
+            closed = bench.load(known, "http", "-c", str(connections), "-d", "1s")
+        # The share of a second that this server needs for a second's requests, on so many connections.
+        load = RATE / closed.extra["throughput_per_s"]
+        seconds = int(PERIOD_S * PERIODS)
+        even = ("-c", str(connections), "-r", str(RATE), "--arrivals", "constant", "-d", f"{seconds}s")
+        if how == "itself":
+            with bench.known(f"--freeze={FREEZE_S:.0f}s/{PERIOD_S:.0f}s") as known:
+                said = bench.load(known, "http", *even)
+        else:
+            with bench.known() as known:
+                freezer = known.freeze_from_outside(FREEZE_S, PERIOD_S, PERIODS)
+                said = bench.load(known, "http", *even)
+                freezer.join()
+        return _freeze_rows("showdown", how, connections, load, said)
+
+    return Case("freeze", f"showdown, {connections} connections, frozen by {how}", measure)
+
+
+def _freeze_of_peer(peer: str, rate: int | None) -> Case:
+    connections = 100
+    loop = "closed loop" if rate is None else f"told {rate}/s"
+
+    def measure(bench: Bench) -> list[Row]:
+        with bench.known(f"--freeze={FREEZE_S:.0f}s/{PERIOD_S:.0f}s") as known:
+            said = clients.peer(peer, known.address, bench.client_cpu, connections, int(PERIOD_S * PERIODS), rate)
+        return _freeze_rows(peer, loop, connections, 0.0, said)
+
+    return Case("freeze", f"{peer}, {connections} connections, {loop}", measure)
+
+
+def _counts(protocol: str, what: str, options: tuple[str, ...]) -> Case:
+    def measure(bench: Bench) -> list[Row]:
+        with bench.known(*options) as known:
+            said = bench.load(known, protocol, "-c", "64", "-n", str(REQUESTS))
+            account = known.account()
+        rows = [{"what": f"{protocol}, {what}: replies", "known": account["replies"], "said": said.requests}]
+        if what != "clean":
+            bad = account["errors"] + account["dropped"]
+            rows.append({"what": f"{protocol}, {what}: failures", "known": bad, "said": said.failed})
+        return [{"client": "showdown", **row} for row in rows]
+
+    return Case("counts", f"showdown {protocol} {what}", measure)
+
+
+def _counts_of_peer(peer: str) -> Case:
+    def measure(bench: Bench) -> list[Row]:
+        with bench.known() as known:
+            said = clients.peer(peer, known.address, bench.client_cpu, 64, 3)
+            account = known.account()
+        return [{"client": peer, "what": "http, 3 s: replies", "known": account["replies"], "said": said.requests}]
+
+    return Case("counts", peer, measure)
+
+
+def _arrivals(rate: int, kind: str) -> Case:
+    def measure(bench: Bench) -> list[Row]:
+        seconds, window = ARRIVALS[rate]
+        with bench.known("--log") as known:
+            options = ("-c", "256", "-r", str(rate), "--arrivals", kind, "-d", f"{seconds}s")
+            said = bench.load(known, "http", *options)
+            log = known.log()
+        tested = subprocess.run([bench.gaps, str(rate), str(window)], input=log, capture_output=True, text=True, check=True)
+        lag = said.extra["client"]["lag_us"]
+        late = {"lag_p50_us": lag["p50"], "lag_p99_us": lag["p99"]}
+        return [{"rate_per_s": rate, "kind": kind, **json.loads(tested.stdout), **late}]
+
+    return Case("arrivals", f"{kind} at {rate}/s", measure)
+
+
+def _saturation(side: str, number: int) -> Case:
+    protocol = ("http", "memcached")[number % 2]
+    # Half of the runs beyond the limit are asked for too much, half share their CPU with another program.
+    shares_cpu = side == "beyond" and number % 4 >= 2
+
+    def measure(bench: Bench) -> list[Row]:
+        share = 0.3 if side == "inside" else (0.8 if shares_cpu else 2.0)
+        rate = bench.capacity_per_s[protocol] * share
+        with bench.known("--service", "fixed:2ms") as known:
+            hog = _hog(bench.client_cpu) if shares_cpu else None
+            try:
+                said = bench.load(known, protocol, "-c", "1024", "-r", f"{rate:.0f}", "-d", "2s", "--warmup", "200ms")
+            finally:
+                if hog:
+                    hog.kill()
+                    hog.wait()
+        how = "a program beside it" if shares_cpu else f"{share:.0%} of its limit"
+        return [{"side": side, "how": how, "rate_per_s": rate, "valid": said.valid, "reasons": said.reasons}]
+
+    return Case("saturation", f"{side} {number + 1}", measure)
+
+
+def _hog(cpu: int) -> subprocess.Popen:
+    return subprocess.Popen(["sh", "-c", "while :; do :; done"], preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+
+
+def _steady(warms_ms: int) -> Case:
+    """A bake-off's own warm-up against a cache that fills in so long; its trials tell what they left out."""
+    workload = Path(__file__).parent / "known/workload.toml"
+
+    def measure(bench: Bench) -> list[Row]:
+        variant = f"known:work_us=0,service_us=2000,warms_ms={warms_ms},miss_us=8000"
+        with tempfile.TemporaryDirectory(prefix="showdown-truth-") as runs:
+            argv = [bench.engine, "compare", "-w", str(workload), variant, "known:work_us=0,service_us=2000"]
+            argv += ["--quick", "--blocks", "3", "--measure", "throughput", "--connections", "16", "--seed", "1"]
+            argv += ["--runs", runs, "--progress", "none"]
+            path = f"{Path(bench.engine).parent}:{os.environ['PATH']}"
+            ran = subprocess.run(argv, capture_output=True, text=True, env={**os.environ, "PATH": path}, timeout=400)
+            trials = [json.loads(path.read_text()) for path in sorted(Path(runs).glob("*/trials/*/trial.json"))]
+        if not trials:
+            raise BadRun(f"no trials: {(ran.stderr or ran.stdout).strip()[-300:]}")
+        return steady_rows(trials, variant, warms_ms)
+
+    return Case("steady", f"a cache that fills in {warms_ms / 1000:g} s", measure)
+
+
+def steady_rows(trials: list[dict], variant: str, warms_ms: int) -> list[Row]:
+    """What each trial of the cache left out, and its throughput beside the median of a server that is warm at once."""
+    value = lambda trial: (trial.get("measured") or {}).get("value")  # noqa: E731
+    warm = [value(trial) for trial in trials if trial["variant"] != variant and value(trial)]
+    return [
+        {
+            "warms_s": warms_ms / 1000,
+            "discarded_s": trial["warm_up"]["discarded_s"],
+            "known_per_s": median(warm) if warm else "",
+            "said_per_s": value(trial) or "",
+            "valid": trial["status"] == "valid",
+        }
+        for trial in trials
+        if trial["variant"] == variant and trial.get("warm_up")
+    ]

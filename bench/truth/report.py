@@ -1,0 +1,210 @@
+"""Rows to Markdown: docs/results/truth.md, with the raw figures beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+
+from peers.store import Store
+
+from .cases import FREEZE_S, PERIOD_S, SATURATION_RUNS
+
+Rows = list[dict[str, str]]
+
+
+def write(store: Store, results: Path) -> None:
+    """Writes the page and copies the raw figures."""
+    store.publish(results / "truth")
+    (results / "truth.md").write_text(page(store))
+
+
+def page(store: Store) -> str:
+    """The whole page."""
+    settings = store.settings()
+    parts = [_percentiles, _peers, _freeze, _counts, _arrivals, _saturation, _steady]
+    facts = "\n".join(f"- {name}: {value}" for name, value in settings.items())
+    return "\n\n".join(
+        [
+            "# How true are the numbers?",
+            f"Measured by `make bench-truth` on {settings['date']}: the engine, and wrk, ab, h2load and hey, against servers"
+            " whose behaviour is known (`showdown __known-server`). [METHODOLOGY](../METHODOLOGY.md) says how the truth is"
+            " known; the raw figures are in `truth/`, one line a row. `showdown selftest` does a minute of it on your host."
+            " Debian 12 has no package of wrk2, oha, vegeta or k6, which wrk's users go on to.",
+            *[part(store.rows) for part in parts],
+            f"## The machine\n\n{facts}",
+        ]
+    ) + "\n"
+
+
+def table(heads: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown: the first column to the left, the others to the right."""
+    if not rows:
+        return "Not measured yet."
+    lines = [heads, ["---"] + ["--:"] * (len(heads) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def us(value: str | float) -> str:
+    """A time as people read it."""
+    if value == "" or value is None:
+        return "–"
+    value = float(value)
+    if value < 1_000:
+        return f"{value:.0f} µs"
+    return f"{value / 1e3:.3g} ms" if value < 1e6 else f"{value / 1e6:.3g} s"
+
+
+def is_true(known: float, said: float) -> bool:
+    """Within 2 % or 20 µs."""
+    return abs(said - known) <= max(0.02 * known, 20.0)
+
+
+def _quantile(name: str) -> str:
+    return name.replace("_", ".")
+
+
+def _percentiles(rows) -> str:
+    ours = [row for row in rows("percentiles") if row["client"] == "showdown"]
+    by_case: dict[str, Rows] = {}
+    for row in ours:
+        by_case.setdefault(row["case"], []).append(row)
+    lines, met = [], 0
+    for group in by_case.values():
+        first = group[0]
+        cells = []
+        for row in group:
+            known, said = float(row["true_us"]), float(row["said_us"])
+            good = is_true(known, said)
+            met += good
+            cells.append(f"{us(said)} ({said - known:+.0f} µs)" + ("" if good else " **miss**"))
+        verdict = "yes" if first["valid"] == "True" else "**no**"
+        load = f"{float(first['share']):.0%} ({float(first['rate_per_s']):,.0f}/s)"
+        lines.append([f"{first['protocol']}, {first['service']}", load, *cells, verdict])
+    heads = ["server", "load"] + [_quantile(row["quantile"]) for row in next(iter(by_case.values()), [])] + ["valid"]
+    return (
+        "## Response times of known distributions\n\n"
+        f"**{met} of {len(ours)} percentiles within 2 % or 20 µs.** What the engine said, and how far it is from the"
+        " server's own percentile over the same requests. Load is a share of the highest open-loop rate at which one"
+        " worker is believed; 5 s each, no warm-up: the first requests count.\n\n" + table(heads, lines)
+    )
+
+
+def _peers(rows) -> str:
+    lines = []
+    by_case: dict[str, dict[str, dict[str, str]]] = {}
+    for row in rows("percentiles"):
+        if row["client"] != "showdown":
+            by_case.setdefault(row["case"], {})[row["quantile"]] = row
+    for case, group in by_case.items():
+        cells = [case, f"{float(group['p50']['rate_per_s']):,.0f}/s"]
+        for quantile in ("p50", "p90", "p99"):
+            row = group[quantile]
+            if row["said_us"] == "":
+                cells.append("not said")
+                continue
+            known, said = float(row["true_us"]), float(row["said_us"])
+            cells.append(f"{us(said)} ({said - known:+.0f} µs)" + ("" if is_true(known, said) else " **miss**"))
+        lines.append(cells)
+    return (
+        "### What the usual tools say of the same server\n\n"
+        "Their closed loops: they cannot offer a rate (hey and h2load can be told one, and then skip what they miss). ab"
+        " prints whole milliseconds; h2load prints no percentiles.\n\n"
+        + table(["client", "throughput", "p50", "p90", "p99"], lines)
+    )
+
+
+def _freeze(rows) -> str:
+    lines, met, all_ours = [], 0, 0
+    by_case: dict[str, dict[str, dict[str, str]]] = {}
+    for row in rows("freeze"):
+        by_case.setdefault(row["case"], {})[row["quantile"]] = row
+    for case, group in by_case.items():
+        cells = [case, f"{int(group['p95']['requests']):,}"]
+        for quantile in ("p95", "p99", "max"):
+            row = group[quantile]
+            if row["said_us"] == "":
+                cells.append("not said")
+                continue
+            known, said = float(row["arithmetic_us"]), float(row["said_us"])
+            good = abs(said / known - 1) <= 0.02
+            if row["client"] == "showdown":
+                met, all_ours = met + good, all_ours + 1
+                cells.append(f"{us(said)} of {us(known)}" + ("" if good else " **miss**"))
+            else:
+                cells.append(us(said))
+        lines.append(cells)
+    return (
+        f"## A server that is frozen for {FREEZE_S:g} s every {PERIOD_S:g} s\n\n"
+        f"**{met} of {all_ours} within 2 % of arithmetic**, which at 1,000 requests/s is 0.5, 0.9 and 1.0 s; with few"
+        " connections a little more at p95, because what has gathered is then served one round trip after the other. The"
+        " usual tools wait for the server before they send more, so that a freeze is one slow request a connection to"
+        " them, whatever share of the time it takes.\n\n"
+        + table(["client", "requests", "p95", "p99", "longest"], lines)
+    )
+
+
+def _counts(rows) -> str:
+    lines = []
+    for row in rows("counts"):
+        known, said = int(row["known"]), int(row["said"])
+        lines.append([row["client"], row["what"], f"{known:,}", f"{said:,}", f"{said - known:+,}" if said != known else "0"])
+    ours = [row for row in rows("counts") if row["client"] == "showdown"]
+    exact = sum(row["known"] == row["said"] for row in ours)
+    return (
+        f"## Counts\n\n**{exact} of {len(ours)} of the engine's counts differ by 0.** Tools that stop by the clock leave"
+        " requests in flight that the server has answered or will answer.\n\n"
+        + table(["client", "what", "server", "client's", "difference"], lines)
+    )
+
+
+def _arrivals(rows) -> str:
+    lines = []
+    for row in rows("arrivals"):
+        failing, windows = int(row["failing"]), int(row["windows"])
+        tested = f"{failing} of {windows}" if row["kind"] == "poisson" else "–"
+        gaps = [us(row[name]) for name in ("p1_us", "p50_us", "p99_us")]
+        short = f"{float(row['shorter_than_a_send']):.1%}"
+        lag = f"{us(row['lag_p50_us'])}, {us(row['lag_p99_us'])}"
+        lines.append([f"{row['kind']}, {int(row['rate_per_s']):,}/s", f"{int(row['gaps']):,}", tested, *gaps, short, lag])
+    heads = ["arrivals", "gaps", "windows that fail", "p1", "p50", "p99", "under 5 µs", "sent late p50, p99"]
+    return (
+        "## Gaps as sent\n\nBy the kernel's receive timestamps. Windows of 500 gaps (200 at 100/s) fail Anderson–Darling"
+        " at 5 %: one in twenty does by chance. A Poisson process of 50,000/s has 22 % of its gaps under 5 µs, in which one"
+        " thread cannot send twice: such gaps are stretched, and the response time, which counts from the due time,"
+        " includes it.\n\n" + table(heads, lines)
+    )
+
+
+def _saturation(rows) -> str:
+    lines = []
+    for side, expected in (("beyond", "False"), ("inside", "True")):
+        runs = [row for row in rows("saturation") if row["side"] == side]
+        right = sum(row["valid"] == expected for row in runs)
+        verdict = "invalid" if side == "beyond" else "valid"
+        lines.append([f"{side} its limit", str(len(runs)), f"{right} called {verdict}"])
+    return (
+        "## A client at its limit\n\nBeyond: half of the runs offered twice the limit, half with another busy program on"
+        f" the client's CPU. Inside: 30 % of it. The bar is {SATURATION_RUNS} of {SATURATION_RUNS} on both sides.\n\n"
+        + table(["the client", "runs", "verdict"], lines)
+    )
+
+
+def _steady(rows) -> str:
+    lines = []
+    for row in rows("steady"):
+        known, said = row["known_per_s"], row["said_per_s"]
+        off = f"{float(said) / float(known) - 1:+.2%}" if known and said else "–"
+        left_out = f"{float(row['discarded_s']):.1f} s"
+        lines.append([f"{float(row['warms_s']):g} s", left_out, off, "yes" if row["valid"] == "True" else "no"])
+    offs = [
+        abs(float(row["said_per_s"]) / float(row["known_per_s"]) - 1)
+        for row in rows("steady")
+        if row["known_per_s"] and row["said_per_s"]
+    ]
+    middle = f" Median distance {median(offs):.2%}." if offs else ""
+    return (
+        "## Steady state\n\nTrials of a bake-off (`bench/truth/known/workload.toml`) whose server has a cache that fills in a"
+        " known time: what the warm-up left out, and the throughput beside that of the same server with a full cache"
+        f" (median of its trials in the same run).{middle}\n\n"
+        + table(["cache fills in", "left out", "throughput off by", "valid"], lines)
+    )

@@ -1,0 +1,1 @@
+"""Tests of what reads the clients' times, and of the arithmetic: `python3 -m unittest` from bench/."""
