@@ -75,6 +75,10 @@ class ThePage(unittest.TestCase):
         names = [(case.table, case.name) for case in cases.all_cases()]
         self.assertEqual(len(names), len(set(names)))
 
+    def test_times_have_three_digits_and_a_unit(self):
+        times = [report.us(value) for value in (7, 999.6, 1380, 90_500, 999_600, "")]
+        self.assertEqual(times, ["7 µs", "1.00 ms", "1.38 ms", "90.5 ms", "1.00 s", "–"])
+
     def test_what_is_not_measured_is_said(self):
         self.assertIn("Not measured yet.", report.page(self.store))
 

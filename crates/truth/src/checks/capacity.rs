@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::percentiles::connections;
 use crate::instrument::{CheckError, Instrument, Load, Pace, Protocol};
 use crate::known::service::Service;
 
@@ -31,7 +32,7 @@ pub fn believed(instrument: &Instrument<'_>, protocol: Protocol) -> Result<f64, 
     })?;
     for step in 1..STEPS {
         let rate = most * STEP.powi(step);
-        let connections = (2.0 * rate * SERVICE.as_secs_f64()) as u32;
+        let connections = connections(rate, Service::Exponential(SERVICE));
         let load = Load { protocol, ..Load::http(connections, Pace::Poisson(rate), LENGTH) };
         if instrument.run(&server, &load)?.summary.valid && instrument.run(&server, &load)?.summary.valid {
             return Ok(rate);

@@ -7,12 +7,12 @@ use crate::finding::{Finding, Unit, time_tolerance_us};
 use crate::instrument::{CheckError, Instrument, Load, Measured, Pace, Protocol};
 use crate::known::service::Service;
 
-/// Connections for each request that is served at once on average; a Poisson number of them does not exceed
-/// it by chance, so none waits for a connection, which the server could not know of.
-const ROOM: f64 = 2.0;
+/// Connections for each request that is served at once on average, and some for the bursts after a disturbance:
+/// none waits for a connection, which the server could not know of.
+const ROOM: f64 = 4.0;
 /// What the engine calls invalid, because the host disturbed it, is measured again, as a trial would be.
 const ATTEMPTS: u32 = 3;
-const FEWEST_CONNECTIONS: f64 = 64.0;
+const FEWEST_CONNECTIONS: f64 = 256.0;
 
 /// The load of one measurement.
 #[derive(Clone, Copy, Debug)]
@@ -33,9 +33,12 @@ pub fn check(
     length: Duration,
 ) -> Result<Vec<Finding>, CheckError> {
     let rate = level.capacity_per_s * level.share;
-    let connections = (rate * service.mean().as_secs_f64() * ROOM).max(FEWEST_CONNECTIONS);
-    let load =
-        Load { protocol: level.protocol, ..Load::http(connections as u32, Pace::Poisson(rate), length) };
+    let load = Load {
+        protocol: level.protocol,
+        // Shorter ones would give the client more to do than users of `showdown load` give it.
+        interval: Duration::from_secs(1),
+        ..Load::http(connections(rate, service), Pace::Poisson(rate), length)
+    };
     let mut measured = once(instrument, service, &load)?;
     for _ in 1..ATTEMPTS {
         if measured.summary.valid {
@@ -45,6 +48,11 @@ pub fn check(
     }
     let what = format!("{} {service} at {:.0} %", level.protocol.name(), level.share * 100.0);
     Ok(compare("percentiles", &what, &measured, level.share > 0.5))
+}
+
+/// So many that none waits for one.
+pub(super) fn connections(rate_per_s: f64, service: Service) -> u32 {
+    (FEWEST_CONNECTIONS + rate_per_s * service.mean().as_secs_f64() * ROOM) as u32
 }
 
 fn once(instrument: &Instrument<'_>, service: Service, load: &Load) -> Result<Measured, CheckError> {
