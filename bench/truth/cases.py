@@ -271,17 +271,19 @@ def _steady(warms_ms: int) -> Case:
             path = f"{Path(bench.engine).parent}:{os.environ['PATH']}"
             ran = subprocess.run(argv, capture_output=True, text=True, env={**os.environ, "PATH": path}, timeout=400)
             trials = [json.loads(path.read_text()) for path in sorted(Path(runs).glob("*/trials/*/trial.json"))]
-        if not trials:
+        rows = steady_rows(trials, warms_ms)
+        if not rows:
             raise BadRun(f"no trials: {(ran.stderr or ran.stdout).strip()[-300:]}")
-        return steady_rows(trials, variant, warms_ms)
+        return rows
 
     return Case("steady", f"a cache that fills in {warms_ms / 1000:g} s", measure)
 
 
-def steady_rows(trials: list[dict], variant: str, warms_ms: int) -> list[Row]:
+def steady_rows(trials: list[dict], warms_ms: int) -> list[Row]:
     """What each trial of the cache left out, and its throughput beside the median of a server that is warm at once."""
     value = lambda trial: (trial.get("measured") or {}).get("value")  # noqa: E731
-    warm = [value(trial) for trial in trials if trial["variant"] != variant and value(trial)]
+    is_cache = lambda trial: f"warms_ms={warms_ms}" in trial["variant"]  # noqa: E731
+    warm = [value(trial) for trial in trials if not is_cache(trial) and value(trial)]
     return [
         {
             "warms_s": warms_ms / 1000,
@@ -291,5 +293,5 @@ def steady_rows(trials: list[dict], variant: str, warms_ms: int) -> list[Row]:
             "valid": trial["status"] == "valid",
         }
         for trial in trials
-        if trial["variant"] == variant and trial.get("warm_up")
+        if is_cache(trial) and trial.get("warm_up")
     ]

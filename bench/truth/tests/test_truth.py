@@ -58,7 +58,7 @@ class Arithmetic(unittest.TestCase):
         trial = lambda variant, value: {  # noqa: E731
             "variant": variant, "status": "valid", "measured": {"value": value}, "warm_up": {"discarded_s": 2.5}
         }  # fmt: skip
-        (row,) = cases.steady_rows([trial("cache", 99), trial("warm", 100), trial("warm", 102)], "cache", 2000)
+        (row,) = cases.steady_rows([trial("known:warms_ms=2000", 99), trial("known", 100), trial("known", 102)], 2000)
         self.assertEqual((row["known_per_s"], row["said_per_s"], row["discarded_s"]), (101, 99, 2.5))
 
 

@@ -74,7 +74,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
 
 /// A span of time that may be zero: a warm-up, a think time.
 pub fn parse_duration_or_zero(text: &str) -> Result<Duration, UnitError> {
-    if text.trim() == "0" || text.trim() == "0s" { Ok(Duration::ZERO) } else { parse_duration(text) }
+    let is_zero = text.trim() == "0" || humantime::parse_duration(text).is_ok_and(|d| d.is_zero());
+    if is_zero { Ok(Duration::ZERO) } else { parse_duration(text) }
 }
 
 #[cfg(test)]
@@ -88,6 +89,7 @@ mod tests {
         assert_eq!(parse_size("4k"), Ok(4_096));
         assert_eq!(parse_rate("50k"), Ok(50_000.0));
         assert_eq!(parse_duration("1m 30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(["0", "0s", "0us"].map(parse_duration_or_zero), [const { Ok(Duration::ZERO) }; 3]);
     }
 
     #[test]
