@@ -67,7 +67,6 @@ fn memcached_counts_the_same_gets_and_a_populated_one_hits_every_time() {
         assert_eq!((number(&told, "/tallies/hits"), number(&told, "/tallies/misses")), (2_000, 0));
         assert_eq!(memcached.memcached("cmd_get"), 2_100, "{dialect}");
         assert_eq!((memcached.memcached("cmd_set"), memcached.memcached("curr_items")), (500, 500));
-        // Other values than a populated store should hold are found out.
         let other = measure(&[&[url.as_str()][..], &options, &["--seed", "1"]].concat());
         assert_eq!(number(&other, "/failed"), 0, "without --populate values are not held against anything");
     }
