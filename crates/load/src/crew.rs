@@ -15,6 +15,7 @@ use crate::drivers::sql::{
 };
 use crate::drivers::{OperationError, ProtocolSpec};
 use crate::record::Interval;
+use crate::runner;
 use crate::spec::LoadSpec;
 use crate::tls::{self, TlsError};
 use crate::worker::{self, Context, FromWorker};
@@ -116,6 +117,10 @@ fn spawn_worker(context: Context) -> Result<JoinHandle<()>, CrewError> {
         }
         ProtocolSpec::Mysql(sql) => spawn_sql::<MysqlSession>(sql, thread, context)?,
         ProtocolSpec::Postgres(sql) => spawn_sql::<PostgresSession>(sql, thread, context)?,
+        ProtocolSpec::Runner(program) => {
+            let program = program.clone();
+            thread.spawn(move || runner::run(&program, &context))?
+        }
     })
 }
 

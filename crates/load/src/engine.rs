@@ -53,7 +53,7 @@ pub enum RunError {
         limit: u64,
     },
     /// A worker ended before its time.
-    #[error("a load worker failed: {0}")]
+    #[error("{0}")]
     Worker(String),
     /// Interrupted before anything was measured.
     #[error("interrupted before the load began")]
@@ -173,7 +173,7 @@ pub fn run(
             Ok(message) => fleet.recycle(collector.take(message)),
             Err(mpsc::RecvTimeoutError::Timeout) => continue,
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                collector.failure = Some("it ended without a word".to_owned());
+                collector.failure = Some("a load worker failed: it ended without a word".to_owned());
             }
         }
         if begin.is_none() && collector.all_ready() {

@@ -90,6 +90,7 @@ pub mod inputs;
 pub mod mix;
 pub mod processes;
 pub mod record;
+pub mod runner;
 pub mod sources;
 pub mod spec;
 pub mod summary;

@@ -48,7 +48,13 @@ fn become_server(order: &ServerCommand, keeper: u32) -> Result<std::convert::Inf
         cpus.pin_this_thread().map_err(|e| e.to_string())?;
     }
     let log = open_log(&order.log)?;
-    let log_too = log.try_clone().map_err(|e| e.to_string())?;
+    let (stdin, stdout) = match &order.pipes {
+        None => (Stdio::null(), Stdio::from(log.try_clone().map_err(|e| e.to_string())?)),
+        Some(pipes) => {
+            let (stdin, stdout) = pipes.open().map_err(|e| format!("cannot open its pipes: {e}"))?;
+            (Stdio::from(stdin), Stdio::from(stdout))
+        }
+    };
     std::env::set_current_dir(&order.dir)
         .map_err(|e| format!("cannot enter its directory {}: {e}", order.dir.display()))?;
     let [program, arguments @ ..] = order.argv.as_slice() else {
@@ -58,9 +64,9 @@ fn become_server(order: &ServerCommand, keeper: u32) -> Result<std::convert::Inf
         .args(arguments)
         .env_clear()
         .envs(&order.env)
-        .stdin(Stdio::null())
-        .stdout(log)
-        .stderr(log_too)
+        .stdin(stdin)
+        .stdout(stdout)
+        .stderr(log)
         .exec();
     Err(match error.kind() {
         io::ErrorKind::NotFound => {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
+use super::Pipes;
 use crate::affinity::CpuSet;
 
 /// A server to start: an argument list (never a shell), where, with what, and how it is stopped.
@@ -32,6 +33,9 @@ pub struct ServerCommand {
     pub dir: PathBuf,
     /// The file that gets standard output and error, appended.
     pub log: PathBuf,
+    /// Pipes for standard input and output, if the program is to be talked to; the log gets standard error alone
+    /// then.
+    pub pipes: Option<Pipes>,
     /// The whole environment: nothing is inherited, so that two sides cannot differ by the user's shell.
     pub env: BTreeMap<String, String>,
     /// The CPUs that it may use; all of ours if not given.
@@ -67,6 +71,7 @@ impl ServerCommand {
             argv: argv.into_iter().map(Into::into).collect(),
             dir: dir.into(),
             log: log.into(),
+            pipes: None,
             env: base_environment(),
             cpus: None,
             run_as: None,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use std::{io, path};
 
 use super::events::Events;
-use super::{Ending, Error, LogTail, Readiness, ServerCommand, Tree};
+use super::{Ending, Error, LogTail, Pipes, Readiness, ServerCommand, Tree};
 use crate::keeper;
 
 /// How long starting may take: four execs of programs that are in memory.
@@ -81,7 +81,11 @@ pub(crate) fn start(program: &Path, command: &ServerCommand) -> Result<Running, 
 /// The same command with paths that hold from any directory: the keeper has its own.
 fn absolute(command: &ServerCommand) -> io::Result<ServerCommand> {
     let (dir, log) = (path::absolute(&command.dir)?, path::absolute(&command.log)?);
-    Ok(ServerCommand { dir, log, ..command.clone() })
+    let whole = |pipes: &Pipes| {
+        io::Result::Ok(Pipes { stdin: path::absolute(&pipes.stdin)?, stdout: path::absolute(&pipes.stdout)? })
+    };
+    let pipes = command.pipes.as_ref().map(whole).transpose()?;
+    Ok(ServerCommand { dir, log, pipes, ..command.clone() })
 }
 
 impl Running {

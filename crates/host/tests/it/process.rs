@@ -1,11 +1,11 @@
 //! Servers started, watched and stopped.
 
 use std::fs;
-use std::io;
+use std::io::{self, BufRead, BufReader, Write};
 use std::time::Duration;
 
 use crate::common::{DAEMON, RUNNER, STUBBORN, eventually, eventually_gone, local, perl, processes_of};
-use host::process::{Ending, Error, StopSignal};
+use host::process::{Ending, Error, Pipes, StopSignal};
 use host::{CpuSet, Readiness, ServerCommand};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -38,6 +38,33 @@ fn a_server_runs_where_and_how_it_was_told() -> Result<(), Box<dyn std::error::E
     let group_and_session: Vec<&str> = stat.split(' ').skip(4).take(2).collect();
     assert_eq!(group_and_session, [server.pid().to_string(), server.pid().to_string()]);
     assert_eq!(server.tree().processes().len(), 1);
+    Ok(())
+}
+
+#[test]
+fn a_program_can_be_talked_to_and_sees_when_nobody_does_any_more() -> Result<(), Box<dyn std::error::Error>> {
+    let dir = tempfile::tempdir()?;
+    let pipes = Pipes::make(dir.path())?;
+    let ends = pipes.hold()?;
+    let mut command = perl(
+        r#"$| = 1; print STDERR "to the log\n"; while (<STDIN>) { print "heard $_" } print STDERR "end\n""#,
+        dir.path(),
+    );
+    command.pipes = Some(pipes.clone());
+    let program = local().start(&command)?;
+    let mut answers = BufReader::new(fs::File::open(&pipes.stdout)?);
+    fs::OpenOptions::new().write(true).open(&pipes.stdin)?.write_all(b"one\n")?;
+    let mut answer = String::new();
+    answers.read_line(&mut answer)?;
+    assert_eq!(answer, "heard one\n");
+    assert_eq!(program.log_tail().lines(), ["to the log"]);
+
+    drop(ends);
+    answer.clear();
+    assert_eq!(answers.read_line(&mut answer)?, 0, "it has ended");
+    let ended = program.wait_ready(LONG, || Readiness::NotYet("it runs".into()));
+    assert!(matches!(ended, Err(Error::Died { ending: Ending::Code(0), .. })), "{ended:?}");
+    assert_eq!(program.log_tail().lines(), ["to the log", "end"]);
     Ok(())
 }
 

@@ -10,6 +10,8 @@ pub mod sql;
 
 use serde::{Deserialize, Serialize};
 
+use crate::runner::RunnerSpec;
+
 /// A protocol and its operations, as plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "protocol", rename_all = "lowercase")]
@@ -24,6 +26,8 @@ pub enum ProtocolSpec {
     Mysql(sql::SqlSpec),
     /// What PostgreSQL speaks.
     Postgres(sql::SqlSpec),
+    /// A program that makes its load itself.
+    Runner(RunnerSpec),
 }
 
 /// Why operations cannot be carried out as they are written: which one, what is wrong, what would do.
@@ -53,6 +57,7 @@ impl ProtocolSpec {
                 spec.check()?;
                 Ok((spec.operations(), spec.tallies()))
             }
+            Self::Runner(spec) => Ok((spec.mix.iter().map(|(name, _)| name.clone()).collect(), &[])),
         }
     }
 
@@ -60,7 +65,8 @@ impl ProtocolSpec {
     /// other. None where there are neither.
     pub fn populate(&self) -> Vec<(Self, u64)> {
         match self {
-            Self::Http(_) => Vec::new(),
+            // A runner says that it is ready when its data is.
+            Self::Http(_) | Self::Runner(_) => Vec::new(),
             Self::Memcache(spec) => {
                 let populate = memcache::MemcacheSpec { keyspace: spec.keyspace.populate(), ..spec.clone() };
                 vec![(Self::Memcache(populate), spec.keyspace.keys)]

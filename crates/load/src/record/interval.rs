@@ -33,6 +33,8 @@ pub enum ErrorKind {
     Unreachable,
     /// Due, but no connection became free within the timeout, or the run ended first.
     Unsent,
+    /// A failure that a runner counted, which times its own operations.
+    Reported,
     /// Any other error of the system.
     Io,
 }
@@ -52,6 +54,7 @@ impl ErrorKind {
             Self::NoPorts => "no_ports",
             Self::Unreachable => "unreachable",
             Self::Unsent => "unsent",
+            Self::Reported => "reported",
             Self::Io => "io",
         }
     }
@@ -373,6 +376,7 @@ mod tests {
             ErrorKind::NoPorts,
             ErrorKind::Unreachable,
             ErrorKind::Unsent,
+            ErrorKind::Reported,
             ErrorKind::Io,
         ];
         for kind in all {

@@ -20,7 +20,7 @@ pub type Micros = Histogram<u64>;
 pub const DRAIN: i64 = i64::MAX;
 
 /// Longest time told apart, one hour; longer ones count as this. It fits into 32 bits.
-const LONGEST_US: u64 = 3_600_000_000;
+pub(crate) const LONGEST_US: u64 = 3_600_000_000;
 
 /// An empty histogram. It grows to the values that come: one that has seen 10 ms takes 40 KB, and clearing
 /// and merging cost in proportion.

@@ -71,25 +71,38 @@ pub(crate) struct Context {
 
 /// Opens the connections, waits for the start, runs, and tells the collector that it is over.
 pub(crate) fn run<D: Driver>(driver: D, context: Context) {
-    let mut last_word = LastWord {
-        worker: context.worker,
-        to_collector: context.to_collector.clone(),
-        stopped: Nanos::now(),
-        failure: Some("it panicked".to_owned()),
-    };
-    let lived = Worker::new(driver, context).and_then(Worker::live);
-    match lived {
-        Ok(stopped) => (last_word.stopped, last_word.failure) = (stopped, None),
-        Err(errno) => last_word.failure = Some(format!("epoll: {}", std::io::Error::from(errno))),
+    let last_word = LastWord::new(&context);
+    match Worker::new(driver, context).and_then(Worker::live) {
+        Ok(stopped) => last_word.tell(stopped, None),
+        Err(errno) => {
+            let failure = format!("a load worker failed: epoll: {}", std::io::Error::from(errno));
+            last_word.tell(Nanos::now(), Some(failure));
+        }
     }
 }
 
 /// Tells the collector that the worker has ended, however it ends: a run does not wait for the dead.
-struct LastWord {
+pub(crate) struct LastWord {
     worker: u32,
     to_collector: Sender<FromWorker>,
     stopped: Nanos,
     failure: Option<String>,
+}
+
+impl LastWord {
+    pub fn new(context: &Context) -> Self {
+        Self {
+            worker: context.worker,
+            to_collector: context.to_collector.clone(),
+            stopped: Nanos::now(),
+            failure: Some("a load worker failed: it panicked".to_owned()),
+        }
+    }
+
+    /// It has ended in this way, operations being begun until `stopped`.
+    pub fn tell(mut self, stopped: Nanos, failure: Option<String>) {
+        (self.stopped, self.failure) = (stopped, failure);
+    }
 }
 
 impl Drop for LastWord {

@@ -1,0 +1,114 @@
+//! One run of a runner, as a worker of the engine.
+
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use super::conversation::{Conversation, order};
+use super::protocol::{Line, start_line};
+use super::{RunnerError, RunnerSpec};
+use crate::clock::Nanos;
+use crate::record::{DRAIN, Errors, Interval};
+use crate::spec::Shape;
+use crate::worker::{Context, FromWorker, LastWord};
+
+/// How long one look for a line takes, and with it how late an interruption is heard.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A runner's clock may be off by this share of a run, and by this much in any: its start line lies in a pipe until
+/// the runner is given a CPU.
+const CLOCK_SHARE: f64 = 0.02;
+const CLOCK_SLACK_S: f64 = 0.25;
+
+/// Carries out one run and tells the collector that it is over.
+pub(crate) fn run(runner: &RunnerSpec, context: &Context) {
+    let last_word = LastWord::new(context);
+    let begin = match begin(context) {
+        Ok(Some(begin)) => begin,
+        Ok(None) => return last_word.tell(Nanos::now(), None),
+        Err(error) => return last_word.tell(Nanos::now(), Some(error.to_string())),
+    };
+    match lead(runner, context, begin) {
+        Ok(stopped) => last_word.tell(stopped, None),
+        Err(error) => last_word.tell(Nanos::now(), Some(error.to_string())),
+    }
+}
+
+/// Says that the worker is ready, and waits for the instant at which the run begins; none if there will be none.
+fn begin(context: &Context) -> Result<Option<Nanos>, RunnerError> {
+    let spec = &context.spec;
+    if matches!(spec.shape, Shape::Open { .. }) {
+        return Err(RunnerError::NotForRunners("ask for throughput instead of a rate"));
+    }
+    if spec.workers != 1 {
+        return Err(RunnerError::NotForRunners("give it no more"));
+    }
+    if spec.interval.as_millis() == 0 {
+        return Err(RunnerError::NotForRunners("its intervals are of a millisecond or more"));
+    }
+    let ready = FromWorker::Ready { worker: context.worker, open: 1, errors: Errors::default() };
+    // A collector that is gone has given the run up.
+    let _ = context.to_collector.send(ready);
+    Ok(context.start.recv().ok())
+}
+
+/// Gives the instant from which no more operations were begun.
+fn lead(runner: &RunnerSpec, context: &Context, begin: Nanos) -> Result<Nanos, RunnerError> {
+    let spec = &context.spec;
+    let warm_up = (spec.warmup.as_nanos() / spec.interval.as_nanos()) as i64;
+    let end = spec.duration.map_or(Nanos::NEVER, |length| begin.after(spec.warmup).after(length));
+    let mut conversation = Conversation::open(runner)?;
+    thread::sleep(begin.since(Nanos::now()).into());
+    conversation.say(&start_line(spec.interval, spec.seed, &runner.mix))?;
+    let started = Nanos::now();
+    let mut stop_said: Option<Nanos> = None;
+    let mut done = 0;
+    let mut latest: Option<u64> = None;
+    let hand_on = |index: i64, mut stats: Box<Interval>, length: Duration| {
+        stats.client.wall_ns = length.as_nanos() as u64;
+        let _ = context.to_collector.send(FromWorker::Interval { worker: context.worker, index, stats });
+    };
+    loop {
+        let is_enough = Nanos::now() >= end || spec.requests.is_some_and(|most| done >= most);
+        if stop_said.is_none() && (is_enough || context.stop.load(Ordering::Relaxed)) {
+            conversation.say("stop")?;
+            stop_said = Some(Nanos::now());
+        }
+        let until_stop = Duration::from(end.since(Nanos::now()));
+        let look = if stop_said.is_some() { LOOK } else { until_stop.clamp(Duration::ZERO, LOOK) };
+        match conversation.next(look)? {
+            None if conversation.silence() > spec.timeout => return Err(RunnerError::Silent(spec.timeout)),
+            None => {}
+            Some(Line::Ready) => return Err(order("that it is ready", "while it ran")),
+            Some(Line::Interval { index, .. }) if latest.is_some_and(|latest| index <= latest) => {
+                let when = format!("after interval {}", latest.unwrap_or_default());
+                return Err(order(&format!("interval {index}"), &when));
+            }
+            Some(Line::Interval { index, stats }) => {
+                latest = Some(index);
+                done += stats.succeeded();
+                hand_on(i64::try_from(index).unwrap_or(DRAIN) - warm_up, stats, spec.interval);
+            }
+            Some(Line::Stopped { .. }) if stop_said.is_none() => {
+                return Err(order("that it has stopped", "before it was told to"));
+            }
+            Some(Line::Stopped { after, stats }) => {
+                let counted = stop_said.unwrap_or(started).since(started);
+                hold_against(after, counted.into())?;
+                hand_on(DRAIN, stats, Duration::ZERO);
+                return Ok(begin.after(after));
+            }
+        }
+    }
+}
+
+/// Every rate is made of this length.
+fn hold_against(said: Duration, counted: Duration) -> Result<(), RunnerError> {
+    let (said_s, counted_s) = (said.as_secs_f64(), counted.as_secs_f64());
+    let allowed_s = (CLOCK_SHARE * counted_s).max(CLOCK_SLACK_S);
+    if (said_s - counted_s).abs() <= allowed_s {
+        Ok(())
+    } else {
+        Err(RunnerError::Clock { said_s, counted_s })
+    }
+}
