@@ -1,0 +1,164 @@
+//! Runs of the engine whose load is made by another program: what a right one gives, and what is said of wrong ones.
+//! They are shell scripts of a few lines, which is all that the protocol asks for.
+
+use std::fs::{File, OpenOptions};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use load::drivers::ProtocolSpec;
+use load::engine::{self, Outcome, Surroundings};
+use load::record::ErrorKind;
+use load::runner::{Conversation, RunnerSpec};
+use load::spec::{LoadSpec, Shape};
+use load::summary::Summary;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+/// A shell script at the other end of two pipes.
+struct Script {
+    child: Child,
+    spec: RunnerSpec,
+    _ends: [File; 2],
+    _dir: tempfile::TempDir,
+}
+
+impl Script {
+    /// Starts it, and waits until it says that it is ready; the error is why it never will.
+    fn start(script: &str) -> Result<Self, String> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (stdin, stdout) = (dir.path().join("in"), dir.path().join("out"));
+        for path in [&stdin, &stdout] {
+            mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+        }
+        let hold = |path| OpenOptions::new().read(true).write(true).open(path).expect("a pipe");
+        let (to, both) = (hold(&stdin), hold(&stdout));
+        // Held to read alone, so that the script's end is seen.
+        let from = File::open(&stdout).expect("a pipe");
+        let child = Command::new("sh")
+            .args(["-c", script])
+            .stdin(File::open(&stdin).expect("a pipe"))
+            .stdout(OpenOptions::new().write(true).open(&stdout).expect("a pipe"))
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("there is a shell");
+        drop(both);
+        let mix = vec![("read".to_owned(), 9.0), ("update".to_owned(), 1.0)];
+        let spec = RunnerSpec { stdin, stdout, mix };
+        let script = Self { child, spec, _ends: [to, from], _dir: dir };
+        let mut conversation = Conversation::open(&script.spec).map_err(|e| e.to_string())?;
+        while !conversation.is_ready().map_err(|e| e.to_string())? {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(script)
+    }
+
+    fn load_spec(&self) -> LoadSpec {
+        LoadSpec {
+            address: ([127, 0, 0, 1], 0).into(),
+            sources: Vec::new(),
+            tls: None,
+            protocol: ProtocolSpec::Runner(self.spec.clone()),
+            connections: 1,
+            workers: 1,
+            shape: Shape::Closed { think: Duration::ZERO },
+            warmup: Duration::ZERO,
+            duration: Some(Duration::from_millis(400)),
+            requests: None,
+            requests_per_connection: None,
+            timeout: Duration::from_secs(5),
+            interval: Duration::from_millis(100),
+            seed: 42,
+        }
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn run(spec: &LoadSpec) -> Result<Outcome, String> {
+    engine::run(spec, &Surroundings::default(), &mut |_| {}).map_err(|e| e.to_string())
+}
+
+/// Says an interval at each start and the rest at each stop, and goes on until its input ends.
+const RIGHT: &str = r#"
+    echo '{"runner": 1}'
+    while read word interval_ms seed mix; do
+        if [ "$word" = start ]; then
+            [ "$interval_ms $seed $mix" = "100 42 read=9 update=1" ] || exit 1
+            echo '{"interval": 0, "operations": {"read": {"values_us": [[100, 8], [200, 1]]}}}'
+            echo '{"interval": 1}'
+            echo '{"interval": 2, "operations": {"update": {"values_us": [[900, 1]], "errors": {"locked": 2}}}}'
+        else
+            echo '{"stopped": 0.4, "operations": {"read": {"values_us": [[5000, 1]]}}}'
+        fi
+    done"#;
+
+#[test]
+fn what_a_runner_says_is_collected_like_any_other_load() -> Result<(), Box<dyn std::error::Error>> {
+    let script = Script::start(RIGHT)?;
+    for _ in 0..2 {
+        let outcome = run(&script.load_spec())?;
+        let summary = Summary::of(&outcome)?;
+        assert_eq!(outcome.measured, Duration::from_millis(400));
+        assert_eq!((summary.requests, summary.failed), (11, 2));
+        assert_eq!(summary.errors[&ErrorKind::Reported], 2);
+        assert_eq!(summary.error_examples[&ErrorKind::Reported], "locked");
+        let (name, read) = &summary.operations[0];
+        assert_eq!((name.as_str(), read.requests, read.response_time_us.p50), ("read", 10, 100));
+        // What ended after the stop is no throughput.
+        assert!((summary.throughput_per_s - 10.0 / 0.4).abs() < 1e-6, "{}", summary.throughput_per_s);
+        assert_eq!(outcome.slices.len(), 4);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_a_runner_cannot_do_is_refused() -> Result<(), String> {
+    let script = Script::start(RIGHT)?;
+    let refused = |spec: LoadSpec| run(&spec).expect_err("it cannot");
+    assert!(refused(LoadSpec { workers: 2, connections: 2, ..script.load_spec() }).contains("on one worker"));
+    let rate = load::inputs::rate::RateProfile::constant(100.0);
+    let shape = Shape::Open { rate, arrivals: load::spec::Arrivals::Poisson };
+    assert!(refused(LoadSpec { shape, ..script.load_spec() }).contains("throughput instead of a rate"));
+    Ok(())
+}
+
+#[test]
+fn a_runner_that_never_gets_ready_is_told_why() {
+    let refused = |script: &str| Script::start(script).err().expect("it is wrong");
+    assert!(refused("exit 3").contains("ended before its time"));
+    assert!(refused("echo hello").contains(r#"printed "hello", which is not of the protocol"#));
+    assert!(refused(r#"echo '{"runner": 7}'"#).contains("speaks version 7"));
+    assert!(refused(r#"echo '{"interval": 0}'"#).contains("printed something before it was started"));
+}
+
+#[test]
+fn every_breach_of_a_run_is_told() -> Result<(), String> {
+    let told = [
+        ("exit 0", "ended before its time"),
+        ("sleep 60", "said nothing for 300ms"),
+        (r#"echo '{"interval": 3}'; echo '{"interval": 3}'"#, "printed interval 3 after interval 3"),
+        (r#"echo '{"runner": 1}'"#, "printed that it is ready while it ran"),
+        (r#"echo '{"stopped": 1}'"#, "printed that it has stopped before it was told to"),
+        (
+            r#"echo '{"interval": 0}'; sleep 0.2; echo '{"interval": 1}'; read stop; echo '{"stopped": 9.5}'"#,
+            "says that it ran for 9.500 s, and by our clock it was 0.",
+        ),
+        ("echo Segmentation fault", r#"printed "Segmentation fault""#),
+        (
+            r#"echo '{"interval": 0, "operations": {"read": {"histogram": "HISTFAAAAA=="}}}'"#,
+            "are no HdrHistogram",
+        ),
+        (r"head -c 17000000 /dev/zero | tr '\0' x; sleep 60", "a line of more than 16777216 bytes"),
+    ];
+    for (after_start, why) in told {
+        let script = Script::start(&format!(r#"echo '{{"runner": 1}}'; read start; {after_start}"#))?;
+        let spec = LoadSpec { timeout: Duration::from_millis(300), ..script.load_spec() };
+        let said = run(&spec).expect_err(after_start);
+        assert!(said.contains(why) && !said.contains('\n'), "{after_start}: {said}");
+    }
+    Ok(())
+}
