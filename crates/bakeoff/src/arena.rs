@@ -14,6 +14,7 @@ use load::spec::LoadSpec;
 use tempfile::TempDir;
 use workload::{Catalogue, Count, Instance, Stage, Workload};
 
+use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::cell::Cell;
 use crate::contender::{Contender, ContenderError};
 use crate::event::Event;
@@ -109,8 +110,10 @@ impl Arena<'_> {
 
 impl Ring for Arena<'_> {
     fn facts(&mut self) -> Facts {
+        let made_by = if self.workload.load.is_own() { MADE_BY_SERVER } else { "client" };
         let client = FlatFacts::from([
             ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            (MADE_BY.to_owned(), made_by.to_owned()),
             ("threads".to_owned(), self.plan.load.threads.to_string()),
             ("cpus".to_owned(), self.plan.cpus.client.clone()),
         ]);

@@ -19,8 +19,8 @@ pub struct Situation<'a> {
     pub server_cpus: &'a host::CpuSet,
     /// CPU time a second that the server's own processes took.
     pub server_cores: f64,
-    /// Share of its cores that the client needed, 0 to 1.
-    pub client_utilisation: f64,
+    /// Share of its cores that the client needed, 0 to 1; none where the server makes its load by itself.
+    pub client_utilisation: Option<f64>,
 }
 
 /// Names the resource that was full.
@@ -44,22 +44,23 @@ pub fn find(situation: &Situation<'_>) -> FullResource {
         .filter_map(|c| situation.telemetry.mean(&c.name, from..=to))
         .fold(0.0, f64::max);
     let pressure = situation.telemetry.mean("pressure.memory.full", from..=to).unwrap_or(0.0);
-    let looked_at = [
-        ("client CPU", situation.client_utilisation),
+    let client = situation.client_utilisation.map(|utilisation| ("client CPU", utilisation));
+    let server = [
         ("server CPUs", busy_mean),
         ("one server CPU", busiest),
         ("disk", disk),
         ("memory pressure", pressure),
     ];
-    let evidence = vec![
-        format!(
-            "the server's CPUs were busy {:.0} % (busiest {:.0} %), its own processes took {:.2} of {cpus} cores",
-            busy_mean * 100.0,
-            busiest * 100.0,
-            situation.server_cores
-        ),
-        format!("the client needed {:.0} % of its cores", situation.client_utilisation * 100.0),
-    ];
+    let looked_at: Vec<(&str, f64)> = client.into_iter().chain(server).collect();
+    let mut evidence = vec![format!(
+        "the server's CPUs were busy {:.0} % (busiest {:.0} %), its own processes took {:.2} of {cpus} cores",
+        busy_mean * 100.0,
+        busiest * 100.0,
+        situation.server_cores
+    )];
+    if let Some(utilisation) = situation.client_utilisation {
+        evidence.push(format!("the client needed {:.0} % of its cores", utilisation * 100.0));
+    }
     let full = looked_at.iter().find(|(_, utilisation)| *utilisation >= FULL);
     FullResource {
         resource: full.map_or("none", |(name, _)| name).to_owned(),
@@ -95,7 +96,7 @@ mod tests {
             window_us: (0, 9),
             server_cpus: &server_cpus,
             server_cores: 0.9,
-            client_utilisation,
+            client_utilisation: Some(client_utilisation),
         })
         .resource
     }

@@ -10,24 +10,38 @@ struct Rule {
     applies: fn(&Plan, &Facts) -> bool,
 }
 
+/// The fact of the client that says who makes the load.
+pub const MADE_BY: &str = "load_made_by";
+/// Its value where that is the program under test, which speaks the protocol of `docs/BYOD.md`.
+pub const MADE_BY_SERVER: &str = "server";
+
+fn has_client(facts: &Facts) -> bool {
+    facts.client.get(MADE_BY).is_none_or(|who| who != MADE_BY_SERVER)
+}
+
 const RULES: &[Rule] = &[
     Rule {
         id: "one-machine",
         text: "Client and server run on one machine: they share caches, memory bandwidth and the kernel, and a server that makes the kernel work harder slows its client too.",
-        applies: |_, _| true,
+        applies: |_, facts| has_client(facts),
+    },
+    Rule {
+        id: "own-load",
+        text: "The program under test makes its load and times it: its clock, its counts and its idea of an operation are believed, and a stall of all its threads shows as few operations, not as long ones.",
+        applies: |_, facts| !has_client(facts),
     },
     Rule {
         id: "loopback",
         text: "The load goes over loopback: no network card, no interrupts, no propagation delay; what a network costs is not in these numbers.",
-        applies: |_, _| true,
+        applies: |_, facts| has_client(facts),
     },
     Rule {
         id: "shared-cpus",
         text: "Server and client share CPUs, so the client's work is taken from the server's.",
-        applies: |plan, _| {
+        applies: |plan, facts| {
             let parse = |text: &str| text.parse::<CpuSet>().ok();
             match (parse(&plan.cpus.server), parse(&plan.cpus.client)) {
-                (Some(server), Some(client)) => !server.intersection(&client).is_empty(),
+                (Some(server), Some(client)) => has_client(facts) && !server.intersection(&client).is_empty(),
                 _ => false,
             }
         },

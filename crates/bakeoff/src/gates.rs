@@ -29,8 +29,9 @@ pub const MAX_FREQUENCY_SPREAD: f64 = 0.05;
 
 /// What the gates look at, gathered by the trial.
 pub struct Evidence<'a> {
-    /// What the engine holds against the measurement, one line each.
-    pub client_reasons: &'a [String],
+    /// What the engine holds against the measurement, one line each; none where there is no client but the program
+    /// under test.
+    pub client_reasons: Option<&'a [String]>,
     /// Why it did not settle; none if it did.
     pub unsteady: Option<String>,
     /// Share of operations that failed in the measured phases.
@@ -82,7 +83,9 @@ fn percent(share: f64) -> String {
 }
 
 fn client(evidence: &Evidence<'_>) -> Gate {
-    let reasons = evidence.client_reasons;
+    let Some(reasons) = evidence.client_reasons else {
+        return not_applicable("client", "the program under test makes the load, by its own clock");
+    };
     let message = if reasons.is_empty() { "the client had room".to_owned() } else { reasons.join("; ") };
     let measured = match reasons.len() {
         0 => "no rule broken".to_owned(),
@@ -247,7 +250,7 @@ mod tests {
 
     fn healthy(telemetry: &Recording) -> Evidence<'_> {
         Evidence {
-            client_reasons: &[],
+            client_reasons: Some(&[]),
             unsteady: None,
             error_share: 0.0,
             counts: &[],
@@ -272,7 +275,9 @@ mod tests {
         assert_eq!(failed(&Evidence { error_share: 0.02, ..healthy(&quiet) }), ["errors"]);
         assert_eq!(failed(&Evidence { unsteady: Some("drifts".to_owned()), ..healthy(&quiet) }), ["steady"]);
         assert_eq!(failed(&Evidence { restarted: Some("died".to_owned()), ..healthy(&quiet) }), ["restarts"]);
-        assert_eq!(failed(&Evidence { client_reasons: &["slow".to_owned()], ..healthy(&quiet) }), ["client"]);
+        let slow = ["slow".to_owned()];
+        assert_eq!(failed(&Evidence { client_reasons: Some(&slow), ..healthy(&quiet) }), ["client"]);
+        assert_eq!(failed(&Evidence { client_reasons: None, ..healthy(&quiet) }), Vec::<String>::new());
         let counts = [CountCheck { what: "requests".to_owned(), client: 1_000, server: 1_006 }];
         assert_eq!(failed(&Evidence { counts: &counts, ..healthy(&quiet) }), ["counts"]);
         let mut jumped = recording("cpu.steal", &[0.0, 0.0]);

@@ -16,8 +16,10 @@ pub const FEWEST_BLOCKS: u32 = 3;
 /// What is to be measured, as asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Asked {
-    /// Capacity under an objective.
+    /// What the workload is for: capacity under its objective, or throughput where the load is a runner's.
     #[default]
+    Usual,
+    /// Capacity under an objective.
     Capacity,
     /// Throughput of a closed loop.
     Throughput,
@@ -91,8 +93,17 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
         Catalogue::default().resolve(question.workload.as_deref(), &question.variants)?;
     let preset = if kind == Kind::Sweep { Preset::of_sweep(length) } else { Preset::of(length) };
     let allowed = host.allowed_cpus().map_err(QuestionError::Cpus)?;
-    let split = host::affinity::split(&host.cores(&allowed));
-    let slo = question.slo.clone().unwrap_or_else(|| workload.slo().to_string());
+    let own = workload.load.is_own();
+    let (cpus, threads) = if own {
+        // The program under test makes the load: there is nobody to share the CPUs with.
+        (CpuSplit { server: allowed.to_string(), client: allowed.to_string() }, 1)
+    } else {
+        let split = host::affinity::split(&host.cores(&allowed));
+        let cpus = CpuSplit { server: split.server.to_string(), client: split.client.to_string() };
+        (cpus, split.client.len() as u32)
+    };
+    let slo = question.slo.clone().or_else(|| workload.slo().map(ToString::to_string));
+    let needed = || slo.clone().ok_or_else(|| QuestionError::Plan(of_own(&workload, "has no capacity")));
     let plan = Plan {
         format: FORMAT,
         showdown: env!("CARGO_PKG_VERSION").to_owned(),
@@ -105,15 +116,15 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
         blocks: question.blocks.unwrap_or(preset.blocks),
         tags: question.tags.clone(),
         measure: match &question.asked {
-            Asked::Capacity => Measure::Capacity { slo },
+            Asked::Usual if own && question.slo.is_none() => Measure::MaxThroughput,
+            Asked::Usual | Asked::Capacity => Measure::Capacity { slo: needed()? },
             Asked::Throughput => Measure::MaxThroughput,
-            Asked::Latency(rates) => Measure::LatencyCurve { rates_per_s: rates.clone(), slo: Some(slo) },
+            Asked::Latency(rates) => {
+                Measure::LatencyCurve { rates_per_s: rates.clone(), slo: Some(needed()?) }
+            }
         },
-        load: Load {
-            connections: question.connections.unwrap_or_else(|| workload.connections()),
-            threads: split.client.len() as u32,
-        },
-        cpus: CpuSplit { server: split.server.to_string(), client: split.client.to_string() },
+        load: Load { connections: question.connections.unwrap_or_else(|| workload.connections()), threads },
+        cpus,
         warm_up: preset.warm_up,
         phases: preset.phases,
         variants: unique(contenders),
@@ -159,6 +170,27 @@ pub(crate) fn variant_of(workload: &Workload, variant: &Variant) -> Result<workl
     Ok(workload.variant(&variant.server, knobs)?)
 }
 
+/// What a workload whose load is a runner's cannot be asked, in a line.
+fn of_own(workload: &Workload, cannot: &str) -> String {
+    format!(
+        "workload {} makes its load by itself and {cannot}: ask for --measure throughput, and vary its knobs",
+        workload.name
+    )
+}
+
+fn check_own(plan: &Plan, workload: &Workload) -> Result<(), QuestionError> {
+    let cannot = if plan.measure != Measure::MaxThroughput {
+        "has no rate that could be given, nor a capacity"
+    } else if plan.load.connections != 1 || plan.load.threads != 1 {
+        "has no connections or threads of ours"
+    } else if plan.sweep.iter().any(|axis| !matches!(axis.vary, Vary::Knob(_))) {
+        "has no connections or rate that could be varied"
+    } else {
+        return Ok(());
+    };
+    Err(QuestionError::Plan(of_own(workload, cannot)))
+}
+
 /// Holds a plan against what there is, so that nothing is started that must fail.
 pub fn check(plan: &Plan) -> Result<(), QuestionError> {
     let refused = |what: String| Err(QuestionError::Plan(what));
@@ -189,6 +221,9 @@ pub fn check(plan: &Plan) -> Result<(), QuestionError> {
         if length.is_zero() {
             return refused(format!("phases.{name} is zero: give it some time, such as 2s"));
         }
+    }
+    if workload.load.is_own() {
+        check_own(plan, &workload)?;
     }
     if let Some(slo) = plan.measure.slo() {
         slo.parse::<Slo>()?;

@@ -55,6 +55,9 @@ enum Verb {
     /// A part of a load, in a process of its own; started by showdown itself
     #[command(name = "__load-process", hide = true)]
     LoadProcess,
+    /// A program that makes its load itself; started by workloads such as kv, see docs/BYOD.md
+    #[command(subcommand, hide = true)]
+    Runner(runners::Runner),
     /// A server whose behaviour is known, HTTP and memcached on one port; see docs/METHODOLOGY.md
     #[command(name = "__known-server", hide = true)]
     KnownServer(Box<truth::known::behaviour::Behaviour>),
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Verb::Rm(args) => verbs::archive::remove(&args),
         Verb::Archive(verb) => verbs::archive::archive(&verb),
         Verb::LoadProcess => verbs::load::process(),
+        Verb::Runner(runner) => verbs::runner::run(&runner),
         Verb::KnownServer(behaviour) => verbs::known_server::run(&behaviour),
     };
     exit::code_of(result)

@@ -15,7 +15,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("bakeoff", &["workload", "archive", "stats", "load", "host"]),
     ("truth", &["load", "host", "stats", "wire"]),
     ("report", &["archive", "stats"]),
-    ("showdown", &["report", "truth", "bakeoff", "workload", "archive", "load", "host", "stats", "wire"]),
+    ("runners", &[]),
+    (
+        "showdown",
+        &["report", "runners", "truth", "bakeoff", "workload", "archive", "load", "host", "stats", "wire"],
+    ),
 ];
 
 /// A file of more lines than this is more than one idea.

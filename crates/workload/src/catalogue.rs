@@ -202,7 +202,8 @@ mod tests {
             refused(None, &["mencached"]).contains("did you mean \"memcached\"? there are memcached, redis")
         );
         assert!(
-            refused(Some("cahce"), &[]).contains("did you mean \"cache\"? there are cache, oltp, static-web")
+            refused(Some("cahce"), &[])
+                .contains("did you mean \"cache\"? there are cache, kv, oltp, static-web")
         );
         assert!(refused(Some("static-web"), &["redis"]).contains("has no server \"redis\""));
     }

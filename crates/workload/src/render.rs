@@ -10,8 +10,9 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value};
 
 /// The variables that every template has beside the server's knobs. `password` exists only where the server
-/// asks for one, and `user` and `group` are none unless we are root.
-pub const BUILT_IN: &[&str] = &["host", "port", "dir", "data", "here", "cpus", "user", "group", "password"];
+/// asks for one, `user` and `group` are none unless we are root, and `showdown` is this program.
+pub const BUILT_IN: &[&str] =
+    &["host", "port", "dir", "data", "here", "cpus", "user", "group", "password", "showdown"];
 
 /// Why a text cannot be rendered.
 #[derive(Clone, Debug, PartialEq, Eq)]

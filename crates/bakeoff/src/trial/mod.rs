@@ -9,6 +9,7 @@ mod settle;
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use ::load::drivers::ProtocolSpec;
 use ::load::engine::Surroundings;
 use ::load::record::Micros;
 use ::load::spec::LoadSpec;
@@ -94,8 +95,15 @@ pub fn hold(
     };
     let mut held = match start() {
         Ok(mut contender) => {
-            let mut bout =
-                Bout { setting, cell, began, contender: contender.as_mut(), trial: blank, facts: None };
+            let mut bout = Bout {
+                setting,
+                cell,
+                began,
+                contender: contender.as_mut(),
+                trial: blank,
+                facts: None,
+                is_own: false,
+            };
             let outcome = bout.fight(hint, observe);
             let (trial, facts) = (bout.trial, bout.facts);
             let held = finish(trial, facts, outcome, contender.as_ref(), writer)?;
@@ -126,6 +134,8 @@ struct Bout<'a> {
     contender: &'a mut dyn Contender,
     trial: Trial,
     facts: Option<VariantFacts>,
+    /// The contender makes its load by itself.
+    is_own: bool,
 }
 
 /// What a bout leaves for the files.
@@ -153,6 +163,7 @@ impl Bout<'_> {
         let load_from = sampled_from.elapsed();
 
         let spec = self.spec()?;
+        self.is_own = matches!(spec.protocol, ProtocolSpec::Runner(_));
         let mut loads = Loads::new(spec, self.setting.surroundings, self.began, observe);
         let fought = measure::measure(plan, self.cell.rate_per_s(), hint, &mut loads);
         let (phases, timeline, reached, interrupted) =
@@ -196,12 +207,12 @@ impl Bout<'_> {
         self.trial.warm_up.clone_from(&result.warm_up);
         self.trial.measured.clone_from(&result.measured);
         self.trial.gates = gates::judge(&Evidence {
-            client_reasons: &result.client_reasons,
+            client_reasons: (!self.is_own).then_some(result.client_reasons.as_slice()),
             unsteady: result.unsteady.clone(),
             error_share: result.error_share,
             counts: &self.trial.counts,
             telemetry: recording,
-            cpus: setting.server_cpus.len() + setting.client_cpus.len(),
+            cpus: setting.server_cpus.iter().chain(setting.client_cpus.iter()).collect::<CpuSet>().len(),
             window_us,
             restarted: died,
         });
@@ -210,7 +221,7 @@ impl Bout<'_> {
             window_us: measured_window(&self.trial.phases, window_us, self.began_us(from)),
             server_cpus: setting.server_cpus,
             server_cores: usage.as_ref().map_or(0.0, |usage| usage.cores),
-            client_utilisation: result.client_utilisation,
+            client_utilisation: (!self.is_own).then_some(result.client_utilisation),
         }));
         self.trial.server = usage;
         self.trial.reasons.extend(result.reasons.iter().cloned());

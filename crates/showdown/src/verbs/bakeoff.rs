@@ -28,7 +28,7 @@ pub struct QuestionArgs {
     #[arg(long, short)]
     pub workload: Option<String>,
 
-    /// What is measured of each trial [default: capacity; in a sweep: throughput]
+    /// What is measured of each trial [default: capacity; throughput in a sweep and where the servers make the load]
     #[arg(long, value_enum)]
     pub measure: Option<MeasureOption>,
 
@@ -194,7 +194,8 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         (_, rates) if !rates.is_empty() => return Err(usage("--rates is for --measure latency")),
         (Some(MeasureOption::Throughput), _) => Asked::Throughput,
         (None, _) if !vary.is_empty() && args.slo.is_none() => Asked::Throughput,
-        _ => Asked::Capacity,
+        (Some(MeasureOption::Capacity), _) => Asked::Capacity,
+        _ => Asked::Usual,
     };
     let connections =
         args.connections.map(|n| u32::try_from(n).map_err(|_| usage("--connections: at most 4 billion")));

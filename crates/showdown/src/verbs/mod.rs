@@ -6,5 +6,6 @@ pub mod doctor;
 pub mod known_server;
 pub mod load;
 pub mod options;
+pub mod runner;
 pub mod selftest;
 pub mod workloads;

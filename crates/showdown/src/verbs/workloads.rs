@@ -57,7 +57,9 @@ pub fn run(args: &Args) -> anyhow::Result<Ending> {
 
 fn describe(workload: &Workload) -> String {
     let mut out = format!("{}: {}\n", workload.name, workload.title);
-    let _ = writeln!(out, "  objective   {}", workload.slo());
+    if let Some(slo) = workload.slo() {
+        let _ = writeln!(out, "  objective   {slo}");
+    }
     let _ = writeln!(out, "  operations  {}", workload.load.names.join(", "));
     for server in &workload.servers {
         out.push_str(&describe_server(server));

@@ -1,6 +1,8 @@
 //! What a workload's load consists of: the operations, and what there is to do them on.
 
 use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
 
 use load::drivers::ProtocolSpec;
 use load::drivers::http::{HttpOperation, HttpSpec};
@@ -10,23 +12,30 @@ use load::drivers::password::PasswordSource;
 use load::drivers::redis::{Auth, RedisSpec};
 use load::drivers::sql::{Login, SqlSpec, Tables, Transaction, Work};
 use load::inputs::slo::Slo;
+use load::inputs::units::parse_duration;
+use load::runner::RunnerSpec;
 use toml::Spanned;
 
 use super::place::{DefinitionError, Source, instead};
 use super::protocol::Protocol;
-use super::raw::{RawCommand, RawLoad, RawTransaction};
+use super::raw::{RawCommand, RawLoad, RawOwnOperation, RawTransaction};
 use super::server::Account;
 
 /// Connections if nothing is said: enough to keep a few cores busy, few enough for any server.
 const CONNECTIONS: u32 = 64;
 
+/// Longer than any reply should take, the largest file over a full machine included.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The load of a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadDefinition {
-    /// The objective that a capacity must meet.
-    pub slo: Slo,
+    /// The objective that a capacity must meet; none where the load is a runner's own, which has no capacity.
+    pub slo: Option<Slo>,
     /// Connections of the client.
     pub connections: u32,
+    /// The longest wait for a reply, or for a word of a runner.
+    pub timeout: Duration,
     /// What is done.
     pub operations: Operations,
     /// The operations' names, in the order of the mix.
@@ -44,6 +53,8 @@ pub enum Operations {
     Keys(KeyspaceSpec),
     /// Transactions with their weights, over tables.
     Tables(Vec<(Transaction, f64)>, Tables),
+    /// What a runner does by itself: names with their weights.
+    Own(Vec<(String, f64)>),
 }
 
 /// How a server is reached, apart from its address.
@@ -55,6 +66,8 @@ pub struct Access<'a> {
     pub account: Option<&'a Account>,
     /// Where the password is.
     pub password: Option<&'a PasswordSource>,
+    /// Where a runner reads and writes.
+    pub pipes: Option<(&'a Path, &'a Path)>,
 }
 
 impl LoadDefinition {
@@ -72,8 +85,8 @@ impl LoadDefinition {
             let checked = ProtocolSpec::Http(spec).names();
             checked.map_err(|e| source.error(&operation.span(), e.to_string()))?;
         }
-        let operations = raw.op.into_iter().map(Spanned::into_inner).collect();
-        Self::check(&raw.slo, raw.connections.as_ref(), Operations::Http(operations), &span, source)
+        let operations = raw.op.iter().map(|op| op.get_ref().clone()).collect();
+        Self::check(&raw, Operations::Http(operations), &span, source)
     }
 
     /// Checks commands as written.
@@ -84,21 +97,21 @@ impl LoadDefinition {
         let span = raw.span();
         let raw = raw.into_inner();
         refuse_foreign(&raw, true, false, source)?;
-        let Some(keyspace) = raw.keyspace else {
+        let Some(keyspace) = &raw.keyspace else {
             let what = "load: a store needs [load.keyspace] with keys and value_size";
             return Err(source.error(&span, what));
         };
-        let keyspace = keyspace.into_inner();
+        let keyspace = keyspace.get_ref();
         let spec = KeyspaceSpec {
             mix: raw.op.iter().map(|op| (op.get_ref().command, op.get_ref().weight)).collect(),
             keys: keyspace.keys,
-            key_prefix: keyspace.key_prefix,
+            key_prefix: keyspace.key_prefix.clone(),
             popularity: keyspace.popularity,
-            value_size: keyspace.value_size,
+            value_size: keyspace.value_size.clone(),
             verify: keyspace.verify,
             seed: 0,
         };
-        Self::check(&raw.slo, raw.connections.as_ref(), Operations::Keys(spec), &span, source)
+        Self::check(&raw, Operations::Keys(spec), &span, source)
     }
 
     /// Checks transactions as written.
@@ -109,11 +122,11 @@ impl LoadDefinition {
         let span = raw.span();
         let raw = raw.into_inner();
         refuse_foreign(&raw, false, true, source)?;
-        let Some(tables) = raw.tables else {
+        let Some(tables) = &raw.tables else {
             let what = "load: a database needs [load.tables] with tables and rows";
             return Err(source.error(&span, what));
         };
-        let tables = tables.into_inner();
+        let tables = tables.get_ref();
         let mix: Vec<(Transaction, f64)> =
             raw.op.iter().map(|op| (op.get_ref().transaction, op.get_ref().weight)).collect();
         let tables = Tables {
@@ -124,12 +137,43 @@ impl LoadDefinition {
             gaps: mix.iter().any(|(transaction, _)| *transaction == Transaction::Delete),
             seed: 0,
         };
-        Self::check(&raw.slo, raw.connections.as_ref(), Operations::Tables(mix, tables), &span, source)
+        Self::check(&raw, Operations::Tables(mix, tables), &span, source)
     }
 
-    fn check(
-        slo: &Spanned<String>,
-        connections: Option<&Spanned<u32>>,
+    /// Checks what a runner does as written.
+    pub(super) fn check_own(
+        raw: Spanned<RawLoad<RawOwnOperation>>,
+        source: Source<'_>,
+    ) -> Result<Self, DefinitionError> {
+        let span = raw.span();
+        let raw = raw.into_inner();
+        refuse_foreign(&raw, false, false, source)?;
+        let why = "a runner makes its own load, see docs/BYOD.md";
+        if let Some(slo) = &raw.slo {
+            return Err(source.error(&slo.span(), format!("slo: it is for open loops, and {why}")));
+        }
+        if let Some(connections) = &raw.connections {
+            let what = format!("connections: {why}: make a knob of how many it has");
+            return Err(source.error(&connections.span(), what));
+        }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        for operation in &raw.op {
+            let RawOwnOperation { name, weight } = operation.get_ref();
+            if name.is_empty() || !name.chars().all(is_plain) {
+                let what = format!("operation {name:?}: a name is of letters, digits, -, _ and .");
+                return Err(source.error(&operation.span(), what));
+            }
+            if !weight.is_finite() || *weight <= 0.0 {
+                let what = format!("operation {name:?}: give a weight above 0");
+                return Err(source.error(&operation.span(), what));
+            }
+        }
+        let mix = raw.op.iter().map(|op| (op.get_ref().name.clone(), op.get_ref().weight)).collect();
+        Self::check(&raw, Operations::Own(mix), &span, source)
+    }
+
+    fn check<Op>(
+        raw: &RawLoad<Op>,
         operations: Operations,
         span: &Range<usize>,
         source: Source<'_>,
@@ -140,26 +184,51 @@ impl LoadDefinition {
             Operations::Http(_) => Protocol::Http,
             Operations::Keys(_) => Protocol::Memcache,
             Operations::Tables(..) => Protocol::Mysql,
+            Operations::Own(_) => Protocol::Runner,
         };
-        let access = Access { authority: "localhost", account: None, password: None };
+        let access = Access { authority: "localhost", account: None, password: None, pipes: None };
         let spec = operations.spec(protocol, access, 0);
         let (names, tallies) = spec.names().map_err(|e| refuse(e.to_string()))?;
+        if names.is_empty() {
+            return Err(refuse("give at least one [[load.op]]".to_owned()));
+        }
         if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
             return Err(refuse(format!(
                 "two operations are called {:?}: give each a name of its own",
                 twice.1
             )));
         }
-        if let Some(none) = connections.filter(|connections| *connections.get_ref() == 0) {
+        if let Some(none) = raw.connections.as_ref().filter(|connections| *connections.get_ref() == 0) {
             return Err(source.error(&none.span(), "connections: give at least one"));
         }
+        let is_own = matches!(operations, Operations::Own(_));
+        let slo = match &raw.slo {
+            Some(slo) => {
+                Some(slo.get_ref().parse().map_err(|e| source.error(&slo.span(), format!("slo: {e}")))?)
+            }
+            None if is_own => None,
+            None => {
+                return Err(refuse("give an objective, such as slo = \"p99<5ms\"".to_owned()));
+            }
+        };
+        let timeout = raw.timeout.as_ref().map(|text| {
+            parse_duration(text.get_ref()).map_err(|e| source.error(&text.span(), format!("timeout: {e}")))
+        });
+        let given = raw.connections.as_ref().map(|connections| *connections.get_ref());
         Ok(Self {
-            slo: slo.get_ref().parse().map_err(|e| source.error(&slo.span(), format!("slo: {e}")))?,
-            connections: connections.map_or(CONNECTIONS, |connections| *connections.get_ref()),
+            slo,
+            // A runner is one peer, whatever it does behind that.
+            connections: given.unwrap_or(if is_own { 1 } else { CONNECTIONS }),
+            timeout: timeout.transpose()?.unwrap_or(TIMEOUT),
             operations,
             names,
             tallies,
         })
+    }
+
+    /// Whether the load is made by the program under test itself.
+    pub fn is_own(&self) -> bool {
+        matches!(self.operations, Operations::Own(_))
     }
 
     /// Only the operation of this name; the error goes on from the workload's name.
@@ -176,6 +245,7 @@ impl LoadDefinition {
                 Operations::Keys(KeyspaceSpec { mix: vec![(spec.mix[at].0, 1.0)], ..spec.clone() })
             }
             Operations::Tables(mix, tables) => Operations::Tables(vec![(mix[at].0, 1.0)], tables.clone()),
+            Operations::Own(_) => Operations::Own(vec![(name.to_owned(), 1.0)]),
         })
     }
 }
@@ -230,6 +300,14 @@ impl Operations {
                     Protocol::Postgres => ProtocolSpec::Postgres(spec),
                     _ => ProtocolSpec::Mysql(spec),
                 }
+            }
+            Self::Own(mix) => {
+                let (stdin, stdout) = access.pipes.unwrap_or((Path::new(""), Path::new("")));
+                ProtocolSpec::Runner(RunnerSpec {
+                    stdin: stdin.to_owned(),
+                    stdout: stdout.to_owned(),
+                    mix: mix.clone(),
+                })
             }
         }
     }

@@ -29,7 +29,7 @@ pub use self::server::{Account, Ask, Probe, Ready, Server, Statistics, Version};
 pub use self::templates::Template;
 
 use self::place::Source;
-use self::raw::{Peek, RawCommand, RawData, RawLoad, RawTransaction, RawWorkload};
+use self::raw::{Peek, RawCommand, RawData, RawLoad, RawOwnOperation, RawTransaction, RawWorkload};
 use crate::data::DataFile;
 use crate::folder::Folder;
 
@@ -76,6 +76,9 @@ impl Workload {
             }
             protocol::Kind::Tables => {
                 Self::check::<RawTransaction>(folder, file, source, LoadDefinition::check_tables)
+            }
+            protocol::Kind::Own => {
+                Self::check::<RawOwnOperation>(folder, file, source, LoadDefinition::check_own)
             }
         }
     }
@@ -140,9 +143,9 @@ impl Workload {
         }
     }
 
-    /// The objective that a capacity must meet.
-    pub fn slo(&self) -> &Slo {
-        &self.load.slo
+    /// The objective that a capacity must meet; none where there is no capacity, only throughput.
+    pub fn slo(&self) -> Option<&Slo> {
+        self.load.slo.as_ref()
     }
 
     /// Connections of the client.

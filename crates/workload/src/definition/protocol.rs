@@ -16,6 +16,8 @@ pub enum Protocol {
     Mysql,
     /// What PostgreSQL speaks.
     Postgres,
+    /// None of ours: the program makes its load itself and tells us of it, see `docs/BYOD.md`.
+    Runner,
 }
 
 /// What operations are. Servers of one workload may speak different protocols of one kind: the operations are the
@@ -28,6 +30,8 @@ pub enum Kind {
     Keys,
     /// Transactions over tables.
     Tables,
+    /// What only the program itself knows.
+    Own,
 }
 
 impl Protocol {
@@ -37,6 +41,7 @@ impl Protocol {
             Self::Http => Kind::Requests,
             Self::Memcache | Self::Redis => Kind::Keys,
             Self::Mysql | Self::Postgres => Kind::Tables,
+            Self::Runner => Kind::Own,
         }
     }
 }

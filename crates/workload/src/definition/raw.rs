@@ -144,7 +144,10 @@ pub struct RawKnob {
 #[serde(deny_unknown_fields)]
 pub struct RawLoad<Op> {
     pub protocol: Protocol,
-    pub slo: Spanned<String>,
+    #[serde(default)]
+    pub slo: Option<Spanned<String>>,
+    #[serde(default)]
+    pub timeout: Option<Spanned<String>>,
     #[serde(default)]
     pub connections: Option<Spanned<u32>>,
     #[serde(default)]
@@ -198,6 +201,15 @@ fn one() -> f64 {
 #[serde(deny_unknown_fields)]
 pub struct RawTransaction {
     pub transaction: Transaction,
+    #[serde(default = "one")]
+    pub weight: f64,
+}
+
+/// An operation of a runner.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawOwnOperation {
+    pub name: String,
     #[serde(default = "one")]
     pub weight: f64,
 }

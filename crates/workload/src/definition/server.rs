@@ -89,6 +89,8 @@ pub enum Probe {
     Command(Vec<String>),
     /// This statement succeeds.
     Sql(String),
+    /// It says so itself, as runners do.
+    Runner,
 }
 
 /// How to ask a program for its version.
@@ -180,8 +182,8 @@ impl Server {
             raw.config.iter().map(|file| templates.config_file(file, folder)).collect();
         let config = config?;
         let ready = match &raw.ready {
-            Some(ready) => check_ready(ready, source, &mut templates)?,
-            None => Ready { probe: Probe::Tcp, within: READY_WITHIN },
+            Some(ready) => check_ready(ready, protocol, source, &mut templates)?,
+            None => Ready { probe: usual_probe(protocol), within: READY_WITHIN },
         };
         if let Some(version) = &raw.version {
             templates.words(&version.get_ref().run, &version.span())?;
@@ -224,16 +226,26 @@ impl Server {
     }
 }
 
+fn usual_probe(protocol: Protocol) -> Probe {
+    if protocol == Protocol::Runner { Probe::Runner } else { Probe::Tcp }
+}
+
 fn check_ready(
     raw: &Spanned<RawReady>,
+    protocol: Protocol,
     source: Source<'_>,
     templates: &mut TemplateCheck<'_>,
 ) -> Result<Ready, DefinitionError> {
     let span = raw.span();
     let RawReady { http, tcp, command, sql, within } = raw.get_ref();
     let probe = match (http, tcp, command, sql) {
+        (None, None, None, None) => usual_probe(protocol),
+        _ if protocol == Protocol::Runner => {
+            let what = "ready: a runner says itself when it is: give only within";
+            return Err(source.error(&span, what));
+        }
         (Some(path), None, None, None) => Probe::Http(http_path(path, &span, source)?),
-        (None, None | Some(true), None, None) => Probe::Tcp,
+        (None, Some(true), None, None) => Probe::Tcp,
         (None, None, None, Some(statement)) => Probe::Sql(statement.clone()),
         (None, None, Some(command), None) => {
             templates.words(command, &span)?;

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use host::process::{Ending, LogTail, RunAs, Stopped, Tree};
+use host::process::{Ending, LogTail, PipeEnds, Pipes, RunAs, Stopped, Tree};
 use host::{Readiness, Running, ServerCommand};
 use load::drivers::ProtocolSpec;
+use load::runner::{Conversation, RunnerError};
 use load::spec::{LoadSpec, Shape};
 
 use super::error::InstanceError;
@@ -27,11 +28,11 @@ use crate::variant::Variant;
 /// Where servers listen: this machine only.
 const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Longer than any reply should take, the largest file over a full machine included.
-const TIMEOUT: Duration = Duration::from_secs(10);
-
 /// Longer than any data directory takes to be made.
 const PREPARE_WITHIN: Duration = Duration::from_mins(1);
+
+/// Longer than a runner takes to remove its data.
+const END_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the first of the shown files is called: the command that started the server, a word a line.
 const COMMAND: &str = "command";
@@ -63,6 +64,8 @@ pub struct Instance {
     pub(super) scope: Scope,
     pub(super) password: Option<Password>,
     running: Running,
+    /// What a runner is talked to through.
+    pipes: Option<(Pipes, PipeEnds)>,
     /// How often we have asked for the counts in a way that counts itself.
     pub(super) asked: u64,
 }
@@ -94,6 +97,7 @@ impl Instance {
         scope.set("data", data.to_string_lossy());
         scope.set("here", working_directory.to_string_lossy());
         scope.set("cpus", stage.cpus.len());
+        scope.set("showdown", stage::this_program());
         scope.set("user", service_user.as_ref().map(|who| who.user.clone()));
         scope.set("group", service_user.as_ref().map(|who| who.group.clone()));
         let knobs = settle(&server, variant, &scope).map_err(wrong)?;
@@ -120,6 +124,8 @@ impl Instance {
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(template)?);
         }
+        let pipes = workload.load.is_own().then(|| stage::make_pipes(&directory)).transpose()?;
+        command.pipes = pipes.as_ref().map(|(pipes, _)| pipes.clone());
         let running = stage.host.start(&command)?;
         let instance = Self {
             workload: workload.clone(),
@@ -133,6 +139,7 @@ impl Instance {
             scope,
             password,
             running,
+            pipes,
             asked: 0,
         };
         instance.wait_ready()?;
@@ -148,12 +155,25 @@ impl Instance {
                     Err(why) => Readiness::NotYet(why),
                 });
             }
+            Probe::Runner => return self.wait_for_runner(),
             _ => return self.probe(|| self.connects()),
         };
         let command = self.scope.render_argv(command).map_err(|e| self.wrong(e.message))?;
         self.probe(|| match self.run_tool(&command) {
             Ok(output) if output.ending == Ending::Code(0) => Readiness::Ready,
             Ok(output) => Readiness::NotYet(format!("{} {}", command[0], output.ending)),
+            Err(error) => Readiness::Never(error.to_string()),
+        })
+    }
+
+    fn wait_for_runner(&self) -> Result<(), InstanceError> {
+        let ProtocolSpec::Runner(runner) = self.protocol(None)? else { return Ok(()) };
+        let mut conversation = Conversation::open(&runner).map_err(|e| self.wrong(e.to_string()))?;
+        self.probe(|| match conversation.is_ready() {
+            Ok(true) => Readiness::Ready,
+            Ok(false) => Readiness::NotYet("it has not said that it is ready".to_owned()),
+            // It is about to be known how it ended, which says more.
+            Err(RunnerError::Gone) => Readiness::NotYet(RunnerError::Gone.to_string()),
             Err(error) => Readiness::Never(error.to_string()),
         })
     }
@@ -232,6 +252,7 @@ impl Instance {
             authority: &authority,
             account: self.server.account.as_ref(),
             password: password.as_ref(),
+            pipes: self.pipes.as_ref().map(|(pipes, _)| (&*pipes.stdin, &*pipes.stdout)),
         };
         Ok(operations.spec(self.server.protocol, access, self.stage.seed))
     }
@@ -251,7 +272,7 @@ impl Instance {
             duration: None,
             requests: None,
             requests_per_connection: None,
-            timeout: TIMEOUT,
+            timeout: self.workload.load.timeout,
             interval: Duration::from_secs(1),
             seed: self.stage.seed,
         })
@@ -259,6 +280,10 @@ impl Instance {
 
     /// Stops it, comes back when nothing is left of it, and takes its password from the disk.
     pub fn stop(&mut self) -> Result<Stopped, InstanceError> {
+        if self.pipes.take().is_some() {
+            // The end of its input asks a runner to end, in good order: its data may lie elsewhere.
+            let _ = self.running.wait_ready(END_WITHIN, || Readiness::NotYet("it goes on".to_owned()));
+        }
         let stopped = self.running.stop()?;
         if self.password.take().is_some() {
             for file in &self.config[1..] {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use host::process::RunAs;
+use host::process::{PipeEnds, Pipes, RunAs};
 use host::{CpuSet, Host};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -38,6 +38,20 @@ pub fn make_directory(path: &Path) -> Result<PathBuf, InstanceError> {
     let failed = |source| InstanceError::Write { path: path.to_owned(), source };
     fs::create_dir_all(path).map_err(failed)?;
     quotable(std::path::absolute(path).map_err(failed)?)
+}
+
+/// Makes the pipes that a runner is talked to through, and holds our ends.
+pub fn make_pipes(directory: &Path) -> Result<(Pipes, PipeEnds), InstanceError> {
+    let failed = |source| InstanceError::Write { path: directory.to_owned(), source };
+    let pipes = Pipes::make(directory).map_err(failed)?;
+    let ends = pipes.hold().map_err(failed)?;
+    Ok((pipes, ends))
+}
+
+/// The program that we are, which has runners of its own.
+pub fn this_program() -> String {
+    let path = std::env::current_exe().unwrap_or_else(|_| "showdown".into());
+    path.to_string_lossy().into_owned()
 }
 
 /// Refuses what no configuration file can hold between quotes.

@@ -5,139 +5,30 @@
 //! verdict's own tests are in `bakeoff` and `stats`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 
-/// A home for one test: its runs, its plans, its lock.
-struct Home {
-    dir: tempfile::TempDir,
-}
-
-impl Home {
-    fn new() -> Self {
-        Self { dir: tempfile::tempdir().expect("a temporary directory") }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn showdown(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
-        // The lock of the machine is where temporary files are: tests of different homes may run side by side.
-        command.args(args).current_dir(self.dir.path()).env("TMPDIR", self.tmp()).stdin(Stdio::null());
-        command
-    }
-
-    /// Servers of root's drop its rights and must be able to come here.
-    fn tmp(&self) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt;
-        let tmp = self.path("tmp");
-        fs::create_dir_all(&tmp).expect("a directory");
-        for dir in [self.dir.path(), &tmp] {
-            fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).expect("permissions");
-        }
-        tmp
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        self.showdown(args).output().expect("showdown runs")
-    }
-
-    /// A plan of three blocks of closed loops of a second.
-    fn small_plan(&self, variants: &[&str]) -> String {
-        let mut args = vec!["plan", "compare"];
-        args.extend(variants);
-        args.extend([
-            "--quick",
-            "--blocks",
-            "3",
-            "--measure",
-            "throughput",
-            "--on-op",
-            "get-1k",
-            "--seed",
-            "7",
-        ]);
-        let plan = self.run(&args);
-        assert!(plan.status.success(), "{}", text(&plan.stderr));
-        let shorter =
-            text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
-        fs::write(self.path("plan.toml"), shorter).expect("a plan");
-        self.path("plan.toml").display().to_string()
-    }
-
-    /// Processes that have this home in their command line or as their directory: servers and keepers.
-    fn processes(&self) -> Vec<String> {
-        let here = self.dir.path().display().to_string();
-        fs::read_dir("/proc")
-            .expect("proc")
-            .flatten()
-            .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
-            .filter_map(|entry| {
-                let line = fs::read(entry.path().join("cmdline")).ok()?;
-                let line = String::from_utf8_lossy(&line).replace('\0', " ");
-                let cwd = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
-                let is_ours = line.contains(&here) || cwd.starts_with(&here);
-                is_ours.then(|| format!("{} {line}", entry.file_name().to_string_lossy()))
-            })
-            .collect()
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
-}
-
-fn only_run(home: &Home) -> PathBuf {
-    let runs = fs::read_dir(home.path("runs")).expect("runs").flatten().map(|entry| entry.path());
-    let runs: Vec<PathBuf> = runs.filter(|path| path.join("plan.toml").is_file()).collect();
-    assert_eq!(runs.len(), 1, "{runs:?}");
-    runs[0].clone()
-}
-
-fn signal(child: &Child, signal: Signal) {
-    kill_process(Pid::from_child(child), signal).expect("the process is there");
-}
-
-/// Polls until nothing of the home is left running.
-fn assert_nothing_runs(home: &Home) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
-        let left = home.processes();
-        if left.is_empty() {
-            return;
-        }
-        assert!(Instant::now() < deadline, "left running: {left:#?}");
-        thread::sleep(Duration::from_millis(50));
-    }
-}
+use crate::home::{Home, json, only_run, signal, text, trials};
 
 #[test]
 fn a_comparison_leaves_a_run_that_can_be_read_shown_reported_and_moved() {
     let home = Home::new();
-    let plan = home.small_plan(&["nginx", "apache"]);
+    let plan = home.small_plan(&["nginx", "apache", "--on-op", "get-1k"]);
     let output = home.run(&["run", &plan]);
     // Valid or not is the machine's to say; anything else is a failure.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
-    assert_nothing_runs(&home);
+    home.assert_nothing_runs();
 
     let run = only_run(&home);
     let verdict = json(&run.join("verdict.json"));
     assert_eq!(verdict["complete"], true);
     let sentence = verdict["sentence"].as_str().expect("a sentence");
     assert!(sentence.contains("nginx") && sentence.contains("apache"), "{sentence}");
-    let trials: Vec<PathBuf> =
-        fs::read_dir(run.join("trials")).expect("trials").flatten().map(|t| t.path()).collect();
+    let trials = trials(&run);
     assert_eq!(trials.len(), 6);
     for trial in &trials {
         let record = json(&trial.join("trial.json"));
@@ -171,7 +62,7 @@ fn a_comparison_leaves_a_run_that_can_be_read_shown_reported_and_moved() {
 #[test]
 fn nothing_is_left_when_it_is_killed_at_any_moment() {
     let home = Home::new();
-    let plan = home.small_plan(&["nginx", "nginx"]);
+    let plan = home.small_plan(&["nginx", "nginx", "--on-op", "get-1k"]);
     for moment in 0..10 {
         let mut child = home
             .showdown(&["run", &plan, "--progress", "none"])
@@ -181,7 +72,7 @@ fn nothing_is_left_when_it_is_killed_at_any_moment() {
         thread::sleep(Duration::from_millis(50 + 331 * moment));
         signal(&child, Signal::KILL);
         child.wait().expect("it was killed");
-        assert_nothing_runs(&home);
+        home.assert_nothing_runs();
     }
     // Every run directory is readable, and the next command works.
     let listed = home.run(&["list", "--format", "json"]);
@@ -197,7 +88,7 @@ fn nothing_is_left_when_it_is_killed_at_any_moment() {
 #[test]
 fn an_interrupted_run_keeps_what_it_has() {
     let home = Home::new();
-    let plan = home.small_plan(&["nginx", "nginx:sendfile=off"]);
+    let plan = home.small_plan(&["nginx", "nginx:sendfile=off", "--on-op", "get-1k"]);
     let child = home
         .showdown(&["run", &plan])
         .stdout(Stdio::piped())
@@ -223,7 +114,7 @@ fn an_interrupted_run_keeps_what_it_has() {
     assert_eq!(output.status.code(), Some(130), "{} {}", text(&output.stdout), text(&output.stderr));
     let verdict = json(&only_run(&home).join("verdict.json"));
     assert_eq!(verdict["complete"], false);
-    assert_nothing_runs(&home);
+    home.assert_nothing_runs();
 }
 
 #[test]
@@ -276,7 +167,7 @@ fn mistakes_are_told_in_one_line_with_the_mend() {
 #[test]
 fn two_at_once_would_measure_each_other() {
     let home = Home::new();
-    let plan = home.small_plan(&["nginx", "nginx"]);
+    let plan = home.small_plan(&["nginx", "nginx", "--on-op", "get-1k"]);
     let mut first =
         home.showdown(&["run", &plan]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("showdown");
     let deadline = Instant::now() + Duration::from_secs(30);
@@ -291,7 +182,7 @@ fn two_at_once_would_measure_each_other() {
     );
     signal(&first, Signal::INT);
     first.wait().expect("it ends");
-    assert_nothing_runs(&home);
+    home.assert_nothing_runs();
 }
 
 #[test]

@@ -1,0 +1,198 @@
+//! Embedded key-value stores under threads: search, and updates that contend for few records.
+//!
+//! All stores hold the same records (a key of eight bytes, a value of a fixed length that begins with its key),
+//! loaded in the order of their keys before anything is timed. What a search finds is held against its key.
+
+mod lmdb;
+mod sqlite;
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use clap::ValueEnum;
+use rand::{Rng, RngExt};
+use rand_pcg::Pcg64Mcg;
+
+use crate::RunnerError;
+use crate::loops::{Work, serve};
+
+/// The operations, by index.
+const SEARCH: usize = 0;
+const UPDATE: usize = 1;
+
+/// Our directory below the one that is given: what is in it is ours to remove.
+const HOME: &str = "showdown-kv";
+
+/// Bytes of a key, which every value begins with.
+const KEY_BYTES: usize = 8;
+
+/// Which store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Store {
+    /// SQLite: a B-tree in a file with a write-ahead log, one writer at a time
+    Sqlite,
+    /// LMDB: a B+tree in a memory map, copied on write, one writer at a time
+    Lmdb,
+}
+
+impl Store {
+    /// Its name and version.
+    pub fn version(self) -> String {
+        match self {
+            Self::Sqlite => format!("SQLite {}", rusqlite::version()),
+            Self::Lmdb => lmdb::version(),
+        }
+    }
+}
+
+/// When a commit is on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Durability {
+    /// Before it returns: a crash of the machine loses nothing
+    Commit,
+    /// When the system writes it back: a crash of the machine may lose the last seconds
+    System,
+}
+
+/// What is stored where, and who works it.
+#[derive(clap::Args, Debug)]
+pub struct Options {
+    /// The store
+    pub store: Store,
+    /// Where a directory for its files is made, and removed at the end
+    #[arg(long)]
+    pub directory: PathBuf,
+    /// Threads, each in a closed loop
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: u32,
+    /// Records stored before the first run
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub records: u64,
+    /// Bytes of a value
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(8..=1 << 24))]
+    pub value_bytes: u32,
+    /// Updates fall on this many records
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    pub hot: u64,
+    /// When a commit is on the disk
+    #[arg(long, value_enum, default_value = "commit")]
+    pub durability: Durability,
+}
+
+/// A store. Every call is a transaction of its own.
+trait Engine: Sync {
+    /// What one thread has of its own.
+    type Hand: Send;
+
+    fn hand(&self) -> Result<Self::Hand, String>;
+
+    /// Stores records that are not there yet, in the order of their keys, in one transaction.
+    fn load(&self, records: &mut dyn Iterator<Item = ([u8; KEY_BYTES], Vec<u8>)>) -> Result<(), String>;
+
+    /// Looks a value up and gives it to `check`.
+    fn search(
+        &self,
+        hand: &mut Self::Hand,
+        key: [u8; KEY_BYTES],
+        check: impl FnOnce(Option<&[u8]>) -> Result<(), String>,
+    ) -> Result<(), String>;
+
+    /// Gives a record another value.
+    fn update(&self, hand: &mut Self::Hand, key: [u8; KEY_BYTES], value: &[u8]) -> Result<(), String>;
+}
+
+/// Loads the store, and is a runner of it.
+pub fn run(options: &Options) -> Result<(), RunnerError> {
+    let home = Home::make(&options.directory)?;
+    let failed = |e: String| RunnerError::of(&format!("cannot make a store in {}", home.0.display()), e);
+    match options.store {
+        Store::Sqlite => bench(sqlite::Sqlite::create(&home.0, options).map_err(failed)?, options),
+        Store::Lmdb => bench(lmdb::Lmdb::create(&home.0, options).map_err(failed)?, options),
+    }
+}
+
+/// A directory of ours, gone with this.
+struct Home(PathBuf);
+
+impl Home {
+    fn make(below: &Path) -> Result<Self, RunnerError> {
+        let path = below.join(HOME);
+        let failed = |e| RunnerError::of(&format!("cannot make {}", path.display()), e);
+        // One who was killed has left his.
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        fs::create_dir_all(&path).map_err(failed)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next one.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn bench(engine: impl Engine, options: &Options) -> Result<(), RunnerError> {
+    let length = options.value_bytes as usize;
+    let mut rng = <Pcg64Mcg as rand::SeedableRng>::seed_from_u64(1);
+    let mut records = (0..options.records).map(|number| (key(number), value(number, length, &mut rng)));
+    engine
+        .load(&mut records)
+        .map_err(|e| RunnerError::of(&format!("cannot store {} records", options.records), e))?;
+    let hot = options.hot.min(options.records);
+    serve(&Bench { engine, records: options.records, hot, length }, options.threads)
+}
+
+/// Big-endian, so that the order of keys is that of their numbers.
+fn key(number: u64) -> [u8; KEY_BYTES] {
+    number.to_be_bytes()
+}
+
+/// Random, so that no store can make it smaller.
+fn value(number: u64, length: usize, rng: &mut Pcg64Mcg) -> Vec<u8> {
+    let mut value = vec![0; length];
+    rng.fill_bytes(&mut value);
+    value[..KEY_BYTES].copy_from_slice(&key(number));
+    value
+}
+
+struct Bench<E> {
+    engine: E,
+    records: u64,
+    hot: u64,
+    length: usize,
+}
+
+impl<E: Engine> Work for Bench<E> {
+    type Hand = E::Hand;
+
+    fn operations(&self) -> Vec<String> {
+        vec!["search".to_owned(), "update".to_owned()]
+    }
+
+    fn hand(&self) -> Result<E::Hand, RunnerError> {
+        self.engine.hand().map_err(|e| RunnerError::of("a thread cannot use the store", e))
+    }
+
+    fn operate(&self, hand: &mut E::Hand, operation: usize, rng: &mut Pcg64Mcg) -> Result<(), String> {
+        match operation {
+            SEARCH => {
+                let key = key(rng.random_range(0..self.records));
+                self.engine.search(hand, key, |found| match found {
+                    Some(value) if value.len() == self.length && value.starts_with(&key) => Ok(()),
+                    Some(_) => Err("a record has another value than was stored".to_owned()),
+                    None => Err("a record is missing".to_owned()),
+                })
+            }
+            UPDATE => {
+                // Spread over the whole store, so that they share no page unless the store makes them.
+                let number = rng.random_range(0..self.hot) * (self.records / self.hot);
+                self.engine.update(hand, key(number), &value(number, self.length, rng))
+            }
+            other => unreachable!("{other} is none of our operations"),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A home for one test of a bake-off, and what is read of what it leaves.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// A home for one test: its runs, its plans, its lock.
+pub struct Home {
+    dir: tempfile::TempDir,
+}
+
+impl Home {
+    pub fn new() -> Self {
+        Self { dir: tempfile::tempdir().expect("a temporary directory") }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn showdown(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
+        // The lock of the machine is where temporary files are: tests of different homes may run side by side.
+        command.args(args).current_dir(self.dir.path()).env("TMPDIR", self.tmp()).stdin(Stdio::null());
+        command
+    }
+
+    /// Servers of root's drop its rights and must be able to come here.
+    fn tmp(&self) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let tmp = self.path("tmp");
+        fs::create_dir_all(&tmp).expect("a directory");
+        for dir in [self.dir.path(), &tmp] {
+            fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).expect("permissions");
+        }
+        tmp
+    }
+
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.showdown(args).output().expect("showdown runs")
+    }
+
+    /// A plan of three blocks of closed loops of a second, of these variants and options.
+    pub fn small_plan(&self, variants: &[&str]) -> String {
+        let mut args = vec!["plan", "compare"];
+        args.extend(variants);
+        args.extend(["--quick", "--blocks", "3", "--measure", "throughput", "--seed", "7"]);
+        let plan = self.run(&args);
+        assert!(plan.status.success(), "{}", text(&plan.stderr));
+        let shorter =
+            text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
+        fs::write(self.path("plan.toml"), shorter).expect("a plan");
+        self.path("plan.toml").display().to_string()
+    }
+
+    /// Processes that have this home in their command line or as their directory: servers and keepers.
+    fn processes(&self) -> Vec<String> {
+        let here = self.dir.path().display().to_string();
+        fs::read_dir("/proc")
+            .expect("proc")
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
+            .filter_map(|entry| {
+                let line = fs::read(entry.path().join("cmdline")).ok()?;
+                let line = String::from_utf8_lossy(&line).replace('\0', " ");
+                let cwd = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
+                let is_ours = line.contains(&here) || cwd.starts_with(&here);
+                is_ours.then(|| format!("{} {line}", entry.file_name().to_string_lossy()))
+            })
+            .collect()
+    }
+
+    /// Polls until nothing of the home is left running.
+    pub fn assert_nothing_runs(&self) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let left = self.processes();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "left running: {left:#?}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+pub fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
+}
+
+pub fn only_run(home: &Home) -> PathBuf {
+    let runs = fs::read_dir(home.path("runs")).expect("runs").flatten().map(|entry| entry.path());
+    let runs: Vec<PathBuf> = runs.filter(|path| path.join("plan.toml").is_file()).collect();
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    runs[0].clone()
+}
+
+/// The directories of a run's trials, in their order.
+pub fn trials(run: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(run.join("trials")).expect("trials").flatten();
+    let mut trials: Vec<PathBuf> = entries.map(|trial| trial.path()).collect();
+    trials.sort();
+    trials
+}
+
+pub fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("the process is there");
+}
