@@ -24,6 +24,7 @@
 //! Which trials there are and what the figures mean is not known here: this crate uses no other crate of the
 //! house, so that the protocol is all that there is between them.
 
+pub mod block;
 pub mod kv;
 mod loops;
 mod protocol;
@@ -34,6 +35,8 @@ mod tally;
 pub enum Runner {
     /// An embedded key-value store, read and updated by threads
     Kv(kv::Options),
+    /// A file, read and written by threads with buffers of one size
+    Block(block::Options),
     /// The version of a store
     Version {
         /// Which
@@ -56,6 +59,7 @@ impl RunnerError {
 pub fn run(runner: &Runner) -> Result<(), RunnerError> {
     match runner {
         Runner::Kv(options) => kv::run(options),
+        Runner::Block(options) => block::run(options),
         Runner::Version { store } => protocol::say_version(&store.version()),
     }
 }

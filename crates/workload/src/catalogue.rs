@@ -203,7 +203,7 @@ mod tests {
         );
         assert!(
             refused(Some("cahce"), &[])
-                .contains("did you mean \"cache\"? there are cache, kv, oltp, static-web")
+                .contains("did you mean \"cache\"? there are block-io, cache, kv, oltp, static-web")
         );
         assert!(refused(Some("static-web"), &["redis"]).contains("has no server \"redis\""));
     }

@@ -1,5 +1,6 @@
 //! Bake-offs from end to end, in small: of servers, and of programs that make their load themselves.
 
+mod block_io;
 mod byod;
 mod home;
 mod kv;
