@@ -198,13 +198,8 @@ mod tests {
             refused(None, &["nginx", "redis"]),
             "nginx is of static-web, redis is of cache: compare servers of one workload"
         );
-        assert!(
-            refused(None, &["mencached"]).contains("did you mean \"memcached\"? there are memcached, redis")
-        );
-        assert!(
-            refused(Some("cahce"), &[])
-                .contains("did you mean \"cache\"? there are block-io, cache, kv, oltp, static-web")
-        );
+        assert!(refused(None, &["mencached"]).contains("did you mean \"memcached\"? there are "));
+        assert!(refused(Some("cahce"), &[]).contains("did you mean \"cache\"? there are block-io, cache, "));
         assert!(refused(Some("static-web"), &["redis"]).contains("has no server \"redis\""));
     }
 

@@ -6,7 +6,7 @@ use archive::model::{Length, Measure, Measured, PhaseKind, Plan, WarmUpOutcome};
 use load::capacity::{Fared, Next, Search};
 use load::engine::Outcome;
 use load::inputs::slo::Slo;
-use load::record::Micros;
+use load::record::{Interval, Micros};
 use load::summary::Summary;
 use load::validity::Reason;
 
@@ -104,7 +104,9 @@ pub fn measure(
     match (&plan.measure, rate) {
         (_, Some(rate)) => at_rates(plan, &[rate], &mut result, loads)?,
         (Measure::MaxThroughput, None) => {
-            let cut = Outcome { total: warm.measured, measured: warm.length, ..warm.run };
+            // What was cut off takes the drain with it: the total has no part of it any more.
+            let drain = Interval::new(warm.run.operations.len(), warm.run.tallies.len());
+            let cut = Outcome { total: warm.measured, drain, measured: warm.length, ..warm.run };
             let value = cut.total.succeeded() as f64 / cut.measured.as_secs_f64().max(1e-9);
             result.take(plan, value, cut)?;
         }
@@ -122,7 +124,7 @@ struct Warm {
     outcome: WarmUpOutcome,
     unsteady: Option<String>,
     run: Outcome,
-    measured: load::record::Interval,
+    measured: Interval,
     length: Duration,
 }
 
