@@ -44,6 +44,18 @@ pub enum Step {
     Failed(Fault),
 }
 
+/// How much a driver wants to see of the bytes that come next. Bytes that nobody looks at need not be copied out of
+/// the kernel, which is most of what a large reply costs its client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appetite {
+    /// All of them.
+    Everything,
+    /// The front: what comes behind it may be of no interest.
+    Front,
+    /// None of so many; those after them.
+    Nothing(u64),
+}
+
 /// Why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -99,6 +111,18 @@ pub trait Driver {
 
     /// Bytes have arrived for the greeting or operation in flight. All of `input` is taken in this call.
     fn receive(&mut self, dialogue: &mut Self::Dialogue, input: &[u8], turn: Turn<'_>) -> Step;
+
+    /// What of the bytes that come next for the operation in flight is to be seen. Only a wish: they may be given to
+    /// [`Driver::receive`] all the same.
+    #[inline]
+    fn appetite(&self, _dialogue: &Self::Dialogue) -> Appetite {
+        Appetite::Everything
+    }
+
+    /// So many bytes, no more than the [`Appetite::Nothing`] of last, have come and are gone. [`Driver::receive`] is
+    /// called next, with no bytes or with those behind them.
+    #[inline]
+    fn skip(&mut self, _dialogue: &mut Self::Dialogue, _bytes: u64) {}
 
     /// The peer closed while a greeting or an operation was in flight. [`Step::Done`] where that is how the
     /// reply ends, else a fault.

@@ -24,7 +24,7 @@ use super::pacing::{Assignment, ConnectionId, Pacer};
 use super::poller::{Poller, Token};
 use super::speaker::Speaker;
 use crate::clock::Nanos;
-use crate::driver::{Driver, Fault, Step};
+use crate::driver::{Appetite, Driver, Fault, Step};
 use crate::record::{ErrorKind, Errors};
 use crate::spec::LoadSpec;
 
@@ -32,6 +32,10 @@ use crate::spec::LoadSpec;
 const WIRE_BUFFER: usize = 64 * 1024;
 /// Longer than the above by more than a TLS record, see [`super::link::Link::receive`].
 const INPUT_BUFFER: usize = WIRE_BUFFER + 32 * 1024;
+/// Bytes taken at once where only their front is of interest: more than most heads have.
+const FRONT: usize = 1024;
+/// Bytes thrown away at once. A call that throws away takes time too, and the schedule waits meanwhile.
+const UNSEEN: usize = 512 * 1024;
 /// Reads that a connection may take in one turn before the others have theirs.
 const READS_A_TURN: u32 = 2;
 
@@ -60,6 +64,8 @@ pub(super) struct Conversations<D: Driver> {
     /// When each connection's wait is too long; apart from the rest, so that a sweep over them is cheap.
     deadlines: Vec<Nanos>,
     input: Vec<u8>,
+    /// As long as what is thrown away at once. Never written to, so the kernel gives it no memory.
+    unseen: Vec<u8>,
     wire: Vec<u8>,
     timeout: Duration,
     uses_limit: u32,
@@ -84,6 +90,7 @@ impl<D: Driver> Conversations<D> {
             connections: (0..slots).map(|_| Connection::new()).collect(),
             deadlines: vec![Nanos::NEVER; slots as usize],
             input: vec![0; INPUT_BUFFER],
+            unseen: vec![0; UNSEEN],
             wire: if dialer.is_tls() { vec![0; WIRE_BUFFER] } else { Vec::new() },
             dialer,
             timeout: spec.timeout,
@@ -179,11 +186,23 @@ impl<D: Driver> Conversations<D> {
     fn read(&mut self, id: ConnectionId, woken: Nanos) {
         let generation = self.connections[id as usize].line.generation();
         for _ in 0..READS_A_TURN {
-            let line = &mut self.connections[id as usize].line;
-            if line.generation() != generation {
+            if self.connections[id as usize].line.generation() != generation {
                 return;
             }
-            match line.receive(&mut self.input, &mut self.wire) {
+            let appetite = self.appetite(id);
+            let line = &mut self.connections[id as usize].line;
+            let received = match appetite {
+                Appetite::Everything => line.receive(&mut self.input, &mut self.wire),
+                Appetite::Front => line.receive(&mut self.input[..FRONT], &mut self.wire),
+                Appetite::Nothing(bytes) => {
+                    let most = self.unseen.len();
+                    line.discard(&mut self.unseen[..usize::try_from(bytes).map_or(most, |n| n.min(most))])
+                }
+            };
+            match received {
+                Ok(Received::Data(count)) if matches!(appetite, Appetite::Nothing(_)) => {
+                    self.on_unseen(id, count);
+                }
                 Ok(Received::Data(count)) => self.on_data(id, count, woken),
                 Ok(Received::Nothing) => return,
                 Ok(Received::Closed) => return self.on_closed(id),
@@ -195,6 +214,29 @@ impl<D: Driver> Conversations<D> {
             connection.queued = true;
             self.queued.push(id);
         }
+    }
+
+    /// What is to be seen of the bytes that come next.
+    #[inline(always)]
+    fn appetite(&self, id: ConnectionId) -> Appetite {
+        let connection = &self.connections[id as usize];
+        match &connection.dialogue {
+            Some(dialogue) if connection.phase == Phase::Busy && !self.dialer.is_tls() => {
+                self.speaker.appetite(dialogue)
+            }
+            _ => Appetite::Everything,
+        }
+    }
+
+    /// Bytes of a reply have come that nobody wants to see.
+    fn on_unseen(&mut self, id: ConnectionId, count: usize) {
+        self.tick();
+        let connection = &mut self.connections[id as usize];
+        self.meter.stats.operations[connection.operation as usize].bytes_received += count as u64;
+        let dialogue = connection.dialogue.as_mut().expect("a busy connection has a dialogue");
+        self.speaker.skip(dialogue, count as u64);
+        let step = self.speaker.receive(dialogue, &[], &mut self.meter.stats.tallies);
+        self.follow(id, step);
     }
 
     #[inline(always)]

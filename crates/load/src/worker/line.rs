@@ -168,6 +168,15 @@ impl Line {
         }
     }
 
+    /// See [`Link::discard`]. A closed line has nothing.
+    #[inline(always)]
+    pub fn discard(&mut self, span: &mut [u8]) -> Result<Received, LinkError> {
+        match self.link() {
+            Some(link) => link.discard(span),
+            None => Ok(Received::Nothing),
+        }
+    }
+
     /// See [`Link::has_more`].
     pub fn has_more(&mut self) -> bool {
         self.link().is_some_and(|link| link.has_more())

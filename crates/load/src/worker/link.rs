@@ -170,15 +170,24 @@ impl Link {
     #[inline(always)]
     pub fn receive(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
         if self.session.is_none() {
-            return self.receive_plain(buffer);
+            return self.receive_plain(buffer, RecvFlags::empty());
         }
         self.receive_tls(buffer, wire)
     }
 
+    /// Throws away at most as many bytes as `span` is long; it is not written to. Not under TLS, where the bytes on
+    /// the wire are others.
     #[inline(always)]
-    fn receive_plain(&mut self, buffer: &mut [u8]) -> Result<Received, LinkError> {
+    pub fn discard(&mut self, span: &mut [u8]) -> Result<Received, LinkError> {
+        debug_assert!(self.session.is_none(), "cipher text must be read");
+        // "Causes the received bytes of data to be discarded, rather than passed back": tcp(7), MSG_TRUNC.
+        self.receive_plain(span, RecvFlags::TRUNC)
+    }
+
+    #[inline(always)]
+    fn receive_plain(&mut self, buffer: &mut [u8], flags: RecvFlags) -> Result<Received, LinkError> {
         while self.readable {
-            match net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
+            match net::recv(&self.socket, &mut *buffer, flags) {
                 Ok((_, 0)) => {
                     self.readable = false;
                     return Ok(Received::Closed);
@@ -207,7 +216,7 @@ impl Link {
             if self.session.as_ref().is_some_and(|session| session.is_closed()) {
                 return Ok(Received::Closed);
             }
-            let count = match self.receive_plain(wire)? {
+            let count = match self.receive_plain(wire, RecvFlags::empty())? {
                 Received::Data(count) => count,
                 // Many servers close without close_notify (RFC 8446, 6.1); the codec knows whether
                 // the reply was whole.

@@ -4,7 +4,7 @@
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use crate::driver::{Driver, Fault, OperationId, Step, Turn};
+use crate::driver::{Appetite, Driver, Fault, OperationId, Step, Turn};
 
 /// The driver of one worker, with what it needs in its turns.
 pub(super) struct Speaker<D> {
@@ -48,6 +48,18 @@ impl<D: Driver> Speaker<D> {
     pub fn receive(&mut self, dialogue: &mut D::Dialogue, input: &[u8], tallies: &mut [u64]) -> Step {
         self.out.clear();
         self.driver.receive(dialogue, input, Turn { out: &mut self.out, rng: &mut self.rng, tallies })
+    }
+
+    /// See [`Driver::appetite`].
+    #[inline(always)]
+    pub fn appetite(&self, dialogue: &D::Dialogue) -> Appetite {
+        self.driver.appetite(dialogue)
+    }
+
+    /// See [`Driver::skip`].
+    #[inline(always)]
+    pub fn skip(&mut self, dialogue: &mut D::Dialogue, bytes: u64) {
+        self.driver.skip(dialogue, bytes);
     }
 
     /// See [`Driver::closed`]. Whatever the driver thinks, the connection is gone and nothing more will come.

@@ -109,6 +109,30 @@ impl ResponseDecoder {
         }
     }
 
+    /// Bytes of the body that are still to come, as the head announced; 0 where it does not say or they do not lie
+    /// together.
+    #[inline]
+    pub fn body_left(&self) -> u64 {
+        if let State::Length(left) = self.state { left } else { 0 }
+    }
+
+    /// So many bytes of the body have come and were not looked at: at most [`Self::body_left`], the rest is ignored.
+    #[inline]
+    pub fn skip(&mut self, bytes: u64) {
+        if let State::Length(left) = &mut self.state {
+            *left = left.saturating_sub(bytes);
+            if *left == 0 {
+                self.state = State::Complete;
+            }
+        }
+    }
+
+    /// Is a reply expected of which the head has not come, or not all of it?
+    #[inline]
+    pub fn is_in_head(&self) -> bool {
+        matches!(self.state, State::Head)
+    }
+
     /// The server has closed: ends a body that is delimited by that, and names what else is cut off.
     pub fn eof(&mut self) -> Result<Event<'static>, DecodeError> {
         match self.state {
@@ -243,6 +267,22 @@ mod tests {
         let framing = Framing::Length(5);
         assert_eq!(head, Head { status: 200, keep_alive: true, framing, head_bytes: reply.len() as u32 - 5 });
         assert_eq!((&body[..], keep_alive, left), (&b"hello"[..], true, &b""[..]));
+    }
+
+    #[test]
+    fn a_body_may_be_skipped_as_far_as_it_goes() {
+        let (mut decoder, mut cache) = (ResponseDecoder::new(), HeadCache::new());
+        decoder.expect(false);
+        assert!(decoder.is_in_head() && decoder.body_left() == 0);
+        let mut input: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel";
+        assert!(matches!(decoder.decode(&mut cache, &mut input), Ok(Some(Event::Head(_)))));
+        assert_eq!(decoder.decode(&mut cache, &mut input), Ok(Some(Event::Body(b"hel"))));
+        assert_eq!(decoder.body_left(), 6);
+        decoder.skip(2);
+        assert_eq!((decoder.body_left(), decoder.decode(&mut cache, &mut input)), (4, Ok(None)));
+        decoder.skip(99);
+        assert_eq!(decoder.decode(&mut cache, &mut input), Ok(Some(Event::End { keep_alive: true })));
+        assert_eq!(decoder.body_left(), 0);
     }
 
     #[test]

@@ -5,9 +5,12 @@ use wire::http1::{Event, ResponseDecoder};
 use super::operation::{Operation, Scratch};
 use super::reply::Reply;
 use super::spec::HttpSpec;
-use crate::driver::{Driver, Fault, OperationId, Step, Turn};
+use crate::driver::{Appetite, Driver, Fault, OperationId, Step, Turn};
 use crate::drivers::OperationError;
 use crate::drivers::choice::Choice;
+
+/// Fewer bytes of a body are cheaper to copy than a further call of the system.
+const WORTH_SKIPPING: u64 = 16 * 1024;
 
 /// Speaks HTTP/1.1 for one worker.
 #[derive(Debug)]
@@ -70,12 +73,35 @@ impl Driver for HttpDriver {
                             "{extra} bytes after the end of the reply: a body longer than announced"
                         )));
                     }
+                    operation.usual_body = dialogue.reply.body_bytes;
                     return operation.judge(&dialogue.reply, keep_alive);
                 }
                 Ok(None) => return Step::Wait,
                 Err(error) => return Step::Failed(Fault::protocol(error.to_string())),
             }
         }
+    }
+
+    #[inline]
+    fn appetite(&self, dialogue: &HttpDialogue) -> Appetite {
+        let operation = &self.operations[dialogue.operation as usize];
+        let left = dialogue.decoder.body_left();
+        if operation.finder.is_some() {
+            Appetite::Everything
+        } else if left >= WORTH_SKIPPING {
+            // All but the last byte, so that what comes behind the body is noticed.
+            Appetite::Nothing(left - 1)
+        } else if dialogue.decoder.is_in_head() && operation.usual_body >= WORTH_SKIPPING {
+            Appetite::Front
+        } else {
+            Appetite::Everything
+        }
+    }
+
+    #[inline]
+    fn skip(&mut self, dialogue: &mut HttpDialogue, bytes: u64) {
+        dialogue.decoder.skip(bytes);
+        dialogue.reply.body_bytes += bytes;
     }
 
     fn closed(&mut self, dialogue: &mut HttpDialogue) -> Step {
@@ -95,18 +121,27 @@ mod tests {
     use crate::drivers::http::{Expected, HttpOperation};
     use crate::record::ErrorKind;
 
+    /// Begins an operation; what is sent.
+    fn begin(driver: &mut HttpDriver, dialogue: &mut HttpDialogue) -> Vec<u8> {
+        let (mut out, mut rng) = (Vec::new(), Pcg64Mcg::seed_from_u64(1));
+        driver.begin(dialogue, Turn { out: &mut out, rng: &mut rng, tallies: &mut [] });
+        out
+    }
+
+    fn receive(driver: &mut HttpDriver, dialogue: &mut HttpDialogue, piece: &[u8]) -> Step {
+        let (mut out, mut rng) = (Vec::new(), Pcg64Mcg::seed_from_u64(1));
+        driver.receive(dialogue, piece, Turn { out: &mut out, rng: &mut rng, tallies: &mut [] })
+    }
+
     /// Does one operation against a reply that arrives in the given pieces.
     fn converse(operation: HttpOperation, pieces: &[&[u8]]) -> (String, Step) {
         let spec = HttpSpec { authority: "box".to_owned(), operations: vec![operation] };
         let mut driver = HttpDriver::new(&spec, false).expect("a driver");
         let mut dialogue = driver.dialogue();
-        let (mut out, mut rng) = (Vec::new(), Pcg64Mcg::seed_from_u64(1));
-        driver.begin(&mut dialogue, Turn { out: &mut out, rng: &mut rng, tallies: &mut [] });
-        let request = String::from_utf8(out.clone()).expect("ASCII");
+        let request = String::from_utf8(begin(&mut driver, &mut dialogue)).expect("ASCII");
         let mut step = Step::Wait;
         for piece in pieces {
-            step =
-                driver.receive(&mut dialogue, piece, Turn { out: &mut out, rng: &mut rng, tallies: &mut [] });
+            step = receive(&mut driver, &mut dialogue, piece);
         }
         if step == Step::Wait {
             step = driver.closed(&mut dialogue);
@@ -145,6 +180,36 @@ mod tests {
             &[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"],
         );
         assert_eq!(kind_of(step), Some(ErrorKind::UnexpectedReply));
+    }
+
+    #[test]
+    fn a_large_body_is_left_unseen_unless_something_is_looked_for_in_it() {
+        let head: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
+        let body = vec![b'x'; 100_000];
+        for (expect, appetite) in [
+            (Expected { bytes: Some(100_000), ..Expected::default() }, Appetite::Nothing(99_999)),
+            (Expected { contains: Some("x".to_owned()), ..Expected::default() }, Appetite::Everything),
+        ] {
+            let operation = HttpOperation { expect, ..HttpOperation::get("/") };
+            let spec = HttpSpec { authority: "box".to_owned(), operations: vec![operation] };
+            let mut driver = HttpDriver::new(&spec, false).expect("a driver");
+            let mut dialogue = driver.dialogue();
+            begin(&mut driver, &mut dialogue);
+            assert_eq!(driver.appetite(&dialogue), Appetite::Everything, "the size is not known yet");
+            receive(&mut driver, &mut dialogue, head);
+            assert_eq!(driver.appetite(&dialogue), appetite);
+            let seen = if let Appetite::Nothing(bytes) = appetite {
+                driver.skip(&mut dialogue, bytes);
+                assert_eq!(receive(&mut driver, &mut dialogue, &[]), Step::Wait);
+                &body[bytes as usize..]
+            } else {
+                &body
+            };
+            assert_eq!(receive(&mut driver, &mut dialogue, seen), Step::Done { reuse: true });
+            begin(&mut driver, &mut dialogue);
+            let is_unseen = appetite != Appetite::Everything;
+            assert_eq!(driver.appetite(&dialogue) == Appetite::Front, is_unseen, "the size is known now");
+        }
     }
 
     #[test]

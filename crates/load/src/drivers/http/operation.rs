@@ -38,6 +38,8 @@ pub(super) struct Operation {
     pub cache: HeadCache,
     /// Finds the text that is expected in the body.
     pub finder: Option<Finder<'static>>,
+    /// How long the body of its last whole reply was.
+    pub usual_body: u64,
     spec: HttpOperation,
     rendering: Rendering,
 }
@@ -60,6 +62,7 @@ impl Operation {
             is_head: spec.method == "HEAD",
             cache: HeadCache::new(),
             finder: spec.expect.contains.as_ref().map(|text| Finder::new(text).into_owned()),
+            usual_body: 0,
             spec: spec.clone(),
             rendering,
             name,
