@@ -49,6 +49,7 @@ export interface Plan {
 
 export type Measure =
   | { what: "max_throughput" }
+  | { what: "one_by_one"; operations: number }
   | { what: "capacity"; slo: string }
   | { what: "latency_curve"; rates_per_s: number[]; slo?: string | null };
 

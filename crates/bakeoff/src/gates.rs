@@ -32,6 +32,8 @@ pub struct Evidence<'a> {
     /// What the engine holds against the measurement, one line each; none where there is no client but the program
     /// under test.
     pub client_reasons: Option<&'a [String]>,
+    /// Whether it was watched until it settled; not where single operations were timed.
+    pub is_watched: bool,
     /// Why it did not settle; none if it did.
     pub unsteady: Option<String>,
     /// Share of operations that failed in the measured phases.
@@ -96,6 +98,9 @@ fn client(evidence: &Evidence<'_>) -> Gate {
 }
 
 fn steady(evidence: &Evidence<'_>) -> Gate {
+    if !evidence.is_watched {
+        return not_applicable("steady", "operations were timed one by one, after one that was not");
+    }
     let message = evidence.unsteady.clone().unwrap_or_else(|| "throughput and p99 have settled".to_owned());
     gate("steady", evidence.unsteady.is_none(), String::new(), "MSER-5 and no drift".to_owned(), message)
 }
@@ -251,6 +256,7 @@ mod tests {
     fn healthy(telemetry: &Recording) -> Evidence<'_> {
         Evidence {
             client_reasons: Some(&[]),
+            is_watched: true,
             unsteady: None,
             error_share: 0.0,
             counts: &[],

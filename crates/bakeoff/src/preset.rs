@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | for two variants | about a minute | about ten | about an hour |
 //! | blocks | 6 | 10 | 20 |
+//! | operations that are timed, where one takes long | 1 | 2 | 5 |
 //!
 //! Six blocks are the fewest for which the signed-rank interval exists at 95 % (decision 0002), so `quick`
 //! shortens trials rather than their number. Warm-up and closed loop are watched at an interval that gives
@@ -23,6 +24,8 @@ pub struct Preset {
     pub warm_up: WarmUp,
     /// Length of each phase.
     pub phases: Phases,
+    /// Operations that are timed where they are so long that they are counted.
+    pub operations: u32,
 }
 
 /// Observations that a closed loop gives at least.
@@ -39,16 +42,17 @@ impl Preset {
     /// The preset of a length.
     pub fn of(length: Length) -> Self {
         let ms = Duration::from_millis;
-        let (blocks, most, phases) = match length {
-            Length::Quick => (6, 10_000, [1_200, 250, 500, 200]),
-            Length::Default => (10, 60_000, [8_000, 1_500, 5_000, 1_000]),
-            Length::Thorough => (20, 180_000, [15_000, 3_000, 20_000, 3_000]),
+        let (blocks, most, phases, operations) = match length {
+            Length::Quick => (6, 10_000, [1_200, 250, 500, 200], 1),
+            Length::Default => (10, 60_000, [8_000, 1_500, 5_000, 1_000], 2),
+            Length::Thorough => (20, 180_000, [15_000, 3_000, 20_000, 3_000], 5),
         };
         let [closed_loop, search_step, measure, curve_step] = phases.map(ms);
         Self {
             blocks,
             warm_up: WarmUp { least: closed_loop, most: ms(most) },
             phases: Phases { closed_loop, search_step, measure, curve_step },
+            operations,
         }
     }
 

@@ -19,10 +19,14 @@ pub enum Asked {
     /// What the workload is for: capacity under its objective, or throughput where the load is a runner's.
     #[default]
     Usual,
+    /// What a sweep of the workload is for: throughput, unless its operations are timed one by one.
+    UsualSweep,
     /// Capacity under an objective.
     Capacity,
     /// Throughput of a closed loop.
     Throughput,
+    /// Operations an hour, one at a time.
+    OneByOne,
     /// Latency at these rates.
     Latency(Vec<f64>),
 }
@@ -116,9 +120,13 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
         blocks: question.blocks.unwrap_or(preset.blocks),
         tags: question.tags.clone(),
         measure: match &question.asked {
+            Asked::Usual | Asked::UsualSweep if workload.load.is_long => {
+                Measure::OneByOne { operations: preset.operations }
+            }
+            Asked::OneByOne => Measure::OneByOne { operations: preset.operations },
             Asked::Usual if own && question.slo.is_none() => Measure::MaxThroughput,
             Asked::Usual | Asked::Capacity => Measure::Capacity { slo: needed()? },
-            Asked::Throughput => Measure::MaxThroughput,
+            Asked::Throughput | Asked::UsualSweep => Measure::MaxThroughput,
             Asked::Latency(rates) => {
                 Measure::LatencyCurve { rates_per_s: rates.clone(), slo: Some(needed()?) }
             }
@@ -179,7 +187,7 @@ fn of_own(workload: &Workload, cannot: &str) -> String {
 }
 
 fn check_own(plan: &Plan, workload: &Workload) -> Result<(), QuestionError> {
-    let cannot = if plan.measure != Measure::MaxThroughput {
+    let cannot = if plan.measure.slo().is_some() || matches!(plan.measure, Measure::LatencyCurve { .. }) {
         "has no rate that could be given, nor a capacity"
     } else if plan.load.connections != 1 || plan.load.threads != 1 {
         "has no connections or threads of ours"
@@ -224,6 +232,14 @@ pub fn check(plan: &Plan) -> Result<(), QuestionError> {
     }
     if workload.load.is_own() {
         check_own(plan, &workload)?;
+    } else if let Measure::OneByOne { .. } = plan.measure {
+        let name = &workload.name;
+        return refused(format!(
+            "workload {name} has servers, which are loaded: ask for capacity or throughput"
+        ));
+    }
+    if plan.measure == (Measure::OneByOne { operations: 0 }) {
+        return refused("measure.operations must be 1 or more".to_owned());
     }
     if let Some(slo) = plan.measure.slo() {
         slo.parse::<Slo>()?;

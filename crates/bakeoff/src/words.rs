@@ -20,6 +20,11 @@ pub fn wording(measure: &Measure) -> Wording {
         Measure::MaxThroughput => {
             Wording { what: "throughput in a closed loop".to_owned(), unit: "/s", higher_is_better: true }
         }
+        Measure::OneByOne { .. } => Wording {
+            what: "operations an hour, one at a time".to_owned(),
+            unit: "/h",
+            higher_is_better: true,
+        },
         Measure::Capacity { slo } => {
             Wording { what: format!("capacity at {}", spaced(slo)), unit: "/s", higher_is_better: true }
         }
@@ -67,6 +72,9 @@ pub fn sentence(
             let claim = match measure {
                 Measure::MaxThroughput => {
                     format!("{a} does {} × {b}'s throughput in a closed loop", ratio(e.ratio))
+                }
+                Measure::OneByOne { .. } => {
+                    format!("{a} does {} × {b}'s operations an hour, one at a time", ratio(e.ratio))
                 }
                 Measure::Capacity { slo } => {
                     format!("{a} carries {} × {b}'s load at {}", ratio(e.ratio), spaced(slo))

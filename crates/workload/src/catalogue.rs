@@ -199,7 +199,7 @@ mod tests {
             "nginx is of static-web, redis is of cache: compare servers of one workload"
         );
         assert!(refused(None, &["mencached"]).contains("did you mean \"memcached\"? there are "));
-        assert!(refused(Some("cahce"), &[]).contains("did you mean \"cache\"? there are block-io, cache, "));
+        assert!(refused(Some("cahce"), &[]).contains("did you mean \"cache\"? there are block-io, build, "));
         assert!(refused(Some("static-web"), &["redis"]).contains("has no server \"redis\""));
     }
 

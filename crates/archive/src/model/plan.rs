@@ -101,6 +101,11 @@ pub struct Variant {
 pub enum Measure {
     /// Operations a second in a closed loop.
     MaxThroughput,
+    /// Operations an hour, one after the other: for those that take seconds or minutes, such as builds.
+    OneByOne {
+        /// How many are timed, after one that is not.
+        operations: u32,
+    },
     /// The highest open-loop rate that meets an objective, by search.
     Capacity {
         /// The objective as text, such as `p99<5ms`.
@@ -120,7 +125,7 @@ impl Measure {
     /// The objective's text, if there is one.
     pub fn slo(&self) -> Option<&str> {
         match self {
-            Self::MaxThroughput => None,
+            Self::MaxThroughput | Self::OneByOne { .. } => None,
             Self::Capacity { slo } => Some(slo),
             Self::LatencyCurve { slo, .. } => slo.as_deref(),
         }

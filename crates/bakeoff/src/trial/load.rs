@@ -17,6 +17,9 @@ use crate::event::Event;
 /// Before each open loop of a trial, so that its connections are in use when it counts.
 const LEAD: Duration = Duration::from_millis(50);
 
+/// Interval at which operations of seconds are watched.
+const WATCH: Duration = Duration::from_millis(100);
+
 /// Why the load could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -81,6 +84,21 @@ impl<'a> Loads<'a> {
             self.run(LoadSpec { shape, duration: Some(length), interval, ..self.spec.clone() })?;
         self.keep(PhaseKind::ClosedLoop, start, &outcome, &summary, None)?;
         Ok((outcome, summary))
+    }
+
+    /// As many operations as that, one after the other, however long they take.
+    pub fn operations(&mut self, kind: PhaseKind, count: u64) -> Result<Outcome, LoadError> {
+        let start = self.began.elapsed();
+        let spec = LoadSpec {
+            shape: Shape::Closed { think: Duration::ZERO },
+            duration: None,
+            requests: Some(count),
+            interval: WATCH,
+            ..self.spec.clone()
+        };
+        let (outcome, summary) = self.run(spec)?;
+        self.keep(kind, start, &outcome, &summary, None)?;
+        Ok(outcome)
     }
 
     /// An open loop at a rate, held against an objective if there is one.

@@ -23,6 +23,7 @@ const NEAR: f64 = 1.06;
 const RETREAT: f64 = 0.97;
 /// Measurements at retreating rates before a trial has no value.
 const MOST_RETREATS: u32 = 6;
+const HOUR_US: f64 = 3.6e9;
 /// Rates that are measured for the curve of latency over load, as shares of the capacity found.
 const CURVE_SHARES: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
 
@@ -96,6 +97,9 @@ pub fn measure(
     hint: Option<f64>,
     loads: &mut Loads<'_>,
 ) -> std::result::Result<Result, LoadError> {
+    if let Measure::OneByOne { operations } = plan.measure {
+        return one_by_one(plan, operations, loads);
+    }
     let warm = warm_up(plan, loads)?;
     let mut result = Result::nothing(Some(warm.outcome), warm.unsteady);
     if loads.interrupted {
@@ -115,8 +119,33 @@ pub fn measure(
             let drawn = warm.measured.succeeded() as f64 / warm.length.as_secs_f64().max(1e-9);
             capacity(plan, &slo, drawn, hint, &mut result, loads)?;
         }
+        (Measure::OneByOne { .. }, None) => {}
         (Measure::LatencyCurve { rates_per_s, .. }, None) => at_rates(plan, rates_per_s, &mut result, loads)?,
     }
+    Ok(result)
+}
+
+/// Operations that take so long that there is no interval to watch: one that warms caches, then those that count.
+/// The value is made of their median.
+fn one_by_one(plan: &Plan, operations: u32, loads: &mut Loads<'_>) -> std::result::Result<Result, LoadError> {
+    let mut result = Result::nothing(None, None);
+    loads.doing("one operation before it counts".to_owned());
+    loads.operations(PhaseKind::ClosedLoop, 1)?;
+    if loads.interrupted {
+        return Ok(result);
+    }
+    loads.doing(format!("timing {operations} operations, one at a time"));
+    let outcome = loads.operations(PhaseKind::Measure, operations.into())?;
+    if loads.interrupted {
+        return Ok(result);
+    }
+    let times = outcome.total.merged(|op| &op.response);
+    if times.is_empty() {
+        let why = outcome.total.errors().examples.into_values().next();
+        result.reasons.push(format!("no operation succeeded: {}", why.unwrap_or_default()));
+        return Ok(result);
+    }
+    result.take(plan, HOUR_US / times.value_at_quantile(0.5).max(1) as f64, outcome)?;
     Ok(result)
 }
 

@@ -15,8 +15,8 @@ use ::load::record::Micros;
 use ::load::spec::LoadSpec;
 use archive::TrialWriter;
 use archive::model::{
-    ConfigFile, CountCheck, FORMAT, Gate, GateOutcome, Measured, Phase, Plan, Trial, TrialFiles, TrialStatus,
-    VariantFacts,
+    ConfigFile, CountCheck, FORMAT, Gate, GateOutcome, Measure, Measured, Phase, Plan, Trial, TrialFiles,
+    TrialStatus, VariantFacts,
 };
 use host::telemetry::{Recording, Watch};
 use host::{CpuSet, Host};
@@ -208,6 +208,7 @@ impl Bout<'_> {
         self.trial.measured.clone_from(&result.measured);
         self.trial.gates = gates::judge(&Evidence {
             client_reasons: (!self.is_own).then_some(result.client_reasons.as_slice()),
+            is_watched: result.warm_up.is_some() || !matches!(setting.plan.measure, Measure::OneByOne { .. }),
             unsteady: result.unsteady.clone(),
             error_share: result.error_share,
             counts: &self.trial.counts,

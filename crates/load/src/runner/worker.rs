@@ -86,7 +86,7 @@ fn lead(runner: &RunnerSpec, context: &Context, begin: Nanos) -> Result<Nanos, R
             }
             Some(Line::Interval { index, stats }) => {
                 latest = Some(index);
-                done += stats.succeeded();
+                done += stats.client.due;
                 hand_on(i64::try_from(index).unwrap_or(DRAIN) - warm_up, stats, spec.interval);
             }
             Some(Line::Stopped { .. }) if stop_said.is_none() => {

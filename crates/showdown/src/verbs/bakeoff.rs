@@ -76,6 +76,8 @@ pub enum MeasureOption {
     Capacity,
     /// Operations a second of a closed loop
     Throughput,
+    /// Operations an hour, one at a time: for those that take long, such as builds
+    OneByOne,
     /// Response time at given open-loop rates
     Latency,
 }
@@ -193,7 +195,8 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         }
         (_, rates) if !rates.is_empty() => return Err(usage("--rates is for --measure latency")),
         (Some(MeasureOption::Throughput), _) => Asked::Throughput,
-        (None, _) if !vary.is_empty() && args.slo.is_none() => Asked::Throughput,
+        (Some(MeasureOption::OneByOne), _) => Asked::OneByOne,
+        (None, _) if !vary.is_empty() && args.slo.is_none() => Asked::UsualSweep,
         (Some(MeasureOption::Capacity), _) => Asked::Capacity,
         _ => Asked::Usual,
     };

@@ -1,6 +1,7 @@
 //! Bake-offs from end to end, in small: of servers, and of programs that make their load themselves.
 
 mod block_io;
+mod build;
 mod byod;
 mod home;
 mod kv;

@@ -36,6 +36,8 @@ pub struct LoadDefinition {
     pub connections: u32,
     /// The longest wait for a reply, or for a word of a runner.
     pub timeout: Duration,
+    /// Whether an operation takes so long that they are timed one by one.
+    pub is_long: bool,
     /// What is done.
     pub operations: Operations,
     /// The operations' names, in the order of the mix.
@@ -202,6 +204,9 @@ impl LoadDefinition {
             return Err(source.error(&none.span(), "connections: give at least one"));
         }
         let is_own = matches!(operations, Operations::Own(_));
+        if let Some(word) = raw.one_by_one.as_ref().filter(|_| !is_own) {
+            return Err(source.error(&word.span(), "one_by_one: it is for runners"));
+        }
         let slo = match &raw.slo {
             Some(slo) => {
                 Some(slo.get_ref().parse().map_err(|e| source.error(&slo.span(), format!("slo: {e}")))?)
@@ -220,6 +225,7 @@ impl LoadDefinition {
             // A runner is one peer, whatever it does behind that.
             connections: given.unwrap_or(if is_own { 1 } else { CONNECTIONS }),
             timeout: timeout.transpose()?.unwrap_or(TIMEOUT),
+            is_long: raw.one_by_one.as_ref().is_some_and(|word| *word.get_ref()),
             operations,
             names,
             tallies,

@@ -149,6 +149,8 @@ pub struct RawLoad<Op> {
     #[serde(default)]
     pub timeout: Option<Spanned<String>>,
     #[serde(default)]
+    pub one_by_one: Option<Spanned<bool>>,
+    #[serde(default)]
     pub connections: Option<Spanned<u32>>,
     #[serde(default)]
     pub keyspace: Option<Spanned<RawKeyspace>>,

@@ -1,0 +1,60 @@
+//! Builds of real source, the smallest part of it.
+
+use std::fs;
+
+use crate::home::{Home, json, only_run, text, trials};
+
+/// A plan of three blocks of one build each; what it was worth is in the trials.
+fn plan(home: &Home, variants: &[&str]) -> String {
+    let args = ["--quick", "--blocks", "3", "--seed", "7"];
+    let plan = home.run(&[&["plan", "compare"], variants, &args].concat());
+    assert!(plan.status.success(), "{}", text(&plan.stderr));
+    let path = home.path("plan.toml");
+    fs::write(&path, &plan.stdout).expect("a plan");
+    path.display().to_string()
+}
+
+#[test]
+fn builds_are_timed_one_by_one() {
+    let home = Home::new();
+    let elsewhere = home.path("elsewhere");
+    fs::create_dir(&elsewhere).expect("a directory");
+    let variant =
+        |jobs: u32| format!("googletest:parts=main,optimise=0,jobs={jobs},directory={}", elsewhere.display());
+    let plan = plan(&home, &[&variant(1), &variant(2)]);
+    assert!(fs::read_to_string(&plan).expect("a plan").contains("one_by_one"));
+    let output = home.run(&["run", &plan]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+    assert_eq!(fs::read_dir(&elsewhere).expect("a directory").count(), 0);
+
+    for trial in trials(&only_run(&home)) {
+        let record = json(&trial.join("trial.json"));
+        let phases = record["phases"].as_array().expect("phases");
+        assert_eq!(phases.len(), 2, "one to warm caches, and one that counts");
+        assert_eq!((&phases[1]["requests"], &phases[1]["kind"]), (&1.into(), &"measure".into()));
+        let took_s = phases[1]["response_us"]["p50"].as_f64().expect("a time") / 1e6;
+        let value = record["measured"]["value"].as_f64().expect("a value");
+        assert!((value * took_s / 3600.0 - 1.0).abs() < 1e-3, "{value} builds an hour of {took_s} s");
+        assert_eq!(record["measured"]["unit"], "/h");
+    }
+}
+
+#[test]
+fn what_is_missing_or_does_not_compile_is_told() {
+    let home = Home::new();
+    for (knob, why) in [
+        ("source=/nowhere", "there is no source in /nowhere: apt install googletest"),
+        ("compiler=g+-", "there is no program g+-"),
+        ("compiler=false", "make ended with 2"),
+    ] {
+        let variant = format!("googletest:{knob}");
+        let output = home.run(&["run", &plan(&home, &[&variant, &variant]), "--runs", knob]);
+        let said = text(&output.stderr) + &text(&output.stdout);
+        assert!(matches!(output.status.code(), Some(1 | 3)), "{said}");
+        let run = fs::read_dir(home.path(knob)).expect("runs").flatten().map(|run| run.path());
+        let run = run.filter(|run| run.join("plan.toml").is_file()).last().expect("a run");
+        let record = json(&trials(&run)[0].join("trial.json"));
+        assert!(record["reasons"].to_string().contains(why), "{knob}: {record}");
+    }
+}

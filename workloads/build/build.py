@@ -1,0 +1,96 @@
+"""The runner of Showdown's workload "build": an operation is one build from nothing. docs/BYOD.md has the protocol."""
+
+import argparse
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+# How often a word is looked for while compilers run.
+LOOK_S = 0.02
+
+
+def say(line):
+    print(json.dumps(line), flush=True)
+
+
+def told_to_stop():
+    return bool(select.select([sys.stdin], [], [], 0)[0])
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--into", required=True)
+    parser.add_argument("--jobs", type=int, required=True)
+    parser.add_argument("--parts", required=True)
+    parser.add_argument("--compiler", required=True)
+    parser.add_argument("--flags", required=True)
+    return parser.parse_args()
+
+
+class Build:
+    def __init__(self, args):
+        self.into = args.into
+        makefile = os.path.join(os.path.dirname(os.path.abspath(__file__)), "build.mk")
+        self.command = ["make", "--silent", f"--file={makefile}", f"--jobs={args.jobs}", f"SOURCE={args.source}",
+                        f"INTO={args.into}", f"CXX={args.compiler}", f"CXXFLAGS={args.flags}", args.parts]
+
+    def clean(self):
+        shutil.rmtree(self.into, ignore_errors=True)
+        os.makedirs(self.into)
+
+    def run(self):
+        """Gives the exit code, or None if it was told to stop."""
+        make = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=sys.stderr, process_group=0)
+        while True:
+            try:
+                return make.wait(LOOK_S)
+            except subprocess.TimeoutExpired:
+                if told_to_stop():
+                    os.killpg(make.pid, signal.SIGTERM)
+                    make.wait()
+                    return None
+
+
+def run(build, interval_s):
+    begin, index = time.monotonic(), -1
+    while not told_to_stop():
+        build.clean()
+        sent = time.monotonic()
+        code = build.run()
+        if code is None:
+            break
+        ended = time.monotonic()
+        index = max(index + 1, int((ended - begin) / interval_s))
+        took_us = round((ended - sent) * 1e6)
+        outcome = {"errors": {f"make ended with {code}": 1}} if code else {"values_us": [[took_us, 1]]}
+        say({"interval": index, "operations": {"build": outcome}})
+    say({"stopped": time.monotonic() - begin})
+
+
+def main():
+    args = arguments()
+    if not os.path.isdir(args.source):
+        sys.exit(f"there is no source in {args.source}: apt install googletest")
+    for program in ["make", args.compiler]:
+        if not shutil.which(program):
+            sys.exit(f"there is no program {program}: apt install build-essential, or name another compiler")
+    build = Build(args)
+    try:
+        build.clean()
+        say({"runner": 1})
+        while line := sys.stdin.readline():
+            words = line.split()
+            if words[0] == "start":
+                run(build, int(words[1]) / 1000)
+    finally:
+        shutil.rmtree(build.into, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
