@@ -78,7 +78,7 @@ once in random order; medians, with the least and the most in brackets. The raw 
         [_row(rows, client.server, client.name) for client in CLIENTS])}
 
 The engine checks that each query returns one row of the right length; the peers fetch it. sysbench has a thread for each
-connection, pgbench and the engine one for all. `pgbench -S` asks tables of its own for a number of four bytes; the others
+connection, pgbench and the engine one for all. {_kernel(rows)} `pgbench -S` asks tables of its own for a number of four bytes; the others
 ask the same table for a text of 120.
 
 ## Method and machine
@@ -96,6 +96,20 @@ and the client the other. How the kernel splits CPU time between its own and the
 {commands}
 ```
 """
+
+
+def _kernel(rows: Rows) -> str:
+    """How low the ratio to sysbench could go: what is left if the engine had no cycles of its own."""
+    cycles = by_round(rows, Mariadb.name, ENGINE, "all_cycles")
+    user = by_round(rows, Mariadb.name, ENGINE, "user_share")
+    theirs = by_round(rows, Mariadb.name, SYSBENCH, "all_cycles")
+    figure = Figure.of([cycles[n] * (1 - user[n]) / theirs[n] for n in cycles if theirs.get(n)])
+    if figure is None:
+        return ""
+    return (
+        "Most of all cycles are the kernel's: for sending, receiving and waiting over loopback. With none of its own, the"
+        f" engine would stand at {_show(figure, 2)} of sysbench's on MariaDB."
+    )
 
 
 def _bar(bar: Bar) -> list[str]:
