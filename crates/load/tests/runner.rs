@@ -40,11 +40,12 @@ impl Script {
             .stderr(Stdio::null())
             .spawn()
             .expect("there is a shell");
-        drop(both);
         let mix = vec![("read".to_owned(), 9.0), ("update".to_owned(), 1.0)];
         let spec = RunnerSpec { stdin, stdout, mix };
         let script = Self { child, spec, _ends: [to, from], _dir: dir };
         let mut conversation = Conversation::open(&script.spec).map_err(|e| e.to_string())?;
+        // Not before: a script that has ended by then would have had no listener, and nobody would see its end.
+        drop(both);
         while !conversation.is_ready().map_err(|e| e.to_string())? {
             std::thread::sleep(Duration::from_millis(1));
         }
