@@ -48,7 +48,7 @@ pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
             let distinct: BTreeSet<&String> = values.values().collect();
             let differs = distinct.len() > 1 || (values.len() < sides.len() && servers.len() == 1);
             let (class, remark) = classify(key, servers.len() > 1, &varied);
-            let values = without_common_lines(values);
+            let values = without_common_lines(&values);
             differs.then(|| Difference { key: key.clone(), values, class, remark })
         })
         .collect();
@@ -57,7 +57,7 @@ pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
 }
 
 /// What a program says of its build takes a page, of which a line differs: only such lines are kept, on one.
-fn without_common_lines(values: BTreeMap<String, String>) -> BTreeMap<String, String> {
+fn without_common_lines(values: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let is_common = |line: &str| values.values().all(|text| text.lines().any(|other| other == line));
     values
         .iter()
@@ -128,7 +128,7 @@ mod tests {
     fn of_a_page_of_text_only_the_lines_that_differ_are_shown() {
         let values = [("a", "Server: 2.4\n  MPM: event\n"), ("b", "Server: 2.4\n  MPM: worker\n")];
         let values = values.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-        let shown = without_common_lines(values);
+        let shown = without_common_lines(&values);
         assert_eq!((shown["a"].as_str(), shown["b"].as_str()), ("MPM: event", "MPM: worker"));
     }
 
