@@ -62,9 +62,12 @@ fn a_sweep_over_threads_has_a_law() {
     let output = home.run(&["run", "plan.toml"]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     let verdict = json(&only_run(&home).join("verdict.json"));
-    assert_eq!(verdict["variants"].as_array().map(Vec::len), Some(4));
+    let points = verdict["variants"].as_array().expect("a list");
+    assert_eq!(points.len(), 4);
+    // On a machine that is busy with other things no trial of a second may settle, and then there is no curve.
     let law = &verdict["curves"][0]["usl"]["outcome"];
-    assert!(law == "fitted" || law == "refused", "{verdict}");
+    let is_drawn = points.iter().any(|point| point["valid"].as_u64() > Some(0));
+    assert_eq!(law == "fitted" || law == "refused", is_drawn, "{verdict}");
 }
 
 /// A runner by hand.
