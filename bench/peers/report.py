@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 
 from .clients import CLIENTS, ENGINE, FLOOR, HTTP, MEMCACHED, TLS, Task
-from .figures import FLOOR_OF_MEMCACHED, H2LOAD_TLS, REFERENCE_ALL, WRK, Bar, Entry, Figure, Figures
+from .figures import FLOOR_OF_MEMCACHED, H2LOAD_TLS, REFERENCE_ALL, WRK, Bar, Entry, Figures
+from .markdown import show_figure, table
 from .store import Store
 
 METHODS = {
@@ -109,13 +110,13 @@ def _discarded(store: Store) -> str:
 
 
 def _bars(bars: list[Bar]) -> str:
-    return _table(
+    return table(
         ["", "bar", "measured", ""],
         [
             [
                 bar.what,
                 f"{'≥' if bar.at_least else '≤'} {bar.limit:,}",
-                _show(bar.figure, bar.decimals),
+                show_figure(bar.figure, bar.decimals),
                 "met" if bar.is_met else "**not met**" if bar.figure else "not measured",
             ]
             for bar in bars
@@ -155,20 +156,20 @@ def _costs(figures: Figures, protocol: str, ratios: list[tuple[str, Entry, str]]
             figures.figure("cycles", *entry, column)
             for column in ("user_cycles", "all_cycles", "requests_per_s", "client_cpu")
         )
-        row = [client, _show(user), _show(everything)]
-        row += [_show(figures.ratio(entry, yardstick, column), 2) for _, yardstick, column in ratios]
+        row = [client, show_figure(user), show_figure(everything)]
+        row += [show_figure(figures.ratio(entry, yardstick, column), 2) for _, yardstick, column in ratios]
         if has_reference:
             there = figures.at_reference(entry)
             row.append(f"{there[0]:,.0f} of {there[1]:,.0f}" if there else "–")
-        rows.append([*row, _show(speed), f"{cpu.middle:.0%}" if cpu else "–"])
-    return _table(head, rows)
+        rows.append([*row, show_figure(speed), f"{cpu.middle:.0%}" if cpu else "–"])
+    return table(head, rows)
 
 
 def _syscalls(figures: Figures) -> str:
     def show(protocol: str, client: str, column: str) -> str:
-        return _show(figures.figure("syscalls", protocol, client, column), 2)
+        return show_figure(figures.figure("syscalls", protocol, client, column), 2)
 
-    return _table(
+    return table(
         ["protocol", "client", "at full speed", "under strace -c"],
         [
             [c.protocol, c.name, show(c.protocol, c.name, "syscalls"), show(c.protocol, c.name, "strace_syscalls")]
@@ -194,14 +195,14 @@ def _lag(store: Store) -> str:
         "response_p99_us": "response p99, µs",
         "valid": "called valid",
     }
-    return _table(list(columns.values()), [[row[name] for name in columns] for row in store.rows("lag")])
+    return table(list(columns.values()), [[row[name] for name in columns] for row in store.rows("lag")])
 
 
 def _memory(figures: Figures) -> str:
-    return _table(
+    return table(
         ["client", "bytes a connection, of all it holds", "bytes a connection, over what it holds with one"],
         [
-            [client, *(_show(figures.memory_per_connection(client, over_one), 0) for over_one in (False, True))]
+            [client, *(show_figure(figures.memory_per_connection(client, over_one), 0) for over_one in (False, True))]
             for client in (ENGINE, "wrk")
         ],
     )
@@ -209,12 +210,12 @@ def _memory(figures: Figures) -> str:
 
 def _clock(figures: Figures) -> str:
     clock = figures.clock_hz()
-    return f"\nCycles in a second of CPU time: {_show(clock.scaled(1e-9), 2)} × 10⁹.\n" if clock else ""
+    return f"\nCycles in a second of CPU time: {show_figure(clock.scaled(1e-9), 2)} × 10⁹.\n" if clock else ""
 
 
 def _facts(settings: dict[str, object]) -> str:
     shown = [[name, str(value)] for name, value in settings.items() if name not in ("rounds", "connections", "noise")]
-    return _table(["", ""], shown)
+    return table(["", ""], shown)
 
 
 def _commands(settings: dict[str, object]) -> str:
@@ -225,15 +226,3 @@ def _commands(settings: dict[str, object]) -> str:
             line = shlex.join(client.argv(task)).replace(f"{directory}/", "")
             lines.append(f"{line}  # {client.protocol}")
         return "\n".join(lines)
-
-
-def _show(figure: Figure | None, decimals: int = 0) -> str:
-    if figure is None:
-        return "–"
-    middle, least, most = (f"{value:,.{decimals}f}" for value in (figure.middle, figure.least, figure.most))
-    return middle if least == most else f"{middle} ({least}–{most})"
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

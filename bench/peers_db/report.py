@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 from peers.figures import Bar, Figure
+from peers.markdown import show_figure, table
 
 from .clients import CLIENTS, ENGINE, PGBENCH, PGBENCH_SAME, SYSBENCH
 from .servers import Mariadb, Postgres
@@ -70,11 +71,11 @@ once in random order; medians, with the least and the most in brackets. The raw 
 {noisy}
 ## The bars
 
-{_table(["", "bar", "measured", ""], [_bar(bar) for bar in judged])}
+{table(["", "bar", "measured", ""], [_bar(bar) for bar in judged])}
 
 ## Point selects by a prepared statement, {settings["connections"]} connections, closed loop
 
-{_table(["server", "client", "all cycles a query", "of these in user mode", "× the engine's", "queries/s", "client CPU"],
+{table(["server", "client", "all cycles a query", "of these in user mode", "× the engine's", "queries/s", "client CPU"],
         [_row(rows, client.server, client.name) for client in CLIENTS])}
 
 The engine checks that each query returns one row of the right length; the peers fetch it. sysbench has a thread for each
@@ -108,13 +109,13 @@ def _kernel(rows: Rows) -> str:
         return ""
     return (
         "Most of all cycles are the kernel's: for sending, receiving and waiting over loopback. With none of its own, the"
-        f" engine would stand at {_show(figure, 2)} of sysbench's on MariaDB."
+        f" engine would stand at {show_figure(figure, 2)} of sysbench's on MariaDB."
     )
 
 
 def _bar(bar: Bar) -> list[str]:
     sign = "≥" if bar.at_least else "≤"
-    return [bar.what, f"{sign} {bar.limit}", _show(bar.figure, 3), "met" if bar.is_met else "**not met**"]
+    return [bar.what, f"{sign} {bar.limit}", show_figure(bar.figure, 3), "met" if bar.is_met else "**not met**"]
 
 
 def _row(rows: Rows, server: str, client: str) -> list[str]:
@@ -123,21 +124,12 @@ def _row(rows: Rows, server: str, client: str) -> list[str]:
 
     share, cpu, over = figure("user_share"), figure("client_cpu"), ratio(rows, server, client, "all_cycles")
     return [
-        server, client, _show(figure("all_cycles")), f"{share.middle:.0%}" if share else "–",
-        f"{1 / over.middle:.2f}" if over else "–", _show(figure("statements_per_s")),
+        server, client, show_figure(figure("all_cycles")), f"{share.middle:.0%}" if share else "–",
+        f"{1 / over.middle:.2f}" if over else "–", show_figure(figure("statements_per_s")),
         f"{cpu.middle:.0%}" if cpu else "–",
     ]  # fmt: skip
 
 
-def _show(figure: Figure | None, decimals: int = 0) -> str:
-    if figure is None:
-        return "–"
-    middle, least, most = (f"{value:,.{decimals}f}" for value in (figure.middle, figure.least, figure.most))
-    return middle if least == most else f"{middle} ({least}–{most})"
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
 
 
 def command(argv: list[str], directory: Path) -> str:
