@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use wire::http1::{self, HeadCache, Request, ResponseDecoder};
 use wire::memcache::{self, Expect};
-use wire::{Parameter, mysql, postgres, resp};
+use wire::{Parameter, mysql, postgres, resp, smtp};
 
 const ROUNDS: u32 = 15;
 const REPLIES: u32 = 200_000;
@@ -22,6 +22,7 @@ fn main() {
     resp();
     postgres();
     mysql();
+    smtp();
 }
 
 fn http1() {
@@ -202,6 +203,21 @@ fn mysql() {
         out.clear();
         mysql::request::execute(&mut out, black_box(1), &[Parameter::Int(7)]);
         out.len()
+    });
+}
+
+fn smtp() {
+    let replies = b"250 2.1.0 Ok\r\n250 2.1.5 Ok\r\n354 End data with <CR><LF>.<CR><LF>\r\n250 2.0.0 Ok: queued as 4A6C2\r\n";
+    let mut decoder = smtp::ReplyDecoder::new();
+    measure("smtp: the four replies of a message", || {
+        (0..4).for_each(|_| decoder.expect());
+        let mut input = black_box(replies.as_slice());
+        let mut codes = 0;
+        while let Some(event) = decoder.decode(&mut input).expect("the replies are valid") {
+            let (smtp::Event::Line(line) | smtp::Event::End(line)) = event;
+            codes += usize::from(line.code);
+        }
+        codes
     });
 }
 

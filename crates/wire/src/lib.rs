@@ -13,6 +13,7 @@
 //! | [`mysql`] | MySQL and MariaDB, protocol 10 | "Client/Server Protocol", dev.mysql.com; "Clientserver Protocol", mariadb.com |
 //! | [`postgres`] | PostgreSQL, protocol 3.0 | "Frontend/Backend Protocol", PostgreSQL's manual |
 //! | [`resp`] | Redis and its kin, RESP2 and RESP3 | "Redis serialization protocol specification", redis.io |
+//! | [`smtp`] | SMTP with pipelining and STARTTLS | RFC 5321, RFC 2920, RFC 3207 |
 //!
 //! # Goals
 //!
@@ -87,5 +88,6 @@ pub mod mysql;
 mod parameter;
 pub mod postgres;
 pub mod resp;
+pub mod smtp;
 
 pub use parameter::Parameter;

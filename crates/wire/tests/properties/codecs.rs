@@ -2,7 +2,7 @@
 
 use wire::http1::{self, HeadCache, ResponseDecoder};
 use wire::memcache::{self, Expect, ReplyDecoder};
-use wire::{mysql, postgres, resp};
+use wire::{mysql, postgres, resp, smtp};
 
 use crate::harness::{Codec, Item, Step};
 
@@ -240,6 +240,46 @@ impl Codec for Mysql {
                     sink(Item::Other(&row.texts().collect::<Vec<_>>()));
                 }
                 if event.is_final() { Step::Final } else { Step::Event }
+            }
+            Err(error) => report(error, sink),
+        }
+    }
+
+    fn eof(&mut self, sink: &mut dyn FnMut(Item<'_>)) {
+        sink(Item::Other(&self.decoder.eof()));
+    }
+}
+
+/// SMTP; the selector says how many replies, one to four, are expected at a time, as with commands sent at once.
+#[derive(Default)]
+pub struct Smtp {
+    decoder: smtp::ReplyDecoder,
+    selector: u8,
+    expected: u8,
+}
+
+impl Smtp {
+    pub fn new(selector: u8) -> Self {
+        Self { selector, ..Self::default() }
+    }
+}
+
+impl Codec for Smtp {
+    fn expect_next(&mut self) {
+        if self.expected < REPLIES && self.decoder.due() == 0 {
+            (0..=self.selector % 4).for_each(|_| self.decoder.expect());
+            self.expected += 1;
+        }
+    }
+
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step {
+        match self.decoder.decode(input) {
+            Ok(None) => Step::NeedsMore,
+            Ok(Some(event)) => {
+                sink(Item::Other(&event));
+                let (smtp::Event::Line(line) | smtp::Event::End(line)) = event;
+                sink(Item::Other(&line.enhanced()));
+                if matches!(event, smtp::Event::End(_)) { Step::Final } else { Step::Event }
             }
             Err(error) => report(error, sink),
         }

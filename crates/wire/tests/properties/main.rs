@@ -10,3 +10,4 @@ mod mutation;
 mod mysql;
 mod postgres;
 mod resp;
+mod smtp;

@@ -3,9 +3,9 @@
 
 use allocation_counter::{AllocationInfo, measure};
 use wire::http1::{HeadCache, MAX_HEAD_BYTES, Request};
-use wire::{Parameter, memcache, mysql, postgres, resp};
+use wire::{Parameter, memcache, mysql, postgres, resp, smtp};
 
-use crate::codecs::{Http1, Memcache, Mysql, Postgres, Resp};
+use crate::codecs::{Http1, Memcache, Mysql, Postgres, Resp, Smtp};
 use crate::harness::{Codec, cut, run};
 
 /// What decoding `bytes` in pieces of `size` allocates.
@@ -38,6 +38,9 @@ fn whole_replies_take_no_memory() {
     let mut queries = Mysql::new(2 + 5 * 2 + 25 * 2);
     let done = b"\x07\0\0\x01\0\x01\0\x02\0\0\0".repeat(3);
     assert_eq!(allocated(&mut queries, &done, usize::MAX).count_total, 0);
+
+    let accepted = b"250-mx.example\r\n250 2.1.5 Ok\r\n".repeat(3);
+    assert_eq!(allocated(&mut Smtp::default(), &accepted, usize::MAX).count_total, 0);
 }
 
 #[test]
@@ -52,6 +55,8 @@ fn requests_take_no_memory_where_there_is_room() {
         postgres::request::bind_and_execute(&mut out, "s1", &parameters);
         postgres::request::sync(&mut out);
         mysql::request::execute(&mut out, 1, &parameters);
+        smtp::request::mail(&mut out, "a@mx.example", Some(7)).expect("valid");
+        smtp::request::text(&mut out, b".\r\n").expect("valid");
     });
     assert_eq!(allocated.count_total, 0);
 }
@@ -95,6 +100,8 @@ fn no_stream_takes_more_than_its_limit() {
     bounded(&mut Postgres::new(0), &endless(b"", b"1\0\0\0\x04"), 1024, "messages");
     let packets = mysql::MAX_PACKET_BYTES;
     bounded(&mut Mysql::new(2), &endless(b"\xff\xff\x0e\x01", b"x"), packets, "a packet");
+    bounded(&mut Smtp::default(), &endless(b"250 ", b"x"), smtp::MAX_LINE_BYTES, "a line");
+    bounded(&mut Smtp::default(), &endless(b"", b"250-x\r\n"), smtp::MAX_LINE_BYTES, "lines");
 }
 
 #[test]

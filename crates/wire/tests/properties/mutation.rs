@@ -5,7 +5,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::codecs::{Http1, Memcache, Mysql, Postgres, Resp};
+use crate::codecs::{Http1, Memcache, Mysql, Postgres, Resp, Smtp};
 use crate::harness::{Codec, check_split};
 
 const RUNS: u32 = 100_000;
@@ -49,6 +49,9 @@ const TOKENS: &[&[u8]] = &[
     b"\xfb",
     b"\xfe",
     b"\x03def",
+    b"250-",
+    b"354 ",
+    b"421 4.3.2 ",
 ];
 
 /// As sent by nginx 1.22 and Apache httpd 2.4, and what RFC 9112 adds to that.
@@ -104,6 +107,16 @@ const MYSQL: &[&[u8]] = &[
     b"\x17\0\0\x01\xff\xbd\x04#40001Deadlock found\x07\0\0\x01\0\x01\0\x03\0\0\0",
 ];
 
+/// As sent by Postfix 3.7 and Exim 4.96.
+const SMTP: &[&[u8]] = &[
+    b"220 mx.example ESMTP Postfix\r\n250-mx.example\r\n250-PIPELINING\r\n250-SIZE 10240000\r\n250-STARTTLS\r\n\
+      250-ENHANCEDSTATUSCODES\r\n250-8BITMIME\r\n250 CHUNKING\r\n",
+    b"250 2.1.0 Ok\r\n250 2.1.5 Ok\r\n354 End data with <CR><LF>.<CR><LF>\r\n250 2.0.0 Ok: queued as 4A6C2\r\n",
+    b"250 OK\r\n250 Accepted\r\n354 Enter message, ending with \".\" on a line by itself\r\n250 OK id=1pQx\r\n",
+    b"550 5.1.1 <a@b>: Recipient address rejected: User unknown\r\n554 5.5.1 Error: no valid recipients\r\n",
+    b"421 4.7.0 mx.example Error: too many connections from 127.0.0.1\r\n",
+];
+
 #[test]
 fn damaged_http1_replies_do_no_harm() {
     damage(HTTP1, 1, Http1::new);
@@ -127,6 +140,11 @@ fn damaged_postgres_replies_do_no_harm() {
 #[test]
 fn damaged_mysql_replies_do_no_harm() {
     damage(MYSQL, 5, Mysql::new);
+}
+
+#[test]
+fn damaged_smtp_replies_do_no_harm() {
+    damage(SMTP, 6, Smtp::new);
 }
 
 /// Feeds damaged seeds to decoders made by `codec` from a random selector.

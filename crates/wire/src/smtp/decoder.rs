@@ -1,0 +1,153 @@
+//! The replies of one connection, a line at a time. Keeps how many replies are due and whether the lines of one
+//! belong together; leaves what a line says to `reply`.
+
+use super::error::DecodeError;
+use super::limits::{MAX_LINE_BYTES, MAX_LINES};
+use super::reply::{self, Event};
+use crate::line::LineBuffer;
+
+/// Decodes the replies of one connection.
+///
+/// Call [`expect`](Self::expect) for the greeting and for each command, also for several that are sent at once;
+/// then [`decode`](Self::decode) until it gives as many [`Event::End`], and again with more bytes whenever it gives
+/// `None`.
+///
+/// 40 bytes large. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`], and keeps that for
+/// the next one.
+#[derive(Debug, Default)]
+pub struct ReplyDecoder {
+    /// Replies that are still to come.
+    due: u16,
+    /// The code of the reply whose lines are being read; 0 before the first.
+    code: u16,
+    /// Its lines so far.
+    lines: u16,
+    buffer: LineBuffer,
+}
+
+impl ReplyDecoder {
+    /// A decoder for a fresh connection, which expects nothing yet.
+    pub const fn new() -> Self {
+        Self { due: 0, code: 0, lines: 0, buffer: LineBuffer::new() }
+    }
+
+    /// Gets ready for one more reply.
+    #[inline]
+    pub fn expect(&mut self) {
+        self.due = self.due.saturating_add(1);
+    }
+
+    /// Replies that were expected and have not ended.
+    #[inline]
+    pub fn due(&self) -> u16 {
+        self.due
+    }
+
+    /// Takes a line off the front of `input`. `None` means that `input` is used up and more is needed. After
+    /// [`Event::End`], what is left in `input` belongs to the next reply.
+    ///
+    /// # Errors
+    /// Any fault in the reply, and bytes while none is expected. The connection is to be closed then.
+    #[inline]
+    pub fn decode<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>, DecodeError> {
+        if input.is_empty() {
+            return Ok(None);
+        }
+        if self.due == 0 {
+            return Err(DecodeError::Unsolicited);
+        }
+        let Some(line) = self.buffer.take(input, MAX_LINE_BYTES)? else { return Ok(None) };
+        let event = reply::parse(line)?;
+        let (Event::Line(line) | Event::End(line)) = event;
+        if self.code != 0 && self.code != line.code {
+            return Err(DecodeError::CodeChanges { from: self.code, to: line.code });
+        }
+        if let Event::End(_) = event {
+            (self.code, self.lines) = (0, 0);
+            self.due -= 1;
+        } else {
+            if self.lines + 1 >= MAX_LINES {
+                return Err(DecodeError::TooManyLines);
+            }
+            (self.code, self.lines) = (line.code, self.lines + 1);
+        }
+        Ok(Some(event))
+    }
+
+    /// The server has closed. No reply ends that way: says what is cut off.
+    pub fn eof(&self) -> DecodeError {
+        if self.code == 0 && !self.buffer.is_partial() {
+            DecodeError::ClosedBeforeReply
+        } else {
+            DecodeError::ClosedInReply
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Decodes as many replies as are due; gives their lines as text, the last of each with a full stop.
+    fn read(due: u16, mut input: &[u8]) -> Result<Vec<String>, DecodeError> {
+        let mut decoder = ReplyDecoder::new();
+        (0..due).for_each(|_| decoder.expect());
+        let mut lines = Vec::new();
+        while decoder.due() > 0 {
+            match decoder.decode(&mut input)? {
+                Some(Event::Line(line)) => lines.push(format!("{} {}", line.code, line.text.escape_ascii())),
+                Some(Event::End(line)) => lines.push(format!("{} {}.", line.code, line.text.escape_ascii())),
+                None => return Err(decoder.eof()),
+            }
+        }
+        decoder.decode(&mut input)?;
+        Ok(lines)
+    }
+
+    #[test]
+    fn a_decoder_is_small() {
+        assert!(size_of::<ReplyDecoder>() <= 40);
+    }
+
+    /// As sent by Postfix 3.7.
+    #[test]
+    fn replies_have_one_line_or_many() {
+        assert_eq!(
+            read(1, b"220 mx.example ESMTP Postfix\r\n"),
+            Ok(vec!["220 mx.example ESMTP Postfix.".into()])
+        );
+        let ehlo = b"250-mx.example\r\n250-PIPELINING\r\n250 CHUNKING\r\n";
+        assert_eq!(
+            read(1, ehlo),
+            Ok(vec!["250 mx.example".into(), "250 PIPELINING".into(), "250 CHUNKING.".into()])
+        );
+    }
+
+    #[test]
+    fn replies_to_commands_sent_at_once_come_one_after_the_other() {
+        let replies = b"250 2.1.0 Ok\r\n250-2.1.5 Ok\r\n250 really\r\n354\r\n";
+        let lines = ["250 2.1.0 Ok.", "250 2.1.5 Ok", "250 really.", "354 ."].map(String::from);
+        assert_eq!(read(3, replies), Ok(lines.to_vec()));
+        assert_eq!(read(2, replies), Err(DecodeError::Unsolicited));
+        assert_eq!(read(4, replies), Err(DecodeError::ClosedBeforeReply));
+    }
+
+    #[test]
+    fn faults_are_told_apart() {
+        let endless = b"250-x\r\n".repeat(usize::from(MAX_LINES));
+        for (reply, error) in [
+            (&b"HTTP/1.1 400 Bad Request\r\n"[..], DecodeError::MalformedCode),
+            (b"250 Ok\n", DecodeError::MalformedLine),
+            (b"250-a\r\n550 b\r\n", DecodeError::CodeChanges { from: 250, to: 550 }),
+            (b"250 \x1b[2J\r\n", DecodeError::ControlCharacter(0x1b)),
+            (b"250 a\rb\r\n", DecodeError::ControlCharacter(b'\r')),
+            (&endless, DecodeError::TooManyLines),
+            (&[b'2'; MAX_LINE_BYTES], DecodeError::LineTooLong),
+            (b"", DecodeError::ClosedBeforeReply),
+            (b"25", DecodeError::ClosedInReply),
+            (b"250-a\r\n", DecodeError::ClosedInReply),
+        ] {
+            assert_eq!(read(1, reply), Err(error), "{}", reply.escape_ascii());
+        }
+    }
+}
