@@ -17,7 +17,7 @@ use workload::{Catalogue, Count, Instance, Stage, Workload};
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::cell::Cell;
 use crate::contender::{Contender, ContenderError};
-use crate::event::Event;
+use crate::event::Observer;
 use crate::lock::{HostLock, LockError};
 use crate::order::Slot;
 use crate::question::{QuestionError, check, setting_of, variant_of};
@@ -54,7 +54,7 @@ pub fn hold(
     plan: &Plan,
     root: &Path,
     surroundings: &Surroundings,
-    observe: &mut dyn FnMut(Event),
+    observe: &mut Observer<'_>,
 ) -> Result<Finished, HoldError> {
     check(plan)?;
     let _alone = HostLock::take()?;
@@ -131,7 +131,7 @@ impl Ring for Arena<'_> {
         slot: &Slot,
         cell: &Cell,
         writer: &TrialWriter,
-        observe: &mut dyn FnMut(Event),
+        observe: &mut Observer<'_>,
     ) -> Result<Held, archive::ArchiveError> {
         let setting = Setting {
             plan: self.plan,

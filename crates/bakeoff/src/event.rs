@@ -64,3 +64,6 @@ pub enum Event {
         sentence: String,
     },
 }
+
+/// Whoever watches; called from the thread that gathers what a load measures, too.
+pub type Observer<'a> = dyn FnMut(Event) + Send + 'a;

@@ -13,7 +13,7 @@ use archive::{ArchiveError, RunWriter, TrialWriter};
 use load::record::Micros;
 
 use crate::cell::{Cell, cells};
-use crate::event::Event;
+use crate::event::{Event, Observer};
 use crate::order::{Slot, order};
 use crate::trial::curve;
 use crate::verdict::{Record, reach};
@@ -42,7 +42,7 @@ pub trait Ring {
         slot: &Slot,
         cell: &Cell,
         writer: &TrialWriter,
-        observe: &mut dyn FnMut(Event),
+        observe: &mut Observer<'_>,
     ) -> Result<Held, ArchiveError>;
 }
 
@@ -65,7 +65,7 @@ pub fn run(
     ring: &mut dyn Ring,
     root: &Path,
     interrupted: &AtomicBool,
-    observe: &mut dyn FnMut(Event),
+    observe: &mut Observer<'_>,
 ) -> Result<Finished, ArchiveError> {
     let writer = RunWriter::create(root, plan, SystemTime::now())?;
     let cells = cells(plan);

@@ -5,7 +5,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, SystemTime};
+
+use rustix::process::setpriority_process;
+use rustix::thread::gettid;
 
 use crate::clock::Nanos;
 use crate::collector::{Collector, Complete, Slice};
@@ -147,23 +151,72 @@ impl Outcome {
     pub fn utilisation(&self) -> f64 {
         self.total.client.utilisation_without(&self.drain.client)
     }
+
+    /// Share of the measured part for which the client was ready to run and had no CPU, 0 to 1.
+    pub fn starvation(&self) -> f64 {
+        self.total.client.starvation_without(&self.drain.client)
+    }
 }
 
-/// Runs the load. `observe` is called from this thread as the run goes on.
+/// Whoever watches a run.
+pub type Observer<'a> = dyn FnMut(Event<'_>) + Send + 'a;
+
+/// Runs the load. `observe` is called as the run goes on, one event after the other, from a thread that gives way
+/// to the workers.
 pub fn run(
     spec: &LoadSpec,
     surroundings: &Surroundings,
-    observe: &mut dyn FnMut(Event<'_>),
+    observe: &mut Observer<'_>,
 ) -> Result<Outcome, RunError> {
     let (operations, tallies) = spec.protocol.names().map_err(CrewError::from)?;
     let limit = connections_a_process();
     let (processes, workers) = spread(spec.connections, spec.workers, limit);
     let spec = Arc::new(LoadSpec { workers, ..spec.clone() });
     let (sender, messages) = mpsc::channel();
-    let mut fleet = Fleet::spawn(&spec, processes, limit, surroundings, &sender)?;
+    let fleet = Fleet::spawn(&spec, processes, limit, surroundings, &sender)?;
     drop(sender);
 
-    let mut collector = Collector::new(workers, operations.len(), tallies.len());
+    let collector = Collector::new(workers, operations.len(), tallies.len());
+    let collected = thread::scope(|scope| {
+        let collecting = scope.spawn(move || {
+            give_way();
+            collect(collector, &messages, fleet, surroundings, observe)
+        });
+        collecting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    let (collector, (start, clock_time)) = collected?;
+    Ok(Outcome {
+        measured: collector.stopped.since(start.after(spec.warmup)).into(),
+        draining: collector.ended.since(collector.stopped).into(),
+        began: clock_time + spec.warmup,
+        spec: Arc::unwrap_or_clone(spec),
+        operations,
+        tallies: tallies.iter().map(|&name| name.to_owned()).collect(),
+        total: collector.total,
+        drain: collector.drain,
+        slices: collector.slices,
+        opened: collector.opened,
+        setup_errors: collector.setup_errors,
+        interrupted: surroundings.interrupted.load(Ordering::Relaxed),
+        processes,
+    })
+}
+
+/// Puts the calling thread behind the workers, whose CPUs it shares: merging and packing an interval takes more
+/// than half a millisecond, and for that time no reply would be read.
+fn give_way() {
+    // Without it the run is as good but for that.
+    let _ = setpriority_process(Some(gettid()), 19);
+}
+
+/// Follows the workers to their end. Gives what they measured, and when the run began on both clocks.
+fn collect(
+    mut collector: Collector,
+    messages: &mpsc::Receiver<FromWorker>,
+    mut fleet: Fleet,
+    surroundings: &Surroundings,
+    observe: &mut Observer<'_>,
+) -> Result<(Collector, (Nanos, SystemTime)), RunError> {
     let mut begin = None;
     while !collector.all_done() && collector.failure.is_none() {
         if surroundings.interrupted.load(Ordering::Relaxed) {
@@ -186,25 +239,10 @@ pub fn run(
     }
     fleet.stop();
     fleet.join();
-    if let Some(failure) = collector.failure {
+    if let Some(failure) = collector.failure.take() {
         return Err(RunError::Worker(failure));
     }
-    let (start, clock_time) = begin.ok_or(RunError::Interrupted)?;
-    Ok(Outcome {
-        measured: collector.stopped.since(start.after(spec.warmup)).into(),
-        draining: collector.ended.since(collector.stopped).into(),
-        began: clock_time + spec.warmup,
-        spec: Arc::unwrap_or_clone(spec),
-        operations,
-        tallies: tallies.iter().map(|&name| name.to_owned()).collect(),
-        total: collector.total,
-        drain: collector.drain,
-        slices: collector.slices,
-        opened: collector.opened,
-        setup_errors: collector.setup_errors,
-        interrupted: surroundings.interrupted.load(Ordering::Relaxed),
-        processes,
-    })
+    Ok((collector, begin.ok_or(RunError::Interrupted)?))
 }
 
 /// All workers of a run, wherever they are. Dropping it ends them.
@@ -245,7 +283,7 @@ impl Fleet {
         &mut self,
         ready: &Collector,
         surroundings: &Surroundings,
-        observe: &mut dyn FnMut(Event<'_>),
+        observe: &mut Observer<'_>,
     ) -> Result<(Nanos, SystemTime), RunError> {
         if surroundings.interrupted.load(Ordering::Relaxed) {
             return Err(RunError::Interrupted);

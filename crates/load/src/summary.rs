@@ -84,6 +84,8 @@ pub struct ClientSummary {
     pub spin_cpu_s: f64,
     /// Share of its cores that the client needed for its work, 0 to 1.
     pub utilisation: f64,
+    /// Time for which workers were ready to run and had no CPU.
+    pub run_delay_s: f64,
     /// How late sends were.
     pub lag_us: Times,
     /// How long replies lay unread.
@@ -295,6 +297,7 @@ fn client(outcome: &Outcome) -> ClientSummary {
         system_cpu_s: stats.system_cpu_ns as f64 / 1e9,
         spin_cpu_s: stats.spin_ns as f64 / 1e9,
         utilisation: outcome.utilisation(),
+        run_delay_s: stats.run_delay_ns as f64 / 1e9,
         lag_us: (&stats.lag).into(),
         pickup_us: (&stats.pickup).into(),
         threads: outcome.spec.workers,

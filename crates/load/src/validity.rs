@@ -5,6 +5,7 @@
 //! | rule | threshold | why |
 //! |---|---|---|
 //! | client CPU | 90 % of its cores | beyond that it queues work itself (Treadmill, ISCA'16); spinning for precision is no work and left out |
+//! | starvation | 1 % of the time ready, without a CPU | what arrives meanwhile is seen late; beyond a hundredth of the time, p99 is made of it. Quiet clients have 0.0 to 0.6 %, beside one busy program 1 to 46 % |
 //! | lag | p99 over a tenth of the p50 response time, and over 100 µs | then lateness of the client is a visible part of what is reported; under 100 µs it is below what a comparison tells apart |
 //! | pick-up | the same | a reply that lies unread is the client's queue, not the server's |
 //! | achieved | 98 % of offered | the arrivals were not those asked for (Lancet, ATC'19, allows 90 %); a server that is the limit is no fault of the client |
@@ -20,6 +21,8 @@ use crate::spec::Shape;
 
 /// Most of its cores that the client may need.
 pub const MAX_UTILISATION: f64 = 0.90;
+/// Largest share of its time for which the client may be ready to run and have no CPU.
+pub const MAX_STARVATION: f64 = 0.01;
 /// Largest p99 of lag or pick-up as a share of the median response time.
 pub const MAX_LAG_SHARE: f64 = 0.1;
 /// A p99 of lag or pick-up up to this is never held against a run, microseconds.
@@ -39,6 +42,11 @@ pub enum Reason {
     ClientCpu {
         /// Share of its cores, 0 to 1.
         utilisation: f64,
+    },
+    /// The client was ready to run and had no CPU for more of its time than [`MAX_STARVATION`].
+    Starved {
+        /// Share of its time, 0 to 1.
+        share: f64,
     },
     /// Sends were late.
     Lag {
@@ -77,6 +85,12 @@ impl fmt::Display for Reason {
                 "the client was the limit: it needed {:.0} % of its cores (at most {:.0} %): give it more threads and cores, or less load",
                 utilisation * 100.0,
                 MAX_UTILISATION * 100.0
+            ),
+            Self::Starved { share } => write!(
+                f,
+                "the client was kept waiting for a CPU for {:.1} % of its time (at most {:.0} %): keep the server and other programs off its cores (taskset), or give it less load",
+                share * 100.0,
+                MAX_STARVATION * 100.0
             ),
             Self::Lag { p99_us, response_p50_us } => write!(
                 f,
@@ -124,6 +138,10 @@ pub fn judge(outcome: &Outcome) -> Judgement {
     let utilisation = outcome.utilisation();
     if utilisation > MAX_UTILISATION {
         judgement.reasons.push(Reason::ClientCpu { utilisation });
+    }
+    let share = outcome.starvation();
+    if share > MAX_STARVATION {
+        judgement.reasons.push(Reason::Starved { share });
     }
     let response_p50_us = response.value_at_quantile(0.5);
     // Where nothing was timed, nothing is distorted.
@@ -290,6 +308,13 @@ mod tests {
             outcome.total.client.spin_ns = 5 * SECOND_NS;
         });
         assert!(spinning.is_empty(), "waiting precisely is no work");
+    }
+
+    #[test]
+    fn a_client_that_was_kept_from_its_cpu_is_not() {
+        let waiting = |ms: u64| broken(|outcome| outcome.total.client.run_delay_ns = ms * SECOND_NS / 1_000);
+        assert!(waiting(100).is_empty());
+        assert_eq!(waiting(200), [Reason::Starved { share: 0.02 }]);
     }
 
     #[test]

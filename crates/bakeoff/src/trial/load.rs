@@ -12,7 +12,7 @@ use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
 
 use super::phases::{Reached, phase, time_line};
-use crate::event::Event;
+use crate::event::{Event, Observer};
 
 /// Before each open loop of a trial, so that its connections are in use when it counts.
 const LEAD: Duration = Duration::from_millis(50);
@@ -36,7 +36,7 @@ pub struct Loads<'a> {
     spec: LoadSpec,
     surroundings: &'a Surroundings,
     began: Instant,
-    observe: &'a mut dyn FnMut(Event),
+    observe: &'a mut Observer<'a>,
     /// The phases so far.
     pub phases: Vec<Phase>,
     /// The time line so far.
@@ -53,7 +53,7 @@ impl<'a> Loads<'a> {
         spec: LoadSpec,
         surroundings: &'a Surroundings,
         began: Instant,
-        observe: &'a mut dyn FnMut(Event),
+        observe: &'a mut Observer<'a>,
     ) -> Self {
         Self {
             spec,

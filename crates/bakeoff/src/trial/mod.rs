@@ -24,7 +24,7 @@ use host::{CpuSet, Host};
 use crate::bottleneck::{self, Situation};
 use crate::cell::Cell;
 use crate::contender::{Contender, ContenderError};
-use crate::event::Event;
+use crate::event::{Event, Observer};
 use crate::gates::{self, Evidence};
 use crate::order::Slot;
 use crate::preset::telemetry_period;
@@ -68,7 +68,7 @@ pub fn hold(
     start: impl FnOnce() -> Result<Box<dyn Contender>, ContenderError>,
     hint: Option<f64>,
     writer: &TrialWriter,
-    observe: &mut dyn FnMut(Event),
+    observe: &mut Observer<'_>,
 ) -> Result<Held, archive::ArchiveError> {
     let began = Instant::now();
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
@@ -147,7 +147,7 @@ struct Fought {
 }
 
 impl Bout<'_> {
-    fn fight(&mut self, hint: Option<f64>, observe: &mut dyn FnMut(Event)) -> Result<Fought, TrialError> {
+    fn fight(&mut self, hint: Option<f64>, observe: &mut Observer<'_>) -> Result<Fought, TrialError> {
         let plan = self.setting.plan;
         observe(Event::Doing { what: "loading data and checking replies".to_owned() });
         self.contender.prepare(self.setting.surroundings)?;

@@ -145,17 +145,27 @@ fn build_id(program: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use std::io::{Read, Write};
+    use std::process::{Command, Stdio};
 
     #[test]
     fn a_process_of_ours_tells_what_it_is() -> std::io::Result<()> {
-        let mut child =
-            Command::new("/bin/sleep").arg("60").env("LC_ALL", "C").env("MY_TOKEN", "hunter2").spawn()?;
+        let mut child = Command::new("/bin/cat")
+            .arg("-u")
+            .env("LC_ALL", "C")
+            .env("MY_TOKEN", "hunter2")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (mut to, mut from) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+        // Its command line is not there at once when spawn returns: only what it says shows that it runs.
+        to.write_all(b"?")?;
+        from.read_exact(&mut [0])?;
         let facts = ProcessFacts::read(&Root::new("/"), child.id());
-        child.kill()?;
+        drop(to);
         child.wait()?;
         let facts = facts.expect("it runs");
-        assert_eq!(facts.command_line, ["/bin/sleep", "60"]);
+        assert_eq!(facts.command_line, ["/bin/cat", "-u"]);
         assert_eq!(facts.environment["LC_ALL"], "C");
         assert_eq!(facts.environment["MY_TOKEN"], NOT_RECORDED);
         assert!(facts.executable.is_some_and(|path| path.starts_with('/')));

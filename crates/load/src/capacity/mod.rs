@@ -100,7 +100,7 @@ pub fn find(
     spec: &LoadSpec,
     slo: &Slo,
     surroundings: &Surroundings,
-    observe: &mut dyn FnMut(CapacityEvent<'_>),
+    observe: &mut (dyn FnMut(CapacityEvent<'_>) + Send),
 ) -> Result<Capacity, CapacityError> {
     let arrivals = match spec.shape {
         Shape::Open { arrivals, .. } => arrivals,
@@ -170,7 +170,7 @@ pub fn find(
 fn run(
     spec: &LoadSpec,
     surroundings: &Surroundings,
-    observe: &mut dyn FnMut(CapacityEvent<'_>),
+    observe: &mut (dyn FnMut(CapacityEvent<'_>) + Send),
 ) -> Result<Option<Outcome>, RunError> {
     match engine::run(spec, surroundings, &mut |event| observe(CapacityEvent::Run(event))) {
         Ok(outcome) => Ok(Some(outcome).filter(|outcome| !outcome.interrupted)),
@@ -198,7 +198,9 @@ pub fn judge(rate: f64, slo: &Slo, outcome: &Outcome) -> Result<CapacityStep, Pa
     let lateness_us = summary.client.lag_us.p99.max(summary.client.pickup_us.p99);
     let mut client_reasons = Vec::new();
     if !meets_slo {
-        let of_cpu = |rule: &&Reason| matches!(rule, Reason::ClientCpu { .. } | Reason::Achieved { .. });
+        let of_cpu = |rule: &&Reason| {
+            matches!(rule, Reason::ClientCpu { .. } | Reason::Starved { .. } | Reason::Achieved { .. })
+        };
         client_reasons.extend(summary.rules_broken.iter().filter(of_cpu).map(ToString::to_string));
         if is_met_if_faster_by(lateness_us as f64) {
             client_reasons.push(format!(

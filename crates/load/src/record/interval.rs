@@ -193,6 +193,8 @@ pub struct ClientStats {
     pub system_cpu_ns: u64,
     /// CPU time spent in looking for work that was not there, nanoseconds: a part of the two above.
     pub spin_ns: u64,
+    /// Time for which the worker threads were ready to run and had no CPU, nanoseconds.
+    pub run_delay_ns: u64,
     /// Worker threads times their wall-clock time, nanoseconds.
     pub wall_ns: u64,
 }
@@ -207,6 +209,12 @@ impl ClientStats {
         let busy_ns = (cpu_ns(self) - cpu_ns(part)).saturating_sub(self.spin_ns - part.spin_ns);
         let wall_ns = self.wall_ns - part.wall_ns;
         if wall_ns == 0 { 0.0 } else { busy_ns as f64 / wall_ns as f64 }
+    }
+
+    /// Share of its time outside of `part` for which the client was ready to run and had no CPU; 0 to 1.
+    pub fn starvation_without(&self, part: &Self) -> f64 {
+        let wall_ns = self.wall_ns - part.wall_ns;
+        if wall_ns == 0 { 0.0 } else { (self.run_delay_ns - part.run_delay_ns) as f64 / wall_ns as f64 }
     }
 }
 
@@ -242,6 +250,7 @@ impl Interval {
                 user_cpu_ns: 0,
                 system_cpu_ns: 0,
                 spin_ns: 0,
+                run_delay_ns: 0,
                 wall_ns: 0,
             },
             tallies: vec![0; tallies],
@@ -266,6 +275,7 @@ impl Interval {
         mine.user_cpu_ns += theirs.user_cpu_ns;
         mine.system_cpu_ns += theirs.system_cpu_ns;
         mine.spin_ns += theirs.spin_ns;
+        mine.run_delay_ns += theirs.run_delay_ns;
         mine.wall_ns += theirs.wall_ns;
         for (mine, theirs) in self.tallies.iter_mut().zip(&other.tallies) {
             *mine += theirs;
@@ -291,7 +301,7 @@ impl Interval {
         client.pickup.reset();
         client.due = 0;
         (client.user_cpu_ns, client.system_cpu_ns) = (0, 0);
-        (client.spin_ns, client.wall_ns) = (0, 0);
+        (client.spin_ns, client.run_delay_ns, client.wall_ns) = (0, 0, 0);
         self.tallies.fill(0);
     }
 
@@ -392,6 +402,7 @@ mod tests {
         interval.operations[0].errors.add(ErrorKind::Reset, 1, "x");
         interval.operations[0].carried = 2;
         interval.client.due = 3;
+        interval.client.run_delay_ns = 4;
         interval.clear();
         assert_eq!(interval, Interval::new(2, 1));
     }

@@ -40,6 +40,7 @@ pub struct PackedInterval {
     user_cpu_ns: u64,
     system_cpu_ns: u64,
     spin_ns: u64,
+    run_delay_ns: u64,
     wall_ns: u64,
     tallies: Vec<u64>,
 }
@@ -74,6 +75,7 @@ impl PackedInterval {
             user_cpu_ns: client.user_cpu_ns,
             system_cpu_ns: client.system_cpu_ns,
             spin_ns: client.spin_ns,
+            run_delay_ns: client.run_delay_ns,
             wall_ns: client.wall_ns,
             tallies: interval.tallies.clone(),
         }
@@ -112,6 +114,7 @@ impl PackedInterval {
                 user_cpu_ns: self.user_cpu_ns,
                 system_cpu_ns: self.system_cpu_ns,
                 spin_ns: self.spin_ns,
+                run_delay_ns: self.run_delay_ns,
                 wall_ns: self.wall_ns,
             },
             tallies: self.tallies.clone(),
@@ -161,6 +164,7 @@ mod tests {
         }
         interval.operations[0].carried = 4;
         interval.tallies[0] = 9;
+        interval.client.run_delay_ns = 7;
         let json = serde_json::to_string(&PackedInterval::pack(&interval)).expect("plain data");
         let packed: PackedInterval = serde_json::from_str(&json).expect("its own JSON");
         let mut again = packed.unpack().expect("its own encoding");

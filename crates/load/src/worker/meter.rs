@@ -8,23 +8,11 @@
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
-
+use super::cpu::CpuTimes;
 use super::message::FromWorker;
 use crate::clock::Nanos;
 use crate::driver::OperationId;
 use crate::record::{DRAIN, Interval, micros_of, record};
-
-/// User and system CPU time of this thread.
-///
-/// The kernel splits a thread's exact run time in proportion to the timer ticks that found it in user mode,
-/// so the sum is exact and the split is a sample (a hundredth or so after some seconds).
-fn thread_cpu() -> (Nanos, Nanos) {
-    let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("getrusage of the calling thread cannot fail");
-    let nanos = |t: nix::sys::time::TimeVal| Nanos(t.num_nanoseconds().cast_unsigned());
-    (nanos(usage.user_time()), nanos(usage.system_time()))
-}
 
 /// Spans that are kept before they are sorted into their histograms. Behind a system call, histograms and the code
 /// that fills them are out of the caches, five times an operation; in a batch they are fetched once. A batch takes
@@ -60,7 +48,7 @@ pub(super) struct Meter {
     measured_from: Nanos,
     /// Since when CPU time has not been accounted for, and what it was then.
     since: Nanos,
-    cpu: (Nanos, Nanos),
+    cpu: CpuTimes,
     to_collector: Sender<FromWorker>,
     cleared: Receiver<Box<Interval>>,
 }
@@ -84,7 +72,7 @@ impl Meter {
             timed_from: Nanos(0),
             measured_from: Nanos(0),
             since: Nanos::now(),
-            cpu: thread_cpu(),
+            cpu: CpuTimes::now(),
             to_collector,
             cleared,
         }
@@ -104,7 +92,7 @@ impl Meter {
         self.end = first_end.min(last_end);
         self.measured_from = measured_from;
         self.since = begin;
-        self.cpu = thread_cpu();
+        self.cpu = CpuTimes::now();
     }
 
     /// When the interval is over.
@@ -212,12 +200,14 @@ impl Meter {
     }
 
     fn account(&mut self, now: Nanos, due: u64, spun: Nanos) {
-        let cpu = thread_cpu();
+        let cpu = CpuTimes::now();
         let client = &mut self.stats.client;
         client.due += due;
         client.spin_ns += spun.0;
-        client.user_cpu_ns += cpu.0.since(self.cpu.0).0;
-        client.system_cpu_ns += cpu.1.since(self.cpu.1).0;
+        let taken = cpu - self.cpu;
+        client.user_cpu_ns += taken.user.0;
+        client.system_cpu_ns += taken.system.0;
+        client.run_delay_ns += taken.run_delay.0;
         client.wall_ns += now.since(self.since).0;
         (self.since, self.cpu) = (now, cpu);
     }

@@ -19,6 +19,7 @@
 mod clock;
 mod connection;
 mod conversations;
+mod cpu;
 mod line;
 mod link;
 mod message;

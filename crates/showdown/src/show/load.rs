@@ -204,7 +204,7 @@ fn particulars(summary: &Summary) -> String {
     line(
         "client",
         format!(
-            "{:.0} % of {}{}; CPU user {:.2} s, system {:.2} s{}",
+            "{:.0} % of {}{}; CPU user {:.2} s, system {:.2} s{}{}",
             client.utilisation * 100.0,
             if client.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", client.threads) },
             if client.processes == 1 { String::new() } else { format!(" in {} processes", client.processes) },
@@ -213,6 +213,10 @@ fn particulars(summary: &Summary) -> String {
             match client.spin_cpu_s {
                 spin if spin < 0.005 => String::new(),
                 spin => format!(", {spin:.2} s of that to wake in time"),
+            },
+            match client.run_delay_s {
+                waited if waited < 0.005 => String::new(),
+                waited => format!(", waited {waited:.2} s for a CPU"),
             }
         ),
     );

@@ -26,6 +26,7 @@ fn the_object_has_every_field_that_is_promised() {
         "/client/user_cpu_s",
         "/client/system_cpu_s",
         "/client/utilisation",
+        "/client/run_delay_s",
     ] {
         assert!(told.pointer(real).is_some_and(Value::is_f64), "{real} in {told}");
     }
