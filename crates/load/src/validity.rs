@@ -5,7 +5,7 @@
 //! | rule | threshold | why |
 //! |---|---|---|
 //! | client CPU | 90 % of its cores | beyond that it queues work itself (Treadmill, ISCA'16); spinning for precision is no work and left out |
-//! | starvation | 1 % of the time ready, without a CPU | what arrives meanwhile is seen late; beyond a hundredth of the time, p99 is made of it. Quiet clients have 0.0 to 0.6 %, beside one busy program 1 to 46 % |
+//! | starvation | 5 % of the time ready, without a CPU | what arrives meanwhile is seen late, and in a closed loop nothing is due that would show it as lag. Quiet clients have 0.0 to 1.2 %, closed loops beside one busy program 28 to 46 % |
 //! | lag | p99 over a tenth of the p50 response time, and over 100 µs | then lateness of the client is a visible part of what is reported; under 100 µs it is below what a comparison tells apart |
 //! | pick-up | the same | a reply that lies unread is the client's queue, not the server's |
 //! | achieved | 98 % of offered | the arrivals were not those asked for (Lancet, ATC'19, allows 90 %); a server that is the limit is no fault of the client |
@@ -22,7 +22,7 @@ use crate::spec::Shape;
 /// Most of its cores that the client may need.
 pub const MAX_UTILISATION: f64 = 0.90;
 /// Largest share of its time for which the client may be ready to run and have no CPU.
-pub const MAX_STARVATION: f64 = 0.01;
+pub const MAX_STARVATION: f64 = 0.05;
 /// Largest p99 of lag or pick-up as a share of the median response time.
 pub const MAX_LAG_SHARE: f64 = 0.1;
 /// A p99 of lag or pick-up up to this is never held against a run, microseconds.
@@ -313,8 +313,8 @@ mod tests {
     #[test]
     fn a_client_that_was_kept_from_its_cpu_is_not() {
         let waiting = |ms: u64| broken(|outcome| outcome.total.client.run_delay_ns = ms * SECOND_NS / 1_000);
-        assert!(waiting(100).is_empty());
-        assert_eq!(waiting(200), [Reason::Starved { share: 0.02 }]);
+        assert!(waiting(500).is_empty());
+        assert_eq!(waiting(1_000), [Reason::Starved { share: 0.1 }]);
     }
 
     #[test]
