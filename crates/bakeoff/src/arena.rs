@@ -12,7 +12,7 @@ use host::{CpuSet, Host};
 use load::engine::Surroundings;
 use load::spec::LoadSpec;
 use tempfile::TempDir;
-use workload::{Catalogue, Count, Instance, Stage, Workload};
+use workload::{Catalogue, Count, Instances, Stage, Workload};
 
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::cell::Cell;
@@ -103,8 +103,8 @@ impl Arena<'_> {
             interrupted: Arc::clone(&self.surroundings.interrupted),
         };
         let known = variant_of(&self.workload, &variant).map_err(ContenderError::of)?;
-        let instance = Instance::start(&self.workload, &known, &stage).map_err(ContenderError::of)?;
-        Ok(Fighter { instance, host: self.host.clone(), name: variant.name, on_op: self.plan.on_op.clone() })
+        let instances = Instances::start(&self.workload, &known, &stage).map_err(ContenderError::of)?;
+        Ok(Fighter { instances, host: self.host.clone(), name: variant.name, on_op: self.plan.on_op.clone() })
     }
 }
 
@@ -153,9 +153,9 @@ impl Ring for Arena<'_> {
     }
 }
 
-/// A server of a workload.
+/// A server of a workload, or several instances of it.
 struct Fighter {
-    instance: Instance,
+    instances: Instances,
     host: Host,
     name: String,
     on_op: Option<String>,
@@ -163,28 +163,36 @@ struct Fighter {
 
 impl Contender for Fighter {
     fn prepare(&mut self, surroundings: &Surroundings) -> Result<(), ContenderError> {
-        self.instance.populate(surroundings).map_err(ContenderError::of)?;
-        self.instance.check(surroundings).map_err(ContenderError::of)
+        self.instances.populate(surroundings).map_err(ContenderError::of)?;
+        self.instances.check(surroundings).map_err(ContenderError::of)
     }
 
     fn load_spec(&self) -> Result<LoadSpec, ContenderError> {
-        self.instance.load_spec(self.on_op.as_deref()).map_err(ContenderError::of)
+        self.instances.load_spec(self.on_op.as_deref()).map_err(ContenderError::of)
     }
 
     fn count(&mut self) -> Result<Option<Count>, ContenderError> {
-        self.instance.count().map_err(ContenderError::of)
+        self.instances.count().map_err(ContenderError::of)
     }
 
     fn facts(&self) -> VariantFacts {
-        let server = self.instance.facts();
-        let process =
-            self.tree().processes().first().and_then(|process| self.host.process_facts(process.pid));
-        let process = process.unwrap_or_default();
+        let server = self.instances.first().facts();
+        let of_tree = |tree: Tree| {
+            let first = tree.processes().first().and_then(|process| self.host.process_facts(process.pid));
+            first.unwrap_or_default()
+        };
+        let mut processes = self.trees().into_iter().map(of_tree);
+        let process = processes.next().unwrap_or_default();
         let mut facts = process.flat();
+        // Instances are alike: what one has otherwise is worth a look.
+        for (number, other) in (2..).zip(processes) {
+            let own = other.flat().into_iter().filter(|(key, value)| facts.get(key) != Some(value));
+            let own: Vec<_> = own.map(|(key, value)| (format!("instance {number}.{key}"), value)).collect();
+            facts.extend(own);
+        }
         // Told apart from the rest, because it is what comparisons founder on.
-        facts.retain(|key, _| {
-            !key.starts_with("allocator") && key != "libc" && !key.starts_with("command_line")
-        });
+        facts
+            .retain(|key, _| !key.starts_with("allocator") && key != "libc" && !key.contains("command_line"));
         facts.extend(server.further);
         VariantFacts {
             name: self.name.clone(),
@@ -193,7 +201,8 @@ impl Contender for Fighter {
             allocator: process.allocator.map(|allocator| allocator.name).unwrap_or_default(),
             libc: process.libc.unwrap_or_default(),
             knobs: self
-                .instance
+                .instances
+                .first()
                 .knobs()
                 .iter()
                 .map(|(name, value)| (name.clone(), setting_of(value)))
@@ -204,24 +213,25 @@ impl Contender for Fighter {
     }
 
     fn configuration(&self) -> Vec<(String, String)> {
-        let files = self.instance.effective_configuration().iter();
-        files.map(|file| (file.name.clone(), file.text.clone())).collect()
+        let files = self.instances.effective_configuration().into_iter();
+        files.map(|file| (file.name, file.text)).collect()
     }
 
-    fn tree(&self) -> Tree {
-        self.instance.tree()
+    fn trees(&self) -> Vec<Tree> {
+        self.instances.trees()
     }
 
     fn check_alive(&self) -> Option<String> {
-        self.instance.check_alive().err().map(|error| error.to_string())
+        self.instances.check_alive().err().map(|error| error.to_string())
     }
 
-    fn log(&self) -> Option<Vec<u8>> {
-        fs::read(self.instance.log_path()).ok()
+    fn logs(&self) -> Vec<(String, Vec<u8>)> {
+        let logs = self.instances.logs().into_iter();
+        logs.filter_map(|(name, path)| Some((name, fs::read(path).ok()?))).collect()
     }
 
     fn stop(&mut self) {
         // If it does not stop in good order, dropping it kills it.
-        let _ = self.instance.stop();
+        let _ = self.instances.stop();
     }
 }

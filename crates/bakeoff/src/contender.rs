@@ -36,14 +36,14 @@ pub trait Contender {
     /// The configuration files as it reads them: name and text, secrets masked.
     fn configuration(&self) -> Vec<(String, String)>;
 
-    /// Its processes.
-    fn tree(&self) -> Tree;
+    /// Its processes: a tree for each of its instances.
+    fn trees(&self) -> Vec<Tree>;
 
     /// Why it is not the process that was started; none if it is.
     fn check_alive(&self) -> Option<String>;
 
-    /// What it has written.
-    fn log(&self) -> Option<Vec<u8>>;
+    /// What it has written: a name and the text for each of its instances.
+    fn logs(&self) -> Vec<(String, Vec<u8>)>;
 
     /// Stops it and waits for its end.
     fn stop(&mut self);

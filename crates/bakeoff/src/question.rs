@@ -268,7 +268,15 @@ pub fn check(plan: &Plan) -> Result<(), QuestionError> {
         return refused("connections must be 1 or more".to_owned());
     }
     for cell in cells(plan) {
-        variant_of(&workload, &cell.variant(plan))?;
+        let (instances, connections) =
+            (variant_of(&workload, &cell.variant(plan))?.instances(), cell.connections(plan));
+        if u32::from(instances) > connections {
+            return refused(format!(
+                "{} has more instances ({instances}) than connections ({connections}), so some would have no \
+                 load: give more connections",
+                cell.name(plan)
+            ));
+        }
     }
     Ok(())
 }

@@ -53,7 +53,7 @@
 //! });
 //!
 //! let spec = LoadSpec {
-//!     address,
+//!     addresses: vec![address],
 //!     sources: Vec::new(),
 //!     tls: None,
 //!     protocol: ProtocolSpec::Http(HttpSpec {

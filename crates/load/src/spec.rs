@@ -75,8 +75,8 @@ pub enum Trust {
 /// One run of the engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadSpec {
-    /// Where the load goes.
-    pub address: SocketAddr,
+    /// Where the load goes, at least one address: connections are spread over them in turn, as evenly as can be.
+    pub addresses: Vec<SocketAddr>,
     /// Local addresses to connect from, in turn; empty leaves it to the system.
     pub sources: Vec<IpAddr>,
     /// TLS, or in the clear.

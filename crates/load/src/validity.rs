@@ -247,7 +247,7 @@ mod tests {
         let shape = Shape::Open { rate: RateProfile::constant(1_000.0), arrivals: Arrivals::Poisson };
         let operations = vec![HttpOperation::get("/")];
         let spec = LoadSpec {
-            address: "127.0.0.1:80".parse().expect("an address"),
+            addresses: vec!["127.0.0.1:80".parse().expect("an address")],
             sources: Vec::new(),
             tls: None,
             protocol: ProtocolSpec::Http(HttpSpec { authority: "box".to_owned(), operations }),

@@ -54,7 +54,7 @@ impl Script {
 
     fn load_spec(&self) -> LoadSpec {
         LoadSpec {
-            address: ([127, 0, 0, 1], 0).into(),
+            addresses: vec![([127, 0, 0, 1], 0).into()],
             sources: Vec::new(),
             tls: None,
             protocol: ProtocolSpec::Runner(self.spec.clone()),

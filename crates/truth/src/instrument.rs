@@ -172,7 +172,7 @@ impl<'a> Instrument<'a> {
     ) -> Result<Measured, CheckError> {
         let open = |rate, arrivals| Shape::Open { rate: RateProfile::constant(rate), arrivals };
         let mut spec = LoadSpec {
-            address: server.address(),
+            addresses: vec![server.address()],
             sources: Vec::new(),
             tls: None,
             protocol: load.protocol.spec(),

@@ -3,8 +3,8 @@
 //! A [`Workload`] is data: servers that can do the same work (how to install, configure, start and ask them),
 //! the knobs that a [`Variant`] may set, the files to serve, the operations and what is expected of each. Two
 //! are built in, from the repository's `workloads/`; a user's own service is one more file of the same kind,
-//! which [`scaffold::create`] begins. [`Catalogue`] finds workloads by name, path or server, and [`Instance`]
-//! is a server of one, started for one trial.
+//! which [`scaffold::create`] begins. [`Catalogue`] finds workloads by name, path or server, [`Instance`] is
+//! a server of one, started for one trial, and [`Instances`] are several like it behind one load.
 //!
 //! # Goals
 //!
@@ -52,6 +52,7 @@ pub mod data;
 pub mod definition;
 mod folder;
 mod instance;
+mod instances;
 mod programs;
 mod render;
 pub mod scaffold;
@@ -61,4 +62,5 @@ pub use catalogue::{Catalogue, DIRECTORY, LookupError};
 pub use definition::{Knob, Server, Value, Workload};
 pub use folder::{DEFINITION, Folder};
 pub use instance::{ConfigFile, Count, Instance, InstanceError, ServerFacts, Stage};
+pub use instances::Instances;
 pub use variant::{Variant, VariantError, VariantText};

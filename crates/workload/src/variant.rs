@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::definition::{Value, Workload};
+use crate::definition::{INSTANCES, Value, Workload};
 
 /// A server of a workload with some of its knobs set; the others keep their defaults.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,16 @@ pub struct Variant {
     pub server: String,
     /// The knobs that are set.
     pub knobs: BTreeMap<String, Value>,
+}
+
+impl Variant {
+    /// How many servers like this stand behind one load.
+    pub fn instances(&self) -> u16 {
+        match self.knobs.get(INSTANCES) {
+            Some(Value::Integer(count)) => u16::try_from(*count).unwrap_or(u16::MAX).max(1),
+            _ => 1,
+        }
+    }
 }
 
 impl fmt::Display for Variant {

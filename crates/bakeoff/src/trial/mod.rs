@@ -153,7 +153,7 @@ impl Bout<'_> {
         self.contender.prepare(self.setting.surroundings)?;
         self.facts = Some(self.contender.facts());
         let before = self.contender.count()?;
-        let watches = vec![Watch { name: evidence::WATCH.to_owned(), tree: self.contender.tree() }];
+        let watches = vec![Watch { name: evidence::WATCH.to_owned(), trees: self.contender.trees() }];
         let sampler = self
             .setting
             .host
@@ -286,8 +286,8 @@ fn finish(
             facts.config.push(ConfigFile { name, file: path });
         }
     }
-    if let Some(log) = contender.log() {
-        trial.files.logs.push(writer.write(archive::layout::SERVER_LOG, &log)?);
+    for (name, log) in contender.logs() {
+        trial.files.logs.push(writer.write(&name, &log)?);
     }
     match outcome {
         Ok(Fought { recording, lead, result }) => {

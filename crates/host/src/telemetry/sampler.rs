@@ -22,8 +22,8 @@ const PERIODS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::
 pub struct Watch {
     /// The beginning of the columns' names, such as `server`.
     pub name: String,
-    /// Its processes; looked for anew at each tick.
-    pub tree: Tree,
+    /// Its processes, of one start or of several; looked for anew at each tick.
+    pub trees: Vec<Tree>,
 }
 
 /// Takes samples until it is stopped or dropped.

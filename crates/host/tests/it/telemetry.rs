@@ -26,7 +26,7 @@ fn a_server_s_processes_are_seen_in_all_columns() -> Result<(), Box<dyn std::err
     let (dir, host) = (tempfile::tempdir()?, local());
     let server = host.start(&perl(BUSY, dir.path()))?;
     eventually("it has forked", || server.tree().processes().len() == 2);
-    let watch = Watch { name: "server".into(), tree: server.tree() };
+    let watch = Watch { name: "server".into(), trees: vec![server.tree()] };
     let recording = record(host.sample(vec![watch], Duration::from_millis(100))?, 5);
 
     assert_eq!(mean(&recording, "server.processes"), Some(2.0));

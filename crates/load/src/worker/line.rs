@@ -14,7 +14,7 @@ use crate::tls::TlsContext;
 /// Where lines lead to, and from where: the same for all lines of a worker.
 #[derive(Debug)]
 pub(super) struct Dialer {
-    to: SocketAddr,
+    to: Vec<SocketAddr>,
     sources: Vec<IpAddr>,
     worker: u32,
     workers: u32,
@@ -24,16 +24,26 @@ pub(super) struct Dialer {
 impl Dialer {
     /// The dialer of one worker.
     pub fn new(spec: &LoadSpec, worker: u32, tls: Option<TlsContext>) -> Self {
-        Self { to: spec.address, sources: spec.sources.clone(), worker, workers: spec.workers, tls }
+        let (to, sources) = (spec.addresses.clone(), spec.sources.clone());
+        Self { to, sources, worker, workers: spec.workers, tls }
     }
 
     pub fn is_tls(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// Connections of all workers take the local addresses in turn.
+    /// The number of a connection among those of all workers: they take the addresses in turn.
+    fn turn(&self, id: ConnectionId) -> usize {
+        id as usize * self.workers as usize + self.worker as usize
+    }
+
+    fn target(&self, id: ConnectionId) -> SocketAddr {
+        self.to[self.turn(id) % self.to.len()]
+    }
+
+    /// Each target is come to from every local address.
     fn source(&self, id: ConnectionId) -> Option<IpAddr> {
-        let turn = id as usize * self.workers as usize + self.worker as usize;
+        let turn = self.turn(id) / self.to.len();
         (!self.sources.is_empty()).then(|| self.sources[turn % self.sources.len()])
     }
 }
@@ -76,7 +86,7 @@ impl Line {
     ) -> Result<(), LinkError> {
         self.begun = now;
         self.generation = self.generation.wrapping_add(1);
-        let link = Link::connect(dialer.to, dialer.source(id), dialer.tls.as_ref())?;
+        let link = Link::connect(dialer.target(id), dialer.source(id), dialer.tls.as_ref())?;
         poller.watch(&link, Token { slot: id, generation: self.generation })?;
         self.stage = Stage::Connecting(link);
         Ok(())

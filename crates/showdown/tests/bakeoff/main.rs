@@ -4,5 +4,6 @@ mod block_io;
 mod build;
 mod byod;
 mod home;
+mod instances;
 mod kv;
 mod servers;

@@ -8,6 +8,12 @@ use super::place::{DefinitionError, Source};
 use super::raw::RawKnob;
 use crate::render::{BUILT_IN, Scope};
 
+/// The knob of every server: how many of it stand behind one load.
+pub const INSTANCES: &str = "instances";
+
+/// More of them on one machine were a mistake.
+const MOST_INSTANCES: i64 = 64;
+
 /// A knob's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -86,6 +92,19 @@ pub struct Knob {
 }
 
 impl Knob {
+    /// The knob [`INSTANCES`].
+    pub(super) fn of_instances() -> Self {
+        Self {
+            name: INSTANCES.to_owned(),
+            about: "servers like this, each with all of the data, that share the connections of one load"
+                .to_owned(),
+            kind: Kind::Integer { from: 1, to: MOST_INSTANCES },
+            default: "1".to_owned(),
+            unit: String::new(),
+            source: String::new(),
+        }
+    }
+
     /// Checks a knob as written.
     pub(super) fn check(
         name: &str,
@@ -100,6 +119,9 @@ impl Knob {
         }
         if BUILT_IN.contains(&name) {
             return Err(refuse("templates have another variable of that name: choose another"));
+        }
+        if name == INSTANCES {
+            return Err(refuse("every server has a knob of that name: choose another"));
         }
         let raw = raw.into_inner();
         let (range, choices) = (raw.range.as_ref(), raw.choices.as_ref());

@@ -20,7 +20,7 @@ use ::load::inputs::units::parse_size;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-pub use self::knob::{Kind, Knob, Value};
+pub use self::knob::{INSTANCES, Kind, Knob, Value};
 pub use self::load::{Access, LoadDefinition, Operations};
 pub use self::metrics::{Metrics, Ratio};
 pub use self::place::{DefinitionError, instead};

@@ -10,7 +10,7 @@ use load::inputs::units::parse_duration;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::knob::Knob;
+use super::knob::{INSTANCES, Knob};
 use super::place::{DefinitionError, Source, instead};
 use super::protocol::{Kind, Protocol};
 use super::raw::{RawReady, RawServer, RawStatistics, RawVersion};
@@ -194,6 +194,8 @@ impl Server {
         let statistics =
             raw.statistics.map(|raw| check_statistics(raw, source, &mut templates)).transpose()?;
         templates.every_knob_is_used(&knobs, &knob_spans)?;
+        let of_instances = (protocol.kind() != Kind::Own).then(Knob::of_instances);
+        let knobs = knobs.into_iter().chain(of_instances).collect();
         Ok(Self {
             name: name.to_owned(),
             about: raw.about,
@@ -220,6 +222,10 @@ impl Server {
 
     /// A knob by name; the error goes on from the server's name and says which there are.
     pub fn knob(&self, name: &str) -> Result<&Knob, String> {
+        if name == INSTANCES && self.protocol.kind() == Kind::Own {
+            let what = "is a program that makes its own load, which cannot be spread over several";
+            return Err(format!("has no knob {INSTANCES}: it {what}"));
+        }
         let names: Vec<&str> = self.knobs.iter().map(|knob| knob.name.as_str()).collect();
         let found = self.knobs.iter().find(|knob| knob.name == name);
         found.ok_or_else(|| format!("has no knob {name:?}{}", instead(name, &names)))

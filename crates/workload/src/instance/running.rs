@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -62,7 +63,8 @@ pub struct Instance {
     config: Vec<ConfigFile>,
     /// What templates other than configuration files may use.
     pub(super) scope: Scope,
-    pub(super) password: Option<Password>,
+    /// Instances behind one load have one, for the client logs in to all of them alike.
+    pub(crate) password: Option<Arc<Password>>,
     running: Running,
     /// What a runner is talked to through.
     pipes: Option<(Pipes, PipeEnds)>,
@@ -73,6 +75,16 @@ pub struct Instance {
 impl Instance {
     /// Starts a server and waits until it is ready.
     pub fn start(workload: &Workload, variant: &Variant, stage: &Stage) -> Result<Self, InstanceError> {
+        Self::start_with(workload, variant, stage, None)
+    }
+
+    /// Starts a server that has the password of another, if it needs one.
+    pub(crate) fn start_with(
+        workload: &Workload,
+        variant: &Variant,
+        stage: &Stage,
+        password: Option<Arc<Password>>,
+    ) -> Result<Self, InstanceError> {
         let server = workload
             .server(&variant.server)
             .map_err(|what| InstanceError::Configuration { server: variant.server.clone(), what })?
@@ -105,8 +117,11 @@ impl Instance {
             scope.set(name, value);
         }
 
-        let password = server.has_password.then(|| Password::make(&directory)).transpose()?;
-        let mut config = configure(&server, &scope, password.as_ref(), &directory)?;
+        let password = match password {
+            None if server.has_password => Some(Arc::new(Password::make(&directory)?)),
+            given => given,
+        };
+        let mut config = configure(&server, &scope, password.as_deref(), &directory)?;
         let run_as = service_user.filter(|_| server.is_unprivileged).map(|who| who.run_as);
         if let Some(who) = run_as {
             stage::give_to(who, &directory)?;
@@ -120,7 +135,7 @@ impl Instance {
         command.stop = server.stop;
         command.cpus = Some(stage.cpus.clone());
         command.run_as = run_as;
-        let secret = with_password(&scope, password.as_ref().map(Password::reveal));
+        let secret = with_password(&scope, password.as_deref().map(Password::reveal));
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(template)?);
         }
@@ -247,7 +262,8 @@ impl Instance {
                 .only(name)
                 .map_err(|what| InstanceError::NoOperation(format!("{} {what}", self.workload.name)))?,
         };
-        let (authority, password) = (self.address.to_string(), self.password.as_ref().map(Password::source));
+        let (authority, password) =
+            (self.address.to_string(), self.password.as_deref().map(Password::source));
         let access = Access {
             authority: &authority,
             account: self.server.account.as_ref(),
@@ -261,7 +277,7 @@ impl Instance {
     /// and threads are for the caller to say.
     pub fn load_spec(&self, only: Option<&str>) -> Result<LoadSpec, InstanceError> {
         Ok(LoadSpec {
-            address: self.address,
+            addresses: vec![self.address],
             sources: Vec::new(),
             tls: None,
             protocol: self.protocol(only)?,

@@ -101,7 +101,7 @@ impl Instance {
     /// Asks a database, as the user of the load.
     pub(super) fn ask_sql(&self, statement: &str, database: Option<&str>) -> Result<String, String> {
         let Account { user, database: own } = self.server.account.clone().unwrap_or_default();
-        let password = self.password.as_ref().map(Password::source);
+        let password = self.password.as_deref().map(Password::source);
         let login = Login { user, database: database.map_or(own, str::to_owned), password };
         let speaks_postgres = self.server.protocol == Protocol::Postgres;
         sql::ask(speaks_postgres, self.address, &login, statement, exchange::PATIENCE)

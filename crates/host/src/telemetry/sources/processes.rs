@@ -14,12 +14,12 @@ const MOST_THREADS_FOR_SWITCHES: i64 = 100;
 
 pub(in crate::telemetry) fn read(root: &Root, watch: &Watch, out: &mut Readings) {
     let name = |value: &str| format!("{}.{value}", watch.name);
-    let all = watch.tree.all();
+    let trees: Vec<Vec<Stat>> = watch.trees.iter().map(|tree| tree.all()).collect();
     let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
     // With the time of children that were waited for, nothing is lost when a worker ends: its parent has it
     // then. So this counts those that only wait for others (the keeper, zombies) too.
     let cpu = |time: fn(&Stat) -> (u64, i64)| -> f64 {
-        let ticks = all.iter().map(time).map(|(own, children)| own as f64 + children as f64);
+        let ticks = trees.iter().flatten().map(time).map(|(own, children)| own as f64 + children as f64);
         ticks.sum::<f64>() / ticks_per_second
     };
     out.counter(name("cpu.user"), "cores", "CPU time in the server's programs", cpu(|p| (p.utime, p.cutime)));
@@ -30,7 +30,12 @@ pub(in crate::telemetry) fn read(root: &Root, watch: &Watch, out: &mut Readings)
         cpu(|p| (p.stime, p.cstime)),
     );
 
-    let running: Vec<&Stat> = all.iter().filter(|stat| watch.tree.is_server(stat)).collect();
+    let running: Vec<&Stat> = watch
+        .trees
+        .iter()
+        .zip(&trees)
+        .flat_map(|(tree, all)| all.iter().filter(|stat| tree.is_server(stat)))
+        .collect();
     let threads: i64 = running.iter().map(|stat| stat.num_threads).sum();
     let pages: u64 = running.iter().map(|stat| stat.rss).sum();
     let bytes = pages as f64 * rustix::param::page_size() as f64;

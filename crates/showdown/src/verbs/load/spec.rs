@@ -77,7 +77,7 @@ pub fn plan(args: &Args) -> anyhow::Result<Planned> {
         other => other.into(),
     })?;
     let spec = LoadSpec {
-        address,
+        addresses: vec![address],
         sources: sources(args, connections, address)?,
         tls: tls(args, &target),
         protocol,

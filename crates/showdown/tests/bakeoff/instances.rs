@@ -1,0 +1,65 @@
+//! Several instances of a server behind one load, in small.
+
+use serde_json::Value;
+
+use crate::home::{Home, json, only_run, text, trials};
+
+#[test]
+fn two_servers_of_one_thread_are_compared_with_one_of_two() {
+    let home = Home::new();
+    let variants = ["memcached:instances=2,threads=1", "memcached:threads=2"];
+    let output = home.run(&["run", &home.small_plan(&variants)]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+
+    let run = only_run(&home);
+    let facts = json(&run.join("facts.json"));
+    for (at, instances) in [2, 1].into_iter().enumerate() {
+        let variant = &facts["variants"][at];
+        assert_eq!(variant["knobs"]["instances"], instances, "{variant}");
+        let shown: Vec<&str> =
+            variant["config"].as_array().expect("a list").iter().filter_map(|f| f["name"].as_str()).collect();
+        assert_eq!(shown, ["command", "instance-2-command"][..instances]);
+    }
+    for trial in trials(&run) {
+        let record = json(&trial.join("trial.json"));
+        let instances = if record["variant"] == variants[0] { 2 } else { 1 };
+        assert_eq!(record["server"]["processes"], instances, "{}", record["server"]);
+        assert_eq!(record["files"]["logs"].as_array().map(Vec::len), Some(instances));
+        let counts = &record["counts"][0];
+        assert!(counts["client"].as_u64().is_some_and(|client| client > 1_000));
+        assert_eq!(counts["client"], counts["server"], "what both have counted, added up");
+    }
+}
+
+#[test]
+fn instances_share_a_password_and_may_be_an_axis() {
+    let home = Home::new();
+    let sweep = ["plan", "sweep", "redis", "--vary", "instances=1,2", "--blocks", "1", "--quick"];
+    let plan = home.run(&[&sweep[..], &["--connections", "4"]].concat());
+    assert!(plan.status.success(), "{}", text(&plan.stderr));
+    let shorter = text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
+    std::fs::write(home.path("plan.toml"), shorter).expect("a plan");
+    let output = home.run(&["run", "plan.toml"]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
+    home.assert_nothing_runs();
+    for trial in trials(&only_run(&home)) {
+        let record = json(&trial.join("trial.json"));
+        assert_eq!(record["server"]["processes"], record["point"]["instances"], "{record}");
+        assert_eq!(record["phases"][0]["errors"], Value::Object(serde_json::Map::new()));
+    }
+}
+
+#[test]
+fn instances_that_make_no_sense_are_refused() {
+    let home = Home::new();
+    let refused = |args: &[&str]| {
+        let output = home.run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    assert!(refused(&["compare", "lmdb:instances=2", "lmdb"]).contains("makes its own load"));
+    assert!(refused(&["compare", "redis:instances=0", "redis"]).contains("from 1 to 64"));
+    let idle = refused(&["compare", "redis:instances=2", "redis", "--connections", "1"]);
+    assert!(idle.contains("redis:instances=2 has more instances (2) than connections (1)"), "{idle}");
+}
