@@ -2,8 +2,11 @@
 
 use std::io::Write;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::client::{measure, number};
 use crate::servers::nginx;
@@ -81,4 +84,31 @@ fn a_closed_loop_obeys_littles_law() {
     );
     let users = rate * (response + 0.08);
     assert!((users - 10.0).abs() < 1.5, "{users} users where ten connections are");
+}
+
+/// What waits while the client is kept from its CPU is in no lag and no pick-up: the scheduler knows of it.
+#[test]
+fn a_client_beside_a_busy_program_is_not_believed() {
+    let nginx = nginx();
+    let mut one_cpu = CpuSet::new();
+    let ours = sched_getaffinity(None).expect("every thread has CPUs");
+    one_cpu.set((0..CpuSet::MAX_CPU).find(|&cpu| ours.is_set(cpu)).expect("one at least"));
+    let is_over = AtomicBool::new(false);
+    let told = thread::scope(|scope| {
+        scope.spawn(|| {
+            sched_setaffinity(None, &one_cpu).expect("one of ours");
+            while !is_over.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        let client = scope.spawn(|| {
+            sched_setaffinity(None, &one_cpu).expect("one of ours");
+            measure(&[&nginx.url("http", "/1k"), "-d", "1s"])
+        });
+        let told = client.join();
+        is_over.store(true, Ordering::Relaxed);
+        told.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    let reasons = told["reasons"].to_string();
+    assert!(told["valid"] == false && reasons.contains("kept waiting for a CPU"), "{told}");
 }
