@@ -76,9 +76,15 @@ impl Result {
             higher_is_better: wording.higher_is_better,
         });
         if !matches!(plan.measure, Measure::Capacity { .. }) {
-            // Failures have a gate of their own.
-            let of_client =
-                |rule: &&Reason| !matches!(rule, Reason::Errors { .. } | Reason::NothingSucceeded);
+            let is_of_times = matches!(plan.measure, Measure::LatencyCurve { .. });
+            let of_client = |rule: &&Reason| match rule {
+                // Failures have a gate of their own.
+                Reason::Errors { .. } | Reason::NothingSucceeded => false,
+                // A reply that lies unread makes times longer. Throughput it leaves alone as long as the client has
+                // room: then the server's queue is shorter by what the client's is longer.
+                Reason::Lag { .. } | Reason::Pickup { .. } => is_of_times,
+                Reason::ClientCpu { .. } | Reason::Starved { .. } | Reason::Achieved { .. } => true,
+            };
             self.client_reasons
                 .extend(summary.rules_broken.iter().filter(of_client).map(ToString::to_string));
         }

@@ -35,7 +35,7 @@ pub fn run(run: &Run) -> String {
     let report = run.dir.join(crate::verbs::archive::REPORT);
     let report = report.exists().then(|| report.display().to_string());
     let mut out = match &run.verdict {
-        Some(verdict) => answer(verdict, &dir, report.as_deref()),
+        Some(verdict) => answer(verdict, &run.trials, &dir, report.as_deref()),
         None => format!(
             "{}: {} without a verdict, {} trials held\n\nrun     {dir}\n",
             run.id,

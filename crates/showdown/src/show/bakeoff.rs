@@ -4,13 +4,16 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Duration;
 
-use archive::model::{DifferenceClass, TrialStatus, VariantSummary, Verdict};
+use archive::model::{DifferenceClass, Trial, TrialStatus, VariantSummary, Verdict};
 use bakeoff::event::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::table::table;
 use super::units::{rate, time};
 use crate::verbs::options::ProgressMode;
+
+/// Trials whose reasons not to count are told on the terminal.
+const MOST_REASONS: usize = 6;
 
 /// Shows events: a bar and a line a trial on a terminal, JSON lines to a program, or nothing.
 pub struct BakeoffProgress {
@@ -105,8 +108,8 @@ impl BakeoffProgress {
     }
 }
 
-/// The answer: the sentence, the table, what is unfair, where the report lies.
-pub fn answer(verdict: &Verdict, dir: &str, report: Option<&str>) -> String {
+/// The answer: the sentence, the table, which trials do not count, what is unfair, where the report lies.
+pub fn answer(verdict: &Verdict, trials: &[Trial], dir: &str, report: Option<&str>) -> String {
     let mut out = format!("{}\n\n", capitalised(&verdict.sentence));
     let mut rows = vec![["", &verdict.measure, "95 % CI", "valid trials", ""].map(str::to_owned).to_vec()];
     rows.extend(verdict.variants.iter().map(|variant| row(variant, &verdict.unit)));
@@ -119,6 +122,14 @@ pub fn answer(verdict: &Verdict, dir: &str, report: Option<&str>) -> String {
             "  {} against {}: a difference of {percent:.1} % would have been found four times in five",
             comparison.a, comparison.b
         );
+    }
+    let out_of_count: Vec<&Trial> = trials.iter().filter(|trial| !trial.reasons.is_empty()).collect();
+    for trial in out_of_count.iter().take(MOST_REASONS) {
+        let Trial { number, variant, reasons, .. } = trial;
+        let _ = writeln!(out, "  trial {number} ({variant}) does not count: {}", reasons.join("; "));
+    }
+    if out_of_count.len() > MOST_REASONS {
+        let _ = writeln!(out, "  nor do {} more: the report says why", out_of_count.len() - MOST_REASONS);
     }
     for difference in &verdict.fairness {
         let class = match difference.class {
