@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Duration;
 
+use archive::TrialRecord;
 use archive::model::{DifferenceClass, Trial, TrialStatus, VariantSummary, Verdict};
 use bakeoff::event::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -109,7 +110,7 @@ impl BakeoffProgress {
 }
 
 /// The answer: the sentence, the table, which trials do not count, what is unfair, where the report lies.
-pub fn answer(verdict: &Verdict, trials: &[Trial], dir: &str, report: Option<&str>) -> String {
+pub fn answer(verdict: &Verdict, trials: &[TrialRecord], dir: &str, report: Option<&str>) -> String {
     let mut out = format!("{}\n\n", capitalised(&verdict.sentence));
     let mut rows = vec![["", &verdict.measure, "95 % CI", "valid trials", ""].map(str::to_owned).to_vec()];
     rows.extend(verdict.variants.iter().map(|variant| row(variant, &verdict.unit)));
@@ -123,7 +124,8 @@ pub fn answer(verdict: &Verdict, trials: &[Trial], dir: &str, report: Option<&st
             comparison.a, comparison.b
         );
     }
-    let out_of_count: Vec<&Trial> = trials.iter().filter(|trial| !trial.reasons.is_empty()).collect();
+    let out_of_count: Vec<&Trial> =
+        trials.iter().map(|record| &record.trial).filter(|trial| !trial.reasons.is_empty()).collect();
     for trial in out_of_count.iter().take(MOST_REASONS) {
         let Trial { number, variant, reasons, .. } = trial;
         let _ = writeln!(out, "  trial {number} ({variant}) does not count: {}", reasons.join("; "));
