@@ -27,9 +27,10 @@ binomial intervals at 95 %. The rows are in `aa/`.
 
 ## Nothing differs: how often is a difference claimed?
 
-| what | comparisons | false verdicts | share (95 % CI) | inconclusive | median length | ratios seen | bar: ≤ {FALSE_VERDICTS_ALLOWED:.0%} of ≥ {NULL_COMPARISONS_WANTED} |
-|---|---|---|---|---|---|---|---|
+| what | comparisons | false verdicts | share (95 % CI) | inconclusive | median length | ratios seen |
+|---|---|---|---|---|---|---|
 {_lines(_null, rows, True)}
+{_all_null(rows)}
 {_naive(pairs.rows())}
 
 ## Something differs: how often is it found?
@@ -67,11 +68,21 @@ def _null(subject: Subject, rows: list[dict[str, str]]) -> str:
     without = sum(row["verdict"] == "inconclusive" for row in rows)
     ratios = _ratios(rows)
     seen = f"{ratios[0]:.3f}–{ratios[-1]:.3f}" if ratios else "–"
-    met = "met" if false <= FALSE_VERDICTS_ALLOWED * len(rows) else "**not met**"
-    state = met if len(rows) >= NULL_COMPARISONS_WANTED else f"{met} so far, of {len(rows)}"
+    return f"| {subject.what} | {len(rows)} | {false} | {_share(false, len(rows))} | {without} | {_seconds(rows)} | {seen} |"
+
+
+def _all_null(rows: list[dict[str, str]]) -> str:
+    """The sentence that the bar is about: all comparisons of equals taken together."""
+    of_equals = {subject.name for subject in SUBJECTS if subject.is_null}
+    null = [row for row in rows if row["subject"] in of_equals]
+    if not null:
+        return ""
+    false = sum(row["verdict"] == DIFFERENCE for row in null)
+    met = "met" if false <= FALSE_VERDICTS_ALLOWED * len(null) else "**not met**"
+    so_far = "" if len(null) >= NULL_COMPARISONS_WANTED else f" so far, of {len(null)}"
     return (
-        f"| {subject.what} | {len(rows)} | {false} | {_share(false, len(rows))} | {without}"
-        f" | {_seconds(rows)} | {seen} | {state} |"
+        f"\nTogether: {false} false verdicts in {len(null)} comparisons, {_share(false, len(null))}. Bar: at most"
+        f" {FALSE_VERDICTS_ALLOWED:.0%} of at least {NULL_COMPARISONS_WANTED}: {met}{so_far}."
     )
 
 
