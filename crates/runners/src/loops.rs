@@ -37,6 +37,60 @@ pub trait Work: Sync {
     fn operate(&self, hand: &mut Self::Hand, operation: usize, rng: &mut Pcg64Mcg) -> Result<(), String>;
 }
 
+/// Something of which a thread can have several operations under way, each at a place from 0 to the depth - 1.
+pub trait Queue: Sync {
+    /// What one thread has of its own.
+    type Hand: Send;
+
+    /// The names of its operations.
+    fn operations(&self) -> Vec<String>;
+
+    /// How many operations a thread has under way.
+    fn depth(&self) -> usize;
+
+    /// What a thread needs, made anew for each run.
+    fn hand(&self) -> Result<Self::Hand, RunnerError>;
+
+    /// Begins an operation, an index into [`Queue::operations`], at a place that is free.
+    fn begin(&self, hand: &mut Self::Hand, place: usize, operation: usize, rng: &mut Pcg64Mcg);
+
+    /// Waits until operations have ended, at least one, and tells of them. An error is counted by its words.
+    fn wait(&self, hand: &mut Self::Hand, rng: &mut Pcg64Mcg, ended: &mut Vec<Ended>);
+}
+
+/// An operation that has ended.
+pub struct Ended {
+    /// Where it was under way.
+    pub place: usize,
+    /// How it ended.
+    pub outcome: Result<(), String>,
+}
+
+/// What is waited for has one place, and has ended when it was begun.
+impl<W: Work> Queue for W {
+    type Hand = (W::Hand, Option<Ended>);
+
+    fn operations(&self) -> Vec<String> {
+        Work::operations(self)
+    }
+
+    fn depth(&self) -> usize {
+        1
+    }
+
+    fn hand(&self) -> Result<Self::Hand, RunnerError> {
+        Ok((Work::hand(self)?, None))
+    }
+
+    fn begin(&self, (hand, ended): &mut Self::Hand, place: usize, operation: usize, rng: &mut Pcg64Mcg) {
+        *ended = Some(Ended { place, outcome: self.operate(hand, operation, rng) });
+    }
+
+    fn wait(&self, (_, begun): &mut Self::Hand, _: &mut Pcg64Mcg, ended: &mut Vec<Ended>) {
+        ended.extend(begun.take());
+    }
+}
+
 /// One thread's part of an interval, handed on when its first operation of a later one has ended.
 struct Part {
     thread: usize,
@@ -47,13 +101,17 @@ struct Part {
 }
 
 /// Checks each operation once, says that it is ready, and runs whenever it is told to, until nobody is there.
-pub fn serve(work: &impl Work, threads: u32) -> Result<(), RunnerError> {
+pub fn serve(work: &impl Queue, threads: u32) -> Result<(), RunnerError> {
     let names = work.operations();
     let mut hand = work.hand()?;
     let mut rng = Pcg64Mcg::seed_from_u64(0);
+    let mut ended = Vec::new();
     for (operation, name) in names.iter().enumerate() {
-        work.operate(&mut hand, operation, &mut rng)
-            .map_err(|e| RunnerError::of(&format!("{name:?}, tried once"), e))?;
+        work.begin(&mut hand, 0, operation, &mut rng);
+        work.wait(&mut hand, &mut rng, &mut ended);
+        for Ended { outcome, .. } in ended.drain(..) {
+            outcome.map_err(|e| RunnerError::of(&format!("{name:?}, tried once"), e))?;
+        }
     }
     drop(hand);
     let words = words();
@@ -68,7 +126,7 @@ pub fn serve(work: &impl Work, threads: u32) -> Result<(), RunnerError> {
     Ok(())
 }
 
-fn run<W: Work>(
+fn run<W: Queue>(
     work: &W,
     threads: u32,
     start: &Start,
@@ -119,21 +177,34 @@ struct Labour<'a, W> {
     to_teller: Sender<Part>,
 }
 
-impl<W: Work> Labour<'_, W> {
+impl<W: Queue> Labour<'_, W> {
     /// One thread's closed loop; gives what ended after the stop.
     fn go_on(self, thread: usize, mut hand: W::Hand, mut rng: Pcg64Mcg) -> Tally {
         let interval_ns = self.interval.as_nanos() as u64;
         let new = || Tally::new(self.mix.operations);
         let (mut index, mut tally, mut rest) = (0, new(), new());
+        // By place: the operation that is under way there, and when it was begun.
+        let mut begun = vec![(0, Duration::ZERO); self.work.depth()];
+        let mut free: Vec<usize> = (0..begun.len()).collect();
+        let mut all_ended = Vec::with_capacity(begun.len());
         // The end of one operation is where the next one begins: one look at the clock for each.
-        let mut sent = self.begin.elapsed();
+        let mut now = self.begin.elapsed();
         let mut is_over = self.stop.load(Ordering::Relaxed);
-        while !is_over {
-            let operation = self.mix.draw(&mut rng);
-            let outcome = self.work.operate(&mut hand, operation, &mut rng);
-            let ended = self.begin.elapsed();
+        loop {
+            if !is_over {
+                for place in free.drain(..) {
+                    let operation = self.mix.draw(&mut rng);
+                    begun[place] = (operation, now);
+                    self.work.begin(&mut hand, place, operation, &mut rng);
+                }
+            }
+            if free.len() == begun.len() {
+                break;
+            }
+            self.work.wait(&mut hand, &mut rng, &mut all_ended);
+            now = self.begin.elapsed();
             is_over = self.stop.load(Ordering::Relaxed);
-            let reached = ended.as_nanos() as u64 / interval_ns;
+            let reached = now.as_nanos() as u64 / interval_ns;
             if reached > index {
                 let full = std::mem::replace(&mut tally, new());
                 // A teller that is gone has given up, and said stop.
@@ -141,11 +212,14 @@ impl<W: Work> Labour<'_, W> {
                 index = reached;
             }
             let to = if is_over { &mut rest } else { &mut tally };
-            match outcome {
-                Ok(()) => to.succeeded(operation, ended.saturating_sub(sent).as_micros() as u32),
-                Err(what) => to.failed(operation, what),
+            for Ended { place, outcome } in all_ended.drain(..) {
+                let (operation, sent) = begun[place];
+                match outcome {
+                    Ok(()) => to.succeeded(operation, now.saturating_sub(sent).as_micros() as u32),
+                    Err(what) => to.failed(operation, what),
+                }
+                free.push(place);
             }
-            sent = ended;
         }
         let _ = self.to_teller.send(Part { thread, index, tally, reached: u64::MAX });
         rest

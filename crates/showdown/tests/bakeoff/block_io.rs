@@ -1,6 +1,12 @@
 //! Block I/O, in small.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use serde_json::Value;
 
 use crate::home::{Home, json, only_run, text, trials};
 
@@ -23,7 +29,7 @@ fn buffer_sizes_are_compared_and_the_file_is_gone() {
     let mut medians = [Vec::new(), Vec::new()];
     for trial in trials(&only_run(&home)) {
         let record = json(&trial.join("trial.json"));
-        assert_eq!(record["phases"][0]["errors"], serde_json::json!({}));
+        assert_eq!(record["phases"][0]["errors"], serde_json::json!({}), "{record}");
         let is_small = record["variant"].as_str().is_some_and(|name| name.contains("buffer=512"));
         medians[usize::from(is_small)].push(record["measured"]["value"].as_f64().expect("a value"));
     }
@@ -41,11 +47,121 @@ fn what_does_not_fit_or_is_not_there_is_told() {
             "file_bytes=4096,threads=2",
             "2 buffers of 4096 bytes do not fit into a file of 4096: make it larger",
         ),
+        (
+            "depth=8",
+            "depth=8 needs engine=io_uring: pread(2) has one transfer under way, take threads for more",
+        ),
         ("directory=/nowhere", "there is no directory /nowhere"),
     ] {
         let plan = home.small_plan(&[&format!("disk:{knobs}"), "disk"]);
         let output = home.run(&["run", &plan, "--runs", knobs]);
         assert_eq!(output.status.code(), Some(1));
         assert!(text(&output.stderr).contains(why), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn queues_of_many_transfers_are_compared() {
+    let home = Home::new();
+    let variant = |depth: u32| format!("disk:file_bytes=1048576,engine=io_uring,depth={depth},threads=2");
+    let output = home.run(&["run", &home.small_plan(&[&variant(1), &variant(32)])]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    for trial in trials(&only_run(&home)) {
+        let phase = &json(&trial.join("trial.json"))["phases"][0];
+        assert_eq!(phase["errors"], serde_json::json!({}));
+        for at in 0..2 {
+            assert!(phase["operations"][at]["requests"].as_u64() > Some(100), "{phase}");
+        }
+    }
+}
+
+/// A runner by hand, in a directory on a disk, whose transfers may be refused without killing it.
+fn runner(args: &str) -> (Child, impl FnMut() -> Value + use<>, tempfile::TempDir) {
+    let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let showdown = env!("CARGO_BIN_EXE_showdown");
+    let mut child = Command::new("sh")
+        .args([
+            "-c",
+            &format!("trap '' XFSZ; exec {showdown} runner block --directory=. --file-bytes=65536 {args}"),
+        ])
+        .current_dir(home.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+    let line = move || lines.next().map_or(Value::Null, |line| serde_json::from_str(&line).expect("JSON"));
+    (child, line, home)
+}
+
+/// The flags (open(2)) with which a process has the data file open.
+fn flags(child: &Child) -> u32 {
+    let of = |what: &str| Path::new("/proc").join(child.id().to_string()).join(what);
+    let descriptors = fs::read_dir(of("fd")).expect("its files").flatten();
+    let is_data = |path: &Path| fs::read_link(path).is_ok_and(|to| to.ends_with("showdown-block"));
+    let data =
+        descriptors.map(|entry| entry.path()).find(|path| is_data(path)).expect("the data file is open");
+    let info = fs::read_to_string(of("fdinfo").join(data.file_name().expect("a number"))).expect("its flags");
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).expect("flags");
+    u32::from_str_radix(flags.trim(), 8).expect("octal")
+}
+
+#[test]
+fn transfers_are_direct_and_synced_as_asked_by_either_engine() {
+    let (direct, dsync) = (rustix::fs::OFlags::DIRECT.bits(), rustix::fs::OFlags::DSYNC.bits());
+    for engine in ["psync", "io_uring --depth=4"] {
+        for (args, expected) in [
+            ("", 0),
+            ("--cache=direct", direct),
+            ("--sync=data", dsync),
+            ("--cache=direct --sync=data", direct | dsync),
+        ] {
+            let (mut child, mut line, _home) = runner(&format!("--engine={engine} {args}"));
+            assert_eq!(line()["runner"], 1, "{engine} {args}");
+            let mut stdin = child.stdin.take().expect("a pipe");
+            writeln!(stdin, "start 20 1 read=1 write=1").expect("it reads");
+            assert!(line()["operations"]["read"]["histogram"].is_string(), "{engine} {args}");
+            assert_eq!(flags(&child) & (direct | dsync), expected, "{engine} {args}");
+            writeln!(stdin, "stop").expect("it reads");
+            assert!((0..1000).any(|_| line()["stopped"].is_number()));
+            drop(stdin);
+            assert!(child.wait().expect("it ends").success());
+        }
+    }
+}
+
+#[test]
+fn a_buffer_that_direct_transfers_refuse_is_told() {
+    let (child, mut line, _home) = runner("--cache=direct --buffer=1000");
+    let said = line();
+    if said["runner"] == 1 {
+        // A file system in memory takes any length.
+        return;
+    }
+    let output = child.wait_with_output().expect("it ends");
+    let said = text(&output.stderr);
+    assert!(said.contains("direct I/O of 1000 bytes is refused"), "{said}");
+    assert!(said.contains("take a buffer of a multiple of the device's block"), "{said}");
+}
+
+#[test]
+fn a_disk_that_becomes_full_in_a_run_is_counted_and_told() {
+    for engine in ["psync", "io_uring --depth=4"] {
+        let (mut child, mut line, _home) = runner(&format!("--engine={engine}"));
+        assert_eq!(line()["runner"], 1);
+        let mut stdin = child.stdin.take().expect("a pipe");
+        writeln!(stdin, "start 20 1 read=1 write=1").expect("it reads");
+        assert!(line()["operations"]["write"]["histogram"].is_string(), "{engine}");
+        let limit = Rlimit { current: Some(0), maximum: Some(0) };
+        prlimit(Some(Pid::from_child(&child)), Resource::Fsize, limit).expect("a limit");
+        let errors = (0..1000).find_map(|_| line()["operations"]["write"]["errors"].as_object().cloned());
+        let errors = errors.expect("errors");
+        assert!(errors.keys().all(|what| what.starts_with("File too large")), "{engine}: {errors:?}");
+        assert!(line()["operations"]["read"]["histogram"].is_string(), "{engine}: reads go on");
+        writeln!(stdin, "stop").expect("it reads");
+        assert!((0..1000).any(|_| line()["stopped"].is_number()));
+        drop(stdin);
+        assert!(child.wait().expect("it ends").success());
     }
 }

@@ -1,32 +1,45 @@
-//! Block I/O: one file, read and written with pread(2) and pwrite(2) by threads, each with a buffer of its own.
+//! Block I/O: one file, read and written by threads with buffers of one size. What is transferred is settled here;
+//! the system calls that do it are in `psync` and `uring`.
 //!
-//! The queue depth is the number of threads, as with fio's `ioengine=psync`: each has one transfer under way.
+//! The queue depth is threads × depth, as fio's `numjobs` × `iodepth`.
 
-use std::fs::{self, File, OpenOptions};
+mod psync;
+mod target;
+mod uring;
+
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
-use rand::{Rng, RngExt, SeedableRng};
+use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use rustix::fs::OFlags;
 
+use self::psync::Psync;
+use self::target::Target;
+use self::uring::Uring;
 use crate::RunnerError;
-use crate::loops::{Work, serve};
+use crate::loops::serve;
 
-/// The operations, by index.
+/// The operations, by index: read and write.
+const OPERATIONS: [&str; 2] = ["read", "write"];
 const READ: usize = 0;
 
 /// Our file below the directory that is given.
 const NAME: &str = "showdown-block";
 
-/// Direct I/O wants buffers that begin at a block of the device (open(2), `O_DIRECT`); none has larger ones.
-const ALIGNMENT: usize = 4096;
-
 /// The file is filled in pieces of this length.
 const FILL_BYTES: usize = 1 << 20;
+
+/// Which system calls transfer; called as fio calls them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// pread(2) and pwrite(2): a thread has one transfer under way
+    Psync,
+    /// `io_uring(7)`: a thread has as many under way as its depth
+    #[value(name = "io_uring")]
+    Uring,
+}
 
 /// Which transfers go where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -70,9 +83,15 @@ pub struct Options {
     /// Bytes that an operation moves, in as many transfers as that takes; 0 is one transfer
     #[arg(long, default_value_t = 0)]
     pub amount: u64,
-    /// Threads, each with one transfer under way
+    /// Threads
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: u32,
+    /// Which system calls transfer
+    #[arg(long, value_enum, default_value = "psync")]
+    pub engine: Engine,
+    /// Operations that each thread has under way
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub depth: u32,
     /// Which transfers go where
     #[arg(long, value_enum, default_value = "random")]
     pub pattern: Pattern,
@@ -95,13 +114,21 @@ pub fn run(options: &Options) -> Result<(), RunnerError> {
         let what = format!("{threads} buffers of {buffer} bytes do not fit into a file of {file_bytes}");
         return Err(RunnerError(format!("{what}: make it larger")));
     }
+    if options.engine == Engine::Psync && options.depth > 1 {
+        let what = format!("depth={} needs engine=io_uring", options.depth);
+        return Err(RunnerError(format!(
+            "{what}: pread(2) has one transfer under way, take threads for more"
+        )));
+    }
     let file = DataFile(options.directory.join(NAME));
     file.fill(options.file_bytes).map_err(|e| {
         RunnerError::of(&format!("cannot write {} bytes to {}", options.file_bytes, file.0.display()), e)
     })?;
-    let part = slots / u64::from(options.threads);
-    let work = Transfers { path: &file.0, options, slots, part, hands: AtomicU64::new(0) };
-    serve(&work, options.threads)
+    let target = Target::new(&file.0, options, slots);
+    match options.engine {
+        Engine::Psync => serve(&Psync(target), options.threads),
+        Engine::Uring => serve(&Uring(target), options.threads),
+    }
 }
 
 /// A file of ours, gone with this.
@@ -128,83 +155,5 @@ impl Drop for DataFile {
     fn drop(&mut self) {
         // What cannot be removed now is written over by the next one.
         let _ = fs::remove_file(&self.0);
-    }
-}
-
-struct Transfers<'a> {
-    path: &'a Path,
-    options: &'a Options,
-    /// Buffers in the file.
-    slots: u64,
-    /// Buffers in the part of one thread.
-    part: u64,
-    /// How many threads were given their part so far.
-    hands: AtomicU64,
-}
-
-/// What one thread has.
-pub struct Hand {
-    file: File,
-    buffer: Vec<u8>,
-    /// Where the buffer begins, aligned.
-    begin: usize,
-    /// The first slot of its part, and which comes next within it.
-    first: u64,
-    next: u64,
-}
-
-impl Transfers<'_> {
-    fn open(&self) -> io::Result<File> {
-        let mut flags = OFlags::empty();
-        flags.set(OFlags::DIRECT, self.options.cache == Cache::Direct);
-        flags.set(OFlags::DSYNC, self.options.sync == Sync::Data);
-        OpenOptions::new().read(true).write(true).custom_flags(flags.bits().cast_signed()).open(self.path)
-    }
-
-    fn offset(&self, hand: &mut Hand, rng: &mut Pcg64Mcg) -> u64 {
-        let slot = match self.options.pattern {
-            Pattern::Random => rng.random_range(0..self.slots),
-            Pattern::Sequential => {
-                let slot = hand.first + hand.next;
-                hand.next = (hand.next + 1) % self.part;
-                slot
-            }
-        };
-        slot * self.options.buffer
-    }
-}
-
-impl Work for Transfers<'_> {
-    type Hand = Hand;
-
-    fn operations(&self) -> Vec<String> {
-        vec!["read".to_owned(), "write".to_owned()]
-    }
-
-    fn hand(&self) -> Result<Hand, RunnerError> {
-        let file = self.open().map_err(|e| {
-            let mend = "where the file system does no direct I/O, give another directory";
-            RunnerError::of(&format!("cannot open {} ({mend})", self.path.display()), e)
-        })?;
-        let mut buffer = vec![0; self.options.buffer as usize + ALIGNMENT];
-        Pcg64Mcg::seed_from_u64(2).fill_bytes(&mut buffer);
-        let begin = buffer.as_ptr().align_offset(ALIGNMENT);
-        let place = self.hands.fetch_add(1, Ordering::Relaxed) % u64::from(self.options.threads);
-        Ok(Hand { file, buffer, begin, first: place * self.part, next: 0 })
-    }
-
-    fn operate(&self, hand: &mut Hand, operation: usize, rng: &mut Pcg64Mcg) -> Result<(), String> {
-        let length = self.options.buffer as usize;
-        for _ in 0..(self.options.amount / self.options.buffer).max(1) {
-            let offset = self.offset(hand, rng);
-            let buffer = &mut hand.buffer[hand.begin..hand.begin + length];
-            let moved = if operation == READ {
-                hand.file.read_exact_at(buffer, offset)
-            } else {
-                hand.file.write_all_at(buffer, offset)
-            };
-            moved.map_err(|e| e.to_string())?;
-        }
-        Ok(())
     }
 }
