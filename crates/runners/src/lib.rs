@@ -34,13 +34,18 @@ mod tally;
 #[derive(clap::Subcommand, Debug)]
 pub enum Runner {
     /// An embedded key-value store, read and updated by threads
-    Kv(kv::Options),
+    Kv {
+        /// Which
+        #[command(subcommand)]
+        store: kv::Store,
+    },
     /// A file, read and written by threads with buffers of one size
     Block(block::Options),
     /// The version of a store
     Version {
         /// Which
-        store: kv::Store,
+        #[command(subcommand)]
+        store: kv::Named,
     },
 }
 
@@ -58,8 +63,8 @@ impl RunnerError {
 /// Is this runner until standard input ends.
 pub fn run(runner: &Runner) -> Result<(), RunnerError> {
     match runner {
-        Runner::Kv(options) => kv::run(options),
+        Runner::Kv { store } => kv::run(store),
         Runner::Block(options) => block::run(options),
-        Runner::Version { store } => protocol::say_version(&store.version()),
+        Runner::Version { store } => protocol::say_version(&store.version()?),
     }
 }

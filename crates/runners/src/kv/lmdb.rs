@@ -5,7 +5,7 @@ use std::path::Path;
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions};
 
-use super::{Durability, Engine, KEY_BYTES, Options};
+use super::{Durability, Engine, KEY_BYTES, Shape};
 
 /// The map is as large as the data may ever get: it takes address space and no memory. A page holds less than it
 /// could when it was split, and copies live until no reader needs them.
@@ -33,16 +33,16 @@ impl Lmdb {
         unsafe_code,
         reason = "opening maps a file: sound as long as nobody else writes to it, and it is in a directory made for us"
     )]
-    pub fn create(directory: &Path, options: &Options) -> Result<Self, String> {
-        let record = u64::from(options.value_bytes) + KEY_BYTES as u64;
-        let map = (options.records.saturating_mul(record).saturating_mul(MAP_FACTOR))
+    pub fn create(directory: &Path, shape: &Shape) -> Result<Self, String> {
+        let record = u64::from(shape.value_bytes) + KEY_BYTES as u64;
+        let map = (shape.records.saturating_mul(record).saturating_mul(MAP_FACTOR))
             .max(LEAST_MAP_BYTES)
             .next_multiple_of(1 << 20);
         let create = || -> heed::Result<Self> {
             let mut open = EnvOpenOptions::new();
-            open.map_size(map as usize).max_readers(options.threads + SPARE_READERS);
+            open.map_size(map as usize).max_readers(shape.threads + SPARE_READERS);
             let environment = unsafe {
-                if options.durability == Durability::System {
+                if shape.durability == Durability::System {
                     // Commits do not wait for the disk (mdb_env_open, MDB_NOSYNC).
                     open.flags(EnvFlags::NO_SYNC);
                 }

@@ -3,7 +3,9 @@
 //! All stores hold the same records (a key of eight bytes, a value of a fixed length that begins with its key),
 //! loaded in the order of their keys before anything is timed. What a search finds is held against its key.
 
+pub mod je;
 mod lmdb;
+pub mod rocksdb;
 mod sqlite;
 
 use std::path::{Path, PathBuf};
@@ -27,20 +29,42 @@ const HOME: &str = "showdown-kv";
 const KEY_BYTES: usize = 8;
 
 /// Which store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(clap::Subcommand, Debug)]
 pub enum Store {
-    /// SQLite: a B-tree in a file with a write-ahead log, one writer at a time
-    Sqlite,
+    /// `SQLite`: a B-tree in a file with a write-ahead log, one writer at a time
+    Sqlite(Shape),
     /// LMDB: a B+tree in a memory map, copied on write, one writer at a time
-    Lmdb,
+    Lmdb(Shape),
+    /// `RocksDB`: a log-structured merge tree, of the system's shared library
+    Rocksdb(rocksdb::Options),
+    /// Berkeley DB Java Edition: a B+tree in an append-only log, in a Java virtual machine
+    Je(je::Options),
 }
 
-impl Store {
+/// A store that is asked for its version.
+#[derive(clap::Subcommand, Debug)]
+pub enum Named {
+    /// `SQLite`'s
+    Sqlite,
+    /// LMDB's
+    Lmdb,
+    /// That of its shared library
+    Rocksdb(rocksdb::LibraryFile),
+    /// That of Berkeley DB Java Edition, and of the Java virtual machine
+    Je {
+        /// The version that is used
+        version: je::Version,
+    },
+}
+
+impl Named {
     /// Its name and version.
-    pub fn version(self) -> String {
+    pub fn version(&self) -> Result<String, RunnerError> {
         match self {
-            Self::Sqlite => format!("SQLite {}", rusqlite::version()),
-            Self::Lmdb => lmdb::version(),
+            Self::Sqlite => Ok(format!("SQLite {}", rusqlite::version())),
+            Self::Lmdb => Ok(lmdb::version()),
+            Self::Rocksdb(file) => rocksdb::version(file),
+            Self::Je { version } => je::version(*version),
         }
     }
 }
@@ -56,9 +80,7 @@ pub enum Durability {
 
 /// What is stored where, and who works it.
 #[derive(clap::Args, Debug)]
-pub struct Options {
-    /// The store
-    pub store: Store,
+pub struct Shape {
     /// Where a directory for its files is made, and removed at the end
     #[arg(long)]
     pub directory: PathBuf,
@@ -86,7 +108,7 @@ trait Engine: Sync {
 
     fn hand(&self) -> Result<Self::Hand, String>;
 
-    /// Stores records that are not there yet, in the order of their keys, in one transaction.
+    /// Stores records that are not there yet, in the order of their keys; durable when it returns.
     fn load(&self, records: &mut dyn Iterator<Item = ([u8; KEY_BYTES], Vec<u8>)>) -> Result<(), String>;
 
     /// Looks a value up and gives it to `check`.
@@ -102,12 +124,12 @@ trait Engine: Sync {
 }
 
 /// Loads the store, and is a runner of it.
-pub fn run(options: &Options) -> Result<(), RunnerError> {
-    let home = Home::make(&options.directory)?;
-    let failed = |e: String| RunnerError::of(&format!("cannot make a store in {}", home.0.display()), e);
-    match options.store {
-        Store::Sqlite => bench(sqlite::Sqlite::create(&home.0, options).map_err(failed)?, options),
-        Store::Lmdb => bench(lmdb::Lmdb::create(&home.0, options).map_err(failed)?, options),
+pub fn run(store: &Store) -> Result<(), RunnerError> {
+    match store {
+        Store::Sqlite(shape) => bench(shape, |home| sqlite::Sqlite::create(home, shape)),
+        Store::Lmdb(shape) => bench(shape, |home| lmdb::Lmdb::create(home, shape)),
+        Store::Rocksdb(options) => bench(&options.shape, |home| rocksdb::RocksDb::create(home, options)),
+        Store::Je(options) => Err(je::become_runner(options)),
     }
 }
 
@@ -135,15 +157,21 @@ impl Drop for Home {
     }
 }
 
-fn bench(engine: impl Engine, options: &Options) -> Result<(), RunnerError> {
-    let length = options.value_bytes as usize;
+fn bench<E: Engine>(
+    shape: &Shape,
+    create: impl FnOnce(&Path) -> Result<E, String>,
+) -> Result<(), RunnerError> {
+    let home = Home::make(&shape.directory)?;
+    let engine = create(&home.0)
+        .map_err(|e| RunnerError::of(&format!("cannot make a store in {}", home.0.display()), e))?;
+    let length = shape.value_bytes as usize;
     let mut rng = <Pcg64Mcg as rand::SeedableRng>::seed_from_u64(1);
-    let mut records = (0..options.records).map(|number| (key(number), value(number, length, &mut rng)));
+    let mut records = (0..shape.records).map(|number| (key(number), value(number, length, &mut rng)));
     engine
         .load(&mut records)
-        .map_err(|e| RunnerError::of(&format!("cannot store {} records", options.records), e))?;
-    let hot = options.hot.min(options.records);
-    serve(&Bench { engine, records: options.records, hot, length }, options.threads)
+        .map_err(|e| RunnerError::of(&format!("cannot store {} records", shape.records), e))?;
+    let hot = shape.hot.min(shape.records);
+    serve(&Bench { engine, records: shape.records, hot, length }, shape.threads)
 }
 
 /// Big-endian, so that the order of keys is that of their numbers.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
-use super::{Durability, Engine, KEY_BYTES, Options};
+use super::{Durability, Engine, KEY_BYTES, Shape};
 
 /// How long a writer waits for the one before it, before it gives up.
 const BUSY: Duration = Duration::from_secs(5);
@@ -18,8 +18,8 @@ pub struct Sqlite {
 
 impl Sqlite {
     /// Makes an empty one.
-    pub fn create(directory: &Path, options: &Options) -> Result<Self, String> {
-        let store = Self { path: directory.join("store.sqlite"), durability: options.durability };
+    pub fn create(directory: &Path, shape: &Shape) -> Result<Self, String> {
+        let store = Self { path: directory.join("store.sqlite"), durability: shape.durability };
         let connection = store.open(OpenFlags::SQLITE_OPEN_CREATE)?;
         let create = "CREATE TABLE kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID";
         connection.execute_batch(create).map_err(|e| e.to_string())?;

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 
 use crate::home::{Home, json, only_run, text, trials};
@@ -13,15 +15,19 @@ const SMALL: &str = "threads=4,records=1000";
 #[test]
 fn stores_are_compared() {
     let home = Home::new();
-    let variants = [format!("sqlite:{SMALL}"), format!("lmdb:{SMALL}")];
-    let output = home.run(&["run", &home.small_plan(&[&variants[0], &variants[1]])]);
+    let variants = ["sqlite", "lmdb", "rocksdb", "je"].map(|store| format!("{store}:{SMALL}"));
+    let output = home.run(&["run", &home.small_plan(&variants.each_ref().map(String::as_str))]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
 
     let run = only_run(&home);
     let facts = json(&run.join("facts.json"));
-    let versions = [0, 1].map(|at| facts["variants"][at]["version"].as_str().expect("a version").to_owned());
-    assert!(versions[0].starts_with("SQLite 3.") && versions[1].starts_with("LMDB 0.9."), "{versions:?}");
+    for (at, version) in
+        ["SQLite 3.", "LMDB 0.9.", "RocksDB ", "Berkeley DB Java Edition 18.3.12, openjdk"].iter().enumerate()
+    {
+        let said = facts["variants"][at]["version"].as_str().expect("a version");
+        assert!(said.starts_with(version), "{said}");
+    }
     for trial in trials(&run) {
         let record = json(&trial.join("trial.json"));
         let phase = &record["phases"][0];
@@ -84,30 +90,117 @@ fn runner(home: &Home, args: &[&str]) -> (Child, BufReader<std::process::ChildSt
 }
 
 #[test]
-fn a_disk_that_is_full_is_told_and_counted() {
-    for store in ["sqlite", "lmdb"] {
+fn latches_are_shared_or_not_where_the_version_knows_how() {
+    let home = Home::new();
+    let variant =
+        |version: &str, shared: bool| format!("je:{SMALL},heap=64,version={version},shared_latches={shared}");
+    let variants = [variant("5.0.73", true), variant("5.0.73", false)];
+    let plan = home.small_plan(&[&variants[0], &variants[1], "--on-op", "search"]);
+    let output = home.run(&["run", &plan]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    let run = only_run(&home);
+    let command = |trial: &Path| fs::read_to_string(trial.join("config/command")).expect("the command");
+    assert!(trials(&run).iter().any(|trial| command(trial).contains("--shared-latches=false")));
+    for trial in trials(&run) {
+        assert_eq!(json(&trial.join("trial.json"))["phases"][0]["errors"], serde_json::json!({}));
+    }
+
+    let plan = home.small_plan(&[&variant("18.3.12", false), &variant("18.3.12", true)]);
+    let output = home.run(&["run", &plan, "--runs", "refused"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("take version=5.0.73"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_a_store_needs_and_is_missing_is_told_with_its_package() {
+    let home = Home::new();
+    for (args, why) in [
+        (&["je", "--cache=."][..], "there is no program javac: apt install default-jdk-headless"),
+        (&["rocksdb", "--library=nowhere.so"], "cannot load nowhere.so: "),
+        (&["rocksdb", "--library=nowhere.so"], ": apt install librocksdb-dev"),
+    ] {
+        let mut command = home.showdown(&[&["runner", "kv"], args, &["--directory=."]].concat());
+        let output = command.env("PATH", "/nowhere").output().expect("showdown");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains(why), "{}", text(&output.stderr));
+    }
+}
+
+/// Each store with what it needs beside the records.
+fn stores() -> [(&'static str, String); 4] {
+    let plain = |store| (store, String::new());
+    // Compiled once for all tests, and not below the limit of a file's length that some set.
+    let je = format!("--heap-mb=64 --cache={}", env!("CARGO_TARGET_TMPDIR"));
+    [plain("sqlite"), plain("lmdb"), plain("rocksdb"), ("je", je)]
+}
+
+/// A runner under a shell that lets writes fail that are refused for the length of the file.
+fn without_signal(home: &Home, script: &str) -> Child {
+    Command::new("sh")
+        .args(["-c", &format!("trap '' XFSZ; {script}")])
+        .current_dir(home.path(""))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a shell")
+}
+
+const SHOWDOWN: &str = env!("CARGO_BIN_EXE_showdown");
+
+#[test]
+fn a_disk_too_small_for_the_records_is_told() {
+    for (store, further) in stores() {
         let home = Home::new();
-        let directory = home.path("data").display().to_string();
+        // So that it is compiled.
+        let ready =
+            without_signal(&home, &format!("{SHOWDOWN} runner kv {store} --directory=data {further}"));
+        assert!(ready.wait_with_output().expect("it ends").status.success(), "{store}");
         // No file may become larger than this many blocks of 512 bytes: what a disk of that size says.
-        let limited = |blocks: u32, records: u32| {
-            let showdown = env!("CARGO_BIN_EXE_showdown");
-            let script = format!(
-                "trap '' XFSZ; ulimit -f {blocks}; exec {showdown} runner kv {store} --directory={directory} \
-                 --records={records} --hot={records} --value-bytes=1000 --threads=2"
-            );
-            std::process::Command::new("sh")
-                .args(["-c", &script])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()
-                .expect("a shell")
-        };
-        let output = limited(2_000, 10_000).wait_with_output().expect("it ends");
+        let script = format!(
+            "ulimit -f 2000; exec {SHOWDOWN} runner kv {store} --directory=data {further} --records=10000 \
+             --value-bytes=1000"
+        );
+        let output = without_signal(&home, &script).wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(1));
         let said = text(&output.stderr);
-        assert!(said.contains("cannot store 10000 records") && said.lines().count() == 1, "{store}: {said}");
+        assert!(said.contains("cannot store 10000 records: "), "{store}: {said}");
         assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_disk_that_becomes_full_in_a_run_is_counted_and_told() {
+    for (store, further) in stores() {
+        let home = Home::new();
+        let script =
+            format!("exec {SHOWDOWN} runner kv {store} --directory=data {further} --records=100 --threads=2");
+        let mut child = without_signal(&home, &script);
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let mut line = || Some(serde_json::from_str::<Value>(&lines.next()?).expect("JSON"));
+        assert_eq!(line().expect("a line")["runner"], 1);
+        writeln!(stdin, "start 20 1 update=1").expect("it reads");
+        let first = line().expect("a line");
+        assert!(first["operations"]["update"]["histogram"].is_string(), "{store}: {first}");
+        let limit = Rlimit { current: Some(0), maximum: Some(0) };
+        prlimit(Some(Pid::from_child(&child)), Resource::Fsize, limit).expect("a limit");
+        let told = std::iter::from_fn(&mut line)
+            .find_map(|line| line["operations"]["update"]["errors"].as_object().cloned());
+        if let Some(errors) = told {
+            assert!(errors.values().all(|count| count.as_u64() > Some(0)), "{store}: {errors:?}");
+            writeln!(stdin, "stop").expect("it reads");
+            assert!(std::iter::from_fn(&mut line).any(|line| line["stopped"].is_number()), "{store}");
+            drop(stdin);
+            let output = child.wait_with_output().expect("it ends");
+            assert!(output.status.success(), "{store}: {}", text(&output.stderr));
+            assert!(!home.path("data/showdown-kv").exists(), "{store}");
+        } else {
+            // Debian's RocksDB is compiled with its assertions, one of which ends it here.
+            assert_eq!(store, "rocksdb");
+            let output = child.wait_with_output().expect("it ends");
+            assert!(text(&output.stderr).contains("Assertion"), "{}", text(&output.stderr));
+        }
     }
 }
 

@@ -1,0 +1,109 @@
+package showdown.kv;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Map;
+import java.util.StringJoiner;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.HdrHistogram.Histogram;
+
+/** The runner's side of the protocol, version 1: what comes on standard input, what goes to standard output. */
+final class Protocol {
+    /** Standard input has ended: told from a line of the same text by being another object. */
+    private static final String END = new String("end");
+
+    private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
+
+    Protocol() {
+        var reader = new Thread(this::readAll, "words");
+        reader.setDaemon(true);
+        reader.start();
+    }
+
+    private void readAll() {
+        try (var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
+            String line;
+            while ((line = input.readLine()) != null) {
+                lines.add(line);
+            }
+        } catch (IOException error) {
+            // As good as its end.
+        }
+        lines.add(END);
+    }
+
+    /** The next line; null at the end of standard input. */
+    String read() throws InterruptedException {
+        String line = lines.take();
+        return isEnd(line) ? null : line;
+    }
+
+    /** Whether this is no line, but the end of them. */
+    boolean isEnd(String line) {
+        return line == END;
+    }
+
+    /** The next line if one comes within that time, or null. */
+    String poll(long patienceNs) throws InterruptedException {
+        return lines.poll(Math.max(0, patienceNs), TimeUnit.NANOSECONDS);
+    }
+
+    void sayReady() {
+        say("{\"runner\": 1}");
+    }
+
+    void sayInterval(long index, Tally.Operation[] operations) {
+        say("{\"interval\": " + index + ", \"operations\": " + json(operations) + "}");
+    }
+
+    void sayStopped(double seconds, Tally.Operation[] operations) {
+        say("{\"stopped\": " + seconds + ", \"operations\": " + json(operations) + "}");
+    }
+
+    private static void say(String line) {
+        System.out.println(line);
+        System.out.flush();
+    }
+
+    private static String json(Tally.Operation[] operations) {
+        var all = new StringJoiner(", ", "{", "}");
+        for (int at = 0; at < operations.length; at++) {
+            var one = new StringJoiner(", ", "{", "}");
+            if (operations[at].timesUs().getTotalCount() > 0) {
+                one.add("\"histogram\": \"" + encode(operations[at].timesUs()) + "\"");
+            }
+            if (!operations[at].errors().isEmpty()) {
+                one.add("\"errors\": " + json(operations[at].errors()));
+            }
+            if (one.length() > "{}".length()) {
+                all.add(quote(Store.OPERATIONS[at]) + ": " + one);
+            }
+        }
+        return all.toString();
+    }
+
+    private static String json(Map<String, Long> counts) {
+        var all = new StringJoiner(", ", "{", "}");
+        counts.forEach((what, count) -> all.add(quote(what) + ": " + count));
+        return all.toString();
+    }
+
+    /** Controls become blanks: they say nothing in a message. */
+    private static String quote(String text) {
+        String plain = text.replaceAll("\\p{Cntrl}", " ");
+        return "\"" + plain.replace("\\", "\\\\").replace("\"", "\\\"") + "\"";
+    }
+
+    private static String encode(Histogram histogram) {
+        ByteBuffer buffer = ByteBuffer.allocate(histogram.getNeededByteBufferCapacity());
+        int length = histogram.encodeIntoCompressedByteBuffer(buffer);
+        return Base64.getEncoder().encodeToString(Arrays.copyOf(buffer.array(), length));
+    }
+}
