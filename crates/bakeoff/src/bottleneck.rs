@@ -78,8 +78,6 @@ pub fn find(situation: &Situation<'_>) -> FullResource {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use host::telemetry::{Column, Sample};
 
     use super::*;
@@ -88,7 +86,7 @@ mod tests {
         let telemetry = Recording {
             columns: vec![Column { name: "cpu.1.idle".to_owned(), unit: "cores", help: "" }],
             samples: vec![Sample { t_us: 1, unix_ms: 0, values: vec![Some(idle)] }],
-            cost: Duration::ZERO,
+            ..Recording::default()
         };
         let server_cpus = "1".parse().expect("a CPU");
         find(&Situation {

@@ -202,8 +202,8 @@ impl Bout<'_> {
     ) {
         let setting = self.setting;
         let window_us = (from.as_micros() as u64, to.as_micros() as u64);
-        let usage =
-            evidence::usage(recording, measured_window(&self.trial.phases, window_us, self.began_us(from)));
+        let measured_us = measured_window(&self.trial.phases, window_us, self.began_us(from));
+        let usage = evidence::usage(recording, measured_us);
         self.trial.warm_up.clone_from(&result.warm_up);
         self.trial.measured.clone_from(&result.measured);
         self.trial.gates = gates::judge(&Evidence {
@@ -213,13 +213,14 @@ impl Bout<'_> {
             error_share: result.error_share,
             counts: &self.trial.counts,
             telemetry: recording,
-            cpus: setting.server_cpus.iter().chain(setting.client_cpus.iter()).collect::<CpuSet>().len(),
+            cpus: &setting.server_cpus.iter().chain(setting.client_cpus.iter()).collect(),
             window_us,
+            measured_us,
             restarted: died,
         });
         self.trial.full = Some(bottleneck::find(&Situation {
             telemetry: recording,
-            window_us: measured_window(&self.trial.phases, window_us, self.began_us(from)),
+            window_us: measured_us,
             server_cpus: setting.server_cpus,
             server_cores: usage.as_ref().map_or(0.0, |usage| usage.cores),
             client_utilisation: (!self.is_own).then_some(result.client_utilisation),

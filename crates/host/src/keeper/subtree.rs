@@ -10,7 +10,7 @@ use procfs::process::Stat;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getsid, kill_process, kill_process_group, wait};
 
-use crate::process::descendants;
+use crate::process::Processes;
 
 /// A child that ended, or that there are none (left).
 pub(super) enum Reaped {
@@ -33,8 +33,8 @@ pub(super) fn reap() -> Reaped {
 /// Our direct children that still run, eldest first.
 pub(super) fn children() -> Vec<Stat> {
     let me = std::process::id();
-    let ours = |p: &Stat| p.ppid.cast_unsigned() == me && p.state != 'Z';
-    let mut children: Vec<Stat> = descendants(me).into_iter().filter(ours).collect();
+    let ours = |p: &&Stat| p.ppid.cast_unsigned() == me && p.state != 'Z';
+    let mut children: Vec<Stat> = Processes::now().below(me).into_iter().filter(ours).cloned().collect();
     children.sort_by_key(|p| (p.starttime, p.pid));
     children
 }
@@ -45,8 +45,8 @@ pub(super) fn children() -> Vec<Stat> {
 /// A process that we may not signal (it changed its user) is left to the next round.
 pub(super) fn kill_round() {
     let our_session = getsid(None).map(Pid::as_raw_pid);
-    let below = descendants(std::process::id());
-    for process in &below {
+    let all = Processes::now();
+    for process in all.below(std::process::id()) {
         if Ok(process.session) != our_session
             && let Some(group) = Pid::from_raw(process.pgrp)
         {

@@ -25,4 +25,4 @@ pub use tree::{ProcessId, Tree};
 
 pub(crate) use log::open_log;
 pub(crate) use running::start;
-pub(crate) use tree::descendants;
+pub(crate) use tree::{Processes, cpu_ticks};

@@ -1,6 +1,6 @@
 //! Processes and what they started, from `/proc/PID/stat`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use procfs::FromRead;
 use procfs::process::Stat;
@@ -43,7 +43,8 @@ pub struct Tree {
 impl Tree {
     /// The server's processes now, eldest first.
     pub fn processes(self) -> Vec<ProcessId> {
-        let mut ids: Vec<_> = self.running().iter().map(ProcessId::from).collect();
+        let all = Processes::now();
+        let mut ids: Vec<_> = self.running(&all).map(ProcessId::from).collect();
         ids.sort_by_key(|id| (id.start_ticks, id.pid));
         ids
     }
@@ -53,27 +54,28 @@ impl Tree {
     ///
     /// The kernel walks over all its pages for this, so do not ask while it is being measured.
     pub fn pss_bytes(self) -> Option<u64> {
-        self.running().iter().map(|stat| pss_bytes(stat.pid)).sum()
+        self.running(&Processes::now()).map(|stat| pss_bytes(stat.pid)).sum()
     }
 
     /// All below the guard: the server's processes, those that have ended, and the keeper.
-    pub(crate) fn all(self) -> Vec<Stat> {
-        descendants(self.guard)
+    pub(crate) fn among(self, processes: &Processes) -> Vec<&Stat> {
+        processes.below(self.guard)
     }
 
-    /// Whether one of [`Tree::all`] is a process of the server that runs.
+    /// Whether one of [`Tree::among`] is a process of the server that runs.
     pub(crate) fn is_server(self, stat: &Stat) -> bool {
         stat.pid.cast_unsigned() != self.keeper && has_not_ended(stat)
     }
 
-    fn running(self) -> Vec<Stat> {
-        self.all().into_iter().filter(|stat| self.is_server(stat)).collect()
+    fn running(self, processes: &Processes) -> impl Iterator<Item = &Stat> {
+        self.among(processes).into_iter().filter(move |stat| self.is_server(stat))
     }
 
     /// What is left, for a message: "812 nginx (D), 813 nginx (D)".
     pub(super) fn describe(self) -> String {
+        let all = Processes::now();
         let said: Vec<_> =
-            self.running().iter().map(|p| format!("{} {} ({})", p.pid, p.comm, p.state)).collect();
+            self.running(&all).map(|p| format!("{} {} ({})", p.pid, p.comm, p.state)).collect();
         said.join(", ")
     }
 }
@@ -94,26 +96,54 @@ fn pss_bytes(pid: i32) -> Option<u64> {
     kib.map(|kib| kib * 1024)
 }
 
-/// All below a process, zombies too, without itself.
+/// All processes that we can see, zombies too.
 ///
 /// The list is read process by process and so is not of one moment: who needs to be sure that nothing is
 /// left must be the subreaper of it and wait for `ECHILD`.
-pub(crate) fn descendants(root: u32) -> Vec<Stat> {
-    let mut children: HashMap<i32, Vec<Stat>> = HashMap::new();
-    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        if let Some(stat) = pid.and_then(read_stat) {
+pub(crate) struct Processes(Vec<Stat>);
+
+impl Processes {
+    /// These, instead of what runs.
+    #[cfg(test)]
+    pub(crate) fn of(stats: Vec<Stat>) -> Self {
+        Self(stats)
+    }
+
+    /// Reads them.
+    pub(crate) fn now() -> Self {
+        let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let stats = pids.filter_map(|entry| read_stat(entry.file_name().to_str()?.parse().ok()?));
+        Self(stats.collect())
+    }
+
+    /// All below a process, without itself.
+    pub(crate) fn below(&self, root: u32) -> Vec<&Stat> {
+        let mut children: HashMap<i32, Vec<&Stat>> = HashMap::new();
+        for stat in &self.0 {
             children.entry(stat.ppid).or_default().push(stat);
         }
+        let mut found = children.remove(&(root.cast_signed())).unwrap_or_default();
+        let mut seen = 0;
+        while seen < found.len() {
+            let below = children.remove(&found[seen].pid).unwrap_or_default();
+            found.extend(below);
+            seen += 1;
+        }
+        found
     }
-    let mut found = children.remove(&(root.cast_signed())).unwrap_or_default();
-    let mut seen = 0;
-    while seen < found.len() {
-        let below = children.remove(&found[seen].pid).unwrap_or_default();
-        found.extend(below);
-        seen += 1;
+
+    /// Them, split into a process with all below it, and the rest.
+    pub(crate) fn apart(&self, root: u32) -> (Vec<&Stat>, Vec<&Stat>) {
+        let below: HashSet<i32> = self.below(root).iter().map(|stat| stat.pid).collect();
+        self.0.iter().partition(|stat| stat.pid == root.cast_signed() || below.contains(&stat.pid))
     }
-    found
+}
+
+/// What a process and those of its children that it has waited for have had of the CPUs, in clock ticks.
+///
+/// With the children's time nothing is lost when one of them ends: its parent has it then.
+pub(crate) fn cpu_ticks(stat: &Stat) -> u64 {
+    stat.utime + stat.stime + stat.cutime.max(0).cast_unsigned() + stat.cstime.max(0).cast_unsigned()
 }
 
 #[cfg(test)]
@@ -124,7 +154,11 @@ mod tests {
     fn a_child_is_a_descendant_and_is_itself_until_it_ends() -> std::io::Result<()> {
         let mut child = std::process::Command::new("sleep").arg("60").spawn()?;
         let id = ProcessId::of(child.id()).expect("it runs");
-        assert!(descendants(std::process::id()).iter().any(|stat| ProcessId::from(stat) == id));
+        let all = Processes::now();
+        let is_child = |stat: &&Stat| ProcessId::from(*stat) == id;
+        assert!(all.below(std::process::id()).iter().any(is_child));
+        let (ours, others) = all.apart(std::process::id());
+        assert!(ours.iter().any(is_child) && !others.iter().any(is_child));
         child.kill()?;
         child.wait()?;
         assert!(!id.is_alive());

@@ -14,11 +14,13 @@
 //! which is 0.24 % of a core at 1 Hz, and 6.1 ms with a server of 256 processes. [`Recording::cost`] has the
 //! figure of each recording.
 
+mod others;
 mod readings;
 mod recording;
 mod sampler;
 mod sources;
 
+pub use others::OtherProgram;
 pub use recording::{Column, Recording, Sample};
 pub use sampler::{Sampler, Watch};
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::OtherProgram;
+
 /// What one value of each sample is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Column {
@@ -34,6 +36,8 @@ pub struct Recording {
     pub columns: Vec<Column>,
     /// The ticks, oldest first.
     pub samples: Vec<Sample>,
+    /// The programs of others that had most of the CPUs meanwhile, busiest first.
+    pub others: Vec<OtherProgram>,
     /// The CPU time that it took to record this.
     pub cost: Duration,
 }
@@ -71,7 +75,7 @@ mod tests {
         let columns = vec![Column { name: "cpu.steal".into(), unit: "cores", help: "" }];
         let sample = |t_us, value| Sample { t_us, unix_ms: 0, values: vec![value] };
         let samples = vec![sample(1, Some(9.0)), sample(2, Some(1.0)), sample(3, None), sample(4, Some(2.0))];
-        let recording = Recording { columns, samples, cost: Duration::ZERO };
+        let recording = Recording { columns, samples, ..Recording::default() };
         assert_eq!(recording.mean("cpu.steal", 2..=4), Some(1.5));
         assert_eq!(recording.max("cpu.steal", 0..=9), Some(9.0));
         assert_eq!(recording.mean("cpu.steal", 3..=3), None);

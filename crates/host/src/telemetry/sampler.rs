@@ -9,8 +9,8 @@ use std::{io, mem};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::readings::Readings;
-use super::{Recording, Sample, sources};
-use crate::process::Tree;
+use super::{Recording, Sample, others, sources};
+use crate::process::{Processes, Tree};
 use crate::root::Root;
 
 /// The periods that make sense. A reading takes about a millisecond of CPU time: more often than every ten
@@ -68,12 +68,14 @@ pub(crate) fn start(root: &Root, watches: Vec<Watch>, period: Duration) -> io::R
     }
     let work = Work { root: root.clone(), watches, period };
     let started = Instant::now();
-    let first = work.read();
+    let processes = Processes::now();
+    let first = work.read(&processes);
     let shared = Arc::new(Shared::default());
     shared.lock().recording.columns = first.columns();
     let told = Arc::clone(&shared);
-    let thread =
-        thread::Builder::new().name("telemetry".into()).spawn(move || work.run(started, first, &told))?;
+    let thread = thread::Builder::new()
+        .name("telemetry".into())
+        .spawn(move || work.run(started, &processes, first, &told))?;
     Ok(Sampler { started, shared, thread: Some(thread) })
 }
 
@@ -117,7 +119,7 @@ struct Work {
 }
 
 impl Work {
-    fn run(self, started: Instant, first: Readings, shared: &Shared) {
+    fn run(self, started: Instant, processes: &Processes, first: Readings, shared: &Shared) {
         let (mut before, mut at) = (first, started);
         loop {
             // The grid is fixed at the start, so that lateness does not add up; ticks that we were too late
@@ -130,7 +132,9 @@ impl Work {
             if stopped && now.duration_since(at) < self.period / 2 {
                 return;
             }
-            let readings = self.read();
+            let now_running = Processes::now();
+            let readings = self.read(&now_running);
+            let others = others::busiest(processes, &now_running, std::process::id());
             let mut state = shared.lock();
             let values = readings.since(&before, now.duration_since(at), &state.recording.columns);
             state.recording.samples.push(Sample {
@@ -138,6 +142,7 @@ impl Work {
                 unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64,
                 values,
             });
+            state.recording.others = others;
             state.recording.cost = cpu_time();
             drop(state);
             if stopped {
@@ -147,11 +152,11 @@ impl Work {
         }
     }
 
-    fn read(&self) -> Readings {
+    fn read(&self, processes: &Processes) -> Readings {
         let mut readings = Readings::default();
-        sources::read(&self.root, &mut readings);
+        sources::read(&self.root, processes, &mut readings);
         for watch in &self.watches {
-            sources::read_processes(&self.root, watch, &mut readings);
+            sources::read_processes(&self.root, processes, watch, &mut readings);
         }
         readings
     }

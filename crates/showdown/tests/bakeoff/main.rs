@@ -6,4 +6,5 @@ mod byod;
 mod home;
 mod instances;
 mod kv;
+mod others;
 mod servers;

@@ -10,18 +10,22 @@ mod memory;
 mod network;
 mod pressure;
 mod processes;
+mod programs;
 mod tcp;
 
 use super::readings::Readings;
+use crate::process::Processes;
 use crate::root::Root;
 
 pub(super) use processes::read as read_processes;
+pub(super) use programs::is_program;
 
-/// Reads all but the processes.
-pub(super) fn read(root: &Root, out: &mut Readings) {
+/// Reads all but the servers' processes.
+pub(super) fn read(root: &Root, processes: &Processes, out: &mut Readings) {
     for source in
         [cpu::read, frequency::read, pressure::read, memory::read, network::read, tcp::read, disks::read]
     {
         source(root, out);
     }
+    programs::read(processes, out);
 }

@@ -5,6 +5,7 @@ use std::fs;
 use procfs::process::Stat;
 
 use super::Readings;
+use crate::process::Processes;
 use crate::root::Root;
 use crate::telemetry::Watch;
 
@@ -12,14 +13,15 @@ use crate::telemetry::Watch;
 /// A server with more threads than this would cost more than we may take.
 const MOST_THREADS_FOR_SWITCHES: i64 = 100;
 
-pub(in crate::telemetry) fn read(root: &Root, watch: &Watch, out: &mut Readings) {
+pub(in crate::telemetry) fn read(root: &Root, processes: &Processes, watch: &Watch, out: &mut Readings) {
     let name = |value: &str| format!("{}.{value}", watch.name);
-    let trees: Vec<Vec<Stat>> = watch.trees.iter().map(|tree| tree.all()).collect();
+    let trees: Vec<Vec<&Stat>> = watch.trees.iter().map(|tree| tree.among(processes)).collect();
     let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
     // With the time of children that were waited for, nothing is lost when a worker ends: its parent has it
     // then. So this counts those that only wait for others (the keeper, zombies) too.
     let cpu = |time: fn(&Stat) -> (u64, i64)| -> f64 {
-        let ticks = trees.iter().flatten().map(time).map(|(own, children)| own as f64 + children as f64);
+        let own_and_children = trees.iter().flatten().copied().map(time);
+        let ticks = own_and_children.map(|(own, children)| own as f64 + children as f64);
         ticks.sum::<f64>() / ticks_per_second
     };
     out.counter(name("cpu.user"), "cores", "CPU time in the server's programs", cpu(|p| (p.utime, p.cutime)));
@@ -34,7 +36,7 @@ pub(in crate::telemetry) fn read(root: &Root, watch: &Watch, out: &mut Readings)
         .trees
         .iter()
         .zip(&trees)
-        .flat_map(|(tree, all)| all.iter().filter(|stat| tree.is_server(stat)))
+        .flat_map(|(tree, all)| all.iter().copied().filter(|stat| tree.is_server(stat)))
         .collect();
     let threads: i64 = running.iter().map(|stat| stat.num_threads).sum();
     let pages: u64 = running.iter().map(|stat| stat.rss).sum();

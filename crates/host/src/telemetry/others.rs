@@ -1,0 +1,116 @@
+//! Who the other programs are that took the CPUs between two moments.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use procfs::process::Stat;
+use serde::Serialize;
+
+use super::sources::is_program;
+use crate::process::{ProcessId, Processes, cpu_ticks};
+
+/// As many as a message can name.
+const MOST: usize = 3;
+
+/// Another's program that had CPU time while a recording was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OtherProgram {
+    /// Its name (`comm`), without what it was started with: that may hold a password.
+    pub command: String,
+    /// Its process number.
+    pub pid: u32,
+    /// CPU time in this stretch, with that of the children that it waited for.
+    pub cpu: Duration,
+}
+
+/// The busiest programs between two moments, busiest first, that are not below `us`.
+pub(super) fn busiest(before: &Processes, after: &Processes, us: u32) -> Vec<OtherProgram> {
+    let (was, is) = (before.apart(us).1, after.apart(us).1);
+    let is_there: HashMap<ProcessId, &Stat> = is.iter().map(|stat| (ProcessId::from(*stat), *stat)).collect();
+    let was_there: HashMap<i32, &Stat> = was.iter().map(|stat| (stat.pid, *stat)).collect();
+    let mut had: HashMap<ProcessId, u64> = HashMap::new();
+    for stat in &was {
+        // The time of one that has ended is with whoever has waited for it.
+        let mut holder = *stat;
+        while !is_there.contains_key(&ProcessId::from(holder))
+            && let Some(parent) = was_there.get(&holder.ppid)
+        {
+            holder = parent;
+        }
+        *had.entry(ProcessId::from(holder)).or_default() += cpu_ticks(stat);
+    }
+    let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
+    let taken = |stat: &&Stat| {
+        let ticks = cpu_ticks(stat).saturating_sub(had.get(&ProcessId::from(*stat)).copied().unwrap_or(0));
+        Duration::from_secs_f64(ticks as f64 / ticks_per_second)
+    };
+    let mut busiest: Vec<OtherProgram> = is
+        .iter()
+        .filter(|stat| is_program(stat))
+        .map(|stat| OtherProgram {
+            command: stat.comm.clone(),
+            pid: stat.pid.cast_unsigned(),
+            cpu: taken(stat),
+        })
+        .filter(|other| !other.cpu.is_zero())
+        .collect();
+    busiest.sort_by_key(|other| (std::cmp::Reverse(other.cpu), other.pid));
+    busiest.truncate(MOST);
+    busiest
+}
+
+#[cfg(test)]
+mod tests {
+    use procfs::FromRead;
+
+    use super::*;
+
+    /// A process with its parent, its own ticks and those of the children that it waited for.
+    fn process(pid: u32, comm: &str, parent: u32, own: u64, children: u64) -> Stat {
+        let flags = if comm.starts_with("kworker") { 0x0020_0000 } else { 0 };
+        let line = format!(
+            "{pid} ({comm}) S {parent} 1 1 0 -1 {flags} 0 0 0 0 {own} 0 {children} 0 20 0 1 0 {pid} 0 0 0 0 0 0 0 0 0 0 \
+             0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
+        );
+        Stat::from_read(line.as_bytes()).expect("a line of stat")
+    }
+
+    fn named(before: Vec<Stat>, after: Vec<Stat>) -> Vec<(String, u64)> {
+        let ticks =
+            |cpu: Duration| (cpu.as_secs_f64() * rustix::param::clock_ticks_per_second() as f64).round();
+        let busiest = busiest(&Processes::of(before), &Processes::of(after), 100);
+        busiest.into_iter().map(|other| (other.command, ticks(other.cpu) as u64)).collect()
+    }
+
+    #[test]
+    fn the_busiest_come_first_without_us_and_the_kernel() {
+        let at = |[sh, us, server, top, kernel]: [u64; 5]| {
+            vec![
+                process(1, "sh", 0, sh, 0),
+                process(100, "showdown", 1, us, 0),
+                process(101, "nginx", 100, server, 0),
+                process(7, "top", 1, top, 0),
+                process(8, "kworker/0:1", 2, kernel, 0),
+            ]
+        };
+        let named = named(at([5, 5, 5, 5, 5]), at([6, 500, 900, 45, 700]));
+        assert_eq!(named, [("top".to_owned(), 40), ("sh".to_owned(), 1)]);
+    }
+
+    #[test]
+    fn the_time_of_one_that_ended_is_told_from_what_it_had_before() {
+        let before =
+            vec![process(1, "make", 0, 0, 0), process(2, "sh", 1, 3, 0), process(3, "cc1", 2, 900, 0)];
+        let after = vec![process(1, "make", 0, 1, 953), process(9, "cc1", 1, 20, 0)];
+        assert_eq!(named(before, after), [("make".to_owned(), 51), ("cc1".to_owned(), 20)]);
+    }
+
+    #[test]
+    fn a_number_that_was_used_again_is_another_process() {
+        let mut successor = process(7, "late", 1, 30, 0);
+        successor.starttime += 1;
+        let before = vec![process(1, "init", 0, 0, 0), process(7, "early", 1, 50, 0)];
+        let after = vec![process(1, "init", 0, 0, 50), successor];
+        assert_eq!(named(before, after), [("late".to_owned(), 30)]);
+    }
+}
