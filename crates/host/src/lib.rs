@@ -47,7 +47,7 @@
 //!     })?;
 //!     server.wait_ready(Duration::from_secs(10), tcp_probe((ip, port).into()))?;
 //!
-//!     let watch = Watch { name: "server".into(), tree: server.tree() };
+//!     let watch = Watch { name: "server".into(), trees: vec![server.tree()] };
 //!     let sampler = host.sample(vec![watch], Duration::from_secs(1))?;
 //!     cpus.client.pin_this_thread()?;
 //!     // … load it …
