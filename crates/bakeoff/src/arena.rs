@@ -21,8 +21,8 @@ use crate::event::Observer;
 use crate::lock::{HostLock, LockError};
 use crate::order::Slot;
 use crate::question::{QuestionError, check, setting_of, variant_of};
-use crate::run::{Finished, Held, Ring, run};
-use crate::trial::{self, Setting};
+use crate::run::{Finished, Ring, run};
+use crate::trial::{self, Held, Setting};
 
 /// Why a plan was not held.
 #[derive(Debug, thiserror::Error)]

@@ -15,21 +15,11 @@ use load::record::Micros;
 use crate::cell::{Cell, cells};
 use crate::event::{Event, Observer};
 use crate::order::{Slot, order};
-use crate::trial::curve;
+use crate::trial::{Held, curve};
 use crate::verdict::{Record, reach};
 
 /// A variant that cannot be measured so many times in a row will not be measured at all.
 const FAILURES_IN_A_ROW: u32 = 3;
-
-/// What a ring hands back.
-pub struct Held {
-    /// The trial's record.
-    pub trial: Trial,
-    /// Response times of its measurement.
-    pub response: Option<Micros>,
-    /// The variant's facts, as its server showed them.
-    pub facts: Option<VariantFacts>,
-}
 
 /// Where trials are held.
 pub trait Ring {

@@ -74,6 +74,7 @@ pub mod facts;
 mod host;
 mod keeper;
 pub mod knobs;
+mod os_release;
 pub mod packages;
 pub mod ports;
 pub mod process;

@@ -82,6 +82,7 @@ pub mod capacity;
 pub mod clock;
 mod collector;
 mod crew;
+mod division;
 pub mod driver;
 pub mod drivers;
 pub mod engine;

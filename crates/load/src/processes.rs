@@ -17,8 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Nanos;
 use crate::crew::Crew;
+use crate::division::share;
 use crate::record::{Errors, PackedInterval};
-use crate::spec::{LoadSpec, share};
+use crate::spec::LoadSpec;
 use crate::worker::FromWorker;
 
 /// Descriptors that a process keeps for other things than connections.

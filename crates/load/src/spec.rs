@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::division::{share, spread};
 use crate::drivers::ProtocolSpec;
 use crate::inputs::rate::RateProfile;
 
@@ -123,30 +124,5 @@ impl LoadSpec {
     /// A seed of its own for each worker and purpose.
     pub(crate) fn seed_of(&self, worker: u32, purpose: u64) -> u64 {
         spread(self.seed, u64::from(worker) << 8 | purpose)
-    }
-}
-
-/// A number that looks random, the same for the same `seed` and `index`: the `SplitMix64` generator's at that index
-/// (Steele, Lea and Flood, OOPSLA 2014).
-#[inline]
-pub(crate) fn spread(seed: u64, index: u64) -> u64 {
-    let mut z = seed ^ index.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
-/// Part `index` of `all` cut into `parts` that differ by one at most.
-pub(crate) fn share(all: u64, index: u32, parts: u32) -> u64 {
-    all / u64::from(parts) + u64::from(u64::from(index) < all % u64::from(parts))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::share;
-
-    #[test]
-    fn shares_add_up() {
-        assert_eq!((0..4).map(|i| share(10, i, 4)).collect::<Vec<_>>(), [3, 3, 2, 2]);
     }
 }

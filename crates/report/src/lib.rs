@@ -40,6 +40,9 @@ mod words;
 use archive::Run;
 use thiserror::Error;
 
+/// The name by which a page lies in its run directory.
+pub const FILE_NAME: &str = "report.html";
+
 /// Why there is no report.
 #[derive(Debug, Error)]
 #[non_exhaustive]

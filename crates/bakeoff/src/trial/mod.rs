@@ -28,10 +28,19 @@ use crate::event::{Event, Observer};
 use crate::gates::{self, Evidence};
 use crate::order::Slot;
 use crate::preset::telemetry_period;
-use crate::run::Held;
 use load::{LoadError, Loads};
 use phases::Reached;
 use workload::Count;
+
+/// What came of a trial.
+pub struct Held {
+    /// The trial's record.
+    pub trial: Trial,
+    /// Response times of its measurement.
+    pub response: Option<Micros>,
+    /// The variant's facts, as its server showed them.
+    pub facts: Option<VariantFacts>,
+}
 
 pub use phases::curve;
 

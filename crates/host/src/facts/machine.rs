@@ -1,11 +1,11 @@
 //! What a machine is: its system, what it runs in, and which means of measuring it has.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 
 use serde::{Deserialize, Serialize};
 
 use super::libc;
+use crate::os_release::os_release;
 use crate::root::Root;
 
 /// What a machine is.
@@ -68,15 +68,6 @@ impl Machine {
             rapl: rapl(root),
         }
     }
-}
-
-/// The values of os-release(5).
-pub(crate) fn os_release(root: &Root) -> BTreeMap<String, String> {
-    let text = root.read("/etc/os-release").or_else(|| root.read("/usr/lib/os-release")).unwrap_or_default();
-    text.lines()
-        .filter_map(|line| line.split_once('='))
-        .map(|(key, value)| (key.to_owned(), value.trim_matches(['"', '\'']).to_owned()))
-        .collect()
 }
 
 /// A virtual machine says so by a CPU flag on x86 and in the device tree on Arm. Which one it is shows in

@@ -29,8 +29,6 @@ pub use machine::{Machine, PowerSource, Rapl};
 pub use memory::Memory;
 pub use process::ProcessFacts;
 
-pub(crate) use machine::os_release;
-
 use crate::cgroup;
 use crate::root::Root;
 

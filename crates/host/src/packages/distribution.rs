@@ -1,7 +1,7 @@
 //! Which distribution this is, and what installs packages there.
 
 use super::{PackageName, Program};
-use crate::facts::os_release;
+use crate::os_release::os_release;
 use crate::root::Root;
 
 /// A distribution as os-release(5) describes it.

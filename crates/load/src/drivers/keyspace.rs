@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::OperationError;
 use super::choice::Choice;
+use crate::division::{share, spread};
 use crate::driver::{Fault, OperationId, Step};
 use crate::inputs::keys::{KeySampler, Popularity};
 use crate::inputs::sizes::SizeDistribution;
-use crate::spec::{share, spread};
 
 /// Values of different keys begin at so many different places of one random text.
 const VALUE_OFFSETS: u64 = 1021;

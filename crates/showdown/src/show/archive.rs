@@ -32,7 +32,7 @@ pub fn list(listed: &[Listed], root: &Path) -> String {
 /// One run: its answer, and what is missing of it.
 pub fn run(run: &Run) -> String {
     let dir = run.dir.display().to_string();
-    let report = run.dir.join(crate::verbs::archive::REPORT);
+    let report = run.dir.join(report::FILE_NAME);
     let report = report.exists().then(|| report.display().to_string());
     let mut out = match &run.verdict {
         Some(verdict) => answer(verdict, &run.trials, &dir, report.as_deref()),

@@ -121,9 +121,6 @@ pub enum ArchiveVerb {
     Reindex(RunsDir),
 }
 
-/// The report's name in a run directory.
-pub const REPORT: &str = "report.html";
-
 /// `showdown list`.
 pub fn list(args: &ListArgs) -> anyhow::Result<Ending> {
     let query = Query {
@@ -161,7 +158,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Ending> {
     match (&args.output, args.format) {
         (Some(path), _) => write(path, page.as_bytes())?,
         (None, ReportFormat::Html) => {
-            let path = run.dir.join(REPORT);
+            let path = run.dir.join(report::FILE_NAME);
             write(&path, page.as_bytes())?;
             print(&format!("{}\n", path.display()))?;
         }
@@ -172,7 +169,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Ending> {
 
 /// Makes a run's report where it belongs.
 pub fn write_report(dir: &Path) -> anyhow::Result<PathBuf> {
-    let path = dir.join(REPORT);
+    let path = dir.join(report::FILE_NAME);
     write(&path, report::html(&Run::open(dir)?)?.as_bytes())?;
     Ok(path)
 }

@@ -16,10 +16,10 @@ use load::inputs::units::parse_duration;
 use load::runner::RunnerSpec;
 use toml::Spanned;
 
+use super::account::Account;
 use super::place::{DefinitionError, Source, instead};
 use super::protocol::Protocol;
 use super::raw::{RawCommand, RawLoad, RawOwnOperation, RawTransaction};
-use super::server::Account;
 
 /// Connections if nothing is said: enough to keep a few cores busy, few enough for any server.
 const CONNECTIONS: u32 = 64;

@@ -3,6 +3,7 @@
 //!
 //! Everything is read at once, templates too: what changes on disk later does not change a run under way.
 
+mod account;
 mod knob;
 mod load;
 mod metrics;
@@ -20,12 +21,13 @@ use ::load::inputs::units::parse_size;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
+pub use self::account::Account;
 pub use self::knob::{INSTANCES, Kind, Knob, Value};
 pub use self::load::{Access, LoadDefinition, Operations};
 pub use self::metrics::{Metrics, Ratio};
 pub use self::place::{DefinitionError, instead};
 pub use self::protocol::Protocol;
-pub use self::server::{Account, Ask, Probe, Ready, Server, Statistics, Version};
+pub use self::server::{Ask, Probe, Ready, Server, Statistics, Version};
 pub use self::templates::Template;
 
 use self::place::Source;

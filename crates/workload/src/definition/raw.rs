@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
 use toml::Spanned;
 
+use super::account::Account;
 use super::protocol::Protocol;
-use super::server::Account;
 
 /// The whole file. `Op` is what an operation is, which depends on the protocol.
 #[derive(Deserialize)]

@@ -7,9 +7,9 @@ use std::time::Duration;
 use host::packages::PackageName;
 use host::process::StopSignal;
 use load::inputs::units::parse_duration;
-use serde::Deserialize;
 use toml::Spanned;
 
+use super::account::Account;
 use super::knob::{INSTANCES, Knob};
 use super::place::{DefinitionError, Source, instead};
 use super::protocol::{Kind, Protocol};
@@ -57,16 +57,6 @@ pub struct Server {
     pub statistics: Option<Statistics>,
     /// What a variant may set.
     pub knobs: Vec<Knob>,
-}
-
-/// A user of a database, and the database.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Account {
-    /// The user's name.
-    pub user: String,
-    /// The database's name.
-    pub database: String,
 }
 
 /// When a server is ready.

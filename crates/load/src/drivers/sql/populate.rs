@@ -8,8 +8,8 @@ use super::login::Credentials;
 use super::reply::FailureKind;
 use super::session::{Batch, Progress, Session, receive_one};
 use super::{SqlSpec, Tables, table_name};
+use crate::division::share;
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
-use crate::spec::share;
 
 /// Rows that are put in at once: a fifth of a megabyte, which all servers take.
 const BATCH_ROWS: u32 = 1_000;
