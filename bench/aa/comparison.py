@@ -12,6 +12,7 @@ from .subjects import KNOWN, Subject
 
 COLUMNS = "at commit subject truth seed seconds verdict ratio low high blocks trials valid".split()
 
+BENCH = Path(__file__).resolve().parents[1]
 NO_VERDICT = 3
 """Exit code of a run whose measurements do not count."""
 
@@ -22,7 +23,7 @@ class ComparisonFailed(Exception):
 
 def hold(showdown: Path, subject: Subject, seed: int, commit: str, runs: Path) -> dict[str, object]:
     """Compares once; the run itself is thrown away, its verdict is the row."""
-    workload = str(Path(__file__).with_name(KNOWN)) if subject.workload == KNOWN else subject.workload
+    workload = str(BENCH / KNOWN) if subject.workload == KNOWN else subject.workload
     argv = [str(showdown), "compare", *subject.variants, "--workload", workload, *subject.options]
     argv += ["--seed", str(seed), "--format", "json", "--progress", "none", "--runs", str(runs)]
     # The known server's workload calls showdown by its name.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-KNOWN = "known-server"
-"""The workload beside this file, whose server is showdown's own known server."""
+KNOWN = "truth/known"
+"""The workload under bench/ whose server is showdown's own known server."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def _slowed(percent: int, length: str) -> Subject:
     options = SHORT if length == "short" else ("--measure", "throughput")
     return Subject(
         f"known-{percent}%-{length}",
-        ("known", f"known:extra_work={percent}%"),
+        ("known", f"known:extra_work={10 * percent}"),
         KNOWN,
         1 + percent / 100,
         options,
