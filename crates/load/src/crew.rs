@@ -10,6 +10,7 @@ use crate::clock::Nanos;
 use crate::drivers::http::HttpDriver;
 use crate::drivers::memcache::MemcacheDriver;
 use crate::drivers::redis::RedisDriver;
+use crate::drivers::smtp::SmtpDriver;
 use crate::drivers::sql::{
     MysqlSession, PopulateDriver, PostgresSession, Session, SqlSpec, TransactionDriver, Work,
 };
@@ -59,7 +60,7 @@ impl Crew {
             let context = Context {
                 spec: spec.clone(),
                 worker,
-                tls: spec.tls.as_ref().map(tls::context).transpose()?,
+                tls: spec.tls.as_ref().map(|tls| tls::context(tls, spec.protocol.alpn())).transpose()?,
                 to_collector: to_collector.clone(),
                 cleared,
                 start: wait_for_start,
@@ -117,6 +118,10 @@ fn spawn_worker(context: Context) -> Result<JoinHandle<()>, CrewError> {
         }
         ProtocolSpec::Mysql(sql) => spawn_sql::<MysqlSession>(sql, thread, context)?,
         ProtocolSpec::Postgres(sql) => spawn_sql::<PostgresSession>(sql, thread, context)?,
+        ProtocolSpec::Smtp(smtp) => {
+            let driver = SmtpDriver::new(smtp)?;
+            thread.spawn(move || worker::run(driver, context))?
+        }
         ProtocolSpec::Runner(program) => {
             let program = program.clone();
             thread.spawn(move || runner::run(&program, &context))?

@@ -40,6 +40,8 @@ pub enum Step {
         /// May the connection serve another operation?
         reuse: bool,
     },
+    /// In the greeting: the peer waits for the TLS handshake. [`Driver::secured`] is called when that is over.
+    Secure,
     /// The greeting, or the operation, has failed.
     Failed(Fault),
 }
@@ -103,6 +105,11 @@ pub trait Driver {
     /// First turn on a new connection. [`Step::Done`] where operations may start at once; a protocol with a
     /// greeting or a login answers [`Step::Wait`] and goes on in [`Driver::receive`].
     fn greet(&mut self, _dialogue: &mut Self::Dialogue, _turn: Turn<'_>) -> Step {
+        Step::Done { reuse: true }
+    }
+
+    /// The TLS handshake that [`Step::Secure`] asked for is over; the greeting goes on.
+    fn secured(&mut self, _dialogue: &mut Self::Dialogue, _turn: Turn<'_>) -> Step {
         Step::Done { reuse: true }
     }
 

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::drivers::http::HttpOperation;
 use crate::drivers::keyspace::Command;
+use crate::drivers::smtp::MailOperation;
 use crate::drivers::sql::Transaction;
 
 /// Why a mix was refused: file, line, and what is wrong there.
@@ -56,6 +57,11 @@ pub fn read_commands(path: &Path) -> Result<Vec<(Command, f64)>, MixError> {
 pub fn read_transactions(path: &Path) -> Result<Vec<(Transaction, f64)>, MixError> {
     let operations: Vec<TransactionOperation> = read(path)?;
     Ok(operations.into_iter().map(|op| (op.transaction, op.weight)).collect())
+}
+
+/// Reads a mix of messages.
+pub fn read_messages(path: &Path) -> Result<Vec<MailOperation>, MixError> {
+    read(path)
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, MixError> {

@@ -6,6 +6,7 @@ pub mod keyspace;
 pub mod memcache;
 pub mod password;
 pub mod redis;
+pub mod smtp;
 pub mod sql;
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,8 @@ pub enum ProtocolSpec {
     Mysql(sql::SqlSpec),
     /// What PostgreSQL speaks.
     Postgres(sql::SqlSpec),
+    /// SMTP.
+    Smtp(smtp::SmtpSpec),
     /// A program that makes its load itself.
     Runner(RunnerSpec),
 }
@@ -57,8 +60,22 @@ impl ProtocolSpec {
                 spec.check()?;
                 Ok((spec.operations(), spec.tallies()))
             }
+            Self::Smtp(spec) => {
+                let driver = smtp::SmtpDriver::new(spec)?;
+                Ok((driver.operations(), driver.tallies()))
+            }
             Self::Runner(spec) => Ok((spec.mix.iter().map(|(name, _)| name.clone()).collect(), &[])),
         }
+    }
+
+    /// Whether connections begin in the clear, and the driver may ask for TLS.
+    pub fn starts_tls(&self) -> bool {
+        matches!(self, Self::Smtp(spec) if spec.starttls != smtp::StartTls::Never)
+    }
+
+    /// What is offered under TLS as the protocol to be spoken (RFC 7301); nothing where none has a name.
+    pub(crate) fn alpn(&self) -> Option<&'static [u8]> {
+        matches!(self, Self::Http(_)).then_some(b"http/1.1")
     }
 
     /// What stores every key once, or makes the tables: operations and how many they are, one run after the
@@ -66,7 +83,7 @@ impl ProtocolSpec {
     pub fn populate(&self) -> Vec<(Self, u64)> {
         match self {
             // A runner says that it is ready when its data is.
-            Self::Http(_) | Self::Runner(_) => Vec::new(),
+            Self::Http(_) | Self::Smtp(_) | Self::Runner(_) => Vec::new(),
             Self::Memcache(spec) => {
                 let populate = memcache::MemcacheSpec { keyspace: spec.keyspace.populate(), ..spec.clone() };
                 vec![(Self::Memcache(populate), spec.keyspace.keys)]

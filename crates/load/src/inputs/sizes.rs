@@ -43,6 +43,11 @@ impl SizeDistribution {
         if class.from == class.to { class.from } else { rng.random_range(class.from..=class.to) }
     }
 
+    /// The smallest size that can come.
+    pub fn min(&self) -> u64 {
+        self.classes.iter().map(|c| c.from).min().unwrap_or(0)
+    }
+
     /// The largest size that can come.
     pub fn max(&self) -> u64 {
         self.classes.iter().map(|c| c.to).max().unwrap_or(0)
@@ -113,7 +118,7 @@ mod tests {
         assert!((share(4, 100) - 0.6).abs() < 0.01);
         assert!((share(1_024, 2_048) - 0.3).abs() < 0.01);
         assert!((share(5_120, 20_480) - 0.1).abs() < 0.01);
-        assert_eq!(sizes.max(), 20_480);
+        assert_eq!((sizes.min(), sizes.max()), (4, 20_480));
     }
 
     #[test]

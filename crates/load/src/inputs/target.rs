@@ -20,6 +20,8 @@ pub enum Scheme {
     Mysql,
     /// PostgreSQL's protocol.
     Postgres,
+    /// SMTP.
+    Smtp,
 }
 
 impl Scheme {
@@ -43,7 +45,7 @@ pub enum TargetError {
         reason: String,
     },
     /// A scheme that no driver speaks.
-    #[error("no driver for {0:?}: the schemes are http, https, memcache, redis, mysql and postgres")]
+    #[error("no driver for {0:?}: the schemes are http, https, memcache, redis, mysql, postgres and smtp")]
     UnknownScheme(String),
     /// A password in the URL, which would end up in records and be seen by all users of the machine, or a user
     /// name where the protocol has no place for it.
@@ -107,6 +109,7 @@ impl Target {
             "redis" => (Scheme::Redis, 6_379),
             "mysql" | "mariadb" => (Scheme::Mysql, 3_306),
             "postgres" | "postgresql" => (Scheme::Postgres, 5_432),
+            "smtp" => (Scheme::Smtp, 25),
             other => return Err(TargetError::UnknownScheme(other.to_owned())),
         };
         let has_user = !url.username().is_empty();

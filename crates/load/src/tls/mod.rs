@@ -44,8 +44,9 @@ pub enum TlsError {
     Setup(#[from] rustls::Error),
 }
 
-/// A context for one worker: its resumable sessions are its own, so that workers do not share a lock.
-pub(crate) fn context(spec: &TlsSpec) -> Result<TlsContext, TlsError> {
+/// A context for one worker: its resumable sessions are its own, so that workers do not share a lock. `alpn` is the
+/// name of the protocol that is spoken, if it has one.
+pub(crate) fn context(spec: &TlsSpec, alpn: Option<&[u8]>) -> Result<TlsContext, TlsError> {
     let name = ServerName::try_from(spec.server_name.clone())
         .map_err(|_| TlsError::Name(spec.server_name.clone()))?;
     let provider = Arc::new(ring::default_provider());
@@ -57,6 +58,6 @@ pub(crate) fn context(spec: &TlsSpec) -> Result<TlsContext, TlsError> {
         .with_no_client_auth();
     config.resumption =
         if spec.resumption { Resumption::in_memory_sessions(SESSIONS_KEPT) } else { Resumption::disabled() };
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = alpn.map(<[u8]>::to_vec).into_iter().collect();
     Ok(TlsContext { config: Arc::new(config), name })
 }

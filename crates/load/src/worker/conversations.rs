@@ -243,7 +243,7 @@ impl<D: Driver> Conversations<D> {
     fn on_data(&mut self, id: ConnectionId, count: usize, woken: Nanos) {
         let now = self.tick();
         if self.connections[id as usize].line.secured(now, &mut self.meter.stats.connections) {
-            self.greet_if_open(id);
+            self.on_secured(id);
         }
         let connection = &mut self.connections[id as usize];
         match connection.phase {
@@ -273,6 +273,19 @@ impl<D: Driver> Conversations<D> {
         let connection = &self.connections[id as usize];
         if connection.phase == Phase::Opening && connection.line.is_open() {
             self.greet(id);
+        }
+    }
+
+    /// The TLS handshake is over: the greeting begins, or goes on where it asked for TLS.
+    #[cold]
+    fn on_secured(&mut self, id: ConnectionId) {
+        let connection = &mut self.connections[id as usize];
+        match connection.dialogue.as_mut().filter(|_| connection.phase == Phase::Greeting) {
+            None => self.greet_if_open(id),
+            Some(dialogue) => {
+                let step = self.speaker.secured(dialogue, &mut self.meter.stats.tallies);
+                self.follow(id, step);
+            }
         }
     }
 
@@ -336,8 +349,18 @@ impl<D: Driver> Conversations<D> {
             (Step::Failed(fault), Phase::Greeting) => {
                 self.broken(id, &LinkError { kind: fault.kind, detail: fault.detail.into_owned() });
             }
+            (Step::Secure, Phase::Greeting) => self.secure(id),
+            (Step::Secure, _) => self.fail(id, &Fault::protocol("TLS in the middle of an operation")),
             (Step::Done { reuse }, _) => self.succeed(id, reuse),
             (Step::Failed(fault), _) => self.fail(id, &fault),
+        }
+    }
+
+    #[cold]
+    fn secure(&mut self, id: ConnectionId) {
+        let now = self.tick();
+        if let Err(error) = self.connections[id as usize].line.secure(&self.dialer, now) {
+            self.broken(id, &error);
         }
     }
 

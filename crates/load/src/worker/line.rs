@@ -7,7 +7,7 @@ use super::link::{Link, LinkError, Received};
 use super::pacing::ConnectionId;
 use super::poller::{Poller, Token};
 use crate::clock::Nanos;
-use crate::record::{ConnectionStats, micros_of, record};
+use crate::record::{ConnectionStats, ErrorKind, micros_of, record};
 use crate::spec::LoadSpec;
 use crate::tls::TlsContext;
 
@@ -19,13 +19,21 @@ pub(super) struct Dialer {
     worker: u32,
     workers: u32,
     tls: Option<TlsContext>,
+    /// TLS begins when the driver asks for it, and not at once.
+    in_the_clear: bool,
 }
 
 impl Dialer {
     /// The dialer of one worker.
     pub fn new(spec: &LoadSpec, worker: u32, tls: Option<TlsContext>) -> Self {
-        let (to, sources) = (spec.addresses.clone(), spec.sources.clone());
-        Self { to, sources, worker, workers: spec.workers, tls }
+        Self {
+            to: spec.addresses.clone(),
+            sources: spec.sources.clone(),
+            worker,
+            workers: spec.workers,
+            tls,
+            in_the_clear: spec.protocol.starts_tls(),
+        }
     }
 
     pub fn is_tls(&self) -> bool {
@@ -86,7 +94,8 @@ impl Line {
     ) -> Result<(), LinkError> {
         self.begun = now;
         self.generation = self.generation.wrapping_add(1);
-        let link = Link::connect(dialer.target(id), dialer.source(id), dialer.tls.as_ref())?;
+        let tls = dialer.tls.as_ref().filter(|_| !dialer.in_the_clear);
+        let link = Link::connect(dialer.target(id), dialer.source(id), tls)?;
         poller.watch(&link, Token { slot: id, generation: self.generation })?;
         self.stage = Stage::Connecting(link);
         Ok(())
@@ -143,6 +152,20 @@ impl Line {
             self.stage = Stage::Securing(link);
         } else {
             self.stage = Stage::Open(link);
+        }
+        Ok(())
+    }
+
+    /// Begins the TLS handshake on a line that was open.
+    pub fn secure(&mut self, dialer: &Dialer, now: Nanos) -> Result<(), LinkError> {
+        let Some(tls) = &dialer.tls else {
+            let detail = "the server waits for TLS, which was not asked for".to_owned();
+            return Err(LinkError { kind: ErrorKind::Tls, detail });
+        };
+        if let Stage::Open(mut link) = std::mem::replace(&mut self.stage, Stage::Closed) {
+            link.secure(tls)?;
+            self.begun = now;
+            self.stage = Stage::Securing(link);
         }
         Ok(())
     }

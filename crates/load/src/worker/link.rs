@@ -93,6 +93,12 @@ impl Link {
         Ok(Self { socket, session, unsent: VecDeque::new(), readable: false, ended: false })
     }
 
+    /// TLS from here on: what is sent and received next is its handshake.
+    pub fn secure(&mut self, tls: &TlsContext) -> Result<(), LinkError> {
+        self.session = Some(Box::new(Session::new(tls)?));
+        self.send(&[])
+    }
+
     /// The result of connecting, once the poller has reported the socket.
     pub fn connected(&self) -> Result<(), LinkError> {
         Ok(sockopt::socket_error(&self.socket)??)

@@ -36,6 +36,12 @@ impl<D: Driver> Speaker<D> {
         self.driver.greet(dialogue, Turn { out: &mut self.out, rng: &mut self.rng, tallies })
     }
 
+    /// See [`Driver::secured`].
+    pub fn secured(&mut self, dialogue: &mut D::Dialogue, tallies: &mut [u64]) -> Step {
+        self.out.clear();
+        self.driver.secured(dialogue, Turn { out: &mut self.out, rng: &mut self.rng, tallies })
+    }
+
     /// See [`Driver::begin`].
     #[inline]
     pub fn begin(&mut self, dialogue: &mut D::Dialogue, tallies: &mut [u64]) -> OperationId {
@@ -68,7 +74,9 @@ impl<D: Driver> Speaker<D> {
         match self.driver.closed(dialogue) {
             Step::Done { .. } => Step::Done { reuse: false },
             Step::Failed(fault) => Step::Failed(Fault { reuse: false, ..fault }),
-            Step::Wait => Step::Failed(Fault::closed("the server closed before its reply was whole")),
+            Step::Wait | Step::Secure => {
+                Step::Failed(Fault::closed("the server closed before its reply was whole"))
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use load::capacity::Capacity;
+use load::drivers::ProtocolSpec;
 use load::engine::Outcome;
 use load::record::Micros;
 use load::spec::Trust;
@@ -13,6 +14,8 @@ use super::units::{bytes, count, rate, time};
 
 /// Rows of the text histogram.
 const HISTOGRAM_ROWS: usize = 10;
+/// So many counters are told even if they are 0.
+const MOST_TALLIES: usize = 8;
 /// Its widest bar.
 const HISTOGRAM_WIDTH: f64 = 50.0;
 
@@ -179,7 +182,9 @@ fn particulars(summary: &Summary) -> String {
             time(connections.connect_us.p99 as f64)
         ),
     );
-    if let (Some(tls), Some(spec)) = (&connections.tls, &summary.spec.tls) {
+    // Where TLS is only taken up if it is offered, it may not have been.
+    let tls = connections.tls.as_ref().filter(|tls| tls.handshakes > 0);
+    if let (Some(tls), Some(spec)) = (tls, &summary.spec.tls) {
         let trust = match spec.trust {
             Trust::Anyone => "certificate not checked",
             Trust::System | Trust::File(_) => "certificate checked",
@@ -195,10 +200,19 @@ fn particulars(summary: &Summary) -> String {
             ),
         );
     }
+    if let ProtocolSpec::Smtp(_) = summary.spec.protocol {
+        let an_hour = |name: &str| {
+            let number = summary.tallies.get(name).copied().unwrap_or(0);
+            count((number as f64 / summary.duration_s.max(f64::MIN_POSITIVE) * 3600.0).round() as u64)
+        };
+        line("an hour", format!("{} messages, {} sessions", an_hour("messages"), an_hour("sessions")));
+    }
     if !summary.tallies.is_empty() {
-        let tallies: Vec<String> =
-            summary.tallies.iter().map(|(name, number)| format!("{} {name}", count(*number))).collect();
-        line("counted", tallies.join(", "));
+        // Of many, such as one for each code of a refusal, those that counted something.
+        let is_told = |number: u64| number > 0 || summary.tallies.len() <= MOST_TALLIES;
+        let told = summary.tallies.iter().filter(|(_, number)| is_told(**number));
+        let told: Vec<String> = told.map(|(name, number)| format!("{} {name}", count(*number))).collect();
+        line("counted", told.join(", "));
     }
     let client = &summary.client;
     line(

@@ -1,6 +1,7 @@
 //! `showdown load`: load a server that is already running.
 
 mod args;
+mod smtp;
 mod spec;
 mod sql;
 

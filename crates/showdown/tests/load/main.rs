@@ -10,6 +10,7 @@ mod client;
 mod exact;
 mod examples;
 mod limits;
+mod mail;
 mod output;
 mod servers;
 mod tls;

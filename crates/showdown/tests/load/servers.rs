@@ -187,3 +187,13 @@ pub fn redis() -> Server {
     let args = ["--port", &text, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
     Server::start("redis-server", &args, dir, port, 0)
 }
+
+/// Postfix's smtp-sink, which takes mail and does nothing with it.
+pub fn smtp_sink(options: &[&str]) -> Server {
+    let dir = tempfile::tempdir().expect("a directory");
+    let port = free_port();
+    let listen = format!("127.0.0.1:{port}");
+    // Root must say whose rights it takes; others may not.
+    let user: &[&str] = if rustix::process::geteuid().is_root() { &["-u", "nobody"] } else { &[] };
+    Server::start("smtp-sink", &[user, options, &[&listen, "100"]].concat(), dir, port, 0)
+}

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use load::drivers::memcache::Dialect;
+use load::drivers::smtp::StartTls;
 use load::drivers::sql::Transaction;
 use load::inputs::keys::Popularity;
 use load::inputs::rate::RateProfile;
@@ -24,11 +25,12 @@ Examples:
   showdown load https://127.0.0.1:8443/ -c 200 -r 50000 -d 60s --warmup 5s
   showdown load memcache://127.0.0.1:11211 -c 64 -r 80000 --get 90 --set 10 --keys 100000 --populate
   MYSQL_PWD=... showdown load mysql://me@127.0.0.1:3306/test --transaction point-select --rows 100k --populate
+  showdown load smtp://127.0.0.1:2525 -c 16 --message-size 2k..20k:90,100k..1m:10 --recipients 1:80,2..5:20
   showdown load http://127.0.0.1:8080 --ops mix.toml --find-capacity 'p99<5ms'
 
 Exit codes: 0 valid, 3 invalid measurement, 2 usage, 1 failure, 130 interrupted.")]
 pub struct Args {
-    /// Where the load goes: http://, https://, memcache://, redis://, mysql:// or postgres://
+    /// Where the load goes: http://, https://, memcache://, redis://, mysql://, postgres:// or smtp://
     #[arg(value_name = "URL")]
     pub target: String,
 
@@ -65,7 +67,8 @@ pub struct Args {
     #[arg(long, value_parser = parse_duration_or_zero, default_value = "0s", conflicts_with = "requests", help_heading = "Load")]
     pub warmup: Duration,
 
-    /// Close a connection after so many operations and open a new one
+    /// Close a connection after so many operations and open a new one; of SMTP so many messages before QUIT
+    /// [default: without end, of SMTP 1]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Load")]
     pub requests_per_connection: Option<u32>,
 
@@ -106,6 +109,30 @@ pub struct Args {
     /// Body of the one request
     #[arg(long, conflicts_with = "ops", help_heading = "HTTP")]
     pub body: Option<String>,
+
+    /// The sender's address [default: sender@client.example]
+    #[arg(long, value_name = "ADDRESS", help_heading = "SMTP")]
+    pub mail_from: Option<String>,
+
+    /// The recipients' addresses, a template [default: user{{ uniform(1, 1000) }}@mx.example]
+    #[arg(long, value_name = "ADDRESS", help_heading = "SMTP")]
+    pub rcpt_to: Option<String>,
+
+    /// Sizes of messages, as --value-size has them [default: 4k]
+    #[arg(long, value_name = "SIZE", conflicts_with = "ops", help_heading = "SMTP")]
+    pub message_size: Option<SizeDistribution>,
+
+    /// Recipients of a message: a number, a range, or weighted classes (1:80,2..5:20) [default: 1]
+    #[arg(long, value_name = "COUNT", conflicts_with = "ops", help_heading = "SMTP")]
+    pub recipients: Option<SizeDistribution>,
+
+    /// Send commands one by one, also where the server offers PIPELINING
+    #[arg(long, conflicts_with = "ops", help_heading = "SMTP")]
+    pub no_pipelining: bool,
+
+    /// Whether sessions use TLS: never, offered (where the server does) or required [default: offered]
+    #[arg(long, value_name = "WHEN", help_heading = "SMTP")]
+    pub starttls: Option<StartTls>,
 
     /// Trust only certificates of the authorities in this PEM file [default: any certificate]
     #[arg(long, value_name = "FILE", help_heading = "TLS")]

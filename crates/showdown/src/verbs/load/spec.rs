@@ -17,7 +17,7 @@ use load::spec::{LoadSpec, Shape, TlsSpec, Trust};
 use load::{mix, sources};
 
 use super::args::Args;
-use super::sql;
+use super::{smtp, sql};
 use crate::exit::usage;
 
 /// How long to measure if nothing is said.
@@ -79,7 +79,7 @@ pub fn plan(args: &Args) -> anyhow::Result<Planned> {
     let spec = LoadSpec {
         addresses: vec![address],
         sources: sources(args, connections, address)?,
-        tls: tls(args, &target),
+        tls: tls(args, &target, &protocol),
         protocol,
         connections,
         workers,
@@ -87,7 +87,8 @@ pub fn plan(args: &Args) -> anyhow::Result<Planned> {
         warmup: if searching && args.warmup.is_zero() { STEP_WARMUP } else { args.warmup },
         duration,
         requests: args.requests,
-        requests_per_connection: args.requests_per_connection,
+        // A session of mail ends with a word of its own, which is the driver's to say.
+        requests_per_connection: args.requests_per_connection.filter(|_| target.scheme != Scheme::Smtp),
         timeout: args.timeout,
         interval: args.rate.as_ref().map_or(INTERVAL, |rate| rate.interval(INTERVAL)),
         seed,
@@ -97,8 +98,9 @@ pub fn plan(args: &Args) -> anyhow::Result<Planned> {
 
 /// Options that would do nothing with this target are mistakes.
 fn refuse_foreign_options(args: &Args, target: &Target) -> anyhow::Result<()> {
-    let is_tls = target.scheme == Scheme::Https;
-    let is_http = is_tls || target.scheme == Scheme::Http;
+    let is_tls = matches!(target.scheme, Scheme::Https | Scheme::Smtp);
+    let is_http = target.scheme == Scheme::Https || target.scheme == Scheme::Http;
+    let is_smtp = target.scheme == Scheme::Smtp;
     let is_memcache = target.scheme == Scheme::Memcache;
     let refused =
         |what: &str, whose: &str| Err(usage(format!("{what} is for {whose} targets: leave it out")));
@@ -129,24 +131,39 @@ fn refuse_foreign_options(args: &Args, target: &Target) -> anyhow::Result<()> {
         (args.key_prefix.is_some(), "--key-prefix"),
         (args.value_size.is_some(), "--value-size"),
     ]);
+    let of_mail = given(&[
+        (args.mail_from.is_some(), "--mail-from"),
+        (args.rcpt_to.is_some(), "--rcpt-to"),
+        (args.message_size.is_some(), "--message-size"),
+        (args.recipients.is_some(), "--recipients"),
+        (args.no_pipelining, "--no-pipelining"),
+        (args.starttls.is_some(), "--starttls"),
+    ]);
     let is_database = target.scheme.is_database();
     match (of_http, of_tls, of_keys.or(of_data).or(of_tables)) {
         (Some(option), ..) if !is_http => refused(option, "http:// and https://"),
-        (_, Some(option), _) if !is_tls => refused(option, "https://"),
+        (_, Some(option), _) if !is_tls => refused(option, "https:// and smtp://"),
+        _ if of_mail.is_some() && !is_smtp => refused(of_mail.unwrap_or_default(), "smtp://"),
         _ if of_tables.is_some() && !is_database => {
             refused(of_tables.unwrap_or_default(), "mysql:// and postgres://")
         }
-        _ if of_keys.is_some() && (is_http || is_database) => {
+        _ if of_keys.is_some() && (is_http || is_database || is_smtp) => {
             refused(of_keys.unwrap_or_default(), "memcache:// and redis://")
         }
-        (_, _, Some(option)) if is_http => refused(option, "memcache://, redis://, mysql:// and postgres://"),
+        (_, _, Some(option)) if is_http || is_smtp => {
+            refused(option, "memcache://, redis://, mysql:// and postgres://")
+        }
         _ if args.dialect.is_some() && !is_memcache => refused("--dialect", "memcache://"),
         _ if args.arrivals.is_some() && args.rate.is_none() && args.find_capacity.is_none() => {
             Err(usage("--arrivals is for an open loop: give --rate or --find-capacity too"))
         }
         _ if target.path_and_query != "/" && !is_database && (args.ops.is_some() || !is_http) => {
             let path = &target.path_and_query;
-            let mend = if is_http { "the paths are those of --ops" } else { "there are keys, no paths" };
+            let mend = match (is_http, is_smtp) {
+                (true, _) => "the paths are those of --ops",
+                (_, true) => "there are messages, no paths",
+                _ => "there are keys, no paths",
+            };
             Err(usage(format!("the URL's path {path} would not be used: {mend}: leave it out")))
         }
         _ => Ok(()),
@@ -176,6 +193,7 @@ fn protocol(args: &Args, target: &Target, seed: u64) -> anyhow::Result<ProtocolS
         // The variables that their own clients take passwords from.
         Scheme::Mysql => ProtocolSpec::Mysql(sql::spec(args, target, "MYSQL_PWD", seed)?),
         Scheme::Postgres => ProtocolSpec::Postgres(sql::spec(args, target, "PGPASSWORD", seed)?),
+        Scheme::Smtp => ProtocolSpec::Smtp(smtp::spec(args)?),
     })
 }
 
@@ -218,8 +236,8 @@ fn one_request(args: &Args, target: &Target) -> anyhow::Result<HttpOperation> {
     })
 }
 
-fn tls(args: &Args, target: &Target) -> Option<TlsSpec> {
-    (target.scheme == Scheme::Https).then(|| TlsSpec {
+fn tls(args: &Args, target: &Target, protocol: &ProtocolSpec) -> Option<TlsSpec> {
+    (target.scheme == Scheme::Https || protocol.starts_tls()).then(|| TlsSpec {
         server_name: target.host.clone(),
         resumption: !args.no_tls_resumption,
         trust: match &args.ca {

@@ -1,0 +1,265 @@
+//! The order of a session: greeting, `EHLO`, TLS, messages, `QUIT`; and what becomes of a message that is refused.
+
+use wire::smtp::{Event, Extensions, Line, request};
+
+use super::super::OperationError;
+use super::super::choice::Choice;
+use super::dialogue::{Awaited, Message, SmtpDialogue};
+use super::message::MessageText;
+use super::refusal::{MESSAGES, RECIPIENTS, Refusal, TALLIES};
+use super::spec::{SmtpSpec, StartTls};
+use crate::driver::{Driver, Fault, OperationId, Step, Turn};
+use crate::inputs::template::Template;
+
+/// Speaks SMTP for one worker.
+#[derive(Debug)]
+pub struct SmtpDriver {
+    spec: SmtpSpec,
+    choice: Choice,
+    recipient: Template,
+    text: MessageText,
+    /// A recipient's address, rendered.
+    address: Vec<u8>,
+}
+
+impl SmtpDriver {
+    /// A driver of any worker.
+    pub fn new(spec: &SmtpSpec) -> Result<Self, OperationError> {
+        let choice = spec.check()?;
+        let recipient = Template::parse(&spec.recipient);
+        let recipient = recipient.map_err(|e| OperationError(format!("recipient: {e}")))?;
+        let text = MessageText::new(spec);
+        let mut driver = Self { spec: spec.clone(), choice, recipient, text, address: Vec::new() };
+        // Addresses differ in letters and digits only, so what holds for one holds for all.
+        let mut rng = rand::SeedableRng::seed_from_u64(0);
+        driver.rcpt(&mut Vec::new(), &mut rng).map_err(|why| OperationError(format!("recipient: {why}")))?;
+        Ok(driver)
+    }
+
+    fn rcpt(&mut self, out: &mut Vec<u8>, rng: &mut rand_pcg::Pcg64Mcg) -> Result<(), String> {
+        self.address.clear();
+        self.recipient.render(rng, &mut self.address);
+        let address = std::str::from_utf8(&self.address).map_err(|e| e.to_string())?;
+        request::rcpt(out, address).map_err(|e| e.to_string())
+    }
+
+    fn hello(&self, dialogue: &mut SmtpDialogue, out: &mut Vec<u8>) -> Step {
+        dialogue.offered = Extensions::default();
+        // Checked when the driver was made, as are all its words.
+        let _ = request::ehlo(out, &self.spec.client);
+        dialogue.expect(Awaited::Hello)
+    }
+
+    /// The server's extensions are known: TLS, or messages.
+    fn greeted(&self, dialogue: &mut SmtpDialogue, out: &mut Vec<u8>) -> Step {
+        if dialogue.is_secure || self.spec.starttls == StartTls::Never {
+            return Step::Done { reuse: true };
+        }
+        match (dialogue.offered.starttls, self.spec.starttls) {
+            (true, _) => {
+                request::starttls(out);
+                dialogue.expect(Awaited::StartTls)
+            }
+            (false, StartTls::Required) => Step::Failed(Fault::unexpected(
+                "the server does not offer STARTTLS, which is required",
+                false,
+            )),
+            (false, _) => Step::Done { reuse: true },
+        }
+    }
+
+    fn is_last(&self, dialogue: &SmtpDialogue) -> bool {
+        dialogue.messages == self.spec.messages_per_session
+    }
+
+    /// A reply is whole.
+    #[inline]
+    fn take(&mut self, dialogue: &mut SmtpDialogue, line: Line<'_>, turn: &mut Turn<'_>) -> Step {
+        let is = |code: u16| line.code == code;
+        match dialogue.awaited {
+            Awaited::Greeting if is(220) => self.hello(dialogue, turn.out),
+            Awaited::Hello if is(250) => self.greeted(dialogue, turn.out),
+            Awaited::StartTls if is(220) => Step::Secure,
+            Awaited::Mail if is(250) => self.next_recipient(dialogue, dialogue.message.recipients, turn),
+            // 251: it will be forwarded (RFC 5321, 3.4).
+            Awaited::Recipient { left } if is(250) || is(251) => {
+                dialogue.message.taken += 1;
+                self.next_recipient(dialogue, left, turn)
+            }
+            Awaited::Data if is(354) => self.send_text(dialogue, turn),
+            Awaited::Text if is(250) => {
+                turn.tallies[MESSAGES] += 1;
+                turn.tallies[RECIPIENTS] += u64::from(dialogue.message.taken);
+                self.end_message(dialogue, false, turn)
+            }
+            Awaited::Quit if is(221) => dialogue.quit(turn.tallies),
+            Awaited::Reset if is(250) => dialogue.outcome(true),
+            awaited => self.refused(dialogue, awaited, line, turn),
+        }
+    }
+
+    /// The server said no, or something else.
+    #[cold]
+    fn refused(
+        &mut self,
+        dialogue: &mut SmtpDialogue,
+        awaited: Awaited,
+        line: Line<'_>,
+        turn: &mut Turn<'_>,
+    ) -> Step {
+        let refusal = Refusal::note(awaited.command(), line, turn.tallies);
+        let in_greeting = matches!(awaited, Awaited::Greeting | Awaited::Hello | Awaited::StartTls);
+        if refusal.is_last || in_greeting || matches!(awaited, Awaited::Quit | Awaited::Reset) {
+            return Step::Failed(refusal.fault(false));
+        }
+        dialogue.message.refusal.get_or_insert_with(|| Box::new(refusal));
+        match awaited {
+            // What was sent with it will be answered too.
+            Awaited::Mail if dialogue.message.pipelined => {
+                self.next_recipient(dialogue, dialogue.message.recipients, turn)
+            }
+            Awaited::Recipient { left }
+                if left > 0 || dialogue.message.pipelined || dialogue.message.taken > 0 =>
+            {
+                self.next_recipient(dialogue, left, turn)
+            }
+            Awaited::Text | Awaited::Mail => self.end_message(dialogue, false, turn),
+            _ => self.end_message(dialogue, true, turn),
+        }
+    }
+
+    /// So many recipients are still to be named, or answered for, before the text.
+    #[inline]
+    fn next_recipient(&mut self, dialogue: &mut SmtpDialogue, left: u16, turn: &mut Turn<'_>) -> Step {
+        let pipelined = dialogue.message.pipelined;
+        dialogue.awaited = if let Some(left) = left.checked_sub(1) {
+            if !pipelined {
+                let _ = self.rcpt(turn.out, turn.rng);
+            }
+            Awaited::Recipient { left }
+        } else {
+            if !pipelined {
+                request::data(turn.out);
+            }
+            Awaited::Data
+        };
+        if !pipelined {
+            dialogue.decoder.expect();
+        }
+        Step::Wait
+    }
+
+    #[inline]
+    fn send_text(&mut self, dialogue: &mut SmtpDialogue, turn: &mut Turn<'_>) -> Step {
+        if dialogue.message.taken == 0 {
+            // Of no use, but promised (RFC 2920, 3.1).
+            request::end_of_data(turn.out);
+        } else {
+            self.text.render(turn.out, dialogue.message.bytes, turn.rng);
+        }
+        if dialogue.message.pipelined && self.is_last(dialogue) {
+            request::quit(turn.out);
+            dialogue.decoder.expect();
+        }
+        dialogue.expect(Awaited::Text)
+    }
+
+    /// What became of the message is known. `is_open`: the server still waits for its text.
+    #[inline]
+    fn end_message(&self, dialogue: &mut SmtpDialogue, is_open: bool, turn: &mut Turn<'_>) -> Step {
+        if self.is_last(dialogue) {
+            let is_said = dialogue.decoder.due() > 0;
+            if !is_said {
+                request::quit(turn.out);
+                dialogue.decoder.expect();
+            }
+            dialogue.awaited = Awaited::Quit;
+            return if self.spec.awaits_quit { Step::Wait } else { dialogue.quit(turn.tallies) };
+        }
+        if is_open {
+            request::rset(turn.out);
+            return dialogue.expect(Awaited::Reset);
+        }
+        dialogue.outcome(true)
+    }
+}
+
+impl Driver for SmtpDriver {
+    type Dialogue = SmtpDialogue;
+
+    fn operations(&self) -> Vec<String> {
+        self.spec.mix.iter().map(|operation| operation.name.clone()).collect()
+    }
+
+    fn tallies(&self) -> &'static [&'static str] {
+        TALLIES
+    }
+
+    fn dialogue(&mut self) -> SmtpDialogue {
+        SmtpDialogue::default()
+    }
+
+    fn greet(&mut self, dialogue: &mut SmtpDialogue, _turn: Turn<'_>) -> Step {
+        dialogue.expect(Awaited::Greeting)
+    }
+
+    fn secured(&mut self, dialogue: &mut SmtpDialogue, turn: Turn<'_>) -> Step {
+        dialogue.is_secure = true;
+        self.hello(dialogue, turn.out)
+    }
+
+    fn begin(&mut self, dialogue: &mut SmtpDialogue, turn: Turn<'_>) -> OperationId {
+        let operation = self.choice.draw(turn.rng);
+        let kind = &self.spec.mix[usize::from(operation)];
+        let (bytes, recipients) = (kind.size.sample(turn.rng), kind.recipients.sample(turn.rng) as u16);
+        let pipelined = kind.pipelining && dialogue.offered.pipelining;
+        dialogue.messages += 1;
+        dialogue.message = Message { bytes: bytes as usize, recipients, taken: 0, pipelined, refusal: None };
+        let _ = request::mail(turn.out, &self.spec.sender, dialogue.offered.size.then_some(bytes));
+        dialogue.expect(Awaited::Mail);
+        if pipelined {
+            for _ in 0..recipients {
+                let _ = self.rcpt(turn.out, turn.rng);
+                dialogue.decoder.expect();
+            }
+            request::data(turn.out);
+            dialogue.decoder.expect();
+        }
+        operation
+    }
+
+    fn receive(&mut self, dialogue: &mut SmtpDialogue, mut input: &[u8], mut turn: Turn<'_>) -> Step {
+        loop {
+            let (line, is_whole) = match dialogue.decoder.decode(&mut input) {
+                Ok(Some(Event::Line(line))) => (line, false),
+                Ok(Some(Event::End(line))) => (line, true),
+                Ok(None) => return Step::Wait,
+                Err(error) => return Step::Failed(Fault::protocol(error.to_string())),
+            };
+            if dialogue.awaited == Awaited::Hello {
+                dialogue.offered.note(line.text);
+            }
+            if !is_whole {
+                continue;
+            }
+            // The words of a refusal, and only those, are kept for longer than their bytes lie in the decoder.
+            let words = if line.is_positive() { Vec::new() } else { line.text.to_vec() };
+            let line = Line { code: line.code, text: &words };
+            match self.take(dialogue, line, &mut turn) {
+                Step::Wait => {}
+                // Also what came with the answer to STARTTLS: somebody may have put it in (RFC 3207, 6).
+                Step::Done { reuse: true } | Step::Secure if !input.is_empty() => {
+                    return Step::Failed(Fault::protocol("bytes after the end of the reply"));
+                }
+                step => return step,
+            }
+        }
+    }
+
+    fn closed(&mut self, dialogue: &mut SmtpDialogue) -> Step {
+        Step::Failed(Fault::closed(dialogue.decoder.eof().to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! The text of messages: a header that differs from one to the next, and a body of lines cut from one random text.
+//! Rendered for the hot path: a body costs one copy, however long.
+
+use rand::{Rng, RngExt, SeedableRng, distr::Alphanumeric};
+use rand_pcg::Pcg64Mcg;
+use wire::smtp::request;
+
+use super::spec::SmtpSpec;
+
+/// Larger messages are refused by about every server.
+pub const MAX_MESSAGE_BYTES: u64 = 64 << 20;
+
+/// Bytes of a line with its end (RFC 5322, 2.1.1: at most 78 before it).
+const LINE_BYTES: usize = 74;
+
+const LINE_END: &[u8] = b"\r\n";
+
+/// Renders messages.
+#[derive(Clone, Debug)]
+pub struct MessageText {
+    /// The header up to the message's own number.
+    front: Vec<u8>,
+    /// The header after it, and the empty line.
+    back: Vec<u8>,
+    /// Lines of letters and digits, as many as the longest body has. None begins with a dot.
+    lines: Vec<u8>,
+}
+
+impl MessageText {
+    /// The text for messages of a spec.
+    pub fn new(spec: &SmtpSpec) -> Self {
+        let longest = spec.mix.iter().map(|operation| operation.size.max()).max().unwrap_or(0) as usize;
+        // No secret, and the same for all workers and servers.
+        let mut rng = Pcg64Mcg::seed_from_u64(0);
+        let mut lines = vec![0; longest.div_ceil(LINE_BYTES) * LINE_BYTES];
+        for line in lines.chunks_exact_mut(LINE_BYTES) {
+            line[..LINE_BYTES - 2].fill_with(|| rng.sample(Alphanumeric));
+            line[LINE_BYTES - 2..].copy_from_slice(LINE_END);
+        }
+        // A date that never changes: the engine's clock is none of a driver's business.
+        let front = format!(
+            "From: <{}>\r\nTo: undisclosed-recipients:;\r\nDate: Sat, 21 Nov 2026 00:00:00 +0000\r\nMessage-ID: <",
+            spec.sender
+        );
+        let back = b"@showdown.example>\r\nSubject: Showdown\r\n\r\n".to_vec();
+        Self { front: front.into_bytes(), back, lines }
+    }
+
+    /// Appends a message of `bytes`, to within one, and the full stop that ends it.
+    pub fn render(&self, out: &mut Vec<u8>, bytes: usize, rng: &mut impl Rng) {
+        let begin = out.len();
+        out.extend_from_slice(&self.front);
+        let number: u64 = rng.random();
+        out.extend((0..16).map(|digit| b"0123456789abcdef"[(number >> (4 * digit) & 15) as usize]));
+        out.extend_from_slice(&self.back);
+        let body = bytes.saturating_sub(out.len() - begin).min(self.lines.len());
+        let (cut, is_cut) = match body % LINE_BYTES {
+            0 => (body, false),
+            // No room for a line's end.
+            1 => (body - 1, false),
+            _ => (body - LINE_END.len(), true),
+        };
+        out.extend_from_slice(&self.lines[..cut]);
+        if is_cut {
+            out.extend_from_slice(LINE_END);
+        }
+        request::end_of_data(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::{self, MailOperation, StartTls};
+    use super::*;
+    use crate::inputs::sizes::SizeDistribution;
+
+    #[test]
+    fn a_message_is_as_long_as_was_asked_and_of_whole_lines() {
+        let kind = MailOperation {
+            name: "m".to_owned(),
+            weight: 1.0,
+            size: SizeDistribution::fixed(10_000),
+            recipients: SizeDistribution::fixed(1),
+            pipelining: true,
+        };
+        let text = MessageText::new(&SmtpSpec {
+            client: spec::default_client(),
+            sender: spec::default_sender(),
+            recipient: spec::default_recipient(),
+            messages_per_session: 1,
+            awaits_quit: true,
+            starttls: StartTls::Never,
+            mix: vec![kind],
+        });
+        let mut rng = Pcg64Mcg::seed_from_u64(1);
+        for bytes in (0..400).chain([1_024, 9_999, 10_000]) {
+            let mut out = b"before".to_vec();
+            text.render(&mut out, bytes, &mut rng);
+            let message = out.strip_prefix(b"before").and_then(|text| text.strip_suffix(b".\r\n"));
+            let message = message.expect("a message ends in a full stop");
+            let header = message.windows(4).position(|end| end == b"\r\n\r\n").expect("a header") + 4;
+            assert!(
+                message.len() == header.max(bytes) || message.len() + 1 == bytes,
+                "{bytes}: {}",
+                message.len()
+            );
+            // Nothing in it needs to be changed on its way, so what is rendered is what the codec would send.
+            let mut stuffed = Vec::new();
+            request::text(&mut stuffed, message).expect("lines end in CRLF");
+            assert_eq!(stuffed, message);
+        }
+    }
+}

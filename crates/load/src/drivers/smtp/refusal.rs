@@ -1,0 +1,103 @@
+//! What servers refuse, counted by code.
+
+use wire::smtp::Line;
+
+use crate::driver::Fault;
+
+/// Names of the driver's counters. What a server refuses is named by its code (RFC 5321, 4.2.3; RFC 7504).
+pub const TALLIES: &[&str] = &[
+    "messages",
+    "recipients",
+    "sessions",
+    "refused 421",
+    "refused 450",
+    "refused 451",
+    "refused 452",
+    "refused 454",
+    "refused 455",
+    "refused otherwise 4xx",
+    "refused 500",
+    "refused 501",
+    "refused 502",
+    "refused 503",
+    "refused 504",
+    "refused 521",
+    "refused 530",
+    "refused 550",
+    "refused 551",
+    "refused 552",
+    "refused 553",
+    "refused 554",
+    "refused 555",
+    "refused 556",
+    "refused otherwise 5xx",
+];
+
+/// Messages that the server has taken.
+pub const MESSAGES: usize = 0;
+/// Their recipients, without those that were refused.
+pub const RECIPIENTS: usize = 1;
+/// Sessions that were ended in good order.
+pub const SESSIONS: usize = 2;
+
+/// The server closes the session (RFC 5321, 3.8).
+const CLOSING: u16 = 421;
+
+/// So much of the server's words is kept.
+const WORDS_BYTES: usize = 200;
+
+/// The first refusal of a message.
+#[derive(Debug)]
+pub struct Refusal {
+    detail: String,
+    /// The server closes the connection with it.
+    pub is_last: bool,
+}
+
+impl Refusal {
+    /// Notes an answer to `command` that is not the one hoped for, and counts it if it is a refusal.
+    pub fn note(command: &str, line: Line<'_>, tallies: &mut [u64]) -> Self {
+        let code_of = |name: &str| name.strip_prefix("refused ")?.parse::<u16>().ok();
+        let others = if line.code < 500 { "refused otherwise 4xx" } else { "refused otherwise 5xx" };
+        let named = TALLIES.iter().position(|name| code_of(name) == Some(line.code));
+        let at = named.or_else(|| TALLIES.iter().position(|name| *name == others));
+        if let Some(tally) = at.filter(|_| !line.is_positive()).and_then(|at| tallies.get_mut(at)) {
+            *tally += 1;
+        }
+        let words = String::from_utf8_lossy(&line.text[..line.text.len().min(WORDS_BYTES)]);
+        let detail = format!("the server answers {command} with {} {words}", line.code);
+        Self { detail: detail.trim_end().to_owned(), is_last: line.code == CLOSING }
+    }
+
+    /// As an operation's fault.
+    pub fn fault(self, reuse: bool) -> Fault {
+        Fault::unexpected(self.detail, reuse)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_counter() {
+        for (code, name) in [
+            (421, Some("refused 421")),
+            (550, Some("refused 550")),
+            (459, Some("refused otherwise 4xx")),
+            (559, Some("refused otherwise 5xx")),
+            (250, None),
+        ] {
+            let mut tallies = vec![0; TALLIES.len()];
+            let refusal = Refusal::note("RCPT", Line { code, text: b"5.1.1 no" }, &mut tallies);
+            let counted: Vec<&str> = TALLIES
+                .iter()
+                .zip(&tallies)
+                .filter(|(_, count)| **count == 1)
+                .map(|(name, _)| *name)
+                .collect();
+            assert_eq!(counted, Vec::from_iter(name));
+            assert_eq!(refusal.detail, format!("the server answers RCPT with {code} 5.1.1 no"));
+        }
+    }
+}
