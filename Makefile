@@ -4,7 +4,7 @@ target     := $(or $(CARGO_TARGET_DIR),target)
 floor_toml := bench/floor/Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench-peers bench-truth bench-peers-db bench-aa bench-archive packages-% test-rust test-python test-web
+.PHONY: help demo test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-aa bench-archive packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,12 @@ bench-peers-db: packages-bench ## Engine against sysbench and pgbench on MariaDB
 	cargo build --release --locked -p showdown
 	cargo build --release --locked --manifest-path $(floor_toml) --target-dir $(target)
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers_db \
+	    --engine $(target)/release/showdown --floor $(target)/release/floor $(PEERS_OPTIONS)
+
+bench-peers-mail: packages-bench ## Engine against smtp-source on Postfix and smtp-sink: writes docs/results/peers-mail.md (as root)
+	cargo build --release --locked -p showdown
+	cargo build --release --locked --manifest-path $(floor_toml) --target-dir $(target)
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers_mail \
 	    --engine $(target)/release/showdown --floor $(target)/release/floor $(PEERS_OPTIONS)
 
 bench-truth: packages-bench ## Engine and peers against servers of known behaviour: writes docs/results/truth.md

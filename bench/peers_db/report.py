@@ -21,15 +21,19 @@ Rows = list[dict[str, object]]
 
 def write(rows: Rows, settings: dict[str, object], results: Path) -> Path:
     """Writes the page and the raw figures."""
-    directory = results / "peers-db"
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "cycles.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    save(rows, COLUMNS, results / "peers-db/cycles.csv")
     page = results / "peers-db.md"
     page.write_text(_page(rows, settings))
     return page
+
+
+def save(rows: Rows, columns: list[str], path: Path) -> None:
+    """The raw figures."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def by_round(rows: Rows, server: str, client: str, column: str) -> dict[object, float]:
@@ -71,7 +75,7 @@ once in random order; medians, with the least and the most in brackets. The raw 
 {noisy}
 ## The bars
 
-{table(["", "bar", "measured", ""], [_bar(bar) for bar in judged])}
+{table(["", "bar", "measured", ""], [bar_row(bar) for bar in judged])}
 
 ## Point selects by a prepared statement, {settings["connections"]} connections, closed loop
 
@@ -113,7 +117,8 @@ def _kernel(rows: Rows) -> str:
     )
 
 
-def _bar(bar: Bar) -> list[str]:
+def bar_row(bar: Bar) -> list[str]:
+    """A promise and what came of it, as a row of a table."""
     sign = "≥" if bar.at_least else "≤"
     return [bar.what, f"{sign} {bar.limit}", show_figure(bar.figure, 3), "met" if bar.is_met else "**not met**"]
 

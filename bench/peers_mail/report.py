@@ -1,0 +1,103 @@
+"""Rows to Markdown: docs/results/peers-mail.md, with the raw figures beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from peers.figures import Bar, Figure
+from peers.markdown import show_figure, table
+from peers_db.report import Rows, bar_row, by_round, ratio, save
+
+from .clients import CLIENTS, MESSAGE_BYTES, SOURCE
+from .servers import Postfix, Sink
+
+ONE, KEPT = "a session each", "one session"
+COLUMNS = (
+    "round server client order messages seconds messages_per_s all_cycles user_share client_cpu clock_hz".split()
+)
+
+
+def place(server: str, is_kept: bool) -> str:
+    """What rows of a server and a kind of session are called."""
+    return f"{server}, {KEPT if is_kept else ONE}"
+
+
+PLACES = [place(server.name, is_kept) for server in (Postfix, Sink) for is_kept in (False, True)]
+
+
+def write(rows: Rows, settings: dict[str, object], results: Path) -> Path:
+    """Writes the page and the raw figures."""
+    save(rows, COLUMNS, results / "peers-mail/cycles.csv")
+    page = results / "peers-mail.md"
+    page.write_text(_page(rows, settings))
+    return page
+
+
+def bars(rows: Rows) -> list[Bar]:
+    """What the engine promises."""
+    cycles, speed = "all_cycles", "messages_per_s"
+    return [
+        *(Bar(f"{where}: all client cycles a message, × smtp-source", 0.8, False, ratio(rows, where, SOURCE, cycles), 3)
+          for where in PLACES),
+        *(Bar(f"{where}: messages a second, × smtp-source", 0.97, True, ratio(rows, where, SOURCE, speed), 3)
+          for where in PLACES),
+    ]  # fmt: skip
+
+
+def _page(rows: Rows, settings: dict[str, object]) -> str:
+    judged = bars(rows)
+    missed = [bar.what for bar in judged if not bar.is_met]
+    verdict = f"{len(judged) - len(missed)} of {len(judged)} bars are met."
+    verdict += f" Not met: {'; '.join(missed)}." if missed else ""
+    noisy = "" if settings["noise"] == "refused" else "\n**Measured on a busy machine: these figures do not count.**\n"
+    facts = "\n".join(f"| {name} | {value} |" for name, value in settings.items() if name != "commands")
+    commands = "\n".join(settings["commands"])
+    head = ["server and sessions", "client", "all cycles a message", "of these in user mode", "× the engine's", "messages/s",
+            "client CPU"]  # fmt: skip
+    figures = table(head, [_row(rows, where, client.name) for where in PLACES for client in CLIENTS])
+    return f"""# Engine and smtp-source on mail servers
+
+{verdict} Measured by `make bench-peers-mail` on {settings["date"]}: {settings["rounds"]} rounds, in each every client
+once in random order; medians, with the least and the most in brackets. The raw figures are in `peers-mail/`.
+{noisy}
+## The bars
+
+{table(["", "bar", "measured", ""], [bar_row(bar) for bar in judged])}
+
+## Messages of {MESSAGE_BYTES} bytes to one recipient, {settings["connections"]} connections, closed loop
+
+{figures}
+
+Both clients send one command at a time and wait for each answer, that to `QUIT` too. The engine reads the answers to
+`EHLO` for extensions, times each message and draws a Message-ID for it; smtp-source greets with `HELO` and sends the same
+message over and over. Postfix takes and discards; smtp-sink only takes, so that there the client is as near to its limit
+as it comes.
+
+## Method and machine
+
+All cycles of a message are the client's CPU time over the whole run (wait4(2)) × the cycles in a second of CPU time,
+measured right before and after on the same CPU (`floor clock`), over the messages. Messages a second are over the whole
+run too, from the program's start to its end. Postfix's log confirms the client's account of its messages to 2 %; smtp-sink
+keeps none. The server has one CPU and the client the other; Postfix's queue is in memory, so that no disk has a say. How
+the kernel splits CPU time between its own and the user's is a sample.
+
+| | |
+|---|---|
+{facts}
+
+```sh
+{commands}
+```
+"""
+
+
+def _row(rows: Rows, where: str, client: str) -> list[str]:
+    def figure(column: str) -> Figure | None:
+        return Figure.of(list(by_round(rows, where, client, column).values()))
+
+    share, cpu, over = figure("user_share"), figure("client_cpu"), ratio(rows, where, client, "all_cycles")
+    return [
+        where, client, show_figure(figure("all_cycles")), f"{share.middle:.0%}" if share else "–",
+        f"{1 / over.middle:.2f}" if over else "–", show_figure(figure("messages_per_s")),
+        f"{cpu.middle:.0%}" if cpu else "–",
+    ]  # fmt: skip

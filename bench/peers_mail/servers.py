@@ -1,0 +1,119 @@
+"""Postfix and smtp-sink as ordinary processes in a directory of ours, on one CPU.
+
+Postfix counts in its log; smtp-sink, which takes messages and does nothing with them, counts nothing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from peers import processes
+
+DOMAIN = "mx.example"
+WORKLOAD = Path(__file__).resolve().parents[2] / "workloads/mail"
+
+MAIN_CF = """
+compatibility_level = 3.6
+queue_directory = {directory}/queue
+data_directory = {directory}/data
+mail_owner = postfix
+setgid_group = postdrop
+maillog_file = {directory}/maillog
+maillog_file_prefixes = {directory}
+myhostname = mx.example
+mydestination =
+mynetworks =
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+local_recipient_maps =
+alias_maps =
+alias_database =
+virtual_mailbox_domains = mx.example
+virtual_mailbox_maps = static:all
+virtual_transport = discard:
+in_flow_delay = 0
+smtpd_peername_lookup = no
+smtpd_relay_restrictions = reject_unauth_destination
+smtpd_tls_security_level = none
+smtpd_client_connection_count_limit = 0
+"""
+
+
+class ServerError(Exception):
+    """A server does not start, with the reason that it gave."""
+
+
+class MailServer:
+    """A process on a CPU, a log, and a port."""
+
+    name: str
+
+    def __init__(self, directory: Path, cpu: int):
+        self.directory = directory / self.name
+        self.directory.mkdir()
+        self.log = self.directory / "log"
+        self.port = processes.free_port()
+        self.process = processes.start(self._start(), {cpu}, self.log, cwd=self.directory)
+        self._await_ready()
+
+    def messages(self) -> int | None:
+        """Messages taken since the start; none if it does not count."""
+        raise NotImplementedError
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        processes.stop(self.process, patience_s=10)
+
+    def _start(self) -> list[str]:
+        raise NotImplementedError
+
+    def _await_ready(self, within_s: float = 15.0) -> None:
+        end = time.monotonic() + within_s
+        while time.monotonic() < end and self.process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            except OSError:
+                time.sleep(0.1)
+        processes.stop(self.process)
+        raise ServerError(f"{self.name} does not answer: {self.log.read_text().strip()[-500:] or 'no message'}")
+
+
+class Postfix(MailServer):
+    """With a queue in memory, so that no disk has a say, and delivery to discard(8)."""
+
+    name = "postfix"
+
+    def _start(self) -> list[str]:
+        self.directory.chmod(0o711)
+        (self.directory / "main.cf").write_text(MAIN_CF.format(directory=self.directory))
+        services = (WORKLOAD / "master.cf").read_text().replace("{{ host }}:{{ port }}", f"127.0.0.1:{self.port}")
+        (self.directory / "master.cf").write_text(services)
+        for name, owner in (("queue", "root"), ("data", "postfix")):
+            (self.directory / name).mkdir(mode=0o755)
+            shutil.chown(self.directory / name, owner)
+        # In the foreground as `start-fg` has it, and one process to stop.
+        subprocess.run(["postfix", "-c", str(self.directory), "check"], check=True, capture_output=True)
+        daemons = subprocess.run(["postconf", "-dh", "daemon_directory"], check=True, capture_output=True, text=True)
+        return [f"{daemons.stdout.strip()}/master", "-c", str(self.directory), "-d"]
+
+    def messages(self) -> int | None:
+        return (self.directory / "maillog").read_text(errors="replace").count(" message-id=")
+
+
+class Sink(MailServer):
+    """The other half of smtp-source: as little work for a message as a server can have."""
+
+    name = "smtp-sink"
+
+    def _start(self) -> list[str]:
+        return ["smtp-sink", "-u", "nobody", f"127.0.0.1:{self.port}", "1000"]
+
+    def messages(self) -> int | None:
+        return None

@@ -1,0 +1,48 @@
+"""What the clients print is read as it stands, and errors in it are found."""
+
+from __future__ import annotations
+
+import json
+import unittest
+
+from peers.clients import BadRun
+from peers_mail import report
+from peers_mail.clients import CLIENTS, ENGINE, SOURCE, Task
+
+TASK = Task(server=None, is_kept=False, connections=1, messages=7, engine="showdown")
+
+
+def claimed(name: str, output: str):
+    client = next(client for client in CLIENTS if client.name == name)
+    return client.claimed(TASK, output)
+
+
+def answer(requests: int, failed: int) -> str:
+    return json.dumps(
+        {"requests": requests, "failed": failed, "error_examples": {}, "errors": {}, "tallies": {"messages": requests}}
+    )
+
+
+class Clients(unittest.TestCase):
+    def test_results_are_read(self):
+        self.assertEqual(claimed(SOURCE, ""), (7, None))
+        self.assertEqual(claimed(ENGINE, answer(7, 0)), (7, None))
+
+    def test_errors_do_not_count(self):
+        with self.assertRaises(BadRun):
+            claimed(SOURCE, "smtp-source: fatal: bad startup: 421 too many connections")
+        with self.assertRaises(BadRun):
+            claimed(ENGINE, answer(6, 1))
+
+
+class Bars(unittest.TestCase):
+    def test_ratios_are_taken_within_a_round(self):
+        rows = [
+            {"round": n, "server": where, "client": client, "all_cycles": cycles, "messages_per_s": 100}
+            for n, factor in enumerate((1, 2), start=1)
+            for where in report.PLACES
+            for client, cycles in ((ENGINE, 70 * factor), (SOURCE, 100 * factor))
+        ]
+        self.assertTrue(all(bar.is_met for bar in report.bars(rows)))
+        rows[0]["all_cycles"] = rows[len(rows) // 2]["all_cycles"] = 1000
+        self.assertEqual(sum(not bar.is_met for bar in report.bars(rows)), 1)
