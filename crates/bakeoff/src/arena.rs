@@ -12,7 +12,7 @@ use host::{CpuSet, Host};
 use load::engine::Surroundings;
 use load::spec::LoadSpec;
 use tempfile::TempDir;
-use workload::{Catalogue, Count, Instances, Stage, Workload};
+use workload::{Catalogue, Count, InstanceError, Instances, Stage, Workload};
 
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::cell::Cell;
@@ -33,6 +33,9 @@ pub enum HoldError {
     /// Somebody else is measuring.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// A server that we may not run.
+    #[error(transparent)]
+    Rights(#[from] InstanceError),
     /// A server's program is missing.
     #[error(transparent)]
     Package(#[from] host::packages::Error),
@@ -68,6 +71,7 @@ pub fn hold(
         .tempdir()
         .map_err(system("a temporary directory"))?;
     let servers = plan.variants.iter().map(|variant| variant.server.as_str());
+    servers.clone().try_for_each(|server| workload.check_rights(server))?;
     workload.ensure_programs(servers, &host, &scratch.path().join("packages.log"))?;
     let cpus = |text: &str| text.parse::<CpuSet>().map_err(|e| QuestionError::Plan(format!("cpus: {e}")));
     let (server_cpus, client_cpus) = (cpus(&plan.cpus.server)?, cpus(&plan.cpus.client)?);

@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn the_repository_s_workloads_are_in_the_program() {
         let names: Vec<String> = Folder::all_built_in().iter().map(Folder::name).collect();
-        assert_eq!(names, ["block-io", "build", "cache", "kv", "oltp", "static-web"]);
+        assert_eq!(names, ["block-io", "build", "cache", "kv", "mail", "oltp", "static-web"]);
         let folder = Folder::built_in("cache").expect("it is there");
         assert!(folder.read(DEFINITION).is_ok_and(|text| text.contains("title")));
         assert_eq!(folder.read("nothing"), Err("there is no such file".to_owned()));

@@ -1,4 +1,4 @@
-//! The programs that servers are, and whether they are here.
+//! The programs that servers are, whether they are here, and whether we may run them.
 
 use std::path::Path;
 
@@ -7,6 +7,7 @@ use host::packages::{Error, Program};
 use host::process::base_environment;
 
 use crate::definition::{Server, Workload};
+use crate::instance::InstanceError;
 
 impl Server {
     /// The program that it needs from the system; none where it brings its own, which has a path.
@@ -25,6 +26,15 @@ impl Server {
 }
 
 impl Workload {
+    /// Whether we may run the server of this name.
+    pub fn check_rights(&self, server: &str) -> Result<(), InstanceError> {
+        let needs_root = self.servers.iter().any(|known| known.name == server && known.needs_root);
+        if needs_root && !rustix::process::geteuid().is_root() {
+            return Err(InstanceError::NeedsRoot { server: server.to_owned() });
+        }
+        Ok(())
+    }
+
     /// Sees to it that the programs of these servers are here: a missing one is installed if we may, with
     /// what that prints in `log`; otherwise the error names the command to run.
     pub fn ensure_programs<'a>(

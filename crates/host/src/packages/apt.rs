@@ -25,7 +25,17 @@ pub(super) fn install(root: &Root, package: &PackageName, log: &Path) -> Result<
             if ok { Ok(()) } else { Err(Error::Failed { package: package.clone(), command, log }) }
         })
     };
-    let install = ["install", "-y", "--no-install-recommends", "-o", LOCK_TIMEOUT, "--", package.as_str()];
+    // What is here is not ours to take away: a mail server makes way for another, if apt-get may decide.
+    let install = [
+        "install",
+        "-y",
+        "--no-remove",
+        "--no-install-recommends",
+        "-o",
+        LOCK_TIMEOUT,
+        "--",
+        package.as_str(),
+    ];
     if run(&install)?.is_ok() {
         return Ok(());
     }

@@ -6,5 +6,6 @@ mod byod;
 mod home;
 mod instances;
 mod kv;
+mod mail;
 mod others;
 mod servers;

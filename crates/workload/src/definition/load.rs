@@ -10,6 +10,7 @@ use load::drivers::keyspace::KeyspaceSpec;
 use load::drivers::memcache::{Dialect, MemcacheSpec};
 use load::drivers::password::PasswordSource;
 use load::drivers::redis::{Auth, RedisSpec};
+use load::drivers::smtp::{MailOperation, SmtpSpec};
 use load::drivers::sql::{Login, SqlSpec, Tables, Transaction, Work};
 use load::inputs::slo::Slo;
 use load::inputs::units::parse_duration;
@@ -18,8 +19,8 @@ use toml::Spanned;
 
 use super::account::Account;
 use super::place::{DefinitionError, Source, instead};
-use super::protocol::Protocol;
-use super::raw::{RawCommand, RawLoad, RawOwnOperation, RawTransaction};
+use super::protocol::{Kind, Protocol};
+use super::raw::{RawCommand, RawLoad, RawMail, RawOwnOperation, RawTransaction};
 
 /// Connections if nothing is said: enough to keep a few cores busy, few enough for any server.
 const CONNECTIONS: u32 = 64;
@@ -55,6 +56,8 @@ pub enum Operations {
     Keys(KeyspaceSpec),
     /// Transactions with their weights, over tables.
     Tables(Vec<(Transaction, f64)>, Tables),
+    /// Messages in sessions.
+    Mail(SmtpSpec),
     /// What a runner does by itself: names with their weights.
     Own(Vec<(String, f64)>),
 }
@@ -80,7 +83,7 @@ impl LoadDefinition {
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let raw = raw.into_inner();
-        refuse_foreign(&raw, false, false, source)?;
+        refuse_foreign(&raw, None, source)?;
         for operation in &raw.op {
             let alone = HttpOperation { weight: 1.0, ..operation.get_ref().clone() };
             let spec = HttpSpec { authority: "localhost".to_owned(), operations: vec![alone] };
@@ -98,7 +101,7 @@ impl LoadDefinition {
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let raw = raw.into_inner();
-        refuse_foreign(&raw, true, false, source)?;
+        refuse_foreign(&raw, Some(Kind::Keys), source)?;
         let Some(keyspace) = &raw.keyspace else {
             let what = "load: a store needs [load.keyspace] with keys and value_size";
             return Err(source.error(&span, what));
@@ -123,7 +126,7 @@ impl LoadDefinition {
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let raw = raw.into_inner();
-        refuse_foreign(&raw, false, true, source)?;
+        refuse_foreign(&raw, Some(Kind::Tables), source)?;
         let Some(tables) = &raw.tables else {
             let what = "load: a database needs [load.tables] with tables and rows";
             return Err(source.error(&span, what));
@@ -142,6 +145,24 @@ impl LoadDefinition {
         Self::check(&raw, Operations::Tables(mix, tables), &span, source)
     }
 
+    /// Checks messages as written.
+    pub(super) fn check_mail(
+        raw: Spanned<RawLoad<MailOperation>>,
+        source: Source<'_>,
+    ) -> Result<Self, DefinitionError> {
+        let span = raw.span();
+        let raw = raw.into_inner();
+        refuse_foreign(&raw, Some(Kind::Mail), source)?;
+        let Some(mail) = &raw.mail else {
+            return Err(source.error(&span, "load: mail needs [load.mail], which may be empty"));
+        };
+        let RawMail { client, sender, recipient, messages_per_session, awaits_quit, starttls } =
+            mail.get_ref().clone();
+        let mix = raw.op.iter().map(|op| op.get_ref().clone()).collect();
+        let spec = SmtpSpec { client, sender, recipient, messages_per_session, awaits_quit, starttls, mix };
+        Self::check(&raw, Operations::Mail(spec), &span, source)
+    }
+
     /// Checks what a runner does as written.
     pub(super) fn check_own(
         raw: Spanned<RawLoad<RawOwnOperation>>,
@@ -149,7 +170,7 @@ impl LoadDefinition {
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let raw = raw.into_inner();
-        refuse_foreign(&raw, false, false, source)?;
+        refuse_foreign(&raw, None, source)?;
         let why = "a runner makes its own load, see docs/BYOD.md";
         if let Some(slo) = &raw.slo {
             return Err(source.error(&slo.span(), format!("slo: it is for open loops, and {why}")));
@@ -186,6 +207,7 @@ impl LoadDefinition {
             Operations::Http(_) => Protocol::Http,
             Operations::Keys(_) => Protocol::Memcache,
             Operations::Tables(..) => Protocol::Mysql,
+            Operations::Mail(_) => Protocol::Smtp,
             Operations::Own(_) => Protocol::Runner,
         };
         let access = Access { authority: "localhost", account: None, password: None, pipes: None };
@@ -251,6 +273,10 @@ impl LoadDefinition {
                 Operations::Keys(KeyspaceSpec { mix: vec![(spec.mix[at].0, 1.0)], ..spec.clone() })
             }
             Operations::Tables(mix, tables) => Operations::Tables(vec![(mix[at].0, 1.0)], tables.clone()),
+            Operations::Mail(spec) => Operations::Mail(SmtpSpec {
+                mix: vec![MailOperation { weight: 1.0, ..spec.mix[at].clone() }],
+                ..spec.clone()
+            }),
             Operations::Own(_) => Operations::Own(vec![(name.to_owned(), 1.0)]),
         })
     }
@@ -259,19 +285,20 @@ impl LoadDefinition {
 /// What the operations are on must be of their kind.
 fn refuse_foreign<Op>(
     raw: &RawLoad<Op>,
-    has_keys: bool,
-    has_tables: bool,
+    kind: Option<Kind>,
     source: Source<'_>,
 ) -> Result<(), DefinitionError> {
-    match (&raw.keyspace, &raw.tables) {
-        (Some(keyspace), _) if !has_keys => {
-            Err(source.error(&keyspace.span(), "keyspace: it is for memcache and redis"))
+    let tables = [
+        (Kind::Keys, raw.keyspace.as_ref().map(Spanned::span), "keyspace: it is for memcache and redis"),
+        (Kind::Tables, raw.tables.as_ref().map(Spanned::span), "tables: they are for mysql and postgres"),
+        (Kind::Mail, raw.mail.as_ref().map(Spanned::span), "mail: it is for smtp"),
+    ];
+    for (whose, span, what) in tables {
+        if let Some(span) = span.filter(|_| kind != Some(whose)) {
+            return Err(source.error(&span, what));
         }
-        (_, Some(tables)) if !has_tables => {
-            Err(source.error(&tables.span(), "tables: they are for mysql and postgres"))
-        }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 impl Operations {
@@ -307,6 +334,7 @@ impl Operations {
                     _ => ProtocolSpec::Mysql(spec),
                 }
             }
+            Self::Mail(spec) => ProtocolSpec::Smtp(spec.clone()),
             Self::Own(mix) => {
                 let (stdin, stdout) = access.pipes.unwrap_or((Path::new(""), Path::new("")));
                 ProtocolSpec::Runner(RunnerSpec {

@@ -16,6 +16,7 @@ mod templates;
 use std::path::Component;
 
 use ::load::drivers::http::HttpOperation;
+use ::load::drivers::smtp::MailOperation;
 use ::load::inputs::slo::Slo;
 use ::load::inputs::units::parse_size;
 use serde::de::DeserializeOwned;
@@ -78,6 +79,9 @@ impl Workload {
             }
             protocol::Kind::Tables => {
                 Self::check::<RawTransaction>(folder, file, source, LoadDefinition::check_tables)
+            }
+            protocol::Kind::Mail => {
+                Self::check::<MailOperation>(folder, file, source, LoadDefinition::check_mail)
             }
             protocol::Kind::Own => {
                 Self::check::<RawOwnOperation>(folder, file, source, LoadDefinition::check_own)

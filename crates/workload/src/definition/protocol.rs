@@ -16,6 +16,8 @@ pub enum Protocol {
     Mysql,
     /// What PostgreSQL speaks.
     Postgres,
+    /// SMTP.
+    Smtp,
     /// None of ours: the program makes its load itself and tells us of it, see `docs/BYOD.md`.
     Runner,
 }
@@ -30,6 +32,8 @@ pub enum Kind {
     Keys,
     /// Transactions over tables.
     Tables,
+    /// Messages in sessions.
+    Mail,
     /// What only the program itself knows.
     Own,
 }
@@ -41,6 +45,7 @@ impl Protocol {
             Self::Http => Kind::Requests,
             Self::Memcache | Self::Redis => Kind::Keys,
             Self::Mysql | Self::Postgres => Kind::Tables,
+            Self::Smtp => Kind::Mail,
             Self::Runner => Kind::Own,
         }
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use host::packages::PackageName;
 use host::process::StopSignal;
 use load::drivers::keyspace::{Command, default_prefix};
+use load::drivers::smtp::{StartTls, default_client, default_messages, default_recipient, default_sender};
 use load::drivers::sql::Transaction;
 use load::inputs::keys::Popularity;
 use load::inputs::sizes::SizeDistribution;
@@ -78,6 +79,8 @@ pub struct RawServer {
     #[serde(default)]
     pub unprivileged: bool,
     #[serde(default)]
+    pub root: bool,
+    #[serde(default)]
     pub account: Option<Account>,
     #[serde(default)]
     pub prepare: Vec<Spanned<Vec<String>>>,
@@ -118,6 +121,8 @@ pub struct RawStatistics {
     pub memcache: Option<String>,
     pub redis: Option<String>,
     pub sql: Option<String>,
+    /// A file that the server writes; what is counted in it is how often each text of `counters` stands there.
+    pub log: Option<String>,
     /// Beside the question in SQL: the database in which it is asked.
     pub database: Option<String>,
     pub counters: Vec<String>,
@@ -156,6 +161,8 @@ pub struct RawLoad<Op> {
     pub keyspace: Option<Spanned<RawKeyspace>>,
     #[serde(default)]
     pub tables: Option<Spanned<RawTables>>,
+    #[serde(default)]
+    pub mail: Option<Spanned<RawMail>>,
     pub op: Vec<Spanned<Op>>,
 }
 
@@ -179,6 +186,24 @@ pub struct RawTables {
     pub rows: u32,
     #[serde(default)]
     pub popularity: Popularity,
+}
+
+/// Sessions of mail.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawMail {
+    #[serde(default = "default_client")]
+    pub client: String,
+    #[serde(default = "default_sender")]
+    pub sender: String,
+    #[serde(default = "default_recipient")]
+    pub recipient: String,
+    #[serde(default = "default_messages")]
+    pub messages_per_session: u32,
+    #[serde(default = "yes")]
+    pub awaits_quit: bool,
+    #[serde(default)]
+    pub starttls: StartTls,
 }
 
 fn yes() -> bool {

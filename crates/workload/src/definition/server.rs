@@ -41,6 +41,8 @@ pub struct Server {
     pub has_password: bool,
     /// Whether the whole of it runs as an unprivileged user where we are root.
     pub is_unprivileged: bool,
+    /// Whether it cannot do without root's rights.
+    pub needs_root: bool,
     /// Who logs in to a database.
     pub account: Option<Account>,
     /// Commands, templates, that are run to their ends before the start, such as what makes a data directory.
@@ -119,13 +121,17 @@ pub enum Ask {
         /// Where it is asked, if not in the database of the load.
         database: Option<String>,
     },
+    /// A file that it writes, a template of its path. What is counted is how often the name of a counter stands there.
+    Log(String),
 }
 
 impl Ask {
     /// The question as a template.
     pub fn template(&self) -> &str {
         match self {
-            Self::Http(template) | Self::Memcache(template) | Self::Redis(template) => template,
+            Self::Http(template) | Self::Memcache(template) | Self::Redis(template) | Self::Log(template) => {
+                template
+            }
             Self::Sql { statement, .. } => statement,
         }
     }
@@ -196,6 +202,7 @@ impl Server {
             environment: raw.environment.into_iter().map(|(k, v)| (k, v.into_inner())).collect(),
             has_password: raw.password,
             is_unprivileged: raw.unprivileged,
+            needs_root: raw.root,
             account: raw.account,
             prepare: raw.prepare.into_iter().map(Spanned::into_inner).collect(),
             stop: raw.stop,
@@ -266,18 +273,19 @@ fn check_statistics(
 ) -> Result<Statistics, DefinitionError> {
     let span = raw.span();
     let refuse = |what: &str| source.error(&span, format!("statistics: {what}"));
-    let RawStatistics { http, memcache, redis, sql, database, counters, tally } = raw.into_inner();
+    let RawStatistics { http, memcache, redis, sql, log, database, counters, tally } = raw.into_inner();
     if counters.is_empty() || counters.iter().any(String::is_empty) {
         return Err(refuse("give the names of the counters that together count the operations"));
     }
-    let ask = match (http, memcache, redis, sql) {
-        (Some(path), None, None, None) => Ask::Http(path),
-        (None, Some(command), None, None) => Ask::Memcache(command),
-        (None, None, Some(command), None) => Ask::Redis(command),
-        (None, None, None, Some(statement)) => Ask::Sql { statement, database },
+    let ask = match (http, memcache, redis, sql, log) {
+        (Some(path), None, None, None, None) => Ask::Http(path),
+        (None, Some(command), None, None, None) => Ask::Memcache(command),
+        (None, None, Some(command), None, None) => Ask::Redis(command),
+        (None, None, None, Some(statement), None) => Ask::Sql { statement, database },
+        (None, None, None, None, Some(path)) => Ask::Log(path),
         _ => {
             return Err(refuse(
-                "give one of http = \"/path\", memcache = \"stats\", redis = \"INFO\" and sql = \"SHOW STATUS\"",
+                "give one of http = \"/path\", memcache = \"stats\", redis = \"INFO\", sql = \"SHOW STATUS\" and log = \"{{ dir }}/log\"",
             ));
         }
     };

@@ -9,7 +9,25 @@
 //! | Redis, `INFO commandstats` | `cmdstat_get:calls=42,usec=80,…` |
 //! | Prometheus text format | `http_requests_total{code="200"} 42`, several of which add up |
 //! | JSON | `{"requests": 42}` |
+//! | Postfix and Exim, logs | nothing: how often a text stands there is counted by [`in_log`] |
 //! | nginx, `stub_status` | `server accepts handled requests`, below it ` 7 7 42`, aligned at the right |
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// How often each text stands in a file, as a text in which [`read`] finds that; what is not there is left out. A
+/// file that is not there yet holds nothing.
+pub fn in_log(path: &Path, texts: &[String]) -> Result<String, String> {
+    let log = match fs::read(path) {
+        Ok(log) => String::from_utf8_lossy(&log).into_owned(),
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(format!("{}: {error}", path.display())),
+    };
+    let counts = texts.iter().map(|text| (text, log.matches(text.as_str()).count()));
+    let lines = counts.filter(|(_, count)| *count > 0).map(|(text, count)| format!("{text}: {count}"));
+    Ok(lines.collect::<Vec<_>>().join("\n"))
+}
 
 /// The sum of all counters of this name; none if there is none.
 pub fn read(text: &str, name: &str) -> Option<u64> {
@@ -67,6 +85,17 @@ mod tests {
                           requests_total{code=\"200\"} 40\nrequests_total{code=\"404\"} 2.0\n";
         assert_eq!(read(prometheus, "requests_total"), Some(42));
         assert_eq!(read("{\"requests\": 42, \"errors\": 0}", "requests"), Some(42));
+    }
+
+    #[test]
+    fn what_stands_in_a_log_is_counted() -> std::io::Result<()> {
+        let file = tempfile::NamedTempFile::new()?;
+        fs::write(file.path(), "1 <= a@b\n1 => c@d\nmessage-id=<1>\n2 <= a@b\n")?;
+        let texts = [" <= ", "message-id=", "queued"].map(str::to_owned);
+        let counted = in_log(file.path(), &texts).expect("it can be read");
+        assert_eq!(texts.map(|text| read(&counted, &text)), [Some(2), Some(1), None]);
+        assert_eq!(in_log(Path::new("/nowhere/log"), &[]), Ok(String::new()));
+        Ok(())
     }
 
     #[test]

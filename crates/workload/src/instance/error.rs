@@ -82,6 +82,12 @@ pub enum InstanceError {
         /// The end of its log.
         log: Box<LogTail>,
     },
+    /// A server that only root can run.
+    #[error("{server} needs root, for its processes run as several users: run this command as root")]
+    NeedsRoot {
+        /// The server.
+        server: String,
+    },
     /// What was to be done before the start.
     #[error("{server}: {program} {ending}: {said}")]
     Prepare {

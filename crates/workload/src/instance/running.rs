@@ -14,7 +14,7 @@ use host::process::{Ending, LogTail, PipeEnds, Pipes, RunAs, Stopped, Tree};
 use host::{Readiness, Running, ServerCommand};
 use load::drivers::ProtocolSpec;
 use load::runner::{Conversation, RunnerError};
-use load::spec::{LoadSpec, Shape};
+use load::spec::{LoadSpec, Shape, TlsSpec, Trust};
 
 use super::error::InstanceError;
 use super::identity::ServiceUser;
@@ -90,6 +90,7 @@ impl Instance {
             .map_err(|what| InstanceError::Configuration { server: variant.server.clone(), what })?
             .clone();
         let wrong = |what: String| InstanceError::Configuration { server: server.name.clone(), what };
+        workload.check_rights(&server.name)?;
         stage::raise_descriptor_limit();
         let directory = stage::make_directory(&stage.directory)?;
         let working_directory = match workload.folder.directory() {
@@ -276,11 +277,17 @@ impl Instance {
     /// A closed loop of the mix, or of the operation of this name, on one thread without an end: shape, length
     /// and threads are for the caller to say.
     pub fn load_spec(&self, only: Option<&str>) -> Result<LoadSpec, InstanceError> {
+        let protocol = self.protocol(only)?;
+        let tls = protocol.starts_tls().then(|| TlsSpec {
+            server_name: self.address.ip().to_string(),
+            resumption: true,
+            trust: Trust::Anyone,
+        });
         Ok(LoadSpec {
             addresses: vec![self.address],
             sources: Vec::new(),
-            tls: None,
-            protocol: self.protocol(only)?,
+            tls,
+            protocol,
             connections: self.workload.load.connections,
             workers: 1,
             shape: Shape::Closed { think: Duration::ZERO },

@@ -1,5 +1,6 @@
 //! What a server has counted by itself, to be held against what the client has counted.
 
+use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::running::Instance;
 use super::{counters, exchange};
 use crate::definition::{Account, Ask, Protocol, Statistics};
 
-/// How often a database is asked before it is believed, and how long after each other.
+/// How often a server that counts late is asked before it is believed, and how long after each other.
 const SETTLE_ASKS: u32 = 20;
 const SETTLE_PAUSE: Duration = Duration::from_millis(50);
 
@@ -35,10 +36,12 @@ impl Instance {
     pub fn count(&mut self) -> Result<Option<Count>, InstanceError> {
         let asked_before = self.asked;
         let Some((text, counters)) = self.ask()? else { return Ok(None) };
+        // Texts of a log may have blanks around them.
+        let what = counters.iter().map(|name| name.trim()).collect::<Vec<_>>().join(" + ");
         // A server may name a counter only once it has something to count.
         let sum: u64 = counters.iter().filter_map(|name| counters::read(&text, name)).sum();
         let tally = self.server.statistics.as_ref().and_then(|statistics| statistics.tally.clone());
-        Ok(Some(Count { what: counters.join(" + "), count: sum.saturating_sub(asked_before), tally }))
+        Ok(Some(Count { what, count: sum.saturating_sub(asked_before), tally }))
     }
 
     /// After every operation was carried out, every counter must be there.
@@ -78,24 +81,10 @@ impl Instance {
                 let request = auth.chain([format!("{question}\r\nQUIT\r\n")]).collect::<String>();
                 exchange::converse(self.address, request.as_bytes(), |_| false)
             }
-            Ask::Sql { database, .. } => self.ask_settled(&question, database.as_deref()),
+            Ask::Sql { database, .. } => settled(|| self.ask_sql(&question, database.as_deref())),
+            Ask::Log(_) => settled(|| counters::in_log(Path::new(&question), &counters)),
         };
         Ok(Some((answer.map_err(|what| self.no_counts(what))?, counters)))
-    }
-
-    /// Asks a database until two answers are the same: PostgreSQL adds up what a session has counted when the
-    /// session has ended, which is a moment after its connection has.
-    fn ask_settled(&self, statement: &str, database: Option<&str>) -> Result<String, String> {
-        let mut answer = self.ask_sql(statement, database)?;
-        for _ in 0..SETTLE_ASKS {
-            sleep(SETTLE_PAUSE);
-            let next = self.ask_sql(statement, database)?;
-            if next == answer {
-                break;
-            }
-            answer = next;
-        }
-        Ok(answer)
     }
 
     /// Asks a database, as the user of the load.
@@ -110,4 +99,19 @@ impl Instance {
     fn no_counts(&self, what: String) -> InstanceError {
         InstanceError::Statistics { server: self.server.name.clone(), what }
     }
+}
+
+/// Asks until two answers are the same: PostgreSQL adds up what a session has counted when the session has ended,
+/// and a log may be written by a process of its own, a moment after.
+fn settled(mut ask: impl FnMut() -> Result<String, String>) -> Result<String, String> {
+    let mut answer = ask()?;
+    for _ in 0..SETTLE_ASKS {
+        sleep(SETTLE_PAUSE);
+        let next = ask()?;
+        if next == answer {
+            break;
+        }
+        answer = next;
+    }
+    Ok(answer)
 }

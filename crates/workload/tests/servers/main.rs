@@ -1,5 +1,5 @@
-//! The built-in workloads on their real servers (nginx, Apache httpd, memcached, Redis, MariaDB, PostgreSQL) and the example of
-//! `workloads new` on Python: they start, answer, count, stop, and leave nothing.
+//! The built-in workloads on their real servers (nginx, Apache httpd, memcached, Redis, MariaDB, PostgreSQL, Postfix,
+//! Exim) and the example of `workloads new` on Python: they start, answer, count, stop, and leave nothing.
 //!
 //! Not libtest's harness: servers are started by a keeper, which is this program again.
 
@@ -32,6 +32,13 @@ fn test() -> ExitCode {
         "postgres:synchronous_commit=off,full_page_writes=off,fsync=off,isolation=serializable",
     ] {
         trials.push(Trial::test(format!("round {variant}"), move || rounds::built_in(variant)));
+    }
+    // Mail servers need root.
+    if rustix::process::geteuid().is_root() {
+        for variant in ["postfix", "postfix:delivery=maildir,tls=on", "exim", "exim:delivery=maildir,tls=on"]
+        {
+            trials.push(Trial::test(format!("round {variant}"), move || rounds::built_in(variant)));
+        }
     }
     let mut named = |name: &str, test: fn() -> Result<(), Failed>| trials.push(Trial::test(name, test));
     named("a server may keep no count", rounds::without_count);

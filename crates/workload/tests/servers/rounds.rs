@@ -3,7 +3,7 @@
 use libtest_mimic::Failed;
 use load::engine::{self, Surroundings};
 use load::spec::LoadSpec;
-use workload::{Catalogue, Instance, Variant, Workload};
+use workload::{Catalogue, Instance, Value, Variant, Workload};
 
 use crate::scene::{KEYS, Scene, one_file, resolve};
 
@@ -62,6 +62,8 @@ fn round(scene: &Scene, workload: &Workload, variant: &Variant) -> Result<(), Fa
     };
     let outcome = engine::run(&spec, &nobody, &mut |_| {})?;
     assert_eq!((outcome.total.succeeded(), outcome.total.errors().total()), (OPERATIONS, 0));
+    let is_secure = variant.knobs.get("tls").is_some_and(|tls| *tls == Value::Switch(true));
+    assert_eq!(outcome.total.connections.tls.is_empty(), !is_secure);
     let after = server.count()?.ok_or("every server here counts")?;
     let tally = |name: &String| outcome.tallies.iter().position(|tally| tally == name);
     let counted = match &after.tally {

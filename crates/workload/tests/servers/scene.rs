@@ -61,7 +61,7 @@ pub fn resolve(variant: &str) -> Result<(Workload, Variant), workload::LookupErr
     workload.load.operations = match workload.load.operations {
         Operations::Keys(spec) => Operations::Keys(KeyspaceSpec { keys: KEYS, ..spec }),
         Operations::Tables(mix, tables) => Operations::Tables(mix, Tables { rows: ROWS, ..tables }),
-        others @ (Operations::Http(_) | Operations::Own(_)) => others,
+        others @ (Operations::Http(_) | Operations::Mail(_) | Operations::Own(_)) => others,
     };
     Ok((workload, variants.remove(0)))
 }

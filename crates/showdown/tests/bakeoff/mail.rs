@@ -1,0 +1,38 @@
+//! The mail servers, in small. They need root, as their packages' services have it.
+
+use crate::home::{Home, json, only_run, text, trials};
+
+#[test]
+fn mail_servers_are_compared() {
+    let home = Home::new();
+    if !rustix::process::geteuid().is_root() {
+        let output = home.run(&["compare", "postfix", "postfix:tls=on", "--quick"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains("postfix needs root"), "{}", text(&output.stderr));
+        return;
+    }
+    let plan = home.small_plan(&["postfix", "exim", "--on-op", "small"]);
+    let output = home.run(&["run", &plan]);
+    // Valid or not is the machine's to say; anything else is a failure.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+
+    let run = only_run(&home);
+    let facts = json(&run.join("facts.json"));
+    for variant in facts["variants"].as_array().expect("variants") {
+        assert!(
+            variant["version"].as_str().is_some_and(|version| version.starts_with(['3', '4'])),
+            "{variant}"
+        );
+    }
+    let trials = trials(&run);
+    assert_eq!(trials.len(), 6);
+    for trial in trials {
+        let record = json(&trial.join("trial.json"));
+        assert_eq!(record["phases"][0]["errors"], serde_json::json!({}));
+        // To the message: what the log has is what the client was told.
+        let counts = &record["counts"][0];
+        assert!(counts["client"].as_u64().is_some_and(|count| count > 5), "{record}");
+        assert_eq!(counts["client"], counts["server"], "{record}");
+    }
+}
