@@ -108,6 +108,14 @@ pub enum ArchiveError {
 pub type Result<T, E = ArchiveError> = std::result::Result<T, E>;
 
 impl ArchiveError {
+    /// What `SQLite` says of the index at a path; a full disk has an error of its own.
+    pub(crate) fn index(path: PathBuf, source: rusqlite::Error) -> Self {
+        match source.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DiskFull) => Self::DiskFull { path },
+            _ => Self::Index { path, source },
+        }
+    }
+
     /// Names the file that an I/O error belongs to; a full disk or quota has an error of its own.
     pub(crate) fn io(path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         move |source| {

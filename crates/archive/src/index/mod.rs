@@ -34,10 +34,15 @@ pub(crate) struct Index {
 
 /// The runs under `root`, which must exist, that a query lets through.
 pub(crate) fn list(root: &Path, query: &Query) -> Result<Vec<Listed>> {
-    with(root, |index| {
+    let ask = |index: &mut Index| {
         index.update()?;
         query::select(&index.db, query).map_err(|error| index.error(error))
-    })
+    };
+    match with(root, ask) {
+        // To say what is there takes no room.
+        Err(ArchiveError::DiskFull { .. }) => with_one_in_memory(root, ask),
+        done => done,
+    }
 }
 
 /// Forgets everything and reads every run directory anew; gives how many there are.
@@ -60,11 +65,13 @@ fn with<T>(root: &Path, work: impl Fn(&mut Index) -> Result<T>) -> Result<T> {
             discard(root)?;
             on_disk()
         }
-        Err(ArchiveError::Index { source, .. }) if is_read_only(&source) => {
-            work(&mut Index::new(root, Connection::open_in_memory())?)
-        }
+        Err(ArchiveError::Index { source, .. }) if is_read_only(&source) => with_one_in_memory(root, work),
         done => done,
     }
+}
+
+fn with_one_in_memory<T>(root: &Path, work: impl Fn(&mut Index) -> Result<T>) -> Result<T> {
+    work(&mut Index::new(root, Connection::open_in_memory())?)
 }
 
 impl Index {
@@ -73,7 +80,7 @@ impl Index {
         let root = root.to_path_buf();
         match prepared {
             Ok(db) => Ok(Self { db, root }),
-            Err(source) => Err(ArchiveError::Index { path: root.join(INDEX), source }),
+            Err(source) => Err(ArchiveError::index(root.join(INDEX), source)),
         }
     }
 
@@ -124,7 +131,7 @@ impl Index {
     }
 
     fn error(&self, source: rusqlite::Error) -> ArchiveError {
-        ArchiveError::Index { path: self.root.join(INDEX), source }
+        ArchiveError::index(self.root.join(INDEX), source)
     }
 }
 

@@ -25,9 +25,15 @@ impl Home {
 
     pub fn showdown(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
-        // The lock of the machine is where temporary files are: tests of different homes may run side by side.
-        command.args(args).current_dir(self.dir.path()).env("TMPDIR", self.tmp()).stdin(Stdio::null());
+        command.args(args);
+        self.at_home(&mut command);
         command
+    }
+
+    /// Lets a command run here.
+    pub fn at_home<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        // The lock of the machine is where temporary files are: tests of different homes may run side by side.
+        command.current_dir(self.dir.path()).env("TMPDIR", self.tmp()).stdin(Stdio::null())
     }
 
     /// Servers of root's drop its rights and must be able to come here.
