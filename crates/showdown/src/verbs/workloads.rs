@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> anyhow::Result<Ending> {
         Some(Verb::New { name, dir }) => {
             let made = workload::scaffold::create(dir, name).map_err(usage)?;
             print(&format!(
-                "{made}\n\nedit it, then for example:\n  showdown compare {name}:workers=1 {name}:workers=2 --workload {name} --quick\n",
+                "{made}\n\nedit it, then for example:\n  showdown compare {name}:cache=off {name}:cache=on --quick\n",
                 made = made.display()
             ))?;
         }
