@@ -76,8 +76,8 @@ as it comes.
 ## Method and machine
 
 All cycles of a message are the client's CPU time over the whole run (wait4(2)) × the cycles in a second of CPU time,
-measured right before and after on the same CPU (`floor clock`), over the messages. Messages a second are over the whole
-run too, from the program's start to its end. Postfix's log confirms the client's account of its messages to 2 %; smtp-sink
+measured right before and after on the same CPU (`floor clock`), over the messages. Messages a second are by the engine's
+account, and over the whole run of smtp-source, which gives none and begins within milliseconds. Postfix's log confirms the client's account of its messages to 2 %; smtp-sink
 keeps none. The server has one CPU and the client the other; Postfix's queue is in memory, so that no disk has a say. How
 the kernel splits CPU time between its own and the user's is a sample.
 
