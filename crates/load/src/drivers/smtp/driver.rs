@@ -157,7 +157,8 @@ impl SmtpDriver {
         } else {
             self.text.render(turn.out, dialogue.message.bytes, turn.rng);
         }
-        if dialogue.message.pipelined && self.is_last(dialogue) {
+        // A server may keep its answer back until QUIT is answered too, which nobody would wait for.
+        if dialogue.message.pipelined && self.spec.awaits_quit && self.is_last(dialogue) {
             request::quit(turn.out);
             dialogue.decoder.expect();
         }

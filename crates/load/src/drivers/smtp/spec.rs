@@ -95,7 +95,7 @@ pub struct SmtpSpec {
     #[serde(default = "default_messages")]
     pub messages_per_session: u32,
     /// The answer to `QUIT` is waited for, as RFC 5321, 4.1.1.10 would have it and mail servers among themselves do
-    /// not: Postfix's `smtp_skip_quit_response`, and Exim's wait of 200 ms for a client that closes first.
+    /// not, who send `QUIT` and close: Postfix's `smtp_skip_quit_response`, and Exim's wait of 200 ms for a client that closes first.
     #[serde(default = "yes")]
     pub awaits_quit: bool,
     /// Whether sessions use TLS.
