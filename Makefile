@@ -4,7 +4,7 @@ target     := $(or $(CARGO_TARGET_DIR),target)
 floor_toml := bench/floor/Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-aa bench-archive packages-% test-rust test-python test-web
+.PHONY: help demo test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ bench-peers-mail: packages-bench ## Engine against smtp-source on Postfix and sm
 	cargo build --release --locked --manifest-path $(floor_toml) --target-dir $(target)
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers_mail \
 	    --engine $(target)/release/showdown --floor $(target)/release/floor $(PEERS_OPTIONS)
+
+bench-peers-io: packages-bench ## Block I/O against fio: writes docs/results/peers-io.md (PEERS_OPTIONS='--directory /mnt/disk')
+	cargo build --release --locked -p showdown
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers_io --engine $(target)/release/showdown $(PEERS_OPTIONS)
 
 bench-truth: packages-bench ## Engine and peers against servers of known behaviour: writes docs/results/truth.md
 	cargo build --release --locked -p showdown

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .figures import Figure
+import shlex
+from pathlib import Path
+
+from .figures import Bar, Figure
 
 
 def show_figure(figure: Figure | None, decimals: int = 0) -> str:
@@ -17,3 +20,31 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     """A table with a head."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def verdict(bars: list[Bar]) -> str:
+    """How many promises were kept, and which were not."""
+    missed = [bar.what for bar in bars if not bar.is_met]
+    kept = f"{len(bars) - len(missed)} of {len(bars)} bars are met."
+    return kept + (f" Not met: {'; '.join(missed)}." if missed else "")
+
+
+def bars_table(bars: list[Bar]) -> str:
+    """Each promise, and what came of it."""
+    return table(
+        ["", "bar", "measured", ""],
+        [
+            [
+                bar.what,
+                f"{'≥' if bar.at_least else '≤'} {bar.limit:,}",
+                show_figure(bar.figure, bar.decimals),
+                "met" if bar.is_met else "**not met**" if bar.figure else "not measured",
+            ]
+            for bar in bars
+        ],
+    )
+
+
+def command(argv: list[str], directory: Path) -> str:
+    """A command line as it is shown, without the directory of one run."""
+    return shlex.join(argv).replace(f"{directory}/", "").replace(str(directory), ".")

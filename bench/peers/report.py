@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from .clients import CLIENTS, ENGINE, FLOOR, HTTP, MEMCACHED, TLS, Task
-from .figures import FLOOR_OF_MEMCACHED, H2LOAD_TLS, REFERENCE_ALL, WRK, Bar, Entry, Figures
-from .markdown import show_figure, table
+from .figures import FLOOR_OF_MEMCACHED, H2LOAD_TLS, REFERENCE_ALL, WRK, Entry, Figures
+from .markdown import bars_table, show_figure, table, verdict
 from .store import Store
 
 METHODS = {
@@ -38,13 +38,13 @@ def page(store: Store) -> str:
     busy = "" if settings["noise"] == "refused" else "\n**Measured on a busy machine: these figures do not count.**\n"
     return f"""# Engine and peers
 
-{_verdict(figures.bars())} Measured by `make bench-peers` on {settings["date"]}: {settings["rounds"]} rounds, in each
+{verdict(figures.bars())} Measured by `make bench-peers` on {settings["date"]}: {settings["rounds"]} rounds, in each
 every client once in random order; medians, with the least and the most in brackets. `bench/README.md` says how it is
 measured and what can mislead; the raw figures are in `peers/`. {_discarded(store)}
 {busy}
 ## The bars
 
-{_bars(figures.bars())}
+{bars_table(figures.bars())}
 
 ## HTTP/1.1: nginx, a file of 1 KiB, {settings["connections"]} connections, closed loop
 
@@ -97,31 +97,9 @@ Commands, the server on one CPU and the client on another:
 """
 
 
-def _verdict(bars: list[Bar]) -> str:
-    missed = [bar.what for bar in bars if not bar.is_met]
-    return f"{len(bars) - len(missed)} of {len(bars)} bars are met." + (
-        f" Not met: {'; '.join(missed)}." if missed else ""
-    )
-
-
 def _discarded(store: Store) -> str:
     number = store.discarded()
     return f"{number} runs were discarded and repeated, each with its reason in `peers/discarded.csv`." if number else ""
-
-
-def _bars(bars: list[Bar]) -> str:
-    return table(
-        ["", "bar", "measured", ""],
-        [
-            [
-                bar.what,
-                f"{'≥' if bar.at_least else '≤'} {bar.limit:,}",
-                show_figure(bar.figure, bar.decimals),
-                "met" if bar.is_met else "**not met**" if bar.figure else "not measured",
-            ]
-            for bar in bars
-        ],
-    )
 
 
 def _http(figures: Figures) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from peers import machine, meter, whole
 from peers.clients import BadRun
+from peers.markdown import command
 
 from . import report
 from .clients import CLIENTS, ENGINE, ROWS, Client, Task
@@ -85,7 +86,7 @@ def _measure(options: argparse.Namespace) -> Path:
             "seed": options.seed,
             "noise": "tolerated" if options.tolerate_noise else "refused",
             "commands": [
-                report.command([ENGINE, *client.argv(task)[1:]] if client.name == ENGINE else client.argv(task), directory)
+                command([ENGINE, *client.argv(task)[1:]] if client.name == ENGINE else client.argv(task), directory)
                 for client in CLIENTS
                 for task in [tasks[client.server]]
             ],

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import shlex
 from pathlib import Path
 
 from peers.figures import Bar, Figure
-from peers.markdown import show_figure, table
+from peers.markdown import bars_table, show_figure, table, verdict
 
 from .clients import CLIENTS, ENGINE, PGBENCH, PGBENCH_SAME, SYSBENCH
 from .servers import Mariadb, Postgres
@@ -62,20 +61,17 @@ def bars(rows: Rows) -> list[Bar]:
 
 def _page(rows: Rows, settings: dict[str, object]) -> str:
     judged = bars(rows)
-    missed = [bar.what for bar in judged if not bar.is_met]
-    verdict = f"{len(judged) - len(missed)} of {len(judged)} bars are met."
-    verdict += f" Not met: {'; '.join(missed)}." if missed else ""
     noisy = "" if settings["noise"] == "refused" else "\n**Measured on a busy machine: these figures do not count.**\n"
     facts = "\n".join(f"| {name} | {value} |" for name, value in settings.items() if name != "commands")
     commands = "\n".join(settings["commands"])
     return f"""# Engine and peers on databases
 
-{verdict} Measured by `make bench-peers-db` on {settings["date"]}: {settings["rounds"]} rounds, in each every client
+{verdict(judged)} Measured by `make bench-peers-db` on {settings["date"]}: {settings["rounds"]} rounds, in each every client
 once in random order; medians, with the least and the most in brackets. The raw figures are in `peers-db/`.
 {noisy}
 ## The bars
 
-{table(["", "bar", "measured", ""], [bar_row(bar) for bar in judged])}
+{bars_table(judged)}
 
 ## Point selects by a prepared statement, {settings["connections"]} connections, closed loop
 
@@ -117,12 +113,6 @@ def _kernel(rows: Rows) -> str:
     )
 
 
-def bar_row(bar: Bar) -> list[str]:
-    """A promise and what came of it, as a row of a table."""
-    sign = "≥" if bar.at_least else "≤"
-    return [bar.what, f"{sign} {bar.limit}", show_figure(bar.figure, 3), "met" if bar.is_met else "**not met**"]
-
-
 def _row(rows: Rows, server: str, client: str) -> list[str]:
     def figure(column: str) -> Figure | None:
         return Figure.of(list(by_round(rows, server, client, column).values()))
@@ -133,10 +123,3 @@ def _row(rows: Rows, server: str, client: str) -> list[str]:
         f"{1 / over.middle:.2f}" if over else "–", show_figure(figure("statements_per_s")),
         f"{cpu.middle:.0%}" if cpu else "–",
     ]  # fmt: skip
-
-
-
-
-def command(argv: list[str], directory: Path) -> str:
-    """A command line as it is shown."""
-    return shlex.join(argv).replace(f"{directory}/", "")

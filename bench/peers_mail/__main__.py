@@ -13,7 +13,7 @@ from pathlib import Path
 
 from peers import machine, meter, whole
 from peers.clients import BadRun
-from peers_db.report import command
+from peers.markdown import command
 
 from . import report
 from .clients import CLIENTS, ENGINE, Client, Task

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from peers.figures import Bar, Figure
-from peers.markdown import show_figure, table
-from peers_db.report import Rows, bar_row, by_round, ratio, save
+from peers.markdown import bars_table, show_figure, table, verdict
+from peers_db.report import Rows, by_round, ratio, save
 
 from .clients import CLIENTS, MESSAGE_BYTES, SOURCE
 from .servers import Postfix, Sink
@@ -46,9 +46,6 @@ def bars(rows: Rows) -> list[Bar]:
 
 def _page(rows: Rows, settings: dict[str, object]) -> str:
     judged = bars(rows)
-    missed = [bar.what for bar in judged if not bar.is_met]
-    verdict = f"{len(judged) - len(missed)} of {len(judged)} bars are met."
-    verdict += f" Not met: {'; '.join(missed)}." if missed else ""
     noisy = "" if settings["noise"] == "refused" else "\n**Measured on a busy machine: these figures do not count.**\n"
     facts = "\n".join(f"| {name} | {value} |" for name, value in settings.items() if name != "commands")
     commands = "\n".join(settings["commands"])
@@ -57,12 +54,12 @@ def _page(rows: Rows, settings: dict[str, object]) -> str:
     figures = table(head, [_row(rows, where, client.name) for where in PLACES for client in CLIENTS])
     return f"""# Engine and smtp-source on mail servers
 
-{verdict} Measured by `make bench-peers-mail` on {settings["date"]}: {settings["rounds"]} rounds, in each every client
+{verdict(judged)} Measured by `make bench-peers-mail` on {settings["date"]}: {settings["rounds"]} rounds, in each every client
 once in random order; medians, with the least and the most in brackets. The raw figures are in `peers-mail/`.
 {noisy}
 ## The bars
 
-{table(["", "bar", "measured", ""], [bar_row(bar) for bar in judged])}
+{bars_table(judged)}
 
 ## Messages of {MESSAGE_BYTES} bytes to one recipient, {settings["connections"]} connections, closed loop
 

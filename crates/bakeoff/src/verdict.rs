@@ -244,7 +244,9 @@ fn counts_workers(axis: &Vary) -> bool {
     match axis {
         Vary::Connections => true,
         Vary::Rate => false,
-        Vary::Knob(name) => ["thread", "worker", "process", "jobs"].iter().any(|word| name.contains(word)),
+        Vary::Knob(name) => {
+            ["thread", "worker", "process", "jobs", "depth"].iter().any(|word| name.contains(word))
+        }
     }
 }
 

@@ -60,7 +60,7 @@ impl Queue for Uring<'_> {
 
     fn hand(&self) -> Result<Hand, RunnerError> {
         let depth = self.0.options.depth;
-        let ring = IoUring::new(depth).map_err(|e| {
+        let ring = ring(depth).map_err(|e| {
             let mend =
                 "take engine=psync, or allow it (sysctl kernel.io_uring_disabled=0, a container's seccomp)";
             RunnerError::of(&format!("no io_uring of {depth} entries ({mend})"), e)
@@ -89,6 +89,12 @@ impl Queue for Uring<'_> {
             }
         }
     }
+}
+
+/// A ring whose completions wait until we ask for them instead of interrupting us (`IORING_SETUP_COOP_TASKRUN`), as
+/// fio's; a plain one on kernels before 5.19.
+fn ring(depth: u32) -> io::Result<IoUring> {
+    IoUring::builder().setup_coop_taskrun().build(depth).or_else(|_| IoUring::new(depth))
 }
 
 impl Hand {
