@@ -48,8 +48,10 @@ CASES = [
     Case("read", "random", 4096, "direct", depth=16),
     Case("write", "random", 4096, "direct"),
     Case("write", "random", 4096, "cached", sync="data"),
-    Case("read", "sequential", 1 << 20, "direct"),
-    Case("write", "sequential", 1 << 20, "direct"),
+    # Not longer: where a transfer has more pages than the device takes pieces, whether some lie next to each other
+    # decides into how many requests it falls, and that is luck.
+    Case("read", "sequential", 256 << 10, "direct"),
+    Case("write", "sequential", 256 << 10, "direct"),
     Case("read", "random", 4096, "cached"),
     Case("read", "sequential", 1 << 20, "cached"),
 ]

@@ -21,8 +21,9 @@ def argv(case: Case, file: Path, warmup_s: float, seconds: float) -> list[str]:
                f"--ioengine={case.engine}", f"--iodepth={case.depth}",
                f"--direct={int(case.cache == 'direct')}", "--time_based", f"--ramp_time={warmup_s * 1000:.0f}ms",
                f"--runtime={seconds * 1000:.0f}ms", "--norandommap", "--random_generator=tausworthe64",
-               "--invalidate=0", "--fallocate=none", "--allow_file_create=0", "--overwrite=1", "--thread",
-               "--lat_percentiles=1", "--clat_percentiles=0", "--output-format=json"]  # fmt: skip
+               "--invalidate=0", "--scramble_buffers=0", "--fallocate=none",
+               "--allow_file_create=0", "--overwrite=1", "--thread", "--lat_percentiles=1", "--clat_percentiles=0",
+               "--output-format=json"]  # fmt: skip
     return command + (["--sync=dsync"] if case.sync == "data" else [])
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 from peers.figures import Bar, Figure
 from peers.markdown import bars_table, show_figure, table, verdict
+from peers_db.report import Rows, save
 
 from .cases import CASES, FILE_BYTES, Case
 
@@ -14,17 +14,10 @@ OURS, PEER = "showdown", "fio"
 MOST_APART = 0.05
 COLUMNS = "round case client order transfers_per_s p50_us p99_us".split()
 
-Rows = list[dict[str, object]]
-
 
 def write(rows: Rows, settings: dict[str, object], results: Path) -> Path:
     """Writes the page and the raw figures."""
-    directory = results / "peers-io"
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "transfers.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    save(rows, COLUMNS, results / "peers-io/transfers.csv")
     page = results / "peers-io.md"
     page.write_text(_page(rows, settings))
     return page

@@ -20,6 +20,8 @@ pub struct Uring<'a>(pub Target<'a>);
 /// What one thread has.
 pub struct Hand {
     ring: IoUring,
+    /// Whether its thread has begun to use it.
+    is_enabled: bool,
     file: File,
     cursor: Cursor,
     places: Vec<Place>,
@@ -60,14 +62,14 @@ impl Queue for Uring<'_> {
 
     fn hand(&self) -> Result<Hand, RunnerError> {
         let depth = self.0.options.depth;
-        let ring = ring(depth).map_err(|e| {
+        let (ring, is_enabled) = ring(depth).map_err(|e| {
             let mend =
                 "take engine=psync, or allow it (sysctl kernel.io_uring_disabled=0, a container's seccomp)";
             RunnerError::of(&format!("no io_uring of {depth} entries ({mend})"), e)
         })?;
         let place = |_| Place { buffer: self.0.buffer(), operation: READ, left: 0, offset: 0, moved: 0 };
         let places = (0..depth).map(place).collect();
-        Ok(Hand { ring, file: self.0.open()?, cursor: self.0.cursor(), places, under_way: 0 })
+        Ok(Hand { ring, is_enabled, file: self.0.open()?, cursor: self.0.cursor(), places, under_way: 0 })
     }
 
     fn begin(&self, hand: &mut Hand, place: usize, operation: usize, rng: &mut Pcg64Mcg) {
@@ -91,10 +93,16 @@ impl Queue for Uring<'_> {
     }
 }
 
-/// A ring whose completions wait until we ask for them instead of interrupting us (`IORING_SETUP_COOP_TASKRUN`), as
-/// fio's; a plain one on kernels before 5.19.
-fn ring(depth: u32) -> io::Result<IoUring> {
-    IoUring::builder().setup_coop_taskrun().build(depth).or_else(|_| IoUring::new(depth))
+/// A ring that runs completions when its thread asks for them and does not interrupt it (`io_uring_setup(2)`,
+/// `IORING_SETUP_DEFER_TASKRUN`), as fio's; a plain one on kernels before 6.1. It belongs to the thread that enables it.
+fn ring(depth: u32) -> io::Result<(IoUring, bool)> {
+    let deferring = IoUring::builder()
+        .setup_single_issuer()
+        .setup_coop_taskrun()
+        .setup_defer_taskrun()
+        .setup_r_disabled()
+        .build(depth);
+    deferring.map(|ring| (ring, false)).or_else(|_| Ok((IoUring::new(depth)?, true)))
 }
 
 impl Hand {
@@ -123,6 +131,10 @@ impl Hand {
 
     /// Hands over what is ready and waits until a transfer has ended.
     fn wait(&mut self) {
+        if !self.is_enabled {
+            self.ring.submitter().register_enable_rings().expect("it was made disabled");
+            self.is_enabled = true;
+        }
         loop {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => return,
