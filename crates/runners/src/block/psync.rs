@@ -5,8 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use rand_pcg::Pcg64Mcg;
 
-use super::target::{Buffer, Cursor, Target};
-use super::{OPERATIONS, READ};
+use super::target::{Buffer, Cursor, OPERATIONS, READ, Target};
 use crate::RunnerError;
 use crate::loops::Work;
 

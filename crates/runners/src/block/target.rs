@@ -10,8 +10,12 @@ use rand_pcg::Pcg64Mcg;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::{Cache, Options, Pattern, Sync};
+use super::options::{Cache, Options, Pattern, Sync};
 use crate::RunnerError;
+
+/// The operations, by index: read and write.
+pub const OPERATIONS: [&str; 2] = ["read", "write"];
+pub const READ: usize = 0;
 
 /// Direct I/O wants buffers that begin at a block of the device (open(2), `O_DIRECT`); none has larger ones.
 const ALIGNMENT: usize = 4096;

@@ -9,8 +9,7 @@ use io_uring::types::Fd;
 use io_uring::{IoUring, opcode};
 use rand_pcg::Pcg64Mcg;
 
-use super::target::{Buffer, Cursor, Target};
-use super::{OPERATIONS, READ};
+use super::target::{Buffer, Cursor, OPERATIONS, READ, Target};
 use crate::RunnerError;
 use crate::loops::{Ended, Queue};
 
@@ -185,7 +184,7 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
-    use crate::block::Options;
+    use crate::block::options::Options;
 
     #[test]
     fn every_place_ends_once_and_what_is_written_lies_in_its_slots() -> Result<(), Box<dyn std::error::Error>>

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
 
-use super::{Durability, Shape};
+use super::engine::{Durability, Shape};
 use crate::RunnerError;
 
 /// Java's runner: paths within its folder, and what is there.

@@ -5,7 +5,7 @@ use std::path::Path;
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions};
 
-use super::{Durability, Engine, KEY_BYTES, Shape};
+use super::engine::{Durability, Engine, KEY_BYTES, Shape};
 
 /// The map is as large as the data may ever get: it takes address space and no memory. A page holds less than it
 /// could when it was split, and copies live until no reader needs them.

@@ -3,6 +3,7 @@
 //! All stores hold the same records (a key of eight bytes, a value of a fixed length that begins with its key),
 //! loaded in the order of their keys before anything is timed. What a search finds is held against its key.
 
+mod engine;
 pub mod je;
 mod lmdb;
 pub mod rocksdb;
@@ -11,10 +12,11 @@ mod sqlite;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use clap::ValueEnum;
 use rand::{Rng, RngExt};
 use rand_pcg::Pcg64Mcg;
 
+pub use self::engine::{Durability, Shape};
+use self::engine::{Engine, KEY_BYTES};
 use crate::RunnerError;
 use crate::loops::{Work, serve};
 
@@ -24,9 +26,6 @@ const UPDATE: usize = 1;
 
 /// Our directory below the one that is given: what is in it is ours to remove.
 const HOME: &str = "showdown-kv";
-
-/// Bytes of a key, which every value begins with.
-const KEY_BYTES: usize = 8;
 
 /// Which store.
 #[derive(clap::Subcommand, Debug)]
@@ -67,60 +66,6 @@ impl Named {
             Self::Je { version } => je::version(*version),
         }
     }
-}
-
-/// When a commit is on the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Durability {
-    /// Before it returns: a crash of the machine loses nothing
-    Commit,
-    /// When the system writes it back: a crash of the machine may lose the last seconds
-    System,
-}
-
-/// What is stored where, and who works it.
-#[derive(clap::Args, Debug)]
-pub struct Shape {
-    /// Where a directory for its files is made, and removed at the end
-    #[arg(long)]
-    pub directory: PathBuf,
-    /// Threads, each in a closed loop
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub threads: u32,
-    /// Records stored before the first run
-    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub records: u64,
-    /// Bytes of a value
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(8..=1 << 24))]
-    pub value_bytes: u32,
-    /// Updates fall on this many records
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
-    pub hot: u64,
-    /// When a commit is on the disk
-    #[arg(long, value_enum, default_value = "commit")]
-    pub durability: Durability,
-}
-
-/// A store. Every call is a transaction of its own.
-trait Engine: Sync {
-    /// What one thread has of its own.
-    type Hand: Send;
-
-    fn hand(&self) -> Result<Self::Hand, String>;
-
-    /// Stores records that are not there yet, in the order of their keys; durable when it returns.
-    fn load(&self, records: &mut dyn Iterator<Item = ([u8; KEY_BYTES], Vec<u8>)>) -> Result<(), String>;
-
-    /// Looks a value up and gives it to `check`.
-    fn search(
-        &self,
-        hand: &mut Self::Hand,
-        key: [u8; KEY_BYTES],
-        check: impl FnOnce(Option<&[u8]>) -> Result<(), String>,
-    ) -> Result<(), String>;
-
-    /// Gives a record another value.
-    fn update(&self, hand: &mut Self::Hand, key: [u8; KEY_BYTES], value: &[u8]) -> Result<(), String>;
 }
 
 /// Loads the store, and is a runner of it.

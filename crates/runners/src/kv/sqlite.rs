@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
-use super::{Durability, Engine, KEY_BYTES, Shape};
+use super::engine::{Durability, Engine, KEY_BYTES, Shape};
 
 /// How long a writer waits for the one before it, before it gives up.
 const BUSY: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@ mod library;
 use std::path::{Path, PathBuf};
 
 use self::library::Database;
-use super::{Durability, Engine, KEY_BYTES, Shape};
+use super::engine::{Durability, Engine, KEY_BYTES, Shape};
 use crate::RunnerError;
 
 /// The store.
