@@ -3,6 +3,7 @@
 mod block_io;
 mod build;
 mod byod;
+mod failures;
 mod full_disk;
 mod home;
 mod instances;
