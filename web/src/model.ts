@@ -49,6 +49,7 @@ export interface Plan {
 
 export type Measure =
   | { what: "max_throughput" }
+  | { what: "max_bytes" }
   | { what: "one_by_one"; operations: number }
   | { what: "capacity"; slo: string }
   | { what: "latency_curve"; rates_per_s: number[]; slo?: string | null };
@@ -213,6 +214,7 @@ export interface Phase {
   response_us: Times;
   service_us: Times;
   response_curve_us?: QuantileCurve;
+  tls?: { handshakes: number; resumed: number; handshake_us: Times };
   client: { utilisation: number; lag_p99_us: number };
   meets_slo: boolean | null;
   valid: boolean;

@@ -25,6 +25,8 @@ pub enum Asked {
     Capacity,
     /// Throughput of a closed loop.
     Throughput,
+    /// Bytes a second of a closed loop.
+    Bytes,
     /// Operations an hour, one at a time.
     OneByOne,
     /// Latency at these rates.
@@ -106,6 +108,11 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
         let cpus = CpuSplit { server: split.server.to_string(), client: split.client.to_string() };
         (cpus, split.client.len() as u32)
     };
+    let on_op = question.on_op.clone().or_else(|| workload.load.alone.clone());
+    let brings_bytes = on_op.as_ref().map_or_else(
+        || workload.load.names.iter().all(|name| workload.metrics.bytes.contains(name)),
+        |name| workload.metrics.bytes.contains(name),
+    );
     let slo = question.slo.clone().or_else(|| workload.slo().map(ToString::to_string));
     let needed = || slo.clone().ok_or_else(|| QuestionError::Plan(of_own(&workload, "has no capacity")));
     let plan = Plan {
@@ -114,7 +121,7 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
         command: question.command.clone(),
         kind,
         workload: workload.reference(),
-        on_op: question.on_op.clone(),
+        on_op,
         length,
         seed: question.seed.unwrap_or_else(rand::random),
         blocks: question.blocks.unwrap_or(preset.blocks),
@@ -124,6 +131,8 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
                 Measure::OneByOne { operations: preset.operations }
             }
             Asked::OneByOne => Measure::OneByOne { operations: preset.operations },
+            Asked::Usual | Asked::UsualSweep if brings_bytes && question.slo.is_none() => Measure::MaxBytes,
+            Asked::Bytes => Measure::MaxBytes,
             Asked::Usual if own && question.slo.is_none() => Measure::MaxThroughput,
             Asked::Usual | Asked::Capacity => Measure::Capacity { slo: needed()? },
             Asked::Throughput | Asked::UsualSweep => Measure::MaxThroughput,
@@ -189,6 +198,8 @@ fn of_own(workload: &Workload, cannot: &str) -> String {
 fn check_own(plan: &Plan, workload: &Workload) -> Result<(), QuestionError> {
     let cannot = if plan.measure.slo().is_some() || matches!(plan.measure, Measure::LatencyCurve { .. }) {
         "has no rate that could be given, nor a capacity"
+    } else if plan.measure == Measure::MaxBytes {
+        "counts no bytes that come back"
     } else if plan.load.connections != 1 || plan.load.threads != 1 {
         "has no connections or threads of ours"
     } else if plan.sweep.iter().any(|axis| !matches!(axis.vary, Vary::Knob(_))) {

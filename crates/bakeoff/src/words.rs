@@ -20,6 +20,11 @@ pub fn wording(measure: &Measure) -> Wording {
         Measure::MaxThroughput => {
             Wording { what: "throughput in a closed loop".to_owned(), unit: "/s", higher_is_better: true }
         }
+        Measure::MaxBytes => Wording {
+            what: "bytes a second in a closed loop".to_owned(),
+            unit: "MB/s",
+            higher_is_better: true,
+        },
         Measure::OneByOne { .. } => Wording {
             what: "operations an hour, one at a time".to_owned(),
             unit: "/h",
@@ -72,6 +77,9 @@ pub fn sentence(
             let claim = match measure {
                 Measure::MaxThroughput => {
                     format!("{a} does {} × {b}'s throughput in a closed loop", ratio(e.ratio))
+                }
+                Measure::MaxBytes => {
+                    format!("{a} sends {} × {b}'s bytes a second in a closed loop", ratio(e.ratio))
                 }
                 Measure::OneByOne { .. } => {
                     format!("{a} does {} × {b}'s operations an hour, one at a time", ratio(e.ratio))

@@ -95,7 +95,7 @@ pub mod runner;
 pub mod sources;
 pub mod spec;
 pub mod summary;
-mod tls;
+pub mod tls;
 pub mod validity;
 mod worker;
 

@@ -84,7 +84,8 @@ mod tests {
     #[test]
     fn the_repository_s_workloads_are_in_the_program() {
         let names: Vec<String> = Folder::all_built_in().iter().map(Folder::name).collect();
-        assert_eq!(names, ["block-io", "build", "cache", "kv", "mail", "oltp", "static-web"]);
+        let all = ["block-io", "build", "cache", "download", "kv", "mail", "oltp", "static-web", "tls"];
+        assert_eq!(names, all);
         let folder = Folder::built_in("cache").expect("it is there");
         assert!(folder.read(DEFINITION).is_ok_and(|text| text.contains("title")));
         assert_eq!(folder.read("nothing"), Err("there is no such file".to_owned()));

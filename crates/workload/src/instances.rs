@@ -1,11 +1,10 @@
 //! The servers of one variant behind one load: as many as its knob `instances` says, each with its own process,
-//! port, directory and all of the data, and one password for all. Seen from outside they are one server of which
+//! port, directory and all of the data, and one password and certificate for all. Seen from outside they are one server of which
 //! there is more: connections are spread over them, what they count is added up, and they stop together.
 //!
 //! What one of them does is [`Instance`]'s.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use host::process::Tree;
 use load::engine::Surroundings;
@@ -35,9 +34,9 @@ impl Instances {
             },
         };
         let first = Instance::start(workload, variant, &stage_of(0))?;
-        let password = first.password.clone();
         let start = |index| {
-            Instance::start_with(workload, variant, &stage_of(index), password.as_ref().map(Arc::clone))
+            let credentials = Some(first.credentials.clone());
+            Instance::start_with(workload, variant, &stage_of(index), credentials)
         };
         let others = (1..count).map(start).collect::<Result<_, _>>()?;
         Ok(Self { first, others })

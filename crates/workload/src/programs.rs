@@ -7,7 +7,7 @@ use host::packages::{Error, Program};
 use host::process::base_environment;
 
 use crate::definition::{Server, Workload};
-use crate::instance::InstanceError;
+use crate::instance::{InstanceError, certificate};
 
 impl Server {
     /// The program that it needs from the system; none where it brings its own, which has a path.
@@ -43,6 +43,9 @@ impl Workload {
         host: &Host,
         log: &Path,
     ) -> Result<(), Error> {
+        if self.load.is_tls {
+            host.ensure_program(&certificate::program(), log)?;
+        }
         for name in servers {
             let server = self.servers.iter().find(|server| server.name == name);
             if let Some(program) = server.and_then(Server::program) {

@@ -5,14 +5,23 @@
 //! its default.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value};
 
 /// The variables that every template has beside the server's knobs. `password` exists only where the server
-/// asks for one, `user` and `group` are none unless we are root, and `showdown` is this program.
+/// asks for one, `user` and `group` are none unless we are root, `https` is none unless the load is over TLS (see
+/// [`https`]), and `showdown` is this program.
 pub const BUILT_IN: &[&str] =
-    &["host", "port", "dir", "data", "here", "cpus", "user", "group", "password", "showdown"];
+    &["host", "port", "dir", "data", "here", "cpus", "user", "group", "password", "showdown", "https"];
+
+/// The variable `https`: `https.certificate` and `https.key` are the paths of PEM files, `https.resumption` says whether
+/// sessions may be resumed.
+pub fn https(certificate: &Path, key: &Path, resumption: bool) -> Value {
+    let (certificate, key) = (certificate.to_string_lossy(), key.to_string_lossy());
+    minijinja::context! { certificate, key, resumption }
+}
 
 /// Why a text cannot be rendered.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -32,6 +32,7 @@ function question(plan: Plan | null): string | null {
   if (!plan) return null;
   const measures: Record<string, string> = {
     max_throughput: "throughput in a closed loop",
+    max_bytes: "bytes a second in a closed loop",
     one_by_one: "operations an hour, one at a time",
     capacity: "capacity",
     latency_curve: "latency over load",

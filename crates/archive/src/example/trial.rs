@@ -64,6 +64,7 @@ impl<'a> Builder<'a> {
         let slo = |p99: u64| (p99 as f64) < LIMIT_US;
         let with_slo = matches!(kind, PhaseKind::SearchStep | PhaseKind::CurveStep | PhaseKind::Measure);
         self.phases.push(Phase {
+            tls: None,
             kind,
             start_s: self.now_s,
             length_s: f64::from(seconds),

@@ -24,7 +24,7 @@ mod verdict;
 pub use facts::{ConfigFile, Facts, FlatFacts, VariantFacts};
 pub use fairness::{Caveat, Difference, DifferenceClass};
 pub use gate::{Gate, GateOutcome};
-pub use phase::{ClientHealth, OperationTimes, Phase, PhaseKind};
+pub use phase::{ClientHealth, Handshakes, OperationTimes, Phase, PhaseKind};
 pub use plan::{Axis, CpuSplit, Kind, Length, Load, Measure, Phases, Plan, Variant, Vary, WarmUp};
 pub use setting::Setting;
 pub use times::{QuantileCurve, Times};

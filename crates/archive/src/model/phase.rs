@@ -51,6 +51,9 @@ pub struct Phase {
     /// The same by operation, where the mix has several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<OperationTimes>,
+    /// TLS handshakes, where connections are secured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Handshakes>,
     /// How the client fared.
     pub client: ClientHealth,
     /// Whether the objective was met; `None` without one.
@@ -72,6 +75,17 @@ pub struct OperationTimes {
     pub failed: u64,
     /// From the intended start.
     pub response_us: Times,
+}
+
+/// TLS handshakes of a phase, those with which its connections were opened included.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Handshakes {
+    /// All of them.
+    pub handshakes: u64,
+    /// Those that resumed a session.
+    pub resumed: u64,
+    /// Their times, apart from connecting.
+    pub handshake_us: Times,
 }
 
 /// The client during a phase, measured as strictly as the server.

@@ -101,6 +101,8 @@ pub struct Variant {
 pub enum Measure {
     /// Operations a second in a closed loop.
     MaxThroughput,
+    /// Bytes a second that come back in a closed loop: for operations that are large, such as downloads.
+    MaxBytes,
     /// Operations an hour, one after the other: for those that take seconds or minutes, such as builds.
     OneByOne {
         /// How many are timed, after one that is not.
@@ -125,7 +127,7 @@ impl Measure {
     /// The objective's text, if there is one.
     pub fn slo(&self) -> Option<&str> {
         match self {
-            Self::MaxThroughput | Self::OneByOne { .. } => None,
+            Self::MaxThroughput | Self::MaxBytes | Self::OneByOne { .. } => None,
             Self::Capacity { slo } => Some(slo),
             Self::LatencyCurve { slo, .. } => slo.as_deref(),
         }

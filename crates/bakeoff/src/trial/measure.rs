@@ -11,7 +11,7 @@ use load::summary::Summary;
 use load::validity::Reason;
 
 use super::load::{LoadError, Loads};
-use super::settle;
+use super::settle::{self, Watched};
 use crate::preset::interval_of;
 use crate::words::{thousands, wording};
 
@@ -24,6 +24,7 @@ const RETREAT: f64 = 0.97;
 /// Measurements at retreating rates before a trial has no value.
 const MOST_RETREATS: u32 = 6;
 const HOUR_US: f64 = 3.6e9;
+const MEGABYTE: f64 = 1e6;
 /// Rates that are measured for the curve of latency over load, as shares of the capacity found.
 const CURVE_SHARES: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
 
@@ -113,12 +114,15 @@ pub fn measure(
     }
     match (&plan.measure, rate) {
         (_, Some(rate)) => at_rates(plan, &[rate], &mut result, loads)?,
-        (Measure::MaxThroughput, None) => {
+        (Measure::MaxThroughput | Measure::MaxBytes, None) => {
             // What was cut off takes the drain with it: the total has no part of it any more.
             let drain = Interval::new(warm.run.operations.len(), warm.run.tallies.len());
             let cut = Outcome { total: warm.measured, drain, measured: warm.length, ..warm.run };
-            let value = cut.total.succeeded() as f64 / cut.measured.as_secs_f64().max(1e-9);
-            result.take(plan, value, cut)?;
+            let amount = match plan.measure {
+                Measure::MaxBytes => Watched::Bytes.amount(&cut.total) / MEGABYTE,
+                _ => Watched::Operations.amount(&cut.total),
+            };
+            result.take(plan, amount / cut.measured.as_secs_f64().max(1e-9), cut)?;
         }
         (Measure::Capacity { slo }, None) => {
             let slo = slo.parse().expect("the plan's objective was checked when it was made");
@@ -166,11 +170,12 @@ struct Warm {
 /// A closed loop until throughput and p99 have settled, or for as long as the plan allows.
 fn warm_up(plan: &Plan, loads: &mut Loads<'_>) -> std::result::Result<Warm, LoadError> {
     let length = plan.phases.closed_loop.max(plan.warm_up.least);
+    let watched = if plan.measure == Measure::MaxBytes { Watched::Bytes } else { Watched::Operations };
     let mut before = Duration::ZERO;
     loop {
         loads.doing("warming up in a closed loop".to_owned());
         let (run, _) = loads.closed_loop(length, interval_of(length))?;
-        let settled = settle::judge(&run, before)?;
+        let settled = settle::judge(&run, before, watched)?;
         before += length;
         if settled.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.most {
             return Ok(Warm {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use archive::model::{ClientHealth, OperationTimes, Phase, PhaseKind, QuantileCurve, Tick, Times};
+use archive::model::{
+    ClientHealth, Handshakes, OperationTimes, Phase, PhaseKind, QuantileCurve, Tick, Times,
+};
 use load::Slice;
 use load::engine::Outcome;
 use load::record::{Interval, Micros, PackError};
@@ -54,6 +56,11 @@ pub fn phase(
                 response_us: times(&op.response_time_us),
             })
             .collect(),
+        tls: summary.connections.tls.as_ref().map(|tls| Handshakes {
+            handshakes: tls.handshakes,
+            resumed: tls.resumed,
+            handshake_us: times(&tls.handshake_us),
+        }),
         client: ClientHealth {
             utilisation: summary.client.utilisation,
             lag_p99_us: summary.client.lag_us.p99.max(summary.client.pickup_us.p99),

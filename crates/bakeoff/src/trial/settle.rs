@@ -8,7 +8,7 @@ use load::engine::Outcome;
 use load::record::{Interval, PackError};
 use stats::steady::{SteadyState, Tolerance, settle};
 
-use super::phases::{Observation, observations};
+use super::phases::observations;
 
 /// A closed loop that was judged.
 pub struct Settled {
@@ -22,20 +22,48 @@ pub struct Settled {
     pub length: Duration,
 }
 
+/// What is watched until it has settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// How many operations end in an interval, and how long the slowest take.
+    Operations,
+    /// How many bytes come in an interval. An operation may take longer than that, so its times are told and not
+    /// judged.
+    Bytes,
+}
+
+impl Watched {
+    /// How much of it there is in an interval.
+    pub fn amount(self, stats: &Interval) -> f64 {
+        match self {
+            Self::Operations => stats.succeeded() as f64,
+            Self::Bytes => stats.operations.iter().map(|op| op.bytes_received).sum::<u64>() as f64,
+        }
+    }
+}
+
 /// Judges a run. `before` is load that the server had already, all of which counts as warm-up.
-pub fn judge(run: &Outcome, before: Duration) -> Result<Settled, PackError> {
+pub fn judge(run: &Outcome, before: Duration, watched: Watched) -> Result<Settled, PackError> {
     let observations = observations(run)?;
     let throughput: Vec<f64> =
-        observations.iter().map(|o| o.stats.succeeded() as f64 / o.length.as_secs_f64()).collect();
-    let p99: Vec<f64> = observations.iter().map(p99_of).collect();
+        observations.iter().map(|o| watched.amount(&o.stats) / o.length.as_secs_f64()).collect();
+    let unanswered = match watched {
+        // No steady server leaves an interval without an answer.
+        Watched::Operations => f64::NAN,
+        Watched::Bytes => p99_of(&run.total).unwrap_or(f64::NAN),
+    };
+    let p99: Vec<f64> = observations.iter().map(|o| p99_of(&o.stats).unwrap_or(unanswered)).collect();
     let throughput = settle(&throughput, Tolerance::THROUGHPUT);
     let p99 = settle(&p99, Tolerance::PERCENTILE);
-    let unsteady =
-        [("throughput", &throughput), ("p99", &p99)].into_iter().find_map(|(name, state)| match state {
-            SteadyState::Steady { .. } => None,
-            SteadyState::NotSteady { reason } => Some(format!("{name} did not settle: {reason}")),
-        });
-    let cut = discarded(&throughput).max(discarded(&p99));
+    let judged = match watched {
+        Watched::Operations => &[("throughput", &throughput), ("p99", &p99)][..],
+        Watched::Bytes => &[("throughput", &throughput)],
+    };
+    let unsteady = judged.iter().find_map(|(name, state)| match state {
+        SteadyState::Steady { .. } => None,
+        SteadyState::NotSteady { reason } => Some(format!("{name} did not settle: {reason}")),
+    });
+    let cut = judged.iter().map(|(_, state)| discarded(state)).max().unwrap_or(0);
     let mut measured = Interval::new(run.operations.len(), run.tallies.len());
     observations[cut.min(observations.len())..].iter().for_each(|o| measured.append(&o.stats));
     let interval = run.spec.interval;
@@ -59,8 +87,8 @@ fn discarded(state: &SteadyState) -> usize {
     }
 }
 
-/// NaN where nothing was answered, which no steady server does.
-fn p99_of(observation: &Observation) -> f64 {
-    let response = observation.stats.merged(|op| &op.response);
-    if response.is_empty() { f64::NAN } else { response.value_at_quantile(0.99) as f64 }
+/// None where nothing was answered.
+fn p99_of(stats: &Interval) -> Option<f64> {
+    let response = stats.merged(|op| &op.response);
+    (!response.is_empty()).then(|| response.value_at_quantile(0.99) as f64)
 }

@@ -4,12 +4,14 @@
 mod session;
 mod trust;
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 
-use rustls::ClientConfig;
 use rustls::client::Resumption;
 use rustls::crypto::ring;
 use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use crate::spec::TlsSpec;
 
@@ -60,4 +62,15 @@ pub(crate) fn context(spec: &TlsSpec, alpn: Option<&[u8]>) -> Result<TlsContext,
         if spec.resumption { Resumption::in_memory_sessions(SESSIONS_KEPT) } else { Resumption::disabled() };
     config.alpn_protocols = alpn.map(<[u8]>::to_vec).into_iter().collect();
     Ok(TlsContext { config: Arc::new(config), name })
+}
+
+/// A socket secured as a spec says, for what is asked once: the load is the engine's. It blocks as the socket does, and
+/// the handshake comes with the first byte. `alpn` is the name of the protocol that is spoken, if it has one.
+pub fn secure(
+    spec: &TlsSpec,
+    alpn: Option<&[u8]>,
+    socket: TcpStream,
+) -> Result<impl Read + Write + use<>, TlsError> {
+    let TlsContext { config, name } = context(spec, alpn)?;
+    Ok(StreamOwned::new(ClientConnection::new(config, name)?, socket))
 }

@@ -10,7 +10,7 @@ use bakeoff::event::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::table::table;
-use super::units::{rate, time};
+use super::units::{quantity, rate, time};
 use crate::verbs::options::ProgressMode;
 
 /// Trials whose reasons not to count are told on the terminal.
@@ -72,7 +72,7 @@ impl BakeoffProgress {
             Event::TrialEnds { number, name, status, value, unit, reasons, failed_gates } => {
                 self.done += 1;
                 self.bar.set_position(u64::from(self.done));
-                let value = value.map_or_else(|| "–".to_owned(), |value| format!("{}{unit}", rate(value)));
+                let value = value.map_or_else(|| "–".to_owned(), |value| quantity(value, unit));
                 let why: Vec<&str> = reasons
                     .iter()
                     .map(String::as_str)
@@ -155,7 +155,7 @@ fn row(variant: &VariantSummary, unit: &str) -> Vec<String> {
     let all = variant.valid + variant.invalid;
     vec![
         format!("{}{}", variant.name, point.concat()),
-        variant.median.map_or_else(|| "–".to_owned(), |median| format!("{}{unit}", rate(median))),
+        variant.median.map_or_else(|| "–".to_owned(), |median| quantity(median, unit)),
         variant.interval.map_or_else(|| "–".to_owned(), |i| format!("{}–{}", rate(i.low), rate(i.high))),
         format!("{} of {all}", variant.valid),
         if variant.modes.len() > 1 { "two modes".to_owned() } else { String::new() },

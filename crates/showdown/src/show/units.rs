@@ -39,6 +39,12 @@ pub fn rate(per_s: f64) -> String {
     if per_s >= 100.0 { count(per_s.round() as u64) } else { digits(per_s) }
 }
 
+/// A value with the unit of its measure: `131,043/s`, `3,214 MB/s`.
+pub fn quantity(value: f64, unit: &str) -> String {
+    let space = if unit.starts_with('/') { "" } else { " " };
+    format!("{}{space}{unit}", rate(value))
+}
+
 /// Three significant digits.
 fn digits(value: f64) -> String {
     match value {

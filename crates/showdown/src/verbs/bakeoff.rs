@@ -76,6 +76,8 @@ pub enum MeasureOption {
     Capacity,
     /// Operations a second of a closed loop
     Throughput,
+    /// Bytes a second of a closed loop: for operations that are large, such as downloads
+    Bytes,
     /// Operations an hour, one at a time: for those that take long, such as builds
     OneByOne,
     /// Response time at given open-loop rates
@@ -195,6 +197,7 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         }
         (_, rates) if !rates.is_empty() => return Err(usage("--rates is for --measure latency")),
         (Some(MeasureOption::Throughput), _) => Asked::Throughput,
+        (Some(MeasureOption::Bytes), _) => Asked::Bytes,
         (Some(MeasureOption::OneByOne), _) => Asked::OneByOne,
         (None, _) if !vary.is_empty() && args.slo.is_none() => Asked::UsualSweep,
         (Some(MeasureOption::Capacity), _) => Asked::Capacity,

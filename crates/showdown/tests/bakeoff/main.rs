@@ -3,6 +3,7 @@
 mod block_io;
 mod build;
 mod byod;
+mod download;
 mod failures;
 mod full_disk;
 mod home;
@@ -11,3 +12,4 @@ mod kv;
 mod mail;
 mod others;
 mod servers;
+mod tls;

@@ -11,6 +11,12 @@ use crate::render::{BUILT_IN, Scope};
 /// The knob of every server: how many of it stand behind one load.
 pub const INSTANCES: &str = "instances";
 
+/// The knob of every server of a load over TLS: which certificate it has.
+pub const CERTIFICATE: &str = "certificate";
+
+/// The knob of every server of a load over TLS: whether it lets clients resume their sessions.
+pub const RESUMPTION: &str = "resumption";
+
 /// More of them on one machine were a mistake.
 const MOST_INSTANCES: i64 = 64;
 
@@ -94,15 +100,22 @@ pub struct Knob {
 impl Knob {
     /// The knob [`INSTANCES`].
     pub(super) fn of_instances() -> Self {
-        Self {
-            name: INSTANCES.to_owned(),
-            about: "servers like this, each with all of the data, that share the connections of one load"
-                .to_owned(),
-            kind: Kind::Integer { from: 1, to: MOST_INSTANCES },
-            default: "1".to_owned(),
-            unit: String::new(),
-            source: String::new(),
-        }
+        let about = "servers like this, each with all of the data, that share the connections of one load";
+        Self::of_all(INSTANCES, about, Kind::Integer { from: 1, to: MOST_INSTANCES }, "1")
+    }
+
+    /// The knobs [`CERTIFICATE`] and [`RESUMPTION`].
+    pub(super) fn of_tls() -> [Self; 2] {
+        let certificates = Kind::Choice(vec!["rsa".to_owned(), "ecdsa".to_owned()]);
+        let about = "the key of the certificate: RSA of 2048 bits, or ECDSA over P-256";
+        let certificate = Self::of_all(CERTIFICATE, about, certificates, "rsa");
+        let about = "sessions may be resumed, so that all but a client's first handshake are abbreviated";
+        [certificate, Self::of_all(RESUMPTION, about, Kind::Switch, "on")]
+    }
+
+    fn of_all(name: &str, about: &str, kind: Kind, default: &str) -> Self {
+        let (name, about, default) = (name.to_owned(), about.to_owned(), default.to_owned());
+        Self { name, about, kind, default, unit: String::new(), source: String::new() }
     }
 
     /// Checks a knob as written.
@@ -120,8 +133,8 @@ impl Knob {
         if BUILT_IN.contains(&name) {
             return Err(refuse("templates have another variable of that name: choose another"));
         }
-        if name == INSTANCES {
-            return Err(refuse("every server has a knob of that name: choose another"));
+        if [INSTANCES, CERTIFICATE, RESUMPTION].contains(&name) {
+            return Err(refuse("every server has a knob of that name, or has it over TLS: choose another"));
         }
         let raw = raw.into_inner();
         let (range, choices) = (raw.range.as_ref(), raw.choices.as_ref());

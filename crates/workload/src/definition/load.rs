@@ -39,6 +39,10 @@ pub struct LoadDefinition {
     pub timeout: Duration,
     /// Whether an operation takes so long that they are timed one by one.
     pub is_long: bool,
+    /// Whether connections are secured with TLS.
+    pub is_tls: bool,
+    /// The operation that is done if nobody says which: of a workload whose operations are not mixed.
+    pub alone: Option<String>,
     /// What is done.
     pub operations: Operations,
     /// The operations' names, in the order of the mix.
@@ -229,6 +233,15 @@ impl LoadDefinition {
         if let Some(word) = raw.one_by_one.as_ref().filter(|_| !is_own) {
             return Err(source.error(&word.span(), "one_by_one: it is for runners"));
         }
+        if let Some(tls) = raw.tls.as_ref().filter(|_| protocol != Protocol::Http) {
+            return Err(source.error(&tls.span(), "tls: it is for http"));
+        }
+        if let Some(alone) = raw.alone.as_ref().filter(|alone| !names.contains(alone.get_ref())) {
+            let known: Vec<&str> = names.iter().map(String::as_str).collect();
+            let name = alone.get_ref();
+            let what = format!("alone: there is no operation {name:?}{}", instead(name, &known));
+            return Err(source.error(&alone.span(), what));
+        }
         let slo = match &raw.slo {
             Some(slo) => {
                 Some(slo.get_ref().parse().map_err(|e| source.error(&slo.span(), format!("slo: {e}")))?)
@@ -248,6 +261,8 @@ impl LoadDefinition {
             connections: given.unwrap_or(if is_own { 1 } else { CONNECTIONS }),
             timeout: timeout.transpose()?.unwrap_or(TIMEOUT),
             is_long: raw.one_by_one.as_ref().is_some_and(|word| *word.get_ref()),
+            is_tls: raw.tls.as_ref().is_some_and(|word| *word.get_ref()),
+            alone: raw.alone.as_ref().map(|name| name.get_ref().clone()),
             operations,
             names,
             tallies,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use toml::Spanned;
+
 use super::place::{DefinitionError, Source, instead};
 use super::raw::{RawMetrics, RawRatio};
 
@@ -10,6 +12,8 @@ use super::raw::{RawMetrics, RawRatio};
 pub struct Metrics {
     /// What is counted, in the plural: `requests`.
     pub operations: String,
+    /// Operations of which not the number counts but the bytes that they bring.
+    pub bytes: Vec<String>,
     /// Ratios of counters.
     pub ratios: Vec<Ratio>,
 }
@@ -30,12 +34,19 @@ pub struct Ratio {
 }
 
 impl Metrics {
-    /// Checks metrics as written; `tallies` are the counters that the protocol has.
+    /// Checks metrics as written; `names` are the operations, `tallies` the counters that the protocol has.
     pub(super) fn check(
         raw: RawMetrics,
+        names: &[String],
         tallies: &[&str],
         source: Source<'_>,
     ) -> Result<Self, DefinitionError> {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        if let Some(unknown) = raw.bytes.iter().find(|name| !names.contains(&name.get_ref().as_str())) {
+            let name = unknown.get_ref();
+            let what = format!("bytes: there is no operation {name:?}{}", instead(name, &names));
+            return Err(source.error(&unknown.span(), what));
+        }
         let mut ratios = Vec::new();
         for ratio in raw.ratios {
             let (span, ratio) = (ratio.span(), ratio.into_inner());
@@ -54,7 +65,11 @@ impl Metrics {
             let RawRatio { name, about, part, of, at_least } = ratio;
             ratios.push(Ratio { name, about, part, of, at_least });
         }
-        Ok(Self { operations: raw.operations.unwrap_or_else(|| "operations".to_owned()), ratios })
+        Ok(Self {
+            operations: raw.operations.unwrap_or_else(|| "operations".to_owned()),
+            bytes: raw.bytes.into_iter().map(Spanned::into_inner).collect(),
+            ratios,
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod account;
 mod knob;
+mod lender;
 mod load;
 mod metrics;
 mod place;
@@ -13,6 +14,7 @@ mod raw;
 mod server;
 mod templates;
 
+use std::collections::BTreeMap;
 use std::path::Component;
 
 use ::load::drivers::http::HttpOperation;
@@ -23,7 +25,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 pub use self::account::Account;
-pub use self::knob::{INSTANCES, Kind, Knob, Value};
+pub use self::knob::{CERTIFICATE, INSTANCES, Kind, Knob, RESUMPTION, Value};
 pub use self::load::{Access, LoadDefinition, Operations};
 pub use self::metrics::{Metrics, Ratio};
 pub use self::place::{DefinitionError, instead};
@@ -31,8 +33,11 @@ pub use self::protocol::Protocol;
 pub use self::server::{Ask, Probe, Ready, Server, Statistics, Version};
 pub use self::templates::Template;
 
+use self::lender::Lender;
 use self::place::Source;
-use self::raw::{Peek, RawCommand, RawData, RawLoad, RawOwnOperation, RawTransaction, RawWorkload};
+use self::raw::{
+    Peek, RawCommand, RawData, RawLoad, RawOwnOperation, RawServer, RawTransaction, RawWorkload,
+};
 use crate::data::DataFile;
 use crate::folder::Folder;
 
@@ -55,6 +60,8 @@ pub struct Workload {
     pub metrics: Metrics,
     /// Where it comes from.
     pub folder: Folder,
+    /// Where its servers come from: its own folder, or that of the workload that it borrows them of.
+    pub home: Folder,
     file: String,
     text: String,
 }
@@ -97,16 +104,25 @@ impl Workload {
     ) -> Result<Self, DefinitionError> {
         let raw: RawWorkload<Op> = toml::from_str(source.text).map_err(|e| source.toml_error(&e))?;
         let protocol = raw.load.get_ref().protocol;
-        let servers: Result<Vec<Server>, DefinitionError> = raw
-            .server
-            .into_iter()
-            .map(|(name, server)| Server::check(&name, server, protocol, folder, source))
-            .collect();
-        let servers = servers?;
-        if servers.is_empty() {
-            return Err(source.error_at_line(1, "there is no server: describe one in [server.NAME]"));
-        }
+        let is_tls = raw.load.get_ref().tls.as_ref().is_some_and(|word| *word.get_ref());
         let load = check_load(raw.load, source)?;
+        let mut data = check_data(raw.data, source)?;
+        let (servers, home) = match &raw.servers_of {
+            None => (check_servers(raw.server, protocol, is_tls, folder, source)?, folder.clone()),
+            Some(name) => {
+                if let Some(own) = raw.server.values().next() {
+                    let what = "servers_of: the servers are another workload's: leave [server] out, or this";
+                    return Err(source.error(&own.span(), what));
+                }
+                let lender = Lender::find(name, folder, source)?;
+                let lent = lender.lend(protocol, name, source)?;
+                let place = lender.source();
+                if data.is_empty() {
+                    data = check_data(lent.data, place)?;
+                }
+                (check_servers(lent.server, protocol, is_tls, &lender.folder, place)?, lender.folder)
+            }
+        };
         let unknown = |server: &Server| {
             let tally = server.statistics.as_ref()?.tally.as_deref()?;
             (!load.tallies.contains(&tally)).then(|| {
@@ -124,11 +140,12 @@ impl Workload {
             name: folder.name(),
             title: raw.title,
             about: raw.about,
-            data: check_data(raw.data, source)?,
+            data,
             servers,
-            metrics: Metrics::check(raw.metrics, load.tallies, source)?,
+            metrics: Metrics::check(raw.metrics, &load.names, load.tallies, source)?,
             load,
             folder: folder.clone(),
+            home,
             file: file.to_owned(),
             text: source.text.to_owned(),
         })
@@ -139,6 +156,11 @@ impl Workload {
         let names: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
         let found = self.servers.iter().find(|server| server.name == name);
         found.ok_or_else(|| format!("workload {} has no server {name:?}{}", self.name, instead(name, &names)))
+    }
+
+    /// Whether its servers are another workload's.
+    pub fn is_borrowing(&self) -> bool {
+        self.home != self.folder
     }
 
     /// By what it is found again: the name of a built-in one, the path of another.
@@ -165,6 +187,20 @@ impl Workload {
         let templates = templates.map(|template| (template.name.as_str(), template.text.as_str()));
         [(self.file.as_str(), self.text.as_str())].into_iter().chain(templates).collect()
     }
+}
+
+fn check_servers(
+    servers: BTreeMap<String, Spanned<RawServer>>,
+    protocol: Protocol,
+    is_tls: bool,
+    folder: &Folder,
+    source: Source<'_>,
+) -> Result<Vec<Server>, DefinitionError> {
+    if servers.is_empty() {
+        return Err(source.error_at_line(1, "there is no server: describe one in [server.NAME]"));
+    }
+    let check = |(name, server): (String, _)| Server::check(&name, server, protocol, is_tls, folder, source);
+    servers.into_iter().map(check).collect()
 }
 
 fn check_data(raw: RawData, source: Source<'_>) -> Result<Vec<DataFile>, DefinitionError> {

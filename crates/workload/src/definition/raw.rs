@@ -27,6 +27,8 @@ pub struct RawWorkload<Op> {
     #[serde(default)]
     pub data: RawData,
     #[serde(default)]
+    pub servers_of: Option<Spanned<String>>,
+    #[serde(default)]
     pub server: BTreeMap<String, Spanned<RawServer>>,
     pub load: Spanned<RawLoad<Op>>,
     #[serde(default)]
@@ -42,6 +44,18 @@ pub struct Peek {
 #[derive(Deserialize)]
 pub struct PeekLoad {
     pub protocol: Protocol,
+}
+
+/// The part of a workload that another may borrow.
+#[derive(Deserialize)]
+pub struct RawLoan {
+    #[serde(default)]
+    pub servers_of: Option<String>,
+    #[serde(default)]
+    pub data: RawData,
+    #[serde(default)]
+    pub server: BTreeMap<String, Spanned<RawServer>>,
+    pub load: PeekLoad,
 }
 
 #[derive(Default, Deserialize)]
@@ -150,6 +164,10 @@ pub struct RawKnob {
 pub struct RawLoad<Op> {
     pub protocol: Protocol,
     #[serde(default)]
+    pub tls: Option<Spanned<bool>>,
+    #[serde(default)]
+    pub alone: Option<Spanned<String>>,
+    #[serde(default)]
     pub slo: Option<Spanned<String>>,
     #[serde(default)]
     pub timeout: Option<Spanned<String>>,
@@ -246,6 +264,8 @@ pub struct RawOwnOperation {
 pub struct RawMetrics {
     #[serde(default)]
     pub operations: Option<String>,
+    #[serde(default)]
+    pub bytes: Vec<Spanned<String>>,
     #[serde(default)]
     pub ratios: Vec<Spanned<RawRatio>>,
 }

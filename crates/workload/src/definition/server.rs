@@ -143,6 +143,7 @@ impl Server {
         name: &str,
         raw: Spanned<RawServer>,
         protocol: Protocol,
+        is_tls: bool,
         folder: &Folder,
         source: Source<'_>,
     ) -> Result<Self, DefinitionError> {
@@ -170,7 +171,7 @@ impl Server {
             raw.knobs.into_iter().map(|(name, knob)| Knob::check(&name, knob, source)).collect();
         let knobs = knobs?;
 
-        let mut templates = TemplateCheck::new(&knobs, &knob_spans, raw.password, source)?;
+        let mut templates = TemplateCheck::new(&knobs, &knob_spans, raw.password, is_tls, source)?;
         templates.argv(&raw.start)?;
         raw.prepare.iter().try_for_each(|command| templates.argv(command))?;
         templates.environment(&raw.environment)?;
@@ -190,8 +191,14 @@ impl Server {
         let statistics =
             raw.statistics.map(|raw| check_statistics(raw, source, &mut templates)).transpose()?;
         templates.every_knob_is_used(&knobs, &knob_spans)?;
+        if is_tls && !templates.uses("https") {
+            let what =
+                "the load is over TLS: use {{ https.certificate }} and {{ https.key }} in config or start";
+            return Err(source.error(&span, format!("server {name:?}: {what}")));
+        }
+        let of_tls = is_tls.then(Knob::of_tls);
         let of_instances = (protocol.kind() != Kind::Own).then(Knob::of_instances);
-        let knobs = knobs.into_iter().chain(of_instances).collect();
+        let knobs = knobs.into_iter().chain(of_tls.into_iter().flatten()).chain(of_instances).collect();
         Ok(Self {
             name: name.to_owned(),
             about: raw.about,

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::path::Path;
 
 use toml::Spanned;
 
@@ -36,11 +37,16 @@ impl<'t> TemplateCheck<'t> {
         knobs: &[Knob],
         spans: &[Range<usize>],
         has_password: bool,
+        is_tls: bool,
         source: Source<'t>,
     ) -> Result<Self, DefinitionError> {
         let mut public = Scope::default();
         for name in BUILT_IN {
             match *name {
+                "https" => {
+                    let anywhere = Path::new("/x");
+                    public.set(name, is_tls.then(|| render::https(anywhere, anywhere, true)));
+                }
                 "cpus" | "port" => public.set(name, 1),
                 "user" | "group" => public.set(name, ()),
                 "password" => {}
@@ -113,6 +119,11 @@ impl<'t> TemplateCheck<'t> {
         })?;
         self.used.extend(used);
         Ok(Template { name: name.clone(), text })
+    }
+
+    /// Whether a template uses this variable.
+    pub fn uses(&self, name: &str) -> bool {
+        self.used.contains(name)
     }
 
     /// A knob that no template uses would be turned in vain.

@@ -5,6 +5,9 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use load::spec::TlsSpec;
+use load::tls;
+
 /// On loopback an answer that takes longer than this is none.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -21,9 +24,9 @@ pub struct Reply {
 }
 
 /// GET of a path. As HTTP/1.0, so that the body ends where the connection does (RFC 9112, 6.3).
-pub fn http_get(address: SocketAddr, path: &str) -> Result<Reply, String> {
+pub fn http_get(address: SocketAddr, tls: Option<&TlsSpec>, path: &str) -> Result<Reply, String> {
     let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    let text = converse(address, request.as_bytes(), |_| false)?;
+    let text = converse(address, tls, request.as_bytes(), |_| false)?;
     parse_reply(&text).ok_or_else(|| {
         format!("{path} is answered with {:?}, which is no HTTP", text.lines().next().unwrap_or_default())
     })
@@ -35,17 +38,29 @@ fn parse_reply(text: &str) -> Option<Reply> {
     Some(Reply { status, body: body.to_owned() })
 }
 
+/// What is read from and written to: a socket, or TLS over one.
+trait Stream: Read + Write {}
+impl<S: Read + Write> Stream for S {}
+
 /// Sends `request` and reads until the peer closes, or `is_whole` says of the text so far that nothing more
 /// will come.
 pub fn converse(
     address: SocketAddr,
+    tls: Option<&TlsSpec>,
     request: &[u8],
     is_whole: impl Fn(&[u8]) -> bool,
 ) -> Result<String, String> {
     let ask = || -> io::Result<Vec<u8>> {
         let deadline = Instant::now() + PATIENCE;
-        let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        let socket = TcpStream::connect_timeout(&address, PATIENCE)?;
+        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        let mut stream: Box<dyn Stream> = match tls {
+            None => Box::new(socket.try_clone()?),
+            Some(tls) => {
+                Box::new(tls::secure(tls, Some(b"http/1.1"), socket.try_clone()?).map_err(io::Error::other)?)
+            }
+        };
         stream.write_all(request)?;
         let mut answer = Vec::new();
         let mut block = [0; 4096];
@@ -54,7 +69,7 @@ pub fn converse(
             if left.is_zero() {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            stream.set_read_timeout(Some(left))?;
+            socket.set_read_timeout(Some(left))?;
             match stream.read(&mut block) {
                 Ok(0) => break,
                 Ok(count) => answer.extend_from_slice(&block[..count]),
@@ -92,16 +107,16 @@ mod tests {
 
     #[test]
     fn a_reply_is_taken_apart() -> Result<(), Box<dyn std::error::Error>> {
-        let reply = http_get(answering("HTTP/1.1 200 OK\r\nA: b\r\n\r\nhi\n")?, "/")?;
+        let reply = http_get(answering("HTTP/1.1 200 OK\r\nA: b\r\n\r\nhi\n")?, None, "/")?;
         assert_eq!(reply, Reply { status: 200, body: "hi\n".to_owned() });
         Ok(())
     }
 
     #[test]
     fn what_is_no_reply_is_said() -> io::Result<()> {
-        let error = http_get(answering("ERROR\r\n")?, "/status").expect_err("no HTTP");
+        let error = http_get(answering("ERROR\r\n")?, None, "/status").expect_err("no HTTP");
         assert_eq!(error, "/status is answered with \"ERROR\", which is no HTTP");
-        let refused = http_get(([127, 0, 0, 1], 1).into(), "/").expect_err("nobody listens");
+        let refused = http_get(([127, 0, 0, 1], 1).into(), None, "/").expect_err("nobody listens");
         assert!(refused.starts_with("127.0.0.1:1: "), "{refused}");
         Ok(())
     }

@@ -2,8 +2,10 @@
 //!
 //! Starting and stopping is in `running`, what is asked of a running server in the files named for the question.
 
+pub(crate) mod certificate;
 mod check;
 mod counters;
+mod credentials;
 mod error;
 mod exchange;
 mod facts;

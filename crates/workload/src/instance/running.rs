@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -16,14 +15,15 @@ use load::drivers::ProtocolSpec;
 use load::runner::{Conversation, RunnerError};
 use load::spec::{LoadSpec, Shape, TlsSpec, Trust};
 
+use super::credentials::Credentials;
 use super::error::InstanceError;
 use super::identity::ServiceUser;
 use super::password::{MASKED, Password};
 use super::stage::{self, Stage};
 use super::{exchange, tool};
 use crate::data;
-use crate::definition::{Access, Probe, Server, Value, Workload};
-use crate::render::{RenderError, Scope};
+use crate::definition::{Access, CERTIFICATE, Probe, RESUMPTION, Server, Value, Workload};
+use crate::render::{self, RenderError, Scope};
 use crate::variant::Variant;
 
 /// Where servers listen: this machine only.
@@ -63,8 +63,7 @@ pub struct Instance {
     config: Vec<ConfigFile>,
     /// What templates other than configuration files may use.
     pub(super) scope: Scope,
-    /// Instances behind one load have one, for the client logs in to all of them alike.
-    pub(crate) password: Option<Arc<Password>>,
+    pub(crate) credentials: Credentials,
     running: Running,
     /// What a runner is talked to through.
     pipes: Option<(Pipes, PipeEnds)>,
@@ -78,12 +77,12 @@ impl Instance {
         Self::start_with(workload, variant, stage, None)
     }
 
-    /// Starts a server that has the password of another, if it needs one.
+    /// Starts a server that has the credentials of another.
     pub(crate) fn start_with(
         workload: &Workload,
         variant: &Variant,
         stage: &Stage,
-        password: Option<Arc<Password>>,
+        credentials: Option<Credentials>,
     ) -> Result<Self, InstanceError> {
         let server = workload
             .server(&variant.server)
@@ -93,7 +92,7 @@ impl Instance {
         workload.check_rights(&server.name)?;
         stage::raise_descriptor_limit();
         let directory = stage::make_directory(&stage.directory)?;
-        let working_directory = match workload.folder.directory() {
+        let working_directory = match workload.home.directory() {
             Some(folder) => {
                 stage::quotable(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))?
             }
@@ -111,6 +110,7 @@ impl Instance {
         scope.set("here", working_directory.to_string_lossy());
         scope.set("cpus", stage.cpus.len());
         scope.set("showdown", stage::this_program());
+        scope.set("https", ());
         scope.set("user", service_user.as_ref().map(|who| who.user.clone()));
         scope.set("group", service_user.as_ref().map(|who| who.group.clone()));
         let knobs = settle(&server, variant, &scope).map_err(wrong)?;
@@ -118,11 +118,17 @@ impl Instance {
             scope.set(name, value);
         }
 
-        let password = match password {
-            None if server.has_password => Some(Arc::new(Password::make(&directory)?)),
-            given => given,
+        let certificate = knobs.get(CERTIFICATE).map(ToString::to_string);
+        let credentials = match credentials {
+            Some(given) => given,
+            None => Credentials::make(&stage.host, &directory, server.has_password, certificate.as_deref())?,
         };
-        let mut config = configure(&server, &scope, password.as_deref(), &directory)?;
+        if let Some(made) = &credentials.certificate {
+            let resumption = knobs.get(RESUMPTION) == Some(&Value::Switch(true));
+            scope.set("https", render::https(&made.certificate, &made.key, resumption));
+        }
+        let password = credentials.password.as_deref();
+        let mut config = configure(&server, &scope, password, &directory)?;
         let run_as = service_user.filter(|_| server.is_unprivileged).map(|who| who.run_as);
         if let Some(who) = run_as {
             stage::give_to(who, &directory)?;
@@ -136,7 +142,7 @@ impl Instance {
         command.stop = server.stop;
         command.cpus = Some(stage.cpus.clone());
         command.run_as = run_as;
-        let secret = with_password(&scope, password.as_deref().map(Password::reveal));
+        let secret = with_password(&scope, password.map(Password::reveal));
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(template)?);
         }
@@ -153,7 +159,7 @@ impl Instance {
             knobs,
             config,
             scope,
-            password,
+            credentials,
             running,
             pipes,
             asked: 0,
@@ -210,7 +216,7 @@ impl Instance {
 
     fn connects(&self) -> Readiness {
         match &self.server.ready.probe {
-            Probe::Http(path) => match exchange::http_get(self.address, path) {
+            Probe::Http(path) => match exchange::http_get(self.address, self.tls().as_ref(), path) {
                 Ok(reply) if (200..400).contains(&reply.status) => Readiness::Ready,
                 Ok(reply) => Readiness::NotYet(format!("{path} is answered with status {}", reply.status)),
                 Err(error) => Readiness::NotYet(error),
@@ -264,7 +270,7 @@ impl Instance {
                 .map_err(|what| InstanceError::NoOperation(format!("{} {what}", self.workload.name)))?,
         };
         let (authority, password) =
-            (self.address.to_string(), self.password.as_deref().map(Password::source));
+            (self.address.to_string(), self.credentials.password.as_deref().map(Password::source));
         let access = Access {
             authority: &authority,
             account: self.server.account.as_ref(),
@@ -278,7 +284,7 @@ impl Instance {
     /// and threads are for the caller to say.
     pub fn load_spec(&self, only: Option<&str>) -> Result<LoadSpec, InstanceError> {
         let protocol = self.protocol(only)?;
-        let tls = protocol.starts_tls().then(|| TlsSpec {
+        let starting = protocol.starts_tls().then(|| TlsSpec {
             server_name: self.address.ip().to_string(),
             resumption: true,
             trust: Trust::Anyone,
@@ -286,7 +292,7 @@ impl Instance {
         Ok(LoadSpec {
             addresses: vec![self.address],
             sources: Vec::new(),
-            tls,
+            tls: self.tls().or(starting),
             protocol,
             connections: self.workload.load.connections,
             workers: 1,
@@ -308,12 +314,17 @@ impl Instance {
             let _ = self.running.wait_ready(END_WITHIN, || Readiness::NotYet("it goes on".to_owned()));
         }
         let stopped = self.running.stop()?;
-        if self.password.take().is_some() {
+        if std::mem::take(&mut self.credentials).password.is_some() {
             for file in &self.config[1..] {
                 stage::write_private(&self.directory.join(&file.name), &file.text)?;
             }
         }
         Ok(stopped)
+    }
+
+    /// How connections to it are secured; none if they are not.
+    pub(super) fn tls(&self) -> Option<TlsSpec> {
+        self.credentials.certificate.as_ref().map(|certificate| certificate.client())
     }
 
     /// Runs a program of the workload to its end.

@@ -66,20 +66,26 @@ impl Instance {
         let answer = match ask {
             Ask::Http(_) => {
                 self.asked += 1;
-                exchange::http_get(self.address, &question).and_then(|reply| match reply.status {
+                exchange::http_get(self.address, self.tls().as_ref(), &question).and_then(|reply| match reply
+                    .status
+                {
                     200..400 => Ok(reply.body),
                     status => Err(format!("{question} is answered with status {status}")),
                 })
             }
             Ask::Memcache(_) => {
                 let request = format!("{question}\r\n");
-                exchange::converse(self.address, request.as_bytes(), |text| text.ends_with(b"END\r\n"))
+                exchange::converse(self.address, None, request.as_bytes(), |text| text.ends_with(b"END\r\n"))
             }
             Ask::Redis(_) => {
                 // Inline commands; QUIT makes the server close at the end of its answer.
-                let auth = self.password.iter().map(|password| format!("AUTH {}\r\n", password.reveal()));
+                let auth = self
+                    .credentials
+                    .password
+                    .iter()
+                    .map(|password| format!("AUTH {}\r\n", password.reveal()));
                 let request = auth.chain([format!("{question}\r\nQUIT\r\n")]).collect::<String>();
-                exchange::converse(self.address, request.as_bytes(), |_| false)
+                exchange::converse(self.address, None, request.as_bytes(), |_| false)
             }
             Ask::Sql { database, .. } => settled(|| self.ask_sql(&question, database.as_deref())),
             Ask::Log(_) => settled(|| counters::in_log(Path::new(&question), &counters)),
@@ -90,7 +96,7 @@ impl Instance {
     /// Asks a database, as the user of the load.
     pub(super) fn ask_sql(&self, statement: &str, database: Option<&str>) -> Result<String, String> {
         let Account { user, database: own } = self.server.account.clone().unwrap_or_default();
-        let password = self.password.as_deref().map(Password::source);
+        let password = self.credentials.password.as_deref().map(Password::source);
         let login = Login { user, database: database.map_or(own, str::to_owned), password };
         let speaks_postgres = self.server.protocol == Protocol::Postgres;
         sql::ask(speaks_postgres, self.address, &login, statement, exchange::PATIENCE)

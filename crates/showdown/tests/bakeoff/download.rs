@@ -1,0 +1,34 @@
+//! One large file, over one connection and over several.
+
+use crate::home::{Home, json, only_run, text, trials};
+
+#[test]
+fn a_download_is_measured_in_bytes() {
+    let home = Home::new();
+    let sweep = ["plan", "sweep", "nginx", "nginx:sendfile=off", "apache", "--workload", "download"];
+    let plan = home.run(&[&sweep[..], &["--vary", "connections=1,2", "--blocks", "1", "--quick"]].concat());
+    assert!(plan.status.success(), "{}", text(&plan.stderr));
+    let shorter = text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
+    std::fs::write(home.path("plan.toml"), shorter).expect("a plan");
+    let output = home.run(&["run", "plan.toml"]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
+    home.assert_nothing_runs();
+
+    let run = only_run(&home);
+    let trials = trials(&run);
+    assert_eq!(trials.len(), 6);
+    for trial in trials {
+        let record = json(&trial.join("trial.json"));
+        let phase = &record["phases"][0];
+        assert_eq!(phase["errors"], serde_json::json!({}), "each is of 100 MiB, to the byte");
+        let downloads = phase["achieved_per_s"].as_f64().expect("a rate");
+        let (value, unit) =
+            (record["measured"]["value"].as_f64().expect("a value"), &record["measured"]["unit"]);
+        assert_eq!(unit, "MB/s");
+        // The phase counts downloads that ended, the value bytes that came after the warm-up.
+        let (least, most) = (downloads * 104.8 * 0.5, downloads * 104.9 * 2.0);
+        assert!((least..most).contains(&value), "{value} MB/s, {downloads} downloads a second");
+        assert_eq!(record["counts"][0]["client"], record["counts"][0]["server"]);
+    }
+    assert_eq!(json(&run.join("verdict.json"))["unit"], "MB/s");
+}

@@ -1,0 +1,75 @@
+//! TLS over nginx and Apache httpd, in small: what is resumed and what is not, and where keys are not left.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::home::{Home, json, only_run, text, trials};
+
+/// Handshakes and resumed ones over all phases of a trial.
+fn handshakes(record: &Value) -> (u64, u64) {
+    let phases = record["phases"].as_array().expect("phases").iter();
+    let count = |phase: &Value, name: &str| phase["tls"][name].as_u64().expect("a count");
+    phases.fold((0, 0), |(all, resumed), phase| {
+        (all + count(phase, "handshakes"), resumed + count(phase, "resumed"))
+    })
+}
+
+fn holds_a_key(directory: &Path) -> bool {
+    let found = Command::new("grep").args(["-rqs", "PRIVATE KEY"]).arg(directory).status().expect("grep");
+    found.success()
+}
+
+fn compare(variants: &[&str], further: &[&str]) -> (Home, Vec<Value>) {
+    let home = Home::new();
+    let plan = home.small_plan(&[variants, &["--workload", "tls"], further].concat());
+    let output = home.run(&["run", &plan]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+    let run = only_run(&home);
+    assert!(!holds_a_key(&run) && !holds_a_key(&home.path("tmp")), "a key is left behind");
+    let records = trials(&run).iter().map(|trial| json(&trial.join("trial.json"))).collect();
+    (home, records)
+}
+
+#[test]
+fn every_operation_is_a_handshake_full_or_resumed() {
+    for servers in [["nginx", "nginx:resumption=off"], ["apache:certificate=ecdsa", "apache:resumption=off"]]
+    {
+        let (home, records) = compare(&servers, &["--connections", "8"]);
+        assert_eq!(records.len(), 6);
+        for record in records {
+            let requests = record["phases"][0]["requests"].as_u64().expect("a count");
+            let (all, resumed) = handshakes(&record);
+            assert!(requests > 20 && all.abs_diff(requests) <= 16, "{all} handshakes, {requests} requests");
+            let is_resuming = !record["variant"].as_str().expect("a name").contains("resumption=off");
+            // The first of each of the worker's connections has no ticket yet.
+            assert_eq!(resumed > 0, is_resuming, "{resumed} of {all}: {}", record["variant"]);
+            assert!(!is_resuming || resumed + 16 >= all, "{resumed} of {all}: {}", record["variant"]);
+            assert_eq!(record["counts"][0]["client"], record["counts"][0]["server"]);
+        }
+        let facts = json(&only_run(&home).join("facts.json"));
+        assert_eq!(facts["variants"][1]["knobs"]["resumption"], false, "{facts}");
+    }
+}
+
+#[test]
+fn bulk_is_measured_in_bytes_over_kept_connections() {
+    let home = Home::new();
+    let plan = ["plan", "compare", "nginx", "apache", "--workload", "tls", "--on-op", "bulk", "--quick"];
+    let plan = home.run(&[&plan[..], &["--blocks", "3", "--connections", "2"]].concat());
+    assert!(text(&plan.stdout).contains("what = \"max_bytes\""), "{}", text(&plan.stderr));
+    let shorter = text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
+    std::fs::write(home.path("plan.toml"), shorter).expect("a plan");
+    let output = home.run(&["run", "plan.toml"]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
+    for trial in trials(&only_run(&home)) {
+        let record = json(&trial.join("trial.json"));
+        assert_eq!(record["measured"]["unit"], "MB/s");
+        assert!(record["measured"]["value"].as_f64().is_some_and(|rate| rate > 1.0), "{record}");
+        for phase in record["phases"].as_array().expect("phases") {
+            assert_eq!(phase["tls"]["handshakes"], 2, "one for each connection: {phase}");
+        }
+    }
+}
