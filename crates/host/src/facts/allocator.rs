@@ -14,13 +14,17 @@ pub struct Allocator {
     pub library: Option<String>,
 }
 
-/// Allocators by the beginning of their libraries' names, and by a text that only they have in them.
-const ALLOCATORS: &[(&str, &str, &str)] = &[
-    ("jemalloc", "libjemalloc", "<jemalloc>: "),
-    ("tcmalloc", "libtcmalloc", "TCMALLOC_"),
-    ("mimalloc", "libmimalloc", "mimalloc: "),
-    ("snmalloc", "libsnmalloc", ""),
-    ("hoard", "libhoard", ""),
+/// A text that only an allocator of this name has in it. It is put together when it is looked for: written here in
+/// one piece, it would be found in our own program, which may be the one that is asked about.
+type Mark = fn(&str) -> String;
+
+/// Allocators by name, by the beginning of their libraries' names, and by their mark in a program.
+const ALLOCATORS: &[(&str, &str, Option<Mark>)] = &[
+    ("jemalloc", "libjemalloc", Some(|name| format!("<{name}>: "))),
+    ("tcmalloc", "libtcmalloc", Some(|name| format!("{name}: large alloc"))),
+    ("mimalloc", "libmimalloc", Some(|name| format!("{name}: "))),
+    ("snmalloc", "libsnmalloc", None),
+    ("hoard", "libhoard", None),
 ];
 
 /// From the files that a process has mapped, and its program's bytes. A replacement comes first in the
@@ -33,8 +37,8 @@ pub(super) fn find(libraries: &[String], program: &Path) -> Option<Allocator> {
         }
     }
     let program = std::fs::read(program).unwrap_or_default();
-    for (name, _, text) in ALLOCATORS.iter().filter(|(_, _, text)| !text.is_empty()) {
-        if memmem::find(&program, text.as_bytes()).is_some() {
+    for (name, _, mark) in ALLOCATORS {
+        if mark.is_some_and(|mark| memmem::find(&program, mark(name).as_bytes()).is_some()) {
             return Some(Allocator { name: (*name).into(), library: None });
         }
     }
@@ -58,9 +62,10 @@ mod tests {
 
     #[test]
     fn a_replacement_wins_over_the_c_library_s() {
+        let name = "jemalloc";
         let jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
         assert_eq!(found(&[GLIBC, jemalloc], b""), Some(("jemalloc".into(), Some(jemalloc.into()))));
-        assert_eq!(found(&[GLIBC], b"\0<jemalloc>: Error"), Some(("jemalloc".into(), None)));
+        assert_eq!(found(&[GLIBC], format!("\0<{name}>: Error").as_bytes()), Some(("jemalloc".into(), None)));
         assert_eq!(found(&[GLIBC], b"no other"), Some(("glibc malloc".into(), Some(GLIBC.into()))));
         let musl = "/lib/ld-musl-x86_64.so.1";
         assert_eq!(found(&[musl], b""), Some(("musl malloc".into(), Some(musl.into()))));
