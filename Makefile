@@ -65,8 +65,11 @@ bench-aa: packages-bench ## A server against itself and a slowed copy, on and on
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m aa --showdown $(target)/release/showdown $(AA_OPTIONS)
 
-bench-archive: ## The archive with 10,000 runs: list and reindex
-	cargo bench --locked -p archive --bench archive
+bench-archive: ## What reads an archive of 10,000 runs, timed: writes docs/results/archive.md
+	cargo build --release --locked -p showdown
+	cargo build --release --locked -p archive --features example --example made-up
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m archive \
+	    --showdown $(target)/release/showdown --made-up $(target)/release/examples/made-up $(ARCHIVE_OPTIONS)
 
 packages-%:
 	scripts/install-packages $*

@@ -34,6 +34,14 @@ impl Instance {
     /// counts a question before it answers differs, but it is the same each time, so that the difference
     /// of two counts is exact.
     pub fn count(&mut self) -> Result<Option<Count>, InstanceError> {
+        match self.server.statistics.as_ref().map(|statistics| &statistics.ask) {
+            // Apache's workers note a request after they have answered it.
+            Some(Ask::Http(_)) => settled(|| self.count_at_once()),
+            _ => self.count_at_once(),
+        }
+    }
+
+    fn count_at_once(&mut self) -> Result<Option<Count>, InstanceError> {
         let asked_before = self.asked;
         let Some((text, counters)) = self.ask()? else { return Ok(None) };
         // Texts of a log may have blanks around them.
@@ -109,7 +117,7 @@ impl Instance {
 
 /// Asks until two answers are the same: PostgreSQL adds up what a session has counted when the session has ended,
 /// and a log may be written by a process of its own, a moment after.
-fn settled(mut ask: impl FnMut() -> Result<String, String>) -> Result<String, String> {
+fn settled<T: PartialEq, E>(mut ask: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     let mut answer = ask()?;
     for _ in 0..SETTLE_ASKS {
         sleep(SETTLE_PAUSE);
