@@ -40,6 +40,7 @@ export interface Plan {
   tags?: string[];
   measure: Measure;
   load: { connections: number; threads: number };
+  background?: { rate_per_s: number; connections: number } | null;
   cpus: { server: string; client: string };
   warm_up: { least: string; most: string };
   phases: { closed_loop: string; search_step: string; measure: string; curve_step: string };
@@ -174,6 +175,7 @@ export interface Trial {
   gates?: Gate[];
   measured: { what: string; value: number; unit: string; higher_is_better: boolean } | null;
   phases?: Phase[];
+  background?: Phase | null;
   warm_up?: { discarded_s: number } | null;
   timeline?: Tick[];
   counts?: { what: string; client: number; server: number }[];
@@ -201,7 +203,8 @@ export type PhaseKind =
   | "closed_loop"
   | "search_step"
   | "measure"
-  | "curve_step";
+  | "curve_step"
+  | "background";
 
 export interface Phase {
   kind: PhaseKind;

@@ -57,6 +57,11 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        id: "background",
+        text: "A fixed load ran beside the measured one: its operations are in the server's work and in none of the values.",
+        applies: |plan, _| plan.background.is_some(),
+    },
+    Rule {
         id: "one-minute",
         text: "The quick preset measures for seconds: effects that need minutes (compaction, log rotation, garbage collection, thermal limits) do not show.",
         applies: |plan, _| plan.length == archive::model::Length::Quick,

@@ -6,6 +6,7 @@
 //! | client | the engine's own rules ([`load::validity`]) | a client that is the limit measures itself |
 //! | steady | [`stats::steady`] | an average over a warm-up is an average over two things |
 //! | errors | 1 % | latencies are those of the operations that succeeded |
+//! | background | the engine's own rules, of the load beside | a server that had less to do than was asked is another case |
 //! | counts | 0.5 % between the server's count and the client's | one of them is wrong |
 //! | steal | 2 % of the CPUs that the trial uses | the hypervisor took the time that is measured |
 //! | others | 2 % of the CPUs that the trial uses | as steal: of two CPUs it is 4 % of the server's, under the 5 % that a comparison is to show; an idle machine's own services take 0.3 to 0.8 % |
@@ -14,7 +15,7 @@
 //! | clock | 10 ms between the two clocks | someone set the time; time stamps and expiries moved |
 //! | frequency | 5 % between its lowest and highest | both sides must be measured at one speed |
 
-use archive::model::{CountCheck, Gate, GateOutcome};
+use archive::model::{CountCheck, Gate, GateOutcome, Phase};
 use host::CpuSet;
 use host::telemetry::{OtherProgram, Recording};
 use load::validity::MAX_ERROR_SHARE;
@@ -42,6 +43,8 @@ pub struct Evidence<'a> {
     pub unsteady: Option<String>,
     /// Share of operations that failed in the measured phases.
     pub error_share: f64,
+    /// The fixed load beside; none where the plan has none.
+    pub background: Option<&'a Phase>,
     /// The server's counts against the client's; empty where the server keeps none.
     pub counts: &'a [CountCheck],
     /// The host while measuring.
@@ -62,6 +65,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Gate> {
         client(evidence),
         steady(evidence),
         errors(evidence),
+        background(evidence),
         counts(evidence),
         steal(evidence),
         others(evidence),
@@ -126,6 +130,19 @@ fn errors(evidence: &Evidence<'_>) -> Gate {
         format!("at most {}", percent(MAX_ERROR_SHARE)),
         message.to_owned(),
     )
+}
+
+fn background(evidence: &Evidence<'_>) -> Gate {
+    let Some(load) = evidence.background else {
+        return not_applicable("background", "the plan has no load beside the measured one");
+    };
+    let offered = load.offered_per_s.unwrap_or_default();
+    let message = match load.reasons.len() {
+        0 => "the load beside was as asked".to_owned(),
+        _ => format!("the load beside: {}", load.reasons.join("; ")),
+    };
+    let measured = format!("{:.1}/s of {offered:.1}/s", load.achieved_per_s);
+    gate("background", load.valid, measured, "no rule broken".to_owned(), message)
 }
 
 fn counts(evidence: &Evidence<'_>) -> Gate {
@@ -312,6 +329,7 @@ mod tests {
             is_watched: true,
             unsteady: None,
             error_share: 0.0,
+            background: None,
             counts: &[],
             telemetry,
             cpus: &CPUS,

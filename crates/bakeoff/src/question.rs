@@ -1,7 +1,9 @@
 //! From what a user asks on a command line to a plan that is resolved to the last default; and the check that
 //! every plan passes, also one that a user wrote.
 
-use archive::model::{CpuSplit, FORMAT, Kind, Length, Load, Measure, Plan, Setting, Variant, Vary};
+use archive::model::{
+    Background, CpuSplit, FORMAT, Kind, Length, Load, Measure, Plan, Setting, Variant, Vary,
+};
 use host::{CpuSet, Host};
 use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
@@ -56,6 +58,8 @@ pub struct Question {
     pub blocks: Option<u32>,
     /// Another number of connections than the workload's.
     pub connections: Option<u32>,
+    /// A fixed load beside the measured one.
+    pub background: Option<Background>,
     /// The seed; a new one if none is given.
     pub seed: Option<u32>,
     /// Words to find the run by.
@@ -141,6 +145,7 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
             }
         },
         load: Load { connections: question.connections.unwrap_or_else(|| workload.connections()), threads },
+        background: question.background,
         cpus,
         warm_up: preset.warm_up,
         phases: preset.phases,
@@ -200,6 +205,8 @@ fn check_own(plan: &Plan, workload: &Workload) -> Result<(), QuestionError> {
         "has no rate that could be given, nor a capacity"
     } else if plan.measure == Measure::MaxBytes {
         "counts no bytes that come back"
+    } else if plan.background.is_some() {
+        "has nothing that another load could be sent to"
     } else if plan.load.connections != 1 || plan.load.threads != 1 {
         "has no connections or threads of ours"
     } else if plan.sweep.iter().any(|axis| !matches!(axis.vary, Vary::Knob(_))) {
@@ -231,6 +238,11 @@ pub fn check(plan: &Plan) -> Result<(), QuestionError> {
     }
     if plan.blocks == 0 || plan.load.connections == 0 || plan.load.threads == 0 {
         return refused("blocks, connections and threads must be 1 or more".to_owned());
+    }
+    if let Some(Background { rate_per_s, connections }) = plan.background
+        && (connections == 0 || !rate_per_s.is_finite() || rate_per_s <= 0.0)
+    {
+        return refused("background: give a rate above 0 and 1 connection or more".to_owned());
     }
     for (name, length) in [
         ("closed_loop", plan.phases.closed_loop),

@@ -20,6 +20,7 @@ const NAMES: Record<PhaseKind, string> = {
   search_step: "search",
   measure: "measure",
   curve_step: "curve",
+  background: "background",
 };
 
 export function phaseName(kind: PhaseKind): string {

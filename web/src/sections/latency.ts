@@ -8,6 +8,7 @@ import { loadPoints } from "../derive/load";
 import type { Look } from "../derive/palette";
 import { limits } from "../derive/slo";
 import type { Report } from "../model";
+import { background } from "./background";
 import { handshakes } from "./handshakes";
 import { nothing, type Section } from "./section";
 
@@ -52,7 +53,7 @@ export function percentileSection(report: Report, cells: readonly Cell[], look: 
     id: "distribution",
     title: "Percentiles to 99.99",
     short: "Percentiles",
-    body: [few.length > 0 ? percentileChart(few, limit, what.filter(Boolean).join(" "), source) : nothing(without(report, "No distribution of response times was kept.")), handshakes(report.trials)],
+    body: [few.length > 0 ? percentileChart(few, limit, what.filter(Boolean).join(" "), source) : nothing(without(report, "No distribution of response times was kept.")), handshakes(report.trials), background(report.trials)],
   };
 }
 

@@ -19,6 +19,9 @@ export function rerunSection(report: Report): Section {
     ["Blocks", `${plan.blocks} (${plan.length})`],
     ["Client", `${counted(plan.load.connections, "connection")}, ${counted(plan.load.threads, "thread")}, ${cpus(plan.cpus.client)}`],
     ["Server", cpus(plan.cpus.server)],
+    ...(plan.background
+      ? [["Background", `${plan.background.rate_per_s}/s over ${counted(plan.background.connections, "connection")}`]]
+      : []),
     ["Warm-up", `${plan.warm_up.least} to ${plan.warm_up.most}`],
     ["Phases", `closed loop ${plan.phases.closed_loop}, search step ${plan.phases.search_step}, measure ${plan.phases.measure}, curve step ${plan.phases.curve_step}`],
     ["Measured by", `showdown ${plan.showdown}`],

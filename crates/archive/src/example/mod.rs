@@ -80,6 +80,7 @@ fn plan(measure: Measure, blocks: u32) -> Plan {
         tags: vec!["made-up".to_owned()],
         measure,
         load: Load { connections: 64, threads: 1 },
+        background: None,
         cpus: CpuSplit { server: "0".to_owned(), client: "1".to_owned() },
         warm_up: WarmUp { least: seconds(3), most: seconds(30) },
         phases: Phases {

@@ -121,6 +121,7 @@ impl<'a> Builder<'a> {
             gates,
             measured: Some(measured),
             phases: self.phases,
+            background: None,
             warm_up: Some(WarmUpOutcome {
                 discarded_s: 1.5,
                 interval_s: 0.1,

@@ -25,7 +25,9 @@ pub use facts::{ConfigFile, Facts, FlatFacts, VariantFacts};
 pub use fairness::{Caveat, Difference, DifferenceClass};
 pub use gate::{Gate, GateOutcome};
 pub use phase::{ClientHealth, Handshakes, OperationTimes, Phase, PhaseKind};
-pub use plan::{Axis, CpuSplit, Kind, Length, Load, Measure, Phases, Plan, Variant, Vary, WarmUp};
+pub use plan::{
+    Axis, Background, CpuSplit, Kind, Length, Load, Measure, Phases, Plan, Variant, Vary, WarmUp,
+};
 pub use setting::Setting;
 pub use times::{QuantileCurve, Times};
 pub use trial::{Measured, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome};

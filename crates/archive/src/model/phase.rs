@@ -22,6 +22,8 @@ pub enum PhaseKind {
     Measure,
     /// A step of a latency curve.
     CurveStep,
+    /// The fixed load beside the others, as long as they lasted.
+    Background,
 }
 
 /// A phase that made load.

@@ -37,6 +37,9 @@ pub struct Plan {
     pub measure: Measure,
     /// How the load is made.
     pub load: Load,
+    /// What else the server has to do meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<Background>,
     /// Which CPUs the server and the client get.
     pub cpus: CpuSplit,
     /// Limits of the warm-up.
@@ -142,6 +145,16 @@ pub struct Load {
     pub connections: u32,
     /// Worker threads of the client.
     pub threads: u32,
+}
+
+/// A fixed open-loop load beside the one that is measured, so that a server is measured as it would live.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Background {
+    /// Operations a second, of the same mix.
+    pub rate_per_s: f64,
+    /// Its connections, which stay open.
+    pub connections: u32,
 }
 
 /// Which CPUs each side gets, as lists such as `0` or `0-3,8`.

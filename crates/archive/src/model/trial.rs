@@ -41,6 +41,9 @@ pub struct Trial {
     /// Its phases in order of time.
     #[serde(default)]
     pub phases: Vec<Phase>,
+    /// The fixed load that ran beside them, if the plan has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<Phase>,
     /// Whether it settled, by each series that was watched.
     #[serde(default)]
     pub warm_up: Option<WarmUpOutcome>,

@@ -1,6 +1,7 @@
 //! One trial: a server is started, loaded with data, checked, warmed up, measured, asked what it counted, judged
 //! and stopped. Whatever goes wrong with the server becomes part of the trial's record.
 
+mod beside;
 mod evidence;
 mod load;
 mod measure;
@@ -13,10 +14,11 @@ use ::load::drivers::ProtocolSpec;
 use ::load::engine::Surroundings;
 use ::load::record::Micros;
 use ::load::spec::LoadSpec;
+use ::load::summary::Summary;
 use archive::TrialWriter;
 use archive::model::{
-    ConfigFile, CountCheck, FORMAT, Gate, GateOutcome, Measure, Measured, Phase, Plan, Trial, TrialFiles,
-    TrialStatus, VariantFacts,
+    ConfigFile, CountCheck, FORMAT, Gate, GateOutcome, Measure, Measured, Phase, PhaseKind, Plan, Trial,
+    TrialFiles, TrialStatus, VariantFacts,
 };
 use host::telemetry::{Recording, Watch};
 use host::{CpuSet, Host};
@@ -28,6 +30,7 @@ use crate::event::{Event, Observer};
 use crate::gates::{self, Evidence};
 use crate::order::Slot;
 use crate::preset::telemetry_period;
+use beside::Beside;
 use load::{LoadError, Loads};
 use phases::Reached;
 use workload::Count;
@@ -95,6 +98,7 @@ pub fn hold(
         gates: Vec::new(),
         measured: None,
         phases: Vec::new(),
+        background: None,
         warm_up: None,
         timeline: Vec::new(),
         counts: Vec::new(),
@@ -173,16 +177,25 @@ impl Bout<'_> {
 
         let spec = self.spec()?;
         self.is_own = matches!(spec.protocol, ProtocolSpec::Runner(_));
+        let beside = plan.background.map(|load| Beside::start(&spec, load, self.setting.surroundings));
+        let beside_from = self.began.elapsed();
         let mut loads = Loads::new(spec, self.setting.surroundings, self.began, observe);
         let fought = measure::measure(plan, self.cell.rate_per_s(), hint, &mut loads);
-        let (phases, timeline, reached, interrupted) =
+        let (phases, timeline, mut reached, interrupted) =
             (loads.phases, loads.time_line, loads.reached_server, loads.interrupted);
+        let beside = beside.map(Beside::stop);
         let window = (load_from, sampled_from.elapsed());
         let died = self.contender.check_alive();
         let after = if died.is_none() { self.contender.count() } else { Ok(None) };
         let recording = sampler.stop();
         (self.trial.phases, self.trial.timeline) = (phases, timeline);
         let result = fought?;
+        if let Some(outcome) = beside.transpose().map_err(LoadError::from)? {
+            reached.add(&outcome).map_err(LoadError::from)?;
+            let summary = Summary::of(&outcome).map_err(LoadError::from)?;
+            self.trial.background =
+                Some(phases::phase(PhaseKind::Background, beside_from, &outcome, &summary, None));
+        }
         self.trial.counts = counts(before, after?, &reached).into_iter().collect();
         self.judge(&result, &recording, window, died);
         if interrupted {
@@ -220,6 +233,7 @@ impl Bout<'_> {
             is_watched: result.warm_up.is_some() || !matches!(setting.plan.measure, Measure::OneByOne { .. }),
             unsteady: result.unsteady.clone(),
             error_share: result.error_share,
+            background: self.trial.background.as_ref(),
             counts: &self.trial.counts,
             telemetry: recording,
             cpus: &setting.server_cpus.iter().chain(setting.client_cpus.iter()).collect(),
@@ -261,7 +275,6 @@ impl Bout<'_> {
 /// The stretch of the recording in which the value was measured; the whole load where that was too short to
 /// hold two samples.
 fn measured_window(phases: &[Phase], whole: (u64, u64), began_us: i64) -> (u64, u64) {
-    use archive::model::PhaseKind;
     const SHORT_US: u64 = 2_000_000;
     let central = phases.iter().rev().find(|p| p.kind == PhaseKind::Measure).or(phases.last());
     let Some(phase) = central else { return whole };

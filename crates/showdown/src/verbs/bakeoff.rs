@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use archive::model::{Kind, Length, Plan};
+use archive::model::{Background, Kind, Length, Plan};
 use bakeoff::question::{Asked, Question};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
@@ -47,6 +47,10 @@ pub struct QuestionArgs {
     /// Connections of the client [default: the workload's]
     #[arg(short, long, value_parser = parse_count)]
     pub connections: Option<u64>,
+
+    /// A fixed load beside the measured one, so that a server is measured as it would live: `40/s,connections=300`
+    #[arg(long, value_parser = parse_background, value_name = "RATE/s,connections=N")]
+    pub background: Option<Background>,
 
     /// About a minute for two variants
     #[arg(long, conflicts_with = "thorough")]
@@ -186,6 +190,16 @@ fn plan_of_sweep(args: &SweepArgs) -> anyhow::Result<Plan> {
     resolve(&args.question, &args.vary)
 }
 
+/// `40/s,connections=300`.
+fn parse_background(text: &str) -> Result<Background, String> {
+    let expected = "a rate and a number of connections, such as 40/s,connections=300";
+    let parts = text.split_once("/s,connections=").ok_or_else(|| format!("this is not {expected}"))?;
+    let rate_per_s = parse_rate(parts.0).map_err(|e| e.to_string())?;
+    let connections = parse_count(parts.1).map_err(|e| e.to_string())?;
+    let connections = u32::try_from(connections).map_err(|_| "at most 4 billion connections".to_owned())?;
+    Ok(Background { rate_per_s, connections })
+}
+
 fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
     let varies_rate = vary.iter().any(|axis| axis.starts_with("rate="));
     let asked = match (args.measure, args.rates.as_slice()) {
@@ -220,6 +234,7 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         }),
         blocks: args.blocks,
         connections: connections.transpose()?,
+        background: args.background,
         seed: args.seed,
         tags: args.tag.clone(),
     };

@@ -1,5 +1,6 @@
 //! Bake-offs from end to end, in small: of servers, and of programs that make their load themselves.
 
+mod background;
 mod block_io;
 mod build;
 mod byod;

@@ -1,0 +1,45 @@
+//! The fixed load that runs beside the one that is measured, from before its first phase until after its last.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use archive::model::Background;
+use load::engine::{self, Outcome, RunError, Surroundings};
+use load::inputs::rate::RateProfile;
+use load::spec::{Arrivals, LoadSpec, Shape};
+
+/// It has no end of its own, and its intervals are seen by nobody.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// A load under way, by workers of its own.
+pub struct Beside {
+    stop: Arc<AtomicBool>,
+    run: JoinHandle<Result<Outcome, RunError>>,
+}
+
+impl Beside {
+    /// Starts it: the same operations on the same server as the load of `spec`, drawn otherwise.
+    pub fn start(spec: &LoadSpec, load: Background, surroundings: &Surroundings) -> Self {
+        let stop: Arc<AtomicBool> = Arc::default();
+        let spec = LoadSpec {
+            connections: load.connections,
+            workers: 1,
+            shape: Shape::Open { rate: RateProfile::constant(load.rate_per_s), arrivals: Arrivals::Poisson },
+            warmup: Duration::ZERO,
+            duration: None,
+            interval: INTERVAL,
+            seed: !spec.seed,
+            ..spec.clone()
+        };
+        let surroundings = Surroundings { interrupted: stop.clone(), ..surroundings.clone() };
+        Self { stop, run: thread::spawn(move || engine::run(&spec, &surroundings, &mut |_| {})) }
+    }
+
+    /// Ends it. What it measured is that of a run that was interrupted, because it has no end of its own.
+    pub fn stop(self) -> Result<Outcome, RunError> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}

@@ -1,0 +1,49 @@
+//! A fixed load beside the measured one, from end to end: it is made, recorded, and in the server's count.
+
+use crate::home::{Home, json, only_run, text, trials};
+
+#[test]
+fn a_server_is_measured_while_it_does_something_else() {
+    let home = Home::new();
+    let background = ["--background", "200/s,connections=20"];
+    let plan = home.small_plan(&[&["nginx", "nginx", "--on-op", "get-1k"][..], &background].concat());
+    let output = home.run(&["run", &plan]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+
+    let run = only_run(&home);
+    assert!(json(&run.join("verdict.json"))["caveats"].to_string().contains("background"));
+    for trial in trials(&run) {
+        let record = json(&trial.join("trial.json"));
+        let beside = &record["background"];
+        assert_eq!(beside["kind"], "background");
+        let seconds = beside["length_s"].as_f64().expect("a length");
+        let requests = beside["requests"].as_f64().expect("a count");
+        // Poisson's arrivals scatter by the root of their number.
+        assert!((requests - 200.0 * seconds).abs() < 6.0 * (200.0 * seconds).sqrt(), "{beside}");
+        // It ran while all the rest did.
+        let last = record["phases"].as_array().expect("phases").last().expect("one at least");
+        let end = |phase: &serde_json::Value| {
+            phase["start_s"].as_f64().expect("a start") + phase["length_s"].as_f64().expect("a length")
+        };
+        assert!(end(beside) >= end(last), "{beside} {last}");
+        let gates = record["gates"].as_array().expect("gates");
+        let counts = gates.iter().find(|gate| gate["id"] == "counts").expect("a gate");
+        assert_eq!(counts["outcome"], "passed", "{counts}: the server counts both loads");
+    }
+}
+
+#[test]
+fn a_background_that_makes_no_sense_is_refused() {
+    let home = Home::new();
+    for (variants, background, why) in [
+        (["nginx", "apache"], "40", "such as 40/s,connections=300"),
+        (["nginx", "apache"], "0/s,connections=3", "a rate above 0"),
+        (["nginx", "apache"], "40/s,connections=0", "a whole number from 1 up"),
+        (["lmdb", "sqlite"], "40/s,connections=3", "makes its load by itself"),
+    ] {
+        let output = home.run(&["compare", variants[0], variants[1], "--background", background]);
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(why), "{said}");
+    }
+}
