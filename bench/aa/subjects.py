@@ -32,6 +32,9 @@ QUICK = ("--quick",)
 SHORT = (*QUICK, "--measure", "throughput", "--blocks", "8")
 """Eight blocks of the quick length in a closed loop: about 22 s."""
 
+AT_A_RATE = (*QUICK, "--measure", "latency", "--rates", "40000", "--blocks", "8")
+"""For a server that answers faster than one CPU's client can ask: as fast as it goes would measure the client."""
+
 
 def _slowed(percent: int, length: str) -> Subject:
     options = SHORT if length == "short" else ("--measure", "throughput")
@@ -48,6 +51,7 @@ def _slowed(percent: int, length: str) -> Subject:
 SUBJECTS = [
     Subject("nginx", ("nginx", "nginx"), "static-web", 1.0, SHORT, "nginx with itself, closed loop, 8 short blocks"),
     Subject("memcached", ("memcached", "memcached"), "cache", 1.0, QUICK, "memcached with itself, capacity, quick length"),
+    Subject("memcached-p99", ("memcached", "memcached"), "cache", 1.0, AT_A_RATE, "memcached with itself, p99 at 40,000/s, 8 short blocks"),
     *(_slowed(percent, "short") for percent in (1, 2, 5, 10)),
     _slowed(5, "default"),
 ]

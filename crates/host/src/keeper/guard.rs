@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, setsid, wait};
 
-use super::{VERB, subtree};
+use super::protocol::VERB;
+use super::subtree;
 
 pub(super) fn run() -> io::Result<()> {
     rustix::thread::set_name(c"sd-guard")?;

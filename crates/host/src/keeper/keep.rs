@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpid, set_child_subreaper, set_parent_process_death_signal};
 
-use super::VERB;
 use super::news::{Ask, News};
+use super::protocol::VERB;
 use super::protocol::{Event, receive_order, send_order, tell};
 use super::subtree::{FIRST_PAUSE, Reaped, children, kill_round, next_pause, reap, send};
 use crate::process::{Ending, ServerCommand};

@@ -6,7 +6,7 @@
 //!           ◀──events───────────────┘
 //! ```
 //!
-//! All are this same program under the hidden first argument [`VERB`]:
+//! All are this same program under the hidden first argument [`protocol::VERB`]:
 //!
 //! - the **keeper** is a *child subreaper* (`PR_SET_CHILD_SUBREAPER`, prctl(2)): whatever the server forks,
 //!   however often it double-forks or changes session, is reparented to the keeper and not to init. So the
@@ -30,7 +30,7 @@ mod guard;
 mod keep;
 mod launch;
 mod news;
-mod protocol;
+pub(crate) mod protocol;
 mod restore;
 mod subtree;
 
@@ -38,10 +38,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-pub(crate) use protocol::{Event, READY, STOP, send_order};
-
-/// The hidden first argument by which a program that embeds this crate becomes a keeper.
-pub(crate) const VERB: &str = "__keeper";
+use protocol::VERB;
 
 /// Becomes a keeper if the arguments ask for it: `None` means "go on as the program that you are".
 ///

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::{Ending, ServerCommand};
 
+/// The hidden first argument by which a program that embeds this crate becomes a keeper.
+pub(crate) const VERB: &str = "__keeper";
+
 /// The byte that asks for an orderly stop. The end of the pipe without it means that we died.
 pub(crate) const STOP: u8 = b's';
 

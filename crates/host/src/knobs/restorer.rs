@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::keeper::{READY, VERB};
+use crate::keeper::protocol::{READY, VERB};
 use crate::root::Root;
 
 /// A restorer that waits for our end, or for this to be dropped.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use super::Ending;
-use crate::keeper::Event;
+use crate::keeper::protocol::Event;
 
 /// The story so far.
 #[derive(Debug, Default)]

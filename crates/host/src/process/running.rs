@@ -10,7 +10,7 @@ use std::{io, path};
 
 use super::events::Events;
 use super::{Ending, Error, LogTail, Pipes, Readiness, ServerCommand, Tree};
-use crate::keeper;
+use crate::keeper::protocol as keeper;
 
 /// How long starting may take: four execs of programs that are in memory.
 const START: Duration = Duration::from_secs(10);
