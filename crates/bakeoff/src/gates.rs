@@ -6,7 +6,7 @@
 //! | client | the engine's own rules ([`load::validity`]) | a client that is the limit measures itself |
 //! | steady | [`stats::steady`] | an average over a warm-up is an average over two things |
 //! | errors | 1 % | latencies are those of the operations that succeeded |
-//! | background | the engine's own rules, of the load beside | a server that had less to do than was asked is another case |
+//! | background | achieved and errors as for the client, of the load beside | a server that had less to do than was asked is another case |
 //! | counts | 0.5 % between the server's count and the client's | one of them is wrong |
 //! | steal | 2 % of the CPUs that the trial uses | the hypervisor took the time that is measured |
 //! | others | 2 % of the CPUs that the trial uses | as steal: of two CPUs it is 4 % of the server's, under the 5 % that a comparison is to show; an idle machine's own services take 0.3 to 0.8 % |

@@ -5,10 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use archive::model::Background;
+use archive::model::{Background, Phase, PhaseKind};
 use load::engine::{self, Outcome, RunError, Surroundings};
 use load::inputs::rate::RateProfile;
+use load::record::PackError;
 use load::spec::{Arrivals, LoadSpec, Shape};
+use load::summary::Summary;
+use load::validity::Reason;
+
+use super::phases;
 
 /// It has no end of its own, and its intervals are seen by nobody.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -42,4 +47,17 @@ impl Beside {
         self.stop.store(true, Ordering::Relaxed);
         self.run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
+}
+
+/// The record of what it measured, from `start` after the trial's beginning. It is valid if the server had to do what
+/// was asked: how late a single send was, and whose times are longer for it, matters to a load whose times are compared.
+pub fn record(outcome: &Outcome, start: Duration) -> Result<Phase, PackError> {
+    let summary = Summary::of(outcome)?;
+    let falls_short = |rule: &&Reason| {
+        matches!(rule, Reason::NothingSucceeded | Reason::Achieved { .. } | Reason::Errors { .. })
+    };
+    let reasons: Vec<String> =
+        summary.rules_broken.iter().filter(falls_short).map(ToString::to_string).collect();
+    let phase = phases::phase(PhaseKind::Background, start, outcome, &summary, None);
+    Ok(Phase { valid: reasons.is_empty(), reasons, ..phase })
 }

@@ -14,7 +14,6 @@ use ::load::drivers::ProtocolSpec;
 use ::load::engine::Surroundings;
 use ::load::record::Micros;
 use ::load::spec::LoadSpec;
-use ::load::summary::Summary;
 use archive::TrialWriter;
 use archive::model::{
     ConfigFile, CountCheck, FORMAT, Gate, GateOutcome, Measure, Measured, Phase, PhaseKind, Plan, Trial,
@@ -192,9 +191,7 @@ impl Bout<'_> {
         let result = fought?;
         if let Some(outcome) = beside.transpose().map_err(LoadError::from)? {
             reached.add(&outcome).map_err(LoadError::from)?;
-            let summary = Summary::of(&outcome).map_err(LoadError::from)?;
-            self.trial.background =
-                Some(phases::phase(PhaseKind::Background, beside_from, &outcome, &summary, None));
+            self.trial.background = Some(beside::record(&outcome, beside_from).map_err(LoadError::from)?);
         }
         self.trial.counts = counts(before, after?, &reached).into_iter().collect();
         self.judge(&result, &recording, window, died);

@@ -13,7 +13,7 @@ use super::table::table;
 use super::units::{quantity, rate, time};
 use crate::verbs::options::ProgressMode;
 
-/// Trials whose reasons not to count are told on the terminal.
+/// Reasons not to count that are told on the terminal.
 const MOST_REASONS: usize = 6;
 
 /// Shows events: a bar and a line a trial on a terminal, JSON lines to a program, or nothing.
@@ -124,14 +124,18 @@ pub fn answer(verdict: &Verdict, trials: &[TrialRecord], dir: &str, report: Opti
             comparison.a, comparison.b
         );
     }
-    let out_of_count: Vec<&Trial> =
-        trials.iter().map(|record| &record.trial).filter(|trial| !trial.reasons.is_empty()).collect();
-    for trial in out_of_count.iter().take(MOST_REASONS) {
-        let Trial { number, variant, reasons, .. } = trial;
-        let _ = writeln!(out, "  trial {number} ({variant}) does not count: {}", reasons.join("; "));
+    let without_value = out_of_count(trials);
+    for (reason, numbers) in without_value.iter().take(MOST_REASONS) {
+        let (trials, do_not) =
+            if numbers.len() == 1 { ("trial", "does not count") } else { ("trials", "do not count") };
+        let _ = writeln!(out, "  {trials} {} {do_not}: {reason}", numbers.join(", "));
     }
-    if out_of_count.len() > MOST_REASONS {
-        let _ = writeln!(out, "  nor do {} more: the report says why", out_of_count.len() - MOST_REASONS);
+    if without_value.len() > MOST_REASONS {
+        let _ = writeln!(
+            out,
+            "  nor do others, for {} more reasons: see the report",
+            without_value.len() - MOST_REASONS
+        );
     }
     for difference in &verdict.fairness {
         let class = match difference.class {
@@ -148,6 +152,20 @@ pub fn answer(verdict: &Verdict, trials: &[TrialRecord], dir: &str, report: Opti
         let _ = writeln!(out, "report  {report}");
     }
     out
+}
+
+/// Why trials do not count, with the numbers of those that do not for this reason.
+fn out_of_count(trials: &[TrialRecord]) -> Vec<(String, Vec<String>)> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for Trial { number, variant, reasons: why, .. } in trials.iter().map(|record| &record.trial) {
+        let (reason, who) = (why.join("; "), format!("{number} ({variant})"));
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            _ if why.is_empty() => {}
+            Some((_, numbers)) => numbers.push(who),
+            None => reasons.push((reason, vec![who])),
+        }
+    }
+    reasons
 }
 
 fn row(variant: &VariantSummary, unit: &str) -> Vec<String> {
