@@ -30,26 +30,39 @@ pub struct Count {
 impl Instance {
     /// How many operations the server has counted since its start; none if it keeps no count.
     ///
-    /// What we ask over HTTP is a request too. Our questions are left out, up to one: whether a server
-    /// counts a question before it answers differs, but it is the same each time, so that the difference
-    /// of two counts is exact.
+    /// What we ask over HTTP is a request too. Whether it is counted shows when nothing else is asked: then each
+    /// answer is one more than the last, or the same. Our questions are left out, up to one: whether a server
+    /// counts a question before it answers differs, but it is the same each time, so that the difference of two
+    /// counts is exact.
     pub fn count(&mut self) -> Result<Option<Count>, InstanceError> {
-        match self.server.statistics.as_ref().map(|statistics| &statistics.ask) {
-            // Apache's workers note a request after they have answered it.
-            Some(Ask::Http(_)) => settled(|| self.count_at_once()),
-            _ => self.count_at_once(),
+        let Some(mut told) = self.told()? else { return Ok(None) };
+        if let Some(Statistics { ask: Ask::Http(_), .. }) = self.server.statistics {
+            let mut a_question = None;
+            for _ in 0..SETTLE_ASKS {
+                // Apache's workers note a request after they have answered it.
+                sleep(SETTLE_PAUSE);
+                let Some(next) = self.told()? else { return Ok(None) };
+                let step = next.count.saturating_sub(told.count);
+                told = next;
+                if a_question.replace(step) == Some(step) && step <= 1 {
+                    break;
+                }
+            }
+            let earlier_questions = self.asked - 1;
+            told.count = told.count.saturating_sub(a_question.unwrap_or(0).min(1) * earlier_questions);
         }
+        Ok(Some(told))
     }
 
-    fn count_at_once(&mut self) -> Result<Option<Count>, InstanceError> {
-        let asked_before = self.asked;
+    /// What it says at once, our questions included.
+    fn told(&mut self) -> Result<Option<Count>, InstanceError> {
         let Some((text, counters)) = self.ask()? else { return Ok(None) };
         // Texts of a log may have blanks around them.
         let what = counters.iter().map(|name| name.trim()).collect::<Vec<_>>().join(" + ");
         // A server may name a counter only once it has something to count.
-        let sum: u64 = counters.iter().filter_map(|name| counters::read(&text, name)).sum();
+        let count = counters.iter().filter_map(|name| counters::read(&text, name)).sum();
         let tally = self.server.statistics.as_ref().and_then(|statistics| statistics.tally.clone());
-        Ok(Some(Count { what, count: sum.saturating_sub(asked_before), tally }))
+        Ok(Some(Count { what, count, tally }))
     }
 
     /// After every operation was carried out, every counter must be there.
@@ -117,7 +130,7 @@ impl Instance {
 
 /// Asks until two answers are the same: PostgreSQL adds up what a session has counted when the session has ended,
 /// and a log may be written by a process of its own, a moment after.
-fn settled<T: PartialEq, E>(mut ask: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+fn settled(mut ask: impl FnMut() -> Result<String, String>) -> Result<String, String> {
     let mut answer = ask()?;
     for _ in 0..SETTLE_ASKS {
         sleep(SETTLE_PAUSE);

@@ -44,6 +44,7 @@ fn test() -> ExitCode {
     named("a server may keep no count", rounds::without_count);
     named("a command may say when it is ready", rounds::ready_by_command);
     named("a new workload runs as it stands", rounds::scaffold);
+    named("a server need not count the questions for its count", rounds::uncounted_questions);
     named("a password stays with the server", rounds::password);
     named("a port that is taken names its holder", mistakes::port_taken);
     named("a refused configuration is told in the server's words", mistakes::refused_configuration);

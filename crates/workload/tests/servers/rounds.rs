@@ -45,6 +45,22 @@ pub fn scaffold() -> Result<(), Failed> {
     variants.iter().try_for_each(|variant| round(&scene, &workload, variant))
 }
 
+/// Whether it counts what it is asked for its count or not, no operation is lost.
+pub fn uncounted_questions() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    workload::scaffold::create(scene.path(), "shop")?;
+    let program = scene.path().join("shop/server.py");
+    let text = std::fs::read_to_string(&program)?;
+    let counts_all = "        count = next(answered)\n";
+    assert!(text.contains(counts_all), "{text}");
+    let counts_others = "        if url.path != '/stats':\n            Handler.answered = next(answered)\n        \
+                         count = getattr(Handler, 'answered', 0)\n";
+    std::fs::write(program, text.replace(counts_all, counts_others))?;
+    let catalogue = Catalogue::with(scene.path());
+    let (workload, variants) = catalogue.resolve(None, &workload::scaffold::contenders("shop"))?;
+    round(&scene, &workload, &variants[0])
+}
+
 /// Starts, checks, loads, compares the counts, stops.
 fn round(scene: &Scene, workload: &Workload, variant: &Variant) -> Result<(), Failed> {
     let stage = scene.stage()?;
