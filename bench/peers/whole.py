@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import time
 from collections.abc import Callable
@@ -16,6 +17,22 @@ MOST_MISCOUNT = 0.02
 """Share by which a client's account of its operations may differ from the server's."""
 MOST_OF_OTHERS = 0.04
 """Share of the machine that everything else may use during a run."""
+
+
+def options(program: str, about: str, seconds: int, results: Path) -> argparse.Namespace:
+    """The command line of a bench that runs its clients whole."""
+    parser = argparse.ArgumentParser(prog=program, description=about)
+    parser.add_argument("--engine", type=Path, required=True, help="the showdown binary")
+    parser.add_argument("--floor", type=Path, required=True, help="the floor binary, of bench/floor")
+    parser.add_argument("--rounds", type=int, default=7, help="of each client [%(default)s]")
+    parser.add_argument("--connections", type=int, default=16, help="[%(default)s]")
+    parser.add_argument("--seconds", type=int, default=seconds, help="of a run, about [%(default)s]")
+    parser.add_argument("--seed", type=int, default=1, help="of the order in the rounds [%(default)s]")
+    parser.add_argument("--server-cpu", type=int, default=0, help="[%(default)s]")
+    parser.add_argument("--client-cpu", type=int, default=1, help="[%(default)s]")
+    parser.add_argument("--results", type=Path, default=results, help="[docs/results]")
+    parser.add_argument("--tolerate-noise", action="store_true", help="count runs on a busy machine: to try things out")
+    return parser.parse_args()
 
 
 @dataclass(frozen=True)

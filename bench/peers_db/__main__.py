@@ -30,7 +30,8 @@ COUNT_SECONDS = 1.5
 
 def main() -> int:
     """Runs all rounds and writes the report."""
-    options = _options()
+    about = "Engine and peers on databases, interleaved."
+    options = whole.options("bench-peers-db", about, 5, REPOSITORY / "docs/results")
     for directory in sorted(Path("/usr/lib/postgresql").glob("*/bin")):
         os.environ["PATH"] += f":{directory}"
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
@@ -43,21 +44,6 @@ def main() -> int:
         print(f"bench-peers-db: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench-peers-db", description="Engine and peers on databases, interleaved.")
-    parser.add_argument("--engine", type=Path, required=True, help="the showdown binary")
-    parser.add_argument("--floor", type=Path, required=True, help="the floor binary, of bench/floor")
-    parser.add_argument("--rounds", type=int, default=7, help="of each client [%(default)s]")
-    parser.add_argument("--connections", type=int, default=16, help="[%(default)s]")
-    parser.add_argument("--seconds", type=int, default=5, help="of a run [%(default)s]")
-    parser.add_argument("--seed", type=int, default=1, help="of the order in the rounds [%(default)s]")
-    parser.add_argument("--server-cpu", type=int, default=0, help="[%(default)s]")
-    parser.add_argument("--client-cpu", type=int, default=1, help="[%(default)s]")
-    parser.add_argument("--results", type=Path, default=REPOSITORY / "docs/results", help="[docs/results]")
-    parser.add_argument("--tolerate-noise", action="store_true", help="count runs on a busy machine: to try things out")
-    return parser.parse_args()
 
 
 def _measure(options: argparse.Namespace) -> Path:

@@ -76,7 +76,7 @@ once in random order; medians, with the least and the most in brackets. The raw 
 ## Point selects by a prepared statement, {settings["connections"]} connections, closed loop
 
 {table(["server", "client", "all cycles a query", "of these in user mode", "× the engine's", "queries/s", "client CPU"],
-        [_row(rows, client.server, client.name) for client in CLIENTS])}
+        [row(rows, client.server, client.name, "statements_per_s") for client in CLIENTS])}
 
 The engine checks that each query returns one row of the right length; the peers fetch it. sysbench has a thread for each
 connection, pgbench and the engine one for all. {_kernel(rows)} `pgbench -S` asks tables of its own for a number of four bytes; the others
@@ -113,13 +113,15 @@ def _kernel(rows: Rows) -> str:
     )
 
 
-def _row(rows: Rows, server: str, client: str) -> list[str]:
+def row(rows: Rows, server: str, client: str, speed: str) -> list[str]:
+    """A client's line of the table of figures; `speed` is the column of operations a second."""
+
     def figure(column: str) -> Figure | None:
         return Figure.of(list(by_round(rows, server, client, column).values()))
 
     share, cpu, over = figure("user_share"), figure("client_cpu"), ratio(rows, server, client, "all_cycles")
     return [
         server, client, show_figure(figure("all_cycles")), f"{share.middle:.0%}" if share else "–",
-        f"{1 / over.middle:.2f}" if over else "–", show_figure(figure("statements_per_s")),
+        f"{1 / over.middle:.2f}" if over else "–", show_figure(figure(speed)),
         f"{cpu.middle:.0%}" if cpu else "–",
     ]  # fmt: skip

@@ -31,7 +31,8 @@ MESSAGES_A_SECOND = {(Postfix.name, False): 900, (Postfix.name, True): 1_200, (S
 
 def main() -> int:
     """Runs all rounds and writes the report."""
-    options = _options()
+    about = "Engine and smtp-source on mail servers, interleaved."
+    options = whole.options("bench-peers-mail", about, 3, REPOSITORY / "docs/results")
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
     if missing or os.geteuid() != 0:
         what = f"not installed: {', '.join(missing)}: run scripts/install-packages bench" if missing else "Postfix needs root"
@@ -43,21 +44,6 @@ def main() -> int:
         print(f"bench-peers-mail: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench-peers-mail", description="Engine and smtp-source on mail servers, interleaved.")
-    parser.add_argument("--engine", type=Path, required=True, help="the showdown binary")
-    parser.add_argument("--floor", type=Path, required=True, help="the floor binary, of bench/floor")
-    parser.add_argument("--rounds", type=int, default=7, help="of each client [%(default)s]")
-    parser.add_argument("--connections", type=int, default=16, help="[%(default)s]")
-    parser.add_argument("--seconds", type=int, default=3, help="of a run, about [%(default)s]")
-    parser.add_argument("--seed", type=int, default=1, help="of the order in the rounds [%(default)s]")
-    parser.add_argument("--server-cpu", type=int, default=0, help="[%(default)s]")
-    parser.add_argument("--client-cpu", type=int, default=1, help="[%(default)s]")
-    parser.add_argument("--results", type=Path, default=REPOSITORY / "docs/results", help="[docs/results]")
-    parser.add_argument("--tolerate-noise", action="store_true", help="count runs on a busy machine: to try things out")
-    return parser.parse_args()
 
 
 def _measure(options: argparse.Namespace) -> Path:

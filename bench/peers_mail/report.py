@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from peers.figures import Bar, Figure
-from peers.markdown import bars_table, show_figure, table, verdict
-from peers_db.report import Rows, by_round, ratio, save
+from peers.figures import Bar
+from peers.markdown import bars_table, table, verdict
+from peers_db.report import Rows, ratio, row, save
 
 from .clients import CLIENTS, MESSAGE_BYTES, SOURCE
 from .servers import Postfix, Sink
@@ -51,7 +51,7 @@ def _page(rows: Rows, settings: dict[str, object]) -> str:
     commands = "\n".join(settings["commands"])
     head = ["server and sessions", "client", "all cycles a message", "of these in user mode", "× the engine's", "messages/s",
             "client CPU"]  # fmt: skip
-    figures = table(head, [_row(rows, where, client.name) for where in PLACES for client in CLIENTS])
+    figures = table(head, [row(rows, where, client.name, "messages_per_s") for where in PLACES for client in CLIENTS])
     return f"""# Engine and smtp-source on mail servers
 
 {verdict(judged)} Measured by `make bench-peers-mail` on {settings["date"]}: {settings["rounds"]} rounds, in each every client
@@ -86,15 +86,3 @@ the kernel splits CPU time between its own and the user's is a sample.
 {commands}
 ```
 """
-
-
-def _row(rows: Rows, where: str, client: str) -> list[str]:
-    def figure(column: str) -> Figure | None:
-        return Figure.of(list(by_round(rows, where, client, column).values()))
-
-    share, cpu, over = figure("user_share"), figure("client_cpu"), ratio(rows, where, client, "all_cycles")
-    return [
-        where, client, show_figure(figure("all_cycles")), f"{share.middle:.0%}" if share else "–",
-        f"{1 / over.middle:.2f}" if over else "–", show_figure(figure("messages_per_s")),
-        f"{cpu.middle:.0%}" if cpu else "–",
-    ]  # fmt: skip

@@ -168,9 +168,9 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Ending> {
 }
 
 /// Makes a run's report where it belongs.
-pub fn write_report(dir: &Path) -> anyhow::Result<PathBuf> {
-    let path = dir.join(report::FILE_NAME);
-    write(&path, report::html(&Run::open(dir)?)?.as_bytes())?;
+pub fn write_report(run: &Run) -> anyhow::Result<PathBuf> {
+    let path = run.dir.join(report::FILE_NAME);
+    write(&path, report::html(run)?.as_bytes())?;
     Ok(path)
 }
 

@@ -258,11 +258,12 @@ fn hold(plan: &Plan, args: &RunArgs) -> anyhow::Result<Ending> {
     let finished = bakeoff::hold(plan, &args.runs.runs, &surroundings, &mut |event| progress.observe(&event));
     progress.finish();
     let finished = finished?;
-    let report = super::archive::write_report(&finished.dir)
+    let (run, report) = archive::Run::open(&finished.dir)
+        .map_err(anyhow::Error::from)
+        .and_then(|run| super::archive::write_report(&run).map(|report| (run, report)))
         .context("the run is kept, but its report was not made")?;
-    let trials = archive::Run::open(&finished.dir)?.trials;
     let (dir, report) = (finished.dir.display().to_string(), report.display().to_string());
-    args.format.print(&finished.verdict, || answer(&finished.verdict, &trials, &dir, Some(&report)))?;
+    args.format.print(&finished.verdict, || answer(&finished.verdict, &run.trials, &dir, Some(&report)))?;
     if let Some(why) = finished.stopped {
         anyhow::bail!("the run stopped early: {why} (what was measured is kept in {dir})");
     }
