@@ -43,6 +43,8 @@ ERRS_EVERY, DROPS_EVERY, REQUESTS = 50, 400, 100_003
 ARRIVALS = {100: (60, 200), 1_000: (20, 500), 5_000: (10, 500), 10_000: (10, 500), 20_000: (10, 500), 50_000: (10, 500)}
 CONNECTIONS_OF_ARRIVALS = 256
 SATURATION_RUNS = 40
+WARMS_MS = (500, 1_000, 2_000, 4_000)
+"""How long a cache takes to fill: shorter than the quick length's first look, about as long, and longer."""
 
 
 @dataclass
@@ -106,7 +108,7 @@ def all_cases() -> Iterator[Case]:
     for number in range(SATURATION_RUNS):
         yield _saturation("beyond", number)
         yield _saturation("inside", number)
-    for warms_ms in (2_000,):
+    for warms_ms in WARMS_MS:
         yield _steady(warms_ms)
 
 

@@ -94,7 +94,7 @@ pub struct Report {
     pub seconds: f64,
 }
 
-const PERCENTILES: Duration = Duration::from_millis(1_200);
+const PERCENTILES: Duration = Duration::from_secs(1);
 const SHARES: [f64; 3] = [0.1, 0.5, 0.8];
 
 /// Runs the parts, tells of each before it begins, and judges.
@@ -139,7 +139,7 @@ fn run_part(instrument: &Instrument<'_>, part: Part, report: &mut Report) -> Res
             findings.extend(queue::overflow(instrument, seconds(3.0))?);
             findings.extend(queue::slower_and_slower(instrument, seconds(2.5))?);
         }
-        Part::Steady => findings.extend(steady::check(instrument, seconds(4.5))?),
+        Part::Steady => findings.extend(steady::check(instrument, seconds(4.0))?),
         Part::Percentiles => {
             for protocol in [Protocol::Http, Protocol::Memcached] {
                 let capacity_per_s = capacity::believed(instrument, protocol)?;
@@ -158,17 +158,17 @@ fn run_part(instrument: &Instrument<'_>, part: Part, report: &mut Report) -> Res
             }
         }
         Part::Arrivals => {
-            for (rate, window, length) in [(1_000.0, 500, 2.0), (10_000.0, 1_000, 1.5)] {
+            for (rate, window, length) in [(1_000.0, 500, 1.6), (10_000.0, 1_000, 1.2)] {
                 findings.extend(arrivals::poisson(instrument, rate, window, seconds(length))?);
             }
-            findings.extend(arrivals::even(instrument, 1_000.0, seconds(1.5))?);
+            findings.extend(arrivals::even(instrument, 1_000.0, seconds(1.2))?);
         }
         Part::Saturation => {
             let capacity_per_s = capacity::of_client(instrument, Protocol::Http)?;
             findings.extend(saturation::check(instrument, capacity_per_s, 2, seconds(0.7))?);
         }
         Part::Floor => {
-            report.floor = Some(floor::measure(instrument, seconds(1.5))?);
+            report.floor = Some(floor::measure(instrument, seconds(1.2))?);
             report.resolution = comparison::resolution(instrument, 6, seconds(0.4))?;
         }
     }

@@ -1,0 +1,1 @@
+"""Every workload run for real, line by line, with what it answered."""
