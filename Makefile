@@ -4,7 +4,7 @@ target     := $(or $(CARGO_TARGET_DIR),target)
 floor_toml := bench/floor/Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive packages-% test-rust test-python test-web
+.PHONY: help demo test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-workloads packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,11 @@ bench-archive: ## What reads an archive of 10,000 runs, timed: writes docs/resul
 	cargo build --release --locked -p archive --features example --example made-up
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m archive \
 	    --showdown $(target)/release/showdown --made-up $(target)/release/examples/made-up $(ARCHIVE_OPTIONS)
+
+bench-workloads: packages-test ## Every workload of the README run for real: docs/results/workloads.md (WORKLOADS_OPTIONS='--only mail')
+	cargo build --release --locked -p showdown
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m workloads \
+	    --showdown $(target)/release/showdown $(WORKLOADS_OPTIONS)
 
 packages-%:
 	scripts/install-packages $*
