@@ -35,8 +35,9 @@ KEY = ("case",)
 
 ROUNDS = 3
 SHARES = (0.1, 0.5, 0.8)
-SERVICES = ("fixed:1ms", "uniform:1ms..3ms", "exponential:2ms", "bimodal:1ms,10ms,10%")
-MEAN_S = {"fixed:1ms": 0.001, "uniform:1ms..3ms": 0.002, "exponential:2ms": 0.002, "bimodal:1ms,10ms,10%": 0.0019}
+# A share of slow ones that no percentile falls on: at its edge, one request more or less decides between the modes.
+SERVICES = ("fixed:1ms", "uniform:1ms..3ms", "exponential:2ms", "bimodal:1ms,10ms,7%")
+MEAN_S = {"fixed:1ms": 0.001, "uniform:1ms..3ms": 0.002, "exponential:2ms": 0.002, "bimodal:1ms,10ms,7%": 0.00163}
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
 FREEZE_S, PERIOD_S, PERIODS, RATE = 1.0, 10.0, 3, 1_000
 ERRS_EVERY, DROPS_EVERY, REQUESTS = 50, 400, 100_003

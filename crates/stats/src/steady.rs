@@ -27,6 +27,9 @@ pub const FEWEST_OBSERVATIONS: usize = 10 * BATCH;
 /// Fewest independent observations that vouch for a mean that moves by more than the tolerance.
 const FEWEST_INDEPENDENT: f64 = 10.0;
 
+/// A drift of so many times the tolerance is a large one.
+const LARGE: f64 = 3.0;
+
 /// What drift is too small to matter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Tolerance {
@@ -172,11 +175,9 @@ fn examine(series: &[f64], tolerance: Tolerance) -> Result<SteadyState, Unsteady
     if rest.iter().all(|value| *value == 0.0) {
         return Err(Unsteady::Silent);
     }
-    // Chance that a steady series is taken for drifting. MSER's cut past the middle is evidence of its own.
-    let significance = if cut.past_middle { 0.05 } else { 0.01 };
-    let drift = Drift::of(rest);
-    if drift.chance < significance && drift.relative.abs() > tolerance.drift {
-        return Err(Unsteady::Drifting { relative: drift.relative });
+    // MSER's cut past the middle is evidence of its own.
+    if let Some(relative) = drift(rest, tolerance, cut.past_middle) {
+        return Err(Unsteady::Drifting { relative });
     }
     let step = Step::of(rest);
     if step.score > Step::BEYOND_CHANCE && step.moves_mean_by.abs() > tolerance.drift / 2.0 {
@@ -191,6 +192,22 @@ fn examine(series: &[f64], tolerance: Tolerance) -> Result<SteadyState, Unsteady
         return Err(Unsteady::Wandering { effective_observations, standard_error });
     }
     Ok(SteadyState::Steady { discard: cut.discard, mean: centre, effective_observations })
+}
+
+/// Whether a series drifts from its beginning to its end, and by how much of its mean: by more than the tolerance, and
+/// by no chance. [`settle`] asks that of what is left behind its cut, which may be half of the series and too little
+/// to see a slow drift through noise.
+pub fn drifts(series: &[f64], tolerance: Tolerance) -> Option<f64> {
+    drift(series, tolerance, false)
+}
+
+fn drift(series: &[f64], tolerance: Tolerance, is_suspect: bool) -> Option<f64> {
+    let Drift { relative, chance } = Drift::of(series);
+    // Chance that a steady series is taken for drifting. Where much would be lost, less evidence is enough: in a noisy
+    // series a large drift is no surer than a small one in a quiet series.
+    let is_large = relative.abs() > LARGE * tolerance.drift;
+    let significance = if is_suspect || is_large { 0.05 } else { 0.01 };
+    (chance < significance && relative.abs() > tolerance.drift).then_some(relative)
 }
 
 #[cfg(test)]

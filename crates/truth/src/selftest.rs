@@ -148,7 +148,7 @@ fn run_part(instrument: &Instrument<'_>, part: Part, report: &mut Report) -> Res
                 let mut cases = SHARES.map(|share| ("exponential:2ms", at(share))).to_vec();
                 if protocol == Protocol::Http {
                     cases.extend(
-                        ["fixed:1ms", "uniform:1ms..3ms", "bimodal:1ms,10ms,10%"].map(|s| (s, at(0.1))),
+                        ["fixed:1ms", "uniform:1ms..3ms", "bimodal:1ms,10ms,7%"].map(|s| (s, at(0.1))),
                     );
                 }
                 for (service, level) in cases {

@@ -96,7 +96,8 @@ pub struct Measured {
 pub struct WarmUpOutcome {
     /// Seconds from the start of load that count for nothing.
     pub discarded_s: f64,
-    /// Seconds between the observations that were judged.
+    /// Seconds between the observations that were judged: those of the last loop, behind those of the loop before
+    /// where that was refused.
     pub interval_s: f64,
     /// What was found for throughput.
     pub throughput: SteadyState,

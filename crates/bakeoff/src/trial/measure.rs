@@ -171,11 +171,11 @@ struct Warm {
 fn warm_up(plan: &Plan, loads: &mut Loads<'_>) -> std::result::Result<Warm, LoadError> {
     let length = plan.phases.closed_loop.max(plan.warm_up.least);
     let watched = if plan.measure == Measure::MaxBytes { Watched::Bytes } else { Watched::Operations };
-    let mut before = Duration::ZERO;
+    let (mut before, mut refused) = (Duration::ZERO, None);
     loop {
         loads.doing("warming up in a closed loop".to_owned());
         let (run, _) = loads.closed_loop(length, interval_of(length))?;
-        let settled = settle::judge(&run, before, watched)?;
+        let settled = settle::judge(&run, before, refused, watched)?;
         before += length;
         if settled.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.most {
             return Ok(Warm {
@@ -186,6 +186,7 @@ fn warm_up(plan: &Plan, loads: &mut Loads<'_>) -> std::result::Result<Warm, Load
                 run,
             });
         }
+        refused = Some(settled.seen);
     }
 }
 

@@ -1,17 +1,34 @@
 //! Has the server settled? Throughput and p99 of a closed loop, interval by interval, held against
 //! `stats::steady`; what came before the later of the two cuts counts for nothing.
+//!
+//! A server that warms up slowly hides in the noise of a short loop, the more so where half of that is cut away. A
+//! cache that took 4 s to fill was called steady after 1.8 s, at 40 % of its throughput, three times out of three. So
+//! the first loop must not drift as a whole either, and a loop that comes after one that was refused is judged together
+//! with it. What takes longer to warm up than two loops is seen by a longer preset only.
 
 use std::time::Duration;
 
 use archive::model::WarmUpOutcome;
 use load::engine::Outcome;
 use load::record::{Interval, PackError};
-use stats::steady::{SteadyState, Tolerance, settle};
+use stats::steady::{SteadyState, Tolerance, Unsteady, drifts, settle};
 
 use super::phases::observations;
 
+/// The first part in so many of the first loop is not expected to keep the level: connections have just been made.
+const BEGINNING: usize = 10;
+
+/// What was watched of a loop, an interval each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    throughput: Vec<f64>,
+    p99: Vec<f64>,
+}
+
 /// A closed loop that was judged.
 pub struct Settled {
+    /// What was watched of it.
+    pub seen: Seen,
     /// What was found.
     pub outcome: WarmUpOutcome,
     /// Why it has not settled, in a line; none if it has.
@@ -42,32 +59,30 @@ impl Watched {
     }
 }
 
-/// Judges a run. `before` is load that the server had already, all of which counts as warm-up.
-pub fn judge(run: &Outcome, before: Duration, watched: Watched) -> Result<Settled, PackError> {
+/// Judges a run. `before` is load that the server had already, all of which counts as warm-up; `refused` is the loop
+/// before this one, if there was one.
+pub fn judge(
+    run: &Outcome,
+    before: Duration,
+    refused: Option<Seen>,
+    watched: Watched,
+) -> Result<Settled, PackError> {
     let observations = observations(run)?;
-    let throughput: Vec<f64> =
-        observations.iter().map(|o| watched.amount(&o.stats) / o.length.as_secs_f64()).collect();
     let unanswered = match watched {
         // No steady server leaves an interval without an answer.
         Watched::Operations => f64::NAN,
         Watched::Bytes => p99_of(&run.total).unwrap_or(f64::NAN),
     };
-    let p99: Vec<f64> = observations.iter().map(|o| p99_of(&o.stats).unwrap_or(unanswered)).collect();
-    let throughput = settle(&throughput, Tolerance::THROUGHPUT);
-    let p99 = settle(&p99, Tolerance::PERCENTILE);
-    let judged = match watched {
-        Watched::Operations => &[("throughput", &throughput), ("p99", &p99)][..],
-        Watched::Bytes => &[("throughput", &throughput)],
+    let seen = Seen {
+        throughput: observations.iter().map(|o| watched.amount(&o.stats) / o.length.as_secs_f64()).collect(),
+        p99: observations.iter().map(|o| p99_of(&o.stats).unwrap_or(unanswered)).collect(),
     };
-    let unsteady = judged.iter().find_map(|(name, state)| match state {
-        SteadyState::Steady { .. } => None,
-        SteadyState::NotSteady { reason } => Some(format!("{name} did not settle: {reason}")),
-    });
-    let cut = judged.iter().map(|(_, state)| discarded(state)).max().unwrap_or(0);
+    let Judged { throughput, p99, unsteady, cut } = Judged::of(refused.unwrap_or_default(), &seen, watched);
     let mut measured = Interval::new(run.operations.len(), run.tallies.len());
     observations[cut.min(observations.len())..].iter().for_each(|o| measured.append(&o.stats));
     let interval = run.spec.interval;
     Ok(Settled {
+        seen,
         outcome: WarmUpOutcome {
             discarded_s: (before + interval * cut as u32).as_secs_f64(),
             interval_s: interval.as_secs_f64(),
@@ -78,6 +93,44 @@ pub fn judge(run: &Outcome, before: Duration, watched: Watched) -> Result<Settle
         measured,
         length: interval * observations.len().saturating_sub(cut) as u32,
     })
+}
+
+/// What both series say together.
+struct Judged {
+    throughput: SteadyState,
+    p99: SteadyState,
+    unsteady: Option<String>,
+    /// Intervals of the last loop that do not count.
+    cut: usize,
+}
+
+impl Judged {
+    fn of(mut refused: Seen, seen: &Seen, watched: Watched) -> Self {
+        let earlier = refused.throughput.len();
+        refused.throughput.extend(&seen.throughput);
+        refused.p99.extend(&seen.p99);
+        let throughput = settle(&refused.throughput, Tolerance::THROUGHPUT);
+        let p99 = settle(&refused.p99, Tolerance::PERCENTILE);
+        let judged = match watched {
+            Watched::Operations => &[("throughput", &throughput), ("p99", &p99)][..],
+            Watched::Bytes => &[("throughput", &throughput)],
+        };
+        let refuse = |name: &str, reason: &Unsteady| format!("{name} did not settle: {reason}");
+        let as_a_whole = || {
+            let series = &seen.throughput[seen.throughput.len() / BEGINNING..];
+            let relative = drifts(series, Tolerance::THROUGHPUT).filter(|_| earlier == 0)?;
+            Some(refuse("throughput", &Unsteady::Drifting { relative }))
+        };
+        let unsteady = judged
+            .iter()
+            .find_map(|(name, state)| match state {
+                SteadyState::Steady { .. } => None,
+                SteadyState::NotSteady { reason } => Some(refuse(name, reason)),
+            })
+            .or_else(as_a_whole);
+        let cut = judged.iter().map(|(_, state)| discarded(state)).max().unwrap_or(0).saturating_sub(earlier);
+        Self { throughput, p99, unsteady, cut }
+    }
 }
 
 fn discarded(state: &SteadyState) -> usize {
@@ -91,4 +144,65 @@ fn discarded(state: &SteadyState) -> usize {
 fn p99_of(stats: &Interval) -> Option<f64> {
     let response = stats.merged(|op| &op.response);
     (!response.is_empty()).then(|| response.value_at_quantile(0.99) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_distr::{Distribution, Poisson};
+    use rand_pcg::Pcg64;
+
+    use super::*;
+
+    const INTERVALS: usize = 60;
+    const INTERVAL_S: f64 = 0.02;
+    const WARM_PER_S: f64 = 16.0 / 0.002;
+
+    /// Loops of 1.2 s on a server of 16 connections whose misses cost 8 ms and whose hits 2 ms, while its cache fills:
+    /// the throughput that counts, as a share of what a full cache gives, and after how many loops.
+    fn counted(fills_in_s: f64, number: u64) -> (f64, usize) {
+        let rng = &mut Pcg64::seed_from_u64(number);
+        let mut refused = Seen::default();
+        for turn in 0.. {
+            let mut seen = Seen::default();
+            for interval in 0..INTERVALS {
+                let at_s = (turn * INTERVALS + interval) as f64 * INTERVAL_S;
+                let misses = (1.0 - at_s / fills_in_s).max(0.0);
+                let operations =
+                    Poisson::new(WARM_PER_S * INTERVAL_S / (1.0 + 4.0 * misses)).expect("a mean");
+                seen.throughput.push(operations.sample(rng) / INTERVAL_S);
+                seen.p99.push(if misses > 0.01 { 10_000.0 } else { 2_000.0 });
+            }
+            let judged = Judged::of(refused, &seen, Watched::Operations);
+            if judged.unsteady.is_none() {
+                let counts = &seen.throughput[judged.cut..];
+                return (counts.iter().sum::<f64>() / counts.len() as f64 / WARM_PER_S, turn + 1);
+            }
+            refused = seen;
+        }
+        unreachable!("a full cache is steady")
+    }
+
+    fn of_hundred(fills_in_s: f64, is_so: impl Fn(f64, usize) -> bool) -> usize {
+        (0..100)
+            .map(|number| counted(fills_in_s, number))
+            .filter(|(share, loops)| is_so(*share, *loops))
+            .count()
+    }
+
+    #[test]
+    fn what_counts_begins_when_the_cache_is_full() {
+        for (fills_in_s, most_early) in [(0.5, 2), (1.0, 2), (2.0, 2), (3.0, 2), (4.0, 20)] {
+            let early = of_hundred(fills_in_s, |share, _| share < 0.97);
+            assert!(early <= most_early, "{early} of 100 count while a cache of {fills_in_s} s fills");
+            let loops_s = INTERVALS as f64 * INTERVAL_S;
+            let late = of_hundred(fills_in_s, |_, loops| loops as f64 > fills_in_s / loops_s + 2.0);
+            assert!(late <= 2, "{late} of 100 go on for more than a loop after {fills_in_s} s");
+        }
+    }
+
+    #[test]
+    fn a_server_that_is_warm_from_the_start_takes_one_loop() {
+        assert!(of_hundred(f64::MIN_POSITIVE, |_, loops| loops == 1) >= 90);
+    }
 }

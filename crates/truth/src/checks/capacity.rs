@@ -7,7 +7,7 @@ use crate::instrument::{CheckError, Instrument, Load, Pace, Protocol};
 use crate::known::service::Service;
 
 const CONNECTIONS: u32 = 64;
-const LENGTH: Duration = Duration::from_millis(500);
+const LENGTH: Duration = Duration::from_millis(400);
 /// Steps down from what a closed loop does, until an open loop is believed.
 const STEP: f64 = 0.88;
 const STEPS: i32 = 8;
@@ -24,7 +24,8 @@ pub fn of_client(instrument: &Instrument<'_>, protocol: Protocol) -> Result<f64,
 }
 
 /// The highest rate of an open loop, to one eighth, that one worker can offer without calling its own numbers
-/// invalid, twice.
+/// invalid in two runs of three: what else happens on the machine spoils one now and then, and a scale that is found too
+/// low makes twice of it no overload.
 pub fn believed(instrument: &Instrument<'_>, protocol: Protocol) -> Result<f64, CheckError> {
     let most = of_client(instrument, protocol)?;
     let server = instrument.start(|behaviour| {
@@ -34,7 +35,13 @@ pub fn believed(instrument: &Instrument<'_>, protocol: Protocol) -> Result<f64, 
         let rate = most * STEP.powi(step);
         let connections = connections(rate, Service::Exponential(SERVICE));
         let load = Load { protocol, ..Load::http(connections, Pace::Poisson(rate), LENGTH) };
-        if instrument.run(&server, &load)?.summary.valid && instrument.run(&server, &load)?.summary.valid {
+        let (mut valid, mut invalid) = (0, 0);
+        while valid < 2 && invalid < 2 {
+            let is_valid = instrument.run(&server, &load)?.summary.valid;
+            valid += u8::from(is_valid);
+            invalid += u8::from(!is_valid);
+        }
+        if valid == 2 {
             return Ok(rate);
         }
     }
