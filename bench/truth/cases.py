@@ -44,6 +44,9 @@ ERRS_EVERY, DROPS_EVERY, REQUESTS = 50, 400, 100_003
 ARRIVALS = {100: (60, 200), 1_000: (20, 500), 5_000: (10, 500), 10_000: (10, 500), 20_000: (10, 500), 50_000: (10, 500)}
 CONNECTIONS_OF_ARRIVALS = 256
 SATURATION_RUNS = 40
+BEYOND = 3.0
+"""Of the highest rate that is believed. Twice that is no sure overload: a busy client works in batches, which makes each
+request cheaper, and it kept up with 221,000 requests/s in 2 of 10 runs."""
 WARMS_MS = (500, 1_000, 2_000, 4_000)
 """How long a cache takes to fill: shorter than the quick length's first look, about as long, and longer."""
 
@@ -241,7 +244,7 @@ def _saturation(side: str, number: int) -> Case:
     shares_cpu = side == "beyond" and number % 4 >= 2
 
     def measure(bench: Bench) -> list[Row]:
-        share = 0.3 if side == "inside" else (0.8 if shares_cpu else 2.0)
+        share = 0.3 if side == "inside" else (0.8 if shares_cpu else BEYOND)
         rate = bench.capacity_per_s[protocol] * share
         with bench.known("--service", "fixed:2ms") as known:
             hog = _hog(bench.client_cpu) if shares_cpu else None

@@ -1,6 +1,7 @@
 //! Amounts with units as users write them: `10k` requests, `20k` bytes, `10s`.
 //!
-//! Counts and rates step by 1,000; bytes step by 1,024, as in the names of test files (`/1k` is 1 KiB).
+//! Counts and rates step by 1,000; bytes step by 1,024, as in the names of test files (`/1k` is 1 KiB). `16Mi` is
+//! 16 × 1,024² of anything (IEC 80000-13).
 
 use std::time::Duration;
 
@@ -18,9 +19,14 @@ impl UnitError {
     }
 }
 
-/// Digits, an optional fraction and an optional suffix, scaled by `step` for each of k, m, g.
+/// Digits, an optional fraction and an optional suffix, scaled by `step` for each of k, m, g, or by 1,024 for each of
+/// ki, mi, gi.
 fn scaled(text: &str, step: f64) -> Option<f64> {
     let text = text.trim();
+    let (text, step) = match text.strip_suffix('i') {
+        Some(prefix) if prefix.ends_with(|c: char| c.is_ascii_alphabetic()) => (prefix, 1024.0),
+        _ => (text, step),
+    };
     let (number, power) = match text.char_indices().next_back()? {
         (at, 'k' | 'K') => (&text[..at], 1),
         (at, 'm' | 'M') => (&text[..at], 2),
@@ -34,9 +40,9 @@ fn scaled(text: &str, step: f64) -> Option<f64> {
     Some(value * step.powi(power))
 }
 
-/// A whole number of things, at least one: `64`, `100k`, `1.5M`.
+/// A whole number of things, at least one: `64`, `100k`, `1.5M`, `16Mi`.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
-    let expected = "a whole number from 1 up, such as 64, 100k or 1.5M";
+    let expected = "a whole number from 1 up, such as 64, 100k, 1.5M or 16Mi";
     scaled(text, 1e3)
         .filter(|n| (1.0..=1e15).contains(n) && n.fract() == 0.0)
         .map(|n| n as u64)
@@ -86,7 +92,8 @@ mod tests {
     fn counts_step_by_a_thousand_and_bytes_by_1024() {
         assert_eq!(parse_count("100k"), Ok(100_000));
         assert_eq!(parse_count("1.5M"), Ok(1_500_000));
-        assert_eq!(parse_size("4k"), Ok(4_096));
+        assert_eq!(parse_count("16Mi"), Ok(16 << 20));
+        assert_eq!((parse_size("4k"), parse_size("4ki")), (Ok(4_096), Ok(4_096)));
         assert_eq!(parse_rate("50k"), Ok(50_000.0));
         assert_eq!(parse_duration("1m 30s"), Ok(Duration::from_secs(90)));
         assert_eq!(["0", "0s", "0us"].map(parse_duration_or_zero), [const { Ok(Duration::ZERO) }; 3]);
@@ -97,7 +104,7 @@ mod tests {
         for text in ["0", "1e99", "-5", "10x", "", "k", "inf", "NaN", "1.2.3", "١"] {
             assert!(parse_rate(text).is_err(), "{text}");
         }
-        for text in ["0", "1.5", "-1", "1e3", "9999999g"] {
+        for text in ["0", "1.5", "-1", "1e3", "9999999g", "16i", "i", "Mi"] {
             assert!(parse_count(text).is_err(), "{text}");
         }
         for text in ["0s", "10", "-1s", "1000d", "soon"] {
