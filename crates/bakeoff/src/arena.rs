@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use archive::TrialWriter;
-use archive::model::{Facts, FlatFacts, Plan, VariantFacts};
+use archive::model::{self, Facts, FlatFacts, Plan, VariantFacts};
 use host::process::Tree;
 use host::{CpuSet, Host};
 use load::engine::Surroundings;
@@ -108,7 +108,9 @@ impl Arena<'_> {
         };
         let known = variant_of(&self.workload, &variant).map_err(ContenderError::of)?;
         let instances = Instances::start(&self.workload, &known, &stage).map_err(ContenderError::of)?;
-        Ok(Fighter { instances, host: self.host.clone(), name: variant.name, on_op: self.plan.on_op.clone() })
+        let directory = stage.directory.display().to_string();
+        let on_op = self.plan.on_op.clone();
+        Ok(Fighter { instances, directory, host: self.host.clone(), name: variant.name, on_op })
     }
 }
 
@@ -160,6 +162,7 @@ impl Ring for Arena<'_> {
 /// A server of a workload, or several instances of it.
 struct Fighter {
     instances: Instances,
+    directory: String,
     host: Host,
     name: String,
     on_op: Option<String>,
@@ -198,6 +201,11 @@ impl Contender for Fighter {
         facts
             .retain(|key, _| !key.starts_with("allocator") && key != "libc" && !key.contains("command_line"));
         facts.extend(server.further);
+        // Every trial has a directory of its own: a knob that points there is the same on all sides.
+        let known_as = |value: model::Setting| match value {
+            model::Setting::Text(text) => model::Setting::Text(text.replace(&self.directory, "{{ dir }}")),
+            other => other,
+        };
         VariantFacts {
             name: self.name.clone(),
             version: server.version,
@@ -209,7 +217,7 @@ impl Contender for Fighter {
                 .first()
                 .knobs()
                 .iter()
-                .map(|(name, value)| (name.clone(), setting_of(value)))
+                .map(|(name, value)| (name.clone(), known_as(setting_of(value))))
                 .collect(),
             config: Vec::new(),
             facts,

@@ -280,12 +280,12 @@ fn headline(
         let held: Vec<String> =
             curve.held.iter().map(|(axis, value)| format!(" with {axis} {value}")).collect();
         Some(format!(
-            "{}{}: most at {} {} ({}{unit})",
+            "{}{}: most at {} {} ({})",
             curve.variant,
             held.concat(),
             curve.axis,
             best.at,
-            crate::words::thousands(best.median)
+            crate::words::quantity(best.median, unit)
         ))
     });
     let peaks: Vec<String> = peaks.collect();
@@ -295,9 +295,9 @@ fn headline(
     match summaries {
         [one] => match one.median {
             Some(median) => format!(
-                "{}: {}{unit}, median of {} trials",
+                "{}: {}, median of {} trials",
                 one.name,
-                crate::words::thousands(median),
+                crate::words::quantity(median, unit),
                 one.valid
             ),
             None => format!("inconclusive: {} has no valid trial", one.name),

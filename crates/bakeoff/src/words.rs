@@ -132,6 +132,12 @@ fn ratio(value: f64) -> String {
     if (0.9..1.1).contains(&value) { format!("{value:.3}") } else { format!("{value:.2}") }
 }
 
+/// A measured value with its unit: `131,043/s`, `15,343 MB/s`.
+pub fn quantity(value: f64, unit: &str) -> String {
+    let space = if unit.starts_with('/') { "" } else { " " };
+    format!("{}{space}{unit}", thousands(value))
+}
+
 /// A whole number with separators.
 pub fn thousands(value: f64) -> String {
     let digits = format!("{value:.0}");
@@ -181,5 +187,6 @@ mod tests {
     fn objectives_are_spaced_as_people_write_them() {
         assert_eq!(spaced("p99.9<20ms,errors<0.1%"), "p99.9 < 20 ms, errors < 0.1%");
         assert_eq!(thousands(1_234_567.4), "1,234,567");
+        assert_eq!([quantity(131_043.0, "/s"), quantity(15_343.0, "MB/s")], ["131,043/s", "15,343 MB/s"]);
     }
 }

@@ -3,7 +3,7 @@
 use crate::{record::Head, table::status, words};
 use archive::{
     Run,
-    model::{DifferenceClass, TrialStatus, VariantSummary, Verdict},
+    model::{DifferenceClass, SweepPoint, TrialStatus, VariantSummary, Verdict},
 };
 use std::fmt::Write;
 
@@ -61,7 +61,7 @@ fn values(out: &mut String, verdict: &Verdict) {
             || "–".to_owned(),
             |interval| format!("{} – {}", words::amount(interval.low), words::amount(interval.high)),
         );
-        let point = if has_points { format!(" {} |", at(variant)) } else { String::new() };
+        let point = if has_points { format!(" {} |", at(&variant.point)) } else { String::new() };
         line!(
             out,
             "| {} |{point} {} | {interval} | {valid} of {} |",
@@ -78,9 +78,8 @@ fn values(out: &mut String, verdict: &Verdict) {
 }
 
 /// A point of a sweep: `threads 2, connections 64`.
-fn at(variant: &VariantSummary) -> String {
-    let settings: Vec<String> =
-        variant.point.iter().map(|(axis, value)| plain(&format!("{axis} {value}"))).collect();
+fn at(point: &SweepPoint) -> String {
+    let settings: Vec<String> = point.iter().map(|(axis, value)| plain(&format!("{axis} {value}"))).collect();
     settings.join(", ")
 }
 
@@ -88,13 +87,20 @@ fn comparisons(out: &mut String, verdict: &Verdict) {
     // The only one is the title already.
     if verdict.comparisons.len() > 1 {
         for comparison in verdict.comparisons.iter().take(MOST_ROWS) {
-            line!(out, "- {}", plain(&comparison.sentence));
+            let place =
+                if comparison.point.is_empty() { String::new() } else { at(&comparison.point) + ": " };
+            line!(out, "- {place}{}", plain(&comparison.sentence));
         }
         out.push('\n');
     }
     let shown = |comparison: &archive::model::Comparison| {
         let size = comparison.smallest_difference?;
-        Some(format!("{} against {}: {}", comparison.a, comparison.b, words::percent(size)))
+        let place = if comparison.point.is_empty() {
+            String::new()
+        } else {
+            format!(" at {}", at(&comparison.point))
+        };
+        Some(format!("{} against {}{place}: {}", comparison.a, comparison.b, words::percent(size)))
     };
     let sizes: Vec<String> = verdict.comparisons.iter().take(MOST_ROWS).filter_map(shown).collect();
     if !sizes.is_empty() {

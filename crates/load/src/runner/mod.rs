@@ -78,13 +78,15 @@ pub enum RunnerError {
     },
     /// Its clock is not ours.
     #[error(
-        "the runner says that it ran for {said_s:.3} s, and by our clock it was {counted_s:.3} s: use a monotonic clock, from the start line to the stop line"
+        "the runner says that it ran for {said_s:.3} s, and by our clock it was {told_s:.3} s until it was told to stop and {heard_s:.3} s until it said that it had: use a monotonic clock, from the start line to the stop line"
     )]
     Clock {
         /// What it says.
         said_s: f64,
-        /// What we counted.
-        counted_s: f64,
+        /// What we counted until it was told to stop.
+        told_s: f64,
+        /// And until it said that it had.
+        heard_s: f64,
     },
     /// Something that only the engine can do.
     #[error("a runner makes closed loops by itself, on one worker: {0}")]

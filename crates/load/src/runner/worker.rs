@@ -93,8 +93,8 @@ fn lead(runner: &RunnerSpec, context: &Context, begin: Nanos) -> Result<Nanos, R
                 return Err(order("that it has stopped", "before it was told to"));
             }
             Some(Line::Stopped { after, stats }) => {
-                let counted = stop_said.unwrap_or(started).since(started);
-                hold_against(after, counted.into())?;
+                let told = stop_said.unwrap_or(started).since(started);
+                hold_against(after, told.into(), Nanos::now().since(started).into())?;
                 hand_on(DRAIN, stats, Duration::ZERO);
                 return Ok(begin.after(after));
             }
@@ -102,13 +102,30 @@ fn lead(runner: &RunnerSpec, context: &Context, begin: Nanos) -> Result<Nanos, R
     }
 }
 
-/// Every rate is made of this length.
-fn hold_against(said: Duration, counted: Duration) -> Result<(), RunnerError> {
-    let (said_s, counted_s) = (said.as_secs_f64(), counted.as_secs_f64());
-    let allowed_s = (CLOCK_SHARE * counted_s).max(CLOCK_SLACK_S);
-    if (said_s - counted_s).abs() <= allowed_s {
+/// Every rate is made of this length. A runner whose threads want more CPUs than there are hears the stop late, and says
+/// so rightly.
+fn hold_against(said: Duration, told: Duration, heard: Duration) -> Result<(), RunnerError> {
+    let [said_s, told_s, heard_s] = [said, told, heard].map(|span| span.as_secs_f64());
+    let allowed_s = (CLOCK_SHARE * told_s).max(CLOCK_SLACK_S);
+    if (told_s - allowed_s..=heard_s + allowed_s).contains(&said_s) {
         Ok(())
     } else {
-        Err(RunnerError::Clock { said_s, counted_s })
+        Err(RunnerError::Clock { said_s, told_s, heard_s })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runner_that_hears_the_stop_late_says_so_rightly_and_a_clock_of_its_own_is_found_out() {
+        let judge = |said_ms, heard_ms| {
+            let [said, told, heard] = [said_ms, 1_200, heard_ms].map(Duration::from_millis);
+            hold_against(said, told, heard).is_ok()
+        };
+        assert!(judge(1_200, 1_201) && judge(1_584, 1_590));
+        assert!(!judge(1_584, 1_205), "it cannot have gone on after it had said that it stopped");
+        assert!(!judge(900, 1_205) && !judge(9_500, 1_205));
     }
 }

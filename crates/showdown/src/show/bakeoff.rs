@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use archive::TrialRecord;
-use archive::model::{DifferenceClass, Trial, TrialStatus, VariantSummary, Verdict};
+use archive::model::{DifferenceClass, SweepPoint, Trial, TrialStatus, VariantSummary, Verdict};
 use bakeoff::event::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -120,8 +120,10 @@ pub fn answer(verdict: &Verdict, trials: &[TrialRecord], dir: &str, report: Opti
         let percent = comparison.smallest_difference.unwrap_or_default() * 100.0;
         let _ = writeln!(
             out,
-            "  {} against {}: a difference of {percent:.1} % would have been found four times in five",
-            comparison.a, comparison.b
+            "  {} against {}{}: a difference of {percent:.1} % would have been found four times in five",
+            comparison.a,
+            comparison.b,
+            at(&comparison.point)
         );
     }
     let without_value = out_of_count(trials);
@@ -168,11 +170,16 @@ fn out_of_count(trials: &[TrialRecord]) -> Vec<(String, Vec<String>)> {
     reasons
 }
 
+/// A point of a sweep, behind a name: ` threads=2 connections=64`.
+fn at(point: &SweepPoint) -> String {
+    let settings: Vec<String> = point.iter().map(|(axis, value)| format!(" {axis}={value}")).collect();
+    settings.concat()
+}
+
 fn row(variant: &VariantSummary, unit: &str) -> Vec<String> {
-    let point: Vec<String> = variant.point.iter().map(|(axis, value)| format!(" {axis}={value}")).collect();
     let all = variant.valid + variant.invalid;
     vec![
-        format!("{}{}", variant.name, point.concat()),
+        format!("{}{}", variant.name, at(&variant.point)),
         variant.median.map_or_else(|| "–".to_owned(), |median| quantity(median, unit)),
         variant.interval.map_or_else(|| "–".to_owned(), |i| format!("{}–{}", rate(i.low), rate(i.high))),
         format!("{} of {all}", variant.valid),

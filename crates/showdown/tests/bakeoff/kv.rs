@@ -27,6 +27,8 @@ fn stores_are_compared() {
     {
         let said = facts["variants"][at]["version"].as_str().expect("a version");
         assert!(said.starts_with(version), "{said}");
+        // Each trial's is another, which is no difference between the sides.
+        assert_eq!(facts["variants"][at]["knobs"]["directory"], "{{ dir }}");
     }
     for trial in trials(&run) {
         let record = json(&trial.join("trial.json"));
@@ -181,8 +183,11 @@ fn a_disk_that_becomes_full_in_a_run_is_counted_and_told() {
         let mut line = || Some(serde_json::from_str::<Value>(&lines.next()?).expect("JSON"));
         assert_eq!(line().expect("a line")["runner"], 1);
         writeln!(stdin, "start 20 1 update=1").expect("it reads");
-        let first = line().expect("a line");
-        assert!(first["operations"]["update"]["histogram"].is_string(), "{store}: {first}");
+        // A commit to a slow disk may take longer than the first intervals.
+        let works = std::iter::from_fn(&mut line)
+            .take(50)
+            .any(|line| line["operations"]["update"]["histogram"].is_string());
+        assert!(works, "{store} updates nothing");
         let limit = Rlimit { current: Some(0), maximum: Some(0) };
         prlimit(Some(Pid::from_child(&child)), Resource::Fsize, limit).expect("a limit");
         let told = std::iter::from_fn(&mut line)
