@@ -32,6 +32,9 @@ QUICK = ("--quick",)
 SHORT = (*QUICK, "--measure", "throughput", "--blocks", "8")
 """Eight blocks of the quick length in a closed loop: about 22 s."""
 
+TWO = (*SHORT, "--connections", "2")
+"""The same with two connections: with more, one CPU of client is memcached's limit."""
+
 AT_A_RATE = (*QUICK, "--measure", "latency", "--rates", "40000", "--blocks", "8")
 """For a server that answers faster than one CPU's client can ask: as fast as it goes would measure the client."""
 
@@ -51,6 +54,7 @@ def _slowed(percent: int, length: str) -> Subject:
 SUBJECTS = [
     Subject("nginx", ("nginx", "nginx"), "static-web", 1.0, SHORT, "nginx with itself, closed loop, 8 short blocks"),
     Subject("memcached", ("memcached", "memcached"), "cache", 1.0, QUICK, "memcached with itself, capacity, quick length"),
+    Subject("memcached-2", ("memcached", "memcached"), "cache", 1.0, TWO, "memcached with itself, closed loop of 2 connections, 8 short blocks"),
     Subject("memcached-p99", ("memcached", "memcached"), "cache", 1.0, AT_A_RATE, "memcached with itself, p99 at 40,000/s, 8 short blocks"),
     *(_slowed(percent, "short") for percent in (1, 2, 5, 10)),
     _slowed(5, "default"),

@@ -3,8 +3,9 @@
 use crate::{record::Head, table::status, words};
 use archive::{
     Run,
-    model::{DifferenceClass, SweepPoint, TrialStatus, VariantSummary, Verdict},
+    model::{DifferenceClass, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict},
 };
+use stats::usl::Scalability;
 use std::fmt::Write;
 
 /// Most rows of a table: a sweep has hundreds of points, and a pull request is read.
@@ -16,6 +17,7 @@ pub(crate) fn render(run: &Run) -> String {
     if let Some(verdict) = &run.verdict {
         values(&mut out, verdict);
         comparisons(&mut out, verdict);
+        laws(&mut out, verdict);
         modes(&mut out, verdict);
     }
     invalid(&mut out, run);
@@ -106,6 +108,33 @@ fn comparisons(out: &mut String, verdict: &Verdict) {
     if !sizes.is_empty() {
         let sizes = plain(&sizes.join("; "));
         line!(out, "Smallest difference that so many blocks find in four of five runs: {sizes}.\n");
+    }
+}
+
+/// The scalability law through each curve that it describes.
+fn laws(out: &mut String, verdict: &Verdict) {
+    let row = |curve: &SweepCurve| {
+        let Some(Scalability::Fitted(fit)) = &curve.usl else { return None };
+        let held = if curve.held.is_empty() { String::new() } else { format!(" at {}", at(&curve.held)) };
+        Some(format!(
+            "| {}{held} | {} | {:.3} | {:.5} | {:.0} | {} | {} |",
+            plain(&curve.variant),
+            plain(&curve.axis),
+            fit.alpha,
+            fit.beta,
+            fit.peak_load,
+            plain(&words::quantity(fit.peak_throughput, &verdict.unit)),
+            words::percent(fit.relative_error)
+        ))
+    };
+    let rows: Vec<String> = verdict.curves.iter().filter_map(row).collect();
+    if !rows.is_empty() {
+        line!(
+            out,
+            "| scalability law | along | contention σ | coherency κ | peak at | peak | points are off by |"
+        );
+        line!(out, "|---|---|--:|--:|--:|--:|--:|");
+        line!(out, "{}\n", rows.join("\n"));
     }
 }
 
