@@ -64,7 +64,9 @@ fn mistakes_are_told(database: &Database) {
         text(&output.stderr)
     };
     let small = ["--rows", "10", "-n", "1", "-c", "1"];
-    assert!(database.load(&[&small[..], &["--populate"]].concat()).status.success());
+    // One query beside other tests may be called starved, which is no mistake.
+    let filled = database.load(&[&small[..], &["--populate"]].concat());
+    assert!(matches!(filled.status.code(), Some(0 | 3)), "{}", text(&filled.stderr));
     let again = said(database.load(&[&small[..], &["--populate"]].concat()));
     assert!(again.contains("table sbtest1 exists already: drop it"), "{again}");
 
