@@ -40,7 +40,8 @@ def ask(line: Line, length: str, showdown: Path, work: Path, facts: dict[str, st
         raise NoAnswer(f"no report: {report.stderr.strip()}")
     answers.mkdir(parents=True, exist_ok=True)
     path(answers, line).with_suffix(".md").write_text(_report(line, command, facts, report.stdout))
-    said = json.loads(ran.stdout)
+    # Stores tell where their runner lies, which is nobody else's path.
+    said = json.loads(ran.stdout.replace(str(showdown), showdown.name))
     told = {"command": shlex.join(command), "length": length, "seconds": round(seconds, 1), **facts}
     path(answers, line).write_text(json.dumps({"asked": told, "answer": said}, indent=1, ensure_ascii=False) + "\n")
 
