@@ -39,7 +39,7 @@ def main() -> int:
             for number, (what, limit_ms, _) in enumerate(bars)
         ]
         judged.append(Bar("that report, bytes", MOST_REPORT_BYTES, False, Figure.of([report.stat().st_size])))
-        commands = "\n".join(command(argv, directory) for _, _, argv in bars)
+        commands = "\n".join(command(["showdown", *argv[1:]], directory) for _, _, argv in bars)
     facts = machine.facts(REPOSITORY, options.showdown) | {"packages": "none"}
     print(_write(judged, commands, times, facts, options))
     return 0

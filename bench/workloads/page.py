@@ -13,7 +13,8 @@ from .lines import LINES
 
 def write(answers: Path, target: Path) -> Path:
     """The page of all lines that have an answer."""
-    found = [(line, json.loads(answer.path(answers, line).read_text())) for line in LINES if answer.path(answers, line).exists()]
+    answered = [line for line in LINES if answer.path(answers, line).exists()]
+    found = [(line, json.loads(answer.path(answers, line).read_text())) for line in answered]
     rows = [_row(line.name, line.workload, one) for line, one in found]
     machines = sorted({(one["asked"]["CPU"], one["asked"]["CPUs"], one["asked"]["kernel"]) for _, one in found})
     target.write_text(f"""# The workloads, run for real
