@@ -104,7 +104,7 @@ def _power(subject: Subject, rows: list[dict[str, str]]) -> str:
     held, estimated = _held(rows)
     coverage = _share(held, estimated) if estimated else "–"
     ratios = _ratios(rows)
-    is_found = "met" if found >= POWER_WANTED * len(rows) else "**not met**"
+    is_found = f"met so far, of {len(rows)}" if found >= POWER_WANTED * len(rows) else "**not met**"
     bar = f"power ≥ {POWER_WANTED:.0%}: {is_found}" if subject.name == "known-5%-default" else ""
     return (
         f"| {subject.what} | {len(rows)} | {found} | {_share(found, len(rows))} | {coverage}"

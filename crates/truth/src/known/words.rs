@@ -44,7 +44,8 @@ pub(super) fn parse_share(text: &str) -> Option<f64> {
 
 /// As [`parse_share`] reads it.
 pub(super) fn share(share: f64) -> String {
-    format!("{}%", share * 100.0)
+    // Seven hundredths are 7.000000000000001 % in binary.
+    format!("{}%", (share * 1e8).round() / 1e6)
 }
 
 #[cfg(test)]
@@ -63,6 +64,7 @@ mod tests {
     #[test]
     fn nonsense_is_no_word() {
         assert_eq!([parse_share("5"), parse_share("101%"), parse_share("NaN%")], [None; 3]);
+        assert_eq!(parse_share("7%").map(share).as_deref(), Some("7%"));
         assert_eq!([parse_pair("1s"), parse_pair("0s/1s"), parse_pair("1s/")], [None; 3]);
     }
 }
