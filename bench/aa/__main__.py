@@ -10,6 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from peers.showdown import NoAnswer
+
 from . import comparison, naive, page
 from .ledger import Ledger
 from .subjects import SUBJECTS
@@ -25,7 +27,7 @@ def main() -> int:
     try:
         while time.monotonic() < end:
             _round(options, ledgers, end)
-    except comparison.ComparisonFailed as error:
+    except NoAnswer as error:
         print(f"bench-aa: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import time
 from pathlib import Path
+
+from peers.showdown import ask
 
 from .subjects import KNOWN, Subject
 
 COLUMNS = "at commit subject truth seed seconds verdict ratio low high blocks trials valid".split()
 
 BENCH = Path(__file__).resolve().parents[1]
-NO_VERDICT = 3
-"""Exit code of a run whose measurements do not count."""
-
-
-class ComparisonFailed(Exception):
-    """`showdown compare` could not be held: its words."""
-
 
 def hold(showdown: Path, subject: Subject, seed: int, commit: str, runs: Path) -> dict[str, object]:
     """Compares once; the run itself is thrown away, its verdict is the row."""
     workload = str(BENCH / KNOWN) if subject.workload == KNOWN else subject.workload
-    argv = [str(showdown), "compare", *subject.variants, "--workload", workload, *subject.options]
-    argv += ["--seed", str(seed), "--format", "json", "--progress", "none", "--runs", str(runs)]
-    # The known server's workload calls showdown by its name.
-    path = f"{showdown.parent}{os.pathsep}{os.environ['PATH']}"
+    arguments = ["compare", *subject.variants, "--workload", workload, *subject.options]
+    arguments += ["--seed", str(seed), "--format", "json", "--progress", "none", "--runs", str(runs)]
     began = time.monotonic()
-    run = subprocess.run(argv, capture_output=True, text=True, env=os.environ | {"PATH": path})
-    if run.returncode not in (0, NO_VERDICT):
-        raise ComparisonFailed(f"{' '.join(argv)}: {run.stderr.strip() or run.returncode}")
+    answer = ask(showdown, arguments)
     seconds = time.monotonic() - began
-    return row(json.loads(run.stdout), subject, seed, commit, seconds)
+    return row(json.loads(answer), subject, seed, commit, seconds)
 
 
 def row(answer: dict, subject: Subject, seed: int, commit: str, seconds: float) -> dict[str, object]:

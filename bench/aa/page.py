@@ -51,6 +51,10 @@ def _lines(line, rows: list[dict[str, str]], null: bool) -> str:
     return "\n".join(line(subject, of(subject)) for subject in SUBJECTS if subject.is_null == null and of(subject))
 
 
+def _is_of_equals(row: dict[str, str]) -> bool:
+    return float(row["truth"]) == 1.0
+
+
 def _share(count: int, of: int) -> str:
     low, high = binomial.interval(count, of)
     return f"{count / of:.1%} ({low:.1%}–{high:.1%})"
@@ -74,8 +78,7 @@ def _null(subject: Subject, rows: list[dict[str, str]]) -> str:
 
 def _all_null(rows: list[dict[str, str]]) -> str:
     """The sentence that the bar is about: all comparisons of equals taken together."""
-    of_equals = {subject.name for subject in SUBJECTS if subject.is_null}
-    null = [row for row in rows if row["subject"] in of_equals]
+    null = [row for row in rows if _is_of_equals(row)]
     if not null:
         return ""
     false = sum(row["verdict"] == DIFFERENCE for row in null)
@@ -120,8 +123,7 @@ def _held(rows: list[dict[str, str]]) -> tuple[int, int]:
 
 def _all_held(rows: list[dict[str, str]]) -> str:
     """All sizes of the difference taken together: each by itself has too few rows to say."""
-    of_equals = {subject.name for subject in SUBJECTS if subject.is_null}
-    held, estimated = _held([row for row in rows if row["subject"] not in of_equals])
+    held, estimated = _held([row for row in rows if not _is_of_equals(row)])
     if not estimated:
         return ""
     met = "met" if held >= COVERAGE_WANTED * estimated else "**not met**"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from peers import machine
 from peers.schedule import say
+from peers.showdown import NoAnswer
 
 from . import answer, page
 from .lines import LINES
@@ -29,7 +30,7 @@ def main() -> int:
             say(f"{number}/{len(due)}: {line.arguments}")
             try:
                 answer.ask(line, options.length, options.showdown.resolve(), options.work, facts, answers)
-            except answer.NoAnswer as error:
+            except NoAnswer as error:
                 say(f"  {error}")
                 failed += 1
     except KeyboardInterrupt:

@@ -85,6 +85,11 @@ fn at(point: &SweepPoint) -> String {
     settings.join(", ")
 }
 
+/// The same behind a name: ` at threads 2`; nothing where there is no sweep.
+fn behind(point: &SweepPoint) -> String {
+    if point.is_empty() { String::new() } else { format!(" at {}", at(point)) }
+}
+
 fn comparisons(out: &mut String, verdict: &Verdict) {
     // The only one is the title already.
     if verdict.comparisons.len() > 1 {
@@ -97,11 +102,7 @@ fn comparisons(out: &mut String, verdict: &Verdict) {
     }
     let shown = |comparison: &archive::model::Comparison| {
         let size = comparison.smallest_difference?;
-        let place = if comparison.point.is_empty() {
-            String::new()
-        } else {
-            format!(" at {}", at(&comparison.point))
-        };
+        let place = behind(&comparison.point);
         Some(format!("{} against {}{place}: {}", comparison.a, comparison.b, words::percent(size)))
     };
     let sizes: Vec<String> = verdict.comparisons.iter().take(MOST_ROWS).filter_map(shown).collect();
@@ -115,7 +116,7 @@ fn comparisons(out: &mut String, verdict: &Verdict) {
 fn laws(out: &mut String, verdict: &Verdict) {
     let row = |curve: &SweepCurve| {
         let Some(Scalability::Fitted(fit)) = &curve.usl else { return None };
-        let held = if curve.held.is_empty() { String::new() } else { format!(" at {}", at(&curve.held)) };
+        let held = behind(&curve.held);
         Some(format!(
             "| {}{held} | {} | {:.3} | {:.5} | {:.0} | {} | {} |",
             plain(&curve.variant),

@@ -118,7 +118,7 @@ impl Judged {
         let refuse = |name: &str, reason: &Unsteady| format!("{name} did not settle: {reason}");
         let as_a_whole = || {
             let series = &seen.throughput[seen.throughput.len() / BEGINNING..];
-            let relative = drifts(series, Tolerance::THROUGHPUT).filter(|_| earlier == 0)?;
+            let relative = if earlier == 0 { drifts(series, Tolerance::THROUGHPUT)? } else { return None };
             Some(refuse("throughput", &Unsteady::Drifting { relative }))
         };
         let unsteady = judged
