@@ -26,6 +26,13 @@ pub struct Floor {
     pub jitter_us: u64,
 }
 
+impl Floor {
+    /// What this host and this client add to every time: a wake-up, two looks at a clock.
+    pub fn added_us(&self) -> f64 {
+        (self.least_us as f64 - self.least_of_server_us).max(0.0)
+    }
+}
+
 /// An even 1,000 requests a second to a server that answers at once.
 pub fn measure(instrument: &Instrument<'_>, length: Duration) -> Result<Floor, CheckError> {
     let server = instrument.start(|_| ())?;
