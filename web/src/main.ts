@@ -6,6 +6,7 @@ import { looks, type Look } from "./derive/palette";
 import { readData } from "./data";
 import { el } from "./dom";
 import type { Report } from "./model";
+import { comparisonsSection } from "./sections/comparisons";
 import { factsSection } from "./sections/facts";
 import { fairnessSection } from "./sections/fairness";
 import { loadSection, percentileSection } from "./sections/latency";
@@ -28,6 +29,7 @@ function sections(report: Report): Section[] {
   const sweep = sweepSection(report, axis, lookOf);
   const all: (Section | null)[] = [
     report.plan?.kind === "sweep" ? sweep : null,
+    comparisonsSection(report),
     trialsSection(report, groups, (cell) => groupOf(cell, axis), lookOf),
     loadSection(report, groups, look),
     percentileSection(report, groups, look),

@@ -117,6 +117,8 @@ export interface VariantSummary {
   valid: number;
   invalid: number;
   modes?: { centre: number; trials: number[] }[];
+  /** What the driver counted besides operations, a second: messages, refusals by code, deadlocks. */
+  counted_per_s?: Record<string, number>;
   response_curve_us?: QuantileCurve;
 }
 

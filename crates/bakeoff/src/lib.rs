@@ -22,6 +22,7 @@ mod bottleneck;
 mod caveats;
 mod cell;
 mod contender;
+mod counted;
 pub mod event;
 mod fairness;
 mod gates;

@@ -18,6 +18,7 @@ use stats::verdict::{Rule, Verdict as Said};
 
 use crate::caveats::caveats;
 use crate::cell::{Cell, as_number};
+use crate::counted;
 use crate::fairness;
 use crate::words::{sentence, wording};
 
@@ -94,6 +95,7 @@ fn summary(record: &Record<'_>, cell: usize) -> VariantSummary {
         valid: values.len() as u32,
         invalid: (trials.len() - values.len()) as u32,
         modes: found,
+        counted_per_s: counted::per_s(&trials),
         response_curve_us: record.curves.get(cell).cloned().unwrap_or_default(),
     }
 }

@@ -16,6 +16,7 @@ pub(crate) fn render(run: &Run) -> String {
     title(&mut out, run);
     if let Some(verdict) = &run.verdict {
         values(&mut out, verdict);
+        counted(&mut out, verdict);
         comparisons(&mut out, verdict);
         laws(&mut out, verdict);
         modes(&mut out, verdict);
@@ -77,6 +78,28 @@ fn values(out: &mut String, verdict: &Verdict) {
         line!(out, "\n… and {more} more: `--format csv` has them all.");
     }
     out.push('\n');
+}
+
+/// What the drivers counted besides operations; nothing where they counted nothing.
+fn counted(out: &mut String, verdict: &Verdict) {
+    let of_variant = |variant: &'_ VariantSummary| {
+        let name = format!("{}{}", plain(&variant.name), behind(&variant.point));
+        let row = |(what, per_s): (&String, &f64)| {
+            let (what, a_second, an_hour) =
+                (plain(what), words::amount(*per_s), words::thousands(per_s * 3600.0));
+            format!("| {name} | {what} | {a_second} | {an_hour} |")
+        };
+        variant.counted_per_s.iter().map(row).collect::<Vec<_>>()
+    };
+    let rows: Vec<String> = verdict.variants.iter().take(MOST_ROWS).flat_map(of_variant).collect();
+    if rows.is_empty() {
+        return;
+    }
+    line!(
+        out,
+        "| variant | counted | a second (median) | an hour |\n|---|---|--:|--:|\n{}\n",
+        rows.join("\n")
+    );
 }
 
 /// A point of a sweep: `threads 2, connections 64`.

@@ -5,7 +5,7 @@ import { percent, ratio } from "../derive/format";
 import { pointText } from "../derive/cells";
 import type { Comparison, RatioEstimate } from "../model";
 import { figure } from "./figure";
-import { draw, logAxis, niceTicks, ticksFor } from "./plot";
+import { draw, logAxis, logTicks, niceTicks, ticksFor } from "./plot";
 
 interface Row extends RatioEstimate {
   name: string;
@@ -16,9 +16,19 @@ interface Row extends RatioEstimate {
 
 const ROW = 64;
 
+/** Evenly spaced numbers crowd at the high end of a logarithmic axis that is wide. */
+const WIDE = 3;
+
+function ratioTicks([low, high]: readonly [number, number], room: number): number[] {
+  if (high / low < WIDE) return niceTicks(low, high, room);
+  const ticks = logTicks(low, high);
+  const every = Math.ceil(ticks.length / room);
+  return ticks.filter((_, place) => place % every === 0);
+}
+
 const bound = (value: number): string => ratio(value).replace(/\s*×$/, "");
 
-export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: boolean): HTMLElement | null {
+export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: boolean, level: 2 | 3): HTMLElement | null {
   const rows: Row[] = comparisons.flatMap((comparison, place) => {
     const estimate = comparison.estimate;
     if (!estimate) return [];
@@ -35,9 +45,9 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
   });
   const low = Math.min(1, ...rows.map((row) => row.low));
   const high = Math.max(1, ...rows.map((row) => row.high));
-  const room = Math.max(0.02, high / low - 1) * 0.12;
-  const domain: [number, number] = [low / (1 + room), high * (1 + room)];
-  const ticksAt = (width: number): number[] => niceTicks(domain[0], domain[1], ticksFor(width, 90));
+  const room = Math.max(1.02, high / low) ** 0.12;
+  const domain: [number, number] = [low / room, high * room];
+  const ticksAt = (width: number): number[] => ratioTicks(domain, ticksFor(width));
   const end = { y: (row: Row) => row.place + 0.64, fill: "var(--ink-soft)", fontSize: 12 };
   const words = { y: (row: Row) => row.place + 0.24, fontWeight: 650, fill: "var(--ink)", stroke: "var(--surface)", strokeWidth: 4 };
   return figure({
@@ -46,7 +56,7 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
     note: `The bar is where the true ratio lies, as far as these blocks can tell; at 1 the two are equal. ${higherIsBetter ? "More is better" : "Less is better"}.`,
     source: "verdict.json",
     id: "ratio",
-    level: 2,
+    level,
     table: {
       head: ["Comparison", "Ratio", "Low", "High", "Confidence", "Blocks", "Method"],
       rows: rows.map((row) => [

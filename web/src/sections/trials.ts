@@ -7,6 +7,7 @@ import { list, quantity } from "../derive/format";
 import { spaced } from "../derive/slo";
 import type { Look } from "../derive/palette";
 import type { Report } from "../model";
+import { counted } from "./counted";
 import { nothing, type Section } from "./section";
 
 export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell) => string, look: (group: string) => Look): Section {
@@ -21,6 +22,7 @@ export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell)
     body: [
       first ? trialsChart(cells, group, look, measure, unit, source) : nothing("No trial came as far as a value."),
       ...modes(cells, unit),
+      counted(cells),
       ...without(report),
     ],
   };

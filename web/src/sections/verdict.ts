@@ -1,11 +1,11 @@
-// The answer: the verdict in a sentence, the state of the run where it is not whole, the ratio with its interval.
+// The answer: the verdict in a sentence, the state of the run where it is not whole, what was compared.
 
-import { ratioChart } from "../charts/ratio";
 import { el, type Child } from "../dom";
-import { counted, percent, unbroken } from "../derive/format";
-import { pointText, valid } from "../derive/cells";
+import { capital, counted, unbroken } from "../derive/format";
+import { valid } from "../derive/cells";
 import { spaced } from "../derive/slo";
 import type { Plan, Report } from "../model";
+import { comparisons } from "./comparisons";
 
 const STATES: Record<string, string> = {
   running: "This run is not over yet: what stands here is what has been measured so far.",
@@ -20,12 +20,17 @@ export function verdictSection(report: Report): HTMLElement {
     "section",
     { id: "verdict", class: "verdict", "aria-labelledby": "verdict-title" },
     el("p", { class: "kicker" }, question(plan) ?? run.id),
-    el("h1", { id: "verdict-title" }, unbroken(verdict?.sentence ?? "No verdict was reached")),
+    el("h1", { id: "verdict-title" }, unbroken(heading(verdict?.sentence ?? "No verdict was reached"))),
     el("p", { class: "basis" }, trials.length === 0 ? "No trial was measured." : `${counted(counts, "valid trial")} of ${trials.length}${plan ? `, ${counted(plan.blocks, "block")} planned` : ""}.`),
     ...state(report),
-    verdict ? ratioChart(verdict.comparisons, verdict.higher_is_better) : null,
-    ...(verdict ? comparisons(report) : []),
+    // Those of a sweep are many, and its curves say more at a glance: they have a section of their own.
+    ...(verdict && plan?.kind !== "sweep" ? comparisons(verdict, 2) : []),
   );
+}
+
+/** The verdict's own words begin with a capital; most sentences begin with a name, which stays as it is written. */
+function heading(sentence: string): string {
+  return sentence.replace(/^(inconclusive|no difference shown)/, capital);
 }
 
 function question(plan: Plan | null): string | null {
@@ -56,19 +61,4 @@ function state({ run, verdict }: Report): Child[] {
         : null,
     ),
   ];
-}
-
-function comparisons({ verdict }: Report): Child[] {
-  if (!verdict) return [];
-  const several = verdict.comparisons.length > 1;
-  const sentences = verdict.comparisons.map((comparison) => {
-    const at = pointText(comparison.point);
-    const least = comparison.smallest_difference;
-    const power = least === null ? "" : ` A difference of ${percent(least)} would have been found in 4 of 5 such runs.`;
-    const said = several || comparison.sentence !== verdict.sentence ? `${at ? `${at}: ` : ""}${comparison.sentence}.` : "";
-    return `${said}${power}`.trim();
-  });
-  const said = sentences.filter(Boolean);
-  if (said.length === 0) return [];
-  return [several ? el("ul", { class: "sentences" }, ...said.map((text) => el("li", {}, unbroken(text)))) : el("p", { class: "basis" }, ...said.map(unbroken))];
 }

@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { launch, open, type Opened } from "./browser";
-import { ATTACK, empty, hostile, long, modes, unfinished } from "./variations";
+import { ATTACK, empty, hostile, long, modes, several, unfinished } from "./variations";
 
 declare const WEB: string;
 
@@ -62,6 +62,12 @@ test("every chart has a text alternative, and every section says where its figur
       assert.ok((await count(page, `#${id} .source`)) > 0, `${id} names its files`);
     }
   });
+});
+
+test("the verdict's own words begin with a capital, names stay as they are", async () => {
+  const report = fixture("comparison");
+  if (report.verdict) report.verdict.sentence = "inconclusive: no valid trials to compare";
+  await look(report, async (page) => assert.match(await page.locator("h1").innerText(), /^Inconclusive: /));
 });
 
 test("gates by trials: one failure among two hundred findings, with its message", async () => {
@@ -182,6 +188,28 @@ test("a sweep: its points, the law with its peaks, and the parameters", async ()
     assert.match(await page.locator("#sweep table").last().innerText(), /threads=1[^]*threads=2/);
     assert.equal(await count(page, "#every-trial .trial path, #every-trial .trial circle"), 66);
   });
+});
+
+test("a sweep of several: the ratios stand below the curves, on an axis that can be read", async () => {
+  await look(several(), async (page) => {
+    const sections = await page.locator("main > section").evaluateAll((all) => all.map(({ id }) => id));
+    assert.deepEqual(sections.slice(0, 3), ["verdict", "sweep", "comparisons"]);
+    assert.equal(await count(page, "#verdict figure"), 0);
+    assert.equal(await count(page, "#ratio .ci rect"), 3);
+    const ticks = await page.locator("#ratio g[font-variant='tabular-nums'] text").evaluateAll((all) => all.map((text) => text.getBoundingClientRect()).map(({ left, right }) => ({ left, right })));
+    assert.ok(ticks.length > 2);
+    ticks.sort((a, b) => a.left - b.left).reduce((before, after) => {
+      assert.ok(before.right < after.left, "no label lies on the next");
+      return after;
+    });
+  });
+});
+
+test("what drivers count stands beside the trials, by the second and by the hour", async () => {
+  const report = fixture("comparison");
+  const [first] = report.verdict?.variants ?? [];
+  if (first) first.counted_per_s = { messages: 651, "refused 451": 0.5 };
+  await look(report, async (page) => assert.match(await page.locator("#trials details table").last().innerText(), /messages\s+651\s+2,343,600[^]*refused 451\s+0\.5\s+1,800/));
 });
 
 test("a refused law is refused in words", async () => {

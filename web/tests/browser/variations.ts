@@ -55,6 +55,20 @@ export function hostile(): Report {
   return report;
 }
 
+/** A sweep with comparisons at three of its points, from far less to far more. */
+export function several(): Report {
+  const report = fixture("sweep");
+  const [one] = fixture("comparison").verdict?.comparisons ?? [];
+  if (!report.verdict || !one?.estimate) return report;
+  const { estimate } = one;
+  report.verdict.comparisons = [0.12, 1.6, 30].map((times, place) => ({
+    ...one,
+    point: { threads: String(2 ** place) },
+    estimate: { ...estimate, ratio: times, low: times * 0.9, high: times * 1.1 },
+  }));
+  return report;
+}
+
 /** Two hundred trials of the same two variants. */
 export function long(): Report {
   const report = fixture("comparison");

@@ -198,6 +198,7 @@ pub(super) fn summary<'a>(name: &str, trials: impl IntoIterator<Item = &'a Trial
         invalid: (values.len() - valid.len()) as u32,
         values,
         modes: Vec::new(),
+        counted_per_s: BTreeMap::new(),
         response_curve_us: Vec::new(),
     }
 }

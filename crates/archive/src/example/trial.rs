@@ -77,6 +77,7 @@ impl<'a> Builder<'a> {
             response_us,
             response_curve_us: if keep_curve { self.server.curve(rate) } else { Vec::new() },
             operations: Vec::new(),
+            tallies: BTreeMap::new(),
             client: ClientHealth { utilisation: 0.34 + 0.3 * rate / 200_000.0, lag_p99_us: 31 },
             valid: true,
             reasons: Vec::new(),

@@ -56,6 +56,9 @@ pub struct Phase {
     /// TLS handshakes, where connections are secured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Handshakes>,
+    /// What the driver counted besides, where it counted any: messages, refusals by code, deadlocks.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tallies: BTreeMap<String, u64>,
     /// How the client fared.
     pub client: ClientHealth,
     /// Whether the objective was met; `None` without one.

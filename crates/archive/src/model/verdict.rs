@@ -3,6 +3,7 @@
 use super::{Caveat, Difference, QuantileCurve, SweepPoint};
 use serde::{Deserialize, Serialize};
 use stats::{confidence::Interval, ratio::RatioEstimate, usl::Scalability};
+use std::collections::BTreeMap;
 
 /// The whole of `verdict.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,6 +78,9 @@ pub struct VariantSummary {
     /// The levels that the valid values gather at, ascending, where there are two or more; empty otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Mode>,
+    /// What the driver counted besides, a second of it: medians over the valid trials' measurements.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counted_per_s: BTreeMap<String, f64>,
     /// Response time of the valid trials' measurements, their histograms merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_curve_us: QuantileCurve,

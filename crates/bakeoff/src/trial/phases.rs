@@ -61,6 +61,12 @@ pub fn phase(
             resumed: tls.resumed,
             handshake_us: times(&tls.handshake_us),
         }),
+        tallies: summary
+            .tallies
+            .iter()
+            .filter(|(_, number)| **number > 0)
+            .map(|(name, number)| (name.clone(), *number))
+            .collect(),
         client: ClientHealth {
             utilisation: summary.client.utilisation,
             lag_p99_us: summary.client.lag_us.p99.max(summary.client.pickup_us.p99),

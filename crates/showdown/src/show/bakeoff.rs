@@ -10,7 +10,7 @@ use bakeoff::event::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::table::table;
-use super::units::{quantity, rate, time};
+use super::units::{count, quantity, rate, time};
 use crate::verbs::options::ProgressMode;
 
 /// Reasons not to count that are told on the terminal.
@@ -116,6 +116,12 @@ pub fn answer(verdict: &Verdict, trials: &[TrialRecord], dir: &str, report: Opti
     rows.extend(verdict.variants.iter().map(|variant| row(variant, &verdict.unit)));
     out.push_str(&table(&rows));
     out.push('\n');
+    // Of the many points of a sweep the report tells.
+    let counts = |variant: &&VariantSummary| variant.point.is_empty() && !variant.counted_per_s.is_empty();
+    for variant in verdict.variants.iter().filter(counts) {
+        let counted: Vec<String> = variant.counted_per_s.iter().map(counted).collect();
+        let _ = writeln!(out, "  {}: {}", variant.name, counted.join(", "));
+    }
     for comparison in verdict.comparisons.iter().filter(|c| c.smallest_difference.is_some()) {
         let percent = comparison.smallest_difference.unwrap_or_default() * 100.0;
         let _ = writeln!(
@@ -174,6 +180,11 @@ fn out_of_count(trials: &[TrialRecord]) -> Vec<(String, Vec<String>)> {
 fn at(point: &SweepPoint) -> String {
     let settings: Vec<String> = point.iter().map(|(axis, value)| format!(" {axis}={value}")).collect();
     settings.concat()
+}
+
+/// What a driver counts is often asked for by the hour.
+fn counted((name, per_s): (&String, &f64)) -> String {
+    format!("{} {name}/s ({} an hour)", rate(*per_s), count((per_s * 3600.0).round() as u64))
 }
 
 fn row(variant: &VariantSummary, unit: &str) -> Vec<String> {
