@@ -30,7 +30,7 @@ LINES = [
     Line("download", "download", "sweep nginx apache -w download --vary connections=1,2,4,8"),
     Line("latches", "kv", "compare je:version=5.0.73,shared_latches=on je:version=5.0.73,shared_latches=off --on-op search"),
     Line("search", "kv", "sweep lmdb sqlite rocksdb je --vary threads=1..64 --on-op search"),
-    Line("buffers", "block-io", "sweep disk:amount=16777216,pattern=sequential --vary buffer=512..16Mi --on-op read"),
+    Line("buffers", "block-io", "sweep disk:pattern=sequential --vary buffer=512..16Mi --on-op read"),
     Line("build", "build", "sweep googletest:parts=library --vary jobs=1,2,4"),
     Line("instances", "cache", "compare memcached:instances=2,threads=1 memcached:threads=2 --measure throughput -c 2"),
     Line("background", "static-web", "compare nginx apache --background 40/s,connections=300"),
@@ -39,7 +39,7 @@ LINES = [
     Line("update", "kv", "sweep lmdb sqlite rocksdb je --vary threads=1..64 --on-op update"),
     Line("writes", "block-io", "compare disk:sync=none disk:sync=data --on-op write"),
     Line("direct", "block-io", "sweep disk:cache=direct --vary buffer=512..16Mi --on-op read"),
-    Line("depth", "block-io", "sweep disk:engine=io_uring,cache=direct --vary depth=1..64 --on-op read"),
+    Line("depth", "block-io", "sweep disk:engine=io_uring,cache=direct --vary depth=1..64 --on-op read --measure throughput"),
     Line("tls-keys", "tls", "compare nginx:certificate=rsa nginx:certificate=ecdsa -w tls"),
     Line("mpms", "static-web", "compare apache:mpm=event apache:mpm=prefork apache:mpm=worker --on-op get-1k"),
 ]

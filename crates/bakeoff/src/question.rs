@@ -113,10 +113,7 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
         (cpus, split.client.len() as u32)
     };
     let on_op = question.on_op.clone().or_else(|| workload.load.alone.clone());
-    let brings_bytes = on_op.as_ref().map_or_else(
-        || workload.load.names.iter().all(|name| workload.metrics.bytes.contains(name)),
-        |name| workload.metrics.bytes.contains(name),
-    );
+    let brings_bytes = brings_bytes(&workload, on_op.as_deref());
     let slo = question.slo.clone().or_else(|| workload.slo().map(ToString::to_string));
     let needed = || slo.clone().ok_or_else(|| QuestionError::Plan(of_own(&workload, "has no capacity")));
     let plan = Plan {
@@ -200,11 +197,17 @@ fn of_own(workload: &Workload, cannot: &str) -> String {
     )
 }
 
+/// Whether the bytes that operations move are what they are about.
+fn brings_bytes(workload: &Workload, on_op: Option<&str>) -> bool {
+    let of_bytes = |name: &str| workload.metrics.bytes.iter().any(|known| known == name);
+    on_op.map_or_else(|| workload.load.names.iter().all(|name| of_bytes(name)), of_bytes)
+}
+
 fn check_own(plan: &Plan, workload: &Workload) -> Result<(), QuestionError> {
     let cannot = if plan.measure.slo().is_some() || matches!(plan.measure, Measure::LatencyCurve { .. }) {
         "has no rate that could be given, nor a capacity"
-    } else if plan.measure == Measure::MaxBytes {
-        "counts no bytes that come back"
+    } else if plan.measure == Measure::MaxBytes && !brings_bytes(workload, plan.on_op.as_deref()) {
+        "tells of no bytes that its operations move (bytes in [metrics])"
     } else if plan.background.is_some() {
         "has nothing that another load could be sent to"
     } else if plan.load.connections != 1 || plan.load.threads != 1 {

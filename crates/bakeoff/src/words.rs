@@ -1,6 +1,7 @@
 //! Verdicts in words: what a reader repeats to a colleague.
 
-use archive::model::Measure;
+use archive::model::{Measure, with_unit};
+use num_format::{Locale, ToFormattedString};
 use stats::ratio::{RatioError, RatioEstimate};
 use stats::verdict::{Verdict, Why};
 
@@ -134,21 +135,12 @@ fn ratio(value: f64) -> String {
 
 /// A measured value with its unit: `131,043/s`, `15,343 MB/s`.
 pub fn quantity(value: f64, unit: &str) -> String {
-    let space = if unit.starts_with('/') { "" } else { " " };
-    format!("{}{space}{unit}", thousands(value))
+    with_unit(&thousands(value), unit)
 }
 
 /// A whole number with separators.
 pub fn thousands(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    (value.round_ties_even() as i64).to_formatted_string(&Locale::en)
 }
 
 #[cfg(test)]

@@ -95,11 +95,7 @@ fn counted(out: &mut String, verdict: &Verdict) {
     if rows.is_empty() {
         return;
     }
-    line!(
-        out,
-        "| variant | counted | a second (median) | an hour |\n|---|---|--:|--:|\n{}\n",
-        rows.join("\n")
-    );
+    line!(out, "| variant | counted | a second | an hour |\n|---|---|--:|--:|\n{}\n", rows.join("\n"));
 }
 
 /// A point of a sweep: `threads 2, connections 64`.

@@ -1,19 +1,12 @@
 //! Numbers as people read them.
 
+use archive::model::with_unit;
+use num_format::{Locale, ToFormattedString};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// A whole number with separators: `131,043`.
 pub(crate) fn thousands(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
-    let grouped: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).unwrap_or_default())
-        .collect();
-    // What rounds to nothing has no sign.
-    let sign = if value < 0.0 && digits != "0" { "-" } else { "" };
-    format!("{sign}{}", grouped.join(","))
+    (value.round_ties_even() as i64).to_formatted_string(&Locale::en)
 }
 
 /// A measured value with three or more digits: `131,043`, `0.0123`.
@@ -27,8 +20,7 @@ pub(crate) fn amount(value: f64) -> String {
 
 /// A measured value with its unit: `131,043/s`, `4,712 µs`.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
-    let space = if unit.is_empty() || unit.starts_with('/') { "" } else { " " };
-    format!("{}{space}{unit}", amount(value))
+    with_unit(&amount(value), unit)
 }
 
 /// A share as a percentage: `3.4 %`.

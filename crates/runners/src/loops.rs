@@ -29,6 +29,11 @@ pub trait Work: Sync {
     /// The names of its operations.
     fn operations(&self) -> Vec<String>;
 
+    /// How many bytes each operation moves; 0 where that is not told.
+    fn bytes_each(&self) -> u64 {
+        0
+    }
+
     /// What a thread needs, made anew for each run.
     fn hand(&self) -> Result<Self::Hand, RunnerError>;
 
@@ -44,6 +49,9 @@ pub trait Queue: Sync {
 
     /// The names of its operations.
     fn operations(&self) -> Vec<String>;
+
+    /// How many bytes each operation moves; 0 where that is not told.
+    fn bytes_each(&self) -> u64;
 
     /// How many operations a thread has under way.
     fn depth(&self) -> usize;
@@ -72,6 +80,10 @@ impl<W: Work> Queue for W {
 
     fn operations(&self) -> Vec<String> {
         Work::operations(self)
+    }
+
+    fn bytes_each(&self) -> u64 {
+        Work::bytes_each(self)
     }
 
     fn depth(&self) -> usize {
@@ -137,7 +149,8 @@ fn run<W: Queue>(
     let hands: Result<Vec<W::Hand>, RunnerError> = (0..threads).map(|_| work.hand()).collect();
     let hands = hands?;
     let (stop, (to_teller, parts)) = (AtomicBool::new(false), channel());
-    let mut teller = Teller { reached: vec![0; hands.len()], open: BTreeMap::new(), names };
+    let bytes_each = work.bytes_each();
+    let mut teller = Teller { reached: vec![0; hands.len()], open: BTreeMap::new(), names, bytes_each };
     let begin = Instant::now();
     thread::scope(|scope| {
         let labourers: Vec<_> = (0..)
@@ -163,7 +176,7 @@ fn run<W: Queue>(
             teller.add(&part);
         }
         teller.tell_complete(u64::MAX)?;
-        say_stopped(after, &rest.to_json(names))
+        say_stopped(after, &rest.to_json(names, bytes_each))
     })
 }
 
@@ -265,6 +278,7 @@ struct Teller<'a> {
     reached: Vec<u64>,
     open: BTreeMap<u64, Tally>,
     names: &'a [String],
+    bytes_each: u64,
 }
 
 impl Teller<'_> {
@@ -305,7 +319,7 @@ impl Teller<'_> {
     fn tell_complete(&mut self, before: u64) -> Result<(), RunnerError> {
         while let Some(entry) = self.open.first_entry().filter(|entry| *entry.key() < before) {
             let (index, tally) = entry.remove_entry();
-            say_interval(index, &tally.to_json(self.names))?;
+            say_interval(index, &tally.to_json(self.names, self.bytes_each))?;
         }
         Ok(())
     }
@@ -334,7 +348,7 @@ mod tests {
     #[test]
     fn an_interval_waits_for_every_thread() {
         let names = names();
-        let mut teller = Teller { reached: vec![0, 0], open: BTreeMap::new(), names: &names };
+        let mut teller = Teller { reached: vec![0, 0], open: BTreeMap::new(), names: &names, bytes_each: 0 };
         let part = |thread, index, reached| Part { thread, index, tally: Tally::new(2), reached };
         teller.add(&part(0, 0, 5));
         assert_eq!(teller.reached.iter().min(), Some(&0), "the other may still have something for it");

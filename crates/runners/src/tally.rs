@@ -48,13 +48,16 @@ impl Tally {
         }
     }
 
-    /// The object `operations` of a line.
-    pub fn to_json(&self, names: &[String]) -> Value {
+    /// The object `operations` of a line, where each has moved so many bytes; 0 is not told.
+    pub fn to_json(&self, names: &[String], bytes_each: u64) -> Value {
         let mut operations = Map::new();
         for ((name, times), errors) in names.iter().zip(&self.times_us).zip(&self.errors) {
             let mut operation = Map::new();
             if !times.is_empty() {
                 operation.insert("histogram".to_owned(), encode(times).into());
+                if bytes_each > 0 {
+                    operation.insert("bytes".to_owned(), (bytes_each * times.len() as u64).into());
+                }
             }
             if !errors.is_empty() {
                 operation.insert("errors".to_owned(), json!(errors));
@@ -85,13 +88,14 @@ mod tests {
     fn only_what_happened_is_told() {
         let names = ["read".to_owned(), "update".to_owned()];
         let mut tally = Tally::new(2);
-        assert_eq!(tally.to_json(&names), json!({}));
+        assert_eq!(tally.to_json(&names, 0), json!({}));
         tally.succeeded(0, 120);
         let mut other = Tally::new(2);
         other.failed(1, "disk full".to_owned());
         tally.add(&other);
         tally.add(&other);
-        let told = tally.to_json(&names);
+        assert_eq!(tally.to_json(&names, 512)["read"]["bytes"], 512);
+        let told = tally.to_json(&names, 0);
         assert!(told["read"]["histogram"].as_str().is_some_and(|text| text.starts_with("HISTF")), "{told}");
         assert_eq!(told["update"], json!({"errors": {"disk full": 2}}));
     }

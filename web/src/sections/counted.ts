@@ -14,5 +14,5 @@ export function counted(cells: readonly Cell[]): Child {
   );
   if (rows.length === 0) return null;
   const columns = ["Variant", "Counted", "A second", "An hour"];
-  return el("details", { open: rows.length <= 12 }, el("summary", {}, "Counted besides operations"), table("Counted besides operations: medians of the trials that count", columns, rows.slice(0, MOST)));
+  return el("details", { open: rows.length <= 12 }, el("summary", {}, "Counted besides operations"), table("Counted besides operations, over the trials that count", columns, rows.slice(0, MOST)));
 }

@@ -18,6 +18,7 @@ mod plan;
 mod setting;
 mod times;
 mod trial;
+mod unit;
 mod usage;
 mod verdict;
 
@@ -31,6 +32,7 @@ pub use plan::{
 pub use setting::Setting;
 pub use times::{QuantileCurve, Times};
 pub use trial::{Measured, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome};
+pub use unit::with_unit;
 pub use usage::{CountCheck, FullResource, ResourceUse, ServerUsage};
 pub use verdict::{Comparison, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict};
 

@@ -78,7 +78,7 @@ pub struct VariantSummary {
     /// The levels that the valid values gather at, ascending, where there are two or more; empty otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Mode>,
-    /// What the driver counted besides, a second of it: medians over the valid trials' measurements.
+    /// What the driver counted besides, a second, over the valid trials' measurements.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counted_per_s: BTreeMap<String, f64>,
     /// Response time of the valid trials' measurements, their histograms merged.

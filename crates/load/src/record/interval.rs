@@ -118,7 +118,7 @@ pub struct OperationStats {
     pub carried: u64,
     /// Payload and framing, as handed to the socket or TLS.
     pub bytes_sent: u64,
-    /// Likewise, as received.
+    /// Likewise, as received; of a runner's operations, what they moved.
     pub bytes_received: u64,
     /// Failures.
     pub errors: Errors,

@@ -60,6 +60,9 @@ struct RawOperation {
     /// The same in plain words: how many took so many microseconds.
     #[serde(default)]
     values_us: Vec<(u64, u64)>,
+    /// Bytes that those which ended well have moved.
+    #[serde(default)]
+    bytes: u64,
     /// How many failed, by what is to be said of them.
     #[serde(default)]
     errors: BTreeMap<String, u64>,
@@ -110,6 +113,7 @@ fn interval_of(
         operation.response = times_of(raw).map_err(|why| format!("where the times of {name:?} {why}"))?;
         // A closed loop sends when it intends to.
         operation.service = operation.response.clone();
+        operation.bytes_received = raw.bytes;
         for (what, &count) in &raw.errors {
             operation.errors.add(ErrorKind::Reported, count, what);
         }
@@ -169,12 +173,12 @@ mod tests {
         for times in
             [format!(r#""histogram": "{encoded}""#), r#""values_us": [[120, 3], [70000, 1]]"#.to_owned()]
         {
-            let line = format!(
-                r#"{{"interval": 4, "operations": {{"update": {{{times}, "errors": {{"disk full": 2}}}}}}}}"#
-            );
+            let rest = r#""bytes": 4096, "errors": {"disk full": 2}"#;
+            let line = format!(r#"{{"interval": 4, "operations": {{"update": {{{times}, {rest}}}}}}}"#);
             let Line::Interval { index: 4, stats } = read(&line, &mix())? else { panic!("{line}") };
             assert_eq!(stats.operations[1].response, histogram);
             assert_eq!((stats.succeeded(), stats.client.due), (4, 6));
+            assert_eq!(stats.operations[1].bytes_received, 4096);
             assert_eq!(stats.errors().examples[&ErrorKind::Reported], "disk full");
         }
         Ok(())

@@ -26,6 +26,10 @@ impl Work for Psync<'_> {
         OPERATIONS.map(str::to_owned).to_vec()
     }
 
+    fn bytes_each(&self) -> u64 {
+        self.0.bytes_each()
+    }
+
     fn hand(&self) -> Result<Hand, RunnerError> {
         Ok(Hand { file: self.0.open()?, buffer: self.0.buffer(), cursor: self.0.cursor() })
     }

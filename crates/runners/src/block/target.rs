@@ -103,6 +103,11 @@ impl<'a> Target<'a> {
         (self.options.amount / self.options.buffer).max(1)
     }
 
+    /// How many bytes an operation moves.
+    pub fn bytes_each(&self) -> u64 {
+        self.transfers() * self.options.buffer
+    }
+
     /// Random bytes, as long as a transfer.
     pub fn buffer(&self) -> Buffer {
         let length = self.options.buffer as usize;

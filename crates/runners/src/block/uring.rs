@@ -60,6 +60,10 @@ impl Queue for Uring<'_> {
         self.0.options.depth as usize
     }
 
+    fn bytes_each(&self) -> u64 {
+        self.0.bytes_each()
+    }
+
     fn hand(&self) -> Result<Hand, RunnerError> {
         let depth = self.0.options.depth;
         let (ring, is_enabled) = ring(depth).map_err(|e| {

@@ -1,5 +1,8 @@
 //! Numbers as people read them: three or four digits and a unit.
 
+use archive::model::with_unit;
+use num_format::{Locale, ToFormattedString};
+
 /// A time in microseconds: `85 µs`, `1.24 ms`, `2.00 s`.
 pub fn time(us: f64) -> String {
     match us {
@@ -23,15 +26,7 @@ pub fn bytes(count: f64) -> String {
 
 /// A whole number with separators: `1,234,567`.
 pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    number.to_formatted_string(&Locale::en)
 }
 
 /// A rate a second: whole from 100 up, with decimals below.
@@ -41,8 +36,7 @@ pub fn rate(per_s: f64) -> String {
 
 /// A value with the unit of its measure: `131,043/s`, `3,214 MB/s`.
 pub fn quantity(value: f64, unit: &str) -> String {
-    let space = if unit.starts_with('/') { "" } else { " " };
-    format!("{}{space}{unit}", rate(value))
+    with_unit(&rate(value), unit)
 }
 
 /// Three significant digits.

@@ -17,11 +17,10 @@ fn buffer_sizes_are_compared_and_the_file_is_gone() {
     fs::create_dir(&elsewhere).expect("a directory");
     let variant = |buffer: u32| {
         let directory = elsewhere.display();
-        format!(
-            "disk:buffer={buffer},amount=65536,file_bytes=1048576,pattern=sequential,threads=2,directory={directory}"
-        )
+        format!("disk:buffer={buffer},file_bytes=1048576,pattern=sequential,threads=2,directory={directory}")
     };
-    let output = home.run(&["run", &home.small_plan(&[&variant(512), &variant(65_536)])]);
+    let plan = home.small_plan_of(&[&variant(512), &variant(65_536)], "bytes");
+    let output = home.run(&["run", &plan]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
     assert_eq!(fs::read_dir(&elsewhere).expect("a directory").count(), 0);
@@ -31,9 +30,10 @@ fn buffer_sizes_are_compared_and_the_file_is_gone() {
         let record = json(&trial.join("trial.json"));
         assert_eq!(record["phases"][0]["errors"], serde_json::json!({}), "{record}");
         let is_small = record["variant"].as_str().is_some_and(|name| name.contains("buffer=512"));
+        assert_eq!(record["measured"]["unit"], "MB/s");
         medians[usize::from(is_small)].push(record["measured"]["value"].as_f64().expect("a value"));
     }
-    // 128 system calls for each operation, or one.
+    // 128 system calls for as many bytes, or one.
     let least_large = medians[0].iter().copied().fold(f64::INFINITY, f64::min);
     let most_small = medians[1].iter().copied().fold(0.0, f64::max);
     assert!(least_large > most_small, "{medians:?}");

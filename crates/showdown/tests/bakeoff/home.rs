@@ -53,9 +53,14 @@ impl Home {
 
     /// A plan of three blocks of closed loops of a second, of these variants and options.
     pub fn small_plan(&self, variants: &[&str]) -> String {
+        self.small_plan_of(variants, "throughput")
+    }
+
+    /// The same of another measure.
+    pub fn small_plan_of(&self, variants: &[&str], measure: &str) -> String {
         let mut args = vec!["plan", "compare"];
         args.extend(variants);
-        args.extend(["--quick", "--blocks", "3", "--measure", "throughput", "--seed", "7"]);
+        args.extend(["--quick", "--blocks", "3", "--measure", measure, "--seed", "7"]);
         let plan = self.run(&args);
         assert!(plan.status.success(), "{}", text(&plan.stderr));
         let shorter =
