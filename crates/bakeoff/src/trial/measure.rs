@@ -235,11 +235,15 @@ fn capacity(
         if loads.interrupted {
             return Ok(());
         }
-        if step.is_some_and(|step| step.fared() == Fared::Met) {
-            result.take(plan, rate, outcome)?;
-            break;
+        match step.map(|step| step.fared()) {
+            Some(Fared::Met) => {
+                result.take(plan, rate, outcome)?;
+                break;
+            }
+            // It says nothing of the server: the same again.
+            Some(Fared::ClientLimited) => {}
+            Some(Fared::Missed) | None => rate *= RETREAT,
         }
-        rate *= RETREAT;
     }
     if result.measured.is_none() {
         result.reasons.push(format!(

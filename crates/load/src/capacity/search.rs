@@ -4,6 +4,9 @@
 //! The search assumes that a higher rate never meets an objective that a lower one misses. Near the limit
 //! measurements contradict that now and then; so the rate that is found is measured a second time, and
 //! gives way to the next lower one that was met if it fails then.
+//!
+//! A client that was held up for a moment says nothing of the server: what it spoiled is tried again. Only a rate at
+//! which it is too late time after time is one that it cannot offer.
 
 /// How a rate fared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +33,9 @@ pub const PRECISION: f64 = 1.02;
 /// A capacity below this share of the first rate tried is not looked for.
 const LOWEST_SHARE: f64 = 1e-3;
 /// However the measurements contradict each other, the search ends.
-const MOST_TRIES: usize = 24;
+const MOST_TRIES: usize = 32;
+/// A rate at which the client was the limit so many times is one that it cannot offer.
+const PATIENCE: usize = 3;
 /// How far a step goes up or down while one side of the bracket is open.
 const STRIDE: f64 = 1.5;
 
@@ -40,7 +45,7 @@ pub struct Search {
     first: f64,
     stride: f64,
     tried: Vec<(f64, Fared)>,
-    /// Lowest rate that is taken as missed.
+    /// Lowest rate that is taken as missed, or as too much for the client.
     ceiling: Option<f64>,
 }
 
@@ -59,20 +64,29 @@ impl Search {
     /// Tells how `rate` fared.
     pub fn record(&mut self, rate: f64, fared: Fared) {
         self.tried.push((rate, fared));
-        if fared != Fared::Met {
+        let is_too_high = match fared {
+            Fared::Met => false,
+            Fared::Missed => true,
+            Fared::ClientLimited => self.times(rate, Fared::ClientLimited) >= PATIENCE,
+        };
+        if is_too_high {
             self.ceiling = Some(self.ceiling.map_or(rate, |ceiling| ceiling.min(rate)));
         }
     }
 
     /// The highest rate so far that met the objective, below those that are taken as missed.
     pub fn best(&self) -> Option<f64> {
-        let below = |rate: f64| self.ceiling.is_none_or(|ceiling| rate < ceiling);
-        let met = self.tried.iter().filter(|(rate, fared)| *fared == Fared::Met && below(*rate));
+        let met = self.tried.iter().filter(|(rate, fared)| *fared == Fared::Met && self.is_open(*rate));
         met.map(|(rate, _)| *rate).max_by(f64::total_cmp)
     }
 
-    fn times_met(&self, rate: f64) -> usize {
-        self.tried.iter().filter(|tried| **tried == (rate, Fared::Met)).count()
+    /// Whether it lies below those that are taken as missed.
+    fn is_open(&self, rate: f64) -> bool {
+        self.ceiling.is_none_or(|ceiling| rate < ceiling)
+    }
+
+    fn times(&self, rate: f64, fared: Fared) -> usize {
+        self.tried.iter().filter(|tried| **tried == (rate, fared)).count()
     }
 
     /// What is to be tried next.
@@ -80,6 +94,10 @@ impl Search {
         let floor = self.best();
         if self.tried.len() >= MOST_TRIES {
             return Next::Found(floor);
+        }
+        match self.tried.last() {
+            Some(&(rate, Fared::ClientLimited)) if self.is_open(rate) => return Next::Try(rate),
+            _ => {}
         }
         match (floor, self.ceiling) {
             (None, None) => Next::Try(self.first),
@@ -89,7 +107,7 @@ impl Search {
             (Some(floor), Some(ceiling)) if ceiling / floor > PRECISION => {
                 Next::Try((floor * ceiling).sqrt())
             }
-            (Some(floor), _) if self.times_met(floor) < 2 => Next::Try(floor),
+            (Some(floor), _) if self.times(floor, Fared::Met) < 2 => Next::Try(floor),
             (Some(floor), _) => Next::Found(Some(floor)),
         }
     }
@@ -155,6 +173,19 @@ mod tests {
             find(1_000.0, |rate, _| if rate <= 5_000.0 { Fared::Met } else { Fared::ClientLimited });
         assert!(found.is_some() && search.is_client_limited());
         assert!(!find(1_000.0, up_to(5_000.0)).1.is_client_limited());
+    }
+
+    #[test]
+    fn a_client_that_is_held_up_now_and_then_is_not_the_limit() {
+        for every in [2, 3, 5] {
+            let mut fares = up_to(10_000.0);
+            let disturbed =
+                |rate, count| if count % every == 1 { Fared::ClientLimited } else { fares(rate, count) };
+            let (found, search) = find(4_000.0, disturbed);
+            assert!(!search.is_client_limited());
+            let found = found.expect("a capacity");
+            assert!(found <= 10_000.0 && found > 10_000.0 / PRECISION, "{every}: {found}");
+        }
     }
 
     #[test]
