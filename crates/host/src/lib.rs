@@ -69,6 +69,7 @@
 
 pub mod affinity;
 pub mod cgroup;
+mod courtesy;
 pub mod doctor;
 pub mod facts;
 mod host;

@@ -6,6 +6,8 @@ use procfs::FromRead;
 use procfs::process::Stat;
 use serde::{Deserialize, Serialize};
 
+use crate::courtesy::Courtesy;
+
 /// A process for good: process numbers are used again, but not with the same start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProcessId {
@@ -111,8 +113,12 @@ impl Processes {
 
     /// Reads them.
     pub(crate) fn now() -> Self {
+        let mut courtesy = Courtesy::new();
         let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-        let stats = pids.filter_map(|entry| read_stat(entry.file_name().to_str()?.parse().ok()?));
+        let stats = pids.filter_map(|entry| {
+            courtesy.give_way();
+            read_stat(entry.file_name().to_str()?.parse().ok()?)
+        });
         Self(stats.collect())
     }
 

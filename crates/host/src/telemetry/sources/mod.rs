@@ -14,6 +14,7 @@ mod programs;
 mod tcp;
 
 use super::readings::Readings;
+use crate::courtesy::Courtesy;
 use crate::process::Processes;
 use crate::root::Root;
 
@@ -22,9 +23,11 @@ pub(super) use programs::is_program;
 
 /// Reads all but the servers' processes.
 pub(super) fn read(root: &Root, processes: &Processes, out: &mut Readings) {
+    let mut courtesy = Courtesy::new();
     for source in
         [cpu::read, frequency::read, pressure::read, memory::read, network::read, tcp::read, disks::read]
     {
+        courtesy.give_way();
         source(root, out);
     }
     programs::read(processes, out);

@@ -5,6 +5,7 @@ use std::fs;
 use procfs::process::Stat;
 
 use super::Readings;
+use crate::courtesy::Courtesy;
 use crate::process::Processes;
 use crate::root::Root;
 use crate::telemetry::Watch;
@@ -44,7 +45,9 @@ pub(in crate::telemetry) fn read(root: &Root, processes: &Processes, watch: &Wat
     out.gauge(name("processes"), "1", "Processes of the server", running.len() as f64);
     out.gauge(name("threads"), "1", "Threads of the server", threads as f64);
     out.gauge(name("rss"), "B", "Memory of the server; what processes share counts in each", bytes);
-    if let Some(descriptors) = running.iter().map(|stat| descriptors(root, stat.pid)).sum::<Option<u64>>() {
+    let mut courtesy = Courtesy::new();
+    let each = running.iter().inspect(|_| courtesy.give_way());
+    if let Some(descriptors) = each.map(|stat| descriptors(root, stat.pid)).sum::<Option<u64>>() {
         out.gauge(name("descriptors"), "1", "Files and sockets that the server has open", descriptors as f64);
     }
     if threads <= MOST_THREADS_FOR_SWITCHES {
