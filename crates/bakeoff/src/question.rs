@@ -9,7 +9,7 @@ use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
 
 use crate::cell::cells;
-use crate::preset::Preset;
+use crate::preset::{Preset, long_enough_for};
 use crate::vary::{self, VaryError};
 
 /// Under this no interval exists, and a comparison has no verdict.
@@ -116,7 +116,7 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
     let brings_bytes = brings_bytes(&workload, on_op.as_deref());
     let slo = question.slo.clone().or_else(|| workload.slo().map(ToString::to_string));
     let needed = || slo.clone().ok_or_else(|| QuestionError::Plan(of_own(&workload, "has no capacity")));
-    let plan = Plan {
+    let mut plan = Plan {
         format: FORMAT,
         showdown: env!("CARGO_PKG_VERSION").to_owned(),
         command: question.command.clone(),
@@ -149,6 +149,11 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
         variants: unique(contenders),
         sweep,
     };
+    if let Measure::Capacity { slo } = &plan.measure
+        && let Some(limit_us) = slo.parse().ok().and_then(|slo: Slo| slo.latency_limit_us())
+    {
+        plan.phases = long_enough_for(limit_us, plan.phases);
+    }
     check(&plan)?;
     Ok(plan)
 }
