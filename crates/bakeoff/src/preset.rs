@@ -70,10 +70,10 @@ const STEP_OVER_LIMIT: f64 = 10.0;
 /// These phases for an objective that allows so many microseconds. In a step that is as short as the limit itself a
 /// queue that grows without end does not reach it, and the search finds now this rate and now that: of twelve trials
 /// of mail servers at 250 ms a step, five found no rate. At ten times the limit a rate 10 % too high shows.
-pub fn long_enough_for(limit_us: f64, phases: Phases) -> Phases {
+pub fn long_enough_for(limit_us: f64, phases: &Phases) -> Phases {
     let least = Duration::from_secs_f64(limit_us / 1e6 * STEP_OVER_LIMIT);
     let search_step = phases.search_step.max(least);
-    Phases { search_step, measure: phases.measure.max(2 * least), ..phases }
+    Phases { search_step, measure: phases.measure.max(2 * least), ..phases.clone() }
 }
 
 /// Interval at which a phase of this length is watched.
@@ -93,8 +93,8 @@ mod tests {
     #[test]
     fn an_objective_that_allows_much_takes_longer_steps() {
         let quick = Preset::of(Length::Quick).phases;
-        assert_eq!(long_enough_for(5_000.0, quick.clone()), quick);
-        let of_mail = long_enough_for(200_000.0, quick);
+        assert_eq!(long_enough_for(5_000.0, &quick), quick);
+        let of_mail = long_enough_for(200_000.0, &quick);
         assert_eq!((of_mail.search_step.as_secs(), of_mail.measure.as_secs()), (2, 4));
     }
 

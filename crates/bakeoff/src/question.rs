@@ -152,7 +152,7 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
     if let Measure::Capacity { slo } = &plan.measure
         && let Some(limit_us) = slo.parse().ok().and_then(|slo: Slo| slo.latency_limit_us())
     {
-        plan.phases = long_enough_for(limit_us, plan.phases);
+        plan.phases = long_enough_for(limit_us, &plan.phases);
     }
     check(&plan)?;
     Ok(plan)

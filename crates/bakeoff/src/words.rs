@@ -80,7 +80,7 @@ pub fn sentence(
                     format!("{a} does {} × {b}'s throughput in a closed loop", ratio(e.ratio))
                 }
                 Measure::MaxBytes => {
-                    format!("{a} sends {} × {b}'s bytes a second in a closed loop", ratio(e.ratio))
+                    format!("{a} moves {} × {b}'s bytes a second in a closed loop", ratio(e.ratio))
                 }
                 Measure::OneByOne { .. } => {
                     format!("{a} does {} × {b}'s operations an hour, one at a time", ratio(e.ratio))
