@@ -14,6 +14,7 @@ COLUMNS = "at commit subject truth seed seconds verdict ratio low high blocks tr
 
 BENCH = Path(__file__).resolve().parents[1]
 
+
 def hold(showdown: Path, subject: Subject, seed: int, commit: str, runs: Path) -> dict[str, object]:
     """Compares once; the run itself is thrown away, its verdict is the row."""
     workload = str(BENCH / KNOWN) if subject.workload == KNOWN else subject.workload

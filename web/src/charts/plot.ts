@@ -22,6 +22,12 @@ export function ticksFor(width: number, each = 90): number {
   return Math.max(2, Math.floor(width / each));
 }
 
+/** As many of the ticks as there is room for, evenly. */
+export function thinned(ticks: readonly number[], room: number): number[] {
+  const every = Math.ceil(ticks.length / room);
+  return ticks.filter((_, place) => place % every === 0);
+}
+
 /** Round numbers from low to high, about as many as there is room for. */
 export function niceTicks(low: number, high: number, count: number): number[] {
   const rough = (high - low) / Math.max(1, count);

@@ -5,7 +5,7 @@ import { percent, ratio } from "../derive/format";
 import { pointText } from "../derive/cells";
 import type { Comparison, RatioEstimate } from "../model";
 import { figure } from "./figure";
-import { draw, logAxis, logTicks, niceTicks, ticksFor } from "./plot";
+import { draw, logAxis, logTicks, niceTicks, thinned, ticksFor } from "./plot";
 
 interface Row extends RatioEstimate {
   name: string;
@@ -20,10 +20,7 @@ const ROW = 64;
 const WIDE = 3;
 
 function ratioTicks([low, high]: readonly [number, number], room: number): number[] {
-  if (high / low < WIDE) return niceTicks(low, high, room);
-  const ticks = logTicks(low, high);
-  const every = Math.ceil(ticks.length / room);
-  return ticks.filter((_, place) => place % every === 0);
+  return high / low < WIDE ? niceTicks(low, high, room) : thinned(logTicks(low, high), room);
 }
 
 const bound = (value: number): string => ratio(value).replace(/\s*×$/, "");

@@ -8,7 +8,7 @@ import type { Look } from "../derive/palette";
 import { curve as uslCurve } from "../derive/usl";
 import type { SweepCurve } from "../model";
 import { figure, legend } from "./figure";
-import { draw, logAxis, ticksFor } from "./plot";
+import { draw, logAxis, thinned, ticksFor } from "./plot";
 
 type At = SweepCurve["points"][number];
 
@@ -21,10 +21,7 @@ export function sweepChart(axis: string, curves: readonly SweepCurve[], look: (c
   const [low, high] = [Math.min(...places), Math.max(...places)];
   const wide = low > 0 && high / low >= 16;
   const distinct = [...new Set(places)].sort((a, b) => a - b);
-  const ticksAt = (width: number): number[] => {
-    const every = Math.ceil(distinct.length / ticksFor(width, 48));
-    return distinct.filter((_, place) => place % every === 0);
-  };
+  const ticksAt = (width: number): number[] => thinned(distinct, ticksFor(width, 48));
   const laws = curves.flatMap((curve) => (curve.usl?.outcome === "fitted" ? [{ curve, line: uslCurve(curve.usl, low, high), fit: curve.usl }] : []));
   return figure({
     title: `${capital(measure)} over ${axis}`,

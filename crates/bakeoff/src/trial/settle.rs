@@ -62,9 +62,8 @@ impl Watched {
     }
 }
 
-/// Whether an interval without an answer says something: among as many answers a second as these, chance leaves none of
-/// all intervals empty in 19 of 20 loops. No steady server does, either; slow operations, such as reads of many
-/// megabytes, do.
+/// Whether an interval without an answer tells of a stall: with so many answers in all, chance leaves one empty in fewer
+/// than one loop of twenty. Among few of them, such as reads of many megabytes, it does so now and then.
 fn are_told_apart(answers: u64, intervals: usize) -> bool {
     let intervals = intervals.max(1) as f64;
     let empty = intervals * (-(answers as f64) / intervals).exp();
@@ -130,7 +129,7 @@ impl Judged {
         let refuse = |name: &str, reason: &Unsteady| format!("{name} did not settle: {reason}");
         let as_a_whole = || {
             let series = &seen.throughput[seen.throughput.len() / BEGINNING..];
-            let relative = if earlier == 0 { drifts(series, Tolerance::THROUGHPUT)? } else { return None };
+            let relative = (earlier == 0).then(|| drifts(series, Tolerance::THROUGHPUT)).flatten()?;
             Some(refuse("throughput", &Unsteady::Drifting { relative }))
         };
         let unsteady = judged

@@ -95,9 +95,10 @@ impl Search {
         if self.tried.len() >= MOST_TRIES {
             return Next::Found(floor);
         }
-        match self.tried.last() {
-            Some(&(rate, Fared::ClientLimited)) if self.is_open(rate) => return Next::Try(rate),
-            _ => {}
+        if let Some(&(rate, Fared::ClientLimited)) = self.tried.last()
+            && self.is_open(rate)
+        {
+            return Next::Try(rate);
         }
         match (floor, self.ceiling) {
             (None, None) => Next::Try(self.first),
