@@ -113,7 +113,7 @@ impl Processes {
 
     /// Reads them.
     pub(crate) fn now() -> Self {
-        let mut courtesy = Courtesy::new();
+        let courtesy = Courtesy::new();
         let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let stats = pids.filter_map(|entry| {
             courtesy.give_way();

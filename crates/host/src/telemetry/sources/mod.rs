@@ -23,7 +23,7 @@ pub(super) use programs::is_program;
 
 /// Reads all but the servers' processes.
 pub(super) fn read(root: &Root, processes: &Processes, out: &mut Readings) {
-    let mut courtesy = Courtesy::new();
+    let courtesy = Courtesy::new();
     for source in
         [cpu::read, frequency::read, pressure::read, memory::read, network::read, tcp::read, disks::read]
     {

@@ -45,7 +45,7 @@ pub(in crate::telemetry) fn read(root: &Root, processes: &Processes, watch: &Wat
     out.gauge(name("processes"), "1", "Processes of the server", running.len() as f64);
     out.gauge(name("threads"), "1", "Threads of the server", threads as f64);
     out.gauge(name("rss"), "B", "Memory of the server; what processes share counts in each", bytes);
-    let mut courtesy = Courtesy::new();
+    let courtesy = Courtesy::new();
     let each = running.iter().inspect(|_| courtesy.give_way());
     if let Some(descriptors) = each.map(|stat| descriptors(root, stat.pid)).sum::<Option<u64>>() {
         out.gauge(name("descriptors"), "1", "Files and sockets that the server has open", descriptors as f64);
@@ -53,7 +53,7 @@ pub(in crate::telemetry) fn read(root: &Root, processes: &Processes, watch: &Wat
     if threads <= MOST_THREADS_FOR_SWITCHES {
         let (voluntary, involuntary) = running
             .iter()
-            .map(|stat| switches(root, stat.pid))
+            .map(|stat| switches(root, stat.pid, &courtesy))
             .fold((0.0, 0.0), |(a, b), (voluntary, involuntary)| (a + voluntary, b + involuntary));
         let help = "Times that the server's threads waited for something";
         out.counter(name("switches.voluntary"), "1/s", help, voluntary);
@@ -71,10 +71,11 @@ fn descriptors(root: &Root, pid: i32) -> Option<u64> {
 }
 
 /// Voluntary and involuntary context switches of all threads of a process.
-fn switches(root: &Root, pid: i32) -> (f64, f64) {
+fn switches(root: &Root, pid: i32, courtesy: &Courtesy) -> (f64, f64) {
     let dir = format!("/proc/{pid}/task");
     let mut sums = (0.0, 0.0);
     for thread in root.list(&dir) {
+        courtesy.give_way();
         let status = root.read(format!("{dir}/{thread}/status")).unwrap_or_default();
         for (name, value) in status.lines().rev().filter_map(|line| line.split_once(':')).take(2) {
             let value = value.trim().parse().unwrap_or(0.0);
