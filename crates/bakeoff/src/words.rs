@@ -1,7 +1,6 @@
 //! Verdicts in words: what a reader repeats to a colleague.
 
-use archive::model::{Measure, with_unit};
-use num_format::{Locale, ToFormattedString};
+use archive::model::{Measure, thousands, with_unit};
 use stats::ratio::{RatioError, RatioEstimate};
 use stats::verdict::{Verdict, Why};
 
@@ -138,11 +137,6 @@ pub fn quantity(value: f64, unit: &str) -> String {
     with_unit(&thousands(value), unit)
 }
 
-/// A whole number with separators.
-pub fn thousands(value: f64) -> String {
-    (value.round_ties_even() as i64).to_formatted_string(&Locale::en)
-}
-
 #[cfg(test)]
 mod tests {
     use stats::verdict::{Rule, compare};
@@ -178,7 +172,6 @@ mod tests {
     #[test]
     fn objectives_are_spaced_as_people_write_them() {
         assert_eq!(spaced("p99.9<20ms,errors<0.1%"), "p99.9 < 20 ms, errors < 0.1%");
-        assert_eq!(thousands(1_234_567.4), "1,234,567");
         assert_eq!([quantity(131_043.0, "/s"), quantity(15_343.0, "MB/s")], ["131,043/s", "15,343 MB/s"]);
     }
 }

@@ -3,7 +3,7 @@
 use crate::{record::Head, table::status, words};
 use archive::{
     Run,
-    model::{DifferenceClass, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict},
+    model::{DifferenceClass, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, thousands},
 };
 use stats::usl::Scalability;
 use std::fmt::Write;
@@ -85,8 +85,7 @@ fn counted(out: &mut String, verdict: &Verdict) {
     let of_variant = |variant: &'_ VariantSummary| {
         let name = format!("{}{}", plain(&variant.name), behind(&variant.point));
         let row = |(what, per_s): (&String, &f64)| {
-            let (what, a_second, an_hour) =
-                (plain(what), words::amount(*per_s), words::thousands(per_s * 3600.0));
+            let (what, a_second, an_hour) = (plain(what), words::amount(*per_s), thousands(per_s * 3600.0));
             format!("| {name} | {what} | {a_second} | {an_hour} |")
         };
         variant.counted_per_s.iter().map(row).collect::<Vec<_>>()

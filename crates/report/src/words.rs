@@ -1,13 +1,7 @@
 //! Numbers as people read them.
 
-use archive::model::with_unit;
-use num_format::{Locale, ToFormattedString};
+use archive::model::{thousands, with_unit};
 use std::time::{Duration, UNIX_EPOCH};
-
-/// A whole number with separators: `131,043`.
-pub(crate) fn thousands(value: f64) -> String {
-    (value.round_ties_even() as i64).to_formatted_string(&Locale::en)
-}
 
 /// A measured value with three or more digits: `131,043`, `0.0123`.
 pub(crate) fn amount(value: f64) -> String {
@@ -43,10 +37,6 @@ mod tests {
 
     #[test]
     fn numbers_are_written_for_readers() {
-        assert_eq!(
-            [0.0, 999.0, 1234.5, -1_234_567.0, -0.3].map(thousands),
-            ["0", "999", "1,234", "-1,234,567", "0"]
-        );
         assert_eq!(
             [0.0, 0.012_34, 5.0, 12.34, 123.4, 131_043.4].map(amount),
             ["0", "0.0123", "5.00", "12.3", "123", "131,043"]

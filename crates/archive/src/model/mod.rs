@@ -32,7 +32,7 @@ pub use plan::{
 pub use setting::Setting;
 pub use times::{QuantileCurve, Times};
 pub use trial::{Measured, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome};
-pub use unit::with_unit;
+pub use unit::{thousands, with_unit};
 pub use usage::{CountCheck, FullResource, ResourceUse, ServerUsage};
 pub use verdict::{Comparison, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict};
 

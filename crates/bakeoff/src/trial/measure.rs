@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use archive::model::{Length, Measure, Measured, PhaseKind, Plan, WarmUpOutcome};
+use archive::model::{Length, Measure, Measured, PhaseKind, Plan, WarmUpOutcome, thousands};
 use load::capacity::{Fared, Next, Search};
 use load::engine::Outcome;
 use load::inputs::slo::Slo;
@@ -13,7 +13,7 @@ use load::validity::Reason;
 use super::load::{LoadError, Loads};
 use super::settle::{self, Watched};
 use crate::preset::interval_of;
-use crate::words::{thousands, wording};
+use crate::words::wording;
 
 /// First rate of a search, as a share of what the closed loop drew.
 const FIRST_SHARE: f64 = 0.8;
