@@ -14,5 +14,12 @@ export function counted(cells: readonly Cell[]): Child {
   );
   if (rows.length === 0) return null;
   const columns = ["Variant", "Counted", "A second", "An hour"];
-  return el("details", { open: rows.length <= 12 }, el("summary", {}, "Counted besides operations"), table("Counted besides operations, over the trials that count", columns, rows.slice(0, MOST)));
+  const rest = rows.length - MOST;
+  return el(
+    "details",
+    { open: rows.length <= 12 },
+    el("summary", {}, "Counted besides operations"),
+    table("Counted besides operations, over the trials that count", columns, rows.slice(0, MOST)),
+    rest > 0 ? el("p", { class: "note" }, `${number(rest)} more are in verdict.json, as counted_per_s.`) : null,
+  );
 }
