@@ -6,7 +6,7 @@ from statistics import median
 
 from . import binomial, comparison, naive
 from .ledger import Ledger
-from .subjects import SUBJECTS, Subject
+from .subjects import FORMER, SUBJECTS, Subject
 
 FALSE_VERDICTS_ALLOWED = 0.05
 NULL_COMPARISONS_WANTED = 100
@@ -48,7 +48,7 @@ def _lines(line, rows: list[dict[str, str]], null: bool) -> str:
     def of(subject: Subject) -> list[dict[str, str]]:
         return [row for row in rows if row["subject"] == subject.name]
 
-    return "\n".join(line(subject, of(subject)) for subject in SUBJECTS if subject.is_null == null and of(subject))
+    return "\n".join(line(subject, of(subject)) for subject in [*SUBJECTS, *FORMER] if subject.is_null == null and of(subject))
 
 
 def _is_of_equals(row: dict[str, str]) -> bool:

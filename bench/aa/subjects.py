@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 KNOWN = "truth/known"
 """The workload under bench/ whose server is showdown's own known server."""
@@ -59,3 +59,12 @@ SUBJECTS = [
     *(_slowed(percent, "short") for percent in (1, 2, 5, 10)),
     _slowed(5, "default"),
 ]
+
+FORMER = [
+    replace(
+        _slowed(5, "default"),
+        name="known-5%-ten-blocks",
+        what="a server and the same with 5 % more work a request, closed loop, default length of before decision 0006 (10 blocks)",
+    ),
+]
+"""Held no more: their rows are shown still."""

@@ -37,6 +37,8 @@ export interface Plan {
   length: "quick" | "default" | "thorough";
   seed: number;
   blocks: number;
+  /** Missing in runs of before there were any. */
+  spare_blocks?: number;
   tags?: string[];
   measure: Measure;
   load: { connections: number; threads: number };

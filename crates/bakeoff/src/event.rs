@@ -16,6 +16,13 @@ pub enum Event {
         /// How many trials it will have.
         trials: u32,
     },
+    /// One more block than was planned makes up for trials that do not count.
+    BlockIsAdded {
+        /// Its number, from 1.
+        block: u32,
+        /// How many trials the run will have with it.
+        trials: u32,
+    },
     /// A trial begins.
     TrialBegins {
         /// Its number, from 1.

@@ -31,6 +31,7 @@ mod order;
 mod preset;
 pub mod question;
 mod run;
+mod spare;
 mod trial;
 mod vary;
 mod verdict;

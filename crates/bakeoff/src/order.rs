@@ -21,27 +21,45 @@ pub struct Slot {
     pub cell: usize,
 }
 
-/// All trials of a run, in order.
-pub fn order(cells: usize, blocks: u32, seed: u32) -> Vec<Slot> {
-    let mut rng = Pcg64Mcg::seed_from_u64(u64::from(seed));
-    let mut slots = Vec::with_capacity(cells * blocks as usize);
-    for block in 1..=blocks {
-        let mut permutation: Vec<usize> = (0..cells).collect();
-        permutation.shuffle(&mut rng);
-        for (position, cell) in (1..).zip(permutation) {
-            slots.push(Slot { number: slots.len() as u32 + 1, block, position, cell });
-        }
+/// Draws the trials of a run, block by block.
+#[derive(Debug)]
+pub struct Order {
+    rng: Pcg64Mcg,
+    trials: u32,
+    blocks: u32,
+}
+
+impl Order {
+    /// The order that follows from this seed.
+    pub fn new(seed: u32) -> Self {
+        Self { rng: Pcg64Mcg::seed_from_u64(u64::from(seed)), trials: 0, blocks: 0 }
     }
-    slots
+
+    /// The next block: one trial of each of these cells.
+    pub fn block(&mut self, cells: &[usize]) -> Vec<Slot> {
+        let mut permutation = cells.to_vec();
+        permutation.shuffle(&mut self.rng);
+        self.blocks += 1;
+        let before = self.trials;
+        self.trials += permutation.len() as u32;
+        let block = self.blocks;
+        let slot = |(position, cell)| Slot { number: before + position, block, position, cell };
+        (1..).zip(permutation).map(slot).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn order(cells: &[usize], blocks: usize, seed: u32) -> Vec<Slot> {
+        let mut order = Order::new(seed);
+        (0..blocks).flat_map(|_| order.block(cells)).collect()
+    }
+
     #[test]
     fn every_block_holds_every_cell_once() {
-        let slots = order(3, 5, 7);
+        let slots = order(&[0, 1, 2], 5, 7);
         assert_eq!(slots.len(), 15);
         for block in 1..=5 {
             let mut cells: Vec<usize> = slots.iter().filter(|s| s.block == block).map(|s| s.cell).collect();
@@ -53,13 +71,13 @@ mod tests {
 
     #[test]
     fn the_seed_decides_and_nothing_else() {
-        assert_eq!(order(2, 20, 1), order(2, 20, 1));
-        assert_ne!(order(2, 20, 1), order(2, 20, 2));
+        assert_eq!(order(&[0, 1], 20, 1), order(&[0, 1], 20, 1));
+        assert_ne!(order(&[0, 1], 20, 1), order(&[0, 1], 20, 2));
     }
 
     #[test]
     fn each_variant_comes_first_about_as_often() {
-        let firsts = order(2, 1_000, 3).iter().filter(|s| s.position == 1 && s.cell == 0).count();
+        let firsts = order(&[0, 1], 1_000, 3).iter().filter(|s| s.position == 1 && s.cell == 0).count();
         assert!((440..560).contains(&firsts), "{firsts}");
     }
 }

@@ -3,11 +3,12 @@
 //! | | quick | default | thorough |
 //! |---|---|---|---|
 //! | for two variants | about a minute | about ten | about an hour |
-//! | blocks | 6 | 10 | 20 |
-//! | operations that are timed, where one takes long | 1 | 2 | 5 |
+//! | blocks | 6 | 20 | 40 |
+//! | operations that are timed, where one takes long | 1 | 1 | 2 |
 //!
 //! Six blocks are the fewest for which the signed-rank interval exists at 95 % (decision 0002), so `quick`
-//! shortens trials rather than their number. Warm-up and closed loop are watched at an interval that gives
+//! shortens trials rather than their number; and so does `default`, because trials longer than seconds hardly differ
+//! less (decision 0006). Warm-up and closed loop are watched at an interval that gives
 //! at least sixty observations, because fewer than fifty are not judged ([`stats::steady`]). A step of the
 //! search lasts long enough that a rate 3 % over the capacity queues up the objective's few milliseconds; where the
 //! objective allows more, such as the 200 ms of a mail server, steps are made longer ([`long_enough_for`]).
@@ -45,8 +46,8 @@ impl Preset {
         let ms = Duration::from_millis;
         let (blocks, most, phases, operations) = match length {
             Length::Quick => (6, 10_000, [1_200, 250, 500, 200], 1),
-            Length::Default => (10, 60_000, [8_000, 1_500, 5_000, 1_000], 2),
-            Length::Thorough => (20, 180_000, [15_000, 3_000, 20_000, 3_000], 5),
+            Length::Default => (20, 60_000, [4_000, 1_000, 5_000, 1_000], 1),
+            Length::Thorough => (40, 180_000, [8_000, 2_000, 15_000, 2_000], 2),
         };
         let [closed_loop, search_step, measure, curve_step] = phases.map(ms);
         Self {

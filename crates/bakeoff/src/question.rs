@@ -56,6 +56,8 @@ pub struct Question {
     pub length: Option<Length>,
     /// Another number of blocks than the preset's.
     pub blocks: Option<u32>,
+    /// Another number of spare blocks than half of the blocks.
+    pub spare_blocks: Option<u32>,
     /// Another number of connections than the workload's.
     pub connections: Option<u32>,
     /// A fixed load beside the measured one.
@@ -116,6 +118,7 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
     let brings_bytes = brings_bytes(&workload, on_op.as_deref());
     let slo = question.slo.clone().or_else(|| workload.slo().map(ToString::to_string));
     let needed = || slo.clone().ok_or_else(|| QuestionError::Plan(of_own(&workload, "has no capacity")));
+    let blocks = question.blocks.unwrap_or(preset.blocks);
     let mut plan = Plan {
         format: FORMAT,
         showdown: env!("CARGO_PKG_VERSION").to_owned(),
@@ -125,7 +128,8 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
         on_op,
         length,
         seed: question.seed.unwrap_or_else(rand::random),
-        blocks: question.blocks.unwrap_or(preset.blocks),
+        blocks,
+        spare_blocks: question.spare_blocks.unwrap_or_else(|| blocks.div_ceil(2)),
         tags: question.tags.clone(),
         measure: match &question.asked {
             Asked::Usual | Asked::UsualSweep if workload.load.is_long => {

@@ -14,7 +14,8 @@ use load::record::Micros;
 
 use crate::cell::{Cell, cells};
 use crate::event::{Event, Observer};
-use crate::order::{Slot, order};
+use crate::order::{Order, Slot};
+use crate::spare::wanting;
 use crate::trial::{Held, curve};
 use crate::verdict::{Record, reach};
 
@@ -59,52 +60,25 @@ pub fn run(
 ) -> Result<Finished, ArchiveError> {
     let writer = RunWriter::create(root, plan, SystemTime::now())?;
     let cells = cells(plan);
-    let slots = order(cells.len(), plan.blocks, plan.seed);
+    let planned = plan.blocks * cells.len() as u32;
     observe(Event::RunBegins {
         run: writer.id().as_str().to_owned(),
         dir: writer.dir().display().to_string(),
-        trials: slots.len() as u32,
+        trials: planned,
     });
-    let mut facts = Facts { format: FORMAT, ..ring.facts() };
+    let facts = Facts { format: FORMAT, ..ring.facts() };
     writer.facts(&facts)?;
-    let mut trials: Vec<(usize, Trial)> = Vec::new();
-    let mut merged: Vec<Option<Micros>> = vec![None; cells.len()];
-    let mut failures = vec![0; cells.len()];
-    let mut stopped = None;
-    for slot in &slots {
-        if interrupted.load(Ordering::Relaxed) {
-            break;
-        }
-        let cell = &cells[slot.cell];
-        let name = cell.name(plan);
-        observe(Event::TrialBegins { number: slot.number, block: slot.block, name: name.clone() });
-        let trial_writer = writer.begin_trial(slot.number, &name)?;
-        let held = ring.hold(slot, cell, &trial_writer, observe)?;
-        trial_writer.finish(&held.trial)?;
-        observe(ended(&name, &held.trial));
-        if let Some(found) = held.facts {
-            remember(&mut facts, found, plan);
-            writer.facts(&facts)?;
-        }
-        let counts = held.trial.status == TrialStatus::Valid;
-        if let Some(response) = held.response.filter(|_| counts) {
-            match &mut merged[slot.cell] {
-                Some(all) => all.add(response).expect("histograms of one precision add"),
-                none => *none = Some(response),
-            }
-        }
-        failures[slot.cell] =
-            if held.trial.status == TrialStatus::Failed { failures[slot.cell] + 1 } else { 0 };
-        let hopeless =
-            failures[slot.cell] > 0 && (slot.block == 1 || failures[slot.cell] >= FAILURES_IN_A_ROW);
-        if hopeless {
-            stopped = Some(format!("{name}: {}", held.trial.reasons.join("; ")));
-        }
-        trials.push((slot.cell, held.trial));
-        if hopeless {
-            break;
-        }
-    }
+    let mut series = Series {
+        plan,
+        writer: &writer,
+        facts,
+        trials: Vec::new(),
+        merged: vec![None; cells.len()],
+        failures: vec![0; cells.len()],
+        cells,
+    };
+    let stopped = series.hold(ring, interrupted, observe)?;
+    let Series { facts, cells, trials, merged, .. } = series;
     let curves: Vec<QuantileCurve> =
         merged.iter().map(|histogram| histogram.as_ref().map(curve).unwrap_or_default()).collect();
     let verdict = reach(&Record { plan, facts: &facts, cells: &cells, trials: &trials, curves: &curves });
@@ -116,6 +90,92 @@ pub fn run(
         interrupted: interrupted.load(Ordering::Relaxed),
         stopped,
     })
+}
+
+/// The trials of a run, as far as they have been held.
+struct Series<'a> {
+    plan: &'a Plan,
+    writer: &'a RunWriter,
+    cells: Vec<Cell>,
+    facts: Facts,
+    /// Each with its cell, in the order of time.
+    trials: Vec<(usize, Trial)>,
+    /// Response times of the trials of each cell that count.
+    merged: Vec<Option<Micros>>,
+    /// Trials of each cell that failed in a row.
+    failures: Vec<u32>,
+}
+
+impl Series<'_> {
+    /// Holds the planned blocks, and spare ones as far as trials do not count. Says why it stopped early, if it did
+    /// so other than by the user.
+    fn hold(
+        &mut self,
+        ring: &mut dyn Ring,
+        interrupted: &AtomicBool,
+        observe: &mut Observer<'_>,
+    ) -> Result<Option<String>, ArchiveError> {
+        let plan = self.plan;
+        let mut order = Order::new(plan.seed);
+        for block in 1..=plan.blocks + plan.spare_blocks {
+            let is_planned = block <= plan.blocks;
+            let due = if is_planned {
+                (0..self.cells.len()).collect()
+            } else {
+                wanting(plan, &self.cells, &self.trials)
+            };
+            if due.is_empty() {
+                break;
+            }
+            if !is_planned {
+                observe(Event::BlockIsAdded { block, trials: (self.trials.len() + due.len()) as u32 });
+            }
+            for slot in order.block(&due) {
+                if interrupted.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+                let why_hopeless = self.hold_one(&slot, ring, observe)?;
+                if why_hopeless.is_some() {
+                    return Ok(why_hopeless);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Holds one trial and writes it down. If its variant cannot be measured at all, says why.
+    fn hold_one(
+        &mut self,
+        slot: &Slot,
+        ring: &mut dyn Ring,
+        observe: &mut Observer<'_>,
+    ) -> Result<Option<String>, ArchiveError> {
+        let cell = &self.cells[slot.cell];
+        let name = cell.name(self.plan);
+        observe(Event::TrialBegins { number: slot.number, block: slot.block, name: name.clone() });
+        let writer = self.writer.begin_trial(slot.number, &name)?;
+        let held = ring.hold(slot, cell, &writer, observe)?;
+        writer.finish(&held.trial)?;
+        observe(ended(&name, &held.trial));
+        if let Some(found) = held.facts {
+            remember(&mut self.facts, found, self.plan);
+            self.writer.facts(&self.facts)?;
+        }
+        let counts = held.trial.status == TrialStatus::Valid;
+        if let Some(response) = held.response.filter(|_| counts) {
+            match &mut self.merged[slot.cell] {
+                Some(all) => all.add(response).expect("histograms of one precision add"),
+                none => *none = Some(response),
+            }
+        }
+        let has_failed = held.trial.status == TrialStatus::Failed;
+        let failures = if has_failed { self.failures[slot.cell] + 1 } else { 0 };
+        self.failures[slot.cell] = failures;
+        let is_hopeless = failures > 0 && (slot.block == 1 || failures >= FAILURES_IN_A_ROW);
+        let why = is_hopeless.then(|| format!("{name}: {}", held.trial.reasons.join("; ")));
+        self.trials.push((slot.cell, held.trial));
+        Ok(why)
+    }
 }
 
 /// Keeps a variant's facts, in the plan's order; the first trial's are those of all.
@@ -140,3 +200,6 @@ fn ended(name: &str, trial: &Trial) -> Event {
         failed_gates: failed.collect(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,7 +55,7 @@ pub fn reach(record: &Record<'_>) -> Verdict {
         unit: wording.unit.to_owned(),
         higher_is_better: wording.higher_is_better,
         complete: record.trials.iter().filter(|(_, t)| t.status != TrialStatus::Interrupted).count()
-            == planned,
+            >= planned,
         comparisons,
         variants: summaries,
         curves,
@@ -140,7 +140,8 @@ fn comparisons_at(record: &Record<'_>, summaries: &[VariantSummary], point: &Swe
         let median = |cell: usize| summaries[cell].median.unwrap_or(f64::NEG_INFINITY);
         median(b).total_cmp(&median(a))
     });
-    let blocks: Vec<Vec<Option<f64>>> = (1..=plan.blocks)
+    let held = record.trials.iter().map(|(_, trial)| trial.block).max().unwrap_or(0);
+    let blocks: Vec<Vec<Option<f64>>> = (1..=held)
         .map(|block| {
             here.iter()
                 .map(|&cell| trials_of(record, cell).find(|t| t.block == block).and_then(Trial::valid_value))

@@ -16,7 +16,7 @@ export function rerunSection(report: Report): Section {
     ["Began", facts ? date(facts.taken_unix_ms) : report.trials[0] ? date(report.trials[0].started_unix_ms) : "–"],
     ["Verdict", verdict ? date(verdict.reached_unix_ms) : "–"],
     ["Seed", String(plan.seed)],
-    ["Blocks", `${plan.blocks} (${plan.length})`],
+    ["Blocks", `${plan.blocks} (${plan.length})${plan.spare_blocks ? `, and at most ${plan.spare_blocks} more for trials that do not count` : ""}`],
     ["Client", `${counted(plan.load.connections, "connection")}, ${counted(plan.load.threads, "thread")}, ${cpus(plan.cpus.client)}`],
     ["Server", cpus(plan.cpus.server)],
     ...(plan.background

@@ -14,18 +14,26 @@ const STATES: Record<string, string> = {
 };
 
 export function verdictSection(report: Report): HTMLElement {
-  const { run, plan, verdict, trials } = report;
-  const counts = valid(trials).length;
+  const { run, plan, verdict } = report;
   return el(
     "section",
     { id: "verdict", class: "verdict", "aria-labelledby": "verdict-title" },
     el("p", { class: "kicker" }, question(plan) ?? run.id),
     el("h1", { id: "verdict-title" }, unbroken(heading(verdict?.sentence ?? "No verdict was reached"))),
-    el("p", { class: "basis" }, trials.length === 0 ? "No trial was measured." : `${counted(counts, "valid trial")} of ${trials.length}${plan ? `, ${counted(plan.blocks, "block")} planned` : ""}.`),
+    el("p", { class: "basis" }, basis(report)),
     ...state(report),
     // Those of a sweep are many, and its curves say more at a glance: they have a section of their own.
     ...(verdict && plan?.kind !== "sweep" ? comparisons(verdict, 2) : []),
   );
+}
+
+/** How many trials it rests on, and in how many blocks they were held. */
+function basis({ plan, trials }: Report): string {
+  if (trials.length === 0) return "No trial was measured.";
+  const count = `${counted(valid(trials).length, "valid trial")} of ${trials.length}`;
+  if (!plan) return `${count}.`;
+  const added = Math.max(...trials.map((trial) => trial.block)) - plan.blocks;
+  return `${count}, ${counted(plan.blocks, "block")} planned${added > 0 ? ` and ${added} added for trials that do not count` : ""}.`;
 }
 
 /** The verdict's own words begin with a capital; most sentences begin with a name, which stays as it is written. */

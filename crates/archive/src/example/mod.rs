@@ -77,6 +77,7 @@ fn plan(measure: Measure, blocks: u32) -> Plan {
         length: Length::Default,
         seed: 4_028_743_217,
         blocks,
+        spare_blocks: 0,
         tags: vec!["made-up".to_owned()],
         measure,
         load: Load { connections: 64, threads: 1 },

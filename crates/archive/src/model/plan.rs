@@ -30,6 +30,9 @@ pub struct Plan {
     pub seed: u32,
     /// How many blocks, each with one trial of every variant (and sweep point) in random order.
     pub blocks: u32,
+    /// At most so many blocks more make up for trials that do not count.
+    #[serde(default)]
+    pub spare_blocks: u32,
     /// Words to find the run by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,

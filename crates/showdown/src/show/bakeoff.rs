@@ -51,6 +51,11 @@ impl BakeoffProgress {
                 self.bar.reset_elapsed();
                 self.bar.enable_steady_tick(Duration::from_millis(250));
             }
+            Event::BlockIsAdded { block, trials } => {
+                self.trials = *trials;
+                self.bar.set_length(u64::from(*trials));
+                self.bar.println(format!("      block {block} is added: trials before it do not count"));
+            }
             Event::TrialBegins { name, block, .. } => {
                 self.name = format!("block {block}, {name}");
                 "starting".clone_into(&mut self.doing);

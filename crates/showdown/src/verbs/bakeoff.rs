@@ -60,9 +60,13 @@ pub struct QuestionArgs {
     #[arg(long)]
     pub thorough: bool,
 
-    /// Blocks: trials of each variant [default: 10; 6 with --quick, 20 with --thorough; 3 in a sweep]
+    /// Blocks: trials of each variant [default: 20; 6 with --quick, 40 with --thorough; 3 in a sweep]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub blocks: Option<u32>,
+
+    /// At most so many blocks more make up for trials that do not count [default: half of the blocks]
+    #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub spare_blocks: Option<u32>,
 
     /// Order and load follow from this [default: a new one, recorded]
     #[arg(long)]
@@ -233,6 +237,7 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
             _ => Length::Default,
         }),
         blocks: args.blocks,
+        spare_blocks: args.spare_blocks,
         connections: connections.transpose()?,
         background: args.background,
         seed: args.seed,

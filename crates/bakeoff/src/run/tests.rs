@@ -1,0 +1,125 @@
+//! Runs without a server: a ring that says of each trial what came of it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use archive::model::{Facts, Plan, Trial, TrialFiles, TrialStatus};
+use archive::{ArchiveError, TrialWriter};
+
+use super::{Finished, Ring, run};
+use crate::cell::Cell;
+use crate::event::{Event, Observer};
+use crate::order::Slot;
+use crate::trial::Held;
+
+/// A plan of four blocks of two variants, and two spare ones.
+const PLAN: &str = r#"
+format = 1
+showdown = "0.1.0"
+command = ["showdown", "compare", "nginx", "apache"]
+kind = "compare"
+workload = "static-web"
+length = "quick"
+seed = 1
+blocks = 4
+spare_blocks = 2
+measure = { what = "max_throughput" }
+load = { connections = 64, threads = 1 }
+cpus = { server = "0", client = "1" }
+warm_up = { least = "1s", most = "10s" }
+phases = { closed_loop = "1s", search_step = "1s", measure = "1s", curve_step = "1s" }
+variants = [{ name = "nginx", server = "nginx", knobs = {} }, { name = "apache", server = "apache", knobs = {} }]
+"#;
+
+/// What comes of the trials with these numbers; all others count.
+struct Scripted(BTreeMap<u32, TrialStatus>);
+
+impl Ring for Scripted {
+    fn facts(&mut self) -> Facts {
+        Facts::default()
+    }
+
+    fn hold(
+        &mut self,
+        slot: &Slot,
+        cell: &Cell,
+        _writer: &TrialWriter,
+        _observe: &mut Observer<'_>,
+    ) -> Result<Held, ArchiveError> {
+        let status = self.0.get(&slot.number).copied().unwrap_or(TrialStatus::Valid);
+        let trial = Trial {
+            format: 1,
+            number: slot.number,
+            block: slot.block,
+            position: slot.position,
+            variant: ["nginx", "apache"][cell.variant].to_owned(),
+            point: cell.point.clone(),
+            started_unix_ms: 0,
+            duration_s: 1.0,
+            status,
+            reasons: Vec::new(),
+            gates: Vec::new(),
+            measured: None,
+            phases: Vec::new(),
+            background: None,
+            warm_up: None,
+            timeline: Vec::new(),
+            counts: Vec::new(),
+            server: None,
+            full: None,
+            files: TrialFiles::default(),
+        };
+        Ok(Held { trial, response: None, facts: None })
+    }
+}
+
+/// Holds the plan; gives what was told, too.
+fn held(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> (Finished, Vec<Event>) {
+    let plan: Plan = PLAN.parse().expect("a plan");
+    let runs = tempfile::tempdir().expect("a directory");
+    let mut events = Vec::new();
+    let mut ring = Scripted(outcomes.into_iter().collect());
+    let finished = run(&plan, &mut ring, runs.path(), &AtomicBool::new(false), &mut |event| {
+        events.push(event);
+    });
+    (finished.expect("a run"), events)
+}
+
+fn trials(events: &[Event]) -> usize {
+    events.iter().filter(|event| matches!(event, Event::TrialEnds { .. })).count()
+}
+
+#[test]
+fn a_run_whose_trials_all_count_holds_what_was_planned() {
+    let (finished, events) = held([]);
+    assert_eq!(trials(&events), 8);
+    assert!(finished.verdict.complete && finished.stopped.is_none());
+}
+
+#[test]
+fn a_block_that_does_not_count_is_made_up_for() {
+    let (_, events) = held([(3, TrialStatus::Invalid)]);
+    assert_eq!(trials(&events), 10);
+    let added = events.iter().find(|event| matches!(event, Event::BlockIsAdded { .. }));
+    assert_eq!(added, Some(&Event::BlockIsAdded { block: 5, trials: 10 }));
+}
+
+#[test]
+fn spare_blocks_come_to_an_end() {
+    let (finished, events) = held([1, 3, 9, 11].map(|number| (number, TrialStatus::Invalid)));
+    assert_eq!(trials(&events), 12);
+    assert!(finished.verdict.complete, "all that was planned was held");
+}
+
+#[test]
+fn what_fails_in_most_blocks_is_not_tried_once_more() {
+    let (_, events) = held([1, 3, 5].map(|number| (number, TrialStatus::Invalid)));
+    assert_eq!(trials(&events), 8);
+}
+
+#[test]
+fn a_variant_that_cannot_be_measured_ends_the_run() {
+    let (finished, events) = held([(1, TrialStatus::Failed)]);
+    assert_eq!(trials(&events), 1);
+    assert!(finished.stopped.is_some() && !finished.verdict.complete);
+}
