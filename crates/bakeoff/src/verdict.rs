@@ -122,7 +122,8 @@ fn median_interval(values: &[f64]) -> Option<Interval> {
     rank.map(|k| Interval { low: sorted[k], high: sorted[n - 1 - k] })
 }
 
-/// Pairs of variants at each point, the one with the larger median first.
+/// Pairs of variants: of a comparison the one with the larger median first, of a sweep as in the plan and each at
+/// every point before the next, so that it can be followed along the axes.
 fn comparisons(record: &Record<'_>, summaries: &[VariantSummary]) -> Vec<Comparison> {
     let mut points: Vec<&SweepPoint> = Vec::new();
     for cell in record.cells {
@@ -130,16 +131,23 @@ fn comparisons(record: &Record<'_>, summaries: &[VariantSummary]) -> Vec<Compari
             points.push(&cell.point);
         }
     }
-    points.into_iter().flat_map(|point| comparisons_at(record, summaries, point)).collect()
+    let mut comparisons: Vec<(usize, Comparison)> = points
+        .into_iter()
+        .flat_map(|point| comparisons_at(record, summaries, point).into_iter().enumerate())
+        .collect();
+    comparisons.sort_by_key(|(pair, _)| *pair);
+    comparisons.into_iter().map(|(_, comparison)| comparison).collect()
 }
 
 fn comparisons_at(record: &Record<'_>, summaries: &[VariantSummary], point: &SweepPoint) -> Vec<Comparison> {
     let plan = record.plan;
     let mut here: Vec<usize> = (0..record.cells.len()).filter(|&c| record.cells[c].point == *point).collect();
-    here.sort_by(|&a, &b| {
-        let median = |cell: usize| summaries[cell].median.unwrap_or(f64::NEG_INFINITY);
-        median(b).total_cmp(&median(a))
-    });
+    if plan.sweep.is_empty() {
+        here.sort_by(|&a, &b| {
+            let median = |cell: usize| summaries[cell].median.unwrap_or(f64::NEG_INFINITY);
+            median(b).total_cmp(&median(a))
+        });
+    }
     let held = record.trials.iter().map(|(_, trial)| trial.block).max().unwrap_or(0);
     let blocks: Vec<Vec<Option<f64>>> = (1..=held)
         .map(|block| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use archive::model::{Facts, Plan, Trial, TrialFiles, TrialStatus};
+use archive::model::{Facts, Kind, Measured, Plan, Trial, TrialFiles, TrialStatus};
 use archive::{ArchiveError, TrialWriter};
 
 use super::{Finished, Ring, run};
@@ -31,7 +31,7 @@ phases = { closed_loop = "1s", search_step = "1s", measure = "1s", curve_step = 
 variants = [{ name = "nginx", server = "nginx", knobs = {} }, { name = "apache", server = "apache", knobs = {} }]
 "#;
 
-/// What comes of the trials with these numbers; all others count.
+/// What comes of the trials with these numbers; all others count. Apache is twice as fast as nginx.
 struct Scripted(BTreeMap<u32, TrialStatus>);
 
 impl Ring for Scripted {
@@ -59,7 +59,12 @@ impl Ring for Scripted {
             status,
             reasons: Vec::new(),
             gates: Vec::new(),
-            measured: None,
+            measured: Some(Measured {
+                what: "throughput in a closed loop".to_owned(),
+                value: [100.0, 200.0][cell.variant] + f64::from(slot.number),
+                unit: "/s".to_owned(),
+                higher_is_better: true,
+            }),
             phases: Vec::new(),
             background: None,
             warm_up: None,
@@ -73,13 +78,16 @@ impl Ring for Scripted {
     }
 }
 
-/// Holds the plan; gives what was told, too.
+/// Holds the plan of a comparison; gives what was told, too.
 fn held(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> (Finished, Vec<Event>) {
-    let plan: Plan = PLAN.parse().expect("a plan");
+    hold(&PLAN.parse().expect("a plan"), outcomes)
+}
+
+fn hold(plan: &Plan, outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> (Finished, Vec<Event>) {
     let runs = tempfile::tempdir().expect("a directory");
     let mut events = Vec::new();
     let mut ring = Scripted(outcomes.into_iter().collect());
-    let finished = run(&plan, &mut ring, runs.path(), &AtomicBool::new(false), &mut |event| {
+    let finished = run(plan, &mut ring, runs.path(), &AtomicBool::new(false), &mut |event| {
         events.push(event);
     });
     (finished.expect("a run"), events)
@@ -122,4 +130,21 @@ fn a_variant_that_cannot_be_measured_ends_the_run() {
     let (finished, events) = held([(1, TrialStatus::Failed)]);
     assert_eq!(trials(&events), 1);
     assert!(finished.stopped.is_some() && !finished.verdict.complete);
+}
+
+#[test]
+fn a_comparison_names_the_larger_first_and_a_sweep_keeps_to_the_plan() {
+    let pairs = |finished: &Finished| {
+        let comparisons = &finished.verdict.comparisons;
+        comparisons.iter().map(|c| format!("{}/{} {:?}", c.a, c.b, c.point)).collect::<Vec<_>>()
+    };
+    let (compared, _) = held([]);
+    assert_eq!(pairs(&compared), ["apache/nginx {}"]);
+
+    let sweep = format!("{PLAN}sweep = [{{ vary = \"connections\", values = [1, 2] }}]");
+    let plan: Plan = sweep.parse().expect("a plan");
+    let (swept, events) = hold(&Plan { kind: Kind::Sweep, ..plan }, [(2, TrialStatus::Invalid)]);
+    let at = |n| format!("nginx/apache {{\"connections\": Integer({n})}}");
+    assert_eq!(pairs(&swept), [at(1), at(2)]);
+    assert_eq!(trials(&events), 4 * 4 + 2, "only the point that wants for a block gets one");
 }
