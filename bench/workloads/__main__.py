@@ -29,7 +29,8 @@ def main() -> int:
         for number, line in enumerate(due, start=1):
             say(f"{number}/{len(due)}: {line.arguments}")
             try:
-                answer.ask(line, options.length, options.showdown.resolve(), options.work, facts, answers)
+                command = line.argv(options.length, options.blocks)
+                answer.ask(line, command, options.showdown.resolve(), options.work, facts, answers)
             except NoAnswer as error:
                 say(f"  {error}")
                 failed += 1
@@ -44,6 +45,7 @@ def _options() -> argparse.Namespace:
     names = [line.name for line in LINES]
     parser.add_argument("--showdown", type=Path, required=True, help="the binary")
     parser.add_argument("--length", choices=["quick", "default", "thorough"], default="quick", help="[%(default)s]")
+    parser.add_argument("--blocks", type=int, help="another number of blocks, such as 20 where 6 were too few")
     parser.add_argument("--only", choices=names, nargs="+", default=names, help="lines [all]")
     parser.add_argument("--fresh", action="store_true", help="also those that have an answer")
     parser.add_argument("--work", type=Path, default=REPOSITORY / "target/bench-workloads", help="where runs are kept")

@@ -17,10 +17,9 @@ def path(answers: Path, line: Line) -> Path:
     return answers / f"{line.name}.json"
 
 
-def ask(line: Line, length: str, showdown: Path, work: Path, facts: dict[str, str], answers: Path) -> None:
-    """Runs it once and writes its answer and its report."""
+def ask(line: Line, command: list[str], showdown: Path, work: Path, facts: dict[str, str], answers: Path) -> None:
+    """Runs the line's command once and writes its answer and its report."""
     work.mkdir(parents=True, exist_ok=True)
-    command = line.argv(length)
 
     def ask_here(*arguments: str) -> str:
         # Where the binary lies is nobody else's path.
@@ -32,7 +31,7 @@ def ask(line: Line, length: str, showdown: Path, work: Path, facts: dict[str, st
     report = ask_here("report", "latest", "--format", "md")
     answers.mkdir(parents=True, exist_ok=True)
     path(answers, line).with_suffix(".md").write_text(_report(line, command, facts, report))
-    told = {"command": shlex.join(command), "length": length, "seconds": round(seconds, 1), **facts}
+    told = {"command": shlex.join(command), "seconds": round(seconds, 1), **facts}
     path(answers, line).write_text(json.dumps({"asked": told, "answer": said}, indent=1, ensure_ascii=False) + "\n")
 
 

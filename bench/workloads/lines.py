@@ -15,9 +15,10 @@ class Line:
     arguments: str
     """What comes after `showdown`, without the length."""
 
-    def argv(self, length: str) -> list[str]:
-        """The command's words; the length is none for the default."""
-        return ["showdown", *self.arguments.split(), *([f"--{length}"] if length != "default" else [])]
+    def argv(self, length: str, blocks: int | None) -> list[str]:
+        """The command's words; the length is none for the default, nor are blocks where none are given."""
+        shape = [f"--{length}"] if length != "default" else []
+        return ["showdown", *self.arguments.split(), *shape, *(["--blocks", str(blocks)] if blocks else [])]
 
 
 LINES = [

@@ -32,8 +32,8 @@ class Commands(unittest.TestCase):
     """Lines as a user types them."""
 
     def test_the_default_length_needs_no_option(self):
-        self.assertEqual(LINES[0].argv("default"), ["showdown", "compare", "nginx", "apache"])
-        self.assertEqual(LINES[0].argv("quick")[-1], "--quick")
+        self.assertEqual(LINES[0].argv("default", None), ["showdown", "compare", "nginx", "apache"])
+        self.assertEqual(LINES[0].argv("quick", 20)[-3:], ["--quick", "--blocks", "20"])
 
     def test_no_two_lines_share_a_file(self):
         self.assertEqual(len({line.name for line in LINES}), len(LINES))
