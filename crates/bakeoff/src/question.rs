@@ -14,6 +14,8 @@ use crate::vary::{self, VaryError};
 
 /// Under this no interval exists, and a comparison has no verdict.
 pub const FEWEST_BLOCKS: u32 = 3;
+/// More are a slip of the finger: they would take days.
+pub const MOST_BLOCKS: u32 = 1_000;
 
 /// What is to be measured, as asked.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -250,6 +252,9 @@ pub fn check(plan: &Plan) -> Result<(), QuestionError> {
     }
     if plan.blocks == 0 || plan.load.connections == 0 || plan.load.threads == 0 {
         return refused("blocks, connections and threads must be 1 or more".to_owned());
+    }
+    if plan.blocks > MOST_BLOCKS || plan.spare_blocks > MOST_BLOCKS {
+        return refused(format!("blocks and spare_blocks: at most {MOST_BLOCKS} each"));
     }
     if let Some(Background { rate_per_s, connections }) = plan.background
         && (connections == 0 || !rate_per_s.is_finite() || rate_per_s <= 0.0)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use archive::model::{Background, Kind, Length, Plan};
-use bakeoff::question::{Asked, Question};
+use bakeoff::question::{Asked, MOST_BLOCKS, Question};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
 use load::inputs::slo::Slo;
@@ -61,11 +61,11 @@ pub struct QuestionArgs {
     pub thorough: bool,
 
     /// Blocks: trials of each variant [default: 20; 6 with --quick, 40 with --thorough; 3 in a sweep]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_BLOCKS.into()))]
     pub blocks: Option<u32>,
 
     /// At most so many blocks more make up for trials that do not count [default: half of the blocks]
-    #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(0..=MOST_BLOCKS.into()))]
     pub spare_blocks: Option<u32>,
 
     /// Order and load follow from this [default: a new one, recorded]

@@ -82,6 +82,24 @@ fn a_configuration_that_the_server_refuses_is_told_in_the_server_s_words() {
 }
 
 #[test]
+fn a_plan_with_numbers_beyond_reason_is_refused_in_a_line() {
+    let home = Home::new();
+    let written = home.small_plan(&["nginx", "apache"]);
+    let plan = fs::read_to_string(&written).expect("a plan");
+    for (number, slip) in [
+        ("\nblocks = 3", "\nblocks = 4000000000"),
+        ("\nspare_blocks = 2", "\nspare_blocks = 4294967295"),
+        ("\nblocks = 3", "\nblocks = 0"),
+    ] {
+        assert!(plan.contains(number), "{plan}");
+        fs::write(&written, plan.replace(number, slip)).expect("a plan");
+        let output = home.run(&["run", &written]);
+        let told = complaint(&output);
+        assert!(output.status.code() == Some(2) && told.contains("blocks"), "{slip}: {told}");
+    }
+}
+
+#[test]
 fn a_run_with_a_file_cut_short_is_shown_as_far_as_it_goes_and_the_file_is_named() {
     let home = home_of_a_service_that("pass");
     let output = home.run(&["run", &home.small_plan(&["my-api:cache=off", "my-api:cache=on"])]);
