@@ -45,8 +45,10 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
   const room = Math.max(1.02, high / low) ** 0.12;
   const domain: [number, number] = [low / room, high * room];
   const ticksAt = (width: number): number[] => ratioTicks(domain, ticksFor(width));
-  const end = { y: (row: Row) => row.place + 0.64, fill: "var(--ink-soft)", fontSize: 12 };
-  const words = { y: (row: Row) => row.place + 0.24, fontWeight: 650, fill: "var(--ink)", stroke: "var(--surface)", strokeWidth: 4 };
+  // A number may lie on the line of no difference: it is written on a ground of its own.
+  const ground = { stroke: "var(--surface)", strokeWidth: 4 };
+  const end = { y: (row: Row) => row.place + 0.64, fill: "var(--ink-soft)", fontSize: 12, ...ground };
+  const words = { y: (row: Row) => row.place + 0.24, fontWeight: 650, fill: "var(--ink)", ...ground };
   return figure({
     title: rows.length === 1 ? "The ratio and its interval" : "The ratios and their intervals",
     summary: rows.map((row) => row.text).join(". "),
