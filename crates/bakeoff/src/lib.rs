@@ -31,7 +31,7 @@ mod order;
 mod preset;
 pub mod question;
 mod run;
-mod spare;
+mod stopping;
 mod trial;
 mod vary;
 mod verdict;

@@ -15,7 +15,7 @@ use load::record::Micros;
 use crate::cell::{Cell, cells};
 use crate::event::{Event, Observer};
 use crate::order::{Order, Slot};
-use crate::spare::wanting;
+use crate::stopping::due;
 use crate::trial::{Held, curve};
 use crate::verdict::{Record, reach};
 
@@ -107,8 +107,8 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    /// Holds the planned blocks, and spare ones as far as trials do not count. Says why it stopped early, if it did
-    /// so other than by the user.
+    /// Holds blocks until the stopping rule says that they are enough. Says why it stopped early, if it did so because a
+    /// variant cannot be measured.
     fn hold(
         &mut self,
         ring: &mut dyn Ring,
@@ -118,16 +118,11 @@ impl Series<'_> {
         let plan = self.plan;
         let mut order = Order::new(plan.seed);
         for block in 1..=plan.blocks + plan.spare_blocks {
-            let is_planned = block <= plan.blocks;
-            let due = if is_planned {
-                (0..self.cells.len()).collect()
-            } else {
-                wanting(plan, &self.cells, &self.trials)
-            };
+            let due = due(block, plan, &self.cells, &self.trials);
             if due.is_empty() {
                 break;
             }
-            if !is_planned {
+            if block > plan.blocks {
                 observe(Event::BlockIsAdded { block, trials: (self.trials.len() + due.len()) as u32 });
             }
             for slot in order.block(&due) {

@@ -14,7 +14,7 @@ use stats::modes::{self, Modes};
 use stats::multiple::{all_pairs, compare_pairs};
 use stats::power::smallest_difference;
 use stats::usl;
-use stats::verdict::{Rule, Verdict as Said};
+use stats::verdict::{Rule, Verdict as Said, Why};
 
 use crate::caveats::caveats;
 use crate::cell::{Cell, as_number};
@@ -166,6 +166,11 @@ fn comparisons_at(record: &Record<'_>, summaries: &[VariantSummary], point: &Swe
             let names = (summaries[a].name.as_str(), summaries[b].name.as_str());
             let estimate = pair.comparison.estimate;
             let mut said = sentence(&plan.measure, names, estimate.as_ref(), &pair.comparison.verdict);
+            if let Said::Inconclusive { why: Why::NoRatio(_) } = pair.comparison.verdict
+                && let Some(lost) = lost(record, a, b)
+            {
+                said = format!("{said}; {lost}");
+            }
             if let Some(bound) = bound(record, summaries, a, b) {
                 said = format!("{said}; {bound}");
             }
@@ -183,6 +188,18 @@ fn comparisons_at(record: &Record<'_>, summaries: &[VariantSummary], point: &Swe
             }
         })
         .collect()
+}
+
+/// How many trials of these cells do not count, and what most of them failed.
+fn lost(record: &Record<'_>, a: usize, b: usize) -> Option<String> {
+    let both: Vec<&Trial> = trials_of(record, a).chain(trials_of(record, b)).collect();
+    let out: Vec<&&Trial> = both.iter().filter(|trial| trial.status == TrialStatus::Invalid).collect();
+    let mut gates: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
+    for gate in out.iter().flat_map(|trial| &trial.gates).filter(|g| g.outcome == GateOutcome::Failed) {
+        gates.entry(&gate.id).or_insert((0, &gate.message)).0 += 1;
+    }
+    let (count, why) = gates.into_values().max_by_key(|(count, _)| *count)?;
+    Some(format!("{} of {} trials do not count, {count} of them because {why}", out.len(), both.len()))
 }
 
 /// Where the client was the limit for one side only, a bound may still be said: that side has at least what

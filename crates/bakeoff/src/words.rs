@@ -1,7 +1,7 @@
 //! Verdicts in words: what a reader repeats to a colleague.
 
 use archive::model::{Measure, thousands, with_unit};
-use stats::ratio::{RatioError, RatioEstimate};
+use stats::ratio::RatioEstimate;
 use stats::verdict::{Verdict, Why};
 
 /// What a measure is called, its unit, and whether more is better.
@@ -107,14 +107,10 @@ pub fn sentence(
             interval(e)
         ),
         (Verdict::Inconclusive { why: Why::NoRatio(error) }, _) => {
-            format!("inconclusive: {a} against {b}: {}", no_ratio(error))
+            format!("inconclusive: {a} against {b}: {error}")
         }
         _ => format!("inconclusive: {a} against {b}: no ratio"),
     }
-}
-
-fn no_ratio(error: &RatioError) -> String {
-    error.to_string()
 }
 
 fn interval(estimate: &RatioEstimate) -> String {

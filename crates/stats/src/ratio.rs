@@ -70,7 +70,7 @@ pub struct RatioEstimate {
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum RatioError {
     /// Too few blocks with a valid trial of both variants.
-    #[error("{blocks} complete blocks are too few for a ratio: run at least {needed}")]
+    #[error("a ratio takes {needed} complete blocks, and there are {blocks}")]
     TooFewBlocks {
         /// Blocks at hand.
         blocks: usize,

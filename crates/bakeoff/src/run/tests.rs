@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use archive::model::{Facts, Kind, Measured, Plan, Trial, TrialFiles, TrialStatus};
+use archive::model::{Facts, Gate, GateOutcome, Kind, Measured, Plan, Trial, TrialFiles, TrialStatus};
 use archive::{ArchiveError, TrialWriter};
 
 use super::{Finished, Ring, run};
@@ -58,7 +58,7 @@ impl Ring for Scripted {
             duration_s: 1.0,
             status,
             reasons: Vec::new(),
-            gates: Vec::new(),
+            gates: (status == TrialStatus::Invalid).then(steal).into_iter().collect(),
             measured: Some(Measured {
                 what: "throughput in a closed loop".to_owned(),
                 value: [100.0, 200.0][cell.variant] + f64::from(slot.number),
@@ -75,6 +75,16 @@ impl Ring for Scripted {
             files: TrialFiles::default(),
         };
         Ok(Held { trial, response: None, facts: None })
+    }
+}
+
+fn steal() -> Gate {
+    Gate {
+        id: "steal".to_owned(),
+        outcome: GateOutcome::Failed,
+        measured: "9 %".to_owned(),
+        threshold: "at most 2 %".to_owned(),
+        message: "the hypervisor took CPU time".to_owned(),
     }
 }
 
@@ -123,6 +133,19 @@ fn spare_blocks_come_to_an_end() {
 fn what_fails_in_most_blocks_is_not_tried_once_more() {
     let (_, events) = held([1, 3, 5].map(|number| (number, TrialStatus::Invalid)));
     assert_eq!(trials(&events), 8);
+}
+
+#[test]
+fn a_run_of_which_nothing_counts_ends_before_its_time() {
+    let plan: Plan = PLAN.replace("blocks = 4", "blocks = 20").parse().expect("a plan");
+    let (finished, events) = hold(&plan, (1..=99).map(|number| (number, TrialStatus::Invalid)));
+    assert_eq!(trials(&events), 6 * 2);
+    assert!(!finished.verdict.complete);
+    assert_eq!(
+        finished.verdict.sentence,
+        "inconclusive: nginx against apache: a ratio takes 3 complete blocks, and there are 0; \
+         12 of 12 trials do not count, 12 of them because the hypervisor took CPU time"
+    );
 }
 
 #[test]
