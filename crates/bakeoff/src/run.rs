@@ -15,9 +15,10 @@ use load::record::Micros;
 use crate::cell::{Cell, cells};
 use crate::event::{Event, Observer};
 use crate::order::{Order, Slot};
+use crate::record::Record;
 use crate::stopping::due;
 use crate::trial::{Held, curve};
-use crate::verdict::{Record, reach};
+use crate::verdict::reach;
 
 /// A variant that cannot be measured so many times in a row will not be measured at all.
 const FAILURES_IN_A_ROW: u32 = 3;

@@ -1,0 +1,60 @@
+//! Curves along the axes of a sweep: medians with the least and the most, and the scalability law where the axis counts
+//! workers.
+
+use std::collections::BTreeMap;
+
+use archive::model::{CurvePoint, SweepCurve, SweepPoint, VariantSummary, Vary};
+use stats::usl;
+
+use crate::cell::as_number;
+use crate::record::Record;
+
+/// The curves of all variants.
+pub fn curves(record: &Record<'_>, summaries: &[VariantSummary]) -> Vec<SweepCurve> {
+    let mut curves = Vec::new();
+    for axis in &record.plan.sweep {
+        let name = axis.vary.to_string();
+        let mut lines: BTreeMap<(usize, String), (SweepPoint, Vec<CurvePoint>)> = BTreeMap::new();
+        for (cell, summary) in record.cells.iter().zip(summaries) {
+            let Some(at) = cell.point.get(&name).and_then(as_number) else { continue };
+            let valid: Vec<f64> = summary.values.iter().filter(|v| v.valid).map(|v| v.value).collect();
+            let Some(median) = summary.median else { continue };
+            let mut held = cell.point.clone();
+            held.remove(&name);
+            let line = lines.entry((cell.variant, format!("{held:?}"))).or_insert((held, Vec::new()));
+            line.1.push(CurvePoint {
+                at,
+                median,
+                least: valid.iter().copied().fold(f64::INFINITY, f64::min),
+                most: valid.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            });
+        }
+        for ((variant, _), (held, mut points)) in lines {
+            points.sort_by(|a, b| a.at.total_cmp(&b.at));
+            let law = counts_workers(&axis.vary).then(|| {
+                let points: Vec<usl::Point> =
+                    points.iter().map(|p| usl::Point { load: p.at, throughput: p.median }).collect();
+                usl::fit(&points)
+            });
+            curves.push(SweepCurve {
+                variant: record.plan.variants[variant].name.clone(),
+                axis: name.clone(),
+                held,
+                points,
+                usl: law,
+            });
+        }
+    }
+    curves
+}
+
+/// The scalability law speaks of concurrent workers or users, and of nothing else.
+fn counts_workers(axis: &Vary) -> bool {
+    match axis {
+        Vary::Connections => true,
+        Vary::Rate => false,
+        Vary::Knob(name) => {
+            ["thread", "worker", "process", "jobs", "depth"].iter().any(|word| name.contains(word))
+        }
+    }
+}
