@@ -41,6 +41,6 @@ LINES = [
     Line("writes", "block-io", "compare disk:sync=none disk:sync=data --on-op write"),
     Line("direct", "block-io", "sweep disk:cache=direct --vary buffer=512..16Mi --on-op read"),
     Line("depth", "block-io", "sweep disk:engine=io_uring,cache=direct --vary depth=1..64 --on-op read --measure throughput"),
-    Line("tls-keys", "tls", "compare nginx:certificate=rsa nginx:certificate=ecdsa -w tls"),
+    Line("tls-keys", "tls", "compare nginx:certificate=rsa,resumption=off nginx:certificate=ecdsa,resumption=off -w tls"),
     Line("mpms", "static-web", "compare apache:mpm=event apache:mpm=prefork apache:mpm=worker --on-op get-1k"),
 ]
