@@ -13,13 +13,10 @@ use load::engine::Outcome;
 use load::record::{Interval, PackError};
 use stats::steady::{SteadyState, Tolerance, Unsteady, drifts, settle};
 
-use super::phases::observations;
+use super::phases::{Observation, observations};
 
 /// The first part in so many of the first loop is not expected to keep the level: connections have just been made.
 const BEGINNING: usize = 10;
-
-/// What may be chance, as everywhere.
-const BY_CHANCE: f64 = 0.05;
 
 /// What was watched of a loop, an interval each.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,12 +59,17 @@ impl Watched {
     }
 }
 
-/// Whether an interval without an answer tells of a stall: with so many answers in all, chance leaves one empty in fewer
-/// than one loop of twenty. Among few of them, such as reads of many megabytes, it does so now and then.
-fn are_told_apart(answers: u64, intervals: usize) -> bool {
-    let intervals = intervals.max(1) as f64;
-    let empty = intervals * (-(answers as f64) / intervals).exp();
-    empty < BY_CHANCE
+/// The 99th percentiles of intervals, from the first answer on. An interval without an answer has that of the next
+/// answers, which are to operations that waited meanwhile; at the end it has that of the last. So a stall shows in both
+/// series, and a disk that is flushed for 20 ms does not end a trial.
+fn from_first_answer(p99: impl IntoIterator<Item = Option<f64>>) -> Vec<f64> {
+    let mut p99: Vec<Option<f64>> = p99.into_iter().skip_while(Option::is_none).collect();
+    let mut next = p99.iter().copied().flatten().next_back();
+    for value in p99.iter_mut().rev() {
+        next = value.or(next);
+        *value = next;
+    }
+    p99.into_iter().flatten().collect()
 }
 
 /// Judges a run. `before` is load that the server had already, all of which counts as warm-up; `refused` is the loop
@@ -79,16 +81,13 @@ pub fn judge(
     watched: Watched,
 ) -> Result<Settled, PackError> {
     let observations = observations(run)?;
-    let typical = p99_of(&run.total).unwrap_or(f64::NAN);
-    let unanswered = match watched {
-        Watched::Operations if are_told_apart(run.total.succeeded(), observations.len()) => f64::NAN,
-        Watched::Operations | Watched::Bytes => typical,
-    };
-    let seen = Seen {
-        throughput: observations.iter().map(|o| watched.amount(&o.stats) / o.length.as_secs_f64()).collect(),
-        p99: observations.iter().map(|o| p99_of(&o.stats).unwrap_or(unanswered)).collect(),
-    };
+    let p99 = from_first_answer(observations.iter().map(|o| p99_of(&o.stats)));
+    // All connections begin at once: until the first operation has ended there is nothing to be watched.
+    let opening = observations.len() - p99.len();
+    let per_s = |o: &Observation| watched.amount(&o.stats) / o.length.as_secs_f64();
+    let seen = Seen { throughput: observations[opening..].iter().map(per_s).collect(), p99 };
     let Judged { throughput, p99, unsteady, cut } = Judged::of(refused.unwrap_or_default(), &seen, watched);
+    let cut = opening + cut;
     let mut measured = Interval::new(run.operations.len(), run.tallies.len());
     observations[cut.min(observations.len())..].iter().for_each(|o| measured.append(&o.stats));
     let interval = run.spec.interval;
@@ -213,11 +212,18 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_without_an_answer_tells_of_a_stall_only_where_many_were_due() {
-        let a_second =
-            |answers: u64| are_told_apart((answers as f64 * INTERVALS as f64 * INTERVAL_S) as u64, INTERVALS);
-        assert!(!a_second(50) && !a_second(300));
-        assert!(a_second(400) && a_second(8_000));
+    fn a_loop_is_watched_from_its_first_answer_on_and_a_stall_has_the_times_of_those_who_waited() {
+        let p99 = [None, None, Some(30.0), None, Some(50.0), Some(31.0), None];
+        assert_eq!(from_first_answer(p99), [30.0, 50.0, 50.0, 31.0, 31.0]);
+        assert_eq!(from_first_answer([None, None]), Vec::<f64>::new());
+    }
+
+    #[test]
+    fn a_server_that_stands_still_for_a_part_of_the_loop_has_not_settled() {
+        let mut seen = Seen { throughput: vec![400.0; INTERVALS], p99: vec![40_000.0; INTERVALS] };
+        seen.throughput[30..45].fill(0.0);
+        seen.p99[30..46].fill(300_000.0);
+        assert!(Judged::of(Seen::default(), &seen, Watched::Operations).unsteady.is_some());
     }
 
     #[test]
