@@ -36,7 +36,7 @@ binomial intervals at 95 %. The rows are in `aa/`.
 ## Something differs: how often is it found?
 
 Power is the share of comparisons with a verdict of the right sign; coverage that of intervals that hold the true ratio. Refused
-are comparisons without a ratio: the hypervisor had the CPUs in nearly every block.
+are comparisons without a ratio, because too few of their blocks counted.
 
 | what | comparisons | found | power (95 % CI) | refused | coverage (95 % CI) | median ratio | true ratio | median length | bar |
 |---|---|---|---|---|---|---|---|---|---|

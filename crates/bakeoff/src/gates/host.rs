@@ -34,8 +34,8 @@ pub fn steal(evidence: &Evidence<'_>) -> Gate {
     gate("steal", share <= MAX_STEAL, percent(share), format!("at most {}", percent(MAX_STEAL)), message)
 }
 
-/// CPU time of other programs: over the whole load, because a search goes astray early, and over what was measured, which a long load would hide:
-/// the larger counts.
+/// CPU time of other programs: over the whole load, because a search goes astray early, and over what was measured,
+/// which a long load would hide. The larger counts.
 pub fn others(evidence: &Evidence<'_>) -> Gate {
     let of_window = |&window: &(u64, u64)| others_cores(evidence, window);
     let windows = [evidence.window_us, evidence.measured_us];
@@ -87,8 +87,9 @@ pub fn swap(evidence: &Evidence<'_>) -> Gate {
     gate("swap", bytes <= 0.0, format!("{bytes:.0} B/s"), "nothing".to_owned(), message.to_owned())
 }
 
-/// Whether the wall clock was set. The two clocks are read one after the other, so a single sample may be off by the time that the sampler waited
-/// for a CPU. A clock that was set stays set: the middle of the first samples is held against that of the last.
+/// Whether the wall clock was set. The two clocks are read one after the other, so a single sample may be off by the
+/// time that the sampler waited for a CPU. A clock that was set stays set: the middle of the first samples is held
+/// against that of the last.
 pub fn clock(evidence: &Evidence<'_>) -> Gate {
     let offset = |sample: &host::telemetry::Sample| sample.unix_ms as f64 - sample.t_us as f64 / 1e3;
     let offsets: Vec<f64> = evidence.telemetry.samples.iter().map(offset).collect();

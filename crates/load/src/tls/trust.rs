@@ -16,7 +16,7 @@ use crate::spec::Trust;
 
 /// Judges a server's certificate. Whatever is accepted, the server must prove that it holds the certificate's key: in the
 /// first handshake, and in no other with the same certificate. To check the proof each time takes 10 % of the CPU of a
-/// client that does nothing but RSA handshakes, and 25 % with ECDSA, where it costs more than the server's signature: the
+/// client that does nothing but RSA handshakes, and 17 % with ECDSA, where it costs more than the server's signature: the
 /// client would be the limit.
 #[derive(Debug)]
 pub(super) struct Verifier {
