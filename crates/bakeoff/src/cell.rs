@@ -32,6 +32,11 @@ pub fn cells(plan: &Plan) -> Vec<Cell> {
         .collect()
 }
 
+/// The cells at a point, which are compared with each other, in the order of the plan.
+pub fn at_point(cells: &[Cell], point: &SweepPoint) -> Vec<usize> {
+    (0..cells.len()).filter(|&cell| cells[cell].point == *point).collect()
+}
+
 impl Cell {
     /// The variant with the axes' values for its knobs.
     pub fn variant(&self, plan: &Plan) -> Variant {

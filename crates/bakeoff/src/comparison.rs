@@ -9,6 +9,7 @@ use stats::multiple::{all_pairs, compare_pairs};
 use stats::power::smallest_difference;
 use stats::verdict::{Rule, Verdict as Said, Why};
 
+use crate::cell::at_point;
 use crate::record::Record;
 use crate::words::{sentence, wording};
 
@@ -34,21 +35,16 @@ pub fn comparisons(record: &Record<'_>, summaries: &[VariantSummary]) -> Vec<Com
 
 fn comparisons_at(record: &Record<'_>, summaries: &[VariantSummary], point: &SweepPoint) -> Vec<Comparison> {
     let plan = record.plan;
-    let mut here: Vec<usize> = (0..record.cells.len()).filter(|&c| record.cells[c].point == *point).collect();
+    let mut here = at_point(record.cells, point);
     if plan.sweep.is_empty() {
         here.sort_by(|&a, &b| {
             let median = |cell: usize| summaries[cell].median.unwrap_or(f64::NEG_INFINITY);
             median(b).total_cmp(&median(a))
         });
     }
-    let held = record.trials.iter().map(|(_, trial)| trial.block).max().unwrap_or(0);
-    let blocks: Vec<Vec<Option<f64>>> = (1..=held)
-        .map(|block| {
-            here.iter()
-                .map(|&cell| record.trials_of(cell).find(|t| t.block == block).and_then(Trial::valid_value))
-                .collect()
-        })
-        .collect();
+    let value = |cell: usize, block| record.trials.in_block(cell, block).and_then(Trial::valid_value);
+    let blocks: Vec<Vec<Option<f64>>> =
+        record.trials.blocks().map(|block| here.iter().map(|&cell| value(cell, block)).collect()).collect();
     let rule = Rule::default();
     let pairs = all_pairs(here.len());
     let alpha = rule.confidence.shared_by(pairs.len());
@@ -85,7 +81,7 @@ fn comparisons_at(record: &Record<'_>, summaries: &[VariantSummary], point: &Swe
 
 /// How many trials of these cells do not count, and what most of them failed.
 fn lost(record: &Record<'_>, a: usize, b: usize) -> Option<String> {
-    let both: Vec<&Trial> = record.trials_of(a).chain(record.trials_of(b)).collect();
+    let both: Vec<&Trial> = record.trials.of(a).chain(record.trials.of(b)).collect();
     let out: Vec<&&Trial> = both.iter().filter(|trial| trial.status == TrialStatus::Invalid).collect();
     let mut gates: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
     for gate in out.iter().flat_map(|trial| &trial.gates).filter(|g| g.outcome == GateOutcome::Failed) {
@@ -101,7 +97,7 @@ fn bound(record: &Record<'_>, summaries: &[VariantSummary], a: usize, b: usize) 
     let limited = |cell: usize| {
         let by_client =
             |trial: &Trial| trial.gates.iter().any(|g| g.id == "client" && g.outcome == GateOutcome::Failed);
-        let trials: Vec<&Trial> = record.trials_of(cell).filter(|t| t.measured.is_some()).collect();
+        let trials: Vec<&Trial> = record.trials.of(cell).filter(|t| t.measured.is_some()).collect();
         let all = !trials.is_empty() && trials.iter().all(|t| by_client(t));
         let values: Vec<f64> = trials.iter().filter_map(|t| Some(t.measured.as_ref()?.value)).collect();
         all.then(|| Sample::new(&values).ok().map(|s| s.median())).flatten()

@@ -15,7 +15,7 @@ use load::record::Micros;
 use crate::cell::{Cell, cells};
 use crate::event::{Event, Observer};
 use crate::order::{Order, Slot};
-use crate::record::Record;
+use crate::record::{Record, Trials};
 use crate::stopping::due;
 use crate::trial::{Held, curve};
 use crate::verdict::reach;
@@ -73,7 +73,7 @@ pub fn run(
         plan,
         writer: &writer,
         facts,
-        trials: Vec::new(),
+        trials: Trials::default(),
         merged: vec![None; cells.len()],
         failures: vec![0; cells.len()],
         cells,
@@ -99,8 +99,7 @@ struct Series<'a> {
     writer: &'a RunWriter,
     cells: Vec<Cell>,
     facts: Facts,
-    /// Each with its cell, in the order of time.
-    trials: Vec<(usize, Trial)>,
+    trials: Trials,
     /// Response times of the trials of each cell that count.
     merged: Vec<Option<Micros>>,
     /// Trials of each cell that failed in a row.
@@ -124,7 +123,7 @@ impl Series<'_> {
                 break;
             }
             if block > plan.blocks {
-                observe(Event::BlockIsAdded { block, trials: (self.trials.len() + due.len()) as u32 });
+                observe(Event::BlockIsAdded { block, trials: (self.trials.all().len() + due.len()) as u32 });
             }
             for slot in order.block(&due) {
                 if interrupted.load(Ordering::Relaxed) {
@@ -169,7 +168,7 @@ impl Series<'_> {
         self.failures[slot.cell] = failures;
         let is_hopeless = failures > 0 && (slot.block == 1 || failures >= FAILURES_IN_A_ROW);
         let why = is_hopeless.then(|| format!("{name}: {}", held.trial.reasons.join("; ")));
-        self.trials.push((slot.cell, held.trial));
+        self.trials.push(slot.cell, held.trial);
         Ok(why)
     }
 }

@@ -5,9 +5,10 @@
 //! the same chances on both sides. So the sign of each block's ratio is a fair coin still, and the verdict's error
 //! rate holds (decision 0002).
 
-use archive::model::{Plan, Trial, TrialStatus};
+use archive::model::{Plan, TrialStatus};
 
-use crate::cell::Cell;
+use crate::cell::{Cell, at_point};
+use crate::record::Trials;
 
 /// Cells that are compared with each other and of which fewer than one block in so many counted have a reason of
 /// their own not to count, which another block would only meet again.
@@ -17,7 +18,7 @@ const LUCK: usize = 3;
 const FUTILE: u32 = 6;
 
 /// The cells of which a trial is due in this block; none if the run has held enough.
-pub fn due(block: u32, plan: &Plan, cells: &[Cell], trials: &[(usize, Trial)]) -> Vec<usize> {
+pub fn due(block: u32, plan: &Plan, cells: &[Cell], trials: &Trials) -> Vec<usize> {
     let all = || (0..cells.len()).collect();
     if block > plan.blocks {
         return wanting(plan, cells, trials);
@@ -27,24 +28,20 @@ pub fn due(block: u32, plan: &Plan, cells: &[Cell], trials: &[(usize, Trial)]) -
 }
 
 /// The cells that want for another block, so that as many blocks count as were planned.
-fn wanting(plan: &Plan, cells: &[Cell], trials: &[(usize, Trial)]) -> Vec<usize> {
+fn wanting(plan: &Plan, cells: &[Cell], trials: &Trials) -> Vec<usize> {
     let wants = |&cell: &usize| {
         let complete = complete(cell, cells, trials);
-        let held = trials.iter().filter(|(of, _)| *of == cell).count();
+        let held = trials.of(cell).count();
         complete < plan.blocks as usize && complete * LUCK >= held
     };
     (0..cells.len()).filter(wants).collect()
 }
 
 /// Blocks that count for a cell: those in which all variants at its point have a trial that does.
-fn complete(cell: usize, cells: &[Cell], trials: &[(usize, Trial)]) -> usize {
-    let last = trials.iter().map(|(_, trial)| trial.block).max().unwrap_or(0);
-    let counts = |block: u32, cell: usize| {
-        trials
-            .iter()
-            .any(|(of, trial)| *of == cell && trial.block == block && trial.status == TrialStatus::Valid)
+fn complete(cell: usize, cells: &[Cell], trials: &Trials) -> usize {
+    let here = at_point(cells, &cells[cell].point);
+    let counts = |cell: usize, block| {
+        trials.in_block(cell, block).is_some_and(|trial| trial.status == TrialStatus::Valid)
     };
-    let here: Vec<usize> =
-        (0..cells.len()).filter(|&other| cells[other].point == cells[cell].point).collect();
-    (1..=last).filter(|&block| here.iter().all(|&other| counts(block, other))).count()
+    trials.blocks().filter(|&block| here.iter().all(|&cell| counts(cell, block))).count()
 }

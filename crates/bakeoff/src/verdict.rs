@@ -34,8 +34,7 @@ pub fn reach(record: &Record<'_>) -> Verdict {
         measure: wording.what,
         unit: wording.unit.to_owned(),
         higher_is_better: wording.higher_is_better,
-        complete: record.trials.iter().filter(|(_, t)| t.status != TrialStatus::Interrupted).count()
-            >= planned,
+        complete: record.trials.all().filter(|t| t.status != TrialStatus::Interrupted).count() >= planned,
         comparisons,
         variants: summaries,
         curves,
@@ -45,7 +44,7 @@ pub fn reach(record: &Record<'_>) -> Verdict {
 }
 
 fn summary(record: &Record<'_>, cell: usize) -> VariantSummary {
-    let trials: Vec<&Trial> = record.trials_of(cell).collect();
+    let trials: Vec<&Trial> = record.trials.of(cell).collect();
     let value = |trial: &&Trial| {
         let value = trial.measured.as_ref()?.value;
         Some(TrialValue { trial: trial.number, value, valid: trial.status == TrialStatus::Valid })

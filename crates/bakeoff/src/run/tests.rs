@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use archive::model::{Facts, Gate, GateOutcome, Kind, Measured, Plan, Trial, TrialFiles, TrialStatus};
+use archive::model::{Facts, Gate, GateOutcome, Kind, Measured, Plan, Trial, TrialStatus};
 use archive::{ArchiveError, TrialWriter};
 
 use super::{Finished, Ring, run};
 use crate::cell::Cell;
 use crate::event::{Event, Observer};
 use crate::order::Slot;
-use crate::trial::Held;
+use crate::trial::{Held, blank};
 
 /// A plan of four blocks of two variants, and two spare ones.
 const PLAN: &str = r#"
@@ -32,9 +32,12 @@ variants = [{ name = "nginx", server = "nginx", knobs = {} }, { name = "apache",
 "#;
 
 /// What comes of the trials with these numbers; all others count. Apache is twice as fast as nginx.
-struct Scripted(BTreeMap<u32, TrialStatus>);
+struct Scripted<'a> {
+    plan: &'a Plan,
+    outcomes: BTreeMap<u32, TrialStatus>,
+}
 
-impl Ring for Scripted {
+impl Ring for Scripted<'_> {
     fn facts(&mut self) -> Facts {
         Facts::default()
     }
@@ -46,18 +49,9 @@ impl Ring for Scripted {
         _writer: &TrialWriter,
         _observe: &mut Observer<'_>,
     ) -> Result<Held, ArchiveError> {
-        let status = self.0.get(&slot.number).copied().unwrap_or(TrialStatus::Valid);
+        let status = self.outcomes.get(&slot.number).copied().unwrap_or(TrialStatus::Valid);
         let trial = Trial {
-            format: 1,
-            number: slot.number,
-            block: slot.block,
-            position: slot.position,
-            variant: ["nginx", "apache"][cell.variant].to_owned(),
-            point: cell.point.clone(),
-            started_unix_ms: 0,
-            duration_s: 1.0,
             status,
-            reasons: Vec::new(),
             gates: (status == TrialStatus::Invalid).then(steal).into_iter().collect(),
             measured: Some(Measured {
                 what: "throughput in a closed loop".to_owned(),
@@ -65,14 +59,7 @@ impl Ring for Scripted {
                 unit: "/s".to_owned(),
                 higher_is_better: true,
             }),
-            phases: Vec::new(),
-            background: None,
-            warm_up: None,
-            timeline: Vec::new(),
-            counts: Vec::new(),
-            server: None,
-            full: None,
-            files: TrialFiles::default(),
+            ..blank(self.plan, slot, cell)
         };
         Ok(Held { trial, response: None, facts: None })
     }
@@ -96,7 +83,7 @@ fn held(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> (Finished, Ve
 fn hold(plan: &Plan, outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> (Finished, Vec<Event>) {
     let runs = tempfile::tempdir().expect("a directory");
     let mut events = Vec::new();
-    let mut ring = Scripted(outcomes.into_iter().collect());
+    let mut ring = Scripted { plan, outcomes: outcomes.into_iter().collect() };
     let finished = run(plan, &mut ring, runs.path(), &AtomicBool::new(false), &mut |event| {
         events.push(event);
     });

@@ -71,26 +71,16 @@ enum TrialError {
     Telemetry(std::io::Error),
 }
 
-/// Holds one trial. `start` starts the server; `hint` is the value of an earlier trial of the same cell.
-pub fn hold(
-    setting: &Setting<'_>,
-    slot: &Slot,
-    cell: &Cell,
-    start: impl FnOnce() -> Result<Box<dyn Contender>, ContenderError>,
-    hint: Option<f64>,
-    writer: &TrialWriter,
-    observe: &mut Observer<'_>,
-) -> Result<Held, archive::ArchiveError> {
-    let began = Instant::now();
-    let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-    let blank = Trial {
+/// A trial of which nothing is known but its place, and that has failed if nothing more becomes known.
+pub fn blank(plan: &Plan, slot: &Slot, cell: &Cell) -> Trial {
+    Trial {
         format: FORMAT,
         number: slot.number,
         block: slot.block,
         position: slot.position,
-        variant: setting.plan.variants[cell.variant].name.clone(),
+        variant: plan.variants[cell.variant].name.clone(),
         point: cell.point.clone(),
-        started_unix_ms,
+        started_unix_ms: 0,
         duration_s: 0.0,
         status: TrialStatus::Failed,
         reasons: Vec::new(),
@@ -104,7 +94,22 @@ pub fn hold(
         server: None,
         full: None,
         files: TrialFiles::default(),
-    };
+    }
+}
+
+/// Holds one trial. `start` starts the server; `hint` is the value of an earlier trial of the same cell.
+pub fn hold(
+    setting: &Setting<'_>,
+    slot: &Slot,
+    cell: &Cell,
+    start: impl FnOnce() -> Result<Box<dyn Contender>, ContenderError>,
+    hint: Option<f64>,
+    writer: &TrialWriter,
+    observe: &mut Observer<'_>,
+) -> Result<Held, archive::ArchiveError> {
+    let began = Instant::now();
+    let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+    let blank = Trial { started_unix_ms, ..blank(setting.plan, slot, cell) };
     let mut held = match start() {
         Ok(mut contender) => {
             let mut bout = Bout {
