@@ -22,7 +22,7 @@ from .known import Known
 Row = dict[str, object]
 
 _COLUMNS = {
-    "percentiles": "client round protocol service share rate_per_s quantile true_us said_us valid reasons",
+    "percentiles": "client round protocol service share rate_per_s quantile true_us said_us doubt_us valid reasons",
     "freeze": "client how connections quantile arithmetic_us said_us requests",
     "counts": "client what known said",
     "arrivals": "rate_per_s kind gaps windows failing beyond_windows beyond_failing shorter_than_a_send p1_us p50_us p99_us longest_us"
@@ -129,8 +129,10 @@ def _percentiles(protocol: str, share: float, service: str, number: int) -> Case
             true = known.account()["service_time_us"]
         shape = {"client": "showdown", "round": number, "protocol": protocol, "service": service, "share": share, "rate_per_s": rate}
         verdict = {"valid": said.valid, "reasons": said.reasons}
+        doubts = {doubt["percentile"].replace(".", "_"): doubt["client_us"] for doubt in said.extra["doubts"]}
         return [
-            {**shape, "quantile": q, "true_us": true[q], "said_us": getattr(said, q), **verdict} for q in QUANTILES
+            {**shape, "quantile": q, "true_us": true[q], "said_us": getattr(said, q), "doubt_us": doubts.get(q, 0), **verdict}
+            for q in QUANTILES
         ]
 
     return Case("percentiles", name, measure)
@@ -148,7 +150,7 @@ def _percentiles_of_peer(peer: str, connections: int) -> Case:
         shape = {"client": peer, "round": 1, "protocol": "http", "service": service, "share": f"{connections} connections"}
         rate = {"rate_per_s": account["replies"] / 5}
         return [
-            {**shape, **rate, "quantile": q, "true_us": true[q], "said_us": getattr(said, q), "valid": "", "reasons": ""}
+            {**shape, **rate, "quantile": q, "true_us": true[q], "said_us": getattr(said, q), "doubt_us": "", "valid": "", "reasons": ""}
             for q in QUANTILES
         ]
 

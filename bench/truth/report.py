@@ -72,22 +72,28 @@ def _percentiles(rows) -> str:
     for row in ours:
         groups.setdefault((row["protocol"], row["service"], row["share"]), []).append(row)
     lines, met, figures = [], 0, 0
+    owned = {True: 0, False: 0}
     for (protocol, service, share), group in groups.items():
         cells = []
         shown = [row for row in group if row["valid"] == "True"] or group
         for quantile in QUANTILES:
-            runs = [(float(r["true_us"]), float(r["said_us"])) for r in shown if r["quantile"] == quantile]
-            known, off = median(true for true, _ in runs), median(said - true for true, said in runs)
+            runs = [row for row in shown if row["quantile"] == quantile]
+            known = median(float(row["true_us"]) for row in runs)
+            off = median(float(row["said_us"]) - float(row["true_us"]) for row in runs)
+            doubt = median(float(row["doubt_us"]) for row in runs)
             good = is_true(known, known + off)
             met, figures = met + good, figures + 1
-            cells.append(f"{us(known)} {off:+.0f} µs" + ("" if good else " **miss**"))
+            owned[good] += doubt > 0
+            cells.append(f"{us(known)} {off:+.0f} µs" + ("" if good else " **miss**") + ("" if doubt == 0 else f" (≤ {us(doubt)})"))
         valid = [row["valid"] == "True" for row in group if row["quantile"] == "p50"]
         load = f"{float(share):.0%} ({float(group[0]['rate_per_s']):,.0f}/s)"
         lines.append([f"{protocol}, {service}", load, *cells, f"{sum(valid)} of {len(valid)}"])
     heads = ["server", "load"] + [_quantile(name) for name in QUANTILES] + ["valid"]
     return (
         "## Response times of known distributions\n\n"
-        f"**{met} of {figures} percentiles within 2 % or 20 µs.** The server's own percentile, and how far what the engine"
+        f"**{met} of {figures} percentiles within 2 % or 20 µs; of {owned[False]} of the other {figures - met} the engine says"
+        " itself that the client may have had a part in them** (in brackets: up to how much; it says so of"
+        f" {owned[True]} that are true, too). The server's own percentile, and how far what the engine"
         f" says is from it over the same requests: the median of {ROUNDS} rounds of 3 s each, without a warm-up, so that the"
         " first requests count. Load is a share of the highest open-loop rate at which one worker is believed. Rounds that"
         " the engine itself called invalid are left out where there are valid ones.\n\n"

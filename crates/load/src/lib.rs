@@ -83,6 +83,7 @@ pub mod clock;
 mod collector;
 mod crew;
 mod division;
+pub mod doubt;
 pub mod driver;
 pub mod drivers;
 pub mod engine;

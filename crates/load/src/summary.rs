@@ -7,6 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::{Serialize, Serializer};
 
 use crate::collector::Slice;
+use crate::doubt::Doubt;
 use crate::engine::Outcome;
 use crate::record::{DRAIN, ErrorKind, Interval, Micros, OperationStats, PackError};
 use crate::spec::{LoadSpec, Shape};
@@ -153,6 +154,8 @@ pub struct Summary {
     pub reasons: Vec<String>,
     /// The same for programs.
     pub rules_broken: Vec<Reason>,
+    /// Percentiles of the response time of which a part may be the client's own.
+    pub doubts: Vec<Doubt>,
     /// What a reader should know besides.
     pub notes: Vec<String>,
     /// Operations that were due in the measured time and ended well: what the distributions are made of.
@@ -243,6 +246,7 @@ impl Summary {
             valid: judgement.reasons.is_empty(),
             reasons: judgement.reasons.iter().map(ToString::to_string).collect(),
             rules_broken: judgement.reasons,
+            doubts: judgement.doubts,
             notes: judgement.notes,
             requests: response.len(),
             carried: total.carried(),

@@ -15,6 +15,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::doubt::{Doubt, doubts};
 use crate::engine::Outcome;
 use crate::record::{ErrorKind, Micros};
 use crate::spec::Shape;
@@ -121,6 +122,8 @@ impl fmt::Display for Reason {
 pub struct Judgement {
     /// Empty for a valid run.
     pub reasons: Vec<Reason>,
+    /// Percentiles of which a part may be the client's own.
+    pub doubts: Vec<Doubt>,
     /// What a reader should know all the same.
     pub notes: Vec<String>,
 }
@@ -176,7 +179,23 @@ pub fn judge(outcome: &Outcome) -> Judgement {
             outcome.spec.connections
         ));
     }
+    judgement.doubts = doubts(&response, &total.client);
+    judgement.notes.extend(in_doubt(&judgement.doubts));
     judgement
+}
+
+/// The line that says which percentiles are in doubt.
+fn in_doubt(doubts: &[Doubt]) -> Option<String> {
+    let held_up = doubts.last()?.held_up;
+    let parts: Vec<String> = doubts
+        .iter()
+        .map(|doubt| format!("{} µs of {} ({} µs)", doubt.client_us, doubt.percentile, doubt.response_us))
+        .collect();
+    Some(format!(
+        "the client may have added about {}: it held up {:.2} % of the operations, which an idle host and less load for each of its cores would mend",
+        parts.join(", "),
+        held_up * 100.0
+    ))
 }
 
 fn harmful(waits: &Micros, response_p50_us: u64) -> Option<u64> {

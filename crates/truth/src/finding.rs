@@ -1,5 +1,6 @@
 //! One line of the table: what is known, what the engine measured, and whether that will do.
 
+use load::doubt::Doubt;
 use serde::Serialize;
 
 /// What numbers are in.
@@ -99,6 +100,19 @@ impl Finding {
         if !reasons.is_empty() {
             (self.met, self.weight) = (false, Weight::Limit);
             self.note = Some(format!("the engine calls it invalid: {}", reasons.join("; ")));
+        }
+        self
+    }
+
+    /// The same, a limit only where the engine itself says that a part of this may be the client's own.
+    #[must_use]
+    pub fn if_not_doubted(mut self, doubt: Option<&Doubt>) -> Self {
+        if let Some(Doubt { client_us, .. }) = doubt
+            && !self.met
+        {
+            self.weight = Weight::Limit;
+            self.note
+                .get_or_insert(format!("the engine says that up to {client_us} µs may be the client's own"));
         }
         self
     }

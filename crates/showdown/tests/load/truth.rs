@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::client::{measure, number};
+use crate::client::{command, measure, number, start};
 use crate::servers::nginx;
 use crate::villains::{read_request, serve};
 
@@ -111,4 +112,27 @@ fn a_client_beside_a_busy_program_is_not_believed() {
     });
     let reasons = told["reasons"].to_string();
     assert!(told["valid"] == false && reasons.contains("kept waiting for a CPU"), "{told}");
+}
+
+/// A client that stands still twice for 20 ms in two seconds is late for one operation in fifty, and says how much of which
+/// percentile that may be.
+#[test]
+fn a_client_that_stood_still_says_which_percentiles_are_its_own() {
+    let nginx = nginx();
+    let url = nginx.url("http", "/1k");
+    let client = start(command(&[&url, "-c", "64", "-r", "1000", "-d", "2s", "--format", "json"]));
+    let pid = Pid::from_child(&client.child);
+    for _ in 0..2 {
+        thread::sleep(Duration::from_millis(700));
+        kill_process(pid, Signal::STOP).expect("it runs");
+        thread::sleep(Duration::from_millis(20));
+        kill_process(pid, Signal::CONT).expect("it stands");
+    }
+    let told = client.wait().measured();
+    let doubts = told["doubts"].as_array().expect("a list");
+    let worst =
+        doubts.iter().find(|doubt| doubt["percentile"] == "p99.9").unwrap_or_else(|| panic!("{told}"));
+    let (client_us, response_us) = (number(worst, "/client_us"), number(worst, "/response_us"));
+    assert!(client_us > 10_000 && client_us <= response_us, "{worst}");
+    assert!(told["notes"].to_string().contains("the client may have added about"), "{told}");
 }

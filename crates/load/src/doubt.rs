@@ -1,0 +1,181 @@
+//! How much of each percentile may be the client's own doing.
+//!
+//! A measured time M is the server's, T, and what the client added to it, D. When the client is held up is no matter of
+//! how long the server takes for that very operation: the two are taken as independent. Then the operations beyond x are
+//! those that were there at the server, and those that were pushed over it:
+//!
+//! ```text
+//! P(M > x) = P(T > x) + E_D[ P(x − D < T ≤ x) ]
+//! ```
+//!
+//! The last term is read off the recorded delays and, to first order, the measured distribution in the place of the
+//! server's. What remains is the server's own percentile; where it lies so far from the measured one that somebody would
+//! notice, the percentile is in doubt. Whether a whole run may be believed is [`crate::validity`]'s.
+
+use serde::Serialize;
+
+use crate::record::{ClientStats, Micros};
+
+/// The percentiles that are looked at, with their quantiles.
+const PERCENTILES: [(&str, f64); 6] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
+/// What a percentile may be off without being in doubt: this share of it,
+const TOLERATED_SHARE: f64 = 0.02;
+/// or so much, microseconds, which two looks at a clock and a wake-up take.
+const TOLERATED_US: u64 = 20;
+/// Delays that differ by no more than this factor are taken as one.
+const ALIKE: f64 = 1.05;
+
+/// A percentile of the response time of which a part may be the client's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Doubt {
+    /// Which: `p99.9`.
+    pub percentile: &'static str,
+    /// What was measured, microseconds.
+    pub response_us: u64,
+    /// About so much of it the client has added, microseconds.
+    pub client_us: u64,
+    /// Share of the operations that it held up for longer than would be overlooked, 0 to 1.
+    pub held_up: f64,
+}
+
+/// The percentiles that are in doubt, the lowest first.
+pub fn doubts(response: &Micros, client: &ClientStats) -> Vec<Doubt> {
+    let delays = delays(client);
+    let measured = Tail::of(response);
+    let server = measured.without(&delays);
+    let doubt = |(percentile, quantile)| {
+        let (response_us, server_us) = (measured.percentile(quantile)?, server.percentile(quantile)?);
+        let client_us = response_us.saturating_sub(server_us);
+        let tolerated_us = TOLERATED_US.max((TOLERATED_SHARE * response_us as f64) as u64);
+        let longer = delays.iter().filter(|(us, _)| *us > tolerated_us);
+        let held_up = longer.map(|(_, share)| share).sum::<f64>().min(1.0);
+        (client_us > tolerated_us).then_some(Doubt { percentile, response_us, client_us, held_up })
+    };
+    PERCENTILES.into_iter().filter_map(doubt).collect()
+}
+
+/// The client's delays that are not overlooked, in microseconds, and the share of operations that has each, the shortest
+/// first. In a pause in which sends fall due, as many replies come in, and how late those are read nobody sees before
+/// the kernel is asked: late sends count twice.
+fn delays(client: &ClientStats) -> Vec<(u64, f64)> {
+    let mut delays: Vec<(u64, f64)> = shares(&client.lag, 2.0).chain(shares(&client.pickup, 1.0)).collect();
+    delays.retain(|(us, _)| *us > TOLERATED_US);
+    delays.sort_by_key(|(us, _)| *us);
+    let is_alike = |first: u64, us: u64| us as f64 <= ALIKE * first as f64;
+    delays.dedup_by(|next, kept| {
+        let merged = is_alike(kept.0, next.0);
+        if merged {
+            kept.1 += next.1;
+        }
+        merged
+    });
+    delays
+}
+
+/// The times of a histogram and what share of all has each, so many times over.
+fn shares(waits: &Micros, times: f64) -> impl Iterator<Item = (u64, f64)> {
+    let each = times / waits.len() as f64;
+    waits.iter_recorded().map(move |step| (step.value_iterated_to(), each * step.count_at_value() as f64))
+}
+
+/// Times in their order, and the share of operations beyond each.
+struct Tail(Vec<(u64, f64)>);
+
+impl Tail {
+    fn of(response: &Micros) -> Self {
+        let all = response.len();
+        let mut beyond = all;
+        let steps = response.iter_recorded().map(|step| {
+            beyond -= step.count_at_value();
+            (step.value_iterated_to(), beyond as f64 / all as f64)
+        });
+        Self(steps.collect())
+    }
+
+    /// The same without those that these delays have pushed over each time.
+    fn without(&self, delays: &[(u64, f64)]) -> Self {
+        let rest = self.0.iter().map(|&(us, beyond)| {
+            let pushed = |(delay, share): &(u64, f64)| share * (self.beyond(us.checked_sub(*delay)) - beyond);
+            (us, beyond - delays.iter().map(pushed).sum::<f64>())
+        });
+        Self(rest.collect())
+    }
+
+    /// The share of operations beyond a time; all are beyond none.
+    fn beyond(&self, us: Option<u64>) -> f64 {
+        let at = us.map_or(0, |us| self.0.partition_point(|(value, _)| *value <= us));
+        if at == 0 { 1.0 } else { self.0[at - 1].1 }
+    }
+
+    /// The first time that a share of `quantile` does not exceed; none where nothing was measured. The first is looked
+    /// for one by one: a tail without the pushed ones need not fall all the way, for beyond it lie those that were held
+    /// up twice, of which the first order knows nothing.
+    fn percentile(&self, quantile: f64) -> Option<u64> {
+        // Counts become shares by division.
+        const ROUNDING: f64 = 1e-12;
+        self.0.iter().find(|(_, beyond)| *beyond <= 1.0 - quantile + ROUNDING).map(|(us, _)| *us)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+    use crate::record::{Interval, record};
+
+    /// What is in doubt of so many operations of these times, of which the client says so of its sends.
+    fn in_doubt(operations: impl Iterator<Item = (u32, u32)>) -> Vec<Doubt> {
+        let mut stats = Interval::new(1, 0);
+        for (response_us, lag_us) in operations {
+            record(&mut stats.operations[0].response, response_us);
+            record(&mut stats.client.lag, lag_us);
+        }
+        doubts(&stats.operations[0].response, &stats.client)
+    }
+
+    fn names(doubts: &[Doubt]) -> Vec<&str> {
+        doubts.iter().map(|doubt| doubt.percentile).collect()
+    }
+
+    /// Ten thousand operations of a millisecond, of which so many took 3 ms longer; the client was late for so many.
+    fn fixed(slow: u32, late: u32) -> Vec<Doubt> {
+        let longer = |is: bool| if is { 3_000 } else { 0 };
+        in_doubt((0..10_000).map(|number| (1_000 + longer(number < slow), 5 + longer(number < late))))
+    }
+
+    #[test]
+    fn a_tail_that_the_client_was_late_for_is_in_doubt() {
+        assert_eq!(names(&fixed(30, 30)), ["p99.9", "p99.99"]);
+        assert_eq!(names(&fixed(200, 200)), ["p99", "p99.9", "p99.99"]);
+        assert!(fixed(30, 30)[0].client_us.abs_diff(3_000) <= 4, "three digits");
+    }
+
+    #[test]
+    fn a_tail_of_the_server_s_is_not() {
+        assert_eq!(fixed(30, 0), []);
+        assert_eq!(fixed(200, 0), []);
+    }
+
+    #[test]
+    fn what_nobody_would_notice_is_no_doubt() {
+        assert_eq!(in_doubt((0..10_000).map(|number| (1_000 + number % 15, 15))), []);
+        assert_eq!(doubts(&Interval::new(1, 0).operations[0].response, &Interval::new(1, 0).client), []);
+    }
+
+    /// Exponential times of 2 ms. Of the sends one in two hundred is up to 3 ms late, and of the replies as many.
+    #[test]
+    fn a_distribution_that_is_wider_than_the_delays_hardly_notices_them() {
+        let mut draw = Pcg64Mcg::seed_from_u64(1);
+        let mut delay = || if draw.random_bool(0.005) { draw.random_range(0..3_000) } else { 0 };
+        let delays: Vec<(u32, u32)> = (0..100_000).map(|_| (delay(), delay())).collect();
+        let mut draw = Pcg64Mcg::seed_from_u64(2);
+        let exponential = |_: &(u32, u32)| (-2_000.0 * f64::ln(1.0 - draw.random::<f64>())) as u32;
+        let times: Vec<u32> = delays.iter().map(exponential).collect();
+        let measured = times.iter().zip(&delays).map(|(time, (send, read))| (time + send + read, *send));
+        let doubts = in_doubt(measured);
+        assert!(!names(&doubts).iter().any(|name| ["p50", "p90", "p95", "p99"].contains(name)), "{doubts:?}");
+    }
+}
