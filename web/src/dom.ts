@@ -18,6 +18,11 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** The text with places where a long name may be broken, as in `apache:mpm=event,sendfile=off`. */
+export function breakable(text: string): Child[] {
+  return text.split(/(?<=[A-Za-z\d][:,=])(?=[A-Za-z/])/).flatMap((part, at) => (at === 0 ? [part] : [el("wbr"), part]));
+}
+
 /** Text of at most so many letters stays on one line of a table. */
 const SHORT = 16;
 /** Text of more than so many letters is folded to its beginning. */

@@ -28,6 +28,7 @@ mod curves;
 pub mod event;
 mod fairness;
 mod gates;
+mod headline;
 mod lock;
 mod order;
 mod preset;

@@ -1,21 +1,20 @@
-//! From trials to what may be said: summaries by cell, and the answer in a sentence. Valid trials only; pairs are held
-//! against each other in `comparison`, the curves of a sweep are `curves`', the statistics `stats`'.
+//! From trials to what may be said: summaries by cell, and what follows from them. Valid trials only; pairs are held
+//! against each other in `comparison`, the curves of a sweep are `curves`', the answer in a sentence is `headline`'s,
+//! the statistics `stats`'.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use archive::model::{
-    Comparison, FORMAT, Mode, SweepCurve, Trial, TrialStatus, TrialValue, VariantSummary, Verdict,
-};
+use archive::model::{FORMAT, Mode, Trial, TrialStatus, TrialValue, VariantSummary, Verdict};
 use stats::confidence::{Confidence, Interval};
 use stats::describe::Sample;
 use stats::modes::{self, Modes};
-use stats::verdict::Verdict as Said;
 
 use crate::caveats::caveats;
 use crate::comparison::comparisons;
 use crate::counted;
 use crate::curves::curves;
 use crate::fairness;
+use crate::headline::headline;
 use crate::record::Record;
 use crate::words::wording;
 
@@ -30,7 +29,7 @@ pub fn reach(record: &Record<'_>) -> Verdict {
     Verdict {
         format: FORMAT,
         reached_unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64),
-        sentence: headline(record, &summaries, &comparisons, &curves, wording.unit),
+        sentence: headline(plan, &summaries, &comparisons, &curves, wording.unit),
         measure: wording.what,
         unit: wording.unit.to_owned(),
         higher_is_better: wording.higher_is_better,
@@ -95,62 +94,6 @@ fn median_interval(values: &[f64]) -> Option<Interval> {
         probability *= (n - k) as f64 / (k + 1) as f64;
     }
     rank.map(|k| Interval { low: sorted[k], high: sorted[n - 1 - k] })
-}
-
-/// The answer of the whole run in one sentence.
-fn headline(
-    record: &Record<'_>,
-    summaries: &[VariantSummary],
-    comparisons: &[Comparison],
-    curves: &[SweepCurve],
-    unit: &str,
-) -> String {
-    if record.plan.sweep.is_empty() && !comparisons.is_empty() {
-        let modal =
-            summaries.iter().filter(|s| s.modes.len() > 1).map(|s| s.name.as_str()).collect::<Vec<_>>();
-        let warning = if modal.is_empty() {
-            String::new()
-        } else {
-            format!("; the trials of {} lie in two groups: look at the dots", modal.join(" and "))
-        };
-        let ranked = |c: &&Comparison| matches!(c.verdict, Said::Difference { .. });
-        let best = comparisons.iter().find(ranked).or(comparisons.first());
-        let all: Vec<&str> = if comparisons.len() <= 3 {
-            comparisons.iter().map(|c| c.sentence.as_str()).collect()
-        } else {
-            best.map(|c| c.sentence.as_str()).into_iter().collect()
-        };
-        return all.join("; ") + &warning;
-    }
-    let peaks = curves.iter().filter_map(|curve| {
-        let best = curve.points.iter().max_by(|a, b| a.median.total_cmp(&b.median))?;
-        let held: Vec<String> =
-            curve.held.iter().map(|(axis, value)| format!(" with {axis} {value}")).collect();
-        Some(format!(
-            "{}{}: most at {} {} ({})",
-            curve.variant,
-            held.concat(),
-            curve.axis,
-            best.at,
-            crate::words::quantity(best.median, unit)
-        ))
-    });
-    let peaks: Vec<String> = peaks.collect();
-    if !peaks.is_empty() {
-        return peaks.join("; ");
-    }
-    match summaries {
-        [one] => match one.median {
-            Some(median) => format!(
-                "{}: {}, median of {} trials",
-                one.name,
-                crate::words::quantity(median, unit),
-                one.valid
-            ),
-            None => format!("inconclusive: {} has no valid trial", one.name),
-        },
-        _ => "inconclusive: no valid trials to compare".to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 // The sides against each other: ratios with their intervals, in a drawing and in words.
 
 import { ratioChart } from "../charts/ratio";
-import { el, type Child } from "../dom";
+import { breakable, el, type Child } from "../dom";
 import { percent, unbroken } from "../derive/format";
 import { pointText } from "../derive/cells";
 import type { Report, Verdict } from "../model";
@@ -29,5 +29,5 @@ function sentences(verdict: Verdict): HTMLElement | null {
   });
   const lines = said.filter(Boolean);
   if (lines.length === 0) return null;
-  return several ? el("ul", { class: "sentences" }, ...lines.map((line) => el("li", {}, line))) : el("p", { class: "basis" }, ...lines);
+  return several ? el("ul", { class: "sentences" }, ...lines.map((line) => el("li", {}, ...breakable(line)))) : el("p", { class: "basis" }, ...lines.flatMap(breakable));
 }

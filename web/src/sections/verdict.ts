@@ -1,6 +1,6 @@
 // The answer: the verdict in a sentence, the state of the run where it is not whole, what was compared.
 
-import { el, type Child } from "../dom";
+import { breakable, el, type Child } from "../dom";
 import { capital, counted, unbroken } from "../derive/format";
 import { valid } from "../derive/cells";
 import { spaced } from "../derive/slo";
@@ -19,7 +19,7 @@ export function verdictSection(report: Report): HTMLElement {
     "section",
     { id: "verdict", class: "verdict", "aria-labelledby": "verdict-title" },
     el("p", { class: "kicker" }, question(plan) ?? run.id),
-    el("h1", { id: "verdict-title" }, unbroken(heading(verdict?.sentence ?? "No verdict was reached"))),
+    el("h1", { id: "verdict-title" }, ...breakable(unbroken(heading(verdict?.sentence ?? "No verdict was reached")))),
     el("p", { class: "basis" }, basis(report)),
     ...state(report),
     // Those of a sweep are many, and its curves say more at a glance: they have a section of their own.

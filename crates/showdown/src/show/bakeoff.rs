@@ -127,6 +127,11 @@ pub fn answer(verdict: &Verdict, trials: &[TrialRecord], dir: &str, report: Opti
         let counted: Vec<String> = variant.counted_per_s.iter().map(counted).collect();
         let _ = writeln!(out, "  {}: {}", variant.name, counted.join(", "));
     }
+    // The only one is the answer already; those of a sweep are the report's.
+    let several = verdict.comparisons.iter().filter(|c| c.point.is_empty() && verdict.comparisons.len() > 1);
+    for comparison in several {
+        let _ = writeln!(out, "  {}", comparison.sentence);
+    }
     for comparison in verdict.comparisons.iter().filter(|c| c.smallest_difference.is_some()) {
         let percent = comparison.smallest_difference.unwrap_or_default() * 100.0;
         let _ = writeln!(
