@@ -15,9 +15,10 @@ use tempfile::TempDir;
 use workload::{Catalogue, Count, InstanceError, Instances, Stage, Workload};
 
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
-use crate::cell::Cell;
+use crate::cell::{Cell, cells};
 use crate::contender::{Contender, ContenderError};
-use crate::event::Observer;
+use crate::event::{Event, Observer};
+use crate::kernel::Kernel;
 use crate::lock::{HostLock, LockError};
 use crate::order::Slot;
 use crate::question::{QuestionError, check, setting_of, variant_of};
@@ -39,6 +40,9 @@ pub enum HoldError {
     /// A server's program is missing.
     #[error(transparent)]
     Package(#[from] host::packages::Error),
+    /// A setting of the kernel that this one does not have, or does not let us change.
+    #[error(transparent)]
+    Kernel(#[from] host::knobs::Error),
     /// The run directory.
     #[error(transparent)]
     Archive(#[from] archive::ArchiveError),
@@ -70,6 +74,14 @@ pub fn hold(
         .permissions(fs::Permissions::from_mode(0o755))
         .tempdir()
         .map_err(system("a temporary directory"))?;
+    let known: Vec<workload::Variant> = cells(plan)
+        .iter()
+        .map(|cell| variant_of(&workload, &cell.variant(plan)))
+        .collect::<Result<_, _>>()?;
+    let (kernel, put_back) = Kernel::of(&host, &known)?;
+    for change in put_back {
+        observe(Event::SettingIsPutBack { setting: change.knob.to_string(), value: change.to });
+    }
     let servers = plan.variants.iter().map(|variant| variant.server.as_str());
     servers.clone().try_for_each(|server| workload.check_rights(server))?;
     workload.ensure_programs(servers, &host, &scratch.path().join("packages.log"))?;
@@ -77,8 +89,17 @@ pub fn hold(
     let (server_cpus, client_cpus) = (cpus(&plan.cpus.server)?, cpus(&plan.cpus.client)?);
     // The engine's threads inherit it; servers are given their own.
     client_cpus.pin_this_thread().map_err(system("the client's CPUs"))?;
-    let mut arena =
-        Arena { plan, workload, host, surroundings, server_cpus, client_cpus, scratch, hints: Vec::new() };
+    let mut arena = Arena {
+        plan,
+        workload,
+        host,
+        kernel,
+        surroundings,
+        server_cpus,
+        client_cpus,
+        scratch,
+        hints: Vec::new(),
+    };
     Ok(run(plan, &mut arena, root, &surroundings.interrupted, observe)?)
 }
 
@@ -86,6 +107,7 @@ struct Arena<'a> {
     plan: &'a Plan,
     workload: Workload,
     host: Host,
+    kernel: Kernel,
     surroundings: &'a Surroundings,
     server_cpus: CpuSet,
     client_cpus: CpuSet,
@@ -95,8 +117,19 @@ struct Arena<'a> {
 }
 
 impl Arena<'_> {
-    fn start(&self, slot: &Slot, cell: &Cell) -> Result<Fighter, ContenderError> {
-        let variant = cell.variant(self.plan);
+    /// The cell's variant as the workload has it, with the kernel set as it asks.
+    fn variant(&mut self, cell: &Cell) -> Result<workload::Variant, ContenderError> {
+        let known = variant_of(&self.workload, &cell.variant(self.plan)).map_err(ContenderError::of)?;
+        self.kernel.set(&known).map_err(ContenderError::of)?;
+        Ok(known)
+    }
+
+    fn start(
+        &self,
+        slot: &Slot,
+        cell: &Cell,
+        variant: &workload::Variant,
+    ) -> Result<Fighter, ContenderError> {
         let stage = Stage {
             host: self.host.clone(),
             directory: self.scratch.path().join(slot.number.to_string()),
@@ -106,11 +139,12 @@ impl Arena<'_> {
             seed: u64::from(self.plan.seed),
             interrupted: Arc::clone(&self.surroundings.interrupted),
         };
-        let known = variant_of(&self.workload, &variant).map_err(ContenderError::of)?;
-        let instances = Instances::start(&self.workload, &known, &stage).map_err(ContenderError::of)?;
+        let kernel = self.kernel.values().map_err(ContenderError::of)?;
+        let instances = Instances::start(&self.workload, variant, &stage).map_err(ContenderError::of)?;
         let directory = stage.directory.display().to_string();
         let on_op = self.plan.on_op.clone();
-        Ok(Fighter { instances, directory, host: self.host.clone(), name: variant.name, on_op })
+        let name = self.plan.variants[cell.variant].name.clone();
+        Ok(Fighter { instances, kernel, directory, host: self.host.clone(), name, on_op })
     }
 }
 
@@ -139,6 +173,7 @@ impl Ring for Arena<'_> {
         writer: &TrialWriter,
         observe: &mut Observer<'_>,
     ) -> Result<Held, archive::ArchiveError> {
+        let variant = self.variant(cell);
         let setting = Setting {
             plan: self.plan,
             host: &self.host,
@@ -150,7 +185,10 @@ impl Ring for Arena<'_> {
             self.hints.resize(slot.cell + 1, None);
         }
         let hint = self.hints[slot.cell];
-        let start = || self.start(slot, cell).map(|fighter| Box::new(fighter) as Box<dyn Contender>);
+        let start = || {
+            let fighter = self.start(slot, cell, &variant?)?;
+            Ok(Box::new(fighter) as Box<dyn Contender>)
+        };
         let held = trial::hold(&setting, slot, cell, start, hint, writer, observe)?;
         self.hints[slot.cell] = held.trial.measured.as_ref().map(|m| m.value).or(hint);
         // What a trial leaves behind is in the run directory; the rest would fill the disk.
@@ -162,6 +200,8 @@ impl Ring for Arena<'_> {
 /// A server of a workload, or several instances of it.
 struct Fighter {
     instances: Instances,
+    /// What those settings of the kernel are that some variant of the plan sets.
+    kernel: Vec<(String, String)>,
     directory: String,
     host: Host,
     name: String,
@@ -206,6 +246,7 @@ impl Contender for Fighter {
             model::Setting::Text(text) => model::Setting::Text(text.replace(&self.directory, "{{ dir }}")),
             other => other,
         };
+        let kernel = self.kernel.iter().map(|(name, text)| (name.clone(), text.as_str().into()));
         VariantFacts {
             name: self.name.clone(),
             version: server.version,
@@ -218,6 +259,7 @@ impl Contender for Fighter {
                 .knobs()
                 .iter()
                 .map(|(name, value)| (name.clone(), known_as(setting_of(value))))
+                .chain(kernel)
                 .collect(),
             config: Vec::new(),
             facts,

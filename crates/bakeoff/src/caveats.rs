@@ -2,6 +2,7 @@
 
 use archive::model::{Caveat, Facts, Plan};
 use host::CpuSet;
+use workload::is_of_the_kernel;
 
 /// One rule: its anchor in `docs/BIAS.md`, when it applies, and what to say.
 struct Rule {
@@ -60,6 +61,15 @@ const RULES: &[Rule] = &[
         id: "background",
         text: "A fixed load ran beside the measured one: its operations are in the server's work and in none of the values.",
         applies: |plan, _| plan.background.is_some(),
+    },
+    Rule {
+        id: "kernel",
+        text: "A setting of the kernel is compared: it holds for the whole machine, so the client has it, too, and what it does to the client is in the ratio.",
+        applies: |plan, facts| {
+            let swept = plan.sweep.iter().map(|axis| axis.vary.to_string());
+            let set = plan.variants.iter().flat_map(|variant| variant.knobs.keys().cloned());
+            has_client(facts) && swept.chain(set).any(|name| is_of_the_kernel(&name))
+        },
     },
     Rule {
         id: "one-minute",

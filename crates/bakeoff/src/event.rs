@@ -7,6 +7,13 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
+    /// A setting of the kernel has its value again, which a run that was killed had changed.
+    SettingIsPutBack {
+        /// Its name.
+        setting: String,
+        /// What it is now.
+        value: String,
+    },
     /// A run begins.
     RunBegins {
         /// Its id.

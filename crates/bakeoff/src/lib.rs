@@ -29,6 +29,7 @@ pub mod event;
 mod fairness;
 mod gates;
 mod headline;
+mod kernel;
 mod lock;
 mod order;
 mod preset;

@@ -172,7 +172,9 @@ fn unique(contenders: Vec<workload::Variant>) -> Vec<Variant> {
         let earlier =
             named.iter().filter(|v| v.name == written || v.name.starts_with(&format!("{written}#"))).count();
         let name = if earlier == 0 { written } else { format!("{written}#{}", earlier + 1) };
-        let knobs = contender.knobs.iter().map(|(name, value)| (name.clone(), setting_of(value))).collect();
+        let knobs = contender.knobs.iter().map(|(name, value)| (name.clone(), setting_of(value)));
+        let kernel = contender.kernel.iter().map(|(name, text)| (name.to_string(), text.as_str().into()));
+        let knobs = knobs.chain(kernel).collect();
         named.push(Variant { name, server: contender.server, knobs });
     }
     named

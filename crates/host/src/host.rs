@@ -74,7 +74,7 @@ impl Host {
         Knobs::open(&self.root, &self.keeper, journal_dir)
     }
 
-    /// Puts back the settings that one who was killed has changed, and says which. Every start calls this.
+    /// Puts back the settings that one who was killed has changed, and says which. Every run begins with this.
     pub fn recover_knobs(&self, journal_dir: &Path) -> Result<Vec<Change>, knobs::Error> {
         knobs::recover(&self.root, journal_dir)
     }

@@ -1,7 +1,7 @@
 //! A `workload.toml` made into a running server, loaded data and operations for the engine.
 //!
 //! A [`Workload`] is data: servers that can do the same work (how to install, configure, start and ask them),
-//! the knobs that a [`Variant`] may set, the files to serve, the operations and what is expected of each. Two
+//! the knobs that a [`Variant`] may set beside those of the kernel, the files to serve, the operations and what is expected of each. Two
 //! are built in, from the repository's `workloads/`; a user's own service is one more file of the same kind,
 //! which [`scaffold::create`] begins. [`Catalogue`] finds workloads by name, path or server, [`Instance`] is
 //! a server of one, started for one trial, and [`Instances`] are several like it behind one load.
@@ -63,4 +63,4 @@ pub use definition::{Knob, Server, Value, Workload};
 pub use folder::{DEFINITION, Folder};
 pub use instance::{ConfigFile, Count, Instance, InstanceError, ServerFacts, Stage};
 pub use instances::Instances;
-pub use variant::{Variant, VariantError, VariantText};
+pub use variant::{Variant, VariantError, VariantText, is_of_the_kernel};

@@ -1,8 +1,12 @@
-//! Variants: a server and the knobs that are set on it, as in `apache:mpm=prefork,max_request_workers=64`.
+//! Variants: a server and the knobs that are set on it, as in `apache:mpm=prefork,max_request_workers=64`, and
+//! what is set of the kernel beneath it, as in `nginx:net.ipv4.tcp_autocorking=0`. Setting the kernel is left to
+//! `host`.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+
+use host::knobs::{InvalidKnob, Knob as KernelSetting};
 
 use crate::definition::{INSTANCES, Value, Workload};
 
@@ -13,6 +17,13 @@ pub struct Variant {
     pub server: String,
     /// The knobs that are set.
     pub knobs: BTreeMap<String, Value>,
+    /// The settings of the kernel that hold while it runs. Only the kernel knows which values they take.
+    pub kernel: BTreeMap<KernelSetting, String>,
+}
+
+/// Whether a name is that of a setting of the kernel: no knob's name has a dot or a slash in it.
+pub fn is_of_the_kernel(name: &str) -> bool {
+    name.contains(['.', '/'])
 }
 
 impl Variant {
@@ -28,8 +39,10 @@ impl Variant {
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.server)?;
-        for (at, (name, value)) in self.knobs.iter().enumerate() {
-            write!(f, "{}{name}={value}", if at == 0 { ':' } else { ',' })?;
+        let knobs = self.knobs.iter().map(|(name, value)| format!("{name}={value}"));
+        let kernel = self.kernel.iter().map(|(name, value)| format!("{name}={value}"));
+        for (at, setting) in knobs.chain(kernel).enumerate() {
+            write!(f, "{}{setting}", if at == 0 { ':' } else { ',' })?;
         }
         Ok(())
     }
@@ -49,6 +62,9 @@ pub enum VariantError {
     /// A server, a knob or a value that does not exist.
     #[error("{0}")]
     Unknown(String),
+    /// What looks like a setting of the kernel and names none.
+    #[error(transparent)]
+    Kernel(#[from] InvalidKnob),
 }
 
 /// A variant as written, not yet held against a workload.
@@ -89,23 +105,28 @@ impl FromStr for VariantText {
 }
 
 impl Workload {
-    /// A variant of it, its knobs given as text.
+    /// A variant of it, its knobs given as text, and settings of the kernel among them.
     pub fn variant<'a>(
         &self,
         server: &str,
         settings: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Variant, VariantError> {
         let definition = self.server(server).map_err(VariantError::Unknown)?;
-        let knobs: Result<BTreeMap<String, Value>, String> = settings
-            .into_iter()
-            .map(|(name, text)| {
-                let knob = definition.knob(name)?;
-                let value = knob.parse(text).map_err(|why| format!("knob {name}: {why}"))?;
-                Ok((name.to_owned(), value))
-            })
-            .collect();
-        let knobs = knobs.map_err(|why| VariantError::Unknown(format!("server {server} {why}")))?;
-        Ok(Variant { server: server.to_owned(), knobs })
+        let value_of = |name: &str, text: &str| -> Result<Value, String> {
+            definition.knob(name)?.parse(text).map_err(|why| format!("knob {name}: {why}"))
+        };
+        let mut variant =
+            Variant { server: server.to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
+        for (name, text) in settings {
+            if is_of_the_kernel(name) {
+                variant.kernel.insert(name.parse()?, text.to_owned());
+            } else {
+                let value = value_of(name, text)
+                    .map_err(|why| VariantError::Unknown(format!("server {server} {why}")))?;
+                variant.knobs.insert(name.to_owned(), value);
+            }
+        }
+        Ok(variant)
     }
 }
 
@@ -130,7 +151,12 @@ mod tests {
     fn a_variant_reads_as_it_is_written() -> Result<(), Box<dyn std::error::Error>> {
         let folder = Folder::built_in("static-web").expect("it is built in");
         let workload = Workload::read(&folder, DEFINITION)?;
-        for text in ["nginx", "apache:mpm=prefork", "nginx:sendfile=off,worker_processes=4"] {
+        for text in [
+            "nginx",
+            "apache:mpm=prefork",
+            "nginx:sendfile=off,worker_processes=4",
+            "nginx:sendfile=off,/sys/kernel/mm/transparent_hugepage/enabled=never,net.core.somaxconn=128",
+        ] {
             let written: VariantText = text.parse()?;
             let settings = written.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
             assert_eq!(workload.variant(&written.server, settings)?.to_string(), text);
@@ -152,6 +178,10 @@ mod tests {
             "server apache knob mpm: \"evnt\" is not one of event, worker, prefork"
         );
         assert!(refused("nginx:worker_processes=0").contains("is not a whole number from 1 to"));
+        assert_eq!(
+            refused("nginx:/etc/passwd=1"),
+            "\"/etc/passwd\" is no setting: give a sysctl name, such as net.core.somaxconn, or a file below /sys"
+        );
     }
 
     #[test]

@@ -86,6 +86,11 @@ impl Knobs {
         Ok(knobs)
     }
 
+    /// What a knob is set to now.
+    pub fn get(&self, knob: &Knob) -> Result<String, Error> {
+        read(&self.root, knob)
+    }
+
     /// Sets a knob. It is an error if the kernel does not take the value as it is; then the old one stays.
     pub fn set(&mut self, knob: &Knob, value: &str) -> Result<Change, Error> {
         let from = read(&self.root, knob)?;

@@ -51,6 +51,10 @@ impl BakeoffProgress {
                 self.bar.reset_elapsed();
                 self.bar.enable_steady_tick(Duration::from_millis(250));
             }
+            Event::SettingIsPutBack { setting, value } => {
+                self.bar
+                    .println(format!("{setting} is {value} again, which a run that was killed had changed"));
+            }
             Event::BlockIsAdded { block, trials } => {
                 self.trials = *trials;
                 self.bar.set_length(u64::from(*trials));

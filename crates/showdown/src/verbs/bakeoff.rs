@@ -20,7 +20,8 @@ use crate::show::bakeoff::{BakeoffProgress, answer};
 /// What is asked of the contenders.
 #[derive(clap::Args, Debug)]
 pub struct QuestionArgs {
-    /// Contenders: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE (see `showdown workloads`)
+    /// Contenders: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE (see `showdown workloads`). A setting of the kernel is a
+    /// knob, too, by its sysctl name or its file below /sys
     #[arg(required = true, value_name = "VARIANT")]
     pub variants: Vec<String>,
 
@@ -114,6 +115,7 @@ Examples:
   showdown compare nginx apache
   showdown compare apache:mpm=event apache:mpm=prefork apache:mpm=worker --on-op get-1k
   showdown compare memcached:threads=1 memcached:threads=2 redis --slo 'p99<2ms'
+  showdown compare nginx:net.ipv4.tcp_autocorking=1 nginx:net.ipv4.tcp_autocorking=0
 
 Exit codes: 0 a verdict, 3 no valid verdict, 2 usage, 1 failure, 130 interrupted.")]
 pub struct CompareArgs {

@@ -9,6 +9,7 @@ mod failures;
 mod full_disk;
 mod home;
 mod instances;
+mod kernel;
 mod kv;
 mod mail;
 mod others;

@@ -104,7 +104,7 @@ pub fn never_ready() -> Result<(), Failed> {
     assert!(error.contains("was not ready within 100ms") && error.contains("does not accept"), "{error}");
 
     let interrupted = Arc::new(AtomicBool::new(true));
-    let variant = Variant { server: "test".to_owned(), knobs: BTreeMap::new() };
+    let variant = Variant { server: "test".to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
     let stopped = Instance::start(&workload, &variant, &Stage { interrupted, ..scene.stage()? });
     assert!(matches!(stopped, Err(InstanceError::Interrupted)), "{stopped:?}");
     Ok(())

@@ -50,7 +50,7 @@ impl Scene {
 
     /// Starts a server of a workload as it is.
     pub fn start(&self, workload: &Workload, server: &str) -> Result<Instance, InstanceError> {
-        let variant = Variant { server: server.to_owned(), knobs: BTreeMap::new() };
+        let variant = Variant { server: server.to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
         Instance::start(workload, &variant, &self.stage().expect("CPUs are known"))
     }
 }

@@ -1,0 +1,71 @@
+//! Settings of the kernel as what is compared, from end to end: one that changes nothing but how packets are filled.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use rustix::process::geteuid;
+use serde_json::Value;
+
+use crate::home::{Home, json, only_run, text, trials};
+
+const SETTING: &str = "net.ipv4.tcp_autocorking";
+
+fn setting_now() -> String {
+    let file = format!("/proc/sys/{}", SETTING.replace('.', "/"));
+    fs::read_to_string(file).expect("the kernel has it").trim().to_owned()
+}
+
+fn complaint(output: &Output, code: i32) -> String {
+    assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+    text(&output.stderr)
+}
+
+/// What the server of each variant found the setting to be.
+fn found(run: &Path) -> Vec<Value> {
+    let facts = json(&run.join("facts.json"));
+    let variants = facts["variants"].as_array().expect("a list");
+    variants.iter().map(|variant| variant["knobs"][SETTING].clone()).collect()
+}
+
+#[test]
+fn a_setting_of_the_kernel_is_compared_and_put_back() {
+    let home = Home::new();
+    let before = setting_now();
+    let other = if before == "1" { "0" } else { "1" };
+    let set = format!("memcached:{SETTING}={other}");
+    let output = home.run(&["run", &home.small_plan(&[&set, "memcached"])]);
+    if !geteuid().is_root() {
+        assert!(complaint(&output, 1).contains("may only be set to"), "an ordinary user is told who may");
+        return;
+    }
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    assert_eq!(setting_now(), before, "it is put back");
+    home.assert_nothing_runs();
+
+    let run = only_run(&home);
+    assert!(trials(&run).len() >= 6, "every trial was held");
+    let is = |value: &str| Value::from(value.parse::<i64>().expect("a number"));
+    assert_eq!(found(&run), [is(other), is(&before)]);
+    let verdict = json(&run.join("verdict.json")).to_string();
+    assert!(
+        verdict.contains("this is what is compared") && verdict.contains("for the whole machine"),
+        "{verdict}"
+    );
+
+    // Not a test of its own: one showdown at a time may hold the journal of settings.
+    let missing = home.run(&["compare", "memcached:net.ipv4.no_such=1", "memcached", "--quick"]);
+    assert!(complaint(&missing, 1).contains("cannot read net.ipv4.no_such"), "{}", text(&missing.stderr));
+    only_run(&home);
+}
+
+#[test]
+fn what_is_no_setting_of_the_kernel_is_refused() {
+    let home = Home::new();
+    let refused = home.run(&["compare", "memcached:/etc/hostname=x", "memcached", "--quick"]);
+    assert!(
+        complaint(&refused, 2).contains("is no setting: give a sysctl name"),
+        "{}",
+        text(&refused.stderr)
+    );
+}
