@@ -70,6 +70,17 @@ test("the verdict's own words begin with a capital, names stay as they are", asy
   await look(report, async (page) => assert.match(await page.locator("h1").innerText(), /^Inconclusive: /));
 });
 
+test("a variant's long name is broken where its parts end, and copied as it is", async () => {
+  const report = fixture("comparison");
+  const sentence = "apache:max_request_workers=64,mpm=prefork does 1,024.5 × nginx's throughput";
+  if (report.verdict) report.verdict.sentence = sentence;
+  await look(report, async (page) => {
+    const parts = await page.locator("h1").evaluate((h1) => [...h1.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.textContent));
+    assert.deepEqual(parts.slice(0, 3), ["apache:", "max_request_workers=64,", "mpm="]);
+    assert.equal((await page.locator("h1").textContent())?.replace(/\u00a0/g, " "), sentence);
+  });
+});
+
 test("gates by trials: one failure among two hundred findings, with its message", async () => {
   await look(fixture("comparison"), async (page) => {
     assert.equal(await count(page, ".matrix td"), 200);
