@@ -52,7 +52,7 @@ pub fn code_of(result: anyhow::Result<Ending>) -> ExitCode {
         Ok(Ending::Invalid) => 3,
         Ok(Ending::Interrupted) => 130,
         Err(error) => {
-            print_failure(&format!("showdown: {error:#}"));
+            print_failure(&format!("showdown: {}", with_causes(&error)));
             match () {
                 () if error.is::<Usage>() => 2,
                 () if error.is::<Interrupted>() => 130,
@@ -61,6 +61,15 @@ pub fn code_of(result: anyhow::Result<Ending>) -> ExitCode {
         }
     };
     ExitCode::from(code)
+}
+
+/// A failure and its causes in a line. A cause that the words before it have told is not told again.
+fn with_causes(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told.as_str() {
+        "" => cause,
+        _ if told.contains(&cause) => told,
+        _ => format!("{told}: {cause}"),
+    })
 }
 
 /// The command line is not understood: says so in a line, as every other failure; help and version are printed.
@@ -90,6 +99,15 @@ fn print_failure(line: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let full = || std::io::Error::other("disk full");
+        let error = |text: &'static str| anyhow::Error::from(full()).context(text);
+        assert_eq!(with_causes(&error("cannot keep the run")), "cannot keep the run: disk full");
+        assert_eq!(with_causes(&error("runs/7: disk full; free some")), "runs/7: disk full; free some");
+        assert_eq!(with_causes(&full().into()), "disk full");
+    }
 
     #[test]
     fn what_clap_says_becomes_a_line() {
