@@ -30,6 +30,8 @@ def page(store: Store) -> str:
             " whose behaviour is known (`showdown __known-server`). [METHODOLOGY](../METHODOLOGY.md) says how the truth is"
             " known; the raw figures are in `truth/`, one line a row. `showdown selftest` does a minute of it on your host."
             " Debian 12 has no package of wrk2, oha, vegeta or k6, which wrk's users go on to.",
+            "A case during which the hypervisor took more than 0.5 % of the CPUs does not count and is measured again:"
+            f" {store.discarded()} did not count, for that or another reason (`truth/discarded.csv`).",
             *[part(store.rows) for part in parts],
             f"## The machine\n\n{facts}",
         ]

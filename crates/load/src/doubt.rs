@@ -41,18 +41,53 @@ pub struct Doubt {
 
 /// The percentiles that are in doubt, the lowest first.
 pub fn doubts(response: &Micros, client: &ClientStats) -> Vec<Doubt> {
-    let delays = delays(client);
-    let measured = Tail::of(response);
-    let server = measured.without(&delays);
+    let Some(server) = ServerTimes::of(response, client) else { return Vec::new() };
     let doubt = |(percentile, quantile)| {
-        let (response_us, server_us) = (measured.percentile(quantile)?, server.percentile(quantile)?);
-        let client_us = response_us.saturating_sub(server_us);
+        let response_us = server.measured.percentile(quantile);
+        let client_us = response_us.saturating_sub(server.percentile(quantile));
         let tolerated_us = TOLERATED_US.max((TOLERATED_SHARE * response_us as f64) as u64);
-        let longer = delays.iter().filter(|(us, _)| *us > tolerated_us);
+        let longer = server.delays.iter().filter(|(us, _)| *us > tolerated_us);
         let held_up = longer.map(|(_, share)| share).sum::<f64>().min(1.0);
         (client_us > tolerated_us).then_some(Doubt { percentile, response_us, client_us, held_up })
     };
     PERCENTILES.into_iter().filter_map(doubt).collect()
+}
+
+/// The response time without what the client has added, microseconds: an estimate, whose percentiles rest on the argument
+/// above.
+pub struct ServerTimes {
+    measured: Tail,
+    server: Tail,
+    delays: Vec<(u64, f64)>,
+    mean: f64,
+}
+
+impl ServerTimes {
+    /// Of what was measured; none where nothing was.
+    pub fn of(response: &Micros, client: &ClientStats) -> Option<Self> {
+        if response.is_empty() {
+            return None;
+        }
+        let delays = delays(client);
+        let measured = Tail::of(response);
+        let delay = delays.iter().map(|(us, share)| *us as f64 * share).sum::<f64>();
+        Some(Self { server: measured.without(&delays), measured, delays, mean: response.mean() - delay })
+    }
+
+    /// What a share of `quantile` does not exceed.
+    pub fn percentile(&self, quantile: f64) -> u64 {
+        self.server.percentile(quantile)
+    }
+
+    /// Arithmetic mean.
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// The largest, if the client's longest delay was in it.
+    pub fn max(&self) -> u64 {
+        self.measured.percentile(1.0).saturating_sub(self.delays.last().map_or(0, |(us, _)| *us))
+    }
 }
 
 /// The client's delays that are not overlooked, in microseconds, and the share of operations that has each, the shortest
@@ -79,7 +114,7 @@ fn shares(waits: &Micros, times: f64) -> impl Iterator<Item = (u64, f64)> {
     waits.iter_recorded().map(move |step| (step.value_iterated_to(), each * step.count_at_value() as f64))
 }
 
-/// Times in their order, and the share of operations beyond each.
+/// Times in their order, and the share of operations beyond each. There is one at least.
 struct Tail(Vec<(u64, f64)>);
 
 impl Tail {
@@ -108,13 +143,14 @@ impl Tail {
         if at == 0 { 1.0 } else { self.0[at - 1].1 }
     }
 
-    /// The first time that a share of `quantile` does not exceed; none where nothing was measured. The first is looked
-    /// for one by one: a tail without the pushed ones need not fall all the way, for beyond it lie those that were held
-    /// up twice, of which the first order knows nothing.
-    fn percentile(&self, quantile: f64) -> Option<u64> {
+    /// The first time that a share of `quantile` does not exceed. It is looked for one by one: a tail without the pushed
+    /// ones need not fall all the way, for beyond it lie those that were held up twice, of which the first order knows
+    /// nothing.
+    fn percentile(&self, quantile: f64) -> u64 {
         // Counts become shares by division.
         const ROUNDING: f64 = 1e-12;
-        self.0.iter().find(|(_, beyond)| *beyond <= 1.0 - quantile + ROUNDING).map(|(us, _)| *us)
+        let reached = self.0.iter().find(|(_, beyond)| *beyond <= 1.0 - quantile + ROUNDING);
+        reached.or(self.0.last()).map_or(0, |(us, _)| *us)
     }
 }
 
@@ -166,16 +202,37 @@ mod tests {
     }
 
     /// Exponential times of 2 ms. Of the sends one in two hundred is up to 3 ms late, and of the replies as many.
+    fn disturbed() -> Interval {
+        let mut stats = Interval::new(1, 0);
+        let (mut delays, mut times) = (Pcg64Mcg::seed_from_u64(1), Pcg64Mcg::seed_from_u64(2));
+        let mut delay = || if delays.random_bool(0.005) { delays.random_range(0..3_000) } else { 0 };
+        for _ in 0..100_000 {
+            let (send, read) = (delay(), delay());
+            let takes = (-2_000.0 * f64::ln(1.0 - times.random::<f64>())) as u32;
+            record(&mut stats.operations[0].response, send + takes + read);
+            record(&mut stats.client.lag, send);
+        }
+        stats
+    }
+
     #[test]
     fn a_distribution_that_is_wider_than_the_delays_hardly_notices_them() {
-        let mut draw = Pcg64Mcg::seed_from_u64(1);
-        let mut delay = || if draw.random_bool(0.005) { draw.random_range(0..3_000) } else { 0 };
-        let delays: Vec<(u32, u32)> = (0..100_000).map(|_| (delay(), delay())).collect();
-        let mut draw = Pcg64Mcg::seed_from_u64(2);
-        let exponential = |_: &(u32, u32)| (-2_000.0 * f64::ln(1.0 - draw.random::<f64>())) as u32;
-        let times: Vec<u32> = delays.iter().map(exponential).collect();
-        let measured = times.iter().zip(&delays).map(|(time, (send, read))| (time + send + read, *send));
-        let doubts = in_doubt(measured);
+        let stats = disturbed();
+        let doubts = doubts(&stats.operations[0].response, &stats.client);
         assert!(!names(&doubts).iter().any(|name| ["p50", "p90", "p95", "p99"].contains(name)), "{doubts:?}");
+    }
+
+    #[test]
+    fn what_remains_is_the_server_s() {
+        let stats = disturbed();
+        let server = ServerTimes::of(&stats.operations[0].response, &stats.client).expect("there are times");
+        for (known_us, said_us) in [
+            (2_000.0, server.mean()),
+            (2_000.0 * f64::ln(10.0), server.percentile(0.9) as f64),
+            (2_000.0 * f64::ln(100.0), server.percentile(0.99) as f64),
+        ] {
+            assert!((said_us / known_us - 1.0).abs() < 0.02, "{said_us} µs for {known_us} µs");
+        }
+        assert!(server.max() < stats.operations[0].response.max());
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use host::telemetry::Sampler;
 use host::{CpuSet, Host};
 use load::drivers::ProtocolSpec;
 use load::drivers::http::{HttpOperation, HttpSpec};
@@ -129,6 +130,23 @@ pub struct Measured {
     pub account: Account,
 }
 
+/// Seldom enough to be in nobody's way.
+const STEAL_PERIOD: Duration = Duration::from_secs(1);
+
+/// A look at what the hypervisor takes of the CPUs.
+pub struct StealWatch {
+    sampler: Sampler,
+    cpus: usize,
+}
+
+impl StealWatch {
+    /// The share that it took since the look began, 0 to 1; none where the kernel does not say.
+    pub fn stop(self) -> Option<f64> {
+        let cores = self.sampler.stop().mean("cpu.steal", 0..=u64::MAX)?;
+        Some(cores / self.cpus.max(1) as f64)
+    }
+}
+
 /// The engine with what it needs to run.
 pub struct Instrument<'a> {
     host: Host,
@@ -147,6 +165,12 @@ impl<'a> Instrument<'a> {
         let split = host::affinity::split(&host.cores(&allowed));
         split.client.pin_this_thread().map_err(system("the client's CPUs"))?;
         Ok(Self { host, server_cpus: split.server, surroundings, directory, seed })
+    }
+
+    /// Begins to watch what the hypervisor takes of the CPUs; none where the host cannot be watched.
+    pub fn watch_steal(&self) -> Option<StealWatch> {
+        let sampler = self.host.sample(Vec::new(), STEAL_PERIOD).ok()?;
+        Some(StealWatch { sampler, cpus: self.host.facts().cpu.online })
     }
 
     /// A server of this behaviour.

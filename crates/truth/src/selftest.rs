@@ -10,7 +10,7 @@ use crate::checks::percentiles::Level;
 use crate::checks::{arrivals, capacity, comparison, counts, freeze, percentiles, queue, saturation, steady};
 use crate::finding::{Finding, Unit, Weight};
 use crate::floor::{self, Floor};
-use crate::instrument::{CheckError, Instrument, Protocol};
+use crate::instrument::{CheckError, Instrument, Protocol, StealWatch};
 use crate::known::behaviour::Freeze;
 
 /// A part of the selftest, in the order in which they run.
@@ -90,9 +90,14 @@ pub struct Report {
     pub floor: Option<Floor>,
     /// What comparisons can show here, if it was looked for.
     pub resolution: Option<Resolution>,
+    /// Share of the CPUs' time that the hypervisor took meanwhile, 0 to 1; none where the kernel does not say.
+    pub stolen: Option<f64>,
     /// How long it took.
     pub seconds: f64,
 }
+
+/// Where the hypervisor takes more of the CPUs, no trial of a comparison counts, and no line here does.
+const MAX_STEAL: f64 = 0.02;
 
 const PERCENTILES: Duration = Duration::from_secs(1);
 const SHARES: [f64; 3] = [0.1, 0.5, 0.8];
@@ -111,8 +116,10 @@ pub fn run(
         findings: Vec::new(),
         floor: None,
         resolution: None,
+        stolen: None,
         seconds: 0.0,
     };
+    let steal = instrument.watch_steal();
     for part in Part::ALL.into_iter().filter(|part| parts.contains(part)) {
         observe(part);
         run_part(instrument, part, &mut report)?;
@@ -120,7 +127,8 @@ pub fn run(
     if let Some(floor) = &report.floor {
         allow_for(floor, &mut report.findings);
     }
-    (report.fitness, report.reasons) = judge(&report.findings);
+    report.stolen = steal.and_then(StealWatch::stop);
+    (report.fitness, report.reasons) = judge(&report.findings, report.stolen);
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)
 }
@@ -187,15 +195,27 @@ fn allow_for(floor: &Floor, findings: &mut [Finding]) {
     }
 }
 
-/// Fit if nothing misses; unfit if something grave does.
-fn judge(findings: &[Finding]) -> (Fitness, Vec<String>) {
+/// Fit if nothing misses; unfit if something grave does. A hypervisor that takes the CPUs is a reason by itself, and the
+/// likely one of all others.
+fn judge(findings: &[Finding], stolen: Option<f64>) -> (Fitness, Vec<String>) {
     let missing: Vec<&Finding> = findings.iter().filter(|finding| !finding.met).collect();
+    let mut all: Vec<String> = stolen
+        .filter(|share| *share > MAX_STEAL)
+        .map(|share| {
+            format!(
+                "the hypervisor took {:.1} % of the CPUs meanwhile, and what misses may be its doing: measure when its other machines sleep, or on one of your own",
+                share * 100.0
+            )
+        })
+        .into_iter()
+        .collect();
+    all.extend(reasons(&missing));
     let fitness = match missing.iter().any(|finding| finding.weight == Weight::Grave) {
         true => Fitness::Unfit,
-        false if missing.is_empty() => Fitness::Fit,
+        false if all.is_empty() => Fitness::Fit,
         false => Fitness::FitWithLimits,
     };
-    (fitness, reasons(&missing))
+    (fitness, all)
 }
 
 /// One line for each thing that was looked at, with those of its numbers that miss.
@@ -221,11 +241,20 @@ mod tests {
         let good = Finding::new("counts", "replies", Unit::Count, 1.0, 1.0);
         let limit = Finding::new("percentiles", "p99.9", Unit::Count, 1.0, 2.0).as_limit();
         let grave = Finding::new("freeze", "max", Unit::Count, 1.0, 2.0);
-        assert_eq!(judge(std::slice::from_ref(&good)), (Fitness::Fit, vec![]));
-        assert_eq!(judge(&[good.clone(), limit.clone()]).0, Fitness::FitWithLimits);
-        let (fitness, reasons) = judge(&[good, limit, grave.clone().at("p95"), grave.at("max")]);
+        assert_eq!(judge(std::slice::from_ref(&good), None), (Fitness::Fit, vec![]));
+        assert_eq!(judge(&[good.clone(), limit.clone()], None).0, Fitness::FitWithLimits);
+        let (fitness, reasons) = judge(&[good, limit, grave.clone().at("p95"), grave.at("max")], Some(0.01));
         assert_eq!((fitness, reasons.len()), (Fitness::Unfit, 2));
         assert_eq!(reasons[1], "freeze: max: p95, max");
+    }
+
+    #[test]
+    fn a_hypervisor_that_takes_the_cpus_is_the_first_reason() {
+        let good = Finding::new("counts", "replies", Unit::Count, 1.0, 1.0);
+        assert_eq!(judge(std::slice::from_ref(&good), Some(0.019)).0, Fitness::Fit);
+        let (fitness, reasons) = judge(&[good], Some(0.123));
+        assert_eq!((fitness, reasons.len()), (Fitness::FitWithLimits, 1));
+        assert!(reasons[0].starts_with("the hypervisor took 12.3 % of the CPUs"), "{reasons:?}");
     }
 
     #[test]
@@ -243,7 +272,7 @@ mod tests {
         let judged = |finding| {
             let mut findings = [finding];
             allow_for(&floor, &mut findings);
-            judge(&findings).0
+            judge(&findings, None).0
         };
         assert_eq!(judged(time(1_015.0)), Fitness::Fit);
         assert_eq!(judged(time(1_055.0)), Fitness::FitWithLimits);

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 pub use search::{Fared, Next, PRECISION, Search};
 
+use crate::doubt::ServerTimes;
 use crate::engine::{self, Event, Outcome, RunError, Surroundings};
 use crate::inputs::rate::RateProfile;
 use crate::inputs::slo::{Quantity, Slo};
@@ -185,27 +186,29 @@ pub fn judge(rate: f64, slo: &Slo, outcome: &Outcome) -> Result<CapacityStep, Pa
     let response = outcome.total.merged(|op| &op.response);
     let attempts = (summary.requests + summary.failed).max(1);
     let error_share = summary.failed as f64 / attempts as f64;
-    let is_met_if_faster_by = |us: f64| {
-        summary.requests > 0
-            && slo.is_met(|quantity| match quantity {
-                Quantity::Percentile(percent) => response.value_at_quantile(percent / 100.0) as f64 - us,
-                Quantity::Mean => response.mean() - us,
-                Quantity::Max => response.max() as f64 - us,
-                Quantity::Errors => error_share,
-            })
-    };
-    let meets_slo = is_met_if_faster_by(0.0);
-    let lateness_us = summary.client.lag_us.p99.max(summary.client.pickup_us.p99);
+    let meets_slo = summary.requests > 0
+        && slo.is_met(|quantity| match quantity {
+            Quantity::Percentile(percent) => response.value_at_quantile(percent / 100.0) as f64,
+            Quantity::Mean => response.mean(),
+            Quantity::Max => response.max() as f64,
+            Quantity::Errors => error_share,
+        });
     let mut client_reasons = Vec::new();
     if !meets_slo {
         let of_cpu = |rule: &&Reason| {
             matches!(rule, Reason::ClientCpu { .. } | Reason::Starved { .. } | Reason::Achieved { .. })
         };
         client_reasons.extend(summary.rules_broken.iter().filter(of_cpu).map(ToString::to_string));
-        if is_met_if_faster_by(lateness_us as f64) {
-            client_reasons.push(format!(
-                "without the client's own lateness (p99 {lateness_us} µs) the objective would have been met"
-            ));
+        if let Some(server) = ServerTimes::of(&response, &outcome.total.client)
+            && slo.is_met(|quantity| match quantity {
+                Quantity::Percentile(percent) => server.percentile(percent / 100.0) as f64,
+                Quantity::Mean => server.mean(),
+                Quantity::Max => server.max() as f64,
+                Quantity::Errors => error_share,
+            })
+        {
+            client_reasons
+                .push("without what the client itself added the objective would have been met".to_owned());
         }
     }
     Ok(CapacityStep { rate_per_s: rate, meets_slo, client_reasons, summary })
