@@ -121,7 +121,11 @@ fn transfers_are_direct_and_synced_as_asked_by_either_engine() {
             assert_eq!(line()["runner"], 1, "{engine} {args}");
             let mut stdin = child.stdin.take().expect("a pipe");
             writeln!(stdin, "start 20 1 read=1 write=1").expect("it reads");
-            assert!(line()["operations"]["read"]["histogram"].is_string(), "{engine} {args}");
+            // Of 20 ms a busy machine may leave nothing to an interval.
+            assert!(
+                (0..100).any(|_| line()["operations"]["read"]["histogram"].is_string()),
+                "{engine} {args}"
+            );
             assert_eq!(flags(&child) & (direct | dsync), expected, "{engine} {args}");
             writeln!(stdin, "stop").expect("it reads");
             assert!((0..1000).any(|_| line()["stopped"].is_number()));
