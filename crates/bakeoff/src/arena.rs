@@ -4,6 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use archive::TrialWriter;
 use archive::model::{self, Facts, FlatFacts, Plan, VariantFacts};
@@ -18,6 +21,7 @@ use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::cell::{Cell, cells};
 use crate::contender::{Contender, ContenderError};
 use crate::event::{Event, Observer};
+use crate::gates;
 use crate::kernel::Kernel;
 use crate::lock::{HostLock, LockError};
 use crate::order::Slot;
@@ -195,7 +199,28 @@ impl Ring for Arena<'_> {
         let _ = fs::remove_dir_all(self.scratch.path().join(slot.number.to_string()));
         Ok(held)
     }
+
+    fn wait_for_the_cpus(&mut self, patience: Duration, observe: &mut Observer<'_>) {
+        let cpus: CpuSet = self.server_cpus.iter().chain(self.client_cpus.iter()).collect();
+        let until = Instant::now() + patience;
+        while Instant::now() + LOOK < until && !self.surroundings.interrupted.load(Ordering::Relaxed) {
+            match self.host.stolen_under_load(&cpus, LOOK) {
+                Ok(Some(share)) if share > gates::MAX_STEAL => {
+                    let what =
+                        format!("waiting for the CPUs, of which the hypervisor takes {:.0} %", share * 100.0);
+                    observe(Event::Doing { what });
+                    thread::sleep(PAUSE.min(until.saturating_duration_since(Instant::now())));
+                }
+                // It leaves them alone, or cannot be watched: the trial's own gate has the last word.
+                _ => return,
+            }
+        }
+    }
 }
+
+/// How long the CPUs are watched before a trial that waits for them, and how often.
+const LOOK: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_secs(3);
 
 /// A server of a workload, or several instances of it.
 struct Fighter {

@@ -25,6 +25,7 @@ use load::validity::MAX_ERROR_SHARE;
 
 pub use evidence::Evidence;
 use evidence::{gate, not_applicable, percent};
+pub use host::{MAX_STEAL, STEAL};
 
 /// Most that the server's count may differ from the client's.
 const MAX_DISAGREEMENT: f64 = 0.005;

@@ -31,7 +31,7 @@ impl Trials {
     }
 
     /// All of them.
-    pub fn all(&self) -> impl ExactSizeIterator<Item = &Trial> {
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = &Trial> + ExactSizeIterator {
         self.0.iter().map(|(_, trial)| trial)
     }
 

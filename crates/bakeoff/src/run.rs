@@ -4,16 +4,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use archive::model::{
-    FORMAT, Facts, GateOutcome, Plan, QuantileCurve, Trial, TrialStatus, VariantFacts, Verdict,
+    FORMAT, Facts, Gate, GateOutcome, Plan, QuantileCurve, Trial, TrialStatus, VariantFacts, Verdict,
 };
 use archive::{ArchiveError, RunWriter, TrialWriter};
 use load::record::Micros;
 
 use crate::cell::{Cell, cells};
 use crate::event::{Event, Observer};
+use crate::gates;
 use crate::order::{Order, Slot};
 use crate::record::{Record, Trials};
 use crate::stopping::due;
@@ -22,6 +23,9 @@ use crate::verdict::reach;
 
 /// A variant that cannot be measured so many times in a row will not be measured at all.
 const FAILURES_IN_A_ROW: u32 = 3;
+
+/// At most so long a trial waits for CPUs that the hypervisor has.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where trials are held.
 pub trait Ring {
@@ -36,6 +40,9 @@ pub trait Ring {
         writer: &TrialWriter,
         observe: &mut Observer<'_>,
     ) -> Result<Held, ArchiveError>;
+
+    /// Waits until the hypervisor leaves the CPUs alone, if it has them; for no longer than this.
+    fn wait_for_the_cpus(&mut self, patience: Duration, observe: &mut Observer<'_>);
 }
 
 /// A run that has ended.
@@ -77,6 +84,8 @@ pub fn run(
         merged: vec![None; cells.len()],
         failures: vec![0; cells.len()],
         cells,
+        begun: Instant::now(),
+        waited: Duration::ZERO,
     };
     let stopped = series.hold(ring, interrupted, observe)?;
     let Series { facts, cells, trials, merged, .. } = series;
@@ -104,6 +113,9 @@ struct Series<'a> {
     merged: Vec<Option<Micros>>,
     /// Trials of each cell that failed in a row.
     failures: Vec<u32>,
+    begun: Instant,
+    /// Time that was spent in waiting for CPUs.
+    waited: Duration,
 }
 
 impl Series<'_> {
@@ -145,6 +157,7 @@ impl Series<'_> {
         ring: &mut dyn Ring,
         observe: &mut Observer<'_>,
     ) -> Result<Option<String>, ArchiveError> {
+        self.wait_for_the_cpus(ring, observe);
         let cell = &self.cells[slot.cell];
         let name = cell.name(self.plan);
         observe(Event::TrialBegins { number: slot.number, block: slot.block, name: name.clone() });
@@ -170,6 +183,20 @@ impl Series<'_> {
         let why = is_hopeless.then(|| format!("{name}: {}", held.trial.reasons.join("; ")));
         self.trials.push(slot.cell, held.trial);
         Ok(why)
+    }
+
+    /// After a trial from which the hypervisor took its CPUs the next waits for them, rather than to be lost, too. What is
+    /// looked at are CPUs, not values. The waits together are never longer than the trials: a run takes twice its time
+    /// at most.
+    fn wait_for_the_cpus(&mut self, ring: &mut dyn Ring, observe: &mut Observer<'_>) {
+        let lost = |gate: &Gate| gate.id == gates::STEAL && gate.outcome == GateOutcome::Failed;
+        if !self.trials.all().next_back().is_some_and(|last| last.gates.iter().any(lost)) {
+            return;
+        }
+        let held = self.begun.elapsed().saturating_sub(self.waited);
+        let begun = Instant::now();
+        ring.wait_for_the_cpus(PATIENCE.min(held.saturating_sub(self.waited)), observe);
+        self.waited += begun.elapsed();
     }
 }
 

@@ -14,6 +14,7 @@ use crate::packages::{self, PackageName, Program};
 use crate::ports;
 use crate::process::{self, Running, ServerCommand};
 use crate::root::Root;
+use crate::steal;
 use crate::telemetry::{self, Sampler, Watch};
 
 /// A machine, and all that can be asked of one.
@@ -93,6 +94,12 @@ impl Host {
     /// Takes samples of what the machine and these servers do, once a period, until it is stopped.
     pub fn sample(&self, watches: Vec<Watch>, period: Duration) -> io::Result<Sampler> {
         telemetry::start(&self.root, watches, period)
+    }
+
+    /// The share of these CPUs' time that a hypervisor takes while they are kept busy for so long, 0 to 1; none where the
+    /// kernel does not say.
+    pub fn stolen_under_load(&self, cpus: &CpuSet, look: Duration) -> io::Result<Option<f64>> {
+        steal::under_load(self, cpus, look)
     }
 
     /// Whether a server could listen on this address and port now; the error names who has it.

@@ -80,6 +80,7 @@ pub mod packages;
 pub mod ports;
 pub mod process;
 mod root;
+mod steal;
 pub mod telemetry;
 
 pub use affinity::CpuSet;

@@ -6,8 +6,10 @@ use stats::describe::Sample;
 
 use super::evidence::{Evidence, gate, not_applicable, percent};
 
+/// The id of the gate [`steal`].
+pub const STEAL: &str = "steal";
 /// Most CPU time taken by the hypervisor, as a share of the CPUs in use.
-const MAX_STEAL: f64 = 0.02;
+pub const MAX_STEAL: f64 = 0.02;
 /// Most CPU time of programs that are neither the server's nor ours, as a share of the CPUs in use.
 const MAX_OTHERS: f64 = 0.02;
 /// Most that the wall clock may move against the monotonic one: so many milliseconds at once,
@@ -23,7 +25,7 @@ const MAX_FREQUENCY_SPREAD: f64 = 0.05;
 pub fn steal(evidence: &Evidence<'_>) -> Gate {
     let (from, to) = evidence.window_us;
     let Some(cores) = evidence.telemetry.mean("cpu.steal", from..=to) else {
-        return not_applicable("steal", "the kernel shows no steal time");
+        return not_applicable(STEAL, "the kernel shows no steal time");
     };
     let share = cores / evidence.cpus.len().max(1) as f64;
     let message = if share > MAX_STEAL {
@@ -31,7 +33,7 @@ pub fn steal(evidence: &Evidence<'_>) -> Gate {
     } else {
         "the CPUs were ours".to_owned()
     };
-    gate("steal", share <= MAX_STEAL, percent(share), format!("at most {}", percent(MAX_STEAL)), message)
+    gate(STEAL, share <= MAX_STEAL, percent(share), format!("at most {}", percent(MAX_STEAL)), message)
 }
 
 /// CPU time of other programs: over the whole load, because a search goes astray early, and over what was measured,

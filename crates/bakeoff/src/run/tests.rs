@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use archive::model::{Facts, Gate, GateOutcome, Kind, Measured, Plan, Trial, TrialStatus};
 use archive::{ArchiveError, TrialWriter};
@@ -63,7 +64,13 @@ impl Ring for Scripted<'_> {
         };
         Ok(Held { trial, response: None, facts: None })
     }
+
+    fn wait_for_the_cpus(&mut self, _patience: Duration, observe: &mut Observer<'_>) {
+        observe(Event::Doing { what: WAITING.to_owned() });
+    }
 }
+
+const WAITING: &str = "waiting for the CPUs";
 
 fn steal() -> Gate {
     Gate {
@@ -157,4 +164,18 @@ fn a_comparison_names_the_larger_first_and_a_sweep_keeps_to_the_plan() {
     let at = |n| format!("nginx/apache {{\"connections\": Integer({n})}}");
     assert_eq!(pairs(&swept), [at(1), at(2)]);
     assert_eq!(trials(&events), 4 * 4 + 2, "only the point that wants for a block gets one");
+}
+
+#[test]
+fn after_a_trial_without_its_cpus_the_next_waits_for_them() {
+    let (_, events) = held([(3, TrialStatus::Invalid)]);
+    let of_trial = |number: u32| {
+        let mut before = events.iter().take_while(
+            |event| !matches!(event, Event::TrialBegins { number: begun, .. } if *begun == number),
+        );
+        before.any(|event| matches!(event, Event::Doing { what } if what == WAITING))
+    };
+    assert!(!of_trial(3) && of_trial(4));
+    let waits = events.iter().filter(|event| matches!(event, Event::Doing { .. })).count();
+    assert_eq!(waits, 1, "those that follow trials with their CPUs do not");
 }

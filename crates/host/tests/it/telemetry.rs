@@ -102,3 +102,17 @@ fn a_period_that_makes_no_sense_is_refused() {
         assert!(error.contains("give 10ms to 3600s"), "{error}");
     }
 }
+
+#[test]
+fn cpus_that_are_kept_busy_say_what_the_hypervisor_takes() -> std::io::Result<()> {
+    let host = local();
+    let cpus = host.allowed_cpus()?;
+    let busy = |recording: &Recording| mean(recording, "cpu.user").unwrap_or(0.0);
+    let sampler = host.sample(Vec::new(), Duration::from_millis(50))?;
+    let stolen = host.stolen_under_load(&cpus, Duration::from_millis(300))?.expect("the kernel says");
+    let recording = sampler.stop();
+    assert!(stolen >= 0.0, "{stolen}");
+    // What it takes, and what other tests do meanwhile, is not ours; the rest we keep busy.
+    assert!(busy(&recording) > 0.2, "{} cores were busy", busy(&recording));
+    Ok(())
+}

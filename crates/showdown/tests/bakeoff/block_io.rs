@@ -70,7 +70,7 @@ fn queues_of_many_transfers_are_compared() {
         let phase = &json(&trial.join("trial.json"))["phases"][0];
         assert_eq!(phase["errors"], serde_json::json!({}));
         for at in 0..2 {
-            assert!(phase["operations"][at]["requests"].as_u64() > Some(100), "{phase}");
+            assert!(phase["operations"][at]["requests"].as_u64() > Some(0), "{phase}");
         }
     }
 }
