@@ -86,7 +86,7 @@ def _percentiles(rows) -> str:
             good = is_true(known, known + off)
             met, figures = met + good, figures + 1
             owned[good] += doubt > 0
-            cells.append(f"{us(known)} {off:+.0f} µs" + ("" if good else " **miss**") + ("" if doubt == 0 else f" (≤ {us(doubt)})"))
+            cells.append(f"{us(known)} {off:+.0f} µs" + ("" if good else " **miss**") + ("" if doubt == 0 else f" (client: {us(doubt)})"))
         valid = [row["valid"] == "True" for row in group if row["quantile"] == "p50"]
         load = f"{float(share):.0%} ({float(group[0]['rate_per_s']):,.0f}/s)"
         lines.append([f"{protocol}, {service}", load, *cells, f"{sum(valid)} of {len(valid)}"])
@@ -94,7 +94,7 @@ def _percentiles(rows) -> str:
     return (
         "## Response times of known distributions\n\n"
         f"**{met} of {figures} percentiles within 2 % or 20 µs; of {owned[False]} of the other {figures - met} the engine says"
-        " itself that the client may have had a part in them** (in brackets: up to how much; it says so of"
+        " itself that the client had a part in them** (in brackets: about how much; it says so of"
         f" {owned[True]} that are true, too). The server's own percentile, and how far what the engine"
         f" says is from it over the same requests: the median of {ROUNDS} rounds of 3 s each, without a warm-up, so that the"
         " first requests count. Load is a share of the highest open-loop rate at which one worker is believed. Rounds that"
@@ -104,7 +104,8 @@ def _percentiles(rows) -> str:
         " the virtual machine's own works for 3.5 ms, on whichever CPU is idle, and with two CPUs at work one has to wait (seen"
         " by a loop that does nothing but read the clock: alone it is never away for more than 0.3 ms, one on each CPU is for"
         " 1.7 to 3.6 ms, once a second). A round of 3 s has three such moments, and at 10 % of the load they are one request in"
-        " a thousand. Distributions that are wider than that are true to the p99.9.\n\n"
+        " a thousand. Distributions that are wider than that are true to the p99.9. What the engine cannot tell is the wake-up"
+        " of its thread, 10 to 30 µs: `showdown selftest` has it as the host's floor.\n\n"
         + table(heads, lines)
     )
 
