@@ -112,7 +112,7 @@ impl Finding {
         {
             self.weight = Weight::Limit;
             self.note
-                .get_or_insert(format!("the engine says that up to {client_us} µs may be the client's own"));
+                .get_or_insert(format!("the engine says that about {client_us} µs are the client's own"));
         }
         self
     }
