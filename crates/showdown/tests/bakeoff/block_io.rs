@@ -70,7 +70,7 @@ fn queues_of_many_transfers_are_compared() {
         let phase = &json(&trial.join("trial.json"))["phases"][0];
         assert_eq!(phase["errors"], serde_json::json!({}));
         for at in 0..2 {
-            assert!(phase["operations"][at]["requests"].as_u64() > Some(0), "{phase}");
+            assert!(phase["operations"][at]["requests"].as_u64() > Some(100), "{phase}");
         }
     }
 }
@@ -121,11 +121,7 @@ fn transfers_are_direct_and_synced_as_asked_by_either_engine() {
             assert_eq!(line()["runner"], 1, "{engine} {args}");
             let mut stdin = child.stdin.take().expect("a pipe");
             writeln!(stdin, "start 20 1 read=1 write=1").expect("it reads");
-            // Of 20 ms a busy machine may leave nothing to an interval.
-            assert!(
-                (0..100).any(|_| line()["operations"]["read"]["histogram"].is_string()),
-                "{engine} {args}"
-            );
+            assert!(line()["operations"]["read"]["histogram"].is_string(), "{engine} {args}");
             assert_eq!(flags(&child) & (direct | dsync), expected, "{engine} {args}");
             writeln!(stdin, "stop").expect("it reads");
             assert!((0..1000).any(|_| line()["stopped"].is_number()));

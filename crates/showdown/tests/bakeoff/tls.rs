@@ -42,7 +42,7 @@ fn every_operation_is_a_handshake_full_or_resumed() {
         for record in records {
             let requests = record["phases"][0]["requests"].as_u64().expect("a count");
             let (all, resumed) = handshakes(&record);
-            assert!(requests > 8 && all.abs_diff(requests) <= 16, "{all} handshakes, {requests} requests");
+            assert!(requests > 20 && all.abs_diff(requests) <= 16, "{all} handshakes, {requests} requests");
             let is_resuming = !record["variant"].as_str().expect("a name").contains("resumption=off");
             // The first of each of the worker's connections has no ticket yet.
             assert_eq!(resumed > 0, is_resuming, "{resumed} of {all}: {}", record["variant"]);
