@@ -14,10 +14,7 @@ pub(crate) fn under_load(host: &Host, cpus: &CpuSet, look: Duration) -> io::Resu
     let sampler = host.sample(Vec::new(), look)?;
     let busy = keep_busy(cpus, Instant::now() + look);
     let recording = sampler.stop();
-    busy?;
-    let stolen = |cpu| recording.mean(&format!("cpu.{cpu}.steal"), 0..=u64::MAX);
-    let cores: Option<f64> = cpus.iter().map(stolen).sum();
-    Ok(cores.map(|cores| cores / cpus.len().max(1) as f64))
+    busy.map(|()| recording.stolen(cpus))
 }
 
 fn keep_busy(cpus: &CpuSet, until: Instant) -> io::Result<()> {

@@ -136,20 +136,21 @@ const STEAL_PERIOD: Duration = Duration::from_secs(1);
 /// A look at what the hypervisor takes of the CPUs.
 pub struct StealWatch {
     sampler: Sampler,
-    cpus: usize,
+    cpus: CpuSet,
 }
 
 impl StealWatch {
     /// The share that it took since the look began, 0 to 1; none where the kernel does not say.
     pub fn stop(self) -> Option<f64> {
-        let cores = self.sampler.stop().mean("cpu.steal", 0..=u64::MAX)?;
-        Some(cores / self.cpus.max(1) as f64)
+        self.sampler.stop().stolen(&self.cpus)
     }
 }
 
 /// The engine with what it needs to run.
 pub struct Instrument<'a> {
     host: Host,
+    /// Those of server and client.
+    cpus: CpuSet,
     server_cpus: CpuSet,
     surroundings: &'a Surroundings,
     directory: &'a Path,
@@ -164,13 +165,13 @@ impl<'a> Instrument<'a> {
         let allowed = host.allowed_cpus().map_err(system("the CPUs that may be used"))?;
         let split = host::affinity::split(&host.cores(&allowed));
         split.client.pin_this_thread().map_err(system("the client's CPUs"))?;
-        Ok(Self { host, server_cpus: split.server, surroundings, directory, seed })
+        Ok(Self { host, cpus: allowed, server_cpus: split.server, surroundings, directory, seed })
     }
 
     /// Begins to watch what the hypervisor takes of the CPUs; none where the host cannot be watched.
     pub fn watch_steal(&self) -> Option<StealWatch> {
         let sampler = self.host.sample(Vec::new(), STEAL_PERIOD).ok()?;
-        Some(StealWatch { sampler, cpus: self.host.facts().cpu.online })
+        Some(StealWatch { sampler, cpus: self.cpus.clone() })
     }
 
     /// A server of this behaviour.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::OtherProgram;
+use crate::affinity::CpuSet;
 
 /// What one value of each sample is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -57,6 +58,13 @@ impl Recording {
             .filter(|(t_us, _)| within_us.contains(t_us))
             .fold((0_u32, 0.0), |(count, sum), (_, value)| (count + 1, sum + value));
         (count > 0).then(|| sum / f64::from(count))
+    }
+
+    /// The share of these CPUs' time that a hypervisor took, 0 to 1; none where the kernel does not say.
+    pub fn stolen(&self, cpus: &CpuSet) -> Option<f64> {
+        let stolen = |cpu| self.mean(&format!("cpu.{cpu}.steal"), 0..=u64::MAX);
+        let cores: Option<f64> = cpus.iter().map(stolen).sum();
+        cores.map(|cores| cores / cpus.len().max(1) as f64)
     }
 
     /// The largest value of a column over the samples in a stretch of time (in `t_us`).

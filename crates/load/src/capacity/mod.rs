@@ -186,13 +186,16 @@ pub fn judge(rate: f64, slo: &Slo, outcome: &Outcome) -> Result<CapacityStep, Pa
     let response = outcome.total.merged(|op| &op.response);
     let attempts = (summary.requests + summary.failed).max(1);
     let error_share = summary.failed as f64 / attempts as f64;
-    let meets_slo = summary.requests > 0
-        && slo.is_met(|quantity| match quantity {
-            Quantity::Percentile(percent) => response.value_at_quantile(percent / 100.0) as f64,
-            Quantity::Mean => response.mean(),
-            Quantity::Max => response.max() as f64,
+    let is_met = |at_quantile: &dyn Fn(f64) -> u64, mean: f64, max: u64| {
+        slo.is_met(|quantity| match quantity {
+            Quantity::Percentile(percent) => at_quantile(percent / 100.0) as f64,
+            Quantity::Mean => mean,
+            Quantity::Max => max as f64,
             Quantity::Errors => error_share,
-        });
+        })
+    };
+    let meets_slo = summary.requests > 0
+        && is_met(&|quantile| response.value_at_quantile(quantile), response.mean(), response.max());
     let mut client_reasons = Vec::new();
     if !meets_slo {
         let of_cpu = |rule: &&Reason| {
@@ -200,12 +203,7 @@ pub fn judge(rate: f64, slo: &Slo, outcome: &Outcome) -> Result<CapacityStep, Pa
         };
         client_reasons.extend(summary.rules_broken.iter().filter(of_cpu).map(ToString::to_string));
         if let Some(server) = ServerTimes::of(&response, &outcome.total.client)
-            && slo.is_met(|quantity| match quantity {
-                Quantity::Percentile(percent) => server.percentile(percent / 100.0) as f64,
-                Quantity::Mean => server.mean(),
-                Quantity::Max => server.max() as f64,
-                Quantity::Errors => error_share,
-            })
+            && is_met(&|quantile| server.percentile(quantile), server.mean(), server.max())
         {
             client_reasons
                 .push("without what the client itself added the objective would have been met".to_owned());

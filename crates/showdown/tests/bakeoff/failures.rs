@@ -2,17 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Output;
 
-use crate::home::{Home, json, only_run, text, trials};
-
-/// The one line in which a command says what went wrong.
-fn complaint(output: &Output) -> String {
-    let said = text(&output.stderr);
-    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("showdown: ")).collect();
-    assert_eq!(lines.len(), 1, "{said}");
-    lines[0].to_owned()
-}
+use crate::home::{Home, complaint, json, only_run, text, trials};
 
 /// A home with the example of a workload of one's own, a line of its server put before each answer.
 fn home_of_a_service_that(line: &str) -> Home {

@@ -104,6 +104,14 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// The one line in which a command says what went wrong.
+pub fn complaint(output: &Output) -> String {
+    let said = text(&output.stderr);
+    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("showdown: ")).collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    lines[0].to_owned()
+}
+
 pub fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
 }

@@ -7,7 +7,7 @@ use std::process::Output;
 use rustix::process::geteuid;
 use serde_json::Value;
 
-use crate::home::{Home, json, only_run, text, trials};
+use crate::home::{Home, complaint, json, only_run, text, trials};
 
 const SETTING: &str = "net.ipv4.tcp_autocorking";
 
@@ -16,9 +16,10 @@ fn setting_now() -> String {
     fs::read_to_string(file).expect("the kernel has it").trim().to_owned()
 }
 
-fn complaint(output: &Output, code: i32) -> String {
+/// The line in which a command that ends so says why.
+fn refused(output: &Output, code: i32) -> String {
     assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
-    text(&output.stderr)
+    complaint(output)
 }
 
 /// What the server of each variant found the setting to be.
@@ -36,7 +37,7 @@ fn a_setting_of_the_kernel_is_compared_and_put_back() {
     let set = format!("memcached:{SETTING}={other}");
     let output = home.run(&["run", &home.small_plan(&[&set, "memcached"])]);
     if !geteuid().is_root() {
-        assert!(complaint(&output, 1).contains("may only be set to"), "an ordinary user is told who may");
+        assert!(refused(&output, 1).contains("may only be set to"), "an ordinary user is told who may");
         return;
     }
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
@@ -55,17 +56,14 @@ fn a_setting_of_the_kernel_is_compared_and_put_back() {
 
     // Not a test of its own: one showdown at a time may hold the journal of settings.
     let missing = home.run(&["compare", "memcached:net.ipv4.no_such=1", "memcached", "--quick"]);
-    assert!(complaint(&missing, 1).contains("cannot read net.ipv4.no_such"), "{}", text(&missing.stderr));
+    assert!(refused(&missing, 1).contains("cannot read net.ipv4.no_such"), "{}", text(&missing.stderr));
     only_run(&home);
 }
 
 #[test]
 fn what_is_no_setting_of_the_kernel_is_refused() {
     let home = Home::new();
-    let refused = home.run(&["compare", "memcached:/etc/hostname=x", "memcached", "--quick"]);
-    assert!(
-        complaint(&refused, 2).contains("is no setting: give a sysctl name"),
-        "{}",
-        text(&refused.stderr)
-    );
+    let output = home.run(&["compare", "memcached:/etc/hostname=x", "memcached", "--quick"]);
+    let why = refused(&output, 2);
+    assert!(why.contains("is no setting: give a sysctl name"), "{why}");
 }
