@@ -36,9 +36,12 @@ pub fn report(report: &Report) -> String {
         );
     }
     let missed = report.findings.iter().filter(|finding| !finding.met).count();
+    let stolen = report
+        .stolen
+        .map_or(String::new(), |share| format!(" The hypervisor took {:.1} % of the CPUs.", share * 100.0));
     let _ = writeln!(
         out,
-        "{} of {} lines met, in {:.0} s.",
+        "{} of {} lines met, in {:.0} s.{stolen}",
         report.findings.len() - missed,
         report.findings.len(),
         report.seconds
