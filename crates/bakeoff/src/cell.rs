@@ -51,13 +51,13 @@ impl Cell {
 
     /// Connections of the client here.
     pub fn connections(&self, plan: &Plan) -> u32 {
-        let varied = self.point.get(&Vary::Connections.to_string()).and_then(as_number);
+        let varied = self.point.get(&Vary::Connections.to_string()).and_then(Setting::as_f64);
         varied.map_or(plan.load.connections, |n| n as u32)
     }
 
     /// Offered rate here, where that is an axis.
     pub fn rate_per_s(&self) -> Option<f64> {
-        self.point.get(&Vary::Rate.to_string()).and_then(as_number)
+        self.point.get(&Vary::Rate.to_string()).and_then(Setting::as_f64)
     }
 
     /// Its name for people: `apache`, or `apache at connections 64`.
@@ -66,16 +66,12 @@ impl Cell {
         if self.point.is_empty() {
             return name.clone();
         }
-        let point: Vec<String> = self.point.iter().map(|(axis, value)| format!("{axis} {value}")).collect();
-        format!("{name} at {}", point.join(", "))
+        format!("{name} at {}", at(&self.point))
     }
 }
 
-/// A setting that is a number.
-pub fn as_number(setting: &Setting) -> Option<f64> {
-    match setting {
-        Setting::Integer(value) => Some(*value as f64),
-        Setting::Number(value) => Some(*value),
-        Setting::Flag(_) | Setting::Text(_) => None,
-    }
+/// A point of a sweep for people: `connections 64, threads 2`.
+pub fn at(point: &SweepPoint) -> String {
+    let axes: Vec<String> = point.iter().map(|(axis, value)| format!("{axis} {value}")).collect();
+    axes.join(", ")
 }

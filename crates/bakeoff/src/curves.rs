@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use archive::model::{CurvePoint, SweepCurve, SweepPoint, VariantSummary, Vary};
+use archive::model::{CurvePoint, Setting, SweepCurve, SweepPoint, VariantSummary, Vary};
 use stats::usl;
 
-use crate::cell::as_number;
 use crate::record::Record;
 
 /// The curves of all variants.
@@ -16,7 +15,7 @@ pub fn curves(record: &Record<'_>, summaries: &[VariantSummary]) -> Vec<SweepCur
         let name = axis.vary.to_string();
         let mut lines: BTreeMap<(usize, String), (SweepPoint, Vec<CurvePoint>)> = BTreeMap::new();
         for (cell, summary) in record.cells.iter().zip(summaries) {
-            let Some(at) = cell.point.get(&name).and_then(as_number) else { continue };
+            let Some(at) = cell.point.get(&name).and_then(Setting::as_f64) else { continue };
             let valid: Vec<f64> = summary.values.iter().filter(|v| v.valid).map(|v| v.value).collect();
             let Some(median) = summary.median else { continue };
             let mut held = cell.point.clone();

@@ -1,9 +1,10 @@
 //! The answer of a whole run in one sentence, short enough for a heading; what it leaves out stands below it.
 
-use archive::model::{Comparison, Plan, SweepCurve, VariantSummary};
+use archive::model::{Comparison, Plan, VariantSummary};
 use stats::verdict::Verdict as Said;
 
-use crate::words::quantity;
+use crate::cell::at;
+use crate::words::{Wording, quantity};
 
 /// More differences than these are counted, not told.
 const MOST_TOLD: usize = 2;
@@ -13,25 +14,44 @@ pub fn headline(
     plan: &Plan,
     summaries: &[VariantSummary],
     comparisons: &[Comparison],
-    curves: &[SweepCurve],
-    unit: &str,
+    wording: &Wording,
 ) -> String {
     if plan.sweep.is_empty() && !comparisons.is_empty() {
         return of_comparisons(comparisons) + &of_modes(summaries);
     }
-    let peaks: Vec<String> = curves.iter().filter_map(|curve| of_curve(curve, unit)).collect();
-    if !peaks.is_empty() {
-        return peaks.join("; ");
+    if !plan.sweep.is_empty() {
+        return of_sweep(summaries, wording);
     }
     match summaries {
         [one] => match one.median {
             Some(median) => {
-                format!("{}: {}, median of {} trials", one.name, quantity(median, unit), one.valid)
+                format!("{}: {}, median of {} trials", one.name, quantity(median, wording.unit), one.valid)
             }
             None => format!("inconclusive: {} has no valid trial", one.name),
         },
         _ => "inconclusive: no valid trials to compare".to_owned(),
     }
+}
+
+/// Where on the axes each variant does best.
+fn of_sweep(summaries: &[VariantSummary], wording: &Wording) -> String {
+    let best: Vec<String> = summaries
+        .chunk_by(|a, b| a.name == b.name)
+        .filter_map(|variant| best_point(variant, wording))
+        .collect();
+    if best.is_empty() { "inconclusive: no trial is valid at any point".to_owned() } else { best.join("; ") }
+}
+
+fn best_point(variant: &[VariantSummary], wording: &Wording) -> Option<String> {
+    let medians = variant.iter().filter_map(|summary| Some((summary, summary.median?)));
+    let (best, median) = if wording.higher_is_better {
+        medians.max_by(|(_, a), (_, b)| a.total_cmp(b))
+    } else {
+        medians.min_by(|(_, a), (_, b)| a.total_cmp(b))
+    }?;
+    let extreme = if wording.higher_is_better { "most" } else { "least" };
+    let (at, median) = (at(&best.point), quantity(median, wording.unit));
+    Some(format!("{}: {extreme} at {at} ({median})", best.name))
 }
 
 fn of_comparisons(comparisons: &[Comparison]) -> String {
@@ -82,13 +102,6 @@ fn of_modes(summaries: &[VariantSummary]) -> String {
         return String::new();
     }
     format!("; the trials of {} lie in two groups: look at the dots", modal.join(" and "))
-}
-
-fn of_curve(curve: &SweepCurve, unit: &str) -> Option<String> {
-    let best = curve.points.iter().max_by(|a, b| a.median.total_cmp(&b.median))?;
-    let held: Vec<String> = curve.held.iter().map(|(axis, value)| format!(" with {axis} {value}")).collect();
-    let (variant, held, axis) = (&curve.variant, held.concat(), &curve.axis);
-    Some(format!("{variant}{held}: most at {axis} {} ({})", best.at, quantity(best.median, unit)))
 }
 
 #[cfg(test)]

@@ -39,9 +39,7 @@ pub fn parse(text: &str) -> Result<Axis, VaryError> {
             .map(|word| number(word).map_or_else(|| Setting::from(word), setting))
             .collect(),
     };
-    if matches!(vary, Vary::Connections | Vary::Rate)
-        && values.iter().any(|v| crate::cell::as_number(v).is_none())
-    {
+    if matches!(vary, Vary::Connections | Vary::Rate) && values.iter().any(|v| v.as_f64().is_none()) {
         return Err(refused("it takes numbers"));
     }
     if name.trim().is_empty() || values.contains(&Setting::Text(String::new())) {

@@ -24,19 +24,18 @@ pub fn reach(record: &Record<'_>) -> Verdict {
     let wording = wording(&plan.measure);
     let summaries: Vec<VariantSummary> = (0..record.cells.len()).map(|cell| summary(record, cell)).collect();
     let comparisons = comparisons(record, &summaries);
-    let curves = curves(record, &summaries);
     let planned = record.cells.len() * plan.blocks as usize;
     Verdict {
         format: FORMAT,
         reached_unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64),
-        sentence: headline(plan, &summaries, &comparisons, &curves, wording.unit),
+        sentence: headline(plan, &summaries, &comparisons, &wording),
         measure: wording.what,
         unit: wording.unit.to_owned(),
         higher_is_better: wording.higher_is_better,
         complete: record.trials.all().filter(|t| t.status != TrialStatus::Interrupted).count() >= planned,
         comparisons,
+        curves: curves(record, &summaries),
         variants: summaries,
-        curves,
         fairness: fairness::differences(plan, record.facts),
         caveats: caveats(plan, record.facts),
     }

@@ -167,6 +167,28 @@ fn a_comparison_names_the_larger_first_and_a_sweep_keeps_to_the_plan() {
 }
 
 #[test]
+fn a_sweep_says_where_each_variant_does_best_in_numbers_and_in_words() {
+    let swept = |axes: &str, outcomes: &[(u32, TrialStatus)]| {
+        let plan: Plan = format!("{PLAN}sweep = [{axes}]").parse().expect("a plan");
+        hold(&Plan { kind: Kind::Sweep, ..plan }, outcomes.iter().copied()).0.verdict
+    };
+    let words = r#"{ vary = "mpm", values = ["event", "prefork"] }"#;
+    let of_words = swept(words, &[]);
+    assert!(of_words.curves.is_empty(), "words lie on no curve");
+    for (variant, name) in ["nginx", "apache"].into_iter().enumerate() {
+        let best = of_words.variants.iter().filter(|summary| summary.name == name);
+        let best = best.max_by(|a, b| a.median.partial_cmp(&b.median).expect("medians")).expect("a best");
+        let (at, median) = (&best.point["mpm"], best.median.expect("a median").round());
+        let said = of_words.sentence.split("; ").nth(variant).expect("a part");
+        assert_eq!(said, format!("{name}: most at mpm {at} ({median}/s)"));
+    }
+    let both = swept(&format!("{words}, {{ vary = \"connections\", values = [1, 2] }}"), &[]);
+    assert_eq!(both.sentence.matches("most at connections ").count(), 2, "{}", both.sentence);
+    let none: Vec<(u32, TrialStatus)> = (1..=99).map(|number| (number, TrialStatus::Invalid)).collect();
+    assert_eq!(swept(words, &none).sentence, "inconclusive: no trial is valid at any point");
+}
+
+#[test]
 fn after_a_trial_without_its_cpus_the_next_waits_for_them() {
     let (_, events) = held([(3, TrialStatus::Invalid)]);
     let of_trial = |number: u32| {
