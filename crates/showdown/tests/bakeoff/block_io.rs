@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 
-use crate::home::{Home, json, only_run, text, trials};
+use crate::home::{Home, QUICK, json, only_run, text, trials};
 
 #[test]
 fn buffer_sizes_are_compared_and_the_file_is_gone() {
@@ -64,7 +64,9 @@ fn what_does_not_fit_or_is_not_there_is_told() {
 fn queues_of_many_transfers_are_compared() {
     let home = Home::new();
     let variant = |depth: u32| format!("disk:file_bytes=1048576,engine=io_uring,depth={depth},threads=2");
-    let output = home.run(&["run", &home.small_plan(&[&variant(1), &variant(32)])]);
+    let quick = ["--measure", "throughput", "--quick", "--blocks", "3"];
+    let plan = home.plan(&[&["compare", &variant(1), &variant(32)][..], &quick].concat(), QUICK);
+    let output = home.run(&["run", &plan]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     for trial in trials(&only_run(&home)) {
         let phase = &json(&trial.join("trial.json"))["phases"][0];
@@ -120,7 +122,7 @@ fn transfers_are_direct_and_synced_as_asked_by_either_engine() {
             let (mut child, mut line, _home) = runner(&format!("--engine={engine} {args}"));
             assert_eq!(line()["runner"], 1, "{engine} {args}");
             let mut stdin = child.stdin.take().expect("a pipe");
-            writeln!(stdin, "start 20 1 read=1 write=1").expect("it reads");
+            writeln!(stdin, "start 100 1 read=1 write=1").expect("it reads");
             assert!(line()["operations"]["read"]["histogram"].is_string(), "{engine} {args}");
             assert_eq!(flags(&child) & (direct | dsync), expected, "{engine} {args}");
             writeln!(stdin, "stop").expect("it reads");
@@ -151,7 +153,7 @@ fn a_disk_that_becomes_full_in_a_run_is_counted_and_told() {
         let (mut child, mut line, _home) = runner(&format!("--engine={engine}"));
         assert_eq!(line()["runner"], 1);
         let mut stdin = child.stdin.take().expect("a pipe");
-        writeln!(stdin, "start 20 1 read=1 write=1").expect("it reads");
+        writeln!(stdin, "start 100 1 read=1 write=1").expect("it reads");
         assert!(line()["operations"]["write"]["histogram"].is_string(), "{engine}");
         let limit = Rlimit { current: Some(0), maximum: Some(0) };
         prlimit(Some(Pid::from_child(&child)), Resource::Fsize, limit).expect("a limit");

@@ -2,16 +2,11 @@
 
 use std::fs;
 
-use crate::home::{Home, json, only_run, text, trials};
+use crate::home::{Home, QUICK, json, only_run, text, trials};
 
 /// A plan of three blocks of one build each; what it was worth is in the trials.
 fn plan(home: &Home, variants: &[&str]) -> String {
-    let args = ["--quick", "--blocks", "3", "--seed", "7"];
-    let plan = home.run(&[&["plan", "compare"], variants, &args].concat());
-    assert!(plan.status.success(), "{}", text(&plan.stderr));
-    let path = home.path("plan.toml");
-    fs::write(&path, &plan.stdout).expect("a plan");
-    path.display().to_string()
+    home.plan(&[&["compare"], variants, &["--quick", "--blocks", "3", "--seed", "7"]].concat(), QUICK)
 }
 
 #[test]

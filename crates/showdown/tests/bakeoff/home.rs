@@ -9,6 +9,12 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+/// How long a phase of a quick plan is: for tests that want a number of operations, however busy the machine.
+pub const QUICK: &str = "1s 200ms";
+
+/// And for those that want a few of them.
+pub const SHORT: &str = "600ms";
+
 /// A home for one test: its runs, its plans, its lock.
 pub struct Home {
     dir: tempfile::TempDir,
@@ -51,20 +57,22 @@ impl Home {
         self.showdown(args).output().expect("showdown runs")
     }
 
-    /// A plan of three blocks of closed loops of a second, of these variants and options.
+    /// A plan of three blocks of short closed loops, of these variants and options.
     pub fn small_plan(&self, variants: &[&str]) -> String {
         self.small_plan_of(variants, "throughput")
     }
 
     /// The same of another measure.
     pub fn small_plan_of(&self, variants: &[&str], measure: &str) -> String {
-        let mut args = vec!["plan", "compare"];
-        args.extend(variants);
-        args.extend(["--quick", "--blocks", "3", "--measure", measure, "--seed", "7"]);
-        let plan = self.run(&args);
+        let quick = ["--quick", "--blocks", "3", "--measure", measure, "--seed", "7"];
+        self.plan(&[&["compare"], variants, &quick].concat(), SHORT)
+    }
+
+    /// The plan that `showdown plan --quick` prints for these arguments, of phases that are so long and a short warm-up.
+    pub fn plan(&self, args: &[&str], phase: &str) -> String {
+        let plan = self.run(&[&["plan"], args].concat());
         assert!(plan.status.success(), "{}", text(&plan.stderr));
-        let shorter =
-            text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
+        let shorter = text(&plan.stdout).replace(QUICK, phase).replace("most = \"10s\"", "most = \"1s\"");
         fs::write(self.path("plan.toml"), shorter).expect("a plan");
         self.path("plan.toml").display().to_string()
     }

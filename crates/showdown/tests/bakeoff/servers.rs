@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::home::{Home, json, only_run, signal, text, trials};
+use crate::home::{Home, SHORT, json, only_run, signal, text, trials};
 
 #[test]
 fn a_comparison_leaves_a_run_that_can_be_read_shown_reported_and_moved() {
@@ -120,23 +120,9 @@ fn an_interrupted_run_keeps_what_it_has() {
 #[test]
 fn a_sweep_walks_its_axes() {
     let home = Home::new();
-    let sweep = [
-        "plan",
-        "sweep",
-        "memcached",
-        "--vary",
-        "threads=1,2",
-        "--vary",
-        "connections=1..4",
-        "--blocks",
-        "1",
-        "--quick",
-    ];
-    let plan = home.run(&sweep);
-    assert!(plan.status.success(), "{}", text(&plan.stderr));
-    let shorter = text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
-    fs::write(home.path("plan.toml"), shorter).expect("a plan");
-    let output = home.run(&["run", "plan.toml"]);
+    let axes = ["--vary", "threads=1,2", "--vary", "connections=1..4"];
+    let sweep = [&["sweep", "memcached"][..], &axes, &["--blocks", "1", "--quick"]].concat();
+    let output = home.run(&["run", &home.plan(&sweep, SHORT)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     let verdict = json(&only_run(&home).join("verdict.json"));
     assert_eq!(verdict["variants"].as_array().map(Vec::len), Some(6), "two threads, three connections");

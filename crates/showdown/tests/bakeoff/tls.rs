@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::home::{Home, json, only_run, text, trials};
+use crate::home::{Home, QUICK, SHORT, json, only_run, text, trials};
 
 /// Handshakes and resumed ones over all phases of a trial.
 fn handshakes(record: &Value) -> (u64, u64) {
@@ -23,7 +23,8 @@ fn holds_a_key(directory: &Path) -> bool {
 
 fn compare(variants: &[&str], further: &[&str]) -> (Home, Vec<Value>) {
     let home = Home::new();
-    let plan = home.small_plan(&[variants, &["--workload", "tls"], further].concat());
+    let quick = ["-w", "tls", "--measure", "throughput", "--quick", "--blocks", "3", "--seed", "7"];
+    let plan = home.plan(&[&["compare"], variants, &quick, further].concat(), QUICK);
     let output = home.run(&["run", &plan]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
@@ -57,12 +58,10 @@ fn every_operation_is_a_handshake_full_or_resumed() {
 #[test]
 fn bulk_is_measured_in_bytes_over_kept_connections() {
     let home = Home::new();
-    let plan = ["plan", "compare", "nginx", "apache", "--workload", "tls", "--on-op", "bulk", "--quick"];
-    let plan = home.run(&[&plan[..], &["--blocks", "3", "--connections", "2"]].concat());
-    assert!(text(&plan.stdout).contains("what = \"max_bytes\""), "{}", text(&plan.stderr));
-    let shorter = text(&plan.stdout).replace("1s 200ms", "600ms").replace("most = \"10s\"", "most = \"1s\"");
-    std::fs::write(home.path("plan.toml"), shorter).expect("a plan");
-    let output = home.run(&["run", "plan.toml"]);
+    let bulk = ["compare", "nginx", "apache", "--workload", "tls", "--on-op", "bulk", "--connections", "2"];
+    let plan = home.plan(&[&bulk[..], &["--quick", "--blocks", "3"]].concat(), SHORT);
+    assert!(std::fs::read_to_string(&plan).expect("a plan").contains("what = \"max_bytes\""));
+    let output = home.run(&["run", &plan]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     for trial in trials(&only_run(&home)) {
         let record = json(&trial.join("trial.json"));
