@@ -222,8 +222,9 @@ def _saturation(rows) -> str:
     return (
         f"## A client at its limit\n\n**{right['beyond']} of {_runs(groups, 'beyond')} runs beyond the client's limit called"
         f" invalid, {right['inside']} of {_runs(groups, 'inside')} inside it called valid**; the bar is {SATURATION_RUNS} of"
-        f" {SATURATION_RUNS} on both sides. Half of the runs beyond are offered three times the limit, half 80 % of it with another busy"
-        " program on the client's CPU, of which a worker notices nothing but the time for which it was ready and not run"
+        f" {SATURATION_RUNS} on both sides. Half of the runs beyond are offered more than a worker can do however cheap its"
+        " requests are, half 80 % of the highest rate that is believed with another busy program on the client's CPU, of which"
+        " a worker notices nothing but the time for which it was ready and not run"
         " (`run_delay` in `/proc/thread-self/schedstat`): from 5 % on the engine calls that starved.\n\n" + table(["the client", "runs", "verdict"], lines)
     )
 
