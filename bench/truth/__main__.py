@@ -107,28 +107,50 @@ def _take(bench: cases.Bench, store: Store, case: cases.Case) -> bool:
 
 def _undisturbed(case: cases.Case, bench: cases.Bench) -> list[cases.Row]:
     """What a case measured, if the CPUs were ours meanwhile."""
-    stolen, begun = processes.machine_seconds()["steal"], time.monotonic()
+    watch = Steal()
     rows = case.measure(bench)
-    share = (processes.machine_seconds()["steal"] - stolen) / (time.monotonic() - begun) / os.cpu_count()
-    if share > MOST_STEAL:
-        raise BadRun(f"the hypervisor took {share:.1%} of the CPUs")
+    if watch.share() > MOST_STEAL:
+        raise BadRun(f"the hypervisor took {watch.share():.1%} of the CPUs")
     return rows
 
 
 def _capacity(options: argparse.Namespace, bench: cases.Bench) -> dict[str, float]:
-    """The highest open-loop rate at which one worker is believed, found once for a run."""
+    """The highest open-loop rate at which one worker is believed, found once for a run: the highest of some attempts if
+    the hypervisor took CPUs in each, for then too little is found and never too much."""
     path = options.work / "capacity.json"
     if not path.exists():
-        say("looking for the client's capacity")
-        # The selftest gives the client the first of the CPUs, which is as good as the other.
-        argv = [bench.engine, "selftest", "--only", "percentiles", "--format", "json"]
-        ran = subprocess.run(argv, capture_output=True, text=True, timeout=300)
-        try:
-            found = json.loads(ran.stdout)["capacity_per_s"]
-        except (ValueError, KeyError):
-            raise BadRun(f"the selftest fails: {ran.stderr.strip()[-300:]}") from None
-        path.write_text(json.dumps({protocol.lower(): rate for protocol, rate in found}) + "\n")
+        found: list[dict[str, float]] = []
+        for _ in range(ATTEMPTS):
+            say("looking for the client's capacity")
+            watch = Steal()
+            found.append(_capacity_found(bench))
+            if watch.share() <= MOST_STEAL:
+                found = found[-1:]
+                break
+        path.write_text(json.dumps({protocol: max(each[protocol] for each in found) for protocol in found[0]}) + "\n")
     return json.loads(path.read_text())
+
+
+def _capacity_found(bench: cases.Bench) -> dict[str, float]:
+    # The selftest gives the client the first of the CPUs, which is as good as the other.
+    argv = [bench.engine, "selftest", "--only", "percentiles", "--format", "json"]
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=300)
+    try:
+        return {protocol.lower(): rate for protocol, rate in json.loads(ran.stdout)["capacity_per_s"]}
+    except (ValueError, KeyError):
+        raise BadRun(f"the selftest fails: {ran.stderr.strip()[-300:]}") from None
+
+
+class Steal:
+    """What the hypervisor takes of the CPUs from now on."""
+
+    def __init__(self) -> None:
+        self._stolen, self._begun = processes.machine_seconds()["steal"], time.monotonic()
+
+    def share(self) -> float:
+        """Of the time of all CPUs until now, 0 to 1."""
+        stolen = processes.machine_seconds()["steal"] - self._stolen
+        return stolen / (time.monotonic() - self._begun) / os.cpu_count()
 
 
 if __name__ == "__main__":
