@@ -9,13 +9,11 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from peers import processes
 from peers.clients import BadRun
 
 from . import clients
@@ -29,7 +27,7 @@ _COLUMNS = {
     "counts": "client what known said",
     "arrivals": "rate_per_s kind gaps windows failing beyond_windows beyond_failing shorter_than_a_send p1_us p50_us p99_us longest_us"
     " lag_p50_us lag_p99_us",
-    "saturation": "side how rate_per_s server_busy valid reasons",
+    "saturation": "side how rate_per_s client_busy valid reasons",
     "steady": "warms_s discarded_s known_per_s said_per_s valid",
 }
 TABLES = {name: ["case", *columns.split()] for name, columns in _COLUMNS.items()}
@@ -262,15 +260,14 @@ def _saturation(side: str, number: int) -> Case:
         }[side]
         with bench.known("--service", "fixed:2ms") as known:
             hog = _hog(bench.client_cpu) if side == "beyond" else None
-            begun, spent = time.monotonic(), processes.cpu_seconds(known.process.pid)
             try:
                 said = bench.load(known, protocol, "-c", "1024", "-r", f"{rate:.0f}", "-d", "2s", "--warmup", "200ms")
             finally:
                 if hog:
                     hog.kill()
                     hog.wait()
-            busy = (processes.cpu_seconds(known.process.pid) - spent) / (time.monotonic() - begun)
-        return [{"side": side, "how": how, "rate_per_s": rate, "server_busy": busy, "valid": said.valid, "reasons": said.reasons}]
+        busy = said.extra["client"]["utilisation"]
+        return [{"side": side, "how": how, "rate_per_s": rate, "client_busy": busy, "valid": said.valid, "reasons": said.reasons}]
 
     return Case("saturation", f"{side} {number + 1}", measure)
 

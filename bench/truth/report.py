@@ -220,7 +220,7 @@ def _saturation(rows) -> str:
         right[side] += called
         is_miss = side != "flooded" and called < len(runs)
         told = f"{called} called {'valid' if side == 'inside' else 'invalid'}" + (" **miss**" if is_miss else "")
-        lines.append([f"{side}: {how}", str(len(runs)), told, f"{median(float(row['server_busy']) for row in runs):.0%}"])
+        lines.append([f"{side}: {how}", str(len(runs)), told, f"{median(float(row['client_busy']) for row in runs):.0%}"])
     return (
         f"## A client at its limit\n\n**{right['beyond']} of {_runs(groups, 'beyond')} runs beyond the client's limit called"
         f" invalid, {right['inside']} of {_runs(groups, 'inside')} inside it called valid**; the bar is {SATURATION_RUNS} of"
@@ -228,7 +228,8 @@ def _saturation(rows) -> str:
         " nothing but the time for which it was ready and not run (`run_delay` in `/proc/thread-self/schedstat`): from 5 % on"
         " the engine calls that starved. A flood alone is no proof: client and known server cost about as much a request, each"
         f" has one CPU, and whichever is slower is the limit. {right['flooded']} of {_runs(groups, 'flooded')} floods were called"
-        " invalid; the table has how busy the server's CPU was.\n\n" + table(["the client", "runs", "verdict", "server's CPU"], lines)
+        " invalid. A client that is not busy all the time although requests are due waits for connections, and they for the"
+        " server.\n\n" + table(["the client", "runs", "verdict", "client busy"], lines)
     )
 
 
