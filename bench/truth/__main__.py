@@ -11,7 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from peers import machine, processes
 from peers.clients import BadRun
@@ -22,6 +24,7 @@ from peers.store import OtherRun, Store
 from . import cases, clients, report
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+T = TypeVar("T")
 ATTEMPTS = 3
 MOST_STEAL = 0.005
 """Share of the CPUs that the hypervisor may take during a case. A p99.9 of 3 s is decided by 3 ms, so this is less than the
@@ -107,11 +110,18 @@ def _take(bench: cases.Bench, store: Store, case: cases.Case) -> bool:
 
 def _undisturbed(case: cases.Case, bench: cases.Bench) -> list[cases.Row]:
     """What a case measured, if the CPUs were ours meanwhile."""
-    watch = Steal()
-    rows = case.measure(bench)
-    if watch.share() > MOST_STEAL:
-        raise BadRun(f"the hypervisor took {watch.share():.1%} of the CPUs")
+    rows, stolen = _watched(lambda: case.measure(bench))
+    if stolen > MOST_STEAL:
+        raise BadRun(f"the hypervisor took {stolen:.1%} of the CPUs")
     return rows
+
+
+def _watched(measure: Callable[[], T]) -> tuple[T, float]:
+    """What it measures, and the share of all CPUs' time that the hypervisor took meanwhile, 0 to 1."""
+    stolen, begun = processes.machine_seconds()["steal"], time.monotonic()
+    measured = measure()
+    share = (processes.machine_seconds()["steal"] - stolen) / (time.monotonic() - begun) / os.cpu_count()
+    return measured, share
 
 
 def _capacity(options: argparse.Namespace, bench: cases.Bench) -> dict[str, float]:
@@ -122,11 +132,11 @@ def _capacity(options: argparse.Namespace, bench: cases.Bench) -> dict[str, floa
         found: list[dict[str, float]] = []
         for _ in range(ATTEMPTS):
             say("looking for the client's capacity")
-            watch = Steal()
-            found.append(_capacity_found(bench))
-            if watch.share() <= MOST_STEAL:
-                found = found[-1:]
+            capacity, stolen = _watched(lambda: _capacity_found(bench))
+            if stolen <= MOST_STEAL:
+                found = [capacity]
                 break
+            found.append(capacity)
         path.write_text(json.dumps({protocol: max(each[protocol] for each in found) for protocol in found[0]}) + "\n")
     return json.loads(path.read_text())
 
@@ -139,18 +149,6 @@ def _capacity_found(bench: cases.Bench) -> dict[str, float]:
         return {protocol.lower(): rate for protocol, rate in json.loads(ran.stdout)["capacity_per_s"]}
     except (ValueError, KeyError):
         raise BadRun(f"the selftest fails: {ran.stderr.strip()[-300:]}") from None
-
-
-class Steal:
-    """What the hypervisor takes of the CPUs from now on."""
-
-    def __init__(self) -> None:
-        self._stolen, self._begun = processes.machine_seconds()["steal"], time.monotonic()
-
-    def share(self) -> float:
-        """Of the time of all CPUs until now, 0 to 1."""
-        stolen = processes.machine_seconds()["steal"] - self._stolen
-        return stolen / (time.monotonic() - self._begun) / os.cpu_count()
 
 
 if __name__ == "__main__":
