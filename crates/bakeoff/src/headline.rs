@@ -16,11 +16,11 @@ pub fn headline(
     comparisons: &[Comparison],
     wording: &Wording,
 ) -> String {
-    if plan.sweep.is_empty() && !comparisons.is_empty() {
-        return of_comparisons(comparisons) + &of_modes(summaries);
-    }
     if !plan.sweep.is_empty() {
         return of_sweep(summaries, wording);
+    }
+    if !comparisons.is_empty() {
+        return of_comparisons(comparisons) + &of_modes(summaries);
     }
     match summaries {
         [one] => match one.median {
@@ -43,15 +43,14 @@ fn of_sweep(summaries: &[VariantSummary], wording: &Wording) -> String {
 }
 
 fn best_point(variant: &[VariantSummary], wording: &Wording) -> Option<String> {
-    let medians = variant.iter().filter_map(|summary| Some((summary, summary.median?)));
-    let (best, median) = if wording.higher_is_better {
-        medians.max_by(|(_, a), (_, b)| a.total_cmp(b))
+    let medians = variant.iter().filter_map(|summary| Some((&summary.point, summary.median?)));
+    let (extreme, best) = if wording.higher_is_better {
+        ("most", medians.max_by(|(_, a), (_, b)| a.total_cmp(b)))
     } else {
-        medians.min_by(|(_, a), (_, b)| a.total_cmp(b))
-    }?;
-    let extreme = if wording.higher_is_better { "most" } else { "least" };
-    let (at, median) = (at(&best.point), quantity(median, wording.unit));
-    Some(format!("{}: {extreme} at {at} ({median})", best.name))
+        ("least", medians.min_by(|(_, a), (_, b)| a.total_cmp(b)))
+    };
+    let (point, median) = best?;
+    Some(format!("{}: {extreme} at {} ({})", variant[0].name, at(point), quantity(median, wording.unit)))
 }
 
 fn of_comparisons(comparisons: &[Comparison]) -> String {

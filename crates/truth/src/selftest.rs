@@ -96,7 +96,7 @@ pub struct Report {
     pub seconds: f64,
 }
 
-/// Where the hypervisor takes more of the CPUs, no trial of a comparison counts, and a line that misses here says nothing.
+/// Where the hypervisor takes more of the CPUs, no trial of a comparison counts, and a line that misses says nothing.
 const MAX_STEAL: f64 = 0.02;
 
 const PERCENTILES: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 
-use crate::home::{Home, QUICK, json, only_run, text, trials};
+use crate::home::{Home, json, only_run, text, trials};
 
 #[test]
 fn buffer_sizes_are_compared_and_the_file_is_gone() {
@@ -64,9 +64,7 @@ fn what_does_not_fit_or_is_not_there_is_told() {
 fn queues_of_many_transfers_are_compared() {
     let home = Home::new();
     let variant = |depth: u32| format!("disk:file_bytes=1048576,engine=io_uring,depth={depth},threads=2");
-    let quick = ["--measure", "throughput", "--quick", "--blocks", "3"];
-    let plan = home.plan(&[&["compare", &variant(1), &variant(32)][..], &quick].concat(), QUICK);
-    let output = home.run(&["run", &plan]);
+    let output = home.run(&["run", &home.longer_plan(&[&variant(1), &variant(32)])]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     for trial in trials(&only_run(&home)) {
         let phase = &json(&trial.join("trial.json"))["phases"][0];

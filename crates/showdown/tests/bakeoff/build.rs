@@ -6,7 +6,7 @@ use crate::home::{Home, QUICK, json, only_run, text, trials};
 
 /// A plan of three blocks of one build each; what it was worth is in the trials.
 fn plan(home: &Home, variants: &[&str]) -> String {
-    home.plan(&[&["compare"], variants, &["--quick", "--blocks", "3", "--seed", "7"]].concat(), QUICK)
+    home.plan(&[&["compare"], variants, &["--blocks", "3", "--seed", "7"]].concat(), QUICK)
 }
 
 #[test]

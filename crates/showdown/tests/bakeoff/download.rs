@@ -6,7 +6,7 @@ use crate::home::{Home, QUICK, json, only_run, text, trials};
 fn a_download_is_measured_in_bytes() {
     let home = Home::new();
     let sweep = ["sweep", "nginx", "nginx:sendfile=off", "apache", "--workload", "download"];
-    let axis = ["--vary", "connections=1,2", "--blocks", "1", "--quick"];
+    let axis = ["--vary", "connections=1,2", "--blocks", "1"];
     let output = home.run(&["run", &home.plan(&[&sweep[..], &axis].concat(), QUICK)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     home.assert_nothing_runs();

@@ -64,13 +64,22 @@ impl Home {
 
     /// The same of another measure.
     pub fn small_plan_of(&self, variants: &[&str], measure: &str) -> String {
-        let quick = ["--quick", "--blocks", "3", "--measure", measure, "--seed", "7"];
-        self.plan(&[&["compare"], variants, &quick].concat(), SHORT)
+        self.comparison(variants, measure, SHORT)
+    }
+
+    /// The same of phases that leave time for a number of operations.
+    pub fn longer_plan(&self, variants: &[&str]) -> String {
+        self.comparison(variants, "throughput", QUICK)
+    }
+
+    fn comparison(&self, variants: &[&str], measure: &str, phase: &str) -> String {
+        let options = ["--blocks", "3", "--measure", measure, "--seed", "7"];
+        self.plan(&[&["compare"], variants, &options].concat(), phase)
     }
 
     /// The plan that `showdown plan --quick` prints for these arguments, of phases that are so long and a short warm-up.
     pub fn plan(&self, args: &[&str], phase: &str) -> String {
-        let plan = self.run(&[&["plan"], args].concat());
+        let plan = self.run(&[&["plan"], args, &["--quick"]].concat());
         assert!(plan.status.success(), "{}", text(&plan.stderr));
         let shorter = text(&plan.stdout).replace(QUICK, phase).replace("most = \"10s\"", "most = \"1s\"");
         fs::write(self.path("plan.toml"), shorter).expect("a plan");

@@ -35,8 +35,7 @@ fn two_servers_of_one_thread_are_compared_with_one_of_two() {
 #[test]
 fn instances_share_a_password_and_may_be_an_axis() {
     let home = Home::new();
-    let sweep =
-        ["sweep", "redis", "--vary", "instances=1,2", "--blocks", "1", "--quick", "--connections", "4"];
+    let sweep = ["sweep", "redis", "--vary", "instances=1,2", "--blocks", "1", "--connections", "4"];
     let output = home.run(&["run", &home.plan(&sweep, SHORT)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     home.assert_nothing_runs();

@@ -62,7 +62,7 @@ fn a_store_s_data_is_gone_with_it() {
 fn a_sweep_over_threads_has_a_law() {
     let home = Home::new();
     let sweep = ["sweep", "lmdb:records=1000", "--vary", "threads=1..8", "--on-op", "search"];
-    let plan = home.plan(&[&sweep[..], &["--blocks", "1", "--quick"]].concat(), SHORT);
+    let plan = home.plan(&[&sweep[..], &["--blocks", "1"]].concat(), SHORT);
     let output = home.run(&["run", &plan]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     let verdict = json(&only_run(&home).join("verdict.json"));

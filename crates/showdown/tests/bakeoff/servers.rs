@@ -121,7 +121,7 @@ fn an_interrupted_run_keeps_what_it_has() {
 fn a_sweep_walks_its_axes() {
     let home = Home::new();
     let axes = ["--vary", "threads=1,2", "--vary", "connections=1..4"];
-    let sweep = [&["sweep", "memcached"][..], &axes, &["--blocks", "1", "--quick"]].concat();
+    let sweep = [&["sweep", "memcached"][..], &axes, &["--blocks", "1"]].concat();
     let output = home.run(&["run", &home.plan(&sweep, SHORT)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     let verdict = json(&only_run(&home).join("verdict.json"));

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::home::{Home, QUICK, SHORT, json, only_run, text, trials};
+use crate::home::{Home, SHORT, json, only_run, text, trials};
 
 /// Handshakes and resumed ones over all phases of a trial.
 fn handshakes(record: &Value) -> (u64, u64) {
@@ -23,8 +23,7 @@ fn holds_a_key(directory: &Path) -> bool {
 
 fn compare(variants: &[&str], further: &[&str]) -> (Home, Vec<Value>) {
     let home = Home::new();
-    let quick = ["-w", "tls", "--measure", "throughput", "--quick", "--blocks", "3", "--seed", "7"];
-    let plan = home.plan(&[&["compare"], variants, &quick, further].concat(), QUICK);
+    let plan = home.longer_plan(&[variants, &["--workload", "tls"], further].concat());
     let output = home.run(&["run", &plan]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
@@ -59,7 +58,7 @@ fn every_operation_is_a_handshake_full_or_resumed() {
 fn bulk_is_measured_in_bytes_over_kept_connections() {
     let home = Home::new();
     let bulk = ["compare", "nginx", "apache", "--workload", "tls", "--on-op", "bulk", "--connections", "2"];
-    let plan = home.plan(&[&bulk[..], &["--quick", "--blocks", "3"]].concat(), SHORT);
+    let plan = home.plan(&[&bulk[..], &["--blocks", "3"]].concat(), SHORT);
     assert!(std::fs::read_to_string(&plan).expect("a plan").contains("what = \"max_bytes\""));
     let output = home.run(&["run", &plan]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
