@@ -169,7 +169,7 @@ def _lag(store: Store) -> str:
         "lag_p50_us": "lag p50, µs",
         "lag_p99_us": "lag p99, µs",
         "lag_max_us": "lag max, µs",
-        "response_p50_us": "response p50, µs",
+        "response_time_p50_us": "response p50, µs",
         "response_p99_us": "response p99, µs",
         "valid": "called valid",
     }

@@ -16,7 +16,7 @@ RESULT_COLUMNS = {
         " client_cpu server_cpu others_cpu steal"
     ),
     "syscalls": "requests_per_s syscalls strace_requests strace_syscalls",
-    "lag": "rate achieved_per_s unsent lag_p50_us lag_p99_us lag_max_us response_p50_us response_p99_us valid",
+    "lag": "rate achieved_per_s unsent lag_p50_us lag_p99_us lag_max_us response_time_p50_us response_p99_us valid",
     "memory": "connections resident_bytes",
 }
 MAY_DIFFER = ("date", "engine")

@@ -205,7 +205,7 @@ def lag(ring: Ring, client: Client, rate: int, seconds: int) -> Row:
         "lag_p50_us": lags["p50"],
         "lag_p99_us": lags["p99"],
         "lag_max_us": lags["max"],
-        "response_p50_us": response["p50"],
+        "response_time_p50_us": response["p50"],
         "response_p99_us": response["p99"],
         "valid": answer["valid"],
     }

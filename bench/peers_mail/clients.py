@@ -53,7 +53,7 @@ def _engine_claimed(task: Task, output: str) -> tuple[int, float | None]:
     answer = engine_answer(output)
     if answer["requests"] != task.messages or answer["failed"]:
         raise BadRun(f"{answer['requests']} messages and {answer['failed']} failures: {answer['error_examples']}")
-    return answer["tallies"]["messages"], float(answer["throughput_per_s"])
+    return answer["counters"]["messages"], float(answer["throughput_per_s"])
 
 
 def _source(task: Task) -> list[str]:

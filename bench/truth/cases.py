@@ -134,7 +134,7 @@ def _percentiles(protocol: str, share: float, service: str, number: int) -> Case
             true = known.account()["service_time_us"]
         shape = {"client": "showdown", "round": number, "protocol": protocol, "service": service, "share": share, "rate_per_s": rate}
         verdict = {"valid": said.valid, "reasons": said.reasons}
-        doubts = {doubt["percentile"].replace(".", "_"): doubt["client_us"] for doubt in said.extra["doubts"]}
+        doubts = {doubt["percentile"].replace(".", "_"): doubt["client_us"] for doubt in said.extra["client_shares"]}
         return [
             {**shape, "quantile": q, "true_us": true[q], "said_us": getattr(said, q), "doubt_us": doubts.get(q, 0), **verdict}
             for q in QUANTILES
@@ -280,9 +280,9 @@ def _steady(warms_ms: int) -> Case:
     workload = Path(__file__).parent / "known/workload.toml"
 
     def measure(bench: Bench) -> list[Row]:
-        variant = f"known:work_us=0,service_us=2000,warms_ms={warms_ms},miss_us=8000"
+        variant = f"known:work_us=0,service_time_us=2000,warms_ms={warms_ms},miss_us=8000"
         with tempfile.TemporaryDirectory(prefix="showdown-truth-") as runs:
-            argv = [bench.engine, "compare", "-w", str(workload), variant, "known:work_us=0,service_us=2000"]
+            argv = [bench.engine, "compare", "-w", str(workload), variant, "known:work_us=0,service_time_us=2000"]
             argv += ["--quick", "--blocks", "3", "--measure", "throughput", "--connections", "16", "--seed", "1"]
             argv += ["--runs", runs, "--progress", "none"]
             path = f"{Path(bench.engine).parent}:{os.environ['PATH']}"

@@ -121,7 +121,7 @@ export interface VariantSummary {
   modes?: { centre: number; trials: number[] }[];
   /** What the driver counted besides operations, a second: messages, refusals by code, deadlocks. */
   counted_per_s?: Record<string, number>;
-  response_curve_us?: QuantileCurve;
+  response_time_curve_us?: QuantileCurve;
 }
 
 /** Pairs of the share of values at or below, 0 to 1, and microseconds. */
@@ -130,7 +130,7 @@ export type QuantileCurve = [number, number][];
 export interface SweepCurve {
   variant: string;
   axis: string;
-  held?: Point;
+  fixed?: Point;
   points: { at: number; median: number; least: number; most: number }[];
   usl?: Scalability | null;
 }
@@ -184,7 +184,7 @@ export interface Trial {
   timeline?: Tick[];
   counts?: { what: string; client: number; server: number }[];
   server?: ServerUsage | null;
-  full?: FullResource | null;
+  saturated?: SaturatedResource | null;
   files?: { load_log?: string; telemetry?: string; config?: string[]; logs?: string[] };
   /** How many points of the record each point of the time line stands for; 1 where none is given. */
   ticks_merged?: number;
@@ -218,9 +218,9 @@ export interface Phase {
   achieved_per_s: number;
   requests: number;
   errors: Record<string, number>;
-  response_us: Times;
-  service_us: Times;
-  response_curve_us?: QuantileCurve;
+  response_time_us: Times;
+  service_time_us: Times;
+  response_time_curve_us?: QuantileCurve;
   tls?: { handshakes: number; resumed: number; handshake_us: Times };
   client: { utilisation: number; lag_p99_us: number };
   meets_slo: boolean | null;
@@ -258,11 +258,11 @@ export interface ServerUsage {
   descriptors: number;
 }
 
-export interface FullResource {
+export interface SaturatedResource {
   resource: string;
   utilisation: number | null;
   evidence: string[];
-  looked_at?: { resource: string; utilisation: number }[];
+  candidates?: { resource: string; utilisation: number }[];
 }
 
 export interface Telemetry {

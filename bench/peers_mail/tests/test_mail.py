@@ -19,7 +19,7 @@ def claimed(name: str, output: str):
 
 def answer(requests: int, failed: int) -> str:
     return json.dumps(
-        {"requests": requests, "failed": failed, "error_examples": {}, "errors": {}, "tallies": {"messages": requests},
+        {"requests": requests, "failed": failed, "error_examples": {}, "errors": {}, "counters": {"messages": requests},
          "throughput_per_s": 70.0}
     )
 

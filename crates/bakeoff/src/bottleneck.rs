@@ -3,7 +3,7 @@
 //! Full means over nine tenths. A client that is full makes the trial invalid elsewhere; here it is named
 //! first, because then nothing else can be said. Which code takes the CPU is left to a profiler.
 
-use archive::model::{FullResource, ResourceUse};
+use archive::model::{ResourceUse, SaturatedResource};
 use host::telemetry::Recording;
 
 /// A resource counts as full from here on.
@@ -24,7 +24,7 @@ pub struct Situation<'a> {
 }
 
 /// Names the resource that was full.
-pub fn find(situation: &Situation<'_>) -> FullResource {
+pub fn find(situation: &Situation<'_>) -> SaturatedResource {
     let cpus = situation.server_cpus.len().max(1) as f64;
     let (from, to) = situation.window_us;
     let busy_of = |cpu: usize| -> Option<f64> {
@@ -51,7 +51,7 @@ pub fn find(situation: &Situation<'_>) -> FullResource {
         ("disk", disk),
         ("memory pressure", pressure),
     ];
-    let looked_at: Vec<(&str, f64)> = client.into_iter().chain(server).collect();
+    let candidates: Vec<(&str, f64)> = client.into_iter().chain(server).collect();
     let mut evidence = vec![format!(
         "the server's CPUs were busy {:.0} % (busiest {:.0} %), its own processes took {:.2} of {cpus} cores",
         busy_mean * 100.0,
@@ -61,12 +61,12 @@ pub fn find(situation: &Situation<'_>) -> FullResource {
     if let Some(utilisation) = situation.client_utilisation {
         evidence.push(format!("the client needed {:.0} % of its cores", utilisation * 100.0));
     }
-    let full = looked_at.iter().find(|(_, utilisation)| *utilisation >= FULL);
-    FullResource {
+    let full = candidates.iter().find(|(_, utilisation)| *utilisation >= FULL);
+    SaturatedResource {
         resource: full.map_or("none", |(name, _)| name).to_owned(),
         utilisation: full.map(|(_, utilisation)| *utilisation),
         evidence,
-        looked_at: looked_at
+        candidates: candidates
             .iter()
             .map(|(name, utilisation)| ResourceUse {
                 resource: (*name).to_owned(),

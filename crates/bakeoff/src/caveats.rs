@@ -59,7 +59,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         id: "background",
-        text: "A fixed load ran beside the measured one: its operations are in the server's work and in none of the values.",
+        text: "A fixed load ran background the measured one: its operations are in the server's work and in none of the values.",
         applies: |plan, _| plan.background.is_some(),
     },
     Rule {

@@ -1,6 +1,6 @@
 //! What is compared in one trial of each block: a variant, in a sweep at one point of its axes.
 
-use archive::model::{Plan, Setting, SweepPoint, Variant, Vary};
+use archive::model::{KnobValue, Plan, SweepPoint, Variant, Vary};
 
 /// A variant at a point.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,13 +51,13 @@ impl Cell {
 
     /// Connections of the client here.
     pub fn connections(&self, plan: &Plan) -> u32 {
-        let varied = self.point.get(&Vary::Connections.to_string()).and_then(Setting::as_f64);
+        let varied = self.point.get(&Vary::Connections.to_string()).and_then(KnobValue::as_f64);
         varied.map_or(plan.load.connections, |n| n as u32)
     }
 
     /// Offered rate here, where that is an axis.
     pub fn rate_per_s(&self) -> Option<f64> {
-        self.point.get(&Vary::Rate.to_string()).and_then(Setting::as_f64)
+        self.point.get(&Vary::Rate.to_string()).and_then(KnobValue::as_f64)
     }
 
     /// Its name for people: `apache`, or `apache at connections 64`.

@@ -11,7 +11,7 @@ use stats::verdict::{Rule, Verdict as Said, Why};
 
 use crate::cell::at_point;
 use crate::record::Record;
-use crate::words::{sentence, wording};
+use crate::wording::{sentence, wording};
 
 /// The chance with which the smallest difference that is stated would have been found.
 const STATED_POWER: f64 = 0.8;

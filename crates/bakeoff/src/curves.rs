@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use archive::model::{CurvePoint, Setting, SweepCurve, SweepPoint, VariantSummary, Vary};
+use archive::model::{CurvePoint, KnobValue, SweepCurve, SweepPoint, VariantSummary, Vary};
 use stats::usl;
 
 use crate::record::Record;
@@ -15,12 +15,12 @@ pub fn curves(record: &Record<'_>, summaries: &[VariantSummary]) -> Vec<SweepCur
         let name = axis.vary.to_string();
         let mut lines: BTreeMap<(usize, String), (SweepPoint, Vec<CurvePoint>)> = BTreeMap::new();
         for (cell, summary) in record.cells.iter().zip(summaries) {
-            let Some(at) = cell.point.get(&name).and_then(Setting::as_f64) else { continue };
+            let Some(at) = cell.point.get(&name).and_then(KnobValue::as_f64) else { continue };
             let valid: Vec<f64> = summary.values.iter().filter(|v| v.valid).map(|v| v.value).collect();
             let Some(median) = summary.median else { continue };
-            let mut held = cell.point.clone();
-            held.remove(&name);
-            let line = lines.entry((cell.variant, format!("{held:?}"))).or_insert((held, Vec::new()));
+            let mut fixed = cell.point.clone();
+            fixed.remove(&name);
+            let line = lines.entry((cell.variant, format!("{fixed:?}"))).or_insert((fixed, Vec::new()));
             line.1.push(CurvePoint {
                 at,
                 median,
@@ -28,7 +28,7 @@ pub fn curves(record: &Record<'_>, summaries: &[VariantSummary]) -> Vec<SweepCur
                 most: valid.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             });
         }
-        for ((variant, _), (held, mut points)) in lines {
+        for ((variant, _), (fixed, mut points)) in lines {
             points.sort_by(|a, b| a.at.total_cmp(&b.at));
             let law = counts_workers(&axis.vary).then(|| {
                 let points: Vec<usl::Point> =
@@ -38,7 +38,7 @@ pub fn curves(record: &Record<'_>, summaries: &[VariantSummary]) -> Vec<SweepCur
             curves.push(SweepCurve {
                 variant: record.plan.variants[variant].name.clone(),
                 axis: name.clone(),
-                held,
+                fixed,
                 points,
                 usl: law,
             });

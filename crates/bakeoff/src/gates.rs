@@ -31,7 +31,7 @@ pub use host::{MAX_STEAL, STEAL};
 const MAX_DISAGREEMENT: f64 = 0.005;
 
 /// Every gate with its finding.
-pub fn judge(evidence: &Evidence<'_>) -> Vec<Gate> {
+pub fn check(evidence: &Evidence<'_>) -> Vec<Gate> {
     vec![
         client(evidence),
         steady(evidence),
@@ -86,12 +86,12 @@ fn errors(evidence: &Evidence<'_>) -> Gate {
 
 fn background(evidence: &Evidence<'_>) -> Gate {
     let Some(load) = evidence.background else {
-        return not_applicable("background", "the plan has no load beside the measured one");
+        return not_applicable("background", "the plan has no load background the measured one");
     };
     let offered = load.offered_per_s.unwrap_or_default();
     let message = match load.reasons.len() {
-        0 => "the load beside was as asked".to_owned(),
-        _ => format!("the load beside: {}", load.reasons.join("; ")),
+        0 => "the load background was as asked".to_owned(),
+        _ => format!("the load background: {}", load.reasons.join("; ")),
     };
     let measured = format!("{:.1}/s of {offered:.1}/s", load.achieved_per_s);
     gate("background", load.valid, measured, "no rule broken".to_owned(), message)

@@ -4,7 +4,7 @@ use archive::model::{Comparison, Plan, VariantSummary};
 use stats::verdict::Verdict as Said;
 
 use crate::cell::at;
-use crate::words::{Wording, quantity};
+use crate::wording::{Wording, quantity};
 
 /// More differences than these are counted, not told.
 const MOST_TOLD: usize = 2;

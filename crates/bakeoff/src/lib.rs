@@ -17,19 +17,18 @@
 //! How load is made and timed is `load`'s; how servers are configured and started is `workload`'s; what the numbers
 //! mean statistically is `stats`'; how it all looks is `report`'s.
 
-mod arena;
 mod bottleneck;
 mod caveats;
 mod cell;
 mod comparison;
-mod contender;
-mod counted;
+mod counters;
 mod curves;
 pub mod event;
 mod fairness;
 mod gates;
 mod headline;
 mod kernel;
+mod local_lab;
 mod lock;
 mod order;
 mod preset;
@@ -37,10 +36,11 @@ pub mod question;
 mod record;
 mod run;
 mod stopping;
+mod sut;
 mod trial;
 mod vary;
 mod verdict;
-mod words;
+mod wording;
 
-pub use arena::{HoldError, hold};
+pub use local_lab::{RunPlanError, run_plan};
 pub use run::Finished;

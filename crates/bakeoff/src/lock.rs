@@ -24,7 +24,7 @@ pub enum LockError {
     },
 }
 
-/// Held while measuring. The kernel lets go of it when the process ends, however it ends.
+/// FinishedTrial while measuring. The kernel lets go of it when the process ends, however it ends.
 #[derive(Debug)]
 pub struct HostLock(#[expect(dead_code, reason = "holding it is its purpose")] File);
 

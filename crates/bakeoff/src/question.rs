@@ -2,7 +2,7 @@
 //! every plan passes, also one that a user wrote.
 
 use archive::model::{
-    Background, CpuSplit, FORMAT, Kind, Length, Load, Measure, Plan, Setting, Variant, Vary,
+    Background, CpuSplit, FORMAT, Kind, KnobValue, Length, Load, Measure, Plan, Variant, Vary,
 };
 use host::{CpuSet, Host};
 use load::inputs::slo::Slo;
@@ -167,33 +167,33 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
 /// Gives each variant a name of its own: one that is there twice is compared with itself, as `nginx` and `nginx#2`.
 fn unique(contenders: Vec<workload::Variant>) -> Vec<Variant> {
     let mut named: Vec<Variant> = Vec::new();
-    for contender in contenders {
-        let written = contender.to_string();
+    for sut in contenders {
+        let written = sut.to_string();
         let earlier =
             named.iter().filter(|v| v.name == written || v.name.starts_with(&format!("{written}#"))).count();
         let name = if earlier == 0 { written } else { format!("{written}#{}", earlier + 1) };
-        let knobs = contender.knobs.iter().map(|(name, value)| (name.clone(), setting_of(value)));
-        let kernel = contender.kernel.iter().map(|(name, text)| (name.to_string(), text.as_str().into()));
+        let knobs = sut.knobs.iter().map(|(name, value)| (name.clone(), knob_value_of(value)));
+        let kernel = sut.kernel.iter().map(|(name, text)| (name.to_string(), text.as_str().into()));
         let knobs = knobs.chain(kernel).collect();
-        named.push(Variant { name, server: contender.server, knobs });
+        named.push(Variant { name, server: sut.server, knobs });
     }
     named
 }
 
 /// A knob's value as plans hold it.
-pub(crate) fn setting_of(value: &workload::Value) -> Setting {
+pub(crate) fn knob_value_of(value: &workload::Value) -> KnobValue {
     match value {
-        workload::Value::Switch(on) => Setting::Flag(*on),
-        workload::Value::Integer(number) => Setting::Integer(*number),
-        workload::Value::Number(number) => Setting::Number(*number),
-        workload::Value::Text(text) => Setting::Text(text.clone()),
+        workload::Value::Switch(on) => KnobValue::Flag(*on),
+        workload::Value::Integer(number) => KnobValue::Integer(*number),
+        workload::Value::Number(number) => KnobValue::Number(*number),
+        workload::Value::Text(text) => KnobValue::Text(text.clone()),
     }
 }
 
 /// A plan's variant as the workload has it. Every cell of a checked plan has one.
 pub(crate) fn variant_of(workload: &Workload, variant: &Variant) -> Result<workload::Variant, QuestionError> {
-    let text = |setting: &Setting| match setting {
-        Setting::Flag(on) => if *on { "on" } else { "off" }.to_owned(),
+    let text = |setting: &KnobValue| match setting {
+        KnobValue::Flag(on) => if *on { "on" } else { "off" }.to_owned(),
         other => other.to_string(),
     };
     let knobs: Vec<(String, String)> =
@@ -305,7 +305,7 @@ pub fn check(plan: &Plan) -> Result<(), QuestionError> {
     if plan
         .sweep
         .iter()
-        .any(|axis| axis.vary == Vary::Connections && axis.values.contains(&Setting::Integer(0)))
+        .any(|axis| axis.vary == Vary::Connections && axis.values.contains(&KnobValue::Integer(0)))
     {
         return refused("connections must be 1 or more".to_owned());
     }

@@ -1,6 +1,6 @@
 //! A run: every trial in its turn, each written down as soon as it has ended, and the verdict.
 //!
-//! How a trial is held is behind [`Ring`], so that order, stopping and recording are tested without a server.
+//! How a trial is held is behind [`Lab`], so that order, stopping and recording are tested without a server.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::gates;
 use crate::order::{Order, Slot};
 use crate::record::{Record, Trials};
 use crate::stopping::due;
-use crate::trial::{Held, curve};
+use crate::trial::{FinishedTrial, curve};
 use crate::verdict::reach;
 
 /// A variant that cannot be measured so many times in a row will not be measured at all.
@@ -28,18 +28,18 @@ const FAILURES_IN_A_ROW: u32 = 3;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where trials are held.
-pub trait Ring {
+pub trait Lab {
     /// Facts of host and client.
     fn facts(&mut self) -> Facts;
 
     /// Holds one trial. What goes wrong with the server is told in the trial; the files are the writer's.
-    fn hold(
+    fn run_trial(
         &mut self,
         slot: &Slot,
         cell: &Cell,
         writer: &TrialWriter,
         observe: &mut Observer<'_>,
-    ) -> Result<Held, ArchiveError>;
+    ) -> Result<FinishedTrial, ArchiveError>;
 
     /// Waits until the hypervisor leaves the CPUs alone, if it has them; for no longer than this.
     fn wait_for_the_cpus(&mut self, patience: Duration, observe: &mut Observer<'_>);
@@ -59,9 +59,9 @@ pub struct Finished {
 }
 
 /// Holds all trials of a plan and reaches the verdict.
-pub fn run(
+pub fn run_blocks(
     plan: &Plan,
-    ring: &mut dyn Ring,
+    lab: &mut dyn Lab,
     root: &Path,
     interrupted: &AtomicBool,
     observe: &mut Observer<'_>,
@@ -74,7 +74,7 @@ pub fn run(
         dir: writer.dir().display().to_string(),
         trials: planned,
     });
-    let facts = Facts { format: FORMAT, ..ring.facts() };
+    let facts = Facts { format: FORMAT, ..lab.facts() };
     writer.facts(&facts)?;
     let mut series = Series {
         plan,
@@ -87,7 +87,7 @@ pub fn run(
         begun: Instant::now(),
         waited: Duration::ZERO,
     };
-    let stopped = series.hold(ring, interrupted, observe)?;
+    let stopped = series.run(lab, interrupted, observe)?;
     let Series { facts, cells, trials, merged, .. } = series;
     let curves: Vec<QuantileCurve> =
         merged.iter().map(|histogram| histogram.as_ref().map(curve).unwrap_or_default()).collect();
@@ -121,9 +121,9 @@ struct Series<'a> {
 impl Series<'_> {
     /// Holds blocks until the stopping rule says that they are enough. Says why it stopped early, if it did so because a
     /// variant cannot be measured.
-    fn hold(
+    fn run(
         &mut self,
-        ring: &mut dyn Ring,
+        lab: &mut dyn Lab,
         interrupted: &AtomicBool,
         observe: &mut Observer<'_>,
     ) -> Result<Option<String>, ArchiveError> {
@@ -141,7 +141,7 @@ impl Series<'_> {
                 if interrupted.load(Ordering::Relaxed) {
                     return Ok(None);
                 }
-                let why_hopeless = self.hold_one(&slot, ring, observe)?;
+                let why_hopeless = self.run_trial(&slot, lab, observe)?;
                 if why_hopeless.is_some() {
                     return Ok(why_hopeless);
                 }
@@ -151,51 +151,51 @@ impl Series<'_> {
     }
 
     /// Holds one trial and writes it down. If its variant cannot be measured at all, says why.
-    fn hold_one(
+    fn run_trial(
         &mut self,
         slot: &Slot,
-        ring: &mut dyn Ring,
+        lab: &mut dyn Lab,
         observe: &mut Observer<'_>,
     ) -> Result<Option<String>, ArchiveError> {
-        self.wait_for_the_cpus(ring, observe);
+        self.wait_for_the_cpus(lab, observe);
         let cell = &self.cells[slot.cell];
         let name = cell.name(self.plan);
         observe(Event::TrialBegins { number: slot.number, block: slot.block, name: name.clone() });
         let writer = self.writer.begin_trial(slot.number, &name)?;
-        let held = ring.hold(slot, cell, &writer, observe)?;
-        writer.finish(&held.trial)?;
-        observe(ended(&name, &held.trial));
-        if let Some(found) = held.facts {
+        let finished = lab.run_trial(slot, cell, &writer, observe)?;
+        writer.finish(&finished.trial)?;
+        observe(ended(&name, &finished.trial));
+        if let Some(found) = finished.facts {
             remember(&mut self.facts, found, self.plan);
             self.writer.facts(&self.facts)?;
         }
-        let counts = held.trial.status == TrialStatus::Valid;
-        if let Some(response) = held.response.filter(|_| counts) {
+        let counts = finished.trial.status == TrialStatus::Valid;
+        if let Some(response) = finished.response_time.filter(|_| counts) {
             match &mut self.merged[slot.cell] {
                 Some(all) => all.add(response).expect("histograms of one precision add"),
                 none => *none = Some(response),
             }
         }
-        let has_failed = held.trial.status == TrialStatus::Failed;
+        let has_failed = finished.trial.status == TrialStatus::Failed;
         let failures = if has_failed { self.failures[slot.cell] + 1 } else { 0 };
         self.failures[slot.cell] = failures;
         let is_hopeless = failures > 0 && (slot.block == 1 || failures >= FAILURES_IN_A_ROW);
-        let why = is_hopeless.then(|| format!("{name}: {}", held.trial.reasons.join("; ")));
-        self.trials.push(slot.cell, held.trial);
+        let why = is_hopeless.then(|| format!("{name}: {}", finished.trial.reasons.join("; ")));
+        self.trials.push(slot.cell, finished.trial);
         Ok(why)
     }
 
     /// After a trial from which the hypervisor took its CPUs the next waits for them, rather than to be lost, too. What is
     /// looked at are CPUs, not values. The waits together are never longer than the trials: a run takes twice its time
     /// at most.
-    fn wait_for_the_cpus(&mut self, ring: &mut dyn Ring, observe: &mut Observer<'_>) {
+    fn wait_for_the_cpus(&mut self, lab: &mut dyn Lab, observe: &mut Observer<'_>) {
         let lost = |gate: &Gate| gate.id == gates::STEAL && gate.outcome == GateOutcome::Failed;
         if !self.trials.all().next_back().is_some_and(|last| last.gates.iter().any(lost)) {
             return;
         }
-        let held = self.begun.elapsed().saturating_sub(self.waited);
+        let finished = self.begun.elapsed().saturating_sub(self.waited);
         let begun = Instant::now();
-        ring.wait_for_the_cpus(PATIENCE.min(held.saturating_sub(self.waited)), observe);
+        lab.wait_for_the_cpus(PATIENCE.min(finished.saturating_sub(self.waited)), observe);
         self.waited += begun.elapsed();
     }
 }

@@ -1,6 +1,6 @@
 //! Axes of a sweep as users write them: `threads=1,2`, `connections=1..1024`, `rate=10k..80k`.
 
-use archive::model::{Axis, Setting, Vary};
+use archive::model::{Axis, KnobValue, Vary};
 
 /// Why an axis was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +24,7 @@ pub fn parse(text: &str) -> Result<Axis, VaryError> {
         Vary::Rate => load::inputs::units::parse_rate(word).ok(),
         Vary::Connections | Vary::Knob(_) => load::inputs::units::parse_count(word).ok().map(|n| n as f64),
     };
-    let values: Vec<Setting> = match values.split_once("..") {
+    let values: Vec<KnobValue> = match values.split_once("..") {
         Some((from, to)) => {
             let (from, to) = number(from.trim())
                 .zip(number(to.trim()))
@@ -36,13 +36,13 @@ pub fn parse(text: &str) -> Result<Axis, VaryError> {
         None => values
             .split(',')
             .map(str::trim)
-            .map(|word| number(word).map_or_else(|| Setting::from(word), setting))
+            .map(|word| number(word).map_or_else(|| KnobValue::from(word), setting))
             .collect(),
     };
     if matches!(vary, Vary::Connections | Vary::Rate) && values.iter().any(|v| v.as_f64().is_none()) {
         return Err(refused("it takes numbers"));
     }
-    if name.trim().is_empty() || values.contains(&Setting::Text(String::new())) {
+    if name.trim().is_empty() || values.contains(&KnobValue::Text(String::new())) {
         return Err(refused("a name or a value is empty"));
     }
     if values.len() > MOST_VALUES {
@@ -51,8 +51,8 @@ pub fn parse(text: &str) -> Result<Axis, VaryError> {
     Ok(Axis { vary, values })
 }
 
-fn setting(number: f64) -> Setting {
-    if number.fract() == 0.0 { Setting::Integer(number as i64) } else { Setting::Number(number) }
+fn setting(number: f64) -> KnobValue {
+    if number.fract() == 0.0 { KnobValue::Integer(number as i64) } else { KnobValue::Number(number) }
 }
 
 #[cfg(test)]

@@ -11,12 +11,12 @@ use stats::modes::{self, Modes};
 
 use crate::caveats::caveats;
 use crate::comparison::comparisons;
-use crate::counted;
+use crate::counters;
 use crate::curves::curves;
 use crate::fairness;
 use crate::headline::headline;
 use crate::record::Record;
-use crate::words::wording;
+use crate::wording::wording;
 
 /// Reaches the verdict.
 pub fn reach(record: &Record<'_>) -> Verdict {
@@ -68,8 +68,8 @@ fn summary(record: &Record<'_>, cell: usize) -> VariantSummary {
         valid: values.len() as u32,
         invalid: (trials.len() - values.len()) as u32,
         modes: found,
-        counted_per_s: counted::per_s(&trials),
-        response_curve_us: record.curves.get(cell).cloned().unwrap_or_default(),
+        counted_per_s: counters::per_s(&trials),
+        response_time_curve_us: record.curves.get(cell).cloned().unwrap_or_default(),
     }
 }
 

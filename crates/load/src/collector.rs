@@ -1,4 +1,4 @@
-//! Puts the workers' intervals together: one merged slice for each interval, and the total of a run.
+//! Puts the workers' intervals together: one merged interval for each interval, and the total of a run.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::worker::FromWorker;
 
 /// One interval of a run, all workers merged.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Slice {
+pub struct TimedInterval {
     /// Negative during the warm-up; 0 begins where measuring begins; [`DRAIN`] is what ended after the end.
     pub index: i64,
     /// What was recorded, packed.
@@ -52,7 +52,7 @@ pub(crate) struct Collector {
     /// The part of it that ended after the end.
     pub drain: Interval,
     /// All intervals, the warm-up's included.
-    pub slices: Vec<Slice>,
+    pub intervals: Vec<TimedInterval>,
     /// When the last worker stopped to begin operations.
     pub stopped: Nanos,
     /// When the last operation had ended.
@@ -62,16 +62,16 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub fn new(workers: u32, operations: usize, tallies: usize) -> Self {
+    pub fn new(workers: u32, operations: usize, counters: usize) -> Self {
         let standing = Standing { ready: false, done: false, latest: i64::MIN };
         Self {
             workers: vec![standing; workers as usize],
             open: BTreeMap::new(),
             opened: 0,
             setup_errors: Errors::default(),
-            total: Interval::new(operations, tallies),
-            drain: Interval::new(operations, tallies),
-            slices: Vec::new(),
+            total: Interval::new(operations, counters),
+            drain: Interval::new(operations, counters),
+            intervals: Vec::new(),
             stopped: Nanos(0),
             ended: Nanos(0),
             failure: None,
@@ -133,7 +133,7 @@ impl Collector {
             self.total.append(stats);
         } else {
             // Connections are opened before anything is measured, and still belong to the run.
-            let mut connections = Interval::new(stats.operations.len(), stats.tallies.len());
+            let mut connections = Interval::new(stats.operations.len(), stats.counters.len());
             connections.connections = stats.connections.clone();
             connections.connections.errors = Errors::default();
             self.total.append(&connections);
@@ -141,7 +141,7 @@ impl Collector {
         if index == DRAIN {
             self.drain.append(stats);
         }
-        self.slices.push(Slice { index, stats: PackedInterval::pack(stats) });
+        self.intervals.push(TimedInterval { index, stats: PackedInterval::pack(stats) });
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
 
     fn interval(worker: u32, index: i64, us: u32) -> FromWorker {
         let mut stats = Box::new(Interval::new(1, 0));
-        record(&mut stats.operations[0].response, us);
+        record(&mut stats.operations[0].response_time, us);
         FromWorker::Interval { worker, index, stats }
     }
 
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(completed(&mut collector, [interval(0, -1, 5), interval(0, 0, 7)]), [0_i64; 0]);
         assert_eq!(completed(&mut collector, [interval(1, -1, 5), interval(1, 0, 9)]), [-1, 0]);
         assert_eq!(collector.total.succeeded(), 2, "the warm-up is not measured");
-        assert_eq!(collector.slices.len(), 2);
+        assert_eq!(collector.intervals.len(), 2);
     }
 
     #[test]

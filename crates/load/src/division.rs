@@ -3,7 +3,7 @@
 /// A number that looks random, the same for the same `seed` and `index`: the `SplitMix64` generator's at that index
 /// (Steele, Lea and Flood, OOPSLA 2014).
 #[inline]
-pub(crate) fn spread(seed: u64, index: u64) -> u64 {
+pub(crate) fn mix_seed(seed: u64, index: u64) -> u64 {
     let mut z = seed ^ index.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -26,8 +26,8 @@ pub struct Turn<'a> {
     pub out: &'a mut Vec<u8>,
     /// The worker's random numbers, seeded from the run's seed.
     pub rng: &'a mut Pcg64Mcg,
-    /// Counters named by [`Driver::tallies`]: hits and misses, retries, replies by code.
-    pub tallies: &'a mut [u64],
+    /// Counters named by [`Driver::counters`]: hits and misses, retries, replies by code.
+    pub counters: &'a mut [u64],
 }
 
 /// How far the dialogue has come after a turn.
@@ -49,13 +49,13 @@ pub enum Step {
 /// How much a driver wants to see of the bytes that come next. Bytes that nobody looks at need not be copied out of
 /// the kernel, which is most of what a large reply costs its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Appetite {
+pub enum Demand {
     /// All of them.
-    Everything,
+    All,
     /// The front: what comes behind it may be of no interest.
     Front,
     /// None of so many; those after them.
-    Nothing(u64),
+    Skip(u64),
 }
 
 /// Why an operation failed.
@@ -95,7 +95,7 @@ pub trait Driver {
     fn operations(&self) -> Vec<String>;
 
     /// Names of the counters beside time and bytes.
-    fn tallies(&self) -> &'static [&'static str] {
+    fn counters(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -122,11 +122,11 @@ pub trait Driver {
     /// What of the bytes that come next for the operation in flight is to be seen. Only a wish: they may be given to
     /// [`Driver::receive`] all the same.
     #[inline]
-    fn appetite(&self, _dialogue: &Self::Dialogue) -> Appetite {
-        Appetite::Everything
+    fn demand(&self, _dialogue: &Self::Dialogue) -> Demand {
+        Demand::All
     }
 
-    /// So many bytes, no more than the [`Appetite::Nothing`] of last, have come and are gone. [`Driver::receive`] is
+    /// So many bytes, no more than the [`Demand::Skip`] of last, have come and are gone. [`Driver::receive`] is
     /// called next, with no bytes or with those behind them.
     #[inline]
     fn skip(&mut self, _dialogue: &mut Self::Dialogue, _bytes: u64) {}

@@ -12,12 +12,12 @@ use rustix::process::setpriority_process;
 use rustix::thread::gettid;
 
 use crate::clock::Nanos;
-use crate::collector::{Collector, Complete, Slice};
-use crate::crew::{Crew, CrewError};
-use crate::processes::{LoadProcess, connections_a_process, spread};
+use crate::collector::{Collector, Complete, TimedInterval};
+use crate::processes::{LoadProcess, connections_a_process, distribute};
 use crate::record::{DRAIN, ErrorKind, Errors, Interval};
 use crate::spec::LoadSpec;
 use crate::worker::FromWorker;
+use crate::worker_threads::{WorkerThreads, WorkerThreadsError};
 
 /// From "all are ready" to the start, so that every worker has heard of it in time.
 const LEAD: Duration = Duration::from_millis(20);
@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub enum RunError {
     /// Workers cannot be started.
     #[error(transparent)]
-    Crew(#[from] CrewError),
+    Threads(#[from] WorkerThreadsError),
     /// A load process cannot be started.
     #[error(
         "a load process cannot be started: {0}: raise the limits of descriptors and processes (ulimit -n, -u)"
@@ -98,7 +98,7 @@ pub enum Event<'a> {
 
 /// What surrounds a run.
 #[derive(Clone, Default)]
-pub struct Surroundings {
+pub struct RunContext {
     /// Set to end the run early and keep what was measured.
     pub interrupted: Arc<AtomicBool>,
     /// Makes the command of a further load process, one that calls
@@ -114,7 +114,7 @@ pub struct Outcome {
     /// Names of the operations, by id.
     pub operations: Vec<String>,
     /// Names of the driver's counters.
-    pub tallies: Vec<String>,
+    pub counters: Vec<String>,
     /// When the measured part began.
     pub began: SystemTime,
     /// How long operations began in the measured part.
@@ -126,24 +126,24 @@ pub struct Outcome {
     /// What ended when no more began.
     pub drain: Interval,
     /// Interval by interval, in their order: the warm-up's with negative indices, last the drain.
-    pub slices: Vec<Slice>,
+    pub intervals: Vec<TimedInterval>,
     /// Connections that were open at the start; none where each operation opens its own.
     pub opened: u32,
     /// Why others were not.
     pub setup_errors: Errors,
     /// Ended early by the user.
     pub interrupted: bool,
-    /// Processes that the load came from.
+    /// LoadProcesses that the load came from.
     pub processes: u32,
 }
 
 impl Outcome {
-    /// Start, from the beginning of measuring, and length of a slice that is not the warm-up's.
-    pub fn span_of(&self, slice: &Slice) -> (Duration, Duration) {
-        if slice.index == DRAIN {
+    /// Start, from the beginning of measuring, and length of an interval that is not the warm-up's.
+    pub fn span_of(&self, interval: &TimedInterval) -> (Duration, Duration) {
+        if interval.index == DRAIN {
             return (self.measured, self.draining);
         }
-        let start = self.spec.interval.saturating_mul(slice.index as u32);
+        let start = self.spec.interval.saturating_mul(interval.index as u32);
         (start, self.spec.interval.min(self.measured.saturating_sub(start)))
     }
 
@@ -163,24 +163,20 @@ pub type Observer<'a> = dyn FnMut(Event<'_>) + Send + 'a;
 
 /// Runs the load. `observe` is called as the run goes on, one event after the other, from a thread that gives way
 /// to the workers.
-pub fn run(
-    spec: &LoadSpec,
-    surroundings: &Surroundings,
-    observe: &mut Observer<'_>,
-) -> Result<Outcome, RunError> {
-    let (operations, tallies) = spec.protocol.names().map_err(CrewError::from)?;
+pub fn run(spec: &LoadSpec, context: &RunContext, observe: &mut Observer<'_>) -> Result<Outcome, RunError> {
+    let (operations, counters) = spec.protocol.names().map_err(WorkerThreadsError::from)?;
     let limit = connections_a_process();
-    let (processes, workers) = spread(spec.connections, spec.workers, limit);
+    let (processes, workers) = distribute(spec.connections, spec.workers, limit);
     let spec = Arc::new(LoadSpec { workers, ..spec.clone() });
     let (sender, messages) = mpsc::channel();
-    let fleet = Fleet::spawn(&spec, processes, limit, surroundings, &sender)?;
+    let sources = LoadProcesses::spawn(&spec, processes, limit, context, &sender)?;
     drop(sender);
 
-    let collector = Collector::new(workers, operations.len(), tallies.len());
+    let collector = Collector::new(workers, operations.len(), counters.len());
     let collected = thread::scope(|scope| {
         let collecting = scope.spawn(move || {
             give_way();
-            collect(collector, &messages, fleet, surroundings, observe)
+            collect(collector, &messages, sources, context, observe)
         });
         collecting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
@@ -191,13 +187,13 @@ pub fn run(
         began: clock_time + spec.warmup,
         spec: Arc::unwrap_or_clone(spec),
         operations,
-        tallies: tallies.iter().map(|&name| name.to_owned()).collect(),
+        counters: counters.iter().map(|&name| name.to_owned()).collect(),
         total: collector.total,
         drain: collector.drain,
-        slices: collector.slices,
+        intervals: collector.intervals,
         opened: collector.opened,
         setup_errors: collector.setup_errors,
-        interrupted: surroundings.interrupted.load(Ordering::Relaxed),
+        interrupted: context.interrupted.load(Ordering::Relaxed),
         processes,
     })
 }
@@ -213,32 +209,32 @@ fn give_way() {
 fn collect(
     mut collector: Collector,
     messages: &mpsc::Receiver<FromWorker>,
-    mut fleet: Fleet,
-    surroundings: &Surroundings,
+    mut sources: LoadProcesses,
+    context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<(Collector, (Nanos, SystemTime)), RunError> {
     let mut begin = None;
     while !collector.all_done() && collector.failure.is_none() {
-        if surroundings.interrupted.load(Ordering::Relaxed) {
-            fleet.stop();
+        if context.interrupted.load(Ordering::Relaxed) {
+            sources.stop();
         }
         match messages.recv_timeout(LOOK) {
-            Ok(message) => fleet.recycle(collector.take(message)),
+            Ok(message) => sources.recycle(collector.take(message)),
             Err(mpsc::RecvTimeoutError::Timeout) => continue,
             Err(mpsc::RecvTimeoutError::Disconnected) => {
                 collector.failure = Some("a load worker failed: it ended without a word".to_owned());
             }
         }
         if begin.is_none() && collector.all_ready() {
-            begin = Some(fleet.start(&collector, surroundings, observe)?);
+            begin = Some(sources.start(&collector, context, observe)?);
         }
         while let Some(Complete { worker, index, stats }) = collector.next_complete() {
             observe(Event::Tick { index, stats: &stats });
-            fleet.recycle(Some((worker, stats)));
+            sources.recycle(Some((worker, stats)));
         }
     }
-    fleet.stop();
-    fleet.join();
+    sources.stop();
+    sources.join();
     if let Some(failure) = collector.failure.take() {
         return Err(RunError::Worker(failure));
     }
@@ -246,46 +242,46 @@ fn collect(
 }
 
 /// All workers of a run, wherever they are. Dropping it ends them.
-struct Fleet {
-    crew: Option<Crew>,
+struct LoadProcesses {
+    workers: Option<WorkerThreads>,
     processes: Vec<LoadProcess>,
     stop: Arc<AtomicBool>,
 }
 
-impl Fleet {
+impl LoadProcesses {
     fn spawn(
         spec: &Arc<LoadSpec>,
         processes: u32,
         limit: u64,
-        surroundings: &Surroundings,
+        context: &RunContext,
         to_collector: &mpsc::Sender<FromWorker>,
     ) -> Result<Self, RunError> {
-        let mut fleet = Self { crew: None, processes: Vec::new(), stop: Arc::default() };
+        let mut sources = Self { workers: None, processes: Vec::new(), stop: Arc::default() };
         if processes == 1 {
             let all = 0..spec.workers;
-            fleet.crew = Some(Crew::spawn(spec, all, to_collector, &fleet.stop)?);
-            return Ok(fleet);
+            sources.workers = Some(WorkerThreads::spawn(spec, all, to_collector, &sources.stop)?);
+            return Ok(sources);
         }
-        let Some(command) = &surroundings.load_process else {
+        let Some(command) = &context.load_process else {
             return Err(RunError::TooManyConnections { connections: spec.connections, limit });
         };
         let each = spec.workers / processes;
         for process in 0..processes {
             let workers = process * each..(process + 1) * each;
             let started = LoadProcess::spawn(command(), spec, workers, to_collector.clone());
-            fleet.processes.push(started.map_err(RunError::Process)?);
+            sources.processes.push(started.map_err(RunError::Process)?);
         }
-        Ok(fleet)
+        Ok(sources)
     }
 
     /// All workers are ready: the run begins soon, at the instant returned, unless it makes no sense.
     fn start(
         &mut self,
         ready: &Collector,
-        surroundings: &Surroundings,
+        context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<(Nanos, SystemTime), RunError> {
-        if surroundings.interrupted.load(Ordering::Relaxed) {
+        if context.interrupted.load(Ordering::Relaxed) {
             return Err(RunError::Interrupted);
         }
         let errors = &ready.setup_errors;
@@ -295,7 +291,7 @@ impl Fleet {
         }
         observe(Event::Begins { opened: ready.opened, errors });
         let begin = (Nanos::now().after(LEAD), SystemTime::now() + LEAD);
-        self.crew.iter().for_each(|crew| crew.start(begin.0));
+        self.workers.iter().for_each(|workers| workers.start(begin.0));
         self.processes.iter_mut().for_each(|process| process.start(begin.0));
         Ok(begin)
     }
@@ -308,18 +304,18 @@ impl Fleet {
 
     /// Gives a worker an interval to fill again.
     fn recycle(&self, interval: Option<(u32, Box<Interval>)>) {
-        if let (Some(crew), Some((worker, interval))) = (&self.crew, interval) {
-            crew.recycle(worker, interval);
+        if let (Some(workers), Some((worker, interval))) = (&self.workers, interval) {
+            workers.recycle(worker, interval);
         }
     }
 
     fn join(&mut self) {
-        self.crew.take().into_iter().for_each(Crew::join);
+        self.workers.take().into_iter().for_each(WorkerThreads::join);
         self.processes.drain(..).for_each(LoadProcess::join);
     }
 }
 
-impl Drop for Fleet {
+impl Drop for LoadProcesses {
     fn drop(&mut self) {
         self.stop();
         self.join();

@@ -27,7 +27,7 @@ pub enum HlogError {
     Encode(String),
 }
 
-/// Writes the measured intervals of a run, and last the drain. Each line's tag is `operation.response`, `operation.service` or
+/// Writes the measured intervals of a run, and last the drain. Each line's tag is `operation.response_time`, `operation.service_time` or
 /// `operation.first_byte`; the client's own lateness is under `client.lag`.
 pub fn write(outcome: &Outcome, out: &mut impl Write) -> Result<(), HlogError> {
     let mut serializer = V2DeflateSerializer::new();
@@ -38,13 +38,13 @@ pub fn write(outcome: &Outcome, out: &mut impl Write) -> Result<(), HlogError> {
         .with_base_time(outcome.began)
         .with_max_value_divisor(1_000.0);
     let mut log = builder.begin_log_with(out, &mut serializer)?;
-    for slice in outcome.slices.iter().filter(|slice| slice.index >= 0) {
-        let (start, length) = outcome.span_of(slice);
-        let stats = slice.stats.unpack()?;
+    for interval in outcome.intervals.iter().filter(|interval| interval.index >= 0) {
+        let (start, length) = outcome.span_of(interval);
+        let stats = interval.stats.unpack()?;
         let mut line = |tag: String, histogram: &Micros| write_line(&mut log, &tag, start, length, histogram);
         for (name, op) in outcome.operations.iter().zip(&stats.operations) {
-            line(format!("{name}.response"), &op.response)?;
-            line(format!("{name}.service"), &op.service)?;
+            line(format!("{name}.response_time"), &op.response_time)?;
+            line(format!("{name}.service_time"), &op.service_time)?;
             line(format!("{name}.first_byte"), &op.first_byte)?;
         }
         line("client.lag".to_owned(), &stats.client.lag)?;

@@ -8,7 +8,7 @@
 //! # Goals
 //!
 //! - One engine for all protocols. What a protocol does is a [`driver`]: a state machine that is given bytes and
-//!   answers with bytes, for conversations of any number of steps. Times are taken by the engine alone, so all
+//!   answers with bytes, for operations of any number of steps. Times are taken by the engine alone, so all
 //!   protocols are timed alike.
 //! - Response time counts from the *intended* start in an open loop, whatever the server or the client did
 //!   meanwhile; service time, from the actual send, is recorded beside it.
@@ -79,11 +79,10 @@
 //! ```
 
 pub mod capacity;
+pub mod client_share;
 pub mod clock;
 mod collector;
-mod crew;
 mod division;
-pub mod doubt;
 pub mod driver;
 pub mod drivers;
 pub mod engine;
@@ -99,5 +98,6 @@ pub mod summary;
 pub mod tls;
 pub mod validity;
 mod worker;
+mod worker_threads;
 
-pub use collector::Slice;
+pub use collector::TimedInterval;

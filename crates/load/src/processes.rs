@@ -16,11 +16,11 @@ use std::thread;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Nanos;
-use crate::crew::Crew;
 use crate::division::share;
 use crate::record::{Errors, PackedInterval};
 use crate::spec::LoadSpec;
 use crate::worker::FromWorker;
+use crate::worker_threads::WorkerThreads;
 
 /// Descriptors that a process keeps for other things than connections.
 const RESERVED_DESCRIPTORS: u64 = 64;
@@ -38,7 +38,7 @@ pub fn connections_a_process() -> u64 {
 /// How many processes hold `connections`, and how many workers there are then: at least as many as asked, the
 /// same number in each process, and none without a connection. A process has room for `room` descriptors of
 /// connections and of workers but the first.
-pub(crate) fn spread(connections: u32, workers: u32, room: u64) -> (u32, u32) {
+pub(crate) fn distribute(connections: u32, workers: u32, room: u64) -> (u32, u32) {
     let workers_in = |processes: u32| {
         let wanted = workers.min(connections).max(processes).next_multiple_of(processes);
         if wanted <= connections { wanted } else { connections / processes * processes }
@@ -62,13 +62,13 @@ struct Assignment {
 }
 
 #[derive(Serialize, Deserialize)]
-enum Line {
+enum ProcessMessage {
     Ready { worker: u32, open: u32, errors: Errors },
     Interval { worker: u32, index: i64, stats: Box<PackedInterval> },
     Done { worker: u32, stopped: u64, ended: u64, failure: Option<String> },
 }
 
-impl From<FromWorker> for Line {
+impl From<FromWorker> for ProcessMessage {
     fn from(message: FromWorker) -> Self {
         match message {
             FromWorker::Ready { worker, open, errors } => Self::Ready { worker, open, errors },
@@ -82,7 +82,7 @@ impl From<FromWorker> for Line {
     }
 }
 
-impl Line {
+impl ProcessMessage {
     fn into_message(self) -> Result<FromWorker, String> {
         Ok(match self {
             Self::Ready { worker, open, errors } => FromWorker::Ready { worker, open, errors },
@@ -150,8 +150,8 @@ fn forward(lines: impl BufRead, workers: Range<u32>, to_collector: &Sender<FromW
     for line in lines.lines() {
         let message = line
             .map_err(|e| e.to_string())
-            .and_then(|line| serde_json::from_str::<Line>(&line).map_err(|e| e.to_string()))
-            .and_then(Line::into_message);
+            .and_then(|line| serde_json::from_str::<ProcessMessage>(&line).map_err(|e| e.to_string()))
+            .and_then(ProcessMessage::into_message);
         match message {
             Ok(message) => {
                 if let FromWorker::Done { worker, .. } = message {
@@ -184,10 +184,10 @@ pub fn load_process_main() -> Result<(), String> {
     let spec = Arc::new(spec);
     let (sender, messages) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
-    let crew = Crew::spawn(&spec, workers, &sender, &stop).map_err(|e| e.to_string())?;
+    let workers = WorkerThreads::spawn(&spec, workers, &sender, &stop).map_err(|e| e.to_string())?;
     drop(sender);
-    let crew = Arc::new(crew);
-    let starter = crew.clone();
+    let workers = Arc::new(workers);
+    let starter = workers.clone();
     thread::spawn(move || {
         let mut line = String::new();
         while stdin.read_line(&mut line).is_ok_and(|count| count > 0) {
@@ -201,7 +201,7 @@ pub fn load_process_main() -> Result<(), String> {
     });
     let mut stdout = std::io::stdout().lock();
     for message in messages {
-        let line = serde_json::to_string(&Line::from(message)).map_err(|e| e.to_string())?;
+        let line = serde_json::to_string(&ProcessMessage::from(message)).map_err(|e| e.to_string())?;
         writeln!(stdout, "{line}").and_then(|()| stdout.flush()).map_err(|e| e.to_string())?;
     }
     Ok(())
@@ -215,9 +215,9 @@ mod tests {
 
     #[test]
     fn one_process_does_where_the_descriptors_suffice() {
-        assert_eq!(spread(64, 1, 20_000), (1, 1));
-        assert_eq!(spread(64, 4, 20_000), (1, 4));
-        assert_eq!(spread(60_000, 2, 20_000), (3, 3));
+        assert_eq!(distribute(64, 1, 20_000), (1, 1));
+        assert_eq!(distribute(64, 4, 20_000), (1, 4));
+        assert_eq!(distribute(60_000, 2, 20_000), (3, 3));
     }
 
     proptest! {
@@ -227,7 +227,7 @@ mod tests {
             workers in 1_u32..40,
             room in 2_u64..3_000,
         ) {
-            let (processes, all) = spread(connections, workers, room);
+            let (processes, all) = distribute(connections, workers, room);
             prop_assert!(processes <= all && all <= connections && all.is_multiple_of(processes));
             prop_assert!(all >= workers.min(connections) || all + processes > connections);
             let each = all / processes;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::division::{share, spread};
+use crate::division::{mix_seed, share};
 use crate::drivers::ProtocolSpec;
 use crate::inputs::rate::RateProfile;
 
@@ -123,6 +123,6 @@ impl LoadSpec {
 
     /// A seed of its own for each worker and purpose.
     pub(crate) fn seed_of(&self, worker: u32, purpose: u64) -> u64 {
-        spread(self.seed, u64::from(worker) << 8 | purpose)
+        mix_seed(self.seed, u64::from(worker) << 8 | purpose)
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Serialize, Serializer};
 
-use crate::collector::Slice;
-use crate::doubt::Doubt;
+use crate::client_share::ClientShare;
+use crate::collector::TimedInterval;
 use crate::engine::Outcome;
 use crate::record::{DRAIN, ErrorKind, Interval, Micros, OperationStats, PackError};
 use crate::spec::{LoadSpec, Shape};
@@ -155,7 +155,7 @@ pub struct Summary {
     /// The same for programs.
     pub rules_broken: Vec<Reason>,
     /// Percentiles of the response time of which a part may be the client's own.
-    pub doubts: Vec<Doubt>,
+    pub client_shares: Vec<ClientShare>,
     /// What a reader should know besides.
     pub notes: Vec<String>,
     /// Operations that were due in the measured time and ended well: what the distributions are made of.
@@ -189,7 +189,7 @@ pub struct Summary {
     #[serde(serialize_with = "as_objects")]
     pub operations: Vec<(String, OperationSummary)>,
     /// The protocol's own counters: hits and misses.
-    pub tallies: BTreeMap<String, u64>,
+    pub counters: BTreeMap<String, u64>,
     /// Connections.
     pub connections: ConnectionSummary,
     /// The client.
@@ -222,18 +222,18 @@ impl Summary {
     /// Reads everything off an outcome.
     pub fn of(outcome: &Outcome) -> Result<Self, PackError> {
         let (total, drain) = (&outcome.total, &outcome.drain);
-        let judgement = validity::judge(outcome);
+        let validity = validity::check(outcome);
         let errors = total.errors();
         let bytes = |stats: &Interval| stats.operations.iter().map(|op| op.bytes_received).sum::<u64>();
         // What ended after the end was measured, but is no throughput of that time.
         let a_second = |total: u64, drain: u64| rate(total - drain, outcome.measured);
         let operation = |(name, (op, drain)): (&String, (&OperationStats, &OperationStats))| {
             let summary = OperationSummary {
-                requests: op.response.len(),
+                requests: op.response_time.len(),
                 failed: op.errors.total(),
                 throughput_per_s: a_second(op.succeeded(), drain.succeeded()),
-                response_time_us: (&op.response).into(),
-                service_time_us: (&op.service).into(),
+                response_time_us: (&op.response_time).into(),
+                service_time_us: (&op.service_time).into(),
                 first_byte_us: (&op.first_byte).into(),
                 bytes_sent: op.bytes_sent,
                 bytes_received: op.bytes_received,
@@ -241,13 +241,13 @@ impl Summary {
             (name.clone(), summary)
         };
         let by_operation = total.operations.iter().zip(&drain.operations);
-        let response = total.merged(|op| &op.response);
+        let response = total.merged(|op| &op.response_time);
         Ok(Self {
-            valid: judgement.reasons.is_empty(),
-            reasons: judgement.reasons.iter().map(ToString::to_string).collect(),
-            rules_broken: judgement.reasons,
-            doubts: judgement.doubts,
-            notes: judgement.notes,
+            valid: validity.reasons.is_empty(),
+            reasons: validity.reasons.iter().map(ToString::to_string).collect(),
+            rules_broken: validity.reasons,
+            client_shares: validity.client_shares,
+            notes: validity.notes,
             requests: response.len(),
             carried: total.carried(),
             failed: errors.total(),
@@ -256,13 +256,13 @@ impl Summary {
             duration_s: outcome.measured.as_secs_f64(),
             began_unix_s: outcome.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
             throughput_per_s: a_second(total.succeeded(), drain.succeeded()),
-            offered_per_s: rate(total.client.due, outcome.measured),
+            offered_per_s: rate(total.client.offered, outcome.measured),
             bytes_per_s: a_second(bytes(total), bytes(drain)),
             response_time_us: (&response).into(),
-            service_time_us: (&total.merged(|op| &op.service)).into(),
+            service_time_us: (&total.merged(|op| &op.service_time)).into(),
             first_byte_us: (&total.merged(|op| &op.first_byte)).into(),
             operations: outcome.operations.iter().zip(by_operation).map(operation).collect(),
-            tallies: outcome.tallies.iter().cloned().zip(total.tallies.iter().copied()).collect(),
+            counters: outcome.counters.iter().cloned().zip(total.counters.iter().copied()).collect(),
             connections: connections(outcome),
             client: client(outcome),
             steps: steps(outcome)?,
@@ -313,29 +313,29 @@ fn span(start: Duration, length: Duration, stats: &Interval) -> SpanSummary {
     SpanSummary {
         start_s: start.as_secs_f64(),
         length_s: length.as_secs_f64(),
-        offered_per_s: rate(stats.client.due, length),
+        offered_per_s: rate(stats.client.offered, length),
         requests: stats.succeeded(),
         failed: stats.errors().total(),
         throughput_per_s: rate(stats.succeeded(), length),
-        response_time_us: (&stats.merged(|op| &op.response)).into(),
+        response_time_us: (&stats.merged(|op| &op.response_time)).into(),
     }
 }
 
-/// The measured slices but the drain, with their start and length.
-fn measured_slices(outcome: &Outcome) -> impl Iterator<Item = (Duration, Duration, &Slice)> {
-    outcome.slices.iter().filter(|slice| (0..DRAIN).contains(&slice.index)).map(|slice| {
-        let (start, length) = outcome.span_of(slice);
-        (start, length, slice)
+/// The measured intervals but the drain, with their start and length.
+fn measured_intervals(outcome: &Outcome) -> impl Iterator<Item = (Duration, Duration, &TimedInterval)> {
+    outcome.intervals.iter().filter(|interval| (0..DRAIN).contains(&interval.index)).map(|interval| {
+        let (start, length) = outcome.span_of(interval);
+        (start, length, interval)
     })
 }
 
 fn intervals(outcome: &Outcome) -> Result<Vec<SpanSummary>, PackError> {
-    measured_slices(outcome)
-        .map(|(start, length, slice)| Ok(span(start, length, &slice.stats.unpack()?)))
+    measured_intervals(outcome)
+        .map(|(start, length, interval)| Ok(span(start, length, &interval.stats.unpack()?)))
         .collect()
 }
 
-/// Merges the slices of each step of the offered load. A slice belongs to the step in which it begins.
+/// Merges the intervals of each step of the offered load. A interval belongs to the step in which it begins.
 fn steps(outcome: &Outcome) -> Result<Vec<SpanSummary>, PackError> {
     let Shape::Open { rate, .. } = &outcome.spec.shape else { return Ok(Vec::new()) };
     let mut begin = Duration::ZERO;
@@ -346,11 +346,11 @@ fn steps(outcome: &Outcome) -> Result<Vec<SpanSummary>, PackError> {
     }
     for (length, ..) in steps {
         let end = begin + length;
-        let mut merged = Interval::new(outcome.operations.len(), outcome.tallies.len());
+        let mut merged = Interval::new(outcome.operations.len(), outcome.counters.len());
         let mut measured = Duration::ZERO;
-        for (start, length, slice) in measured_slices(outcome) {
+        for (start, length, interval) in measured_intervals(outcome) {
             if start >= begin && start < end {
-                merged.append(&slice.stats.unpack()?);
+                merged.append(&interval.stats.unpack()?);
                 measured += length;
             }
         }

@@ -15,7 +15,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::doubt::{Doubt, doubts};
+use crate::client_share::{ClientShare, client_shares};
 use crate::engine::Outcome;
 use crate::record::{ErrorKind, Micros};
 use crate::spec::Shape;
@@ -54,14 +54,14 @@ pub enum Reason {
         /// 99th percentile, microseconds.
         p99_us: u64,
         /// Median response time, microseconds.
-        response_p50_us: u64,
+        response_time_p50_us: u64,
     },
     /// Replies lay unread.
     Pickup {
         /// 99th percentile, microseconds.
         p99_us: u64,
         /// Median response time, microseconds.
-        response_p50_us: u64,
+        response_time_p50_us: u64,
     },
     /// Less was done than offered, and not because the server was slow.
     Achieved {
@@ -93,13 +93,13 @@ impl fmt::Display for Reason {
                 share * 100.0,
                 MAX_STARVATION * 100.0
             ),
-            Self::Lag { p99_us, response_p50_us } => write!(
+            Self::Lag { p99_us, response_time_p50_us } => write!(
                 f,
-                "the client sent late: lag p99 {p99_us} µs against a median response of {response_p50_us} µs: give it more cores or less load"
+                "the client sent late: lag p99 {p99_us} µs against a median response of {response_time_p50_us} µs: give it more cores or less load"
             ),
-            Self::Pickup { p99_us, response_p50_us } => write!(
+            Self::Pickup { p99_us, response_time_p50_us } => write!(
                 f,
-                "the client read late: replies lay unread for {p99_us} µs (p99) against a median response of {response_p50_us} µs: give it more cores or less load"
+                "the client read late: replies lay unread for {p99_us} µs (p99) against a median response of {response_time_p50_us} µs: give it more cores or less load"
             ),
             Self::Achieved { offered_per_s, achieved_per_s } => write!(
                 f,
@@ -119,49 +119,49 @@ impl fmt::Display for Reason {
 
 /// What is to be said of a run: reasons make it invalid, notes do not.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Judgement {
+pub struct Validity {
     /// Empty for a valid run.
     pub reasons: Vec<Reason>,
     /// Percentiles of which a part may be the client's own.
-    pub doubts: Vec<Doubt>,
+    pub client_shares: Vec<ClientShare>,
     /// What a reader should know all the same.
     pub notes: Vec<String>,
 }
 
 /// Holds a run to the rules.
-pub fn judge(outcome: &Outcome) -> Judgement {
-    let mut judgement = Judgement::default();
+pub fn check(outcome: &Outcome) -> Validity {
+    let mut validity = Validity::default();
     let total = &outcome.total;
-    let response = total.merged(|op| &op.response);
+    let response = total.merged(|op| &op.response_time);
     let errors = total.errors();
     let failed = errors.total() - errors.count(ErrorKind::Unsent);
     if response.is_empty() {
-        judgement.reasons.push(Reason::NothingSucceeded);
+        validity.reasons.push(Reason::NothingSucceeded);
     }
     let utilisation = outcome.utilisation();
     if utilisation > MAX_UTILISATION {
-        judgement.reasons.push(Reason::ClientCpu { utilisation });
+        validity.reasons.push(Reason::ClientCpu { utilisation });
     }
     let share = outcome.starvation();
     if share > MAX_STARVATION {
-        judgement.reasons.push(Reason::Starved { share });
+        validity.reasons.push(Reason::Starved { share });
     }
-    let response_p50_us = response.value_at_quantile(0.5);
+    let response_time_p50_us = response.value_at_quantile(0.5);
     // Where nothing was timed, nothing is distorted.
-    let is_harmful = |waits| harmful(waits, response_p50_us).filter(|_| !response.is_empty());
+    let is_harmful = |waits| harmful(waits, response_time_p50_us).filter(|_| !response.is_empty());
     if let Some(p99_us) = is_harmful(&total.client.lag) {
-        judgement.reasons.push(Reason::Lag { p99_us, response_p50_us });
+        validity.reasons.push(Reason::Lag { p99_us, response_time_p50_us });
     }
     if let Some(p99_us) = is_harmful(&total.client.pickup) {
-        judgement.reasons.push(Reason::Pickup { p99_us, response_p50_us });
+        validity.reasons.push(Reason::Pickup { p99_us, response_time_p50_us });
     }
     let attempts = response.len() + failed;
     let share = if attempts == 0 { 0.0 } else { failed as f64 / attempts as f64 };
     if share > MAX_ERROR_SHARE {
-        judgement.reasons.push(Reason::Errors { share });
+        validity.reasons.push(Reason::Errors { share });
     }
     if let Shape::Open { .. } = outcome.spec.shape {
-        judge_achieved(outcome, &response, attempts, &mut judgement);
+        check_achieved(outcome, &response, attempts, &mut validity);
     }
     if outcome.interrupted {
         let kept = if outcome.measured.is_zero() {
@@ -169,27 +169,32 @@ pub fn judge(outcome: &Outcome) -> Judgement {
         } else {
             "this was measured until then"
         };
-        judgement.notes.push(format!("interrupted: {kept}"));
+        validity.notes.push(format!("interrupted: {kept}"));
     }
     let missing = outcome.setup_errors.total();
     if missing > 0 {
         let why = outcome.setup_errors.examples.values().next().map_or("", String::as_str);
-        judgement.notes.push(format!(
+        validity.notes.push(format!(
             "{missing} of {} connections could not be opened before the start: {why}",
             outcome.spec.connections
         ));
     }
-    judgement.doubts = doubts(&response, &total.client);
-    judgement.notes.extend(in_doubt(&judgement.doubts));
-    judgement
+    validity.client_shares = client_shares(&response, &total.client);
+    validity.notes.extend(in_doubt(&validity.client_shares));
+    validity
 }
 
-/// The line that says which percentiles are in doubt.
-fn in_doubt(doubts: &[Doubt]) -> Option<String> {
-    let held_up = doubts.last()?.held_up;
-    let parts: Vec<String> = doubts
+/// The line that says which percentiles are in client_share.
+fn in_doubt(client_shares: &[ClientShare]) -> Option<String> {
+    let held_up = client_shares.last()?.held_up;
+    let parts: Vec<String> = client_shares
         .iter()
-        .map(|doubt| format!("{} µs of {} ({} µs)", doubt.client_us, doubt.percentile, doubt.response_us))
+        .map(|client_share| {
+            format!(
+                "{} µs of {} ({} µs)",
+                client_share.client_us, client_share.percentile, client_share.response_time_us
+            )
+        })
         .collect();
     Some(format!(
         "the client may have added about {}: it held up {:.2} % of the operations, which an idle host and less load for each of its cores would mend",
@@ -198,15 +203,15 @@ fn in_doubt(doubts: &[Doubt]) -> Option<String> {
     ))
 }
 
-fn harmful(waits: &Micros, response_p50_us: u64) -> Option<u64> {
+fn harmful(waits: &Micros, response_time_p50_us: u64) -> Option<u64> {
     let p99_us = waits.value_at_quantile(0.99);
-    let is_harmful = p99_us > HARMLESS_LAG_US && p99_us as f64 > MAX_LAG_SHARE * response_p50_us as f64;
+    let is_harmful = p99_us > HARMLESS_LAG_US && p99_us as f64 > MAX_LAG_SHARE * response_time_p50_us as f64;
     is_harmful.then_some(p99_us)
 }
 
-fn judge_achieved(outcome: &Outcome, response: &Micros, attempts: u64, judgement: &mut Judgement) {
+fn check_achieved(outcome: &Outcome, response: &Micros, attempts: u64, validity: &mut Validity) {
     let seconds = outcome.measured.as_secs_f64();
-    let offered = outcome.total.client.due as f64;
+    let offered = outcome.total.client.offered as f64;
     // What was never sent has not ended in the drain either.
     let drain_errors = outcome.drain.errors();
     let drained = outcome.drain.succeeded() + drain_errors.total() - drain_errors.count(ErrorKind::Unsent);
@@ -216,22 +221,22 @@ fn judge_achieved(outcome: &Outcome, response: &Micros, attempts: u64, judgement
     }
     // What is not done although it was due either waits for a connection or is in flight: then the server
     // is slow, or has too few connections to show more. Otherwise the client is at fault.
-    let service = outcome.total.merged(|op| &op.service);
+    let service = outcome.total.merged(|op| &op.service_time);
     let waited_us = response.mean() - service.mean() - outcome.total.client.lag.mean();
     let (offered_per_s, achieved_per_s) = (offered / seconds, achieved / seconds);
     let in_flight_at_end = drained as f64 >= (1.0 - MIN_ACHIEVED) * offered;
     if waited_us > service.mean() || in_flight_at_end {
-        judgement.notes.push(format!(
+        validity.notes.push(format!(
             "the server did not keep up: {achieved_per_s:.0}/s of {offered_per_s:.0}/s offered, and operations waited for a free connection"
         ));
         let unsent = outcome.total.errors().count(ErrorKind::Unsent);
         if unsent > 0 {
-            judgement.notes.push(format!(
+            validity.notes.push(format!(
                 "{unsent} operations never found one: response times would be longer still with them"
             ));
         }
     } else {
-        judgement.reasons.push(Reason::Achieved { offered_per_s, achieved_per_s });
+        validity.reasons.push(Reason::Achieved { offered_per_s, achieved_per_s });
     }
 }
 
@@ -254,14 +259,14 @@ mod tests {
         let mut total = Interval::new(1, 0);
         for _ in 0..10_000 {
             let operation = &mut total.operations[0];
-            for histogram in [&mut operation.response, &mut operation.service] {
+            for histogram in [&mut operation.response_time, &mut operation.service_time] {
                 record(histogram, 1_000);
             }
             for histogram in [&mut total.client.lag, &mut total.client.pickup] {
                 record(histogram, 5);
             }
         }
-        total.client.due = 10_000;
+        total.client.offered = 10_000;
         (total.client.user_cpu_ns, total.client.wall_ns) = (5 * SECOND_NS, 10 * SECOND_NS);
         let shape = Shape::Open { rate: RateProfile::constant(1_000.0), arrivals: Arrivals::Poisson };
         let operations = vec![HttpOperation::get("/")];
@@ -284,13 +289,13 @@ mod tests {
         Outcome {
             spec,
             operations: vec!["GET /".to_owned()],
-            tallies: Vec::new(),
+            counters: Vec::new(),
             began: SystemTime::UNIX_EPOCH,
             measured: Duration::from_secs(10),
             draining: Duration::ZERO,
             total,
             drain: Interval::new(1, 0),
-            slices: Vec::new(),
+            intervals: Vec::new(),
             opened: 4,
             setup_errors: Errors::default(),
             interrupted: false,
@@ -302,7 +307,7 @@ mod tests {
     fn broken(change: impl FnOnce(&mut Outcome)) -> Vec<Reason> {
         let mut outcome = outcome();
         change(&mut outcome);
-        judge(&outcome).reasons
+        check(&outcome).reasons
     }
 
     /// Late by so much, a fiftieth of the time.
@@ -312,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_client_with_room_and_on_time_is_believed() {
-        assert_eq!(judge(&outcome()), Judgement::default());
+        assert_eq!(check(&outcome()), Validity::default());
     }
 
     #[test]
@@ -345,13 +350,13 @@ mod tests {
             );
         }
         let lag = broken(|outcome| be_late(&mut outcome.total.client.lag, 150));
-        assert_eq!(lag, [Reason::Lag { p99_us: 150, response_p50_us: 1_000 }]);
+        assert_eq!(lag, [Reason::Lag { p99_us: 150, response_time_p50_us: 1_000 }]);
         let pickup = broken(|outcome| be_late(&mut outcome.total.client.pickup, 150));
-        assert_eq!(pickup, [Reason::Pickup { p99_us: 150, response_p50_us: 1_000 }]);
+        assert_eq!(pickup, [Reason::Pickup { p99_us: 150, response_time_p50_us: 1_000 }]);
         let slow = broken(|outcome| {
             be_late(&mut outcome.total.client.lag, 150);
-            outcome.total.operations[0].response.reset();
-            (0..10_000).for_each(|_| record(&mut outcome.total.operations[0].response, 2_000));
+            outcome.total.operations[0].response_time.reset();
+            (0..10_000).for_each(|_| record(&mut outcome.total.operations[0].response_time, 2_000));
         });
         assert!(slow.is_empty(), "150 µs are under a tenth of 2 ms");
     }
@@ -377,29 +382,29 @@ mod tests {
 
     #[test]
     fn what_was_offered_must_be_achieved_unless_the_server_was_the_limit() {
-        let reasons = broken(|outcome| outcome.total.client.due = 10_300);
+        let reasons = broken(|outcome| outcome.total.client.offered = 10_300);
         assert!(matches!(reasons[..], [Reason::Achieved { .. }]), "{reasons:?}");
-        assert!(broken(|outcome| outcome.total.client.due = 10_200).is_empty());
+        assert!(broken(|outcome| outcome.total.client.offered = 10_200).is_empty());
         let mut slow = outcome();
-        slow.total.client.due = 20_000;
-        slow.total.operations[0].response.reset();
-        (0..10_000).for_each(|_| record(&mut slow.total.operations[0].response, 3_000_000));
-        let judged = judge(&slow);
+        slow.total.client.offered = 20_000;
+        slow.total.operations[0].response_time.reset();
+        (0..10_000).for_each(|_| record(&mut slow.total.operations[0].response_time, 3_000_000));
+        let checked = check(&slow);
         assert_eq!(
-            judged.reasons,
+            checked.reasons,
             [],
             "operations waited for a connection, and the client did not hold them up"
         );
         assert!(
-            judged.notes[0].contains("the server did not keep up: 1000/s of 2000/s"),
+            checked.notes[0].contains("the server did not keep up: 1000/s of 2000/s"),
             "{:?}",
-            judged.notes
+            checked.notes
         );
         for interval in [&mut slow.total, &mut slow.drain] {
             interval.connections.errors.add(ErrorKind::Unsent, 10_000, "no connection became free in time");
         }
-        let notes = judge(&slow).notes;
-        assert_eq!(notes[0], judged.notes[0], "what never began makes no difference to what was achieved");
+        let notes = check(&slow).notes;
+        assert_eq!(notes[0], checked.notes[0], "what never began makes no difference to what was achieved");
         assert!(notes[1].contains("10000 operations never found one"), "{notes:?}");
     }
 }

@@ -6,9 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use load::drivers::ProtocolSpec;
-use load::engine::{self, Outcome, Surroundings};
+use load::engine::{self, Outcome, RunContext};
 use load::record::ErrorKind;
-use load::runner::{Conversation, RunnerSpec};
+use load::runner::{RunnerSession, RunnerSpec};
 use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -43,7 +43,7 @@ impl Script {
         let mix = vec![("read".to_owned(), 9.0), ("update".to_owned(), 1.0)];
         let spec = RunnerSpec { stdin, stdout, mix };
         let script = Self { child, spec, _ends: [to, from], _dir: dir };
-        let mut conversation = Conversation::open(&script.spec).map_err(|e| e.to_string())?;
+        let mut conversation = RunnerSession::open(&script.spec).map_err(|e| e.to_string())?;
         // Not before: a script that has ended by then would have had no listener, and nobody would see its end.
         drop(both);
         while !conversation.is_ready().map_err(|e| e.to_string())? {
@@ -80,7 +80,7 @@ impl Drop for Script {
 }
 
 fn run(spec: &LoadSpec) -> Result<Outcome, String> {
-    engine::run(spec, &Surroundings::default(), &mut |_| {}).map_err(|e| e.to_string())
+    engine::run(spec, &RunContext::default(), &mut |_| {}).map_err(|e| e.to_string())
 }
 
 /// Says an interval at each start and the rest at each stop, and goes on until its input ends.
@@ -111,7 +111,7 @@ fn what_a_runner_says_is_collected_like_any_other_load() -> Result<(), Box<dyn s
         assert_eq!((name.as_str(), read.requests, read.response_time_us.p50), ("read", 10, 100));
         // What ended after the stop is no throughput.
         assert!((summary.throughput_per_s - 10.0 / 0.4).abs() < 1e-6, "{}", summary.throughput_per_s);
-        assert_eq!(outcome.slices.len(), 4);
+        assert_eq!(outcome.intervals.len(), 4);
     }
     Ok(())
 }

@@ -134,9 +134,9 @@ fn comparisons(out: &mut String, verdict: &Verdict) {
 fn laws(out: &mut String, verdict: &Verdict) {
     let row = |curve: &SweepCurve| {
         let Some(Scalability::Fitted(fit)) = &curve.usl else { return None };
-        let held = behind(&curve.held);
+        let fixed = behind(&curve.fixed);
         Some(format!(
-            "| {}{held} | {} | {:.3} | {:.5} | {:.0} | {} | {} |",
+            "| {}{fixed} | {} | {:.3} | {:.5} | {:.0} | {} | {} |",
             plain(&curve.variant),
             plain(&curve.axis),
             fit.alpha,

@@ -18,7 +18,7 @@ const REST: [&str; 20] = [
     "offered_per_s",
     "achieved_per_s",
     "response_mean_us",
-    "response_p50_us",
+    "response_time_p50_us",
     "response_p90_us",
     "response_p99_us",
     "response_p99_9_us",
@@ -55,7 +55,7 @@ pub(crate) fn render(run: &Run) -> Result<String, ReportError> {
 fn rest(trial: &Trial, folder: &str) -> [String; 20] {
     let measured = trial.measured.as_ref();
     let phase = central(trial);
-    let times = phase.map(|phase| &phase.response_us);
+    let times = phase.map(|phase| &phase.response_time_us);
     let server = trial.server.as_ref();
     [
         status(trial.status).to_owned(),
@@ -74,7 +74,7 @@ fn rest(trial: &Trial, folder: &str) -> [String; 20] {
         text(phase.map(|phase| phase.client.utilisation)),
         text(server.map(|server| server.cores)),
         text(server.map(|server| server.peak_rss_bytes)),
-        text(trial.full.as_ref().map(|full| &full.resource)),
+        text(trial.saturated.as_ref().map(|saturated| &saturated.resource)),
         words::utc(trial.started_unix_ms),
         folder.to_owned(),
         trial.reasons.join("; "),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use load::engine::Surroundings;
+use load::engine::RunContext;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -21,9 +21,9 @@ pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 /// What surrounds every run of the engine: the flag, and how further load processes are started.
-pub fn surroundings() -> anyhow::Result<Surroundings> {
+pub fn context() -> anyhow::Result<RunContext> {
     let program = std::env::current_exe().context("the path of this program")?;
-    Ok(Surroundings {
+    Ok(RunContext {
         interrupted: flag()?,
         load_process: Some(Arc::new(move || {
             let mut command = Command::new(&program);

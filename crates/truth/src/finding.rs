@@ -1,6 +1,6 @@
 //! One line of the table: what is known, what the engine measured, and whether that will do.
 
-use load::doubt::Doubt;
+use load::client_share::ClientShare;
 use serde::Serialize;
 
 /// What numbers are in.
@@ -106,8 +106,8 @@ impl Finding {
 
     /// The same, a limit only where the engine itself says that a part of this may be the client's own.
     #[must_use]
-    pub fn if_not_doubted(mut self, doubt: Option<&Doubt>) -> Self {
-        if let Some(Doubt { client_us, .. }) = doubt
+    pub fn if_not_doubted(mut self, share: Option<&ClientShare>) -> Self {
+        if let Some(ClientShare { client_us, .. }) = share
             && !self.met
         {
             self.weight = Weight::Limit;

@@ -10,7 +10,7 @@ use load::drivers::ProtocolSpec;
 use load::drivers::http::{HttpOperation, HttpSpec};
 use load::drivers::keyspace::{Command, KeyspaceSpec, default_prefix};
 use load::drivers::memcache::{Dialect, MemcacheSpec};
-use load::engine::{self, Outcome, RunError, Surroundings};
+use load::engine::{self, Outcome, RunContext, RunError};
 use load::inputs::keys::Popularity;
 use load::inputs::rate::RateProfile;
 use load::record::PackError;
@@ -152,20 +152,20 @@ pub struct Instrument<'a> {
     /// Those of server and client.
     cpus: CpuSet,
     server_cpus: CpuSet,
-    surroundings: &'a Surroundings,
+    context: &'a RunContext,
     directory: &'a Path,
     seed: u64,
 }
 
 impl<'a> Instrument<'a> {
     /// Shares out the CPUs and keeps this thread, whose heirs the engine's are, to the client's.
-    pub fn new(surroundings: &'a Surroundings, directory: &'a Path, seed: u64) -> Result<Self, CheckError> {
+    pub fn new(context: &'a RunContext, directory: &'a Path, seed: u64) -> Result<Self, CheckError> {
         let system = |what| move |source| CheckError::System { what, source };
         let host = Host::local();
         let allowed = host.allowed_cpus().map_err(system("the CPUs that may be used"))?;
         let split = host::affinity::split(&host.cores(&allowed));
         split.client.pin_this_thread().map_err(system("the client's CPUs"))?;
-        Ok(Self { host, cpus: allowed, server_cpus: split.server, surroundings, directory, seed })
+        Ok(Self { host, cpus: allowed, server_cpus: split.server, context, directory, seed })
     }
 
     /// Begins to watch what the hypervisor takes of the CPUs; none where the host cannot be watched.
@@ -217,16 +217,12 @@ impl<'a> Instrument<'a> {
             seed: self.seed,
         };
         change(&mut spec);
-        let outcome = engine::run(&spec, self.surroundings, &mut |_| ())?;
+        let outcome = engine::run(&spec, self.context, &mut |_| ())?;
         self.heed_the_user()?;
         Ok(Measured { summary: Summary::of(&outcome)?, outcome, account: server.account()? })
     }
 
     fn heed_the_user(&self) -> Result<(), CheckError> {
-        if self.surroundings.interrupted.load(Ordering::Relaxed) {
-            Err(CheckError::Interrupted)
-        } else {
-            Ok(())
-        }
+        if self.context.interrupted.load(Ordering::Relaxed) { Err(CheckError::Interrupted) } else { Ok(()) }
     }
 }

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use host::process::Tree;
-use load::engine::Surroundings;
+use load::engine::RunContext;
 use load::spec::LoadSpec;
 
 use crate::definition::Workload;
@@ -57,13 +57,13 @@ impl Instances {
     }
 
     /// Loads all of the data into each, see [`Instance::populate`].
-    pub fn populate(&self, surroundings: &Surroundings) -> Result<(), InstanceError> {
-        self.iter().try_for_each(|instance| instance.populate(surroundings))
+    pub fn populate(&self, context: &RunContext) -> Result<(), InstanceError> {
+        self.iter().try_for_each(|instance| instance.populate(context))
     }
 
     /// Checks the replies of each, see [`Instance::check`].
-    pub fn check(&mut self, surroundings: &Surroundings) -> Result<(), InstanceError> {
-        self.iter_mut().try_for_each(|instance| instance.check(surroundings))
+    pub fn check(&mut self, context: &RunContext) -> Result<(), InstanceError> {
+        self.iter_mut().try_for_each(|instance| instance.check(context))
     }
 
     /// How many operations they have counted together, see [`Instance::count`].

@@ -13,7 +13,7 @@ import { draw, logAxis, thinned, ticksFor } from "./plot";
 type At = SweepCurve["points"][number];
 
 export function curveName(curve: SweepCurve): string {
-  return groupName(curve.variant, curve.held);
+  return groupName(curve.variant, curve.fixed);
 }
 
 export function sweepChart(axis: string, curves: readonly SweepCurve[], look: (curve: SweepCurve) => Look, measure: string, unit: string): HTMLElement {

@@ -11,8 +11,8 @@ export function mainAxis(report: Report): string | null {
 }
 
 /** A group's name: the variant and where it is held. */
-export function groupName(variant: string, held: Point | undefined): string {
-  const at = pointText(Object.fromEntries(Object.entries(held ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))));
+export function groupName(variant: string, fixed: Point | undefined): string {
+  const at = pointText(Object.fromEntries(Object.entries(fixed ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))));
   return at ? `${variant} · ${at}` : variant;
 }
 

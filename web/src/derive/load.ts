@@ -21,14 +21,14 @@ export function loadPoints(trials: readonly Trial[]): LoadPoint[] {
   return valid(trials)
     .flatMap((trial) =>
       (trial.phases ?? [])
-        .filter((phase) => KINDS.has(phase.kind) && phase.valid && phase.response_us.p99 > 0)
+        .filter((phase) => KINDS.has(phase.kind) && phase.valid && phase.response_time_us.p99 > 0)
         .map((phase) => ({
           trial: trial.number,
           kind: phase.kind,
           offered: phase.offered_per_s ?? phase.achieved_per_s,
           achieved: phase.achieved_per_s,
-          p50: phase.response_us.p50,
-          p99: phase.response_us.p99,
+          p50: phase.response_time_us.p50,
+          p99: phase.response_time_us.p99,
         })),
     )
     .sort((a, b) => a.offered - b.offered);

@@ -35,7 +35,7 @@ export function loadSection(report: Report, cells: readonly Cell[], look: (cell:
 export function percentileSection(report: Report, cells: readonly Cell[], look: (cell: Cell) => Look): Section {
   const shownCells = cells.length > MOST_LINES ? bestOfEach(cells, mainAxis(report), report.verdict?.higher_is_better ?? true) : cells;
   const merged = shownCells.flatMap((cell): QuantileSeries[] => {
-    const curve = cell.summary?.response_curve_us ?? [];
+    const curve = cell.summary?.response_time_curve_us ?? [];
     return curve.length > 1 ? [{ name: cell.label, look: look(cell), curve }] : [];
   });
   const single = merged.length === 0 ? shownCells.flatMap((cell) => middleTrial(cell, look(cell))) : [];
@@ -63,10 +63,10 @@ function without(report: Report, otherwise: string): string {
 }
 
 function middleTrial(cell: Cell, look: Look): QuantileSeries[] {
-  const trials = valid(cell.trials).filter((trial) => trial.measured && (trial.phases ?? []).some((phase) => (phase.response_curve_us?.length ?? 0) > 1));
+  const trials = valid(cell.trials).filter((trial) => trial.measured && (trial.phases ?? []).some((phase) => (phase.response_time_curve_us?.length ?? 0) > 1));
   const middle = median(trials.map((trial) => trial.measured?.value ?? 0));
   const off = (value: number | undefined): number => Math.abs((value ?? 0) - (middle ?? 0));
   const trial = [...trials].sort((a, b) => off(a.measured?.value) - off(b.measured?.value))[0];
-  const curve = trial?.phases?.filter((phase) => (phase.response_curve_us?.length ?? 0) > 1).pop()?.response_curve_us;
+  const curve = trial?.phases?.filter((phase) => (phase.response_time_curve_us?.length ?? 0) > 1).pop()?.response_time_curve_us;
   return trial && curve ? [{ name: `${cell.label}, trial ${trial.number}`, look, curve }] : [];
 }

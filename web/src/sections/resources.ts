@@ -43,8 +43,8 @@ function card(cell: Cell, { colour }: Look, found: ReturnType<typeof resources>)
     el("p", { class: "full" }, el("strong", {}, full ? top.resource : "nothing was full"), full ? ` was full in ${top.trials} of ${counted(found.trials, "valid trial")}` : ""),
     others.length > 0 ? el("p", {}, `In the others: ${others.map((one) => `${one.resource} (${one.trials})`).join(", ")}.`) : null,
     bars(found.used),
-    found.witness?.full
-      ? el("div", {}, el("p", { class: "note" }, `Evidence, from trial ${found.witness.number}:`), el("ul", { class: "evidence" }, ...found.witness.full.evidence.map((line) => el("li", {}, line))))
+    found.witness?.saturated
+      ? el("div", {}, el("p", { class: "note" }, `Evidence, from trial ${found.witness.number}:`), el("ul", { class: "evidence" }, ...found.witness.saturated.evidence.map((line) => el("li", {}, line))))
       : null,
     usage
       ? el("p", { class: "note" }, `The server took ${number(usage.cores)} cores, at most ${bytes(usage.peak_rss_bytes)} of memory, ${counted(usage.processes, "process", "processes")}, ${counted(usage.threads, "thread")}, ${counted(usage.descriptors, "descriptor")}.`)

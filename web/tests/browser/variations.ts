@@ -8,7 +8,7 @@ export function unfinished(): Report {
   const report = fixture("comparison");
   const trials = report.trials.slice(0, 3);
   const last = trials[2];
-  if (last) trials[2] = { ...last, status: "failed", measured: null, phases: [], timeline: [], gates: [], full: null, server: null, reasons: ["apache died: see server.log"] };
+  if (last) trials[2] = { ...last, status: "failed", measured: null, phases: [], timeline: [], gates: [], saturated: null, server: null, reasons: ["apache died: see server.log"] };
   return {
     ...report,
     run: { ...report.run, state: "unfinished", problems: [{ file: "trials/004-nginx/trial.json", text: "ends early: restore it from an export" }] },
@@ -45,7 +45,7 @@ export function hostile(): Report {
   for (const trial of report.trials) {
     trial.reasons = [ATTACK];
     for (const gate of trial.gates ?? []) gate.message = ATTACK;
-    if (trial.full) trial.full.evidence = [ATTACK];
+    if (trial.saturated) trial.saturated.evidence = [ATTACK];
   }
   if (report.facts) report.facts.host = { [ATTACK]: ATTACK };
   report.configs = { [ATTACK]: ATTACK };
@@ -82,10 +82,10 @@ export function long(): Report {
 export function modes(): Report {
   const report = fixture("comparison");
   const [nginx, apache] = report.verdict?.variants ?? [];
-  const curve = (number: number) => report.trials[number]?.phases?.find((phase) => phase.kind === "measure")?.response_curve_us ?? [];
+  const curve = (number: number) => report.trials[number]?.phases?.find((phase) => phase.kind === "measure")?.response_time_curve_us ?? [];
   if (!report.verdict || !nginx || !apache) throw new Error("the fixture has two variants");
-  apache.response_curve_us = curve(0);
-  nginx.response_curve_us = curve(1);
+  apache.response_time_curve_us = curve(0);
+  nginx.response_time_curve_us = curve(1);
   const trials = report.trials.filter((trial) => trial.variant === "apache");
   trials.forEach((trial, place) => {
     if (trial.measured && place % 2) trial.measured.value *= 0.85;

@@ -199,6 +199,6 @@ pub(super) fn summary<'a>(name: &str, trials: impl IntoIterator<Item = &'a Trial
         values,
         modes: Vec::new(),
         counted_per_s: BTreeMap::new(),
-        response_curve_us: Vec::new(),
+        response_time_curve_us: Vec::new(),
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     layout,
     model::{
-        ConfigFile, Difference, DifferenceClass, FORMAT, Facts, FlatFacts, Setting, Variant, VariantFacts,
+        ConfigFile, Difference, DifferenceClass, FORMAT, Facts, FlatFacts, KnobValue, Variant, VariantFacts,
     },
 };
 
@@ -70,7 +70,7 @@ pub(super) fn of(variants: &[Variant], taken_unix_ms: u64, first_trial: impl Fn(
         let folder = layout::trial_folder(first_trial(&variant.name), &variant.name);
         let name = config(&variant.server).0;
         let mut knobs = variant.knobs.clone();
-        knobs.entry("workers".to_owned()).or_insert(Setting::Integer(1));
+        knobs.entry("workers".to_owned()).or_insert(KnobValue::Integer(1));
         VariantFacts {
             name: variant.name.clone(),
             version: known.1.to_owned(),

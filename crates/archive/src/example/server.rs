@@ -18,7 +18,7 @@ pub(super) struct Server {
 impl Server {
     /// Response time at a share `q` of operations, where `rate` operations a second are offered. Exponential
     /// waiting as in an M/M/1 queue, and rare hiccups.
-    fn response_us(&self, q: f64, rate: f64) -> f64 {
+    fn response_time_us(&self, q: f64, rate: f64) -> f64 {
         let busy = (rate / self.limit_per_s).min(0.995);
         let waiting = -(1.0 - q).ln() * self.wait_us * busy / (1.0 - busy);
         let hiccup = self.hiccup_us * ((q - 0.99).max(0.0) / 0.01).powi(24);
@@ -30,14 +30,14 @@ impl Server {
         let (mut meets, mut fails) = (0.0, self.limit_per_s);
         for _ in 0..40 {
             let middle = f64::midpoint(meets, fails);
-            *if self.response_us(0.99, middle) < limit_us { &mut meets } else { &mut fails } = middle;
+            *if self.response_time_us(0.99, middle) < limit_us { &mut meets } else { &mut fails } = middle;
         }
         meets
     }
 
     pub(super) fn times(&self, rate: f64) -> Times {
-        let at = |q| self.response_us(q, rate) as u64;
-        let mean = (1..200).map(|i| self.response_us(f64::from(i) / 200.0, rate)).sum::<f64>() / 199.0;
+        let at = |q| self.response_time_us(q, rate) as u64;
+        let mean = (1..200).map(|i| self.response_time_us(f64::from(i) / 200.0, rate)).sum::<f64>() / 199.0;
         Times {
             mean,
             p50: at(0.5),
@@ -53,6 +53,6 @@ impl Server {
     /// The line over the percentile axis: five steps to each halving of the distance to 1, up to 0.99999.
     pub(super) fn curve(&self, rate: f64) -> QuantileCurve {
         let steps = (0..=83).map(|step| 1.0 - 0.5_f64.powf(f64::from(step) / 5.0));
-        steps.map(|q| (q, self.response_us(q, rate) as u64)).collect()
+        steps.map(|q| (q, self.response_time_us(q, rate) as u64)).collect()
     }
 }

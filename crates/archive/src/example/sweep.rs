@@ -10,8 +10,8 @@ use crate::{
     error::Result,
     id::RunId,
     model::{
-        Axis, CurvePoint, FORMAT, Kind, Measure, Measured, PhaseKind, Setting, SweepCurve, SweepPoint, Trial,
-        TrialFiles, Variant, Vary, Verdict,
+        Axis, CurvePoint, FORMAT, Kind, KnobValue, Measure, Measured, PhaseKind, SweepCurve, SweepPoint,
+        Trial, TrialFiles, Variant, Vary, Verdict,
     },
     writer::RunWriter,
 };
@@ -31,7 +31,7 @@ fn law(threads: i64, connections: i64) -> f64 {
 fn point(threads: i64, connections: i64) -> SweepPoint {
     [("threads", threads), ("connections", connections)]
         .into_iter()
-        .map(|(name, value)| (name.to_owned(), Setting::Integer(value)))
+        .map(|(name, value)| (name.to_owned(), KnobValue::Integer(value)))
         .collect()
 }
 
@@ -41,7 +41,7 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
     let command = "showdown sweep memcached --vary threads=1,2 --vary connections=1..1024 --tag made-up";
     let axis = |vary, values: &[i64]| Axis {
         vary,
-        values: values.iter().map(|value| Setting::Integer(*value)).collect(),
+        values: values.iter().map(|value| KnobValue::Integer(*value)).collect(),
     };
     let mut plan = super::plan(Measure::MaxThroughput, BLOCKS);
     plan.command = command.split(' ').map(str::to_owned).collect();
@@ -108,7 +108,7 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
         SweepCurve {
             variant: NAME.to_owned(),
             axis: "connections".to_owned(),
-            held: [("threads".to_owned(), Setting::Integer(threads))].into(),
+            fixed: [("threads".to_owned(), KnobValue::Integer(threads))].into(),
             usl: Some(usl::fit(&loads.collect::<Vec<_>>())),
             points,
         }

@@ -2,8 +2,8 @@
 
 use super::server::Server;
 use crate::model::{
-    ClientHealth, CountCheck, FORMAT, FullResource, Gate, GateOutcome, Measured, Phase, PhaseKind,
-    ResourceUse, ServerUsage, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome,
+    ClientHealth, CountCheck, FORMAT, Gate, GateOutcome, Measured, Phase, PhaseKind, ResourceUse,
+    SaturatedResource, ServerUsage, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome,
 };
 use rand::{RngExt, rngs::StdRng};
 use stats::steady::SteadyState;
@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
                 errors: 0,
             });
         }
-        let response_us = self.server.times(rate);
+        let response_time_us = self.server.times(rate);
         let slo = |p99: u64| (p99 as f64) < LIMIT_US;
         let with_slo = matches!(kind, PhaseKind::SearchStep | PhaseKind::CurveStep | PhaseKind::Measure);
         self.phases.push(Phase {
@@ -72,12 +72,12 @@ impl<'a> Builder<'a> {
             achieved_per_s: achieved,
             requests: (achieved * f64::from(seconds)) as u64,
             errors: BTreeMap::new(),
-            meets_slo: with_slo.then(|| slo(response_us.p99)),
-            service_us: self.server.times(rate * 0.6),
-            response_us,
-            response_curve_us: if keep_curve { self.server.curve(rate) } else { Vec::new() },
+            meets_slo: with_slo.then(|| slo(response_time_us.p99)),
+            service_time_us: self.server.times(rate * 0.6),
+            response_time_us,
+            response_time_curve_us: if keep_curve { self.server.curve(rate) } else { Vec::new() },
             operations: Vec::new(),
-            tallies: BTreeMap::new(),
+            counters: BTreeMap::new(),
             client: ClientHealth { utilisation: 0.34 + 0.3 * rate / 200_000.0, lag_p99_us: 31 },
             valid: true,
             reasons: Vec::new(),
@@ -140,15 +140,15 @@ impl<'a> Builder<'a> {
                 threads: 52,
                 descriptors: 214,
             }),
-            full: Some(full()),
+            saturated: Some(saturated()),
             files,
         }
     }
 }
 
-fn full() -> FullResource {
+fn saturated() -> SaturatedResource {
     let seen = |resource: &str, utilisation| ResourceUse { resource: resource.to_owned(), utilisation };
-    FullResource {
+    SaturatedResource {
         resource: "server CPU".to_owned(),
         utilisation: Some(0.97),
         evidence: vec![
@@ -156,7 +156,7 @@ fn full() -> FullResource {
                 .to_owned(),
             "The client needed 52 % of CPU 1, and sent with a p99 lag of 31 µs.".to_owned(),
         ],
-        looked_at: vec![
+        candidates: vec![
             seen("server CPU", 0.97),
             seen("client CPU", 0.52),
             seen("memory", 0.18),

@@ -3,7 +3,7 @@
 //! Facts are flat, name to text, so that any two sides can be compared fact by fact without knowing what one
 //! means. Which differences matter is left to the fairness check, whose findings are in the verdict.
 
-use super::Setting;
+use super::KnobValue;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub struct VariantFacts {
     /// The C library, such as `glibc 2.36`.
     pub libc: String,
     /// Every knob with its value, defaults included.
-    pub knobs: BTreeMap<String, Setting>,
+    pub knobs: BTreeMap<String, KnobValue>,
     /// The effective configuration files, in the run directory.
     pub config: Vec<ConfigFile>,
     /// Everything else: package, path and digest of the binary, limits, durability settings.

@@ -13,9 +13,9 @@
 mod facts;
 mod fairness;
 mod gate;
+mod knob_value;
 mod phase;
 mod plan;
-mod setting;
 mod times;
 mod trial;
 mod unit;
@@ -25,15 +25,15 @@ mod verdict;
 pub use facts::{ConfigFile, Facts, FlatFacts, VariantFacts};
 pub use fairness::{Caveat, Difference, DifferenceClass};
 pub use gate::{Gate, GateOutcome};
+pub use knob_value::KnobValue;
 pub use phase::{ClientHealth, Handshakes, OperationTimes, Phase, PhaseKind};
 pub use plan::{
     Axis, Background, CpuSplit, Kind, Length, Load, Measure, Phases, Plan, Variant, Vary, WarmUp,
 };
-pub use setting::Setting;
 pub use times::{QuantileCurve, Times};
 pub use trial::{Measured, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome};
 pub use unit::{thousands, with_unit};
-pub use usage::{CountCheck, FullResource, ResourceUse, ServerUsage};
+pub use usage::{CountCheck, ResourceUse, SaturatedResource, ServerUsage};
 pub use verdict::{Comparison, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict};
 
 /// Version of the run directory's formats. It rises when a reader of the old one would read the new one wrongly.

@@ -44,12 +44,12 @@ pub struct Phase {
     /// Failures by kind.
     pub errors: BTreeMap<String, u64>,
     /// From the intended start.
-    pub response_us: Times,
+    pub response_time_us: Times,
     /// From the actual send.
-    pub service_us: Times,
+    pub service_time_us: Times,
     /// Response time as a line, where this phase is one that a reader looks at closely.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub response_curve_us: QuantileCurve,
+    pub response_time_curve_us: QuantileCurve,
     /// The same by operation, where the mix has several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<OperationTimes>,
@@ -58,7 +58,7 @@ pub struct Phase {
     pub tls: Option<Handshakes>,
     /// What the driver counted besides, where it counted any: messages, refusals by code, deadlocks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tallies: BTreeMap<String, u64>,
+    pub counters: BTreeMap<String, u64>,
     /// How the client fared.
     pub client: ClientHealth,
     /// Whether the objective was met; `None` without one.
@@ -79,7 +79,7 @@ pub struct OperationTimes {
     /// Operations that failed.
     pub failed: u64,
     /// From the intended start.
-    pub response_us: Times,
+    pub response_time_us: Times,
 }
 
 /// TLS handshakes of a phase, those with which its connections were opened included.

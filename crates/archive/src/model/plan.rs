@@ -3,7 +3,7 @@
 //! The same file is what a user writes and edits, so it refuses keys that it does not know, by line and name.
 //! What the names of workloads, servers, knobs and objectives mean is left to the crates that run the plan.
 
-use super::Setting;
+use super::KnobValue;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
@@ -98,7 +98,7 @@ pub struct Variant {
     pub server: String,
     /// The knobs that were set; the others keep their defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub knobs: BTreeMap<String, Setting>,
+    pub knobs: BTreeMap<String, KnobValue>,
 }
 
 /// What is measured of each trial.
@@ -207,7 +207,7 @@ pub struct Axis {
     /// What is varied.
     pub vary: Vary,
     /// The values it takes, in the order of the axis.
-    pub values: Vec<Setting>,
+    pub values: Vec<KnobValue>,
 }
 
 /// What an axis varies. In text `connections` and `rate` are the load's own; any other name is a knob's.
@@ -313,7 +313,7 @@ values = [1, 2, 4, 8]
         assert_eq!(plan.sweep[0].vary, Vary::Knob("threads".into()));
         assert_eq!(plan.sweep[1].vary, Vary::Connections);
         assert_eq!(plan.phases.search_step, Duration::from_millis(1500));
-        assert_eq!(plan.variants[0].knobs["hash"], Setting::Text("murmur3".into()));
+        assert_eq!(plan.variants[0].knobs["hash"], KnobValue::Text("murmur3".into()));
         assert_eq!(plan.measure.slo(), Some("p99<2ms"));
     }
 

@@ -1,12 +1,12 @@
 //! `trials/NNN-variant/trial.json`: one start of one server, from its beginning to its end.
 
-use super::{CountCheck, FullResource, Gate, Phase, ServerUsage, Setting};
+use super::{CountCheck, Gate, KnobValue, Phase, SaturatedResource, ServerUsage};
 use serde::{Deserialize, Serialize};
 use stats::steady::SteadyState;
 use std::collections::BTreeMap;
 
 /// Where on the axes of a sweep a trial lies; empty in a comparison.
-pub type SweepPoint = BTreeMap<String, Setting>;
+pub type SweepPoint = BTreeMap<String, KnobValue>;
 
 /// The whole of `trial.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ pub struct Trial {
     pub server: Option<ServerUsage>,
     /// What was full while it was measured.
     #[serde(default)]
-    pub full: Option<FullResource>,
+    pub saturated: Option<SaturatedResource>,
     /// What else lies beside this file.
     #[serde(default)]
     pub files: TrialFiles,

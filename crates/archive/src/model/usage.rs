@@ -23,7 +23,7 @@ pub struct ServerUsage {
 
 /// Which resource was full, on which side, and how that is known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FullResource {
+pub struct SaturatedResource {
     /// The resource, such as `server CPU`, `client CPU`, `network`; `none` where nothing was.
     pub resource: String,
     /// How full it was, 0 to 1, where that can be said.
@@ -32,7 +32,7 @@ pub struct FullResource {
     pub evidence: Vec<String>,
     /// How full each resource that was looked at was, for the reader to see what was near.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub looked_at: Vec<ResourceUse>,
+    pub candidates: Vec<ResourceUse>,
 }
 
 /// How full one resource was.

@@ -83,7 +83,7 @@ pub struct VariantSummary {
     pub counted_per_s: BTreeMap<String, f64>,
     /// Response time of the valid trials' measurements, their histograms merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub response_curve_us: QuantileCurve,
+    pub response_time_curve_us: QuantileCurve,
 }
 
 /// One trial's value.
@@ -115,7 +115,7 @@ pub struct SweepCurve {
     pub axis: String,
     /// Where the other axes were held.
     #[serde(default, skip_serializing_if = "SweepPoint::is_empty")]
-    pub held: SweepPoint,
+    pub fixed: SweepPoint,
     /// The points, ascending.
     pub points: Vec<CurvePoint>,
     /// The universal scalability law through them, or why it was refused; `None` where the axis is no count of

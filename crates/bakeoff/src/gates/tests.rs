@@ -7,7 +7,7 @@ use ::host::CpuSet;
 use ::host::telemetry::{Column, OtherProgram, Recording, Sample as Tick};
 use archive::model::{CountCheck, GateOutcome};
 
-use super::{Evidence, judge};
+use super::{Evidence, check};
 
 /// A recording of one column, one sample a second.
 fn recording(name: &str, values: &[f64]) -> Recording {
@@ -32,7 +32,7 @@ fn recordings(columns: &[(&str, &[f64])]) -> Recording {
 static CPUS: LazyLock<CpuSet> = LazyLock::new(|| "0-1".parse().expect("CPUs"));
 
 fn failed(evidence: &Evidence<'_>) -> Vec<String> {
-    let failed = judge(evidence).into_iter().filter(|g| g.outcome == GateOutcome::Failed);
+    let failed = check(evidence).into_iter().filter(|g| g.outcome == GateOutcome::Failed);
     failed.map(|g| g.id).collect()
 }
 
@@ -80,7 +80,7 @@ fn every_kind_of_disturbance_fails_its_gate() {
 }
 
 fn others_gate(evidence: &Evidence<'_>) -> (GateOutcome, String) {
-    let gate = judge(evidence).into_iter().find(|gate| gate.id == "others").expect("a gate");
+    let gate = check(evidence).into_iter().find(|gate| gate.id == "others").expect("a gate");
     (gate.outcome, gate.message)
 }
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use archive::model::{Facts, Gate, GateOutcome, Kind, Measured, Plan, Trial, TrialStatus};
 use archive::{ArchiveError, TrialWriter};
 
-use super::{Finished, Ring, run};
+use super::{Finished, Lab, run_blocks};
 use crate::cell::Cell;
 use crate::event::{Event, Observer};
 use crate::order::Slot;
-use crate::trial::{Held, blank};
+use crate::trial::{FinishedTrial, blank};
 
 /// A plan of four blocks of two variants, and two spare ones.
 const PLAN: &str = r#"
@@ -38,18 +38,18 @@ struct Scripted<'a> {
     outcomes: BTreeMap<u32, TrialStatus>,
 }
 
-impl Ring for Scripted<'_> {
+impl Lab for Scripted<'_> {
     fn facts(&mut self) -> Facts {
         Facts::default()
     }
 
-    fn hold(
+    fn run_trial(
         &mut self,
         slot: &Slot,
         cell: &Cell,
         _writer: &TrialWriter,
         _observe: &mut Observer<'_>,
-    ) -> Result<Held, ArchiveError> {
+    ) -> Result<FinishedTrial, ArchiveError> {
         let status = self.outcomes.get(&slot.number).copied().unwrap_or(TrialStatus::Valid);
         let trial = Trial {
             status,
@@ -62,7 +62,7 @@ impl Ring for Scripted<'_> {
             }),
             ..blank(self.plan, slot, cell)
         };
-        Ok(Held { trial, response: None, facts: None })
+        Ok(FinishedTrial { trial, response_time: None, facts: None })
     }
 
     fn wait_for_the_cpus(&mut self, _patience: Duration, observe: &mut Observer<'_>) {
@@ -83,15 +83,18 @@ fn steal() -> Gate {
 }
 
 /// Holds the plan of a comparison; gives what was told, too.
-fn held(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> (Finished, Vec<Event>) {
-    hold(&PLAN.parse().expect("a plan"), outcomes)
+fn run_scripted(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> (Finished, Vec<Event>) {
+    run_scripted_plan(&PLAN.parse().expect("a plan"), outcomes)
 }
 
-fn hold(plan: &Plan, outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> (Finished, Vec<Event>) {
+fn run_scripted_plan(
+    plan: &Plan,
+    outcomes: impl IntoIterator<Item = (u32, TrialStatus)>,
+) -> (Finished, Vec<Event>) {
     let runs = tempfile::tempdir().expect("a directory");
     let mut events = Vec::new();
-    let mut ring = Scripted { plan, outcomes: outcomes.into_iter().collect() };
-    let finished = run(plan, &mut ring, runs.path(), &AtomicBool::new(false), &mut |event| {
+    let mut lab = Scripted { plan, outcomes: outcomes.into_iter().collect() };
+    let finished = run_blocks(plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |event| {
         events.push(event);
     });
     (finished.expect("a run"), events)
@@ -103,14 +106,14 @@ fn trials(events: &[Event]) -> usize {
 
 #[test]
 fn a_run_whose_trials_all_count_holds_what_was_planned() {
-    let (finished, events) = held([]);
+    let (finished, events) = run_scripted([]);
     assert_eq!(trials(&events), 8);
     assert!(finished.verdict.complete && finished.stopped.is_none());
 }
 
 #[test]
 fn a_block_that_does_not_count_is_made_up_for() {
-    let (_, events) = held([(3, TrialStatus::Invalid)]);
+    let (_, events) = run_scripted([(3, TrialStatus::Invalid)]);
     assert_eq!(trials(&events), 10);
     let added = events.iter().find(|event| matches!(event, Event::BlockIsAdded { .. }));
     assert_eq!(added, Some(&Event::BlockIsAdded { block: 5, trials: 10 }));
@@ -118,21 +121,21 @@ fn a_block_that_does_not_count_is_made_up_for() {
 
 #[test]
 fn spare_blocks_come_to_an_end() {
-    let (finished, events) = held([1, 3, 9, 11].map(|number| (number, TrialStatus::Invalid)));
+    let (finished, events) = run_scripted([1, 3, 9, 11].map(|number| (number, TrialStatus::Invalid)));
     assert_eq!(trials(&events), 12);
     assert!(finished.verdict.complete, "all that was planned was held");
 }
 
 #[test]
 fn what_fails_in_most_blocks_is_not_tried_once_more() {
-    let (_, events) = held([1, 3, 5].map(|number| (number, TrialStatus::Invalid)));
+    let (_, events) = run_scripted([1, 3, 5].map(|number| (number, TrialStatus::Invalid)));
     assert_eq!(trials(&events), 8);
 }
 
 #[test]
 fn a_run_of_which_nothing_counts_ends_before_its_time() {
     let plan: Plan = PLAN.replace("blocks = 4", "blocks = 20").parse().expect("a plan");
-    let (finished, events) = hold(&plan, (1..=99).map(|number| (number, TrialStatus::Invalid)));
+    let (finished, events) = run_scripted_plan(&plan, (1..=99).map(|number| (number, TrialStatus::Invalid)));
     assert_eq!(trials(&events), 6 * 2);
     assert!(!finished.verdict.complete);
     assert_eq!(
@@ -144,7 +147,7 @@ fn a_run_of_which_nothing_counts_ends_before_its_time() {
 
 #[test]
 fn a_variant_that_cannot_be_measured_ends_the_run() {
-    let (finished, events) = held([(1, TrialStatus::Failed)]);
+    let (finished, events) = run_scripted([(1, TrialStatus::Failed)]);
     assert_eq!(trials(&events), 1);
     assert!(finished.stopped.is_some() && !finished.verdict.complete);
 }
@@ -155,12 +158,12 @@ fn a_comparison_names_the_larger_first_and_a_sweep_keeps_to_the_plan() {
         let comparisons = &finished.verdict.comparisons;
         comparisons.iter().map(|c| format!("{}/{} {:?}", c.a, c.b, c.point)).collect::<Vec<_>>()
     };
-    let (compared, _) = held([]);
+    let (compared, _) = run_scripted([]);
     assert_eq!(pairs(&compared), ["apache/nginx {}"]);
 
     let sweep = format!("{PLAN}sweep = [{{ vary = \"connections\", values = [1, 2] }}]");
     let plan: Plan = sweep.parse().expect("a plan");
-    let (swept, events) = hold(&Plan { kind: Kind::Sweep, ..plan }, [(2, TrialStatus::Invalid)]);
+    let (swept, events) = run_scripted_plan(&Plan { kind: Kind::Sweep, ..plan }, [(2, TrialStatus::Invalid)]);
     let at = |n| format!("nginx/apache {{\"connections\": Integer({n})}}");
     assert_eq!(pairs(&swept), [at(1), at(2)]);
     assert_eq!(trials(&events), 4 * 4 + 2, "only the point that wants for a block gets one");
@@ -170,7 +173,7 @@ fn a_comparison_names_the_larger_first_and_a_sweep_keeps_to_the_plan() {
 fn a_sweep_says_where_each_variant_does_best_in_numbers_and_in_words() {
     let swept = |axes: &str, outcomes: &[(u32, TrialStatus)]| {
         let plan: Plan = format!("{PLAN}sweep = [{axes}]").parse().expect("a plan");
-        hold(&Plan { kind: Kind::Sweep, ..plan }, outcomes.iter().copied()).0.verdict
+        run_scripted_plan(&Plan { kind: Kind::Sweep, ..plan }, outcomes.iter().copied()).0.verdict
     };
     let words = r#"{ vary = "mpm", values = ["event", "prefork"] }"#;
     let of_words = swept(words, &[]);
@@ -190,7 +193,7 @@ fn a_sweep_says_where_each_variant_does_best_in_numbers_and_in_words() {
 
 #[test]
 fn after_a_trial_without_its_cpus_the_next_waits_for_them() {
-    let (_, events) = held([(3, TrialStatus::Invalid)]);
+    let (_, events) = run_scripted([(3, TrialStatus::Invalid)]);
     let of_trial = |number: u32| {
         let mut before = events.iter().take_while(
             |event| !matches!(event, Event::TrialBegins { number: begun, .. } if *begun == number),

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use archive::model::{Length, Measure, Measured, PhaseKind, Plan, WarmUpOutcome, thousands};
-use load::capacity::{Fared, Next, Search};
+use load::capacity::{Next, Search, StepOutcome};
 use load::engine::Outcome;
 use load::inputs::slo::Slo;
 use load::record::{Interval, Micros};
 use load::summary::Summary;
 use load::validity::Reason;
 
-use super::load::{LoadError, Loads};
-use super::settle::{self, Watched};
+use super::load_phases::{LoadError, LoadPhases};
+use super::steadiness::{self, Watched};
 use crate::preset::interval_of;
-use crate::words::wording;
+use crate::wording::wording;
 
 /// First rate of a search, as a share of what the closed loop drew.
 const FIRST_SHARE: f64 = 0.8;
@@ -47,7 +47,7 @@ pub struct Result {
     /// The run that gave the value, cut to what was measured.
     pub outcome: Option<Outcome>,
     /// Its response times.
-    pub response: Option<Micros>,
+    pub response_time: Option<Micros>,
 }
 
 impl Result {
@@ -61,7 +61,7 @@ impl Result {
             error_share: 0.0,
             client_utilisation: 0.0,
             outcome: None,
-            response: None,
+            response_time: None,
         }
     }
 
@@ -91,7 +91,7 @@ impl Result {
         }
         self.error_share = summary.failed as f64 / (summary.requests + summary.failed).max(1) as f64;
         self.client_utilisation = summary.client.utilisation;
-        self.response = Some(outcome.total.merged(|op| &op.response));
+        self.response_time = Some(outcome.total.merged(|op| &op.response_time));
         self.outcome = Some(outcome);
         Ok(())
     }
@@ -102,7 +102,7 @@ pub fn measure(
     plan: &Plan,
     rate: Option<f64>,
     hint: Option<f64>,
-    loads: &mut Loads<'_>,
+    loads: &mut LoadPhases<'_>,
 ) -> std::result::Result<Result, LoadError> {
     if let Measure::OneByOne { operations } = plan.measure {
         return one_by_one(plan, operations, loads);
@@ -116,7 +116,7 @@ pub fn measure(
         (_, Some(rate)) => at_rates(plan, &[rate], &mut result, loads)?,
         (Measure::MaxThroughput | Measure::MaxBytes, None) => {
             // What was cut off takes the drain with it: the total has no part of it any more.
-            let drain = Interval::new(warm.run.operations.len(), warm.run.tallies.len());
+            let drain = Interval::new(warm.run.operations.len(), warm.run.counters.len());
             let cut = Outcome { total: warm.measured, drain, measured: warm.length, ..warm.run };
             let amount = match plan.measure {
                 Measure::MaxBytes => Watched::Bytes.amount(&cut.total) / MEGABYTE,
@@ -137,7 +137,11 @@ pub fn measure(
 
 /// Operations that take so long that there is no interval to watch: one that warms caches, then those that count.
 /// The value is made of their median.
-fn one_by_one(plan: &Plan, operations: u32, loads: &mut Loads<'_>) -> std::result::Result<Result, LoadError> {
+fn one_by_one(
+    plan: &Plan,
+    operations: u32,
+    loads: &mut LoadPhases<'_>,
+) -> std::result::Result<Result, LoadError> {
     let mut result = Result::nothing(None, None);
     loads.doing("one operation before it counts".to_owned());
     loads.operations(PhaseKind::ClosedLoop, 1)?;
@@ -149,7 +153,7 @@ fn one_by_one(plan: &Plan, operations: u32, loads: &mut Loads<'_>) -> std::resul
     if loads.interrupted {
         return Ok(result);
     }
-    let times = outcome.total.merged(|op| &op.response);
+    let times = outcome.total.merged(|op| &op.response_time);
     if times.is_empty() {
         let why = outcome.total.errors().examples.into_values().next();
         result.reasons.push(format!("no operation succeeded: {}", why.unwrap_or_default()));
@@ -168,14 +172,14 @@ struct Warm {
 }
 
 /// A closed loop until throughput and p99 have settled, or for as long as the plan allows.
-fn warm_up(plan: &Plan, loads: &mut Loads<'_>) -> std::result::Result<Warm, LoadError> {
+fn warm_up(plan: &Plan, loads: &mut LoadPhases<'_>) -> std::result::Result<Warm, LoadError> {
     let length = plan.phases.closed_loop.max(plan.warm_up.least);
     let watched = if plan.measure == Measure::MaxBytes { Watched::Bytes } else { Watched::Operations };
     let (mut before, mut refused) = (Duration::ZERO, None);
     loop {
         loads.doing("warming up in a closed loop".to_owned());
         let (run, _) = loads.closed_loop(length, interval_of(length))?;
-        let settled = settle::judge(&run, before, refused, watched)?;
+        let settled = steadiness::evaluate(&run, before, refused, watched)?;
         before += length;
         if settled.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.most {
             return Ok(Warm {
@@ -196,7 +200,7 @@ fn capacity(
     drawn: f64,
     hint: Option<f64>,
     result: &mut Result,
-    loads: &mut Loads<'_>,
+    loads: &mut LoadPhases<'_>,
 ) -> std::result::Result<(), LoadError> {
     let phases = &plan.phases;
     let interval = interval_of(phases.measure);
@@ -214,7 +218,7 @@ fn capacity(
                 if loads.interrupted {
                     return Ok(());
                 }
-                search.record(rate, step.map_or(Fared::Missed, |step| step.fared()));
+                search.record(rate, step.map_or(StepOutcome::Missed, |step| step.outcome()));
             }
         }
     };
@@ -235,14 +239,14 @@ fn capacity(
         if loads.interrupted {
             return Ok(());
         }
-        match step.map(|step| step.fared()) {
-            Some(Fared::Met) => {
+        match step.map(|step| step.outcome()) {
+            Some(StepOutcome::Met) => {
                 result.take(plan, rate, outcome)?;
                 break;
             }
             // It says nothing of the server: the same again.
-            Some(Fared::ClientLimited) => {}
-            Some(Fared::Missed) | None => rate *= RETREAT,
+            Some(StepOutcome::ClientLimited) => {}
+            Some(StepOutcome::Missed) | None => rate *= RETREAT,
         }
     }
     if result.measured.is_none() {
@@ -270,7 +274,7 @@ fn at_rates(
     plan: &Plan,
     rates: &[f64],
     result: &mut Result,
-    loads: &mut Loads<'_>,
+    loads: &mut LoadPhases<'_>,
 ) -> std::result::Result<(), LoadError> {
     let slo: Option<Slo> = plan.measure.slo().and_then(|text| text.parse().ok());
     let length = plan.phases.measure;
@@ -283,7 +287,7 @@ fn at_rates(
             return Ok(());
         }
         if is_last {
-            let p99_us = outcome.total.merged(|op| &op.response).value_at_quantile(0.99);
+            let p99_us = outcome.total.merged(|op| &op.response_time).value_at_quantile(0.99);
             result.take(plan, p99_us as f64, outcome)?;
         }
     }

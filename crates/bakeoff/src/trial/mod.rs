@@ -1,17 +1,17 @@
 //! One trial: a server is started, loaded with data, checked, warmed up, measured, asked what it counted, judged
 //! and stopped. Whatever goes wrong with the server becomes part of the trial's record.
 
-mod beside;
+mod background;
 mod evidence;
-mod load;
+mod load_phases;
 mod measure;
 mod phases;
-mod settle;
+mod steadiness;
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::load::drivers::ProtocolSpec;
-use ::load::engine::Surroundings;
+use ::load::engine::RunContext;
 use ::load::record::Micros;
 use ::load::spec::LoadSpec;
 use archive::TrialWriter;
@@ -24,22 +24,22 @@ use host::{CpuSet, Host};
 
 use crate::bottleneck::{self, Situation};
 use crate::cell::Cell;
-use crate::contender::{Contender, ContenderError};
 use crate::event::{Event, Observer};
 use crate::gates::{self, Evidence};
 use crate::order::Slot;
 use crate::preset::telemetry_period;
-use beside::Beside;
-use load::{LoadError, Loads};
+use crate::sut::{SutError, SystemUnderTest};
+use background::BackgroundLoad;
+use load_phases::{LoadError, LoadPhases};
 use phases::Reached;
 use workload::Count;
 
 /// What came of a trial.
-pub struct Held {
+pub struct FinishedTrial {
     /// The trial's record.
     pub trial: Trial,
     /// Response times of its measurement.
-    pub response: Option<Micros>,
+    pub response_time: Option<Micros>,
     /// The variant's facts, as its server showed them.
     pub facts: Option<VariantFacts>,
 }
@@ -47,7 +47,7 @@ pub struct Held {
 pub use phases::curve;
 
 /// What surrounds a trial.
-pub struct Setting<'a> {
+pub struct TrialSetup<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The machine.
@@ -57,14 +57,14 @@ pub struct Setting<'a> {
     /// The client's CPUs.
     pub client_cpus: &'a CpuSet,
     /// What surrounds the engine.
-    pub surroundings: &'a Surroundings,
+    pub context: &'a RunContext,
 }
 
 /// Why a trial failed: its server, or the load.
 #[derive(Debug, thiserror::Error)]
 enum TrialError {
     #[error(transparent)]
-    Contender(#[from] ContenderError),
+    SystemUnderTest(#[from] SutError),
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error("telemetry cannot be taken: {0}")]
@@ -92,63 +92,58 @@ pub fn blank(plan: &Plan, slot: &Slot, cell: &Cell) -> Trial {
         timeline: Vec::new(),
         counts: Vec::new(),
         server: None,
-        full: None,
+        saturated: None,
         files: TrialFiles::default(),
     }
 }
 
 /// Holds one trial. `start` starts the server; `hint` is the value of an earlier trial of the same cell.
-pub fn hold(
-    setting: &Setting<'_>,
+pub fn run(
+    setup: &TrialSetup<'_>,
     slot: &Slot,
     cell: &Cell,
-    start: impl FnOnce() -> Result<Box<dyn Contender>, ContenderError>,
+    start: impl FnOnce() -> Result<Box<dyn SystemUnderTest>, SutError>,
     hint: Option<f64>,
     writer: &TrialWriter,
     observe: &mut Observer<'_>,
-) -> Result<Held, archive::ArchiveError> {
+) -> Result<FinishedTrial, archive::ArchiveError> {
     let began = Instant::now();
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-    let blank = Trial { started_unix_ms, ..blank(setting.plan, slot, cell) };
-    let mut held = match start() {
-        Ok(mut contender) => {
-            let mut bout = Bout {
-                setting,
-                cell,
-                began,
-                contender: contender.as_mut(),
-                trial: blank,
-                facts: None,
-                is_own: false,
-            };
-            let outcome = bout.fight(hint, observe);
+    let blank = Trial { started_unix_ms, ..blank(setup.plan, slot, cell) };
+    let mut finished = match start() {
+        Ok(mut sut) => {
+            let mut bout =
+                TrialRun { setup, cell, began, sut: sut.as_mut(), trial: blank, facts: None, is_own: false };
+            let outcome = bout.execute(hint, observe);
             let (trial, facts) = (bout.trial, bout.facts);
-            let held = finish(trial, facts, outcome, contender.as_ref(), writer)?;
-            contender.stop();
-            held
+            let finished = finish(trial, facts, outcome, sut.as_ref(), writer)?;
+            sut.stop();
+            finished
         }
-        Err(error) => {
-            Held { trial: Trial { reasons: vec![error.to_string()], ..blank }, response: None, facts: None }
-        }
+        Err(error) => FinishedTrial {
+            trial: Trial { reasons: vec![error.to_string()], ..blank },
+            response_time: None,
+            facts: None,
+        },
     };
     // What fails because the user has had enough says nothing of the server.
-    if held.trial.status == TrialStatus::Failed && is_interrupted(setting) {
-        held.trial.status = TrialStatus::Interrupted;
+    if finished.trial.status == TrialStatus::Failed && is_interrupted(setup) {
+        finished.trial.status = TrialStatus::Interrupted;
     }
-    held.trial.duration_s = began.elapsed().as_secs_f64();
-    Ok(held)
+    finished.trial.duration_s = began.elapsed().as_secs_f64();
+    Ok(finished)
 }
 
-fn is_interrupted(setting: &Setting<'_>) -> bool {
-    setting.surroundings.interrupted.load(std::sync::atomic::Ordering::Relaxed)
+fn is_interrupted(setup: &TrialSetup<'_>) -> bool {
+    setup.context.interrupted.load(std::sync::atomic::Ordering::Relaxed)
 }
 
 /// A trial under way.
-struct Bout<'a> {
-    setting: &'a Setting<'a>,
+struct TrialRun<'a> {
+    setup: &'a TrialSetup<'a>,
     cell: &'a Cell,
     began: Instant,
-    contender: &'a mut dyn Contender,
+    sut: &'a mut dyn SystemUnderTest,
     trial: Trial,
     facts: Option<VariantFacts>,
     /// The contender makes its load by itself.
@@ -156,97 +151,94 @@ struct Bout<'a> {
 }
 
 /// What a bout leaves for the files.
-struct Fought {
+struct TrialOutcome {
     recording: Recording,
     /// From the trial's start to the recording's.
     lead: Duration,
     result: measure::Result,
 }
 
-impl Bout<'_> {
-    fn fight(&mut self, hint: Option<f64>, observe: &mut Observer<'_>) -> Result<Fought, TrialError> {
-        let plan = self.setting.plan;
+impl TrialRun<'_> {
+    fn execute(&mut self, hint: Option<f64>, observe: &mut Observer<'_>) -> Result<TrialOutcome, TrialError> {
+        let plan = self.setup.plan;
         observe(Event::Doing { what: "loading data and checking replies".to_owned() });
-        self.contender.prepare(self.setting.surroundings)?;
-        self.facts = Some(self.contender.facts());
-        let before = self.contender.count()?;
-        let watches = vec![Watch { name: evidence::WATCH.to_owned(), trees: self.contender.trees() }];
-        let sampler = self
-            .setting
-            .host
-            .sample(watches, telemetry_period(plan.length))
-            .map_err(TrialError::Telemetry)?;
+        self.sut.prepare(self.setup.context)?;
+        self.facts = Some(self.sut.facts());
+        let before = self.sut.count()?;
+        let watches = vec![Watch { name: evidence::WATCH.to_owned(), trees: self.sut.trees() }];
+        let sampler =
+            self.setup.host.sample(watches, telemetry_period(plan.length)).map_err(TrialError::Telemetry)?;
         let sampled_from = sampler.started();
         let load_from = sampled_from.elapsed();
 
         let spec = self.spec()?;
         self.is_own = matches!(spec.protocol, ProtocolSpec::Runner(_));
-        let beside = plan.background.map(|load| Beside::start(&spec, load, self.setting.surroundings));
+        let background = plan.background.map(|load| BackgroundLoad::start(&spec, load, self.setup.context));
         let beside_from = self.began.elapsed();
-        let mut loads = Loads::new(spec, self.setting.surroundings, self.began, observe);
-        let fought = measure::measure(plan, self.cell.rate_per_s(), hint, &mut loads);
+        let mut loads = LoadPhases::new(spec, self.setup.context, self.began, observe);
+        let measured = measure::measure(plan, self.cell.rate_per_s(), hint, &mut loads);
         let (phases, timeline, mut reached, interrupted) =
             (loads.phases, loads.time_line, loads.reached_server, loads.interrupted);
-        let beside = beside.map(Beside::stop);
+        let background = background.map(BackgroundLoad::stop);
         let window = (load_from, sampled_from.elapsed());
-        let died = self.contender.check_alive();
-        let after = if died.is_none() { self.contender.count() } else { Ok(None) };
+        let died = self.sut.check_alive();
+        let after = if died.is_none() { self.sut.count() } else { Ok(None) };
         let recording = sampler.stop();
         (self.trial.phases, self.trial.timeline) = (phases, timeline);
-        let result = fought?;
-        if let Some(outcome) = beside.transpose().map_err(LoadError::from)? {
+        let result = measured?;
+        if let Some(outcome) = background.transpose().map_err(LoadError::from)? {
             reached.add(&outcome).map_err(LoadError::from)?;
-            self.trial.background = Some(beside::record(&outcome, beside_from).map_err(LoadError::from)?);
+            self.trial.background = Some(background::record(&outcome, beside_from).map_err(LoadError::from)?);
         }
         self.trial.counts = counts(before, after?, &reached).into_iter().collect();
-        self.judge(&result, &recording, window, died);
+        self.evaluate(&result, &recording, window, died);
         if interrupted {
             self.trial.status = TrialStatus::Interrupted;
         }
         let lead = sampled_from.duration_since(self.began);
-        Ok(Fought { recording, lead, result })
+        Ok(TrialOutcome { recording, lead, result })
     }
 
     /// What the engine is to do, but for shape and length.
     fn spec(&self) -> Result<LoadSpec, TrialError> {
-        let plan = self.setting.plan;
-        let mut spec = self.contender.load_spec()?;
+        let plan = self.setup.plan;
+        let mut spec = self.sut.load_spec()?;
         spec.connections = self.cell.connections(plan);
         spec.workers = plan.load.threads.min(spec.connections);
         spec.seed = u64::from(plan.seed) << 32 | u64::from(self.trial.number) << 8;
         Ok(spec)
     }
 
-    fn judge(
+    fn evaluate(
         &mut self,
         result: &measure::Result,
         recording: &Recording,
         (from, to): (Duration, Duration),
         died: Option<String>,
     ) {
-        let setting = self.setting;
+        let setup = self.setup;
         let window_us = (from.as_micros() as u64, to.as_micros() as u64);
         let measured_us = measured_window(&self.trial.phases, window_us, self.began_us(from));
         let usage = evidence::usage(recording, measured_us);
         self.trial.warm_up.clone_from(&result.warm_up);
         self.trial.measured.clone_from(&result.measured);
-        self.trial.gates = gates::judge(&Evidence {
+        self.trial.gates = gates::check(&Evidence {
             client_reasons: (!self.is_own).then_some(result.client_reasons.as_slice()),
-            is_watched: result.warm_up.is_some() || !matches!(setting.plan.measure, Measure::OneByOne { .. }),
+            is_watched: result.warm_up.is_some() || !matches!(setup.plan.measure, Measure::OneByOne { .. }),
             unsteady: result.unsteady.clone(),
             error_share: result.error_share,
             background: self.trial.background.as_ref(),
             counts: &self.trial.counts,
             telemetry: recording,
-            cpus: &setting.server_cpus.iter().chain(setting.client_cpus.iter()).collect(),
+            cpus: &setup.server_cpus.iter().chain(setup.client_cpus.iter()).collect(),
             window_us,
             measured_us,
             restarted: died,
         });
-        self.trial.full = Some(bottleneck::find(&Situation {
+        self.trial.saturated = Some(bottleneck::find(&Situation {
             telemetry: recording,
             window_us: measured_us,
-            server_cpus: setting.server_cpus,
+            server_cpus: setup.server_cpus,
             server_cores: usage.as_ref().map_or(0.0, |usage| usage.cores),
             client_utilisation: (!self.is_own).then_some(result.client_utilisation),
         }));
@@ -288,9 +280,9 @@ fn measured_window(phases: &[Phase], whole: (u64, u64), began_us: i64) -> (u64, 
 /// Holds what the server has counted against what the client has: operations, or what it names.
 fn counts(before: Option<Count>, after: Option<Count>, reached: &Reached) -> Option<CountCheck> {
     let (before, after) = before.zip(after)?;
-    let client = match &before.tally {
+    let client = match &before.client_counter {
         None => reached.operations,
-        Some(tally) => reached.tallies.get(tally).copied().unwrap_or(0),
+        Some(counter) => reached.counters.get(counter).copied().unwrap_or(0),
     };
     Some(CountCheck { what: before.what, client, server: after.count.saturating_sub(before.count) })
 }
@@ -299,23 +291,23 @@ fn counts(before: Option<Count>, after: Option<Count>, reached: &Reached) -> Opt
 fn finish(
     mut trial: Trial,
     mut facts: Option<VariantFacts>,
-    outcome: Result<Fought, TrialError>,
-    contender: &dyn Contender,
+    outcome: Result<TrialOutcome, TrialError>,
+    sut: &dyn SystemUnderTest,
     writer: &TrialWriter,
-) -> Result<Held, archive::ArchiveError> {
-    let mut response: Option<Micros> = None;
-    for (name, text) in contender.configuration() {
+) -> Result<FinishedTrial, archive::ArchiveError> {
+    let mut response_time: Option<Micros> = None;
+    for (name, text) in sut.configuration() {
         let path = writer.write(&format!("{}/{name}", archive::layout::CONFIG), text.as_bytes())?;
         trial.files.config.push(path.clone());
         if let Some(facts) = &mut facts {
             facts.config.push(ConfigFile { name, file: path });
         }
     }
-    for (name, log) in contender.logs() {
+    for (name, log) in sut.logs() {
         trial.files.logs.push(writer.write(&name, &log)?);
     }
     match outcome {
-        Ok(Fought { recording, lead, result }) => {
+        Ok(TrialOutcome { recording, lead, result }) => {
             trial.files.telemetry = Some(writer.telemetry(&evidence::table(&recording, lead))?);
             if let Some(outcome) = &result.outcome {
                 let mut log = Vec::new();
@@ -323,13 +315,13 @@ fn finish(
                     trial.files.load_log = Some(writer.write(archive::layout::LOAD_LOG, &log)?);
                 }
             }
-            response = result.response;
+            response_time = result.response_time;
         }
         Err(error) => {
             trial.status = TrialStatus::Failed;
             trial.reasons.push(error.to_string());
-            trial.reasons.extend(contender.check_alive());
+            trial.reasons.extend(sut.check_alive());
         }
     }
-    Ok(Held { trial, response, facts })
+    Ok(FinishedTrial { trial, response_time, facts })
 }

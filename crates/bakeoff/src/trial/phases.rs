@@ -6,7 +6,7 @@ use std::time::Duration;
 use archive::model::{
     ClientHealth, Handshakes, OperationTimes, Phase, PhaseKind, QuantileCurve, Tick, Times,
 };
-use load::Slice;
+use load::TimedInterval;
 use load::engine::Outcome;
 use load::record::{Interval, Micros, PackError};
 use load::spec::Shape;
@@ -38,10 +38,10 @@ pub fn phase(
         achieved_per_s: summary.throughput_per_s,
         requests: summary.requests,
         errors: errors(summary),
-        response_us: times(&summary.response_time_us),
-        service_us: times(&summary.service_time_us),
-        response_curve_us: if is_central {
-            curve(&outcome.total.merged(|op| &op.response))
+        response_time_us: times(&summary.response_time_us),
+        service_time_us: times(&summary.service_time_us),
+        response_time_curve_us: if is_central {
+            curve(&outcome.total.merged(|op| &op.response_time))
         } else {
             Vec::new()
         },
@@ -53,7 +53,7 @@ pub fn phase(
                 name: name.clone(),
                 requests: op.requests,
                 failed: op.failed,
-                response_us: times(&op.response_time_us),
+                response_time_us: times(&op.response_time_us),
             })
             .collect(),
         tls: summary.connections.tls.as_ref().map(|tls| Handshakes {
@@ -61,8 +61,8 @@ pub fn phase(
             resumed: tls.resumed,
             handshake_us: times(&tls.handshake_us),
         }),
-        tallies: summary
-            .tallies
+        counters: summary
+            .counters
             .iter()
             .filter(|(_, number)| **number > 0)
             .map(|(name, number)| (name.clone(), *number))
@@ -120,14 +120,15 @@ pub struct Observation {
 
 /// The measured intervals of a run that are whole, in order.
 pub fn observations(outcome: &Outcome) -> Result<Vec<Observation>, PackError> {
-    let interval = outcome.spec.interval;
+    let length = outcome.spec.interval;
     let mut observations: Vec<Observation> = Vec::new();
-    let mut slices: Vec<&Slice> = outcome.slices.iter().filter(|slice| slice.index >= 0).collect();
-    slices.sort_by_key(|slice| slice.index);
-    for slice in slices {
-        let start = interval * slice.index as u32;
-        if start + interval <= outcome.measured {
-            observations.push(Observation { start, length: interval, stats: slice.stats.unpack()? });
+    let mut intervals: Vec<&TimedInterval> =
+        outcome.intervals.iter().filter(|interval| interval.index >= 0).collect();
+    intervals.sort_by_key(|interval| interval.index);
+    for interval in intervals {
+        let start = length * interval.index as u32;
+        if start + length <= outcome.measured {
+            observations.push(Observation { start, length, stats: interval.stats.unpack()? });
         }
     }
     Ok(observations)
@@ -144,12 +145,12 @@ pub fn time_line(outcome: &Outcome, start: Duration) -> Result<Vec<Tick>, PackEr
             let mut merged = chunk[0].stats.clone();
             chunk[1..].iter().for_each(|later| merged.append(&later.stats));
             let seconds: f64 = chunk.iter().map(|o| o.length.as_secs_f64()).sum();
-            let response = merged.merged(|op| &op.response);
+            let response = merged.merged(|op| &op.response_time);
             let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
             Tick {
                 t_s: (start + chunk[0].start).as_secs_f64(),
                 throughput_per_s: merged.succeeded() as f64 / seconds,
-                offered_per_s: is_open.then(|| merged.client.due as f64 / seconds),
+                offered_per_s: is_open.then(|| merged.client.offered as f64 / seconds),
                 p50_us: at(0.5),
                 p99_us: at(0.99),
                 errors: merged.errors().total(),
@@ -165,18 +166,18 @@ pub struct Reached {
     /// Operations, those that failed too.
     pub operations: u64,
     /// The driver's counters.
-    pub tallies: BTreeMap<String, u64>,
+    pub counters: BTreeMap<String, u64>,
 }
 
 impl Reached {
     /// Adds a run.
     pub fn add(&mut self, outcome: &Outcome) -> Result<(), PackError> {
-        for slice in &outcome.slices {
-            let stats = slice.stats.unpack()?;
+        for interval in &outcome.intervals {
+            let stats = interval.stats.unpack()?;
             let failed: u64 = stats.operations.iter().map(|op| op.errors.total()).sum();
             self.operations += stats.succeeded() + failed;
-            for (name, count) in outcome.tallies.iter().zip(&stats.tallies) {
-                *self.tallies.entry(name.clone()).or_default() += count;
+            for (name, count) in outcome.counters.iter().zip(&stats.counters) {
+                *self.counters.entry(name.clone()).or_default() += count;
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What a process is: its program and the build of it, its libraries, its surroundings.
+//! What a process is: its program and the build of it, its libraries, its context.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-pub use search::{Fared, Next, PRECISION, Search};
+pub use search::{Next, PRECISION, Search, StepOutcome};
 
-use crate::doubt::ServerTimes;
-use crate::engine::{self, Event, Outcome, RunError, Surroundings};
+use crate::client_share::ServerTimes;
+use crate::engine::{self, Event, Outcome, RunContext, RunError};
 use crate::inputs::rate::RateProfile;
 use crate::inputs::slo::{Quantity, Slo};
 use crate::record::PackError;
@@ -41,11 +41,11 @@ pub struct CapacityStep {
 
 impl CapacityStep {
     /// What the step tells a search. A client that was the limit says nothing of the server.
-    pub fn fared(&self) -> Fared {
+    pub fn outcome(&self) -> StepOutcome {
         match (self.meets_slo, self.client_reasons.is_empty()) {
-            (true, _) => Fared::Met,
-            (false, true) => Fared::Missed,
-            (false, false) => Fared::ClientLimited,
+            (true, _) => StepOutcome::Met,
+            (false, true) => StepOutcome::Missed,
+            (false, false) => StepOutcome::ClientLimited,
         }
     }
 }
@@ -92,7 +92,7 @@ pub enum CapacityEvent<'a> {
     /// Something happened in its run.
     Run(Event<'a>),
     /// How it fared.
-    Fared(&'a CapacityStep),
+    StepOutcome(&'a CapacityStep),
 }
 
 /// Searches. `spec` gives everything but the rates: its duration and warm-up are those of each step, its
@@ -100,7 +100,7 @@ pub enum CapacityEvent<'a> {
 pub fn find(
     spec: &LoadSpec,
     slo: &Slo,
-    surroundings: &Surroundings,
+    context: &RunContext,
     observe: &mut (dyn FnMut(CapacityEvent<'_>) + Send),
 ) -> Result<Capacity, CapacityError> {
     let arrivals = match spec.shape {
@@ -110,30 +110,30 @@ pub fn find(
     observe(CapacityEvent::Try(None));
     let closed =
         LoadSpec { shape: Shape::Closed { think: Duration::ZERO }, duration: Some(SCOUTING), ..spec.clone() };
-    let scouted = run(&closed, surroundings, observe)?.ok_or(RunError::Interrupted)?;
+    let scouted = run(&closed, context, observe)?.ok_or(RunError::Interrupted)?;
     let scouted = Summary::of(&scouted)?;
     if scouted.requests == 0 {
         let why = scouted.error_examples.into_values().next().unwrap_or_default();
         return Err(CapacityError::NothingSucceeds(why));
     }
     let mut steps = Vec::new();
-    let mut attempt = |rate: f64| -> Result<Option<Fared>, CapacityError> {
+    let mut attempt = |rate: f64| -> Result<Option<StepOutcome>, CapacityError> {
         observe(CapacityEvent::Try(Some(rate)));
         let open =
             LoadSpec { shape: Shape::Open { rate: RateProfile::constant(rate), arrivals }, ..spec.clone() };
-        let Some(outcome) = run(&open, surroundings, observe)? else { return Ok(None) };
-        let step = judge(rate, slo, &outcome)?;
-        observe(CapacityEvent::Fared(&step));
-        let fared = step.fared();
+        let Some(outcome) = run(&open, context, observe)? else { return Ok(None) };
+        let step = evaluate(rate, slo, &outcome)?;
+        observe(CapacityEvent::StepOutcome(&step));
+        let outcome = step.outcome();
         steps.push(step);
-        Ok(Some(fared))
+        Ok(Some(outcome))
     };
 
     let mut search = Search::new(FIRST_SHARE * scouted.throughput_per_s);
     let mut interrupted = false;
     while let (Next::Try(rate), false) = (search.next(), interrupted) {
         match attempt(rate)? {
-            Some(fared) => search.record(rate, fared),
+            Some(outcome) => search.record(rate, outcome),
             None => interrupted = true,
         }
     }
@@ -170,10 +170,10 @@ pub fn find(
 /// One run; none if it was interrupted.
 fn run(
     spec: &LoadSpec,
-    surroundings: &Surroundings,
+    context: &RunContext,
     observe: &mut (dyn FnMut(CapacityEvent<'_>) + Send),
 ) -> Result<Option<Outcome>, RunError> {
-    match engine::run(spec, surroundings, &mut |event| observe(CapacityEvent::Run(event))) {
+    match engine::run(spec, context, &mut |event| observe(CapacityEvent::Run(event))) {
         Ok(outcome) => Ok(Some(outcome).filter(|outcome| !outcome.interrupted)),
         Err(RunError::Interrupted) => Ok(None),
         Err(error) => Err(error),
@@ -181,9 +181,9 @@ fn run(
 }
 
 /// Holds one step against the objective, with percentiles read off its merged histogram.
-pub fn judge(rate: f64, slo: &Slo, outcome: &Outcome) -> Result<CapacityStep, PackError> {
+pub fn evaluate(rate: f64, slo: &Slo, outcome: &Outcome) -> Result<CapacityStep, PackError> {
     let summary = Summary::of(outcome)?;
-    let response = outcome.total.merged(|op| &op.response);
+    let response = outcome.total.merged(|op| &op.response_time);
     let attempts = (summary.requests + summary.failed).max(1);
     let error_share = summary.failed as f64 / attempts as f64;
     let is_met = |at_quantile: &dyn Fn(f64) -> u64, mean: f64, max: u64| {

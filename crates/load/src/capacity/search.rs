@@ -10,7 +10,7 @@
 
 /// How a rate fared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fared {
+pub enum StepOutcome {
     /// The objective was met.
     Met,
     /// The objective was missed.
@@ -44,7 +44,7 @@ const STRIDE: f64 = 1.5;
 pub struct Search {
     first: f64,
     stride: f64,
-    tried: Vec<(f64, Fared)>,
+    tried: Vec<(f64, StepOutcome)>,
     /// Lowest rate that is taken as missed, or as too much for the client.
     ceiling: Option<f64>,
 }
@@ -62,12 +62,12 @@ impl Search {
     }
 
     /// Tells how `rate` fared.
-    pub fn record(&mut self, rate: f64, fared: Fared) {
-        self.tried.push((rate, fared));
-        let is_too_high = match fared {
-            Fared::Met => false,
-            Fared::Missed => true,
-            Fared::ClientLimited => self.times(rate, Fared::ClientLimited) >= PATIENCE,
+    pub fn record(&mut self, rate: f64, outcome: StepOutcome) {
+        self.tried.push((rate, outcome));
+        let is_too_high = match outcome {
+            StepOutcome::Met => false,
+            StepOutcome::Missed => true,
+            StepOutcome::ClientLimited => self.times(rate, StepOutcome::ClientLimited) >= PATIENCE,
         };
         if is_too_high {
             self.ceiling = Some(self.ceiling.map_or(rate, |ceiling| ceiling.min(rate)));
@@ -76,7 +76,8 @@ impl Search {
 
     /// The highest rate so far that met the objective, below those that are taken as missed.
     pub fn best(&self) -> Option<f64> {
-        let met = self.tried.iter().filter(|(rate, fared)| *fared == Fared::Met && self.is_open(*rate));
+        let met =
+            self.tried.iter().filter(|(rate, outcome)| *outcome == StepOutcome::Met && self.is_open(*rate));
         met.map(|(rate, _)| *rate).max_by(f64::total_cmp)
     }
 
@@ -85,8 +86,8 @@ impl Search {
         self.ceiling.is_none_or(|ceiling| rate < ceiling)
     }
 
-    fn times(&self, rate: f64, fared: Fared) -> usize {
-        self.tried.iter().filter(|tried| **tried == (rate, fared)).count()
+    fn times(&self, rate: f64, outcome: StepOutcome) -> usize {
+        self.tried.iter().filter(|tried| **tried == (rate, outcome)).count()
     }
 
     /// What is to be tried next.
@@ -95,7 +96,7 @@ impl Search {
         if self.tried.len() >= MOST_TRIES {
             return Next::Found(floor);
         }
-        if let Some(&(rate, Fared::ClientLimited)) = self.tried.last()
+        if let Some(&(rate, StepOutcome::ClientLimited)) = self.tried.last()
             && self.is_open(rate)
         {
             return Next::Try(rate);
@@ -108,7 +109,7 @@ impl Search {
             (Some(floor), Some(ceiling)) if ceiling / floor > PRECISION => {
                 Next::Try((floor * ceiling).sqrt())
             }
-            (Some(floor), _) if self.times(floor, Fared::Met) < 2 => Next::Try(floor),
+            (Some(floor), _) if self.times(floor, StepOutcome::Met) < 2 => Next::Try(floor),
             (Some(floor), _) => Next::Found(Some(floor)),
         }
     }
@@ -116,8 +117,8 @@ impl Search {
     /// Was it the client that set the ceiling?
     pub fn is_client_limited(&self) -> bool {
         let ceiling = self.ceiling.unwrap_or(f64::INFINITY);
-        let at_ceiling = |fared: Fared| self.tried.contains(&(ceiling, fared));
-        at_ceiling(Fared::ClientLimited) && !at_ceiling(Fared::Missed)
+        let at_ceiling = |outcome: StepOutcome| self.tried.contains(&(ceiling, outcome));
+        at_ceiling(StepOutcome::ClientLimited) && !at_ceiling(StepOutcome::Missed)
     }
 }
 
@@ -125,7 +126,7 @@ impl Search {
 mod tests {
     use super::*;
 
-    fn find(first: f64, mut fares: impl FnMut(f64, usize) -> Fared) -> (Option<f64>, Search) {
+    fn find(first: f64, mut fares: impl FnMut(f64, usize) -> StepOutcome) -> (Option<f64>, Search) {
         let mut search = Search::new(first);
         for count in 0.. {
             match search.next() {
@@ -136,8 +137,8 @@ mod tests {
         unreachable!("a search ends")
     }
 
-    fn up_to(capacity: f64) -> impl FnMut(f64, usize) -> Fared {
-        move |rate, _| if rate <= capacity { Fared::Met } else { Fared::Missed }
+    fn up_to(capacity: f64) -> impl FnMut(f64, usize) -> StepOutcome {
+        move |rate, _| if rate <= capacity { StepOutcome::Met } else { StepOutcome::Missed }
     }
 
     #[test]
@@ -153,25 +154,24 @@ mod tests {
     #[test]
     fn a_lucky_measurement_does_not_decide() {
         // Met once at a rate that it cannot hold.
-        let (found, _) =
-            find(
-                8_000.0,
-                |rate, count| {
-                    if rate <= 10_000.0 || count == 1 { Fared::Met } else { Fared::Missed }
-                },
-            );
+        let (found, _) = find(8_000.0, |rate, count| {
+            if rate <= 10_000.0 || count == 1 { StepOutcome::Met } else { StepOutcome::Missed }
+        });
         assert!(found.is_some_and(|found| found <= 10_000.0), "{found:?}");
     }
 
     #[test]
     fn an_objective_that_no_rate_meets_is_told_as_that() {
-        assert_eq!(find(1_000.0, |_, _| Fared::Missed).0, None);
+        assert_eq!(find(1_000.0, |_, _| StepOutcome::Missed).0, None);
     }
 
     #[test]
     fn a_client_that_cannot_show_more_is_named() {
         let (found, search) =
-            find(1_000.0, |rate, _| if rate <= 5_000.0 { Fared::Met } else { Fared::ClientLimited });
+            find(
+                1_000.0,
+                |rate, _| if rate <= 5_000.0 { StepOutcome::Met } else { StepOutcome::ClientLimited },
+            );
         assert!(found.is_some() && search.is_client_limited());
         assert!(!find(1_000.0, up_to(5_000.0)).1.is_client_limited());
     }
@@ -180,8 +180,9 @@ mod tests {
     fn a_client_that_is_held_up_now_and_then_is_not_the_limit() {
         for every in [2, 3, 5] {
             let mut fares = up_to(10_000.0);
-            let disturbed =
-                |rate, count| if count % every == 1 { Fared::ClientLimited } else { fares(rate, count) };
+            let disturbed = |rate, count| {
+                if count % every == 1 { StepOutcome::ClientLimited } else { fares(rate, count) }
+            };
             let (found, search) = find(4_000.0, disturbed);
             assert!(!search.is_client_limited());
             let found = found.expect("a capacity");
@@ -191,7 +192,8 @@ mod tests {
 
     #[test]
     fn contradictions_end_the_search_all_the_same() {
-        let (_, search) = find(1_000.0, |_, count| if count % 2 == 0 { Fared::Met } else { Fared::Missed });
+        let (_, search) =
+            find(1_000.0, |_, count| if count % 2 == 0 { StepOutcome::Met } else { StepOutcome::Missed });
         assert!(search.tried.len() <= MOST_TRIES);
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::OperationError;
 use super::choice::Choice;
-use crate::division::{share, spread};
+use crate::division::{mix_seed, share};
 use crate::driver::{Fault, OperationId, Step};
 use crate::inputs::keys::{KeySampler, Popularity};
 use crate::inputs::sizes::SizeDistribution;
@@ -73,7 +73,7 @@ impl KeyspaceSpec {
 }
 
 /// Names of the counters.
-pub(super) const TALLIES: &[&str] = &["hits", "misses"];
+pub(super) const COUNTERS: &[&str] = &["hits", "misses"];
 const HITS: usize = 0;
 const MISSES: usize = 1;
 
@@ -126,7 +126,7 @@ impl Keyspace {
     pub fn begin(&mut self, rng: &mut impl Rng) -> Exchange {
         let operation = self.choice.draw(rng);
         let key_number = self.sampler.sample(rng);
-        let mixed = spread(self.spec.seed, key_number);
+        let mixed = mix_seed(self.spec.seed, key_number);
         // A generator a value, so that a value follows from its key alone; made without ceremony, since the
         // number it is made of is well mixed.
         let size =
@@ -216,13 +216,13 @@ pub(super) enum Answer {
 }
 
 /// Ends an exchange whose reply is whole and is an answer to its command.
-pub(super) fn conclude(exchange: &Exchange, answer: Answer, tallies: &mut [u64]) -> Step {
+pub(super) fn conclude(exchange: &Exchange, answer: Answer, counters: &mut [u64]) -> Step {
     if let Some(complaint) = exchange.complaint {
         return Step::Failed(Fault::unexpected(complaint, true));
     }
     match answer {
-        Answer::Hit => tallies[HITS] += 1,
-        Answer::Miss => tallies[MISSES] += 1,
+        Answer::Hit => counters[HITS] += 1,
+        Answer::Miss => counters[MISSES] += 1,
         Answer::Stored => {}
     }
     Step::Done { reuse: true }

@@ -61,8 +61,8 @@ impl Driver for MemcacheDriver {
         self.spec.keyspace.operations()
     }
 
-    fn tallies(&self) -> &'static [&'static str] {
-        keyspace::TALLIES
+    fn counters(&self) -> &'static [&'static str] {
+        keyspace::COUNTERS
     }
 
     fn dialogue(&mut self) -> MemcacheDialogue {
@@ -107,7 +107,7 @@ impl Driver for MemcacheDriver {
                     if !input.is_empty() {
                         return Step::Failed(Fault::protocol("bytes after the end of the reply"));
                     }
-                    return judge(outcome, detail, exchange, turn.tallies);
+                    return check(outcome, detail, exchange, turn.counters);
                 }
                 Ok(None) => return Step::Wait,
                 Err(error) => return Step::Failed(Fault::protocol(error.to_string())),
@@ -121,7 +121,7 @@ impl Driver for MemcacheDriver {
 }
 
 /// A reply that is whole: is it the one expected?
-fn judge(outcome: Outcome, detail: &[u8], exchange: &Exchange, tallies: &mut [u64]) -> Step {
+fn check(outcome: Outcome, detail: &[u8], exchange: &Exchange, counters: &mut [u64]) -> Step {
     let answer = match outcome {
         Outcome::Retrieved { values: 1 } | Outcome::Deleted => Answer::Hit,
         Outcome::Retrieved { values: 0 } | Outcome::NotFound => Answer::Miss,
@@ -131,7 +131,7 @@ fn judge(outcome: Outcome, detail: &[u8], exchange: &Exchange, tallies: &mut [u6
             return Step::Failed(Fault::unexpected(format!("the server answers {other:?} {detail}"), true));
         }
     };
-    keyspace::conclude(exchange, answer, tallies)
+    keyspace::conclude(exchange, answer, counters)
 }
 
 #[cfg(test)]
@@ -151,21 +151,21 @@ mod tests {
     fn converse(spec: &MemcacheSpec, reply: impl Fn(&str, &str) -> String) -> (String, Step, [u64; 2]) {
         let mut driver = MemcacheDriver::new(spec, 0, 1).expect("a driver");
         let mut dialogue = driver.dialogue();
-        let (mut out, mut rng, mut tallies) = (Vec::new(), Pcg64Mcg::seed_from_u64(1), [0; 2]);
-        driver.begin(&mut dialogue, Turn { out: &mut out, rng: &mut rng, tallies: &mut tallies });
+        let (mut out, mut rng, mut counters) = (Vec::new(), Pcg64Mcg::seed_from_u64(1), [0; 2]);
+        driver.begin(&mut dialogue, Turn { out: &mut out, rng: &mut rng, counters: &mut counters });
         let request = String::from_utf8(out.clone()).expect("ASCII");
         let stored = String::from_utf8(driver.keyspace.value(&dialogue.exchange).to_vec()).expect("ASCII");
-        let turn = Turn { out: &mut out, rng: &mut rng, tallies: &mut tallies };
+        let turn = Turn { out: &mut out, rng: &mut rng, counters: &mut counters };
         let step = driver.receive(&mut dialogue, reply(&request, &stored).as_bytes(), turn);
-        (request, step, tallies)
+        (request, step, counters)
     }
 
     #[test]
     fn a_hit_is_held_against_what_was_stored() {
-        let (request, step, tallies) =
+        let (request, step, counters) =
             converse(&spec(Command::Get), |_, stored| format!("VALUE key-000 0 5\r\n{stored}\r\nEND\r\n"));
         assert_eq!(
-            (request.as_str(), step, tallies),
+            (request.as_str(), step, counters),
             ("get key-000\r\n", Step::Done { reuse: true }, [1, 0])
         );
         for wrong in ["VALUE key-000 0 5\r\n-----\r\nEND\r\n", "VALUE key-001 0 5\r\n12345\r\nEND\r\n"] {
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn a_miss_is_counted_and_no_error() {
-        let (_, step, tallies) = converse(&spec(Command::Get), |_, _| "END\r\n".to_owned());
-        assert_eq!((step, tallies), (Step::Done { reuse: true }, [0, 1]));
+        let (_, step, counters) = converse(&spec(Command::Get), |_, _| "END\r\n".to_owned());
+        assert_eq!((step, counters), (Step::Done { reuse: true }, [0, 1]));
     }
 
     #[test]
@@ -194,10 +194,10 @@ mod tests {
     #[test]
     fn the_meta_dialect_does_the_same() {
         let meta = |command| MemcacheSpec { dialect: Dialect::Meta, ..spec(command) };
-        let (request, step, tallies) =
+        let (request, step, counters) =
             converse(&meta(Command::Get), |_, stored| format!("VA 5 kkey-000\r\n{stored}\r\n"));
         assert_eq!(
-            (request.as_str(), step, tallies),
+            (request.as_str(), step, counters),
             ("mg key-000 k v\r\n", Step::Done { reuse: true }, [1, 0])
         );
         assert_eq!(converse(&meta(Command::Set), |_, _| "HD\r\n".to_owned()).1, Step::Done { reuse: true });

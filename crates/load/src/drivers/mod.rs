@@ -46,23 +46,23 @@ impl ProtocolSpec {
         match self {
             Self::Http(spec) => {
                 let driver = http::HttpDriver::new(spec, false)?;
-                Ok((driver.operations(), driver.tallies()))
+                Ok((driver.operations(), driver.counters()))
             }
             Self::Memcache(spec) => {
                 let driver = memcache::MemcacheDriver::new(spec, 0, 1)?;
-                Ok((driver.operations(), driver.tallies()))
+                Ok((driver.operations(), driver.counters()))
             }
             Self::Redis(spec) => {
                 let driver = redis::RedisDriver::new(spec, 0, 1)?;
-                Ok((driver.operations(), driver.tallies()))
+                Ok((driver.operations(), driver.counters()))
             }
             Self::Mysql(spec) | Self::Postgres(spec) => {
                 spec.check()?;
-                Ok((spec.operations(), spec.tallies()))
+                Ok((spec.operations(), spec.counters()))
             }
             Self::Smtp(spec) => {
                 let driver = smtp::SmtpDriver::new(spec)?;
-                Ok((driver.operations(), driver.tallies()))
+                Ok((driver.operations(), driver.counters()))
             }
             Self::Runner(spec) => Ok((spec.mix.iter().map(|(name, _)| name.clone()).collect(), &[])),
         }

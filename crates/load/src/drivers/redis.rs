@@ -102,9 +102,9 @@ impl Reply {
     }
 
     /// A reply that is whole: is it the one expected?
-    fn judge(&self, tallies: &mut [u64]) -> Step {
+    fn check(&self, counters: &mut [u64]) -> Step {
         match (self.awaited, self.answer, self.other.as_deref()) {
-            (Some(_), Some(answer), None) => keyspace::conclude(&self.exchange, answer, tallies),
+            (Some(_), Some(answer), None) => keyspace::conclude(&self.exchange, answer, counters),
             (None, Some(_), None) => Step::Done { reuse: true },
             (Some(command), _, other) => {
                 let said = other.unwrap_or("something else");
@@ -125,8 +125,8 @@ impl Driver for RedisDriver {
         self.spec.keyspace.operations()
     }
 
-    fn tallies(&self) -> &'static [&'static str] {
-        keyspace::TALLIES
+    fn counters(&self) -> &'static [&'static str] {
+        keyspace::COUNTERS
     }
 
     fn dialogue(&mut self) -> RedisDialogue {
@@ -160,7 +160,7 @@ impl Driver for RedisDriver {
                     return Step::Failed(Fault::protocol("a push, which RESP2 does not have"));
                 }
                 Ok(Some(Event::End { push: false })) if input.is_empty() => {
-                    return dialogue.reply.judge(turn.tallies);
+                    return dialogue.reply.check(turn.counters);
                 }
                 Ok(Some(Event::End { push: false })) => {
                     return Step::Failed(Fault::protocol("bytes after the end of the reply"));
@@ -191,32 +191,32 @@ mod tests {
         dialogue: RedisDialogue,
         rng: Pcg64Mcg,
         sent: Vec<u8>,
-        tallies: [u64; 2],
+        counters: [u64; 2],
     }
 
     impl Conversation {
         fn new(spec: &RedisSpec) -> Self {
             let mut driver = RedisDriver::new(spec, 0, 1).expect("a driver");
             let dialogue = driver.dialogue();
-            Self { driver, dialogue, rng: Pcg64Mcg::seed_from_u64(1), sent: Vec::new(), tallies: [0; 2] }
+            Self { driver, dialogue, rng: Pcg64Mcg::seed_from_u64(1), sent: Vec::new(), counters: [0; 2] }
         }
 
         fn begin(&mut self) {
-            let turn = Turn { out: &mut self.sent, rng: &mut self.rng, tallies: &mut self.tallies };
+            let turn = Turn { out: &mut self.sent, rng: &mut self.rng, counters: &mut self.counters };
             self.driver.begin(&mut self.dialogue, turn);
         }
 
         fn receive(&mut self, input: &str) -> Step {
-            let turn = Turn { out: &mut self.sent, rng: &mut self.rng, tallies: &mut self.tallies };
+            let turn = Turn { out: &mut self.sent, rng: &mut self.rng, counters: &mut self.counters };
             self.driver.receive(&mut self.dialogue, input.as_bytes(), turn)
         }
     }
 
-    /// What becomes of one command with this reply, and the tallies after it.
+    /// What becomes of one command with this reply, and the counters after it.
     fn answer(command: Command, reply: &str) -> (Step, [u64; 2]) {
         let mut conversation = Conversation::new(&RedisSpec { auth: None, keyspace: sample(command) });
         conversation.begin();
-        (conversation.receive(reply), conversation.tallies)
+        (conversation.receive(reply), conversation.counters)
     }
 
     fn complaint(step: Step) -> String {
@@ -247,9 +247,9 @@ mod tests {
             String::from_utf8(driver.keyspace.value(&dialogue.reply.exchange).to_vec()).expect("ASCII");
         assert_eq!(conversation.receive("$5\r\n"), Step::Wait);
         assert_eq!(conversation.receive(&format!("{stored}\r\n")), DONE);
-        let (step, tallies) = answer(Command::Get, "$5\r\n-----\r\n");
+        let (step, counters) = answer(Command::Get, "$5\r\n-----\r\n");
         assert_eq!(complaint(step), "UnexpectedReply: another value than the one stored");
-        assert_eq!(tallies, [0, 0]);
+        assert_eq!(counters, [0, 0]);
     }
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
             Auth { user: Some("ali".to_owned()), password: PasswordSource::File(file.path().to_owned()) };
         let spec = RedisSpec { auth: Some(auth), keyspace: sample(Command::Get) };
         let mut conversation = Conversation::new(&spec);
-        let turn = Turn { out: &mut conversation.sent, rng: &mut conversation.rng, tallies: &mut [0, 0] };
+        let turn = Turn { out: &mut conversation.sent, rng: &mut conversation.rng, counters: &mut [0, 0] };
         assert_eq!(conversation.driver.greet(&mut conversation.dialogue, turn), Step::Wait);
         assert_eq!(conversation.sent, b"*3\r\n$4\r\nAUTH\r\n$3\r\nali\r\n$11\r\nopen sesame\r\n");
         assert_eq!(conversation.receive("+OK\r\n"), DONE);

@@ -109,9 +109,9 @@ impl Errors {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationStats {
     /// From the intended start to the end of the reply.
-    pub response: Micros,
+    pub response_time: Micros,
     /// From the actual send to the end of the reply.
-    pub service: Micros,
+    pub service_time: Micros,
     /// From the actual send to the first byte of the reply.
     pub first_byte: Micros,
     /// Operations that ended well and are in none of the histograms, since they were due during the warm-up.
@@ -127,8 +127,8 @@ pub struct OperationStats {
 impl OperationStats {
     fn new() -> Self {
         Self {
-            response: micros(),
-            service: micros(),
+            response_time: micros(),
+            service_time: micros(),
             first_byte: micros(),
             carried: 0,
             bytes_sent: 0,
@@ -139,12 +139,12 @@ impl OperationStats {
 
     /// Operations that ended well, timed or not: what throughput counts.
     pub fn succeeded(&self) -> u64 {
-        self.response.len() + self.carried
+        self.response_time.len() + self.carried
     }
 
     fn merge(&mut self, other: &Self) {
-        add(&mut self.response, &other.response);
-        add(&mut self.service, &other.service);
+        add(&mut self.response_time, &other.response_time);
+        add(&mut self.service_time, &other.service_time);
         add(&mut self.first_byte, &other.first_byte);
         self.carried += other.carried;
         self.bytes_sent += other.bytes_sent;
@@ -153,7 +153,7 @@ impl OperationStats {
     }
 
     fn clear(&mut self) {
-        for histogram in [&mut self.response, &mut self.service, &mut self.first_byte] {
+        for histogram in [&mut self.response_time, &mut self.service_time, &mut self.first_byte] {
             histogram.reset();
         }
         (self.carried, self.bytes_sent, self.bytes_received) = (0, 0, 0);
@@ -186,7 +186,7 @@ pub struct ClientStats {
     /// How long a reply that the kernel had reported lay before it was read.
     pub pickup: Micros,
     /// Operations that fell due; not counted during the warm-up.
-    pub due: u64,
+    pub offered: u64,
     /// CPU time of the worker threads in user mode, nanoseconds.
     pub user_cpu_ns: u64,
     /// CPU time of the worker threads in the kernel, nanoseconds.
@@ -228,12 +228,12 @@ pub struct Interval {
     /// The client.
     pub client: ClientStats,
     /// The driver's counters, in the order of its names.
-    pub tallies: Vec<u64>,
+    pub counters: Vec<u64>,
 }
 
 impl Interval {
     /// Nothing recorded yet.
-    pub fn new(operations: usize, tallies: usize) -> Self {
+    pub fn new(operations: usize, counters: usize) -> Self {
         Self {
             operations: (0..operations).map(|_| OperationStats::new()).collect(),
             connections: ConnectionStats {
@@ -246,14 +246,14 @@ impl Interval {
             client: ClientStats {
                 lag: micros(),
                 pickup: micros(),
-                due: 0,
+                offered: 0,
                 user_cpu_ns: 0,
                 system_cpu_ns: 0,
                 spin_ns: 0,
                 run_delay_ns: 0,
                 wall_ns: 0,
             },
-            tallies: vec![0; tallies],
+            counters: vec![0; counters],
         }
     }
 
@@ -271,13 +271,13 @@ impl Interval {
         let (mine, theirs) = (&mut self.client, &other.client);
         add(&mut mine.lag, &theirs.lag);
         add(&mut mine.pickup, &theirs.pickup);
-        mine.due += theirs.due;
+        mine.offered += theirs.offered;
         mine.user_cpu_ns += theirs.user_cpu_ns;
         mine.system_cpu_ns += theirs.system_cpu_ns;
         mine.spin_ns += theirs.spin_ns;
         mine.run_delay_ns += theirs.run_delay_ns;
         mine.wall_ns += theirs.wall_ns;
-        for (mine, theirs) in self.tallies.iter_mut().zip(&other.tallies) {
+        for (mine, theirs) in self.counters.iter_mut().zip(&other.counters) {
             *mine += theirs;
         }
     }
@@ -299,10 +299,10 @@ impl Interval {
         let client = &mut self.client;
         client.lag.reset();
         client.pickup.reset();
-        client.due = 0;
+        client.offered = 0;
         (client.user_cpu_ns, client.system_cpu_ns) = (0, 0);
         (client.spin_ns, client.run_delay_ns, client.wall_ns) = (0, 0, 0);
-        self.tallies.fill(0);
+        self.counters.fill(0);
     }
 
     /// Operations that ended well, over all kinds, timed or not.
@@ -322,7 +322,7 @@ impl Interval {
         all
     }
 
-    /// One histogram of all operations, such as `|op| &op.response`.
+    /// One histogram of all operations, such as `|op| &op.response_time`.
     pub fn merged(&self, of: impl Fn(&OperationStats) -> &Micros) -> Micros {
         let mut all = micros();
         self.operations.iter().for_each(|op| add(&mut all, of(op)));
@@ -346,14 +346,14 @@ mod tests {
     fn merging_loses_nothing() {
         let (mut a, mut b) = (Interval::new(1, 1), Interval::new(1, 1));
         for us in 0..1_000 {
-            record(&mut a.operations[0].response, us);
-            record(&mut b.operations[0].response, us + 1_000);
+            record(&mut a.operations[0].response_time, us);
+            record(&mut b.operations[0].response_time, us + 1_000);
         }
         b.operations[0].errors.add(ErrorKind::Timeout, 2, "no reply within 1s");
-        b.tallies[0] = 5;
+        b.counters[0] = 5;
         a.merge(&b);
-        assert_eq!((a.succeeded(), a.errors().total(), a.tallies[0]), (2_000, 2, 5));
-        assert_eq!(a.operations[0].response.value_at_quantile(0.5), 999);
+        assert_eq!((a.succeeded(), a.errors().total(), a.counters[0]), (2_000, 2, 5));
+        assert_eq!(a.operations[0].response_time.value_at_quantile(0.5), 999);
         assert_eq!(a.errors().examples[&ErrorKind::Timeout], "no reply within 1s");
     }
 
@@ -398,10 +398,10 @@ mod tests {
     #[test]
     fn a_cleared_interval_is_as_new() {
         let mut interval = Interval::new(2, 1);
-        record(&mut interval.operations[1].service, 5);
+        record(&mut interval.operations[1].service_time, 5);
         interval.operations[0].errors.add(ErrorKind::Reset, 1, "x");
         interval.operations[0].carried = 2;
-        interval.client.due = 3;
+        interval.client.offered = 3;
         interval.client.run_delay_ns = 4;
         interval.clear();
         assert_eq!(interval, Interval::new(2, 1));

@@ -16,8 +16,8 @@ pub struct PackError(String);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct PackedOperation {
-    response: String,
-    service: String,
+    response_time: String,
+    service_time: String,
     first_byte: String,
     carried: u64,
     bytes_sent: u64,
@@ -36,13 +36,13 @@ pub struct PackedInterval {
     connection_errors: Errors,
     lag: String,
     pickup: String,
-    due: u64,
+    offered: u64,
     user_cpu_ns: u64,
     system_cpu_ns: u64,
     spin_ns: u64,
     run_delay_ns: u64,
     wall_ns: u64,
-    tallies: Vec<u64>,
+    counters: Vec<u64>,
 }
 
 impl PackedInterval {
@@ -55,8 +55,8 @@ impl PackedInterval {
                 .operations
                 .iter()
                 .map(|op| PackedOperation {
-                    response: packer.pack(&op.response),
-                    service: packer.pack(&op.service),
+                    response_time: packer.pack(&op.response_time),
+                    service_time: packer.pack(&op.service_time),
                     first_byte: packer.pack(&op.first_byte),
                     carried: op.carried,
                     bytes_sent: op.bytes_sent,
@@ -71,13 +71,13 @@ impl PackedInterval {
             connection_errors: connections.errors.clone(),
             lag: packer.pack(&client.lag),
             pickup: packer.pack(&client.pickup),
-            due: client.due,
+            offered: client.offered,
             user_cpu_ns: client.user_cpu_ns,
             system_cpu_ns: client.system_cpu_ns,
             spin_ns: client.spin_ns,
             run_delay_ns: client.run_delay_ns,
             wall_ns: client.wall_ns,
-            tallies: interval.tallies.clone(),
+            counters: interval.counters.clone(),
         }
     }
 
@@ -88,8 +88,8 @@ impl PackedInterval {
             .iter()
             .map(|op| {
                 Ok(OperationStats {
-                    response: unpack(&op.response)?,
-                    service: unpack(&op.service)?,
+                    response_time: unpack(&op.response_time)?,
+                    service_time: unpack(&op.service_time)?,
                     first_byte: unpack(&op.first_byte)?,
                     carried: op.carried,
                     bytes_sent: op.bytes_sent,
@@ -110,14 +110,14 @@ impl PackedInterval {
             client: ClientStats {
                 lag: unpack(&self.lag)?,
                 pickup: unpack(&self.pickup)?,
-                due: self.due,
+                offered: self.offered,
                 user_cpu_ns: self.user_cpu_ns,
                 system_cpu_ns: self.system_cpu_ns,
                 spin_ns: self.spin_ns,
                 run_delay_ns: self.run_delay_ns,
                 wall_ns: self.wall_ns,
             },
-            tallies: self.tallies.clone(),
+            counters: self.counters.clone(),
         })
     }
 }
@@ -159,17 +159,17 @@ mod tests {
     fn what_is_packed_unpacks_the_same_and_still_grows() {
         let mut interval = Interval::new(2, 1);
         for us in [1, 50, 70_000] {
-            record(&mut interval.operations[1].response, us);
+            record(&mut interval.operations[1].response_time, us);
             record(&mut interval.client.lag, us);
         }
         interval.operations[0].carried = 4;
-        interval.tallies[0] = 9;
+        interval.counters[0] = 9;
         interval.client.run_delay_ns = 7;
         let json = serde_json::to_string(&PackedInterval::pack(&interval)).expect("plain data");
         let packed: PackedInterval = serde_json::from_str(&json).expect("its own JSON");
         let mut again = packed.unpack().expect("its own encoding");
         assert_eq!(again, interval);
-        record(&mut again.operations[1].response, 3_000_000_000);
+        record(&mut again.operations[1].response_time, 3_000_000_000);
     }
 
     #[test]

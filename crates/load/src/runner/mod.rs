@@ -14,8 +14,8 @@
 //! A runner makes closed loops only, of as many threads or clients as it was started with: what an open loop
 //! needs (an intended start for each operation) would have to be believed and not measured.
 
-mod conversation;
 mod protocol;
+mod session;
 mod worker;
 
 use std::path::PathBuf;
@@ -23,8 +23,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use conversation::Conversation;
 pub use protocol::VERSION;
+pub use session::RunnerSession;
 pub(crate) use worker::run;
 
 /// A runner that has been started, and what it is to do.
@@ -59,7 +59,7 @@ pub enum RunnerError {
     #[error(
         "the runner printed {line:?}, {why}: print lines of the protocol only (docs/BYOD.md), and all else on standard error"
     )]
-    Line {
+    RunnerMessage {
         /// How it begins.
         line: String,
         /// What is wrong with it.

@@ -22,7 +22,7 @@ const SHOWN_CHARACTERS: usize = 60;
 
 /// What a runner says.
 #[derive(Debug)]
-pub enum Line {
+pub enum RunnerMessage {
     /// It is ready to be started.
     Ready,
     /// What ended in an interval.
@@ -78,18 +78,18 @@ pub fn start_line(interval: Duration, seed: u64, mix: &[(String, f64)]) -> Strin
 }
 
 /// Reads a line of a runner whose operations are these.
-pub fn read(line: &str, operations: &[(String, f64)]) -> Result<Line, RunnerError> {
+pub fn read(line: &str, operations: &[(String, f64)]) -> Result<RunnerMessage, RunnerError> {
     let shown = || line.chars().take(SHOWN_CHARACTERS).collect();
-    let wrong = |why: String| RunnerError::Line { line: shown(), why };
+    let wrong = |why: String| RunnerError::RunnerMessage { line: shown(), why };
     let raw: RawLine =
         serde_json::from_str(line).map_err(|e| wrong(format!("which is not of the protocol ({e})")))?;
     let stats = || interval_of(&raw.operations, operations).map_err(wrong);
     match (raw.runner, raw.interval, raw.stopped) {
-        (Some(VERSION), None, None) => Ok(Line::Ready),
+        (Some(VERSION), None, None) => Ok(RunnerMessage::Ready),
         (Some(version), None, None) => Err(RunnerError::Version(version)),
-        (None, Some(index), None) => Ok(Line::Interval { index, stats: stats()? }),
+        (None, Some(index), None) => Ok(RunnerMessage::Interval { index, stats: stats()? }),
         (None, None, Some(seconds)) => match Duration::try_from_secs_f64(seconds) {
-            Ok(after) => Ok(Line::Stopped { after, stats: stats()? }),
+            Ok(after) => Ok(RunnerMessage::Stopped { after, stats: stats()? }),
             Err(_) => Err(wrong(format!("where {seconds} is no time"))),
         },
         _ => Err(wrong("which has not one of runner, interval and stopped".to_owned())),
@@ -110,14 +110,15 @@ fn interval_of(
             ));
         };
         let operation = &mut interval.operations[at];
-        operation.response = times_of(raw).map_err(|why| format!("where the times of {name:?} {why}"))?;
+        operation.response_time =
+            times_of(raw).map_err(|why| format!("where the times of {name:?} {why}"))?;
         // A closed loop sends when it intends to.
-        operation.service = operation.response.clone();
+        operation.service_time = operation.response_time.clone();
         operation.bytes_received = raw.bytes;
         for (what, &count) in &raw.errors {
             operation.errors.add(ErrorKind::Reported, count, what);
         }
-        interval.client.due += operation.response.len() + operation.errors.total();
+        interval.client.offered += operation.response_time.len() + operation.errors.total();
     }
     Ok(Box::new(interval))
 }
@@ -175,9 +176,9 @@ mod tests {
         {
             let rest = r#""bytes": 4096, "errors": {"disk full": 2}"#;
             let line = format!(r#"{{"interval": 4, "operations": {{"update": {{{times}, {rest}}}}}}}"#);
-            let Line::Interval { index: 4, stats } = read(&line, &mix())? else { panic!("{line}") };
-            assert_eq!(stats.operations[1].response, histogram);
-            assert_eq!((stats.succeeded(), stats.client.due), (4, 6));
+            let RunnerMessage::Interval { index: 4, stats } = read(&line, &mix())? else { panic!("{line}") };
+            assert_eq!(stats.operations[1].response_time, histogram);
+            assert_eq!((stats.succeeded(), stats.client.offered), (4, 6));
             assert_eq!(stats.operations[1].bytes_received, 4096);
             assert_eq!(stats.errors().examples[&ErrorKind::Reported], "disk full");
         }
@@ -186,9 +187,9 @@ mod tests {
 
     #[test]
     fn an_empty_interval_is_one_and_a_stop_may_carry_the_rest() -> Result<(), RunnerError> {
-        assert!(matches!(read(r#"{"interval": 0}"#, &mix())?, Line::Interval { index: 0, .. }));
+        assert!(matches!(read(r#"{"interval": 0}"#, &mix())?, RunnerMessage::Interval { index: 0, .. }));
         let stopped = read(r#"{"stopped": 2.5, "operations": {"read": {"values_us": [[7, 1]]}}}"#, &mix())?;
-        let Line::Stopped { after, stats } = stopped else { panic!("{stopped:?}") };
+        let RunnerMessage::Stopped { after, stats } = stopped else { panic!("{stopped:?}") };
         assert_eq!((after, stats.succeeded()), (Duration::from_millis(2_500), 1));
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use super::conversation::{Conversation, order};
-use super::protocol::{Line, start_line};
+use super::protocol::{RunnerMessage, start_line};
+use super::session::{RunnerSession, order};
 use super::{RunnerError, RunnerSpec};
 use crate::clock::Nanos;
 use crate::record::{DRAIN, Errors, Interval};
@@ -57,9 +57,9 @@ fn lead(runner: &RunnerSpec, context: &Context, begin: Nanos) -> Result<Nanos, R
     let spec = &context.spec;
     let warm_up = (spec.warmup.as_nanos() / spec.interval.as_nanos()) as i64;
     let end = spec.duration.map_or(Nanos::NEVER, |length| begin.after(spec.warmup).after(length));
-    let mut conversation = Conversation::open(runner)?;
+    let mut session = RunnerSession::open(runner)?;
     thread::sleep(begin.since(Nanos::now()).into());
-    conversation.say(&start_line(spec.interval, spec.seed, &runner.mix))?;
+    session.say(&start_line(spec.interval, spec.seed, &runner.mix))?;
     let started = Nanos::now();
     let mut stop_said: Option<Nanos> = None;
     let mut done = 0;
@@ -71,28 +71,28 @@ fn lead(runner: &RunnerSpec, context: &Context, begin: Nanos) -> Result<Nanos, R
     loop {
         let is_enough = Nanos::now() >= end || spec.requests.is_some_and(|most| done >= most);
         if stop_said.is_none() && (is_enough || context.stop.load(Ordering::Relaxed)) {
-            conversation.say("stop")?;
+            session.say("stop")?;
             stop_said = Some(Nanos::now());
         }
         let until_stop = Duration::from(end.since(Nanos::now()));
         let look = if stop_said.is_some() { LOOK } else { until_stop.clamp(Duration::ZERO, LOOK) };
-        match conversation.next(look)? {
-            None if conversation.silence() > spec.timeout => return Err(RunnerError::Silent(spec.timeout)),
+        match session.next(look)? {
+            None if session.silence() > spec.timeout => return Err(RunnerError::Silent(spec.timeout)),
             None => {}
-            Some(Line::Ready) => return Err(order("that it is ready", "while it ran")),
-            Some(Line::Interval { index, .. }) if latest.is_some_and(|latest| index <= latest) => {
+            Some(RunnerMessage::Ready) => return Err(order("that it is ready", "while it ran")),
+            Some(RunnerMessage::Interval { index, .. }) if latest.is_some_and(|latest| index <= latest) => {
                 let when = format!("after interval {}", latest.unwrap_or_default());
                 return Err(order(&format!("interval {index}"), &when));
             }
-            Some(Line::Interval { index, stats }) => {
+            Some(RunnerMessage::Interval { index, stats }) => {
                 latest = Some(index);
-                done += stats.client.due;
+                done += stats.client.offered;
                 hand_on(i64::try_from(index).unwrap_or(DRAIN) - warm_up, stats, spec.interval);
             }
-            Some(Line::Stopped { .. }) if stop_said.is_none() => {
+            Some(RunnerMessage::Stopped { .. }) if stop_said.is_none() => {
                 return Err(order("that it has stopped", "before it was told to"));
             }
-            Some(Line::Stopped { after, stats }) => {
+            Some(RunnerMessage::Stopped { after, stats }) => {
                 let told = stop_said.unwrap_or(started).since(started);
                 hold_against(after, told.into(), Nanos::now().since(started).into())?;
                 hand_on(DRAIN, stats, Duration::ZERO);
@@ -120,12 +120,12 @@ mod tests {
 
     #[test]
     fn a_runner_that_hears_the_stop_late_says_so_rightly_and_a_clock_of_its_own_is_found_out() {
-        let judge = |said_ms, heard_ms| {
+        let check = |said_ms, heard_ms| {
             let [said, told, heard] = [said_ms, 1_200, heard_ms].map(Duration::from_millis);
             hold_against(said, told, heard).is_ok()
         };
-        assert!(judge(1_200, 1_201) && judge(1_584, 1_590));
-        assert!(!judge(1_584, 1_205), "it cannot have gone on after it had said that it stopped");
-        assert!(!judge(900, 1_205) && !judge(9_500, 1_205));
+        assert!(check(1_200, 1_201) && check(1_584, 1_590));
+        assert!(!check(1_584, 1_205), "it cannot have gone on after it had said that it stopped");
+        assert!(!check(900, 1_205) && !check(9_500, 1_205));
     }
 }

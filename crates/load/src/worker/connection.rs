@@ -1,8 +1,8 @@
 //! The state of one connection slot: its line, its dialogue and the operation in flight; and how many slots
 //! are in which phase. There may be tens of thousands, so a slot is small; deciding what comes next is left
-//! to `conversations`.
+//! to `operations`.
 
-use super::line::Line;
+use super::transport::Transport;
 use crate::clock::Nanos;
 use crate::driver::OperationId;
 
@@ -23,9 +23,9 @@ pub(super) enum Phase {
 
 /// Slots by phase. Every change of a phase goes through here, so no count can drift from what it counts.
 #[derive(Debug)]
-pub(super) struct Census([u32; 5]);
+pub(super) struct ConnectionCounts([u32; 5]);
 
-impl Census {
+impl ConnectionCounts {
     /// All slots are closed.
     pub fn new(slots: u32) -> Self {
         Self([slots, 0, 0, 0, 0])
@@ -54,7 +54,7 @@ impl Census {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     /// When it should have begun: response time counts from here.
-    pub due: Nanos,
+    pub intended_start: Nanos,
     /// From when on only the client itself can be late: the operation is due, its connection free, and the
     /// time that the server took to let the connection open is left out.
     pub ready: Nanos,
@@ -63,9 +63,9 @@ pub(super) struct Job {
 /// One slot.
 #[derive(Debug)]
 pub(super) struct Connection<D> {
-    /// Changed through [`Census::shift`] only.
+    /// Changed through [`ConnectionCounts::shift`] only.
     pub phase: Phase,
-    pub line: Line,
+    pub line: Transport,
     pub dialogue: Option<D>,
     /// What to do once the connection is ready; what is being done while it is busy.
     pub job: Option<Job>,
@@ -87,7 +87,7 @@ impl<D> Connection<D> {
     pub fn new() -> Self {
         Self {
             phase: Phase::Closed,
-            line: Line::new(),
+            line: Transport::new(),
             dialogue: None,
             job: None,
             operation: 0,

@@ -112,16 +112,16 @@ impl Meter {
     pub fn succeeded(
         &mut self,
         operation: OperationId,
-        due: Nanos,
+        intended_start: Nanos,
         begun: Nanos,
         first_byte: Nanos,
         now: Nanos,
     ) {
-        if due < self.timed_from {
+        if intended_start < self.timed_from {
             self.stats.operations[operation as usize].carried += 1;
             return;
         }
-        self.note(Series::Response(operation), now.since(due));
+        self.note(Series::Response(operation), now.since(intended_start));
         self.note(Series::Service(operation), now.since(begun));
         self.note(Series::FirstByte(operation), first_byte.since(begun));
     }
@@ -154,8 +154,8 @@ impl Meter {
             let histogram = match series {
                 Series::Lag => &mut client.lag,
                 Series::Pickup => &mut client.pickup,
-                Series::Response(operation) => &mut operations[operation as usize].response,
-                Series::Service(operation) => &mut operations[operation as usize].service,
+                Series::Response(operation) => &mut operations[operation as usize].response_time,
+                Series::Service(operation) => &mut operations[operation as usize].service_time,
                 Series::FirstByte(operation) => &mut operations[operation as usize].first_byte,
             };
             record(histogram, us);
@@ -169,11 +169,11 @@ impl Meter {
     }
 
     /// Hands on every interval that is over by `now`, when so many connections are open.
-    pub fn roll(&mut self, now: Nanos, due: u64, spun: Nanos, open: u32) {
-        self.account(now, due, spun);
+    pub fn roll(&mut self, now: Nanos, offered: u64, spun: Nanos, open: u32) {
+        self.account(now, offered, spun);
         while now >= self.end {
             let fresh = self.cleared.try_recv().unwrap_or_else(|_| {
-                Box::new(Interval::new(self.stats.operations.len(), self.stats.tallies.len()))
+                Box::new(Interval::new(self.stats.operations.len(), self.stats.counters.len()))
             });
             self.sort_in();
             let over = std::mem::replace(&mut self.stats, fresh);
@@ -192,17 +192,17 @@ impl Meter {
     }
 
     /// Hands on the last interval.
-    pub fn finish(mut self, now: Nanos, due: u64, spun: Nanos, open: u32) {
-        self.roll(now, due, spun, open);
+    pub fn finish(mut self, now: Nanos, offered: u64, spun: Nanos, open: u32) {
+        self.roll(now, offered, spun, open);
         self.sort_in();
         let last = std::mem::replace(&mut self.stats, Box::new(Interval::new(0, 0)));
         self.hand_on(last);
     }
 
-    fn account(&mut self, now: Nanos, due: u64, spun: Nanos) {
+    fn account(&mut self, now: Nanos, offered: u64, spun: Nanos) {
         let cpu = CpuTimes::now();
         let client = &mut self.stats.client;
-        client.due += due;
+        client.offered += offered;
         client.spin_ns += spun.0;
         let taken = cpu - self.cpu;
         client.user_cpu_ns += taken.user.0;
@@ -240,19 +240,19 @@ mod tests {
         let last_end = end_ms.map_or(Nanos::NEVER, |end| Nanos(end * MS));
         meter.start(Nanos(0), Nanos(warmup_ms * MS), Duration::from_millis(length_ms), last_end);
         let mut now = Nanos(0);
-        for &(due, ended) in operations {
+        for &(intended_start, ended) in operations {
             now = Nanos(ended * MS);
             if now >= meter.end() {
                 meter.roll(now, 0, Nanos(0), 0);
             }
-            meter.succeeded(0, Nanos(due * MS), Nanos(due * MS), now, now);
+            meter.succeeded(0, Nanos(intended_start * MS), Nanos(intended_start * MS), now, now);
         }
         meter.finish(now, 0, Nanos(0), 0);
         messages
             .iter()
             .map(|message| match message {
                 FromWorker::Interval { index, stats, .. } => {
-                    (index, stats.operations[0].response.len(), stats.operations[0].carried)
+                    (index, stats.operations[0].response_time.len(), stats.operations[0].carried)
                 }
                 other => unreachable!("a meter hands on intervals only: {other:?}"),
             })
@@ -296,16 +296,16 @@ mod tests {
             mut operations in prop::collection::vec((0_u64..900, 0_u64..200), 0..60),
         ) {
             let end = warmup + duration;
-            operations.retain(|(due, _)| *due < end);
-            for (due, took) in &mut operations {
-                *took += *due;
+            operations.retain(|(intended_start, _)| *intended_start < end);
+            for (intended_start, took) in &mut operations {
+                *took += *intended_start;
             }
             operations.sort_by_key(|(_, ended)| *ended);
             let handed = run(warmup, length, Some(end), &operations);
             let count = |pick: &dyn Fn(&(i64, u64, u64)) -> u64| handed.iter().map(pick).sum::<u64>();
             prop_assert_eq!(count(&|(_, timed, carried)| timed + carried), operations.len() as u64);
             let measured = |(index, timed, _): &(i64, u64, u64)| if *index >= 0 { *timed } else { 0 };
-            let due_after = operations.iter().filter(|(due, _)| *due >= warmup).count() as u64;
+            let due_after = operations.iter().filter(|(intended_start, _)| *intended_start >= warmup).count() as u64;
             prop_assert_eq!(count(&measured), due_after);
             let drained = |(index, timed, carried): &(i64, u64, u64)| if *index == DRAIN { timed + carried } else { 0 };
             let ended_after = operations.iter().filter(|(_, ended)| *ended >= end).count() as u64;

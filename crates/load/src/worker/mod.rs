@@ -7,27 +7,27 @@
 //! | part | what it decides |
 //! |---|---|
 //! | this loop | when to look, to wait, to stop |
-//! | [`conversations`] | the life of an operation on its connection |
-//! | [`line`], [`speaker`] | the life of a connection; a driver's turns |
+//! | [`operations`] | the life of an operation on its connection |
+//! | [`transport`], [`driver_session`] | the life of a connection; a driver's turns |
 //! | [`link`], [`pacing`] over [`schedule`], [`meter`], [`poller`] | bytes; what is due when; what is recorded; waiting |
 
 #![expect(
     clippy::inline_always,
-    reason = "returns behind a system call are dear, see `conversations`; measured"
+    reason = "returns behind a system call are dear, see `operations`; measured"
 )]
 
 mod clock;
 mod connection;
-mod conversations;
 mod cpu;
-mod line;
+mod driver_session;
 mod link;
 mod message;
 mod meter;
+mod operations;
 mod pacing;
 mod poller;
 mod schedule;
-mod speaker;
+mod transport;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,11 +36,11 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use self::conversations::Conversations;
-use self::line::Dialer;
 use self::meter::Meter;
+use self::operations::Operations;
 use self::pacing::{ConnectionId, Pacer};
 use self::schedule::Schedule;
+use self::transport::Dialer;
 use crate::clock::Nanos;
 use crate::driver::Driver;
 use crate::record::{ErrorKind, Interval};
@@ -118,7 +118,7 @@ impl Drop for LastWord {
 
 struct Worker<D: Driver> {
     context: Context,
-    conversations: Conversations<D>,
+    operations: Operations<D>,
     /// When waits are looked at again.
     next_sweep: Nanos,
     /// No operation is due from here on.
@@ -129,13 +129,13 @@ struct Worker<D: Driver> {
 
 impl<D: Driver> Worker<D> {
     fn new(driver: D, mut context: Context) -> Result<Self, Errno> {
-        let first = Box::new(Interval::new(driver.operations().len(), driver.tallies().len()));
+        let first = Box::new(Interval::new(driver.operations().len(), driver.counters().len()));
         let (_, nobody) = std::sync::mpsc::channel();
         let cleared = std::mem::replace(&mut context.cleared, nobody);
         let meter = Meter::new(first, context.worker, context.to_collector.clone(), cleared);
         let dialer = Dialer::new(&context.spec, context.worker, context.tls.take());
-        let conversations = Conversations::new(driver, &context.spec, context.worker, dialer, meter)?;
-        Ok(Self { context, conversations, next_sweep: Nanos(0), end: Nanos::NEVER, give_up: Nanos::NEVER })
+        let operations = Operations::new(driver, &context.spec, context.worker, dialer, meter)?;
+        Ok(Self { context, operations, next_sweep: Nanos(0), end: Nanos::NEVER, give_up: Nanos::NEVER })
     }
 
     /// Returns when it stopped to begin operations.
@@ -145,38 +145,38 @@ impl<D: Driver> Worker<D> {
         }
         let ready = FromWorker::Ready {
             worker: self.context.worker,
-            open: self.conversations.census.open(),
-            errors: std::mem::take(&mut self.conversations.setup_errors),
+            open: self.operations.counts.open(),
+            errors: std::mem::take(&mut self.operations.setup_errors),
         };
         let _ = self.context.to_collector.send(ready);
-        let Ok(begin) = self.context.start.recv() else { return Ok(self.conversations.now) };
+        let Ok(begin) = self.context.start.recv() else { return Ok(self.operations.now) };
         self.begin_run(begin)?;
         while !self.is_over() {
             self.turn()?;
         }
-        let now = self.conversations.tick();
+        let now = self.operations.tick();
         self.give_up_waiting(Nanos(0));
-        let (due, spun) = self.take_counts();
-        let Conversations { meter, census, .. } = self.conversations;
-        meter.finish(now, due, spun, census.open());
+        let (offered, spun) = self.take_counts();
+        let Operations { meter, counts, .. } = self.operations;
+        meter.finish(now, offered, spun, counts.open());
         Ok(self.end.min(now))
     }
 
     /// Opens every connection, a few at once, each tried once.
     fn open_all(&mut self) -> Result<(), Errno> {
-        let slots = self.conversations.slots();
+        let slots = self.operations.slots();
         let mut next: ConnectionId = 0;
-        while (next < slots || self.conversations.census.opening() > 0)
+        while (next < slots || self.operations.counts.opening() > 0)
             && !self.context.stop.load(Ordering::Relaxed)
         {
-            while next < slots && self.conversations.census.opening() < OPENING_AT_ONCE {
-                self.conversations.open(next);
+            while next < slots && self.operations.counts.opening() < OPENING_AT_ONCE {
+                self.operations.open(next);
                 next += 1;
             }
             self.sweep_if_time();
             self.serve(self.next_sweep)?;
             // A server that lets one connection wait for the whole timeout would let each of the others.
-            let errors = &mut self.conversations.setup_errors;
+            let errors = &mut self.operations.setup_errors;
             if next < slots && errors.counts.contains_key(&ErrorKind::Timeout) {
                 errors.add(ErrorKind::Timeout, u64::from(slots - next), "");
                 next = slots;
@@ -203,24 +203,24 @@ impl<D: Driver> Worker<D> {
         // What has become of the connections while the others opened theirs; there is no time to wait for more.
         self.serve(Nanos(0))?;
         std::thread::sleep(begin.since(Nanos::now()).into());
-        self.conversations.meter.start(begin, measured_from, spec.interval, self.end);
-        self.conversations.pacer = Some(pacer);
-        for id in 0..self.conversations.slots() {
-            self.conversations.join(id, begin);
+        self.operations.meter.start(begin, measured_from, spec.interval, self.end);
+        self.operations.pacer = Some(pacer);
+        for id in 0..self.operations.slots() {
+            self.operations.join(id, begin);
         }
         Ok(())
     }
 
     /// A run lasts as long as was asked, also where nothing falls due in its last part: that is part of the load.
     fn is_over(&self) -> bool {
-        let Conversations { now, in_flight, pacer, .. } = &self.conversations;
+        let Operations { now, in_flight, pacer, .. } = &self.operations;
         let nothing_comes = |pacer: &Pacer| pacer.is_finished() && (*now >= self.end || pacer.is_exhausted());
         (*in_flight == 0 && pacer.as_ref().is_some_and(nothing_comes)) || *now >= self.give_up
     }
 
     /// One round: begin what is due, wait, let sockets take their turns.
     fn turn(&mut self) -> Result<(), Errno> {
-        self.conversations.tick();
+        self.operations.tick();
         if self.give_up == Nanos::NEVER && self.context.stop.load(Ordering::Relaxed) {
             self.stop();
         }
@@ -229,18 +229,18 @@ impl<D: Driver> Worker<D> {
             return Ok(());
         }
         self.sweep_if_time();
-        let Conversations { pacer, meter, .. } = &self.conversations;
+        let Operations { pacer, meter, .. } = &self.operations;
         let next_due = pacer.as_ref().map_or(Nanos::NEVER, Pacer::next_due);
         self.serve(next_due.min(meter.end()).min(self.next_sweep).min(self.give_up))
     }
 
     /// Nothing begins from now on, and what waits for a connection never will.
     fn stop(&mut self) {
-        let now = self.conversations.now;
+        let now = self.operations.now;
         self.end = self.end.min(now);
         self.give_up = now.after(INTERRUPT_GRACE);
-        self.conversations.meter.stop(now);
-        if let Some(pacer) = &mut self.conversations.pacer {
+        self.operations.meter.stop(now);
+        if let Some(pacer) = &mut self.operations.pacer {
             pacer.stop(now);
         }
         self.give_up_waiting(Nanos::NEVER);
@@ -249,35 +249,35 @@ impl<D: Driver> Worker<D> {
     /// Ends intervals that are over by the last reading of the clock, and begins everything that is due.
     #[inline]
     fn keep_up(&mut self) {
-        let now = self.conversations.now;
-        if now >= self.conversations.meter.end() {
-            let (due, spun) = self.take_counts();
-            let open = self.conversations.census.open();
-            self.conversations.meter.roll(now, due, spun, open);
+        let now = self.operations.now;
+        if now >= self.operations.meter.end() {
+            let (offered, spun) = self.take_counts();
+            let open = self.operations.counts.open();
+            self.operations.meter.roll(now, offered, spun, open);
         }
-        let conversations = &mut self.conversations;
-        while let Some(assignment) = conversations.pacer.as_mut().and_then(|p| p.due(conversations.now)) {
-            conversations.assign(assignment);
+        let operations = &mut self.operations;
+        while let Some(assignment) = operations.pacer.as_mut().and_then(|p| p.due(operations.now)) {
+            operations.assign(assignment);
         }
     }
 
     fn take_counts(&mut self) -> (u64, Nanos) {
-        let Conversations { pacer, poller, .. } = &mut self.conversations;
-        (pacer.as_mut().map_or(0, Pacer::take_due_count), poller.take_spun())
+        let Operations { pacer, poller, .. } = &mut self.operations;
+        (pacer.as_mut().map_or(0, Pacer::take_offered), poller.take_spun())
     }
 
     /// Waits until a socket has something to say, or something else is to be done at `until`; then lets each
     /// socket take its turn.
     fn serve(&mut self, until: Nanos) -> Result<(), Errno> {
-        let until = if self.conversations.queued.is_empty() { until } else { Nanos(0) };
-        let woken = self.conversations.wait(until)?;
-        for at in 0..self.conversations.poller.len() {
-            let (token, ended) = self.conversations.poller.event(at);
-            self.conversations.on_report(token, ended, woken);
+        let until = if self.operations.queued.is_empty() { until } else { Nanos(0) };
+        let woken = self.operations.wait(until)?;
+        for at in 0..self.operations.poller.len() {
+            let (token, ended) = self.operations.poller.event(at);
+            self.operations.on_report(token, ended, woken);
             self.keep_up();
         }
-        for id in std::mem::take(&mut self.conversations.queued) {
-            self.conversations.resume(id, woken);
+        for id in std::mem::take(&mut self.operations.queued) {
+            self.operations.resume(id, woken);
             self.keep_up();
         }
         Ok(())
@@ -285,14 +285,14 @@ impl<D: Driver> Worker<D> {
 
     /// Ends waits that have been too long, a dozen times in the length of a timeout.
     fn sweep_if_time(&mut self) {
-        let now = self.conversations.now;
+        let now = self.operations.now;
         if now < self.next_sweep {
             return;
         }
         let timeout = self.context.spec.timeout;
         let pause = (timeout / 12).clamp(Duration::from_millis(1), Duration::from_millis(100));
         self.next_sweep = now.after(pause);
-        self.conversations.time_out();
+        self.operations.time_out();
         let is_late = now >= self.end.after(BACKLOG_GRACE);
         let since = if is_late { Nanos::NEVER } else { now.since(timeout.into()) };
         self.give_up_waiting(since);
@@ -300,7 +300,7 @@ impl<D: Driver> Worker<D> {
 
     /// Counts what has waited for a connection since before `since` as unsent.
     fn give_up_waiting(&mut self, since: Nanos) {
-        let Conversations { pacer, meter, .. } = &mut self.conversations;
+        let Operations { pacer, meter, .. } = &mut self.operations;
         let dropped = pacer.as_mut().map_or(0, |pacer| pacer.drop_waiting(since));
         if dropped > 0 {
             let example = "no connection became free in time";

@@ -23,7 +23,7 @@ pub(super) type ConnectionId = u32;
 pub(super) struct Assignment {
     pub connection: ConnectionId,
     /// When it should have begun: response time counts from here.
-    pub due: Nanos,
+    pub intended_start: Nanos,
     /// When its connection became free: what the client can be late against.
     pub free_since: Nanos,
 }
@@ -46,7 +46,7 @@ pub(super) struct Pacer {
     measured: Range<Nanos>,
     /// Connections that think, or wait before they try again.
     resting: BinaryHeap<Reverse<(Nanos, ConnectionId)>>,
-    due_count: u64,
+    offered: u64,
     /// Operations that did not even find room to wait.
     overflow: u64,
 }
@@ -64,7 +64,7 @@ impl Pacer {
     }
 
     fn new(mode: Loop, remaining: u64, measured: Range<Nanos>) -> Self {
-        Self { mode, remaining, measured, resting: BinaryHeap::new(), due_count: 0, overflow: 0 }
+        Self { mode, remaining, measured, resting: BinaryHeap::new(), offered: 0, overflow: 0 }
     }
 
     /// A connection joins a run that began at `begin` and could have been used from then on. With a think time
@@ -96,8 +96,8 @@ impl Pacer {
                 None
             }
             Loop::Open { free, backlog, .. } => {
-                if let Some(due) = backlog.pop_front() {
-                    return Some(Assignment { connection, due, free_since });
+                if let Some(intended_start) = backlog.pop_front() {
+                    return Some(Assignment { connection, intended_start, free_since });
                 }
                 free.push_back((connection, free_since));
                 None
@@ -127,15 +127,15 @@ impl Pacer {
         }
         let Loop::Open { schedule, free, backlog } = &mut self.mode else { return None };
         while self.remaining > 0
-            && let Some(due) = schedule.take_due(now, self.measured.end)
+            && let Some(intended_start) = schedule.take_due(now, self.measured.end)
         {
             self.remaining -= 1;
-            self.due_count += u64::from(due >= self.measured.start);
+            self.offered += u64::from(intended_start >= self.measured.start);
             if let Some((connection, free_since)) = free.pop_front() {
-                return Some(Assignment { connection, due, free_since });
+                return Some(Assignment { connection, intended_start, free_since });
             }
             if backlog.len() < MOST_WAITING {
-                backlog.push_back(due);
+                backlog.push_back(intended_start);
             } else {
                 self.overflow += 1;
             }
@@ -145,13 +145,18 @@ impl Pacer {
 
     /// A closed loop's operation is due at `due`, unless there are enough.
     #[inline]
-    fn begin(&mut self, connection: ConnectionId, due: Nanos, free_since: Nanos) -> Option<Assignment> {
-        if self.remaining == 0 || due >= self.measured.end {
+    fn begin(
+        &mut self,
+        connection: ConnectionId,
+        intended_start: Nanos,
+        free_since: Nanos,
+    ) -> Option<Assignment> {
+        if self.remaining == 0 || intended_start >= self.measured.end {
             return None;
         }
         self.remaining -= 1;
-        self.due_count += u64::from(due >= self.measured.start);
-        Some(Assignment { connection, due, free_since })
+        self.offered += u64::from(intended_start >= self.measured.start);
+        Some(Assignment { connection, intended_start, free_since })
     }
 
     /// When [`Pacer::due`] should be asked next, at the latest.
@@ -173,7 +178,7 @@ impl Pacer {
     /// Drops operations that have waited for a connection since before `since`; returns how many.
     pub fn drop_waiting(&mut self, since: Nanos) -> u64 {
         let Loop::Open { backlog, .. } = &mut self.mode else { return 0 };
-        let stale = backlog.partition_point(|&due| due < since);
+        let stale = backlog.partition_point(|&intended_start| intended_start < since);
         backlog.drain(..stale);
         stale as u64 + std::mem::take(&mut self.overflow)
     }
@@ -200,8 +205,8 @@ impl Pacer {
     }
 
     /// Operations that fell due in the measured time since the last call.
-    pub fn take_due_count(&mut self) -> u64 {
-        std::mem::take(&mut self.due_count)
+    pub fn take_offered(&mut self) -> u64 {
+        std::mem::take(&mut self.offered)
     }
 }
 
@@ -228,13 +233,13 @@ mod tests {
         let mut pacer = Pacer::open(constant(10.0, 0, 1), u64::MAX, ALWAYS);
         assert_eq!(pacer.release(0, Nanos(0), Nanos(0)), None);
         let first = pacer.due(Nanos(0)).expect("the first is due at once");
-        assert_eq!((first.connection, first.due), (0, Nanos(0)));
+        assert_eq!((first.connection, first.intended_start), (0, Nanos(0)));
         assert_eq!(pacer.due(Nanos(SECOND / 4)), None, "two are due, but no connection is free");
         let freed = Nanos(SECOND / 2);
         let second = pacer.release(0, freed, freed).expect("one waits");
-        assert_eq!((second.due, second.free_since), (Nanos(SECOND / 10), freed));
+        assert_eq!((second.intended_start, second.free_since), (Nanos(SECOND / 10), freed));
         assert_eq!(pacer.drop_waiting(Nanos(SECOND)), 1);
-        assert_eq!(pacer.take_due_count(), 3);
+        assert_eq!(pacer.take_offered(), 3);
     }
 
     #[test]
@@ -255,7 +260,7 @@ mod tests {
     fn without_think_time_the_next_operation_is_due_when_the_last_ends() {
         let mut pacer = Pacer::closed(Duration::ZERO, u64::MAX, Nanos(0)..Nanos(SECOND));
         let next = pacer.release(4, Nanos(9), Nanos(9)).expect("at once");
-        assert_eq!((next.connection, next.due), (4, Nanos(9)));
+        assert_eq!((next.connection, next.intended_start), (4, Nanos(9)));
         assert_eq!(pacer.release(4, Nanos(SECOND), Nanos(SECOND)), None, "the run has ended");
     }
 
@@ -267,12 +272,12 @@ mod tests {
         assert!(pacer.due(Nanos(SECOND)).is_some());
         assert_eq!(pacer.due(Nanos(SECOND)), None, "no connection is free");
         assert!(!pacer.is_finished(), "four wait");
-        assert_eq!((pacer.drop_waiting(Nanos::NEVER), pacer.take_due_count()), (4, 5));
+        assert_eq!((pacer.drop_waiting(Nanos::NEVER), pacer.take_offered()), (4, 5));
         assert!(pacer.is_finished());
         let mut pacer = Pacer::closed(Duration::from_millis(10), 3, Nanos(0)..Nanos(SECOND));
         pacer.rest(0, Nanos(SECOND - 1));
         assert!(!pacer.is_finished());
-        assert!(pacer.due(Nanos(2 * SECOND)).is_some_and(|a| a.due == Nanos(SECOND - 1)));
+        assert!(pacer.due(Nanos(2 * SECOND)).is_some_and(|a| a.intended_start == Nanos(SECOND - 1)));
     }
 
     #[test]
@@ -285,7 +290,7 @@ mod tests {
         while pacer.due(Nanos(3 * SECOND)).is_some() {
             begun += 1;
         }
-        assert_eq!((begun, pacer.take_due_count()), (20, 10));
+        assert_eq!((begun, pacer.take_offered()), (20, 10));
     }
 
     #[derive(Clone, Debug)]
@@ -332,11 +337,11 @@ mod tests {
             let mut last_due = Nanos(0);
             macro_rules! begin {
                 ($assignment:expr) => {
-                    if let Some(Assignment { connection, due, .. }) = $assignment {
+                    if let Some(Assignment { connection, intended_start, .. }) = $assignment {
                         prop_assert!(at_work.insert(connection), "{connection} is at work already");
-                        prop_assert!(due <= now && due < end);
-                        prop_assert!(mode != 2 || due >= last_due, "arrivals begin in their order");
-                        last_due = due;
+                        prop_assert!(intended_start <= now && intended_start < end);
+                        prop_assert!(mode != 2 || intended_start >= last_due, "arrivals begin in their order");
+                        last_due = intended_start;
                         begun += 1;
                     }
                 };
@@ -377,7 +382,7 @@ mod tests {
                     begin!(pacer.release(id, now, now));
                 }
             }
-            prop_assert_eq!(pacer.take_due_count(), begun + dropped);
+            prop_assert_eq!(pacer.take_offered(), begun + dropped);
             prop_assert!(begun + dropped <= limit);
             if mode == 2 {
                 prop_assert_eq!(begun + dropped, limit.min(200), "100 a second for two seconds");

@@ -69,10 +69,10 @@ impl Schedule {
     /// Takes the next operation off the schedule if it is due by `now` and before `end`.
     #[inline]
     pub fn take_due(&mut self, now: Nanos, end: Nanos) -> Option<Nanos> {
-        let due = self.next;
-        (due <= now && due < end).then(|| {
+        let intended_start = self.next;
+        (intended_start <= now && intended_start < end).then(|| {
             self.advance();
-            due
+            intended_start
         })
     }
 }

@@ -15,7 +15,7 @@ use super::units::{bytes, count, rate, time};
 /// Rows of the text histogram.
 const HISTOGRAM_ROWS: usize = 10;
 /// So many counters are told even if they are 0.
-const MOST_TALLIES: usize = 8;
+const MOST_COUNTERS: usize = 8;
 /// Its widest bar.
 const HISTOGRAM_WIDTH: f64 = 50.0;
 
@@ -49,7 +49,7 @@ pub fn summary(title: &str, summary: &Summary, outcome: &Outcome) -> String {
         out.push_str(&steps(summary));
     }
     out.push('\n');
-    out.push_str(&histogram(&outcome.total.merged(|op| &op.response)));
+    out.push_str(&histogram(&outcome.total.merged(|op| &op.response_time)));
     out.push_str(&particulars(summary));
     out.push_str(&validity(summary.valid, &summary.reasons, &summary.notes));
     out
@@ -202,15 +202,15 @@ fn particulars(summary: &Summary) -> String {
     }
     if let ProtocolSpec::Smtp(_) = summary.spec.protocol {
         let an_hour = |name: &str| {
-            let number = summary.tallies.get(name).copied().unwrap_or(0);
+            let number = summary.counters.get(name).copied().unwrap_or(0);
             count((number as f64 / summary.duration_s.max(f64::MIN_POSITIVE) * 3600.0).round() as u64)
         };
         line("an hour", format!("{} messages, {} sessions", an_hour("messages"), an_hour("sessions")));
     }
-    if !summary.tallies.is_empty() {
+    if !summary.counters.is_empty() {
         // Of many, such as one for each code of a refusal, those that counted something.
-        let is_told = |number: u64| number > 0 || summary.tallies.len() <= MOST_TALLIES;
-        let told = summary.tallies.iter().filter(|(_, number)| is_told(**number));
+        let is_told = |number: u64| number > 0 || summary.counters.len() <= MOST_COUNTERS;
+        let told = summary.counters.iter().filter(|(_, number)| is_told(**number));
         let told: Vec<String> = told.map(|(name, number)| format!("{} {name}", count(*number))).collect();
         line("counted", told.join(", "));
     }

@@ -28,7 +28,7 @@ enum Line {
     /// An interval is over; its index is negative in the warm-up.
     Tick(Figures),
     /// How a rate of a search fared.
-    Fared { rate_per_s: f64, meets_slo: bool, p99_us: u64, client_was_the_limit: bool },
+    StepOutcome { rate_per_s: f64, meets_slo: bool, p99_us: u64, client_was_the_limit: bool },
 }
 
 /// One interval.
@@ -43,7 +43,7 @@ struct Figures {
 
 impl Figures {
     fn of(index: i64, stats: &Interval, workers: u32) -> Self {
-        let response = stats.merged(|op| &op.response);
+        let response = stats.merged(|op| &op.response_time);
         // All workers' time added up, so their number is taken out again.
         let seconds = stats.client.wall_ns as f64 / 1e9 / f64::from(workers);
         Self {
@@ -153,7 +153,7 @@ impl LoadProgress {
                 };
             }
             CapacityEvent::Run(event) => self.observe(event),
-            CapacityEvent::Fared(step) => self.note(step),
+            CapacityEvent::StepOutcome(step) => self.note(step),
         }
     }
 
@@ -168,7 +168,7 @@ impl LoadProgress {
         let (rate, p99) = (units::rate(step.rate_per_s), units::time(p99_us as f64));
         self.bar.println(format!("{rate:>12}/s  p99 {p99:>8}  {verdict}"));
         let (rate_per_s, meets_slo) = (step.rate_per_s, step.meets_slo);
-        self.tell(&Line::Fared { rate_per_s, meets_slo, p99_us, client_was_the_limit });
+        self.tell(&Line::StepOutcome { rate_per_s, meets_slo, p99_us, client_was_the_limit });
     }
 
     fn tell(&self, line: &Line) {

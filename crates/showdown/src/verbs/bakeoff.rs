@@ -260,9 +260,9 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
 
 /// Holds the trials and prints the verdict.
 fn hold(plan: &Plan, args: &RunArgs) -> anyhow::Result<Ending> {
-    let surroundings = interrupt::surroundings()?;
+    let context = interrupt::context()?;
     let mut progress = BakeoffProgress::new(args.progress.mode());
-    let finished = bakeoff::hold(plan, &args.runs.runs, &surroundings, &mut |event| progress.observe(&event));
+    let finished = bakeoff::run_plan(plan, &args.runs.runs, &context, &mut |event| progress.observe(&event));
     progress.finish();
     let finished = finished?;
     let (run, report) = archive::Run::open(&finished.dir)

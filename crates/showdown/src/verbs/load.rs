@@ -11,7 +11,7 @@ use std::io::{BufWriter, Write};
 use anyhow::Context;
 use load::capacity::{self, Capacity};
 use load::drivers::ProtocolSpec;
-use load::engine::{self, RunError, Surroundings};
+use load::engine::{self, RunContext, RunError};
 use load::inputs::slo::Slo;
 use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
@@ -31,15 +31,15 @@ pub fn run(args: &Args) -> anyhow::Result<Ending> {
         anyhow::Ok((path, BufWriter::new(file)))
     });
     let hlog = hlog.transpose()?;
-    let surroundings = interrupt::surroundings()?;
+    let context = interrupt::context()?;
     if args.populate {
-        populate(args, &planned.spec, &surroundings)?;
+        populate(args, &planned.spec, &context)?;
     }
     if let Some(slo) = &args.find_capacity {
-        return find_capacity(args, slo, &planned, &surroundings);
+        return find_capacity(args, slo, &planned, &context);
     }
     let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
-    let outcome = engine::run(&planned.spec, &surroundings, &mut |event| progress.observe(&event));
+    let outcome = engine::run(&planned.spec, &context, &mut |event| progress.observe(&event));
     progress.finish();
     let outcome = outcome.map_err(explain)?;
     let summary = Summary::of(&outcome)?;
@@ -65,13 +65,13 @@ pub fn process() -> anyhow::Result<Ending> {
 }
 
 /// Stores every key once, or makes the tables, as fast as it goes; each operation must succeed.
-fn populate(args: &Args, spec: &LoadSpec, surroundings: &Surroundings) -> anyhow::Result<()> {
+fn populate(args: &Args, spec: &LoadSpec, context: &RunContext) -> anyhow::Result<()> {
     let stages = spec.protocol.populate();
     if stages.is_empty() {
         return Err(usage("--populate is for targets with keys or tables: leave it out"));
     }
     for (protocol, operations) in stages {
-        populate_stage(args, protocol, operations, spec, surroundings)?;
+        populate_stage(args, protocol, operations, spec, context)?;
     }
     Ok(())
 }
@@ -81,7 +81,7 @@ fn populate_stage(
     protocol: ProtocolSpec,
     operations: u64,
     spec: &LoadSpec,
-    surroundings: &Surroundings,
+    context: &RunContext,
 ) -> anyhow::Result<()> {
     let connections = u32::try_from(operations).unwrap_or(u32::MAX).min(spec.connections);
     let populate = LoadSpec {
@@ -96,7 +96,7 @@ fn populate_stage(
         ..spec.clone()
     };
     let mut progress = LoadProgress::new(&populate, "populating", args.progress.mode());
-    let outcome = engine::run(&populate, surroundings, &mut |event| progress.observe(&event));
+    let outcome = engine::run(&populate, context, &mut |event| progress.observe(&event));
     progress.finish();
     let outcome = outcome.map_err(explain)?;
     if outcome.interrupted {
@@ -116,18 +116,17 @@ fn find_capacity(
     args: &Args,
     slo: &Slo,
     planned: &spec::Planned,
-    surroundings: &Surroundings,
+    context: &RunContext,
 ) -> anyhow::Result<Ending> {
     let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
-    let found =
-        capacity::find(&planned.spec, slo, surroundings, &mut |event| progress.observe_search(&event));
+    let found = capacity::find(&planned.spec, slo, context, &mut |event| progress.observe_search(&event));
     progress.finish();
     let found: Capacity = found.map_err(|error| match error {
         capacity::CapacityError::Run(error) => explain(error),
         other => other.into(),
     })?;
     args.format.print(&found, || show::load::capacity(&planned.title, &found))?;
-    let interrupted = surroundings.interrupted.load(std::sync::atomic::Ordering::Relaxed);
+    let interrupted = context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
     Ok(match (interrupted, found.valid) {
         (true, _) => Ending::Interrupted,
         (false, true) => Ending::Success,
@@ -138,7 +137,7 @@ fn find_capacity(
 /// What could not begin because of what was asked is the user's to mend; what the user stopped is no failure.
 fn explain(error: RunError) -> anyhow::Error {
     match error {
-        RunError::Crew(error) => usage(error),
+        RunError::Threads(error) => usage(error),
         RunError::Interrupted => Interrupted("before the load began").into(),
         other => other.into(),
     }

@@ -37,12 +37,12 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(args: &Args) -> anyhow::Result<Ending> {
-    let surroundings = interrupt::surroundings()?;
+    let context = interrupt::context()?;
     let directory =
         tempfile::Builder::new().prefix("showdown-selftest-").tempdir().context("a temporary directory")?;
     let parts = if args.only.is_empty() { Part::ALL.to_vec() } else { args.only.clone() };
     let bar = progress(parts.len() as u64);
-    let report = Instrument::new(&surroundings, directory.path(), args.seed).and_then(|instrument| {
+    let report = Instrument::new(&context, directory.path(), args.seed).and_then(|instrument| {
         selftest::run(&instrument, &parts, &mut |part| {
             bar.set_message(part.doing());
             bar.inc(1);

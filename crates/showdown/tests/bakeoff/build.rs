@@ -28,7 +28,7 @@ fn builds_are_timed_one_by_one() {
         let phases = record["phases"].as_array().expect("phases");
         assert_eq!(phases.len(), 2, "one to warm caches, and one that counts");
         assert_eq!((&phases[1]["requests"], &phases[1]["kind"]), (&1.into(), &"measure".into()));
-        let took_s = phases[1]["response_us"]["p50"].as_f64().expect("a time") / 1e6;
+        let took_s = phases[1]["response_time_us"]["p50"].as_f64().expect("a time") / 1e6;
         let value = record["measured"]["value"].as_f64().expect("a value");
         assert!((value * took_s / 3600.0 - 1.0).abs() < 1e-3, "{value} builds an hour of {took_s} s");
         assert_eq!(record["measured"]["unit"], "/h");

@@ -59,12 +59,12 @@ fn memcached_counts_the_same_gets_and_a_populated_one_hits_every_time() {
         let memcached = memcached();
         let url = memcached.url("memcache", "");
         let missed = measure(&[&url, "-c", "4", "-n", "100", "--dialect", dialect]);
-        assert_eq!((number(&missed, "/tallies/hits"), number(&missed, "/tallies/misses")), (0, 100));
+        assert_eq!((number(&missed, "/counters/hits"), number(&missed, "/counters/misses")), (0, 100));
         let options = ["-c", "4", "-t", "2", "-n", "2000", "--keys", "500", "--dialect", dialect];
         let sizes = ["--value-size", "4..100:60,1k..2k:30,5k..20k:10", "--populate"];
         let told = measure(&[&[url.as_str()][..], &options, &sizes].concat());
         assert_eq!((number(&told, "/requests"), number(&told, "/failed")), (2_000, 0), "{told}");
-        assert_eq!((number(&told, "/tallies/hits"), number(&told, "/tallies/misses")), (2_000, 0));
+        assert_eq!((number(&told, "/counters/hits"), number(&told, "/counters/misses")), (2_000, 0));
         assert_eq!(memcached.memcached("cmd_get"), 2_100, "{dialect}");
         assert_eq!((memcached.memcached("cmd_set"), memcached.memcached("curr_items")), (500, 500));
         let other = measure(&[&[url.as_str()][..], &options, &["--seed", "1"]].concat());
@@ -85,7 +85,7 @@ fn redis_counts_the_same_commands() {
         (count(0), count(1) + 100, count(2))
     );
     assert_eq!(count(0) + count(1) + count(2), 2_000);
-    let looked_up = number(&told, "/tallies/hits") + number(&told, "/tallies/misses");
+    let looked_up = number(&told, "/counters/hits") + number(&told, "/counters/misses");
     assert_eq!(looked_up, count(0) + count(2), "a delete hits or misses, too");
 }
 

@@ -39,7 +39,7 @@ fn a_cache_with_popular_keys_and_values_of_many_sizes() {
     let told =
         measure(&[&[url.as_str(), "-c", "64", "-r", "2000", "-d", "500ms"][..], &mix, &sizes].concat());
     assert_eq!(number(&told, "/failed"), 0, "{told}");
-    assert_eq!(number(&told, "/tallies/misses"), 0, "{told}");
+    assert_eq!(number(&told, "/counters/misses"), 0, "{told}");
     let names: Vec<&Value> =
         told["operations"].as_array().expect("a list").iter().map(|op| &op["name"]).collect();
     assert_eq!(names, ["get", "set"]);

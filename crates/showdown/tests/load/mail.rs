@@ -9,13 +9,17 @@ fn messages_are_sent_in_sessions() {
     let url = sink.url("smtp", "");
     let told = measure(&[&url, "-c", "4", "-n", "100", "--recipients", "3", "--message-size", "2k..4k"]);
     assert_eq!((number(&told, "/requests"), number(&told, "/failed")), (100, 0), "{told}");
-    for (tally, count) in [("messages", 100), ("recipients", 300), ("sessions", 100)] {
-        assert_eq!(number(&told, &format!("/tallies/{tally}")), count, "{told}");
+    for (counter, count) in [("messages", 100), ("recipients", 300), ("sessions", 100)] {
+        assert_eq!(number(&told, &format!("/counters/{counter}")), count, "{told}");
     }
     assert_eq!(number(&told, "/connections/opened"), 100, "{told}");
 
     let kept = measure(&[&url, "-c", "2", "-n", "100", "--requests-per-connection", "25", "--no-pipelining"]);
-    assert_eq!((number(&kept, "/tallies/messages"), number(&kept, "/tallies/sessions")), (100, 4), "{kept}");
+    assert_eq!(
+        (number(&kept, "/counters/messages"), number(&kept, "/counters/sessions")),
+        (100, 4),
+        "{kept}"
+    );
 
     let text = load(&[&url, "-c", "1", "-n", "10"]).stdout;
     assert!(text.contains("an hour") && text.contains("10 messages, 10 recipients, 10 sessions"), "{text}");
@@ -32,8 +36,8 @@ fn refusals_are_counted_by_code() {
             (0, 20),
             "{told}"
         );
-        assert_eq!(number(&told, &format!("/tallies/refused {code}")), 20, "{told}");
-        assert_eq!(number(&told, "/tallies/sessions"), 20, "{told}");
+        assert_eq!(number(&told, &format!("/counters/refused {code}")), 20, "{told}");
+        assert_eq!(number(&told, "/counters/sessions"), 20, "{told}");
     }
 }
 

@@ -14,7 +14,7 @@ use crate::servers::{memcached, nginx};
 fn the_object_has_every_field_that_is_promised() {
     let memcached = memcached();
     let told = measure(&[&memcached.url("memcache", ""), "-n", "1000", "-c", "4"]);
-    for count in ["/requests", "/failed", "/connections/opened", "/tallies/misses"] {
+    for count in ["/requests", "/failed", "/connections/opened", "/counters/misses"] {
         number(&told, count);
     }
     assert!(told["errors"].is_object() && told["valid"].is_boolean() && told["reasons"].is_array(), "{told}");
@@ -104,11 +104,12 @@ fn the_histogram_log_is_read_by_the_standard_reader_and_holds_every_operation() 
             .add(histogram)
             .expect("adds");
     }
-    let requests: u64 = ["a_page__small.response", "echo.response"].map(|tag| sums[tag].len()).iter().sum();
+    let requests: u64 =
+        ["a_page__small.response_time", "echo.response_time"].map(|tag| sums[tag].len()).iter().sum();
     assert_eq!(requests, number(&told, "/requests"));
     assert_eq!(sums["echo.service"].len(), number(&told, "/operations/1/requests"));
-    let mut all = sums["a_page__small.response"].clone();
-    all.add(&sums["echo.response"]).expect("adds");
+    let mut all = sums["a_page__small.response_time"].clone();
+    all.add(&sums["echo.response_time"]).expect("adds");
     assert_eq!(all.value_at_quantile(0.99), number(&told, "/response_time_us/p99"));
     assert_eq!(sums["client.lag"].max(), number(&told, "/client/lag_us/max"));
 }

@@ -20,8 +20,8 @@ fn answer(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
 }
 
-fn tally(answer: &Value, name: &str) -> u64 {
-    answer["tallies"][name].as_u64().unwrap_or_else(|| panic!("no tally {name}: {answer}"))
+fn counter(answer: &Value, name: &str) -> u64 {
+    answer["counters"][name].as_u64().unwrap_or_else(|| panic!("no counter {name}: {answer}"))
 }
 
 /// Every statement of every transaction is carried out, and finds what it asks for.
@@ -32,8 +32,8 @@ fn every_transaction_is_whole(database: &Database) {
     assert_eq!((&done["requests"], &done["failed"]), (&50.into(), &0.into()), "{done}");
     // 18 statements each; those that were broken off come on top.
     let expected = 50 * 18;
-    let statements = tally(&done, "statements");
-    assert!(statements == expected || (statements > expected && tally(&done, "retries") > 0), "{done}");
+    let statements = counter(&done, "statements");
+    assert!(statements == expected || (statements > expected && counter(&done, "retries") > 0), "{done}");
 
     for transaction in
         ["point-select", "read-only", "write-only", "update-index", "update-non-index", "insert"]
@@ -44,9 +44,9 @@ fn every_transaction_is_whole(database: &Database) {
     }
     let args = [&["-n", "100", "--transaction", "delete", "--key-skew", "special"], &tables[..]].concat();
     let done = answer(&database.load(&args));
-    assert_eq!(tally(&done, "found") + tally(&done, "missed"), 100, "{done}");
+    assert_eq!(counter(&done, "found") + counter(&done, "missed"), 100, "{done}");
     // Most draws fall on the fifteen rows in the middle of each table, and a row is deleted once.
-    assert!(tally(&done, "missed") > 0, "{done}");
+    assert!(counter(&done, "missed") > 0, "{done}");
 
     // Only those who know that rows are missing take it for granted.
     let args =
@@ -97,8 +97,8 @@ fn a_storm_of_deadlocks_is_counted(database: &Database) {
     let done = answer(&database.load(&args));
     assert_eq!((&done["requests"], &done["failed"]), (&400.into(), &0.into()), "{done}");
     let kinds = ["deadlocks", "lock_timeouts", "serialization_failures", "duplicates"];
-    let broken_off: u64 = kinds.iter().map(|kind| tally(&done, kind)).sum();
-    assert!(broken_off > 0 && tally(&done, "retries") == broken_off, "{done}");
+    let broken_off: u64 = kinds.iter().map(|kind| counter(&done, kind)).sum();
+    assert!(broken_off > 0 && counter(&done, "retries") == broken_off, "{done}");
 }
 
 fn a_server_that_dies_is_an_error_and_no_silence(mut database: Database) {

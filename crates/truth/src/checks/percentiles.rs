@@ -77,9 +77,9 @@ pub(super) fn compare(check: &'static str, what: &str, measured: &Measured, is_l
     ];
     let finding = |(name, known, measured, is_limit): (&'static str, f64, u64, bool)| {
         let finding = Finding::new(check, what, Unit::Microseconds, known, measured as f64).at(name);
-        let doubt = summary.doubts.iter().find(|doubt| doubt.percentile == name);
+        let share = summary.client_shares.iter().find(|share| share.percentile == name);
         let finding =
-            finding.within(time_tolerance_us(known)).if_valid(&summary.reasons).if_not_doubted(doubt);
+            finding.within(time_tolerance_us(known)).if_valid(&summary.reasons).if_not_doubted(share);
         if is_limit { finding.as_limit() } else { finding }
     };
     rows.into_iter().map(finding).collect()

@@ -48,7 +48,7 @@ pub struct LoadDefinition {
     /// The operations' names, in the order of the mix.
     pub names: Vec<String>,
     /// The names of the counters that the engine keeps beside times.
-    pub tallies: &'static [&'static str],
+    pub counters: &'static [&'static str],
 }
 
 /// The operations of a workload.
@@ -216,7 +216,7 @@ impl LoadDefinition {
         };
         let access = Access { authority: "localhost", account: None, password: None, pipes: None };
         let spec = operations.spec(protocol, access, 0);
-        let (names, tallies) = spec.names().map_err(|e| refuse(e.to_string()))?;
+        let (names, counters) = spec.names().map_err(|e| refuse(e.to_string()))?;
         if names.is_empty() {
             return Err(refuse("give at least one [[load.op]]".to_owned()));
         }
@@ -265,7 +265,7 @@ impl LoadDefinition {
             alone: raw.alone.as_ref().map(|name| name.get_ref().clone()),
             operations,
             names,
-            tallies,
+            counters,
         })
     }
 

@@ -34,11 +34,11 @@ pub struct Ratio {
 }
 
 impl Metrics {
-    /// Checks metrics as written; `names` are the operations, `tallies` the counters that the protocol has.
+    /// Checks metrics as written; `names` are the operations, `counters` the counters that the protocol has.
     pub(super) fn check(
         raw: RawMetrics,
         names: &[String],
-        tallies: &[&str],
+        counters: &[&str],
         source: Source<'_>,
     ) -> Result<Self, DefinitionError> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -52,9 +52,9 @@ impl Metrics {
             let (span, ratio) = (ratio.span(), ratio.into_inner());
             let refuse = |what: String| source.error(&span, format!("ratio {:?}: {what}", ratio.name));
             if let Some(unknown) =
-                ratio.of.iter().chain([&ratio.part]).find(|n| !tallies.contains(&n.as_str()))
+                ratio.of.iter().chain([&ratio.part]).find(|n| !counters.contains(&n.as_str()))
             {
-                return Err(refuse(format!("there is no counter {unknown:?}{}", instead(unknown, tallies))));
+                return Err(refuse(format!("there is no counter {unknown:?}{}", instead(unknown, counters))));
             }
             if ratio.of.is_empty() {
                 return Err(refuse("of: give at least one counter".to_owned()));
@@ -75,15 +75,15 @@ impl Metrics {
 
 impl Ratio {
     /// Its value for counters by name; none if there is nothing below the line.
-    pub fn of(&self, tallies: &BTreeMap<String, u64>) -> Option<f64> {
-        let count = |name: &String| tallies.get(name).copied().unwrap_or(0) as f64;
+    pub fn of(&self, counters: &BTreeMap<String, u64>) -> Option<f64> {
+        let count = |name: &String| counters.get(name).copied().unwrap_or(0) as f64;
         let below: f64 = self.of.iter().map(count).sum();
         (below > 0.0).then(|| count(&self.part) / below)
     }
 
     /// Why these counters are not what a trial should have; none if they are, or if nothing is asked of them.
-    pub fn complaint(&self, tallies: &BTreeMap<String, u64>) -> Option<String> {
-        let (value, least) = self.of(tallies).zip(self.at_least)?;
+    pub fn complaint(&self, counters: &BTreeMap<String, u64>) -> Option<String> {
+        let (value, least) = self.of(counters).zip(self.at_least)?;
         let percent = |share: f64| format!("{:.2} %", share * 100.0);
         (value < least).then(|| {
             format!("{} {} (at least {}): {}", self.name, percent(value), percent(least), self.about)
@@ -104,12 +104,12 @@ mod tests {
             of: vec!["hits".to_owned(), "misses".to_owned()],
             at_least: Some(0.999),
         };
-        let tallies =
+        let counters =
             |hits, misses| BTreeMap::from([("hits".to_owned(), hits), ("misses".to_owned(), misses)]);
-        assert_eq!(ratio.of(&tallies(0, 0)), None);
-        assert_eq!(ratio.complaint(&tallies(1000, 1)), None);
+        assert_eq!(ratio.of(&counters(0, 0)), None);
+        assert_eq!(ratio.complaint(&counters(1000, 1)), None);
         assert_eq!(
-            ratio.complaint(&tallies(98, 2)).as_deref(),
+            ratio.complaint(&counters(98, 2)).as_deref(),
             Some("hit ratio 98.00 % (at least 99.90 %): the server has thrown values away")
         );
     }

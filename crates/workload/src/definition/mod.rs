@@ -124,12 +124,12 @@ impl Workload {
             }
         };
         let unknown = |server: &Server| {
-            let tally = server.statistics.as_ref()?.tally.as_deref()?;
-            (!load.tallies.contains(&tally)).then(|| {
+            let counter = server.statistics.as_ref()?.client_counter.as_deref()?;
+            (!load.counters.contains(&counter)).then(|| {
                 format!(
-                    "server {:?}: there is no counter {tally:?}{}",
+                    "server {:?}: there is no counter {counter:?}{}",
                     server.name,
-                    instead(tally, load.tallies)
+                    instead(counter, load.counters)
                 )
             })
         };
@@ -142,7 +142,7 @@ impl Workload {
             about: raw.about,
             data,
             servers,
-            metrics: Metrics::check(raw.metrics, &load.names, load.tallies, source)?,
+            metrics: Metrics::check(raw.metrics, &load.names, load.counters, source)?,
             load,
             folder: folder.clone(),
             home,
@@ -373,7 +373,7 @@ expect = { status = 200, contains = "items" }
         };
         let keyspace = "[load.keyspace]\nkeys = 10\nvalue_size = \"1k\"\n";
         let workload = store(&format!("{keyspace}[[load.op]]\ncommand = \"get\"\n")).expect("a store");
-        assert_eq!(workload.load.tallies, ["hits", "misses"]);
+        assert_eq!(workload.load.counters, ["hits", "misses"]);
         assert!(workload.load.only("get").is_ok());
         assert_eq!(workload.load.only("set"), Err("has no operation \"set\": there is get".to_owned()));
 

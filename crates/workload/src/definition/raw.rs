@@ -140,7 +140,7 @@ pub struct RawStatistics {
     /// Beside the question in SQL: the database in which it is asked.
     pub database: Option<String>,
     pub counters: Vec<String>,
-    pub tally: Option<String>,
+    pub client_counter: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -102,7 +102,7 @@ pub struct Statistics {
     /// The names of the counters that together count the operations.
     pub counters: Vec<String>,
     /// The engine's counter that counts the same; operations if not given.
-    pub tally: Option<String>,
+    pub client_counter: Option<String>,
 }
 
 /// A question to a server.
@@ -280,7 +280,8 @@ fn check_statistics(
 ) -> Result<Statistics, DefinitionError> {
     let span = raw.span();
     let refuse = |what: &str| source.error(&span, format!("statistics: {what}"));
-    let RawStatistics { http, memcache, redis, sql, log, database, counters, tally } = raw.into_inner();
+    let RawStatistics { http, memcache, redis, sql, log, database, counters, client_counter } =
+        raw.into_inner();
     if counters.is_empty() || counters.iter().any(String::is_empty) {
         return Err(refuse("give the names of the counters that together count the operations"));
     }
@@ -300,7 +301,7 @@ fn check_statistics(
     if let (Ask::Http(_), false) = (&ask, question.is_empty()) {
         http_path(&question, &span, source)?;
     }
-    Ok(Statistics { ask, counters, tally })
+    Ok(Statistics { ask, counters, client_counter })
 }
 
 fn http_path(path: &str, span: &Range<usize>, source: Source<'_>) -> Result<String, DefinitionError> {

@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use load::drivers::ProtocolSpec;
-use load::engine::{self, Outcome, Surroundings};
+use load::engine::{self, Outcome, RunContext};
 use load::record::Errors;
 use load::spec::LoadSpec;
 
@@ -20,18 +20,16 @@ const POPULATE_TIMEOUT: Duration = Duration::from_mins(5);
 
 impl Instance {
     /// Stores every key once, or makes the tables, where the workload has either. Each operation must succeed.
-    pub fn populate(&self, surroundings: &Surroundings) -> Result<(), InstanceError> {
+    pub fn populate(&self, context: &RunContext) -> Result<(), InstanceError> {
         let stages = self.protocol(None)?.populate();
-        stages
-            .into_iter()
-            .try_for_each(|(stage, operations)| self.populate_stage(stage, operations, surroundings))
+        stages.into_iter().try_for_each(|(stage, operations)| self.populate_stage(stage, operations, context))
     }
 
     fn populate_stage(
         &self,
         protocol: ProtocolSpec,
         operations: u64,
-        surroundings: &Surroundings,
+        context: &RunContext,
     ) -> Result<(), InstanceError> {
         let threads = available_parallelism().map_or(1, |count| count.get() as u32);
         let connections =
@@ -44,7 +42,7 @@ impl Instance {
             timeout: POPULATE_TIMEOUT,
             ..self.load_spec(None)?
         };
-        let outcome = run(&spec, surroundings)?;
+        let outcome = run(&spec, context)?;
         let errors = outcome.total.errors();
         let failed = operations.saturating_sub(outcome.total.succeeded());
         if failed > 0 {
@@ -64,19 +62,19 @@ impl Instance {
     /// that misses), and a counter that the server does not have.
     ///
     /// A runner has checked itself before it said that it is ready: one of its operations may be a whole build.
-    pub fn check(&mut self, surroundings: &Surroundings) -> Result<(), InstanceError> {
+    pub fn check(&mut self, context: &RunContext) -> Result<(), InstanceError> {
         if self.workload.load.is_own() {
             return self.check_counters();
         }
         for operation in &self.workload.load.names {
             let spec = LoadSpec { connections: 1, requests: Some(1), ..self.load_spec(Some(operation))? };
-            let outcome = run(&spec, surroundings)?;
+            let outcome = run(&spec, context)?;
             let what = if outcome.total.succeeded() == 0 {
                 Some(first_complaint(&outcome.total.errors()))
             } else {
-                let tallies =
-                    outcome.tallies.iter().cloned().zip(outcome.total.tallies.iter().copied()).collect();
-                self.workload.metrics.ratios.iter().find_map(|ratio| ratio.complaint(&tallies))
+                let counters =
+                    outcome.counters.iter().cloned().zip(outcome.total.counters.iter().copied()).collect();
+                self.workload.metrics.ratios.iter().find_map(|ratio| ratio.complaint(&counters))
             };
             if let Some(what) = what {
                 return Err(InstanceError::Check {
@@ -91,8 +89,8 @@ impl Instance {
     }
 }
 
-fn run(spec: &LoadSpec, surroundings: &Surroundings) -> Result<Outcome, InstanceError> {
-    let outcome = engine::run(spec, surroundings, &mut |_| {});
+fn run(spec: &LoadSpec, context: &RunContext) -> Result<Outcome, InstanceError> {
+    let outcome = engine::run(spec, context, &mut |_| {});
     match outcome {
         Ok(outcome) if outcome.interrupted => Err(InstanceError::Interrupted),
         Err(engine::RunError::Interrupted) => Err(InstanceError::Interrupted),

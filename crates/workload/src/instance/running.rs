@@ -12,7 +12,7 @@ use std::time::Duration;
 use host::process::{Ending, LogTail, PipeEnds, Pipes, RunAs, Stopped, Tree};
 use host::{Readiness, Running, ServerCommand};
 use load::drivers::ProtocolSpec;
-use load::runner::{Conversation, RunnerError};
+use load::runner::{RunnerError, RunnerSession};
 use load::spec::{LoadSpec, Shape, TlsSpec, Trust};
 
 use super::credentials::Credentials;
@@ -190,7 +190,7 @@ impl Instance {
 
     fn wait_for_runner(&self) -> Result<(), InstanceError> {
         let ProtocolSpec::Runner(runner) = self.protocol(None)? else { return Ok(()) };
-        let mut conversation = Conversation::open(&runner).map_err(|e| self.wrong(e.to_string()))?;
+        let mut conversation = RunnerSession::open(&runner).map_err(|e| self.wrong(e.to_string()))?;
         self.probe(|| match conversation.is_ready() {
             Ok(true) => Readiness::Ready,
             Ok(false) => Readiness::NotYet("it has not said that it is ready".to_owned()),

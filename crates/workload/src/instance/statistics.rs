@@ -24,7 +24,7 @@ pub struct Count {
     /// How many since it was started.
     pub count: u64,
     /// The engine's counter that counts the same; operations if none.
-    pub tally: Option<String>,
+    pub client_counter: Option<String>,
 }
 
 impl Instance {
@@ -61,8 +61,9 @@ impl Instance {
         let what = counters.iter().map(|name| name.trim()).collect::<Vec<_>>().join(" + ");
         // A server may name a counter only once it has something to count.
         let count = counters.iter().filter_map(|name| counters::read(&text, name)).sum();
-        let tally = self.server.statistics.as_ref().and_then(|statistics| statistics.tally.clone());
-        Ok(Some(Count { what, count, tally }))
+        let client_counter =
+            self.server.statistics.as_ref().and_then(|statistics| statistics.client_counter.clone());
+        Ok(Some(Count { what, count, client_counter }))
     }
 
     /// After every operation was carried out, every counter must be there.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use libtest_mimic::Failed;
-use load::engine::Surroundings;
+use load::engine::RunContext;
 use workload::{Catalogue, Instance, InstanceError, Stage, Variant};
 
 use crate::scene::{Scene, one_file, resolve};
@@ -58,7 +58,7 @@ pub fn wrong_answer() -> Result<(), Failed> {
                       [[load.op]]\nname = \"logo\"\npath = \"/logo.png\"\nexpect = { status = 200 }\n";
     let workload = one_file(&scene, PYTHON, operations)?;
     let mut server = scene.start(&workload, "test")?;
-    let error = refused(server.check(&Surroundings::default()));
+    let error = refused(server.check(&RunContext::default()));
     let expected =
         "test does not answer \"logo\" as it should: logo: status 404 where 200 is expected; its log ";
     assert!(error.starts_with(expected) && error.contains("server.log ends: "), "{error}");
@@ -70,7 +70,7 @@ pub fn no_such_counter() -> Result<(), Failed> {
     let scene = Scene::new()?;
     let server = format!("{PYTHON}\nstatistics = {{ http = \"/\", counters = [\"requests_total\"] }}");
     let workload = one_file(&scene, &server, "[[load.op]]\npath = \"/\"\n")?;
-    let error = refused(scene.start(&workload, "test")?.check(&Surroundings::default()));
+    let error = refused(scene.start(&workload, "test")?.check(&RunContext::default()));
     assert!(
         error.starts_with("test does not tell its counts: there is no counter \"requests_total\""),
         "{error}"
@@ -85,12 +85,12 @@ pub fn no_memory() -> Result<(), Failed> {
     let redis = workload.servers.iter_mut().find(|server| server.name == "redis").ok_or("it is there")?;
     redis.config[0].text.push_str("maxmemory 1mb\nmaxmemory-policy noeviction\n");
     let server = scene.start(&workload, "redis")?;
-    let error = refused(server.populate(&Surroundings::default()));
+    let error = refused(server.populate(&RunContext::default()));
     assert!(error.starts_with("redis: loading the data failed in ") && error.contains("OOM"), "{error}");
 
     // Never populated: as if all had been thrown away.
     let (workload, _) = resolve("memcached")?;
-    let error = refused(scene.start(&workload, "memcached")?.check(&Surroundings::default()));
+    let error = refused(scene.start(&workload, "memcached")?.check(&RunContext::default()));
     assert!(error.contains("\"get\" as it should: hit ratio 0.00 % (at least 99.90 %)"), "{error}");
     Ok(())
 }
@@ -123,7 +123,7 @@ pub fn unreachable_data() -> Result<(), Failed> {
         let error = refused(started);
         assert!(error.contains(&format!("who may not enter {}: chmod o+x it", closed.display())), "{error}");
     } else {
-        started?.check(&Surroundings::default())?;
+        started?.check(&RunContext::default())?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What each server must do: the whole way from its start to its end.
 
 use libtest_mimic::Failed;
-use load::engine::{self, Surroundings};
+use load::engine::{self, RunContext};
 use load::spec::LoadSpec;
 use workload::{Catalogue, Instance, Value, Variant, Workload};
 
@@ -19,7 +19,7 @@ pub fn without_count() -> Result<(), Failed> {
     let (workload, variant) = resolve("apache:extended_status=off")?;
     let scene = Scene::new()?;
     let mut apache = Instance::start(&workload, &variant, &scene.stage()?)?;
-    apache.check(&Surroundings::default())?;
+    apache.check(&RunContext::default())?;
     assert_eq!(apache.count()?, None);
     Ok(())
 }
@@ -65,7 +65,7 @@ pub fn uncounted_questions() -> Result<(), Failed> {
 fn round(scene: &Scene, workload: &Workload, variant: &Variant) -> Result<(), Failed> {
     let stage = scene.stage()?;
     let mut server = Instance::start(workload, variant, &stage)?;
-    let nobody = Surroundings::default();
+    let nobody = RunContext::default();
     server.populate(&nobody)?;
     server.check(&nobody)?;
 
@@ -81,10 +81,10 @@ fn round(scene: &Scene, workload: &Workload, variant: &Variant) -> Result<(), Fa
     let is_secure = variant.knobs.get("tls").is_some_and(|tls| *tls == Value::Switch(true));
     assert_eq!(outcome.total.connections.tls.is_empty(), !is_secure);
     let after = server.count()?.ok_or("every server here counts")?;
-    let tally = |name: &String| outcome.tallies.iter().position(|tally| tally == name);
-    let counted = match &after.tally {
+    let counter = |name: &String| outcome.counters.iter().position(|counter| counter == name);
+    let counted = match &after.client_counter {
         None => OPERATIONS,
-        Some(name) => outcome.total.tallies[tally(name).ok_or("the driver counts it")?],
+        Some(name) => outcome.total.counters[counter(name).ok_or("the driver counts it")?],
     };
     assert_eq!(after.count - before.count, counted, "{} differs from the client's count", after.what);
 
@@ -108,7 +108,7 @@ pub fn password() -> Result<(), Failed> {
     let stage = Scene::new().and_then(|scene| Ok((scene.stage()?, scene)));
     let (stage, _scene) = stage?;
     let mut redis = Instance::start(&workload, &variant, &stage)?;
-    redis.populate(&Surroundings::default())?;
+    redis.populate(&RunContext::default())?;
 
     let path = stage.directory.join("password");
     let password = std::fs::read_to_string(&path)?;

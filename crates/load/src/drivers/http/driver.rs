@@ -5,7 +5,7 @@ use wire::http1::{Event, ResponseDecoder};
 use super::operation::{Operation, Scratch};
 use super::reply::Reply;
 use super::spec::HttpSpec;
-use crate::driver::{Appetite, Driver, Fault, OperationId, Step, Turn};
+use crate::driver::{Demand, Driver, Fault, OperationId, Step, Turn};
 use crate::drivers::OperationError;
 use crate::drivers::choice::Choice;
 
@@ -74,7 +74,7 @@ impl Driver for HttpDriver {
                         )));
                     }
                     operation.usual_body = dialogue.reply.body_bytes;
-                    return operation.judge(&dialogue.reply, keep_alive);
+                    return operation.check(&dialogue.reply, keep_alive);
                 }
                 Ok(None) => return Step::Wait,
                 Err(error) => return Step::Failed(Fault::protocol(error.to_string())),
@@ -83,18 +83,18 @@ impl Driver for HttpDriver {
     }
 
     #[inline]
-    fn appetite(&self, dialogue: &HttpDialogue) -> Appetite {
+    fn demand(&self, dialogue: &HttpDialogue) -> Demand {
         let operation = &self.operations[dialogue.operation as usize];
         let left = dialogue.decoder.body_left();
         if operation.finder.is_some() {
-            Appetite::Everything
+            Demand::All
         } else if left >= WORTH_SKIPPING {
             // All but the last byte, so that what comes behind the body is noticed.
-            Appetite::Nothing(left - 1)
+            Demand::Skip(left - 1)
         } else if dialogue.decoder.is_in_head() && operation.usual_body >= WORTH_SKIPPING {
-            Appetite::Front
+            Demand::Front
         } else {
-            Appetite::Everything
+            Demand::All
         }
     }
 
@@ -106,7 +106,7 @@ impl Driver for HttpDriver {
 
     fn closed(&mut self, dialogue: &mut HttpDialogue) -> Step {
         match dialogue.decoder.eof() {
-            Ok(_) => self.operations[dialogue.operation as usize].judge(&dialogue.reply, false),
+            Ok(_) => self.operations[dialogue.operation as usize].check(&dialogue.reply, false),
             Err(error) => Step::Failed(Fault::closed(error.to_string())),
         }
     }
@@ -124,13 +124,13 @@ mod tests {
     /// Begins an operation; what is sent.
     fn begin(driver: &mut HttpDriver, dialogue: &mut HttpDialogue) -> Vec<u8> {
         let (mut out, mut rng) = (Vec::new(), Pcg64Mcg::seed_from_u64(1));
-        driver.begin(dialogue, Turn { out: &mut out, rng: &mut rng, tallies: &mut [] });
+        driver.begin(dialogue, Turn { out: &mut out, rng: &mut rng, counters: &mut [] });
         out
     }
 
     fn receive(driver: &mut HttpDriver, dialogue: &mut HttpDialogue, piece: &[u8]) -> Step {
         let (mut out, mut rng) = (Vec::new(), Pcg64Mcg::seed_from_u64(1));
-        driver.receive(dialogue, piece, Turn { out: &mut out, rng: &mut rng, tallies: &mut [] })
+        driver.receive(dialogue, piece, Turn { out: &mut out, rng: &mut rng, counters: &mut [] })
     }
 
     /// Does one operation against a reply that arrives in the given pieces.
@@ -186,19 +186,19 @@ mod tests {
     fn a_large_body_is_left_unseen_unless_something_is_looked_for_in_it() {
         let head: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
         let body = vec![b'x'; 100_000];
-        for (expect, appetite) in [
-            (Expected { bytes: Some(100_000), ..Expected::default() }, Appetite::Nothing(99_999)),
-            (Expected { contains: Some("x".to_owned()), ..Expected::default() }, Appetite::Everything),
+        for (expect, demand) in [
+            (Expected { bytes: Some(100_000), ..Expected::default() }, Demand::Skip(99_999)),
+            (Expected { contains: Some("x".to_owned()), ..Expected::default() }, Demand::All),
         ] {
             let operation = HttpOperation { expect, ..HttpOperation::get("/") };
             let spec = HttpSpec { authority: "box".to_owned(), operations: vec![operation] };
             let mut driver = HttpDriver::new(&spec, false).expect("a driver");
             let mut dialogue = driver.dialogue();
             begin(&mut driver, &mut dialogue);
-            assert_eq!(driver.appetite(&dialogue), Appetite::Everything, "the size is not known yet");
+            assert_eq!(driver.demand(&dialogue), Demand::All, "the size is not known yet");
             receive(&mut driver, &mut dialogue, head);
-            assert_eq!(driver.appetite(&dialogue), appetite);
-            let seen = if let Appetite::Nothing(bytes) = appetite {
+            assert_eq!(driver.demand(&dialogue), demand);
+            let seen = if let Demand::Skip(bytes) = demand {
                 driver.skip(&mut dialogue, bytes);
                 assert_eq!(receive(&mut driver, &mut dialogue, &[]), Step::Wait);
                 &body[bytes as usize..]
@@ -207,8 +207,8 @@ mod tests {
             };
             assert_eq!(receive(&mut driver, &mut dialogue, seen), Step::Done { reuse: true });
             begin(&mut driver, &mut dialogue);
-            let is_unseen = appetite != Appetite::Everything;
-            assert_eq!(driver.appetite(&dialogue) == Appetite::Front, is_unseen, "the size is known now");
+            let is_unseen = demand != Demand::All;
+            assert_eq!(driver.demand(&dialogue) == Demand::Front, is_unseen, "the size is known now");
         }
     }
 

@@ -3,7 +3,7 @@
 //! | part | its idea |
 //! |---|---|
 //! | [`spec`](HttpSpec) | a mix as plain data |
-//! | `operation` | one request of it, ready to be sent, and the judgement of its reply |
+//! | `operation` | one request of it, ready to be sent, and the validity of its reply |
 //! | `reply` | what one connection has seen of a reply so far |
 //! | [`driver`](HttpDriver) | the seam to the engine |
 

@@ -1,4 +1,4 @@
-//! One kind of request, ready to be sent any number of times, and the judgement of its replies.
+//! One kind of request, ready to be sent any number of times, and the validity of its replies.
 
 use std::borrow::Cow;
 
@@ -90,7 +90,7 @@ impl Operation {
 
     /// A reply that is whole: is it the one expected?
     #[inline]
-    pub fn judge(&self, reply: &Reply, reuse: bool) -> Step {
+    pub fn check(&self, reply: &Reply, reuse: bool) -> Step {
         let expected = &self.spec.expect;
         let complaint: Cow<'static, str> = if !expected.accepts(reply.status) {
             let wanted = match &expected.status {

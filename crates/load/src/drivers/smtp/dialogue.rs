@@ -57,8 +57,8 @@ impl SmtpDialogue {
     }
 
     /// The session is over.
-    pub(super) fn quit(&mut self, tallies: &mut [u64]) -> Step {
-        tallies[SESSIONS] += 1;
+    pub(super) fn quit(&mut self, counters: &mut [u64]) -> Step {
+        counters[SESSIONS] += 1;
         self.outcome(false)
     }
 

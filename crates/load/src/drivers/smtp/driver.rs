@@ -6,7 +6,7 @@ use super::super::OperationError;
 use super::super::choice::Choice;
 use super::dialogue::{Awaited, Message, SmtpDialogue};
 use super::message::MessageText;
-use super::refusal::{MESSAGES, RECIPIENTS, Refusal, TALLIES};
+use super::refusal::{COUNTERS, MESSAGES, RECIPIENTS, Refusal};
 use super::spec::{SmtpSpec, StartTls};
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
 use crate::inputs::template::Template;
@@ -88,11 +88,11 @@ impl SmtpDriver {
             }
             Awaited::Data if is(354) => self.send_text(dialogue, turn),
             Awaited::Text if is(250) => {
-                turn.tallies[MESSAGES] += 1;
-                turn.tallies[RECIPIENTS] += u64::from(dialogue.message.taken);
+                turn.counters[MESSAGES] += 1;
+                turn.counters[RECIPIENTS] += u64::from(dialogue.message.taken);
                 self.end_message(dialogue, false, turn)
             }
-            Awaited::Quit if is(221) => dialogue.quit(turn.tallies),
+            Awaited::Quit if is(221) => dialogue.quit(turn.counters),
             Awaited::Reset if is(250) => dialogue.outcome(true),
             awaited => self.refused(dialogue, awaited, line, turn),
         }
@@ -107,7 +107,7 @@ impl SmtpDriver {
         line: Line<'_>,
         turn: &mut Turn<'_>,
     ) -> Step {
-        let refusal = Refusal::note(awaited.command(), line, turn.tallies);
+        let refusal = Refusal::note(awaited.command(), line, turn.counters);
         let in_greeting = matches!(awaited, Awaited::Greeting | Awaited::Hello | Awaited::StartTls);
         if refusal.is_last || in_greeting || matches!(awaited, Awaited::Quit | Awaited::Reset) {
             return Step::Failed(refusal.fault(false));
@@ -175,7 +175,7 @@ impl SmtpDriver {
                 dialogue.decoder.expect();
             }
             dialogue.awaited = Awaited::Quit;
-            return if self.spec.awaits_quit { Step::Wait } else { dialogue.quit(turn.tallies) };
+            return if self.spec.awaits_quit { Step::Wait } else { dialogue.quit(turn.counters) };
         }
         if is_open {
             request::rset(turn.out);
@@ -192,8 +192,8 @@ impl Driver for SmtpDriver {
         self.spec.mix.iter().map(|operation| operation.name.clone()).collect()
     }
 
-    fn tallies(&self) -> &'static [&'static str] {
-        TALLIES
+    fn counters(&self) -> &'static [&'static str] {
+        COUNTERS
     }
 
     fn dialogue(&mut self) -> SmtpDialogue {

@@ -5,7 +5,7 @@ use wire::smtp::Line;
 use crate::driver::Fault;
 
 /// Names of the driver's counters. What a server refuses is named by its code (RFC 5321, 4.2.3; RFC 7504).
-pub const TALLIES: &[&str] = &[
+pub const COUNTERS: &[&str] = &[
     "messages",
     "recipients",
     "sessions",
@@ -56,13 +56,13 @@ pub struct Refusal {
 
 impl Refusal {
     /// Notes an answer to `command` that is not the one hoped for, and counts it if it is a refusal.
-    pub fn note(command: &str, line: Line<'_>, tallies: &mut [u64]) -> Self {
+    pub fn note(command: &str, line: Line<'_>, counters: &mut [u64]) -> Self {
         let code_of = |name: &str| name.strip_prefix("refused ")?.parse::<u16>().ok();
         let others = if line.code < 500 { "refused otherwise 4xx" } else { "refused otherwise 5xx" };
-        let named = TALLIES.iter().position(|name| code_of(name) == Some(line.code));
-        let at = named.or_else(|| TALLIES.iter().position(|name| *name == others));
-        if let Some(tally) = at.filter(|_| !line.is_positive()).and_then(|at| tallies.get_mut(at)) {
-            *tally += 1;
+        let named = COUNTERS.iter().position(|name| code_of(name) == Some(line.code));
+        let at = named.or_else(|| COUNTERS.iter().position(|name| *name == others));
+        if let Some(counter) = at.filter(|_| !line.is_positive()).and_then(|at| counters.get_mut(at)) {
+            *counter += 1;
         }
         let words = String::from_utf8_lossy(&line.text[..line.text.len().min(WORDS_BYTES)]);
         let detail = format!("the server answers {command} with {} {words}", line.code);
@@ -88,11 +88,11 @@ mod tests {
             (559, Some("refused otherwise 5xx")),
             (250, None),
         ] {
-            let mut tallies = vec![0; TALLIES.len()];
-            let refusal = Refusal::note("RCPT", Line { code, text: b"5.1.1 no" }, &mut tallies);
-            let counted: Vec<&str> = TALLIES
+            let mut counters = vec![0; COUNTERS.len()];
+            let refusal = Refusal::note("RCPT", Line { code, text: b"5.1.1 no" }, &mut counters);
+            let counted: Vec<&str> = COUNTERS
                 .iter()
-                .zip(&tallies)
+                .zip(&counters)
                 .filter(|(_, count)| **count == 1)
                 .map(|(name, _)| *name)
                 .collect();

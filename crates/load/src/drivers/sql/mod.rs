@@ -32,7 +32,7 @@ pub(crate) use populate::PopulateDriver;
 pub(super) use populate::{POPULATE, Stage};
 pub(crate) use postgres::PostgresSession;
 pub(crate) use session::Session;
-pub(super) use transactions::TALLIES;
+pub(super) use transactions::COUNTERS;
 pub(crate) use transactions::TransactionDriver;
 
 /// A mix of transactions, and who asks for them.
@@ -104,9 +104,9 @@ impl SqlSpec {
     }
 
     /// Names of the counters.
-    pub(super) fn tallies(&self) -> &'static [&'static str] {
+    pub(super) fn counters(&self) -> &'static [&'static str] {
         match &self.work {
-            Work::Transactions(_) => TALLIES,
+            Work::Transactions(_) => COUNTERS,
             Work::Populate(_) => &[],
         }
     }

@@ -103,7 +103,7 @@ impl<S: Session> PopulateDriver<S> {
         Batch { table: (number / of_a_table) as u32, ids: first..end, rows, seed }
     }
 
-    fn judge(&self, dialogue: &mut PopulateDialogue<S>) -> Result<(), String> {
+    fn check(&self, dialogue: &mut PopulateDialogue<S>) -> Result<(), String> {
         let table = table_name(dialogue.table);
         if let Some(failure) = dialogue.session.reply_mut().failure.take() {
             return Err(match failure.kind {
@@ -166,7 +166,7 @@ impl<S: Session> Driver for PopulateDriver<S> {
             dialogue.is_logged_in = true;
             return Step::Done { reuse: true };
         }
-        if let Err(what) = self.judge(dialogue) {
+        if let Err(what) = self.check(dialogue) {
             return Step::Failed(Fault::unexpected(what, true));
         }
         match dialogue.left.pop() {

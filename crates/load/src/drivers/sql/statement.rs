@@ -104,7 +104,7 @@ impl Statement {
 
     /// Holds a reply against what was sent. `rows` are those of the table; with `gaps` any may be missing.
     /// With `moving` rows are taken out and put back by others, which a write may run into.
-    pub fn judge(self, reply: &Reply, sent: Sent, rows: u32, gaps: bool, moving: bool) -> Verdict {
+    pub fn check(self, reply: &Reply, sent: Sent, rows: u32, gaps: bool, moving: bool) -> Verdict {
         let is_value = reply.first.len() >= C_BYTES;
         match self {
             Self::Point if reply.rows == 1 && is_value => Verdict::Found,
@@ -160,21 +160,21 @@ mod tests {
         assert_eq!(parameters(Statement::Range), ["Int(7)", "Int(10"]);
     }
 
-    fn judged(statement: Statement, rows: u32, affected: u64, id: u32, gaps: bool) -> Verdict {
+    fn checked(statement: Statement, rows: u32, affected: u64, id: u32, gaps: bool) -> Verdict {
         let reply = Reply { rows, affected, first: vec![b'5'; C_BYTES], ..Reply::default() };
-        statement.judge(&reply, Sent { table: 0, id }, 1_000, gaps, false)
+        statement.check(&reply, Sent { table: 0, id }, 1_000, gaps, false)
     }
 
     #[test]
     fn replies_are_counted() {
         use Statement::*;
         use Verdict::*;
-        assert_eq!([judged(Point, 1, 0, 1, false), judged(Point, 0, 0, 1, true)], [Found, Missed]);
-        assert!(matches!(judged(Point, 0, 0, 1, false), Wrong(_)));
-        assert!(matches!(judged(Point, 2, 0, 1, true), Wrong(_)));
-        assert_eq!([judged(Range, 100, 0, 1, false), judged(Range, 1, 0, 1_000, false)], [Found, Found]);
-        assert!(matches!(judged(Range, 99, 0, 1, false), Wrong(_)));
-        assert_eq!([judged(Delete, 0, 1, 1, false), judged(Delete, 0, 0, 1, true)], [Found, Missed]);
-        assert!(matches!(judged(Insert, 0, 0, 1, true), Wrong(_)));
+        assert_eq!([checked(Point, 1, 0, 1, false), checked(Point, 0, 0, 1, true)], [Found, Missed]);
+        assert!(matches!(checked(Point, 0, 0, 1, false), Wrong(_)));
+        assert!(matches!(checked(Point, 2, 0, 1, true), Wrong(_)));
+        assert_eq!([checked(Range, 100, 0, 1, false), checked(Range, 1, 0, 1_000, false)], [Found, Found]);
+        assert!(matches!(checked(Range, 99, 0, 1, false), Wrong(_)));
+        assert_eq!([checked(Delete, 0, 1, 1, false), checked(Delete, 0, 0, 1, true)], [Found, Missed]);
+        assert!(matches!(checked(Insert, 0, 0, 1, true), Wrong(_)));
     }
 }

@@ -16,7 +16,7 @@ use crate::driver::{Driver, Fault, OperationId, Step, Turn};
 use crate::inputs::keys::KeySampler;
 
 /// Names of the counters.
-pub(in super::super) const TALLIES: &[&str] = &[
+pub(in super::super) const COUNTERS: &[&str] = &[
     "statements",
     "found",
     "missed",
@@ -171,12 +171,12 @@ impl<S: Session> TransactionDriver<S> {
     /// The reply to what was sent last is whole.
     #[inline]
     fn advance(&mut self, dialogue: &mut TransactionDialogue<S>, turn: Turn<'_>) -> Step {
-        let Turn { out, rng, tallies } = turn;
+        let Turn { out, rng, counters } = turn;
         if let State::Statement(_) = dialogue.state {
-            tallies[STATEMENTS] += 1;
+            counters[STATEMENTS] += 1;
         }
         if let Some(failure) = dialogue.session.reply_mut().failure.take() {
-            return self.fail(dialogue, &failure, Turn { out, rng, tallies });
+            return self.fail(dialogue, &failure, Turn { out, rng, counters });
         }
         let statements = match dialogue.state {
             State::LoggingIn => return self.prepare(dialogue, 0, out),
@@ -193,9 +193,9 @@ impl<S: Session> TransactionDriver<S> {
                 let statement = statements[usize::from(at)];
                 let tables = &self.spec.tables;
                 let reply = dialogue.session.reply();
-                match statement.judge(reply, dialogue.sent, tables.rows, tables.gaps, self.moving) {
-                    Verdict::Found => tallies[FOUND] += 1,
-                    Verdict::Missed => tallies[MISSED] += 1,
+                match statement.check(reply, dialogue.sent, tables.rows, tables.gaps, self.moving) {
+                    Verdict::Found => counters[FOUND] += 1,
+                    Verdict::Missed => counters[MISSED] += 1,
                     Verdict::Wrong(what) => {
                         let id = dialogue.sent.id;
                         let text = format!(
@@ -224,7 +224,7 @@ impl<S: Session> TransactionDriver<S> {
     #[cold]
     fn fail(&mut self, dialogue: &mut TransactionDialogue<S>, failure: &Failure, turn: Turn<'_>) -> Step {
         let Failure { kind, text } = failure;
-        let Turn { out, rng, tallies } = turn;
+        let Turn { out, rng, counters } = turn;
         let counter = match (dialogue.state, kind) {
             (State::LoggingIn | State::Preparing(..) | State::RollingBack, _)
             | (_, FailureKind::TableExists | FailureKind::Other) => {
@@ -241,8 +241,8 @@ impl<S: Session> TransactionDriver<S> {
             (_, FailureKind::Serialization) => SERIALIZATION_FAILURES,
             (_, FailureKind::Duplicate) => DUPLICATES,
         };
-        tallies[counter] += 1;
-        tallies[RETRIES] += 1;
+        counters[counter] += 1;
+        counters[RETRIES] += 1;
         if self.statements(dialogue).len() == 1 {
             self.begin_transaction(dialogue, rng, out);
         } else {
@@ -260,8 +260,8 @@ impl<S: Session> Driver for TransactionDriver<S> {
         self.spec.operations()
     }
 
-    fn tallies(&self) -> &'static [&'static str] {
-        TALLIES
+    fn counters(&self) -> &'static [&'static str] {
+        COUNTERS
     }
 
     fn dialogue(&mut self) -> Self::Dialogue {

@@ -34,15 +34,15 @@ struct Session {
     driver: SmtpDriver,
     dialogue: SmtpDialogue,
     rng: Pcg64Mcg,
-    tallies: Vec<u64>,
+    counters: Vec<u64>,
 }
 
 impl Session {
     fn new(spec: &SmtpSpec) -> Self {
         let mut driver = SmtpDriver::new(spec).expect("a driver");
         let dialogue = driver.dialogue();
-        let (rng, tallies) = (Pcg64Mcg::seed_from_u64(1), vec![0; TALLIES.len()]);
-        let mut session = Self { driver, dialogue, rng, tallies };
+        let (rng, counters) = (Pcg64Mcg::seed_from_u64(1), vec![0; COUNTERS.len()]);
+        let mut session = Self { driver, dialogue, rng, counters };
         let step = session.turn(Driver::greet);
         assert_eq!(step, (Step::Wait, String::new()));
         session
@@ -62,7 +62,7 @@ impl Session {
         turn: impl FnOnce(&mut SmtpDriver, &mut SmtpDialogue, Turn<'_>) -> T,
     ) -> (T, String) {
         let mut out = Vec::new();
-        let seat = Turn { out: &mut out, rng: &mut self.rng, tallies: &mut self.tallies };
+        let seat = Turn { out: &mut out, rng: &mut self.rng, counters: &mut self.counters };
         let step = turn(&mut self.driver, &mut self.dialogue, seat);
         (step, String::from_utf8(out).expect("ASCII"))
     }
@@ -77,7 +77,7 @@ impl Session {
 
     /// Counters above 0.
     fn counted(&self) -> Vec<(&'static str, u64)> {
-        TALLIES.iter().copied().zip(self.tallies.iter().copied()).filter(|(_, count)| *count > 0).collect()
+        COUNTERS.iter().copied().zip(self.counters.iter().copied()).filter(|(_, count)| *count > 0).collect()
     }
 }
 
@@ -152,7 +152,7 @@ fn refusals_are_counted_by_code_and_leave_the_session_in_order() {
     assert!(step == Step::Wait && said.ends_with(".\r\nQUIT\r\n"), "{said}");
     let (step, _) = session.hear("250 Ok\r\n221 Bye\r\n");
     assert!(complaint(step).0.ends_with("RCPT with 452 4.5.3 too many"));
-    assert_eq!(session.tallies[..3], [1, 1, 1]);
+    assert_eq!(session.counters[..3], [1, 1, 1]);
 }
 
 #[test]

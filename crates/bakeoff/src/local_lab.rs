@@ -12,26 +12,26 @@ use archive::TrialWriter;
 use archive::model::{self, Facts, FlatFacts, Plan, VariantFacts};
 use host::process::Tree;
 use host::{CpuSet, Host};
-use load::engine::Surroundings;
+use load::engine::RunContext;
 use load::spec::LoadSpec;
 use tempfile::TempDir;
 use workload::{Catalogue, Count, InstanceError, Instances, Stage, Workload};
 
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::cell::{Cell, cells};
-use crate::contender::{Contender, ContenderError};
 use crate::event::{Event, Observer};
 use crate::gates;
 use crate::kernel::Kernel;
 use crate::lock::{HostLock, LockError};
 use crate::order::Slot;
-use crate::question::{QuestionError, check, setting_of, variant_of};
-use crate::run::{Finished, Ring, run};
-use crate::trial::{self, Held, Setting};
+use crate::question::{QuestionError, check, knob_value_of, variant_of};
+use crate::run::{Finished, Lab, run_blocks};
+use crate::sut::{SutError, SystemUnderTest};
+use crate::trial::{self, FinishedTrial, TrialSetup};
 
-/// Why a plan was not held.
+/// Why a plan was not finished.
 #[derive(Debug, thiserror::Error)]
-pub enum HoldError {
+pub enum RunPlanError {
     /// The plan asks for what is not there.
     #[error(transparent)]
     Question(#[from] QuestionError),
@@ -61,17 +61,17 @@ pub enum HoldError {
 }
 
 /// Holds the trials of a plan on this machine; `root` gets the run directory.
-pub fn hold(
+pub fn run_plan(
     plan: &Plan,
     root: &Path,
-    surroundings: &Surroundings,
+    context: &RunContext,
     observe: &mut Observer<'_>,
-) -> Result<Finished, HoldError> {
+) -> Result<Finished, RunPlanError> {
     check(plan)?;
     let _alone = HostLock::take()?;
     let workload = Catalogue::default().find(&plan.workload).map_err(QuestionError::from)?;
     let host = Host::local();
-    let system = |what| move |source| HoldError::System { what, source };
+    let system = |what| move |source| RunPlanError::System { what, source };
     // Servers may drop root's rights and must still get into their directories.
     let scratch = tempfile::Builder::new()
         .prefix("showdown-")
@@ -93,26 +93,26 @@ pub fn hold(
     let (server_cpus, client_cpus) = (cpus(&plan.cpus.server)?, cpus(&plan.cpus.client)?);
     // The engine's threads inherit it; servers are given their own.
     client_cpus.pin_this_thread().map_err(system("the client's CPUs"))?;
-    let mut arena = Arena {
+    let mut lab = LocalLab {
         plan,
         workload,
         host,
         kernel,
-        surroundings,
+        context,
         server_cpus,
         client_cpus,
         scratch,
         hints: Vec::new(),
     };
-    Ok(run(plan, &mut arena, root, &surroundings.interrupted, observe)?)
+    Ok(run_blocks(plan, &mut lab, root, &context.interrupted, observe)?)
 }
 
-struct Arena<'a> {
+struct LocalLab<'a> {
     plan: &'a Plan,
     workload: Workload,
     host: Host,
     kernel: Kernel,
-    surroundings: &'a Surroundings,
+    context: &'a RunContext,
     server_cpus: CpuSet,
     client_cpus: CpuSet,
     scratch: TempDir,
@@ -120,11 +120,11 @@ struct Arena<'a> {
     hints: Vec<Option<f64>>,
 }
 
-impl Arena<'_> {
+impl LocalLab<'_> {
     /// The cell's variant as the workload has it, with the kernel set as it asks.
-    fn variant(&mut self, cell: &Cell) -> Result<workload::Variant, ContenderError> {
-        let known = variant_of(&self.workload, &cell.variant(self.plan)).map_err(ContenderError::of)?;
-        self.kernel.set(&known).map_err(ContenderError::of)?;
+    fn variant(&mut self, cell: &Cell) -> Result<workload::Variant, SutError> {
+        let known = variant_of(&self.workload, &cell.variant(self.plan)).map_err(SutError::of)?;
+        self.kernel.set(&known).map_err(SutError::of)?;
         Ok(known)
     }
 
@@ -133,7 +133,7 @@ impl Arena<'_> {
         slot: &Slot,
         cell: &Cell,
         variant: &workload::Variant,
-    ) -> Result<Fighter, ContenderError> {
+    ) -> Result<RunningServer, SutError> {
         let stage = Stage {
             host: self.host.clone(),
             directory: self.scratch.path().join(slot.number.to_string()),
@@ -141,18 +141,18 @@ impl Arena<'_> {
             cpus: self.server_cpus.clone(),
             port: None,
             seed: u64::from(self.plan.seed),
-            interrupted: Arc::clone(&self.surroundings.interrupted),
+            interrupted: Arc::clone(&self.context.interrupted),
         };
-        let kernel = self.kernel.values().map_err(ContenderError::of)?;
-        let instances = Instances::start(&self.workload, variant, &stage).map_err(ContenderError::of)?;
+        let kernel = self.kernel.values().map_err(SutError::of)?;
+        let instances = Instances::start(&self.workload, variant, &stage).map_err(SutError::of)?;
         let directory = stage.directory.display().to_string();
         let on_op = self.plan.on_op.clone();
         let name = self.plan.variants[cell.variant].name.clone();
-        Ok(Fighter { instances, kernel, directory, host: self.host.clone(), name, on_op })
+        Ok(RunningServer { instances, kernel, directory, host: self.host.clone(), name, on_op })
     }
 }
 
-impl Ring for Arena<'_> {
+impl Lab for LocalLab<'_> {
     fn facts(&mut self) -> Facts {
         let made_by = if self.workload.load.is_own() { MADE_BY_SERVER } else { "client" };
         let client = FlatFacts::from([
@@ -170,40 +170,40 @@ impl Ring for Arena<'_> {
         }
     }
 
-    fn hold(
+    fn run_trial(
         &mut self,
         slot: &Slot,
         cell: &Cell,
         writer: &TrialWriter,
         observe: &mut Observer<'_>,
-    ) -> Result<Held, archive::ArchiveError> {
+    ) -> Result<FinishedTrial, archive::ArchiveError> {
         let variant = self.variant(cell);
-        let setting = Setting {
+        let setup = TrialSetup {
             plan: self.plan,
             host: &self.host,
             server_cpus: &self.server_cpus,
             client_cpus: &self.client_cpus,
-            surroundings: self.surroundings,
+            context: self.context,
         };
         if self.hints.len() <= slot.cell {
             self.hints.resize(slot.cell + 1, None);
         }
         let hint = self.hints[slot.cell];
         let start = || {
-            let fighter = self.start(slot, cell, &variant?)?;
-            Ok(Box::new(fighter) as Box<dyn Contender>)
+            let server = self.start(slot, cell, &variant?)?;
+            Ok(Box::new(server) as Box<dyn SystemUnderTest>)
         };
-        let held = trial::hold(&setting, slot, cell, start, hint, writer, observe)?;
-        self.hints[slot.cell] = held.trial.measured.as_ref().map(|m| m.value).or(hint);
+        let finished = trial::run(&setup, slot, cell, start, hint, writer, observe)?;
+        self.hints[slot.cell] = finished.trial.measured.as_ref().map(|m| m.value).or(hint);
         // What a trial leaves behind is in the run directory; the rest would fill the disk.
         let _ = fs::remove_dir_all(self.scratch.path().join(slot.number.to_string()));
-        Ok(held)
+        Ok(finished)
     }
 
     fn wait_for_the_cpus(&mut self, patience: Duration, observe: &mut Observer<'_>) {
         let cpus: CpuSet = self.server_cpus.iter().chain(self.client_cpus.iter()).collect();
         let until = Instant::now() + patience;
-        while Instant::now() + LOOK < until && !self.surroundings.interrupted.load(Ordering::Relaxed) {
+        while Instant::now() + LOOK < until && !self.context.interrupted.load(Ordering::Relaxed) {
             match self.host.stolen_under_load(&cpus, LOOK) {
                 Ok(Some(share)) if share > gates::MAX_STEAL => {
                     let what =
@@ -223,7 +223,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(3);
 
 /// A server of a workload, or several instances of it.
-struct Fighter {
+struct RunningServer {
     instances: Instances,
     /// What those settings of the kernel are that some variant of the plan sets.
     kernel: Vec<(String, String)>,
@@ -233,18 +233,18 @@ struct Fighter {
     on_op: Option<String>,
 }
 
-impl Contender for Fighter {
-    fn prepare(&mut self, surroundings: &Surroundings) -> Result<(), ContenderError> {
-        self.instances.populate(surroundings).map_err(ContenderError::of)?;
-        self.instances.check(surroundings).map_err(ContenderError::of)
+impl SystemUnderTest for RunningServer {
+    fn prepare(&mut self, context: &RunContext) -> Result<(), SutError> {
+        self.instances.populate(context).map_err(SutError::of)?;
+        self.instances.check(context).map_err(SutError::of)
     }
 
-    fn load_spec(&self) -> Result<LoadSpec, ContenderError> {
-        self.instances.load_spec(self.on_op.as_deref()).map_err(ContenderError::of)
+    fn load_spec(&self) -> Result<LoadSpec, SutError> {
+        self.instances.load_spec(self.on_op.as_deref()).map_err(SutError::of)
     }
 
-    fn count(&mut self) -> Result<Option<Count>, ContenderError> {
-        self.instances.count().map_err(ContenderError::of)
+    fn count(&mut self) -> Result<Option<Count>, SutError> {
+        self.instances.count().map_err(SutError::of)
     }
 
     fn facts(&self) -> VariantFacts {
@@ -267,8 +267,10 @@ impl Contender for Fighter {
             .retain(|key, _| !key.starts_with("allocator") && key != "libc" && !key.contains("command_line"));
         facts.extend(server.further);
         // Every trial has a directory of its own: a knob that points there is the same on all sides.
-        let known_as = |value: model::Setting| match value {
-            model::Setting::Text(text) => model::Setting::Text(text.replace(&self.directory, "{{ dir }}")),
+        let known_as = |value: model::KnobValue| match value {
+            model::KnobValue::Text(text) => {
+                model::KnobValue::Text(text.replace(&self.directory, "{{ dir }}"))
+            }
             other => other,
         };
         let kernel = self.kernel.iter().map(|(name, text)| (name.clone(), text.as_str().into()));
@@ -283,7 +285,7 @@ impl Contender for Fighter {
                 .first()
                 .knobs()
                 .iter()
-                .map(|(name, value)| (name.clone(), known_as(setting_of(value))))
+                .map(|(name, value)| (name.clone(), known_as(knob_value_of(value))))
                 .chain(kernel)
                 .collect(),
             config: Vec::new(),

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use archive::model::{Phase, PhaseKind, Trial, TrialStatus};
 
-type Tallies = BTreeMap<String, u64>;
+type Counters = BTreeMap<String, u64>;
 
 /// Each count a second over the measurements of the valid ones of these trials. Of all together, not their median,
 /// which would hide what happens in one trial only.
 pub fn per_s(trials: &[&Trial]) -> BTreeMap<String, f64> {
     let valid = trials.iter().filter(|trial| trial.status == TrialStatus::Valid);
     let measured = valid.filter_map(|trial| measurement(trial));
-    together(&measured.map(|phase| (phase.length_s, &phase.tallies)).collect::<Vec<_>>())
+    together(&measured.map(|phase| (phase.length_s, &phase.counters)).collect::<Vec<_>>())
 }
 
 /// The phase that a trial's value is taken from.
@@ -21,10 +21,10 @@ fn measurement(trial: &Trial) -> Option<&Phase> {
 }
 
 /// Of counts that were taken in so many seconds.
-fn together(taken: &[(f64, &Tallies)]) -> BTreeMap<String, f64> {
+fn together(taken: &[(f64, &Counters)]) -> BTreeMap<String, f64> {
     let seconds: f64 = taken.iter().map(|(seconds, _)| seconds).sum();
     let mut counted = BTreeMap::<String, f64>::new();
-    for (name, number) in taken.iter().flat_map(|(_, tallies)| tallies.iter()) {
+    for (name, number) in taken.iter().flat_map(|(_, counters)| counters.iter()) {
         *counted.entry(name.clone()).or_default() += *number as f64 / seconds;
     }
     counted
@@ -34,14 +34,14 @@ fn together(taken: &[(f64, &Tallies)]) -> BTreeMap<String, f64> {
 mod tests {
     use super::*;
 
-    fn tallies(counts: &[(&str, u64)]) -> Tallies {
+    fn counters(counts: &[(&str, u64)]) -> Counters {
         counts.iter().map(|&(name, number)| (name.to_owned(), number)).collect()
     }
 
     #[test]
     fn what_one_trial_saw_counts_over_the_time_of_all() {
-        let quiet = tallies(&[("messages", 100)]);
-        let refused = tallies(&[("messages", 300), ("refused 451", 4)]);
+        let quiet = counters(&[("messages", 100)]);
+        let refused = counters(&[("messages", 300), ("refused 451", 4)]);
         let counted = together(&[(2.0, &quiet), (6.0, &refused)]);
         let expected = [("messages", 50.0), ("refused 451", 0.5)].map(|(name, rate)| (name.to_owned(), rate));
         assert_eq!(counted, BTreeMap::from(expected));

@@ -70,7 +70,7 @@ enum Stage {
 
 /// The line of one connection slot.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct Transport {
     stage: Stage,
     /// Counts the links that there have been.
     generation: u32,
@@ -78,7 +78,7 @@ pub(super) struct Line {
     begun: Nanos,
 }
 
-impl Line {
+impl Transport {
     /// No line yet.
     pub fn new() -> Self {
         Self { stage: Stage::Closed, generation: 0, begun: Nanos(0) }

@@ -74,7 +74,7 @@ fn from_first_answer(p99: impl IntoIterator<Item = Option<f64>>) -> Vec<f64> {
 
 /// Judges a run. `before` is load that the server had already, all of which counts as warm-up; `refused` is the loop
 /// before this one, if there was one.
-pub fn judge(
+pub fn evaluate(
     run: &Outcome,
     before: Duration,
     refused: Option<Seen>,
@@ -88,7 +88,7 @@ pub fn judge(
     let seen = Seen { throughput: observations[opening..].iter().map(per_s).collect(), p99 };
     let Judged { throughput, p99, unsteady, cut } = Judged::of(refused.unwrap_or_default(), &seen, watched);
     let cut = opening + cut;
-    let mut measured = Interval::new(run.operations.len(), run.tallies.len());
+    let mut measured = Interval::new(run.operations.len(), run.counters.len());
     observations[cut.min(observations.len())..].iter().for_each(|o| measured.append(&o.stats));
     let interval = run.spec.interval;
     Ok(Settled {
@@ -152,7 +152,7 @@ fn discarded(state: &SteadyState) -> usize {
 
 /// None where nothing was answered.
 fn p99_of(stats: &Interval) -> Option<f64> {
-    let response = stats.merged(|op| &op.response);
+    let response = stats.merged(|op| &op.response_time);
     (!response.is_empty()).then(|| response.value_at_quantile(0.99) as f64)
 }
 

@@ -23,7 +23,7 @@ use crate::worker::{self, Context, FromWorker};
 
 /// Why workers cannot be started.
 #[derive(Debug, thiserror::Error)]
-pub enum CrewError {
+pub enum WorkerThreadsError {
     /// An operation cannot be carried out.
     #[error(transparent)]
     Operation(#[from] OperationError),
@@ -35,15 +35,15 @@ pub enum CrewError {
     Thread(#[from] std::io::Error),
 }
 
-/// Worker threads of this process. Dropping it before [`Crew::start`] lets them end.
-pub(crate) struct Crew {
+/// Worker threads of this process. Dropping it before [`WorkerThreads::start`] lets them end.
+pub(crate) struct WorkerThreads {
     threads: Vec<JoinHandle<()>>,
     start: Vec<Sender<Nanos>>,
     cleared: Vec<Sender<Box<Interval>>>,
     first: u32,
 }
 
-impl Crew {
+impl WorkerThreads {
     /// Starts the given workers of a run. They open their connections, say that they are ready, and wait; they
     /// end early once `stop` is set.
     pub fn spawn(
@@ -51,8 +51,8 @@ impl Crew {
         workers: Range<u32>,
         to_collector: &Sender<FromWorker>,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Self, CrewError> {
-        let mut crew =
+    ) -> Result<Self, WorkerThreadsError> {
+        let mut pool =
             Self { threads: Vec::new(), start: Vec::new(), cleared: Vec::new(), first: workers.start };
         for worker in workers {
             let (start, wait_for_start) = mpsc::channel();
@@ -66,11 +66,11 @@ impl Crew {
                 start: wait_for_start,
                 stop: stop.clone(),
             };
-            crew.threads.push(spawn_worker(context)?);
-            crew.start.push(start);
-            crew.cleared.push(give_back);
+            pool.threads.push(spawn_worker(context)?);
+            pool.start.push(start);
+            pool.cleared.push(give_back);
         }
-        Ok(crew)
+        Ok(pool)
     }
 
     /// The run begins at `begin`.
@@ -100,7 +100,7 @@ impl Crew {
     }
 }
 
-fn spawn_worker(context: Context) -> Result<JoinHandle<()>, CrewError> {
+fn spawn_worker(context: Context) -> Result<JoinHandle<()>, WorkerThreadsError> {
     let (spec, worker) = (context.spec.clone(), context.worker);
     let thread = thread::Builder::new().name(format!("load-{worker}"));
     Ok(match &spec.protocol {
@@ -133,7 +133,7 @@ fn spawn_sql<S: Session + 'static>(
     sql: &SqlSpec,
     thread: thread::Builder,
     context: Context,
-) -> Result<JoinHandle<()>, CrewError> {
+) -> Result<JoinHandle<()>, WorkerThreadsError> {
     let (worker, workers) = (context.worker, context.spec.workers);
     Ok(match &sql.work {
         Work::Transactions(_) => {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use archive::model::{Phase, PhaseKind, Tick};
 use load::capacity::{self, CapacityStep};
-use load::engine::{self, Outcome, RunError, Surroundings};
+use load::engine::{self, Outcome, RunContext, RunError};
 use load::inputs::rate::RateProfile;
 use load::inputs::slo::Slo;
 use load::record::PackError;
@@ -32,9 +32,9 @@ pub enum LoadError {
 }
 
 /// Everything that the engine did in a trial.
-pub struct Loads<'a> {
+pub struct LoadPhases<'a> {
     spec: LoadSpec,
-    surroundings: &'a Surroundings,
+    context: &'a RunContext,
     began: Instant,
     observe: &'a mut Observer<'a>,
     /// The phases so far.
@@ -47,17 +47,17 @@ pub struct Loads<'a> {
     pub interrupted: bool,
 }
 
-impl<'a> Loads<'a> {
-    /// Loads as `spec` says but for shape, length and interval; times count from `began`.
+impl<'a> LoadPhases<'a> {
+    /// LoadPhases as `spec` says but for shape, length and interval; times count from `began`.
     pub fn new(
         spec: LoadSpec,
-        surroundings: &'a Surroundings,
+        context: &'a RunContext,
         began: Instant,
         observe: &'a mut Observer<'a>,
     ) -> Self {
         Self {
             spec,
-            surroundings,
+            context,
             began,
             observe,
             phases: Vec::new(),
@@ -114,7 +114,7 @@ impl<'a> Loads<'a> {
         let start = self.began.elapsed();
         let spec = LoadSpec { shape, duration: Some(length), warmup: LEAD, interval, ..self.spec.clone() };
         let (outcome, summary) = self.run(spec)?;
-        let step = slo.map(|slo| capacity::judge(rate, slo, &outcome)).transpose()?;
+        let step = slo.map(|slo| capacity::evaluate(rate, slo, &outcome)).transpose()?;
         self.keep(kind, start + LEAD, &outcome, &summary, step.as_ref())?;
         Ok((outcome, step))
     }
@@ -125,9 +125,9 @@ impl<'a> Loads<'a> {
         spec.seed = self.spec.seed;
         let workers = f64::from(spec.workers);
         let observe = &mut *self.observe;
-        let outcome = engine::run(&spec, self.surroundings, &mut |event| {
+        let outcome = engine::run(&spec, self.context, &mut |event| {
             if let engine::Event::Tick { stats, .. } = event {
-                let response = stats.merged(|op| &op.response);
+                let response = stats.merged(|op| &op.response_time);
                 let seconds = stats.client.wall_ns as f64 / 1e9 / workers;
                 observe(Event::Tick {
                     throughput_per_s: stats.succeeded() as f64 / seconds.max(1e-3),
@@ -153,7 +153,7 @@ impl<'a> Loads<'a> {
     ) -> Result<(), LoadError> {
         let mut phase = phase(kind, start, outcome, summary, step.map(|step| step.meets_slo));
         if let Some(step) = step {
-            // Held against the objective, as the search holds it.
+            // FinishedTrial against the objective, as the search holds it.
             phase.valid = step.client_reasons.is_empty();
             phase.reasons.clone_from(&step.client_reasons);
         }

@@ -6,7 +6,7 @@ use std::fmt;
 /// The value that a knob, or a point of a sweep, is set to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Setting {
+pub enum KnobValue {
     /// A switch.
     Flag(bool),
     /// A whole number.
@@ -17,7 +17,7 @@ pub enum Setting {
     Text(String),
 }
 
-impl Setting {
+impl KnobValue {
     /// The value as a number, for an axis.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
@@ -28,7 +28,7 @@ impl Setting {
     }
 }
 
-impl fmt::Display for Setting {
+impl fmt::Display for KnobValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(value) => write!(f, "{value}"),
@@ -39,7 +39,7 @@ impl fmt::Display for Setting {
     }
 }
 
-impl From<&str> for Setting {
+impl From<&str> for KnobValue {
     /// As typed on a command line: a number or a switch where it reads as one, a word otherwise.
     fn from(text: &str) -> Self {
         if let Ok(value) = text.parse::<i64>() {
@@ -61,20 +61,20 @@ mod tests {
 
     #[test]
     fn typed_values_are_what_they_look_like() {
-        assert_eq!(Setting::from("64"), Setting::Integer(64));
-        assert_eq!(Setting::from("0.5"), Setting::Number(0.5));
-        assert_eq!(Setting::from("true"), Setting::Flag(true));
-        assert_eq!(Setting::from("event"), Setting::Text("event".into()));
+        assert_eq!(KnobValue::from("64"), KnobValue::Integer(64));
+        assert_eq!(KnobValue::from("0.5"), KnobValue::Number(0.5));
+        assert_eq!(KnobValue::from("true"), KnobValue::Flag(true));
+        assert_eq!(KnobValue::from("event"), KnobValue::Text("event".into()));
         // JSON has no such numbers.
-        assert_eq!(Setting::from("inf"), Setting::Text("inf".into()));
+        assert_eq!(KnobValue::from("inf"), KnobValue::Text("inf".into()));
     }
 
     proptest! {
         #[test]
         fn any_text_survives_json(text in ".*") {
-            let setting = Setting::from(text.as_str());
+            let setting = KnobValue::from(text.as_str());
             let json = serde_json::to_string(&setting).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Setting>(&json).unwrap(), setting);
+            prop_assert_eq!(serde_json::from_str::<KnobValue>(&json).unwrap(), setting);
         }
     }
 }

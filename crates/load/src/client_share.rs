@@ -10,7 +10,7 @@
 //!
 //! The last term is read off the recorded delays and, to first order, the measured distribution in the place of the
 //! server's. What remains is the server's own percentile; where it lies so far from the measured one that somebody would
-//! notice, the percentile is in doubt. Whether a whole run may be believed is [`crate::validity`]'s.
+//! notice, the percentile is in client_share. Whether a whole run may be believed is [`crate::validity`]'s.
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ use crate::record::{ClientStats, Micros};
 /// The percentiles that are looked at, with their quantiles.
 const PERCENTILES: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
-/// What a percentile may be off without being in doubt: this share of it,
+/// What a percentile may be off without being in client_share: this share of it,
 const TOLERATED_SHARE: f64 = 0.02;
 /// or so much, microseconds, which two looks at a clock and a wake-up take.
 const TOLERATED_US: u64 = 20;
@@ -28,29 +28,29 @@ const ALIKE: f64 = 1.05;
 
 /// A percentile of the response time of which a part may be the client's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Doubt {
+pub struct ClientShare {
     /// Which: `p99.9`.
     pub percentile: &'static str,
     /// What was measured, microseconds.
-    pub response_us: u64,
+    pub response_time_us: u64,
     /// About so much of it the client has added, microseconds.
     pub client_us: u64,
     /// Share of the operations that it held up for longer than would be overlooked, 0 to 1.
     pub held_up: f64,
 }
 
-/// The percentiles that are in doubt, the lowest first.
-pub fn doubts(response: &Micros, client: &ClientStats) -> Vec<Doubt> {
+/// The percentiles that are in client_share, the lowest first.
+pub fn client_shares(response: &Micros, client: &ClientStats) -> Vec<ClientShare> {
     let Some(server) = ServerTimes::of(response, client) else { return Vec::new() };
-    let doubt = |(percentile, quantile)| {
-        let response_us = server.measured.percentile(quantile);
-        let client_us = response_us.saturating_sub(server.percentile(quantile));
-        let tolerated_us = TOLERATED_US.max((TOLERATED_SHARE * response_us as f64) as u64);
+    let client_share = |(percentile, quantile)| {
+        let response_time_us = server.measured.percentile(quantile);
+        let client_us = response_time_us.saturating_sub(server.percentile(quantile));
+        let tolerated_us = TOLERATED_US.max((TOLERATED_SHARE * response_time_us as f64) as u64);
         let longer = server.delays.iter().filter(|(us, _)| *us > tolerated_us);
         let held_up = longer.map(|(_, share)| share).sum::<f64>().min(1.0);
-        (client_us > tolerated_us).then_some(Doubt { percentile, response_us, client_us, held_up })
+        (client_us > tolerated_us).then_some(ClientShare { percentile, response_time_us, client_us, held_up })
     };
-    PERCENTILES.into_iter().filter_map(doubt).collect()
+    PERCENTILES.into_iter().filter_map(client_share).collect()
 }
 
 /// The response time without what the client has added, microseconds: an estimate, whose percentiles rest on the argument
@@ -162,22 +162,22 @@ mod tests {
     use super::*;
     use crate::record::{Interval, record};
 
-    /// What is in doubt of so many operations of these times, of which the client says so of its sends.
-    fn in_doubt(operations: impl Iterator<Item = (u32, u32)>) -> Vec<Doubt> {
+    /// What is in client_share of so many operations of these times, of which the client says so of its sends.
+    fn in_doubt(operations: impl Iterator<Item = (u32, u32)>) -> Vec<ClientShare> {
         let mut stats = Interval::new(1, 0);
-        for (response_us, lag_us) in operations {
-            record(&mut stats.operations[0].response, response_us);
+        for (response_time_us, lag_us) in operations {
+            record(&mut stats.operations[0].response_time, response_time_us);
             record(&mut stats.client.lag, lag_us);
         }
-        doubts(&stats.operations[0].response, &stats.client)
+        client_shares(&stats.operations[0].response_time, &stats.client)
     }
 
-    fn names(doubts: &[Doubt]) -> Vec<&str> {
-        doubts.iter().map(|doubt| doubt.percentile).collect()
+    fn names(client_shares: &[ClientShare]) -> Vec<&str> {
+        client_shares.iter().map(|client_share| client_share.percentile).collect()
     }
 
     /// Ten thousand operations of a millisecond, of which so many took 3 ms longer; the client was late for so many.
-    fn fixed(slow: u32, late: u32) -> Vec<Doubt> {
+    fn fixed(slow: u32, late: u32) -> Vec<ClientShare> {
         let longer = |is: bool| if is { 3_000 } else { 0 };
         in_doubt((0..10_000).map(|number| (1_000 + longer(number < slow), 5 + longer(number < late))))
     }
@@ -198,7 +198,10 @@ mod tests {
     #[test]
     fn what_nobody_would_notice_is_no_doubt() {
         assert_eq!(in_doubt((0..10_000).map(|number| (1_000 + number % 15, 15))), []);
-        assert_eq!(doubts(&Interval::new(1, 0).operations[0].response, &Interval::new(1, 0).client), []);
+        assert_eq!(
+            client_shares(&Interval::new(1, 0).operations[0].response_time, &Interval::new(1, 0).client),
+            []
+        );
     }
 
     /// Exponential times of 2 ms. Of the sends one in two hundred is up to 3 ms late, and of the replies as many.
@@ -209,7 +212,7 @@ mod tests {
         for _ in 0..100_000 {
             let (send, read) = (delay(), delay());
             let takes = (-2_000.0 * f64::ln(1.0 - times.random::<f64>())) as u32;
-            record(&mut stats.operations[0].response, send + takes + read);
+            record(&mut stats.operations[0].response_time, send + takes + read);
             record(&mut stats.client.lag, send);
         }
         stats
@@ -218,14 +221,18 @@ mod tests {
     #[test]
     fn a_distribution_that_is_wider_than_the_delays_hardly_notices_them() {
         let stats = disturbed();
-        let doubts = doubts(&stats.operations[0].response, &stats.client);
-        assert!(!names(&doubts).iter().any(|name| ["p50", "p90", "p95", "p99"].contains(name)), "{doubts:?}");
+        let client_shares = client_shares(&stats.operations[0].response_time, &stats.client);
+        assert!(
+            !names(&client_shares).iter().any(|name| ["p50", "p90", "p95", "p99"].contains(name)),
+            "{client_shares:?}"
+        );
     }
 
     #[test]
     fn what_remains_is_the_server_s() {
         let stats = disturbed();
-        let server = ServerTimes::of(&stats.operations[0].response, &stats.client).expect("there are times");
+        let server =
+            ServerTimes::of(&stats.operations[0].response_time, &stats.client).expect("there are times");
         for (known_us, said_us) in [
             (2_000.0, server.mean()),
             (2_000.0 * f64::ln(10.0), server.percentile(0.9) as f64),
@@ -233,6 +240,6 @@ mod tests {
         ] {
             assert!((said_us / known_us - 1.0).abs() < 0.02, "{said_us} µs for {known_us} µs");
         }
-        assert!(server.max() < stats.operations[0].response.max());
+        assert!(server.max() < stats.operations[0].response_time.max());
     }
 }

@@ -3,16 +3,16 @@
 
 use archive::model::VariantFacts;
 use host::process::Tree;
-use load::engine::Surroundings;
+use load::engine::RunContext;
 use load::spec::LoadSpec;
 use workload::Count;
 
 /// What went wrong with a server, in one line with the thing, the reason and the mend.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct ContenderError(pub String);
+pub struct SutError(pub String);
 
-impl ContenderError {
+impl SutError {
     /// Of anything that says what went wrong.
     pub fn of(error: impl std::fmt::Display) -> Self {
         Self(error.to_string())
@@ -20,15 +20,15 @@ impl ContenderError {
 }
 
 /// A server that runs.
-pub trait Contender {
-    /// Loads the data and checks one reply of every operation.
-    fn prepare(&mut self, surroundings: &Surroundings) -> Result<(), ContenderError>;
+pub trait SystemUnderTest {
+    /// LoadPhases the data and checks one reply of every operation.
+    fn prepare(&mut self, context: &RunContext) -> Result<(), SutError>;
 
     /// What the engine is to do; connections, threads, shape and length are the trial's.
-    fn load_spec(&self) -> Result<LoadSpec, ContenderError>;
+    fn load_spec(&self) -> Result<LoadSpec, SutError>;
 
     /// What the server has counted since its start; none where it keeps no count.
-    fn count(&mut self) -> Result<Option<Count>, ContenderError>;
+    fn count(&mut self) -> Result<Option<Count>, SutError>;
 
     /// Its facts for the fairness audit; configuration files are added by the trial.
     fn facts(&self) -> VariantFacts;

@@ -1,8 +1,8 @@
-//! The conversations of one worker: every connection with the operation that is in flight on it. A line that
+//! The operations of one worker: every connection with the operation that is in flight on it. A line that
 //! is open is greeted; a connection that is free takes what the pacer has for it; what the driver says is
 //! sent, what the server says is given to the driver; how it ends is recorded.
 //!
-//! When to look, wait and stop is left to the worker's loop; how a line opens to [`line`](super::line); what
+//! When to look, wait and stop is left to the worker's loop; how a line opens to [`transport`](super::transport); what
 //! is due when to [`pacing`](super::pacing).
 //!
 //! A system call leaves the processor's predictor of returns empty, so that each function that is left behind one
@@ -16,15 +16,15 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::clock::Clock;
-use super::connection::{Census, Connection, Job, Phase};
-use super::line::Dialer;
+use super::connection::{Connection, ConnectionCounts, Job, Phase};
+use super::driver_session::DriverSession;
 use super::link::{LinkError, Received};
 use super::meter::Meter;
 use super::pacing::{Assignment, ConnectionId, Pacer};
 use super::poller::{Poller, Token};
-use super::speaker::Speaker;
+use super::transport::Dialer;
 use crate::clock::Nanos;
-use crate::driver::{Appetite, Driver, Fault, Step};
+use crate::driver::{Demand, Driver, Fault, Step};
 use crate::record::{ErrorKind, Errors};
 use crate::spec::LoadSpec;
 
@@ -40,7 +40,7 @@ const UNSEEN: usize = 512 * 1024;
 const READS_A_TURN: u32 = 2;
 
 /// All connections of one worker.
-pub(super) struct Conversations<D: Driver> {
+pub(super) struct Operations<D: Driver> {
     /// Reports what becomes of the connections' sockets.
     pub poller: Poller,
     /// Records what becomes of their operations.
@@ -50,7 +50,7 @@ pub(super) struct Conversations<D: Driver> {
     /// What went wrong before the run began.
     pub setup_errors: Errors,
     /// Slots by phase.
-    pub census: Census,
+    pub counts: ConnectionCounts,
     /// Connections whose turn was cut short.
     pub queued: Vec<ConnectionId>,
     /// The last reading of the clock.
@@ -58,7 +58,7 @@ pub(super) struct Conversations<D: Driver> {
     clock: Clock,
     /// Connections that have a job.
     pub in_flight: u32,
-    speaker: Speaker<D>,
+    session: DriverSession<D>,
     dialer: Dialer,
     connections: Vec<Connection<D::Dialogue>>,
     /// When each connection's wait is too long; apart from the rest, so that a sweep over them is cheap.
@@ -71,7 +71,7 @@ pub(super) struct Conversations<D: Driver> {
     uses_limit: u32,
 }
 
-impl<D: Driver> Conversations<D> {
+impl<D: Driver> Operations<D> {
     /// The share of worker `worker`; nothing is opened yet.
     pub fn new(driver: D, spec: &LoadSpec, worker: u32, dialer: Dialer, meter: Meter) -> Result<Self, Errno> {
         let slots = spec.connections_of(worker);
@@ -81,12 +81,12 @@ impl<D: Driver> Conversations<D> {
             meter,
             pacer: None,
             setup_errors: Errors::default(),
-            census: Census::new(slots),
+            counts: ConnectionCounts::new(slots),
             queued: Vec::new(),
             now: clock.now(),
             clock,
             in_flight: 0,
-            speaker: Speaker::new(driver, spec.seed_of(worker, 0)),
+            session: DriverSession::new(driver, spec.seed_of(worker, 0)),
             connections: (0..slots).map(|_| Connection::new()).collect(),
             deadlines: vec![Nanos::NEVER; slots as usize],
             input: vec![0; INPUT_BUFFER],
@@ -130,9 +130,9 @@ impl<D: Driver> Conversations<D> {
 
     /// A connection gets an operation: begin it, or open the connection first.
     #[inline(always)]
-    pub fn assign(&mut self, Assignment { connection: id, due, free_since }: Assignment) {
+    pub fn assign(&mut self, Assignment { connection: id, intended_start, free_since }: Assignment) {
         let connection = &mut self.connections[id as usize];
-        connection.job = Some(Job { due, ready: due.max(free_since) });
+        connection.job = Some(Job { intended_start, ready: intended_start.max(free_since) });
         self.in_flight += 1;
         if connection.phase == Phase::Idle {
             self.begin(id);
@@ -145,7 +145,7 @@ impl<D: Driver> Conversations<D> {
     pub fn open(&mut self, id: ConnectionId) {
         let now = self.tick();
         let connection = &mut self.connections[id as usize];
-        self.census.shift(&mut connection.phase, Phase::Opening);
+        self.counts.shift(&mut connection.phase, Phase::Opening);
         connection.begun = now;
         connection.uses = 0;
         self.deadlines[id as usize] = now.after(self.timeout);
@@ -189,18 +189,18 @@ impl<D: Driver> Conversations<D> {
             if self.connections[id as usize].line.generation() != generation {
                 return;
             }
-            let appetite = self.appetite(id);
+            let demand = self.demand(id);
             let line = &mut self.connections[id as usize].line;
-            let received = match appetite {
-                Appetite::Everything => line.receive(&mut self.input, &mut self.wire),
-                Appetite::Front => line.receive(&mut self.input[..FRONT], &mut self.wire),
-                Appetite::Nothing(bytes) => {
+            let received = match demand {
+                Demand::All => line.receive(&mut self.input, &mut self.wire),
+                Demand::Front => line.receive(&mut self.input[..FRONT], &mut self.wire),
+                Demand::Skip(bytes) => {
                     let most = self.unseen.len();
                     line.discard(&mut self.unseen[..usize::try_from(bytes).map_or(most, |n| n.min(most))])
                 }
             };
             match received {
-                Ok(Received::Data(count)) if matches!(appetite, Appetite::Nothing(_)) => {
+                Ok(Received::Data(count)) if matches!(demand, Demand::Skip(_)) => {
                     self.on_unseen(id, count);
                 }
                 Ok(Received::Data(count)) => self.on_data(id, count, woken),
@@ -218,13 +218,13 @@ impl<D: Driver> Conversations<D> {
 
     /// What is to be seen of the bytes that come next.
     #[inline(always)]
-    fn appetite(&self, id: ConnectionId) -> Appetite {
+    fn demand(&self, id: ConnectionId) -> Demand {
         let connection = &self.connections[id as usize];
         match &connection.dialogue {
             Some(dialogue) if connection.phase == Phase::Busy && !self.dialer.is_tls() => {
-                self.speaker.appetite(dialogue)
+                self.session.demand(dialogue)
             }
-            _ => Appetite::Everything,
+            _ => Demand::All,
         }
     }
 
@@ -234,8 +234,8 @@ impl<D: Driver> Conversations<D> {
         let connection = &mut self.connections[id as usize];
         self.meter.stats.operations[connection.operation as usize].bytes_received += count as u64;
         let dialogue = connection.dialogue.as_mut().expect("a busy connection has a dialogue");
-        self.speaker.skip(dialogue, count as u64);
-        let step = self.speaker.receive(dialogue, &[], &mut self.meter.stats.tallies);
+        self.session.skip(dialogue, count as u64);
+        let step = self.session.receive(dialogue, &[], &mut self.meter.stats.counters);
         self.follow(id, step);
     }
 
@@ -264,7 +264,7 @@ impl<D: Driver> Conversations<D> {
             }
         }
         let dialogue = connection.dialogue.as_mut().expect("a connection that speaks has a dialogue");
-        let step = self.speaker.receive(dialogue, &self.input[..count], &mut self.meter.stats.tallies);
+        let step = self.session.receive(dialogue, &self.input[..count], &mut self.meter.stats.counters);
         self.follow(id, step);
     }
 
@@ -283,7 +283,7 @@ impl<D: Driver> Conversations<D> {
         match connection.dialogue.as_mut().filter(|_| connection.phase == Phase::Greeting) {
             None => self.greet_if_open(id),
             Some(dialogue) => {
-                let step = self.speaker.secured(dialogue, &mut self.meter.stats.tallies);
+                let step = self.session.secured(dialogue, &mut self.meter.stats.counters);
                 self.follow(id, step);
             }
         }
@@ -292,10 +292,10 @@ impl<D: Driver> Conversations<D> {
     #[cold]
     fn greet(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
-        self.census.shift(&mut connection.phase, Phase::Greeting);
-        self.meter.note_open(self.census.open());
-        let dialogue = connection.dialogue.insert(self.speaker.dialogue());
-        let step = self.speaker.greet(dialogue, &mut self.meter.stats.tallies);
+        self.counts.shift(&mut connection.phase, Phase::Greeting);
+        self.meter.note_open(self.counts.open());
+        let dialogue = connection.dialogue.insert(self.session.dialogue());
+        let step = self.session.greet(dialogue, &mut self.meter.stats.counters);
         self.follow(id, step);
     }
 
@@ -305,8 +305,8 @@ impl<D: Driver> Conversations<D> {
         let connection = &mut self.connections[id as usize];
         let dialogue = connection.dialogue.as_mut().expect("an idle connection has a dialogue");
         let job = connection.job.expect("an operation is begun for a job");
-        connection.operation = self.speaker.begin(dialogue, &mut self.meter.stats.tallies);
-        self.census.shift(&mut connection.phase, Phase::Busy);
+        connection.operation = self.session.begin(dialogue, &mut self.meter.stats.counters);
+        self.counts.shift(&mut connection.phase, Phase::Busy);
         connection.first_byte = None;
         let now = self.clock.now();
         connection.begun = now;
@@ -322,7 +322,7 @@ impl<D: Driver> Conversations<D> {
     #[inline(always)]
     fn speak(&mut self, id: ConnectionId) -> Result<(), LinkError> {
         let connection = &mut self.connections[id as usize];
-        let words = self.speaker.words();
+        let words = self.session.output();
         if words.is_empty() {
             return Ok(());
         }
@@ -368,7 +368,7 @@ impl<D: Driver> Conversations<D> {
     #[cold]
     fn on_greeted(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
-        self.census.shift(&mut connection.phase, Phase::Idle);
+        self.counts.shift(&mut connection.phase, Phase::Idle);
         connection.failures = 0;
         self.deadlines[id as usize] = Nanos::NEVER;
         if let Some(job) = &mut connection.job {
@@ -384,7 +384,13 @@ impl<D: Driver> Conversations<D> {
         let connection = &self.connections[id as usize];
         let job = connection.job.expect("a busy connection has a job");
         let first_byte = connection.first_byte.unwrap_or(self.now);
-        self.meter.succeeded(connection.operation, job.due, connection.begun, first_byte, self.now);
+        self.meter.succeeded(
+            connection.operation,
+            job.intended_start,
+            connection.begun,
+            first_byte,
+            self.now,
+        );
         self.end_operation(id, reuse);
     }
 
@@ -400,7 +406,7 @@ impl<D: Driver> Conversations<D> {
     fn end_operation(&mut self, id: ConnectionId, reuse: bool) {
         self.take_job(id);
         let connection = &mut self.connections[id as usize];
-        self.census.shift(&mut connection.phase, Phase::Idle);
+        self.counts.shift(&mut connection.phase, Phase::Idle);
         connection.uses += 1;
         self.deadlines[id as usize] = Nanos::NEVER;
         if !reuse || connection.uses >= self.uses_limit || connection.line.is_ending() {
@@ -427,7 +433,7 @@ impl<D: Driver> Conversations<D> {
     #[inline(never)]
     fn close(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
-        self.census.shift(&mut connection.phase, Phase::Closed);
+        self.counts.shift(&mut connection.phase, Phase::Closed);
         connection.line.close();
         connection.dialogue = None;
         self.deadlines[id as usize] = Nanos::NEVER;

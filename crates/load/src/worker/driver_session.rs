@@ -4,16 +4,16 @@
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use crate::driver::{Appetite, Driver, Fault, OperationId, Step, Turn};
+use crate::driver::{Demand, Driver, Fault, OperationId, Step, Turn};
 
 /// The driver of one worker, with what it needs in its turns.
-pub(super) struct Speaker<D> {
+pub(super) struct DriverSession<D> {
     driver: D,
     rng: Pcg64Mcg,
     out: Vec<u8>,
 }
 
-impl<D: Driver> Speaker<D> {
+impl<D: Driver> DriverSession<D> {
     /// Everything drawn at random follows from `seed`.
     pub fn new(driver: D, seed: u64) -> Self {
         Self { driver, rng: Pcg64Mcg::seed_from_u64(seed), out: Vec::with_capacity(4096) }
@@ -21,7 +21,7 @@ impl<D: Driver> Speaker<D> {
 
     /// What the last turn wrote, to be sent.
     #[inline]
-    pub fn words(&self) -> &[u8] {
+    pub fn output(&self) -> &[u8] {
         &self.out
     }
 
@@ -31,35 +31,35 @@ impl<D: Driver> Speaker<D> {
     }
 
     /// See [`Driver::greet`].
-    pub fn greet(&mut self, dialogue: &mut D::Dialogue, tallies: &mut [u64]) -> Step {
+    pub fn greet(&mut self, dialogue: &mut D::Dialogue, counters: &mut [u64]) -> Step {
         self.out.clear();
-        self.driver.greet(dialogue, Turn { out: &mut self.out, rng: &mut self.rng, tallies })
+        self.driver.greet(dialogue, Turn { out: &mut self.out, rng: &mut self.rng, counters })
     }
 
     /// See [`Driver::secured`].
-    pub fn secured(&mut self, dialogue: &mut D::Dialogue, tallies: &mut [u64]) -> Step {
+    pub fn secured(&mut self, dialogue: &mut D::Dialogue, counters: &mut [u64]) -> Step {
         self.out.clear();
-        self.driver.secured(dialogue, Turn { out: &mut self.out, rng: &mut self.rng, tallies })
+        self.driver.secured(dialogue, Turn { out: &mut self.out, rng: &mut self.rng, counters })
     }
 
     /// See [`Driver::begin`].
     #[inline]
-    pub fn begin(&mut self, dialogue: &mut D::Dialogue, tallies: &mut [u64]) -> OperationId {
+    pub fn begin(&mut self, dialogue: &mut D::Dialogue, counters: &mut [u64]) -> OperationId {
         self.out.clear();
-        self.driver.begin(dialogue, Turn { out: &mut self.out, rng: &mut self.rng, tallies })
+        self.driver.begin(dialogue, Turn { out: &mut self.out, rng: &mut self.rng, counters })
     }
 
     /// See [`Driver::receive`].
     #[inline]
-    pub fn receive(&mut self, dialogue: &mut D::Dialogue, input: &[u8], tallies: &mut [u64]) -> Step {
+    pub fn receive(&mut self, dialogue: &mut D::Dialogue, input: &[u8], counters: &mut [u64]) -> Step {
         self.out.clear();
-        self.driver.receive(dialogue, input, Turn { out: &mut self.out, rng: &mut self.rng, tallies })
+        self.driver.receive(dialogue, input, Turn { out: &mut self.out, rng: &mut self.rng, counters })
     }
 
-    /// See [`Driver::appetite`].
+    /// See [`Driver::demand`].
     #[inline(always)]
-    pub fn appetite(&self, dialogue: &D::Dialogue) -> Appetite {
-        self.driver.appetite(dialogue)
+    pub fn demand(&self, dialogue: &D::Dialogue) -> Demand {
+        self.driver.demand(dialogue)
     }
 
     /// See [`Driver::skip`].

@@ -1,4 +1,4 @@
-//! How conversations break: a peer that closes, a wait that is too long, a line that fails; and when its
+//! How operations break: a peer that closes, a wait that is too long, a line that fails; and when its
 //! connection is tried again.
 
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::super::connection::Phase;
 use super::super::link::LinkError;
 use super::super::pacing::ConnectionId;
-use super::Conversations;
+use super::Operations;
 use crate::driver::{Driver, Fault};
 use crate::record::ErrorKind;
 
@@ -14,7 +14,7 @@ use crate::record::ErrorKind;
 const FIRST_BACKOFF: Duration = Duration::from_millis(10);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
 
-impl<D: Driver> Conversations<D> {
+impl<D: Driver> Operations<D> {
     /// The peer closed in good order: that ends a reply, or breaks it, or is of no matter.
     #[cold]
     pub(super) fn on_closed(&mut self, id: ConnectionId) {
@@ -22,7 +22,7 @@ impl<D: Driver> Conversations<D> {
         let connection = &mut self.connections[id as usize];
         let detail = match (connection.phase, connection.dialogue.as_mut()) {
             (Phase::Busy | Phase::Greeting, Some(dialogue)) => {
-                let step = self.speaker.closed(dialogue);
+                let step = self.session.closed(dialogue);
                 return self.follow(id, step);
             }
             (Phase::Idle, _) => "the server closed the connection before it was used",

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use archive::model::{Background, Phase, PhaseKind};
-use load::engine::{self, Outcome, RunError, Surroundings};
+use load::engine::{self, Outcome, RunContext, RunError};
 use load::inputs::rate::RateProfile;
 use load::record::PackError;
 use load::spec::{Arrivals, LoadSpec, Shape};
@@ -19,14 +19,14 @@ use super::phases;
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// A load under way, by workers of its own.
-pub struct Beside {
+pub struct BackgroundLoad {
     stop: Arc<AtomicBool>,
     run: JoinHandle<Result<Outcome, RunError>>,
 }
 
-impl Beside {
+impl BackgroundLoad {
     /// Starts it: the same operations on the same server as the load of `spec`, drawn otherwise.
-    pub fn start(spec: &LoadSpec, load: Background, surroundings: &Surroundings) -> Self {
+    pub fn start(spec: &LoadSpec, load: Background, context: &RunContext) -> Self {
         let stop: Arc<AtomicBool> = Arc::default();
         let spec = LoadSpec {
             connections: load.connections,
@@ -38,8 +38,8 @@ impl Beside {
             seed: !spec.seed,
             ..spec.clone()
         };
-        let surroundings = Surroundings { interrupted: stop.clone(), ..surroundings.clone() };
-        Self { stop, run: thread::spawn(move || engine::run(&spec, &surroundings, &mut |_| {})) }
+        let context = RunContext { interrupted: stop.clone(), ..context.clone() };
+        Self { stop, run: thread::spawn(move || engine::run(&spec, &context, &mut |_| {})) }
     }
 
     /// Ends it. What it measured is that of a run that was interrupted, because it has no end of its own.

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::protocol::{Line, read};
+use super::protocol::{RunnerMessage, read};
 use super::{RunnerError, RunnerSpec};
 
 /// Longest line: some thousand times what an interval of three histograms takes.
@@ -20,7 +20,7 @@ const BLOCK_BYTES: usize = 8 << 10;
 /// A conversation with a runner that has been started. Another one can follow when this has ended: the pipes are
 /// held open by whoever started the runner.
 #[derive(Debug)]
-pub struct Conversation<'a> {
+pub struct RunnerSession<'a> {
     spec: &'a RunnerSpec,
     to: File,
     from: File,
@@ -30,7 +30,7 @@ pub struct Conversation<'a> {
     heard: Instant,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> RunnerSession<'a> {
     /// Opens both pipes.
     pub fn open(spec: &'a RunnerSpec) -> Result<Self, RunnerError> {
         let flags = OFlags::NONBLOCK.bits().cast_signed();
@@ -47,7 +47,7 @@ impl<'a> Conversation<'a> {
     pub fn is_ready(&mut self) -> Result<bool, RunnerError> {
         match self.next(Duration::ZERO)? {
             None => Ok(false),
-            Some(Line::Ready) if self.pending.is_empty() => Ok(true),
+            Some(RunnerMessage::Ready) if self.pending.is_empty() => Ok(true),
             Some(_) => Err(order("something", "before it was started")),
         }
     }
@@ -61,7 +61,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// The next line, if one comes within this time.
-    pub(super) fn next(&mut self, within: Duration) -> Result<Option<Line>, RunnerError> {
+    pub(super) fn next(&mut self, within: Duration) -> Result<Option<RunnerMessage>, RunnerError> {
         let deadline = Instant::now() + within;
         loop {
             if let Some(end) = memchr::memchr(b'\n', &self.pending) {
