@@ -2,7 +2,7 @@
 
 use archive::model::{Caveat, Facts, Plan};
 use host::CpuSet;
-use workload::is_of_the_kernel;
+use workload::is_kernel_setting;
 
 /// One rule: its anchor in `docs/BIAS.md`, when it applies, and what to say.
 struct Rule {
@@ -68,7 +68,7 @@ const RULES: &[Rule] = &[
         applies: |plan, facts| {
             let swept = plan.sweep.iter().map(|axis| axis.vary.to_string());
             let set = plan.variants.iter().flat_map(|variant| variant.knobs.keys().cloned());
-            has_client(facts) && swept.chain(set).any(|name| is_of_the_kernel(&name))
+            has_client(facts) && swept.chain(set).any(|name| is_kernel_setting(&name))
         },
     },
     Rule {

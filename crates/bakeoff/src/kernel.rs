@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use host::Host;
 use host::knobs::{self, Change, Knob, Knobs};
-use workload::Variant;
+use workload::ServerVariant;
 
 /// The kernel's settings during a run.
 pub struct Kernel {
@@ -18,7 +18,7 @@ pub struct Kernel {
 impl Kernel {
     /// Tries every value that a variant will ask for, so that a run ends before its first trial where one cannot be had.
     /// Says what it has put back of what a run that was killed had left.
-    pub fn of(host: &Host, variants: &[Variant]) -> Result<(Self, Vec<Change>), knobs::Error> {
+    pub fn of(host: &Host, variants: &[ServerVariant]) -> Result<(Self, Vec<Change>), knobs::Error> {
         let journal = knobs::default_journal_dir();
         let put_back = host.recover_knobs(&journal)?;
         let varied: BTreeSet<Knob> =
@@ -31,7 +31,7 @@ impl Kernel {
     }
 
     /// Puts back what the variant before had, and sets what this one asks for.
-    pub fn set(&mut self, variant: &Variant) -> Result<(), knobs::Error> {
+    pub fn set(&mut self, variant: &ServerVariant) -> Result<(), knobs::Error> {
         self.restore()?;
         let Some(knobs) = &mut self.knobs else { return Ok(()) };
         variant.kernel.iter().try_for_each(|(knob, value)| knobs.set(knob, value).map(drop))

@@ -15,7 +15,7 @@ use host::{CpuSet, Host};
 use load::engine::RunContext;
 use load::spec::LoadSpec;
 use tempfile::TempDir;
-use workload::{Catalogue, Count, InstanceError, Instances, Stage, Workload};
+use workload::{Catalogue, InstanceError, Instances, OperationCount, StartOptions, Workload};
 
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::cell::{Cell, cells};
@@ -78,7 +78,7 @@ pub fn run_plan(
         .permissions(fs::Permissions::from_mode(0o755))
         .tempdir()
         .map_err(system("a temporary directory"))?;
-    let known: Vec<workload::Variant> = cells(plan)
+    let known: Vec<workload::ServerVariant> = cells(plan)
         .iter()
         .map(|cell| variant_of(&workload, &cell.variant(plan)))
         .collect::<Result<_, _>>()?;
@@ -122,7 +122,7 @@ struct LocalLab<'a> {
 
 impl LocalLab<'_> {
     /// The cell's variant as the workload has it, with the kernel set as it asks.
-    fn variant(&mut self, cell: &Cell) -> Result<workload::Variant, SutError> {
+    fn variant(&mut self, cell: &Cell) -> Result<workload::ServerVariant, SutError> {
         let known = variant_of(&self.workload, &cell.variant(self.plan)).map_err(SutError::of)?;
         self.kernel.set(&known).map_err(SutError::of)?;
         Ok(known)
@@ -132,9 +132,9 @@ impl LocalLab<'_> {
         &self,
         slot: &Slot,
         cell: &Cell,
-        variant: &workload::Variant,
+        variant: &workload::ServerVariant,
     ) -> Result<RunningServer, SutError> {
-        let stage = Stage {
+        let stage = StartOptions {
             host: self.host.clone(),
             directory: self.scratch.path().join(slot.number.to_string()),
             cache: workload::data::default_cache(),
@@ -154,7 +154,7 @@ impl LocalLab<'_> {
 
 impl Lab for LocalLab<'_> {
     fn facts(&mut self) -> Facts {
-        let made_by = if self.workload.load.is_own() { MADE_BY_SERVER } else { "client" };
+        let made_by = if self.workload.load.is_runner() { MADE_BY_SERVER } else { "client" };
         let client = FlatFacts::from([
             ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             (MADE_BY.to_owned(), made_by.to_owned()),
@@ -243,7 +243,7 @@ impl SystemUnderTest for RunningServer {
         self.instances.load_spec(self.on_op.as_deref()).map_err(SutError::of)
     }
 
-    fn count(&mut self) -> Result<Option<Count>, SutError> {
+    fn count(&mut self) -> Result<Option<OperationCount>, SutError> {
         self.instances.count().map_err(SutError::of)
     }
 

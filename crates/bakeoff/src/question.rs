@@ -107,7 +107,7 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
         Catalogue::default().resolve(question.workload.as_deref(), &question.variants)?;
     let preset = if kind == Kind::Sweep { Preset::of_sweep(length) } else { Preset::of(length) };
     let allowed = host.allowed_cpus().map_err(QuestionError::Cpus)?;
-    let own = workload.load.is_own();
+    let own = workload.load.is_runner();
     let (cpus, threads) = if own {
         // The program under test makes the load: there is nobody to share the CPUs with.
         (CpuSplit { server: allowed.to_string(), client: allowed.to_string() }, 1)
@@ -116,7 +116,7 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
         let cpus = CpuSplit { server: split.server.to_string(), client: split.client.to_string() };
         (cpus, split.client.len() as u32)
     };
-    let on_op = question.on_op.clone().or_else(|| workload.load.alone.clone());
+    let on_op = question.on_op.clone().or_else(|| workload.load.default_operation.clone());
     let brings_bytes = brings_bytes(&workload, on_op.as_deref());
     let slo = question.slo.clone().or_else(|| workload.slo().map(ToString::to_string));
     let needed = || slo.clone().ok_or_else(|| QuestionError::Plan(of_own(&workload, "has no capacity")));
@@ -134,7 +134,7 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
         spare_blocks: question.spare_blocks.unwrap_or_else(|| blocks.div_ceil(2)),
         tags: question.tags.clone(),
         measure: match &question.asked {
-            Asked::Usual | Asked::UsualSweep if workload.load.is_long => {
+            Asked::Usual | Asked::UsualSweep if workload.load.is_one_by_one => {
                 Measure::OneByOne { operations: preset.operations }
             }
             Asked::OneByOne => Measure::OneByOne { operations: preset.operations },
@@ -165,7 +165,7 @@ pub fn plan(question: &Question, host: &Host) -> Result<Plan, QuestionError> {
 }
 
 /// Gives each variant a name of its own: one that is there twice is compared with itself, as `nginx` and `nginx#2`.
-fn unique(contenders: Vec<workload::Variant>) -> Vec<Variant> {
+fn unique(contenders: Vec<workload::ServerVariant>) -> Vec<Variant> {
     let mut named: Vec<Variant> = Vec::new();
     for sut in contenders {
         let written = sut.to_string();
@@ -181,17 +181,20 @@ fn unique(contenders: Vec<workload::Variant>) -> Vec<Variant> {
 }
 
 /// A knob's value as plans hold it.
-pub(crate) fn knob_value_of(value: &workload::Value) -> KnobValue {
+pub(crate) fn knob_value_of(value: &workload::TypedValue) -> KnobValue {
     match value {
-        workload::Value::Switch(on) => KnobValue::Flag(*on),
-        workload::Value::Integer(number) => KnobValue::Integer(*number),
-        workload::Value::Number(number) => KnobValue::Number(*number),
-        workload::Value::Text(text) => KnobValue::Text(text.clone()),
+        workload::TypedValue::Switch(on) => KnobValue::Flag(*on),
+        workload::TypedValue::Integer(number) => KnobValue::Integer(*number),
+        workload::TypedValue::Number(number) => KnobValue::Number(*number),
+        workload::TypedValue::Text(text) => KnobValue::Text(text.clone()),
     }
 }
 
 /// A plan's variant as the workload has it. Every cell of a checked plan has one.
-pub(crate) fn variant_of(workload: &Workload, variant: &Variant) -> Result<workload::Variant, QuestionError> {
+pub(crate) fn variant_of(
+    workload: &Workload,
+    variant: &Variant,
+) -> Result<workload::ServerVariant, QuestionError> {
     let text = |setting: &KnobValue| match setting {
         KnobValue::Flag(on) => if *on { "on" } else { "off" }.to_owned(),
         other => other.to_string(),
@@ -272,7 +275,7 @@ pub fn check(plan: &Plan) -> Result<(), QuestionError> {
             return refused(format!("phases.{name} is zero: give it some time, such as 2s"));
         }
     }
-    if workload.load.is_own() {
+    if workload.load.is_runner() {
         check_own(plan, &workload)?;
     } else if let Measure::OneByOne { .. } = plan.measure {
         let name = &workload.name;

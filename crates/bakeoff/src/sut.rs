@@ -5,7 +5,7 @@ use archive::model::VariantFacts;
 use host::process::Tree;
 use load::engine::RunContext;
 use load::spec::LoadSpec;
-use workload::Count;
+use workload::OperationCount;
 
 /// What went wrong with a server, in one line with the thing, the reason and the mend.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +28,7 @@ pub trait SystemUnderTest {
     fn load_spec(&self) -> Result<LoadSpec, SutError>;
 
     /// What the server has counted since its start; none where it keeps no count.
-    fn count(&mut self) -> Result<Option<Count>, SutError>;
+    fn count(&mut self) -> Result<Option<OperationCount>, SutError>;
 
     /// Its facts for the fairness audit; configuration files are added by the trial.
     fn facts(&self) -> VariantFacts;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::definition::{DefinitionError, Workload, instead};
+use crate::definition::{DefinitionError, Workload, suggestion};
 use crate::folder::{DEFINITION, Folder};
-use crate::variant::{Variant, VariantError, VariantText};
+use crate::variant::{ServerVariant, VariantError, VariantText};
 
 /// Where a user's own workloads are looked for, below the current directory.
 pub const DIRECTORY: &str = "workloads";
@@ -17,22 +17,22 @@ pub enum LookupError {
     Definition(#[from] DefinitionError),
     /// A variant is none of the workload.
     #[error(transparent)]
-    Variant(#[from] VariantError),
+    ServerVariant(#[from] VariantError),
     /// No workload of that name, and no such path.
-    #[error("there is no workload {name:?}{instead}: give one of these, or the path of a workload.toml")]
+    #[error("there is no workload {name:?}{suggestion}: give one of these, or the path of a workload.toml")]
     NoWorkload {
         /// As asked.
         name: String,
         /// Which there are.
-        instead: String,
+        suggestion: String,
     },
     /// No workload has that server.
-    #[error("no workload has a server {name:?}{instead}")]
+    #[error("no workload has a server {name:?}{suggestion}")]
     NoServer {
         /// As asked.
         name: String,
         /// Which there are.
-        instead: String,
+        suggestion: String,
     },
     /// The servers do different work.
     #[error("{0}: compare servers of one workload")]
@@ -96,8 +96,8 @@ impl Catalogue {
         let Some(folder) = folder else {
             let names: Vec<String> = self.all().into_iter().map(|(name, _)| name).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let instead = instead(reference, &names);
-            return Err(LookupError::NoWorkload { name: reference.to_owned(), instead });
+            let suggestion = suggestion(reference, &names);
+            return Err(LookupError::NoWorkload { name: reference.to_owned(), suggestion });
         };
         Ok(Workload::read(&folder, DEFINITION)?)
     }
@@ -107,7 +107,7 @@ impl Catalogue {
         &self,
         reference: Option<&str>,
         variants: &[S],
-    ) -> Result<(Workload, Vec<Variant>), LookupError> {
+    ) -> Result<(Workload, Vec<ServerVariant>), LookupError> {
         let written: Result<Vec<VariantText>, VariantError> =
             variants.iter().map(|text| text.as_ref().parse()).collect();
         let written = written?;
@@ -115,7 +115,7 @@ impl Catalogue {
             Some(reference) => self.find(reference)?,
             None => self.with_servers(&written)?,
         };
-        let variants: Result<Vec<Variant>, VariantError> = written
+        let variants: Result<Vec<ServerVariant>, VariantError> = written
             .iter()
             .map(|text| {
                 let settings = text.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -132,7 +132,7 @@ impl Catalogue {
         for (_, workload) in self.all() {
             match workload {
                 // Servers stand for the workload that has them; one that borrows them is asked for by its name.
-                Ok(workload) if workload.is_borrowing() => {}
+                Ok(workload) if workload.uses_servers_of_another() => {}
                 Ok(workload) => workloads.push(workload),
                 Err(error) => broken = broken.or(Some(error)),
             }
@@ -151,7 +151,10 @@ impl Catalogue {
                 .flat_map(|workload| &workload.servers)
                 .map(|server| server.name.as_str())
                 .collect();
-            return Err(LookupError::NoServer { name: server.clone(), instead: instead(server, &names) });
+            return Err(LookupError::NoServer {
+                name: server.clone(),
+                suggestion: suggestion(server, &names),
+            });
         }
         let all_of_it = |workload: &Workload| variants.iter().all(|text| has(workload, &text.server));
         let (mut fitting, others): (Vec<_>, Vec<_>) = workloads.into_iter().partition(all_of_it);

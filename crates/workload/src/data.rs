@@ -21,7 +21,7 @@ const GENERATOR: &str = "showdown data 1";
 /// What fills a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Content {
+pub enum FileContent {
     /// Random bytes, which cannot be compressed: packages, images, archives.
     #[default]
     Random,
@@ -37,7 +37,7 @@ pub struct DataFile {
     /// Its size.
     pub bytes: u64,
     /// What fills it.
-    pub content: Content,
+    pub content: FileContent,
 }
 
 /// Why the files are not there.
@@ -124,8 +124,8 @@ fn write(file: &DataFile, path: &Path) -> io::Result<()> {
     while left > 0 {
         let count = left.min(block.len() as u64) as usize;
         match file.content {
-            Content::Random => rng.fill_bytes(&mut block[..count]),
-            Content::Text => fill_text(&mut block[..count], &mut rng),
+            FileContent::Random => rng.fill_bytes(&mut block[..count]),
+            FileContent::Text => fill_text(&mut block[..count], &mut rng),
         }
         out.write_all(&block[..count])?;
         left -= count as u64;
@@ -176,7 +176,7 @@ mod tests {
 
     fn files() -> Vec<DataFile> {
         let file = |path: &str, bytes, content| DataFile { path: path.to_owned(), bytes, content };
-        vec![file("1k", 1024, Content::Random), file("pages/a.html", 20_000, Content::Text)]
+        vec![file("1k", 1024, FileContent::Random), file("pages/a.html", 20_000, FileContent::Text)]
     }
 
     #[test]

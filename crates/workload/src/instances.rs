@@ -11,8 +11,8 @@ use load::engine::RunContext;
 use load::spec::LoadSpec;
 
 use crate::definition::Workload;
-use crate::instance::{ConfigFile, Count, Instance, InstanceError, Stage};
-use crate::variant::Variant;
+use crate::instance::{EffectiveConfigFile, Instance, InstanceError, OperationCount, StartOptions};
+use crate::variant::ServerVariant;
 
 /// Servers of one variant that run. They are stopped when this is dropped, and when we die.
 #[derive(Debug)]
@@ -23,11 +23,15 @@ pub struct Instances {
 
 impl Instances {
     /// Starts all of them, one after the other; the stage's port is the first one's, and the next are the others'.
-    pub fn start(workload: &Workload, variant: &Variant, stage: &Stage) -> Result<Self, InstanceError> {
+    pub fn start(
+        workload: &Workload,
+        variant: &ServerVariant,
+        stage: &StartOptions,
+    ) -> Result<Self, InstanceError> {
         let count = variant.instances();
         let stage_of = |index: u16| match (count, index) {
             (1, _) => stage.clone(),
-            _ => Stage {
+            _ => StartOptions {
                 directory: stage.directory.join(format!("instance-{}", index + 1)),
                 port: stage.port.map(|port| port.saturating_add(index)),
                 ..stage.clone()
@@ -67,13 +71,13 @@ impl Instances {
     }
 
     /// How many operations they have counted together, see [`Instance::count`].
-    pub fn count(&mut self) -> Result<Option<Count>, InstanceError> {
-        let mut sum: Option<Count> = None;
+    pub fn count(&mut self) -> Result<Option<OperationCount>, InstanceError> {
+        let mut sum: Option<OperationCount> = None;
         for instance in self.iter_mut() {
             let Some(count) = instance.count()? else { return Ok(None) };
             sum = Some(match sum {
                 None => count,
-                Some(sum) => Count { count: sum.count + count.count, ..count },
+                Some(sum) => OperationCount { count: sum.count + count.count, ..count },
             });
         }
         Ok(sum)
@@ -87,8 +91,8 @@ impl Instances {
     }
 
     /// The effective configuration of each; those of the second and further ones are called `instance-2-…`.
-    pub fn effective_configuration(&self) -> Vec<ConfigFile> {
-        let named = |prefix: &str, file: &ConfigFile| ConfigFile {
+    pub fn effective_configuration(&self) -> Vec<EffectiveConfigFile> {
+        let named = |prefix: &str, file: &EffectiveConfigFile| EffectiveConfigFile {
             name: format!("{prefix}{}", file.name),
             text: file.text.clone(),
         };

@@ -1,7 +1,7 @@
 //! A `workload.toml` made into a running server, loaded data and operations for the engine.
 //!
 //! A [`Workload`] is data: servers that can do the same work (how to install, configure, start and ask them),
-//! the knobs that a [`Variant`] may set beside those of the kernel, the files to serve, the operations and what is expected of each. Two
+//! the knobs that a [`ServerVariant`] may set beside those of the kernel, the files to serve, the operations and what is expected of each. Two
 //! are built in, from the repository's `workloads/`; a user's own service is one more file of the same kind,
 //! which [`scaffold::create`] begins. [`Catalogue`] finds workloads by name, path or server, [`Instance`] is
 //! a server of one, started for one trial, and [`Instances`] are several like it behind one load.
@@ -22,12 +22,12 @@
 //! # Example
 //!
 //! ```no_run
-//! use workload::{Catalogue, Instance, Stage};
+//! use workload::{Catalogue, Instance, StartOptions};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (workload, variants) = Catalogue::default().resolve(None, &["nginx:sendfile=off"])?;
 //! let host = host::Host::local();
-//! let stage = Stage {
+//! let stage = StartOptions {
 //!     directory: "/tmp/trial".into(),
 //!     cache: workload::data::default_cache(),
 //!     cpus: host.allowed_cpus()?,
@@ -59,8 +59,8 @@ pub mod scaffold;
 mod variant;
 
 pub use catalogue::{Catalogue, DIRECTORY, LookupError};
-pub use definition::{Knob, Server, Value, Workload};
+pub use definition::{Knob, ServerDefinition, TypedValue, Workload};
 pub use folder::{DEFINITION, Folder};
-pub use instance::{ConfigFile, Count, Instance, InstanceError, ServerFacts, Stage};
+pub use instance::{EffectiveConfigFile, Instance, InstanceError, OperationCount, ServerFacts, StartOptions};
 pub use instances::Instances;
-pub use variant::{Variant, VariantError, VariantText, is_of_the_kernel};
+pub use variant::{ServerVariant, VariantError, VariantText, is_kernel_setting};

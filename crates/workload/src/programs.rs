@@ -6,10 +6,10 @@ use host::Host;
 use host::packages::{Error, Program};
 use host::process::base_environment;
 
-use crate::definition::{Server, Workload};
+use crate::definition::{ServerDefinition, Workload};
 use crate::instance::{InstanceError, certificate};
 
-impl Server {
+impl ServerDefinition {
     /// The program that it needs from the system; none where it brings its own, which has a path.
     pub fn program(&self) -> Option<Program> {
         let name = self.start.first().filter(|program| !program.contains(['/', '{']))?;
@@ -48,7 +48,7 @@ impl Workload {
         }
         for name in servers {
             let server = self.servers.iter().find(|server| server.name == name);
-            if let Some(program) = server.and_then(Server::program) {
+            if let Some(program) = server.and_then(ServerDefinition::program) {
                 host.ensure_program(&program, log)?;
             }
         }

@@ -1,5 +1,5 @@
 //! Templates: configuration files, arguments and environments, rendered by minijinja. What the variables hold
-//! is decided by who fills the [`Scope`].
+//! is decided by who fills the [`TemplateVariables`].
 //!
 //! Strict: a variable that does not exist is an error and never an empty text, which a server might take for
 //! its default.
@@ -41,9 +41,9 @@ impl From<Error> for RenderError {
 
 /// The values of variables.
 #[derive(Clone, Debug, Default)]
-pub struct Scope(BTreeMap<String, Value>);
+pub struct TemplateVariables(BTreeMap<String, Value>);
 
-impl Scope {
+impl TemplateVariables {
     /// Gives a variable its value, another than before if it had one.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.to_owned(), value.into());
@@ -91,8 +91,8 @@ fn environment() -> Environment<'static> {
 mod tests {
     use super::*;
 
-    fn scope() -> Scope {
-        let mut scope = Scope::default();
+    fn scope() -> TemplateVariables {
+        let mut scope = TemplateVariables::default();
         scope.set("port", 8080);
         scope.set("user", ());
         scope.set("sendfile", true);

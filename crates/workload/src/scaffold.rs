@@ -56,7 +56,7 @@ pub fn create(directory: &Path, name: &str) -> Result<PathBuf, ScaffoldError> {
 }
 
 /// Two variants of a new workload that are worth comparing.
-pub fn contenders(name: &str) -> [String; 2] {
+pub fn example_variants(name: &str) -> [String; 2] {
     ["off", "on"].map(|cache| format!("{name}:cache={cache}"))
 }
 
@@ -71,7 +71,7 @@ mod tests {
         let file = create(directory.path(), "shop")?;
         let catalogue = Catalogue::with(directory.path());
         assert_eq!(catalogue.find(&file.display().to_string())?.name, "shop");
-        let (workload, variants) = catalogue.resolve(None, &contenders("shop"))?;
+        let (workload, variants) = catalogue.resolve(None, &example_variants("shop"))?;
         assert_eq!((workload.title.as_str(), variants[1].to_string().as_str()), ("shop", "shop:cache=on"));
         Ok(())
     }

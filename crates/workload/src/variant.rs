@@ -8,35 +8,35 @@ use std::str::FromStr;
 
 use host::knobs::{InvalidKnob, Knob as KernelSetting};
 
-use crate::definition::{INSTANCES, Value, Workload};
+use crate::definition::{INSTANCES, TypedValue, Workload};
 
 /// A server of a workload with some of its knobs set; the others keep their defaults.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Variant {
+pub struct ServerVariant {
     /// The server's name.
     pub server: String,
     /// The knobs that are set.
-    pub knobs: BTreeMap<String, Value>,
+    pub knobs: BTreeMap<String, TypedValue>,
     /// The settings of the kernel that hold while it runs. Only the kernel knows which values they take.
     pub kernel: BTreeMap<KernelSetting, String>,
 }
 
 /// Whether a name is that of a setting of the kernel: no knob's name has a dot or a slash in it.
-pub fn is_of_the_kernel(name: &str) -> bool {
+pub fn is_kernel_setting(name: &str) -> bool {
     name.contains(['.', '/'])
 }
 
-impl Variant {
+impl ServerVariant {
     /// How many servers like this stand behind one load.
     pub fn instances(&self) -> u16 {
         match self.knobs.get(INSTANCES) {
-            Some(Value::Integer(count)) => u16::try_from(*count).unwrap_or(u16::MAX).max(1),
+            Some(TypedValue::Integer(count)) => u16::try_from(*count).unwrap_or(u16::MAX).max(1),
             _ => 1,
         }
     }
 }
 
-impl fmt::Display for Variant {
+impl fmt::Display for ServerVariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.server)?;
         let knobs = self.knobs.iter().map(|(name, value)| format!("{name}={value}"));
@@ -110,15 +110,15 @@ impl Workload {
         &self,
         server: &str,
         settings: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<Variant, VariantError> {
+    ) -> Result<ServerVariant, VariantError> {
         let definition = self.server(server).map_err(VariantError::Unknown)?;
-        let value_of = |name: &str, text: &str| -> Result<Value, String> {
+        let value_of = |name: &str, text: &str| -> Result<TypedValue, String> {
             definition.knob(name)?.parse(text).map_err(|why| format!("knob {name}: {why}"))
         };
         let mut variant =
-            Variant { server: server.to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
+            ServerVariant { server: server.to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
         for (name, text) in settings {
-            if is_of_the_kernel(name) {
+            if is_kernel_setting(name) {
                 variant.kernel.insert(name.parse()?, text.to_owned());
             } else {
                 let value = value_of(name, text)

@@ -32,7 +32,7 @@ use crate::sut::{SutError, SystemUnderTest};
 use background::BackgroundLoad;
 use load_phases::{LoadError, LoadPhases};
 use phases::Reached;
-use workload::Count;
+use workload::OperationCount;
 
 /// What came of a trial.
 pub struct FinishedTrial {
@@ -278,7 +278,11 @@ fn measured_window(phases: &[Phase], whole: (u64, u64), began_us: i64) -> (u64, 
 }
 
 /// Holds what the server has counted against what the client has: operations, or what it names.
-fn counts(before: Option<Count>, after: Option<Count>, reached: &Reached) -> Option<CountCheck> {
+fn counts(
+    before: Option<OperationCount>,
+    after: Option<OperationCount>,
+    reached: &Reached,
+) -> Option<CountCheck> {
     let (before, after) = before.zip(after)?;
     let client = match &before.client_counter {
         None => reached.operations,

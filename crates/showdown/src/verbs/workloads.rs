@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use workload::definition::Kind;
-use workload::{Catalogue, Knob, Server, Workload};
+use workload::definition::KnobType;
+use workload::{Catalogue, Knob, ServerDefinition, Workload};
 
 use crate::exit::{Ending, usage};
 use crate::print::print;
@@ -67,7 +67,7 @@ fn describe(workload: &Workload) -> String {
     out
 }
 
-fn describe_server(server: &Server) -> String {
+fn describe_server(server: &ServerDefinition) -> String {
     let state = match (server.is_installed(), server.packages.values().next()) {
         (true, _) => String::new(),
         (false, Some(package)) => format!(" (not installed: package {package})"),
@@ -83,12 +83,12 @@ fn describe_server(server: &Server) -> String {
 }
 
 /// Which values a knob takes.
-fn values(kind: &Kind) -> String {
+fn values(kind: &KnobType) -> String {
     match kind {
-        Kind::Switch => "on or off".to_owned(),
-        Kind::Integer { from, to } => format!("{from}..{to}"),
-        Kind::Number { from, to } => format!("{from}..{to}"),
-        Kind::Choice(words) => words.join(", "),
-        Kind::Text => "text".to_owned(),
+        KnobType::Switch => "on or off".to_owned(),
+        KnobType::Integer { from, to } => format!("{from}..{to}"),
+        KnobType::Number { from, to } => format!("{from}..{to}"),
+        KnobType::Choice(words) => words.join(", "),
+        KnobType::Text => "text".to_owned(),
     }
 }

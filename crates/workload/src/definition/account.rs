@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// A user of a database, and the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Account {
+pub struct DatabaseAccount {
     /// The user's name.
     pub user: String,
     /// The database's name.

@@ -4,9 +4,9 @@ use std::fmt;
 
 use toml::Spanned;
 
-use super::place::{DefinitionError, Source};
 use super::raw::RawKnob;
-use crate::render::{BUILT_IN, Scope};
+use super::source_text::{DefinitionError, SourceText};
+use crate::render::{BUILT_IN, TemplateVariables};
 
 /// The knob of every server: how many of it stand behind one load.
 pub const INSTANCES: &str = "instances";
@@ -22,7 +22,7 @@ const MOST_INSTANCES: i64 = 64;
 
 /// A knob's value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum TypedValue {
     /// `on` or `off`.
     Switch(bool),
     /// A whole number.
@@ -33,7 +33,7 @@ pub enum Value {
     Text(String),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for TypedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Switch(value) => f.write_str(if *value { "on" } else { "off" }),
@@ -44,20 +44,20 @@ impl fmt::Display for Value {
     }
 }
 
-impl From<&Value> for minijinja::Value {
-    fn from(value: &Value) -> Self {
+impl From<&TypedValue> for minijinja::Value {
+    fn from(value: &TypedValue) -> Self {
         match value {
-            Value::Switch(on) => Self::from(*on),
-            Value::Integer(number) => Self::from(*number),
-            Value::Number(number) => Self::from(*number),
-            Value::Text(text) => Self::from(text),
+            TypedValue::Switch(on) => Self::from(*on),
+            TypedValue::Integer(number) => Self::from(*number),
+            TypedValue::Number(number) => Self::from(*number),
+            TypedValue::Text(text) => Self::from(text),
         }
     }
 }
 
 /// Which values a knob takes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum KnobType {
     /// On or off.
     Switch,
     /// Whole numbers, both ends included.
@@ -88,7 +88,7 @@ pub struct Knob {
     /// What it does.
     pub about: String,
     /// Which values it takes.
-    pub kind: Kind,
+    pub kind: KnobType,
     /// The value if a variant does not say: as text, maybe a template such as `{{ cpus }}`.
     pub default: String,
     /// What its numbers count: `MB`, `s`; empty where that is plain.
@@ -101,19 +101,19 @@ impl Knob {
     /// The knob [`INSTANCES`].
     pub(super) fn of_instances() -> Self {
         let about = "servers like this, each with all of the data, that share the connections of one load";
-        Self::of_all(INSTANCES, about, Kind::Integer { from: 1, to: MOST_INSTANCES }, "1")
+        Self::of_all(INSTANCES, about, KnobType::Integer { from: 1, to: MOST_INSTANCES }, "1")
     }
 
     /// The knobs [`CERTIFICATE`] and [`RESUMPTION`].
     pub(super) fn of_tls() -> [Self; 2] {
-        let certificates = Kind::Choice(vec!["rsa".to_owned(), "ecdsa".to_owned()]);
+        let certificates = KnobType::Choice(vec!["rsa".to_owned(), "ecdsa".to_owned()]);
         let about = "the key of the certificate: RSA of 2048 bits, or ECDSA over P-256";
         let certificate = Self::of_all(CERTIFICATE, about, certificates, "rsa");
         let about = "sessions may be resumed, so that all but a client's first handshake are abbreviated";
-        [certificate, Self::of_all(RESUMPTION, about, Kind::Switch, "on")]
+        [certificate, Self::of_all(RESUMPTION, about, KnobType::Switch, "on")]
     }
 
-    fn of_all(name: &str, about: &str, kind: Kind, default: &str) -> Self {
+    fn of_all(name: &str, about: &str, kind: KnobType, default: &str) -> Self {
         let (name, about, default) = (name.to_owned(), about.to_owned(), default.to_owned());
         Self { name, about, kind, default, unit: String::new(), source: String::new() }
     }
@@ -122,7 +122,7 @@ impl Knob {
     pub(super) fn check(
         name: &str,
         raw: Spanned<RawKnob>,
-        source: Source<'_>,
+        source: SourceText<'_>,
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let refuse = |what: &str| source.error(&span, format!("knob {name:?}: {what}"));
@@ -145,13 +145,13 @@ impl Knob {
             None => Err(refuse("a number needs a range, such as range = \"1..64\"")),
         };
         let (kind, default) = match raw.default.into_inner() {
-            toml::Value::Boolean(on) => (Kind::Switch, Value::Switch(on).to_string()),
+            toml::Value::Boolean(on) => (KnobType::Switch, TypedValue::Switch(on).to_string()),
             toml::Value::Integer(value) => (number(true)?, value.to_string()),
             toml::Value::Float(value) => (number(false)?, value.to_string()),
             toml::Value::String(text) => match (choices, range) {
-                (Some(choices), None) => (Kind::Choice(choices.clone()), text),
+                (Some(choices), None) => (KnobType::Choice(choices.clone()), text),
                 (None, Some(_)) => (number(true).or_else(|error| number(false).map_err(|_| error))?, text),
-                (None, None) => (Kind::Text, text),
+                (None, None) => (KnobType::Text, text),
                 (Some(_), Some(_)) => return Err(refuse("it has a range and choices: give one of them")),
             },
             other => {
@@ -160,9 +160,9 @@ impl Knob {
             }
         };
         let fits = match kind {
-            Kind::Integer { .. } | Kind::Number { .. } => choices.is_none(),
-            Kind::Switch | Kind::Text => choices.is_none() && range.is_none(),
-            Kind::Choice(_) => true,
+            KnobType::Integer { .. } | KnobType::Number { .. } => choices.is_none(),
+            KnobType::Switch | KnobType::Text => choices.is_none() && range.is_none(),
+            KnobType::Choice(_) => true,
         };
         if !fits {
             return Err(refuse("the default decides the type: numbers have a range, words have choices"));
@@ -179,28 +179,28 @@ impl Knob {
     }
 
     /// The default where the variables of `scope` have their values. The error goes on from the knob's name.
-    pub fn default_value(&self, scope: &Scope) -> Result<Value, String> {
+    pub fn default_value(&self, scope: &TemplateVariables) -> Result<TypedValue, String> {
         let text =
             scope.render(&self.default).map_err(|e| format!("default {:?}: {}", self.default, e.message))?;
         self.parse(&text).map_err(|why| format!("default {why}"))
     }
 
     /// Reads a value. The error goes on from the knob's name: `65 is not a whole number from 1 to 64`.
-    pub fn parse(&self, text: &str) -> Result<Value, String> {
+    pub fn parse(&self, text: &str) -> Result<TypedValue, String> {
         let value = match &self.kind {
-            Kind::Switch => match text {
-                "on" | "true" => Some(Value::Switch(true)),
-                "off" | "false" => Some(Value::Switch(false)),
+            KnobType::Switch => match text {
+                "on" | "true" => Some(TypedValue::Switch(true)),
+                "off" | "false" => Some(TypedValue::Switch(false)),
                 _ => None,
             },
-            Kind::Integer { from, to } => {
-                text.parse().ok().filter(|n| (from..=to).contains(&n)).map(Value::Integer)
+            KnobType::Integer { from, to } => {
+                text.parse().ok().filter(|n| (from..=to).contains(&n)).map(TypedValue::Integer)
             }
-            Kind::Number { from, to } => {
-                text.parse().ok().filter(|n| (from..=to).contains(&n)).map(Value::Number)
+            KnobType::Number { from, to } => {
+                text.parse().ok().filter(|n| (from..=to).contains(&n)).map(TypedValue::Number)
             }
-            Kind::Choice(words) => words.iter().find(|word| *word == text).cloned().map(Value::Text),
-            Kind::Text => Some(Value::Text(text.to_owned())),
+            KnobType::Choice(words) => words.iter().find(|word| *word == text).cloned().map(TypedValue::Text),
+            KnobType::Text => Some(TypedValue::Text(text.to_owned())),
         };
         value.ok_or_else(|| format!("{text:?} is not {}", self.allowed()))
     }
@@ -209,27 +209,27 @@ impl Knob {
     pub fn allowed(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
         match &self.kind {
-            Kind::Switch => "on or off".to_owned(),
-            Kind::Integer { from, to } => format!("a whole number from {from} to {to}{unit}"),
-            Kind::Number { from, to } => format!("a number from {from} to {to}{unit}"),
-            Kind::Choice(words) => format!("one of {}", words.join(", ")),
-            Kind::Text => "a text".to_owned(),
+            KnobType::Switch => "on or off".to_owned(),
+            KnobType::Integer { from, to } => format!("a whole number from {from} to {to}{unit}"),
+            KnobType::Number { from, to } => format!("a number from {from} to {to}{unit}"),
+            KnobType::Choice(words) => format!("one of {}", words.join(", ")),
+            KnobType::Text => "a text".to_owned(),
         }
     }
 }
 
 /// Reads `1..64`; the error goes on from the word "range".
-fn read_range(text: &str, is_whole: bool) -> Result<Kind, String> {
+fn read_range(text: &str, is_whole: bool) -> Result<KnobType, String> {
     let malformed = || format!("{text:?} is not two numbers: write it as 1..64");
     let (from, to) = text.split_once("..").ok_or_else(malformed)?;
     let (from, to) = (from.trim(), to.trim());
     let goes_down = || format!("{text:?} goes down: write it as {to}..{from}");
     if is_whole {
         let (from, to): (i64, i64) = from.parse().ok().zip(to.parse().ok()).ok_or_else(malformed)?;
-        if from <= to { Ok(Kind::Integer { from, to }) } else { Err(goes_down()) }
+        if from <= to { Ok(KnobType::Integer { from, to }) } else { Err(goes_down()) }
     } else {
         let (from, to): (f64, f64) = from.parse().ok().zip(to.parse().ok()).ok_or_else(malformed)?;
-        if from <= to { Ok(Kind::Number { from, to }) } else { Err(goes_down()) }
+        if from <= to { Ok(KnobType::Number { from, to }) } else { Err(goes_down()) }
     }
 }
 
@@ -239,7 +239,7 @@ mod tests {
 
     fn check(toml: &str) -> Result<Knob, String> {
         let knob = read(toml)?;
-        let mut scope = Scope::default();
+        let mut scope = TemplateVariables::default();
         scope.set("cpus", 1);
         knob.default_value(&scope)?;
         Ok(knob)
@@ -251,21 +251,21 @@ mod tests {
             knob: Spanned<RawKnob>,
         }
         let text = format!("[knob]\n{toml}");
-        let source = Source { file: "w.toml", text: &text };
+        let source = SourceText { file: "w.toml", text: &text };
         let file: File = toml::from_str(&text).map_err(|e| source.toml_error(&e).to_string())?;
         Knob::check("workers", file.knob, source).map_err(|e| e.to_string())
     }
 
     #[test]
     fn the_default_decides_the_type() -> Result<(), String> {
-        assert_eq!(check("default = 2\nrange = \"1..64\"")?.kind, Kind::Integer { from: 1, to: 64 });
-        assert_eq!(check("default = 0.5\nrange = \"0..1\"")?.kind, Kind::Number { from: 0.0, to: 1.0 });
-        assert_eq!(check("default = true")?.kind, Kind::Switch);
-        assert_eq!(check("default = \"x\"")?.kind, Kind::Text);
+        assert_eq!(check("default = 2\nrange = \"1..64\"")?.kind, KnobType::Integer { from: 1, to: 64 });
+        assert_eq!(check("default = 0.5\nrange = \"0..1\"")?.kind, KnobType::Number { from: 0.0, to: 1.0 });
+        assert_eq!(check("default = true")?.kind, KnobType::Switch);
+        assert_eq!(check("default = \"x\"")?.kind, KnobType::Text);
         let mpm = check("default = \"event\"\nchoices = [\"event\", \"worker\"]")?;
-        assert_eq!(mpm.parse("worker"), Ok(Value::Text("worker".into())));
+        assert_eq!(mpm.parse("worker"), Ok(TypedValue::Text("worker".into())));
         let workers = check("default = \"{{ cpus }}\"\nrange = \"1..1024\"")?;
-        assert_eq!(workers.parse("8"), Ok(Value::Integer(8)));
+        assert_eq!(workers.parse("8"), Ok(TypedValue::Integer(8)));
         Ok(())
     }
 
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(memory.parse("1g"), Err("\"1g\" is not a whole number from 1 to 1024 (MB)".into()));
         let log = check("default = false")?;
         assert_eq!(log.parse("yes"), Err("\"yes\" is not on or off".into()));
-        assert_eq!(log.parse("on"), Ok(Value::Switch(true)));
+        assert_eq!(log.parse("on"), Ok(TypedValue::Switch(true)));
         Ok(())
     }
 }

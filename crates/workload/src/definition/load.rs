@@ -17,10 +17,10 @@ use load::inputs::units::parse_duration;
 use load::runner::RunnerSpec;
 use toml::Spanned;
 
-use super::account::Account;
-use super::place::{DefinitionError, Source, instead};
+use super::account::DatabaseAccount;
 use super::protocol::{Kind, Protocol};
-use super::raw::{RawCommand, RawLoad, RawMail, RawOwnOperation, RawTransaction};
+use super::raw::{RawCommand, RawLoad, RawMail, RawRunnerOperation, RawTransaction};
+use super::source_text::{DefinitionError, SourceText, suggestion};
 
 /// Connections if nothing is said: enough to keep a few cores busy, few enough for any server.
 const CONNECTIONS: u32 = 64;
@@ -38,11 +38,11 @@ pub struct LoadDefinition {
     /// The longest wait for a reply, or for a word of a runner.
     pub timeout: Duration,
     /// Whether an operation takes so long that they are timed one by one.
-    pub is_long: bool,
+    pub is_one_by_one: bool,
     /// Whether connections are secured with TLS.
     pub is_tls: bool,
     /// The operation that is done if nobody says which: of a workload whose operations are not mixed.
-    pub alone: Option<String>,
+    pub default_operation: Option<String>,
     /// What is done.
     pub operations: Operations,
     /// The operations' names, in the order of the mix.
@@ -63,16 +63,16 @@ pub enum Operations {
     /// Messages in sessions.
     Mail(SmtpSpec),
     /// What a runner does by itself: names with their weights.
-    Own(Vec<(String, f64)>),
+    Runner(Vec<(String, f64)>),
 }
 
 /// How a server is reached, apart from its address.
 #[derive(Clone, Copy, Debug)]
-pub struct Access<'a> {
+pub struct ServerAccess<'a> {
     /// What a `Host` header says.
     pub authority: &'a str,
     /// Who logs in to a database.
-    pub account: Option<&'a Account>,
+    pub account: Option<&'a DatabaseAccount>,
     /// Where the password is.
     pub password: Option<&'a PasswordSource>,
     /// Where a runner reads and writes.
@@ -83,7 +83,7 @@ impl LoadDefinition {
     /// Checks requests as written.
     pub(super) fn check_http(
         raw: Spanned<RawLoad<HttpOperation>>,
-        source: Source<'_>,
+        source: SourceText<'_>,
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let raw = raw.into_inner();
@@ -101,7 +101,7 @@ impl LoadDefinition {
     /// Checks commands as written.
     pub(super) fn check_keys(
         raw: Spanned<RawLoad<RawCommand>>,
-        source: Source<'_>,
+        source: SourceText<'_>,
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let raw = raw.into_inner();
@@ -126,7 +126,7 @@ impl LoadDefinition {
     /// Checks transactions as written.
     pub(super) fn check_tables(
         raw: Spanned<RawLoad<RawTransaction>>,
-        source: Source<'_>,
+        source: SourceText<'_>,
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let raw = raw.into_inner();
@@ -152,7 +152,7 @@ impl LoadDefinition {
     /// Checks messages as written.
     pub(super) fn check_mail(
         raw: Spanned<RawLoad<MailOperation>>,
-        source: Source<'_>,
+        source: SourceText<'_>,
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let raw = raw.into_inner();
@@ -168,9 +168,9 @@ impl LoadDefinition {
     }
 
     /// Checks what a runner does as written.
-    pub(super) fn check_own(
-        raw: Spanned<RawLoad<RawOwnOperation>>,
-        source: Source<'_>,
+    pub(super) fn check_runner(
+        raw: Spanned<RawLoad<RawRunnerOperation>>,
+        source: SourceText<'_>,
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let raw = raw.into_inner();
@@ -185,7 +185,7 @@ impl LoadDefinition {
         }
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         for operation in &raw.op {
-            let RawOwnOperation { name, weight } = operation.get_ref();
+            let RawRunnerOperation { name, weight } = operation.get_ref();
             if name.is_empty() || !name.chars().all(is_plain) {
                 let what = format!("operation {name:?}: a name is of letters, digits, -, _ and .");
                 return Err(source.error(&operation.span(), what));
@@ -196,14 +196,14 @@ impl LoadDefinition {
             }
         }
         let mix = raw.op.iter().map(|op| (op.get_ref().name.clone(), op.get_ref().weight)).collect();
-        Self::check(&raw, Operations::Own(mix), &span, source)
+        Self::check(&raw, Operations::Runner(mix), &span, source)
     }
 
     fn check<Op>(
         raw: &RawLoad<Op>,
         operations: Operations,
         span: &Range<usize>,
-        source: Source<'_>,
+        source: SourceText<'_>,
     ) -> Result<Self, DefinitionError> {
         let refuse = |what: String| source.error(span, format!("load: {what}"));
         // With a protocol of its kind, the mix as a whole is checked: weights, keys.
@@ -212,9 +212,9 @@ impl LoadDefinition {
             Operations::Keys(_) => Protocol::Memcache,
             Operations::Tables(..) => Protocol::Mysql,
             Operations::Mail(_) => Protocol::Smtp,
-            Operations::Own(_) => Protocol::Runner,
+            Operations::Runner(_) => Protocol::Runner,
         };
-        let access = Access { authority: "localhost", account: None, password: None, pipes: None };
+        let access = ServerAccess { authority: "localhost", account: None, password: None, pipes: None };
         let spec = operations.spec(protocol, access, 0);
         let (names, counters) = spec.names().map_err(|e| refuse(e.to_string()))?;
         if names.is_empty() {
@@ -229,8 +229,8 @@ impl LoadDefinition {
         if let Some(none) = raw.connections.as_ref().filter(|connections| *connections.get_ref() == 0) {
             return Err(source.error(&none.span(), "connections: give at least one"));
         }
-        let is_own = matches!(operations, Operations::Own(_));
-        if let Some(word) = raw.one_by_one.as_ref().filter(|_| !is_own) {
+        let is_runner = matches!(operations, Operations::Runner(_));
+        if let Some(word) = raw.one_by_one.as_ref().filter(|_| !is_runner) {
             return Err(source.error(&word.span(), "one_by_one: it is for runners"));
         }
         if let Some(tls) = raw.tls.as_ref().filter(|_| protocol != Protocol::Http) {
@@ -239,14 +239,14 @@ impl LoadDefinition {
         if let Some(alone) = raw.alone.as_ref().filter(|alone| !names.contains(alone.get_ref())) {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
             let name = alone.get_ref();
-            let what = format!("alone: there is no operation {name:?}{}", instead(name, &known));
+            let what = format!("alone: there is no operation {name:?}{}", suggestion(name, &known));
             return Err(source.error(&alone.span(), what));
         }
         let slo = match &raw.slo {
             Some(slo) => {
                 Some(slo.get_ref().parse().map_err(|e| source.error(&slo.span(), format!("slo: {e}")))?)
             }
-            None if is_own => None,
+            None if is_runner => None,
             None => {
                 return Err(refuse("give an objective, such as slo = \"p99<5ms\"".to_owned()));
             }
@@ -258,11 +258,11 @@ impl LoadDefinition {
         Ok(Self {
             slo,
             // A runner is one peer, whatever it does behind that.
-            connections: given.unwrap_or(if is_own { 1 } else { CONNECTIONS }),
+            connections: given.unwrap_or(if is_runner { 1 } else { CONNECTIONS }),
             timeout: timeout.transpose()?.unwrap_or(TIMEOUT),
-            is_long: raw.one_by_one.as_ref().is_some_and(|word| *word.get_ref()),
+            is_one_by_one: raw.one_by_one.as_ref().is_some_and(|word| *word.get_ref()),
             is_tls: raw.tls.as_ref().is_some_and(|word| *word.get_ref()),
-            alone: raw.alone.as_ref().map(|name| name.get_ref().clone()),
+            default_operation: raw.alone.as_ref().map(|name| name.get_ref().clone()),
             operations,
             names,
             counters,
@@ -270,15 +270,15 @@ impl LoadDefinition {
     }
 
     /// Whether the load is made by the program under test itself.
-    pub fn is_own(&self) -> bool {
-        matches!(self.operations, Operations::Own(_))
+    pub fn is_runner(&self) -> bool {
+        matches!(self.operations, Operations::Runner(_))
     }
 
     /// Only the operation of this name; the error goes on from the workload's name.
     pub fn only(&self, name: &str) -> Result<Operations, String> {
         let Some(at) = self.names.iter().position(|known| known == name) else {
             let known: Vec<&str> = self.names.iter().map(String::as_str).collect();
-            return Err(format!("has no operation {name:?}{}", instead(name, &known)));
+            return Err(format!("has no operation {name:?}{}", suggestion(name, &known)));
         };
         Ok(match &self.operations {
             Operations::Http(operations) => {
@@ -292,7 +292,7 @@ impl LoadDefinition {
                 mix: vec![MailOperation { weight: 1.0, ..spec.mix[at].clone() }],
                 ..spec.clone()
             }),
-            Operations::Own(_) => Operations::Own(vec![(name.to_owned(), 1.0)]),
+            Operations::Runner(_) => Operations::Runner(vec![(name.to_owned(), 1.0)]),
         })
     }
 }
@@ -301,7 +301,7 @@ impl LoadDefinition {
 fn refuse_foreign<Op>(
     raw: &RawLoad<Op>,
     kind: Option<Kind>,
-    source: Source<'_>,
+    source: SourceText<'_>,
 ) -> Result<(), DefinitionError> {
     let tables = [
         (Kind::Keys, raw.keyspace.as_ref().map(Spanned::span), "keyspace: it is for memcache and redis"),
@@ -318,7 +318,7 @@ fn refuse_foreign<Op>(
 
 impl Operations {
     /// What the engine is to do. Keys, values and rows follow from `seed`.
-    pub fn spec(&self, protocol: Protocol, access: Access<'_>, seed: u64) -> ProtocolSpec {
+    pub fn spec(&self, protocol: Protocol, access: ServerAccess<'_>, seed: u64) -> ProtocolSpec {
         match self {
             Self::Http(operations) => ProtocolSpec::Http(HttpSpec {
                 authority: access.authority.to_owned(),
@@ -337,7 +337,7 @@ impl Operations {
                 }
             }
             Self::Tables(mix, tables) => {
-                let Account { user, database } = access.account.cloned().unwrap_or_default();
+                let DatabaseAccount { user, database } = access.account.cloned().unwrap_or_default();
                 let spec = SqlSpec {
                     login: Login { user, database, password: access.password.cloned() },
                     tables: Tables { seed, ..tables.clone() },
@@ -350,7 +350,7 @@ impl Operations {
                 }
             }
             Self::Mail(spec) => ProtocolSpec::Smtp(spec.clone()),
-            Self::Own(mix) => {
+            Self::Runner(mix) => {
                 let (stdin, stdout) = access.pipes.unwrap_or((Path::new(""), Path::new("")));
                 ProtocolSpec::Runner(RunnerSpec {
                     stdin: stdin.to_owned(),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use toml::Spanned;
 
-use super::place::{DefinitionError, Source, instead};
 use super::raw::{RawMetrics, RawRatio};
+use super::source_text::{DefinitionError, SourceText, suggestion};
 
 /// What is shown of a trial beside times and rates.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,12 +15,12 @@ pub struct Metrics {
     /// Operations of which not the number counts but the bytes that they bring.
     pub bytes: Vec<String>,
     /// Ratios of counters.
-    pub ratios: Vec<Ratio>,
+    pub ratios: Vec<CounterRatio>,
 }
 
 /// A ratio of counters, such as hits to hits and misses.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ratio {
+pub struct CounterRatio {
     /// Its name.
     pub name: String,
     /// What it says.
@@ -39,12 +39,12 @@ impl Metrics {
         raw: RawMetrics,
         names: &[String],
         counters: &[&str],
-        source: Source<'_>,
+        source: SourceText<'_>,
     ) -> Result<Self, DefinitionError> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         if let Some(unknown) = raw.bytes.iter().find(|name| !names.contains(&name.get_ref().as_str())) {
             let name = unknown.get_ref();
-            let what = format!("bytes: there is no operation {name:?}{}", instead(name, &names));
+            let what = format!("bytes: there is no operation {name:?}{}", suggestion(name, &names));
             return Err(source.error(&unknown.span(), what));
         }
         let mut ratios = Vec::new();
@@ -54,7 +54,10 @@ impl Metrics {
             if let Some(unknown) =
                 ratio.of.iter().chain([&ratio.part]).find(|n| !counters.contains(&n.as_str()))
             {
-                return Err(refuse(format!("there is no counter {unknown:?}{}", instead(unknown, counters))));
+                return Err(refuse(format!(
+                    "there is no counter {unknown:?}{}",
+                    suggestion(unknown, counters)
+                )));
             }
             if ratio.of.is_empty() {
                 return Err(refuse("of: give at least one counter".to_owned()));
@@ -63,7 +66,7 @@ impl Metrics {
                 return Err(refuse("at_least: give a share from 0 to 1".to_owned()));
             }
             let RawRatio { name, about, part, of, at_least } = ratio;
-            ratios.push(Ratio { name, about, part, of, at_least });
+            ratios.push(CounterRatio { name, about, part, of, at_least });
         }
         Ok(Self {
             operations: raw.operations.unwrap_or_else(|| "operations".to_owned()),
@@ -73,7 +76,7 @@ impl Metrics {
     }
 }
 
-impl Ratio {
+impl CounterRatio {
     /// Its value for counters by name; none if there is nothing below the line.
     pub fn of(&self, counters: &BTreeMap<String, u64>) -> Option<f64> {
         let count = |name: &String| counters.get(name).copied().unwrap_or(0) as f64;
@@ -97,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_ratio_under_its_bound_is_complained_of() {
-        let ratio = Ratio {
+        let ratio = CounterRatio {
             name: "hit ratio".to_owned(),
             about: "the server has thrown values away".to_owned(),
             part: "hits".to_owned(),

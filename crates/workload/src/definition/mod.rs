@@ -5,13 +5,13 @@
 
 mod account;
 mod knob;
-mod lender;
 mod load;
 mod metrics;
-mod place;
 mod protocol;
 mod raw;
 mod server;
+mod servers_of;
+mod source_text;
 mod templates;
 
 use std::collections::BTreeMap;
@@ -24,20 +24,22 @@ use ::load::inputs::units::parse_size;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-pub use self::account::Account;
-pub use self::knob::{CERTIFICATE, INSTANCES, Kind, Knob, RESUMPTION, Value};
-pub use self::load::{Access, LoadDefinition, Operations};
-pub use self::metrics::{Metrics, Ratio};
-pub use self::place::{DefinitionError, instead};
+pub use self::account::DatabaseAccount;
+pub use self::knob::{CERTIFICATE, INSTANCES, Knob, KnobType, RESUMPTION, TypedValue};
+pub use self::load::{LoadDefinition, Operations, ServerAccess};
+pub use self::metrics::{CounterRatio, Metrics};
 pub use self::protocol::Protocol;
-pub use self::server::{Ask, Probe, Ready, Server, Statistics, Version};
-pub use self::templates::Template;
-
-use self::lender::Lender;
-use self::place::Source;
-use self::raw::{
-    Peek, RawCommand, RawData, RawLoad, RawOwnOperation, RawServer, RawTransaction, RawWorkload,
+pub use self::server::{
+    ReadyCheck, ReadyProbe, ServerDefinition, StatisticsQuery, StatisticsSource, VersionCommand,
 };
+pub use self::source_text::{DefinitionError, suggestion};
+pub use self::templates::ConfigTemplate;
+
+use self::raw::{
+    RawCommand, RawData, RawLoad, RawProtocolOnly, RawRunnerOperation, RawServer, RawTransaction, RawWorkload,
+};
+use self::servers_of::ServerOwner;
+use self::source_text::SourceText;
 use crate::data::DataFile;
 use crate::folder::Folder;
 
@@ -53,7 +55,7 @@ pub struct Workload {
     /// The files that it serves.
     pub data: Vec<DataFile>,
     /// Its servers, by name.
-    pub servers: Vec<Server>,
+    pub servers: Vec<ServerDefinition>,
     /// The work.
     pub load: LoadDefinition,
     /// What is made of the engine's counters.
@@ -61,7 +63,7 @@ pub struct Workload {
     /// Where it comes from.
     pub folder: Folder,
     /// Where its servers come from: its own folder, or that of the workload that it borrows them of.
-    pub home: Folder,
+    pub server_folder: Folder,
     file: String,
     text: String,
 }
@@ -75,8 +77,8 @@ impl Workload {
             line: 1,
             message: format!("cannot be read: {why}"),
         })?;
-        let source = Source { file: &label, text: &text };
-        let peek: Peek = toml::from_str(&text).map_err(|e| source.toml_error(&e))?;
+        let source = SourceText { file: &label, text: &text };
+        let peek: RawProtocolOnly = toml::from_str(&text).map_err(|e| source.toml_error(&e))?;
         match peek.load.protocol.kind() {
             protocol::Kind::Requests => {
                 Self::check::<HttpOperation>(folder, file, source, LoadDefinition::check_http)
@@ -91,7 +93,7 @@ impl Workload {
                 Self::check::<MailOperation>(folder, file, source, LoadDefinition::check_mail)
             }
             protocol::Kind::Own => {
-                Self::check::<RawOwnOperation>(folder, file, source, LoadDefinition::check_own)
+                Self::check::<RawRunnerOperation>(folder, file, source, LoadDefinition::check_runner)
             }
         }
     }
@@ -99,22 +101,22 @@ impl Workload {
     fn check<Op: DeserializeOwned>(
         folder: &Folder,
         file: &str,
-        source: Source<'_>,
-        check_load: impl Fn(Spanned<RawLoad<Op>>, Source<'_>) -> Result<LoadDefinition, DefinitionError>,
+        source: SourceText<'_>,
+        check_load: impl Fn(Spanned<RawLoad<Op>>, SourceText<'_>) -> Result<LoadDefinition, DefinitionError>,
     ) -> Result<Self, DefinitionError> {
         let raw: RawWorkload<Op> = toml::from_str(source.text).map_err(|e| source.toml_error(&e))?;
         let protocol = raw.load.get_ref().protocol;
         let is_tls = raw.load.get_ref().tls.as_ref().is_some_and(|word| *word.get_ref());
         let load = check_load(raw.load, source)?;
         let mut data = check_data(raw.data, source)?;
-        let (servers, home) = match &raw.servers_of {
+        let (servers, server_folder) = match &raw.servers_of {
             None => (check_servers(raw.server, protocol, is_tls, folder, source)?, folder.clone()),
             Some(name) => {
                 if let Some(own) = raw.server.values().next() {
                     let what = "servers_of: the servers are another workload's: leave [server] out, or this";
                     return Err(source.error(&own.span(), what));
                 }
-                let lender = Lender::find(name, folder, source)?;
+                let lender = ServerOwner::find(name, folder, source)?;
                 let lent = lender.lend(protocol, name, source)?;
                 let place = lender.source();
                 if data.is_empty() {
@@ -123,13 +125,13 @@ impl Workload {
                 (check_servers(lent.server, protocol, is_tls, &lender.folder, place)?, lender.folder)
             }
         };
-        let unknown = |server: &Server| {
+        let unknown = |server: &ServerDefinition| {
             let counter = server.statistics.as_ref()?.client_counter.as_deref()?;
             (!load.counters.contains(&counter)).then(|| {
                 format!(
                     "server {:?}: there is no counter {counter:?}{}",
                     server.name,
-                    instead(counter, load.counters)
+                    suggestion(counter, load.counters)
                 )
             })
         };
@@ -145,22 +147,24 @@ impl Workload {
             metrics: Metrics::check(raw.metrics, &load.names, load.counters, source)?,
             load,
             folder: folder.clone(),
-            home,
+            server_folder,
             file: file.to_owned(),
             text: source.text.to_owned(),
         })
     }
 
     /// A server by name; the error says which there are.
-    pub fn server(&self, name: &str) -> Result<&Server, String> {
+    pub fn server(&self, name: &str) -> Result<&ServerDefinition, String> {
         let names: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
         let found = self.servers.iter().find(|server| server.name == name);
-        found.ok_or_else(|| format!("workload {} has no server {name:?}{}", self.name, instead(name, &names)))
+        found.ok_or_else(|| {
+            format!("workload {} has no server {name:?}{}", self.name, suggestion(name, &names))
+        })
     }
 
     /// Whether its servers are another workload's.
-    pub fn is_borrowing(&self) -> bool {
-        self.home != self.folder
+    pub fn uses_servers_of_another(&self) -> bool {
+        self.server_folder != self.folder
     }
 
     /// By what it is found again: the name of a built-in one, the path of another.
@@ -194,16 +198,18 @@ fn check_servers(
     protocol: Protocol,
     is_tls: bool,
     folder: &Folder,
-    source: Source<'_>,
-) -> Result<Vec<Server>, DefinitionError> {
+    source: SourceText<'_>,
+) -> Result<Vec<ServerDefinition>, DefinitionError> {
     if servers.is_empty() {
         return Err(source.error_at_line(1, "there is no server: describe one in [server.NAME]"));
     }
-    let check = |(name, server): (String, _)| Server::check(&name, server, protocol, is_tls, folder, source);
+    let check = |(name, server): (String, _)| {
+        ServerDefinition::check(&name, server, protocol, is_tls, folder, source)
+    };
     servers.into_iter().map(check).collect()
 }
 
-fn check_data(raw: RawData, source: Source<'_>) -> Result<Vec<DataFile>, DefinitionError> {
+fn check_data(raw: RawData, source: SourceText<'_>) -> Result<Vec<DataFile>, DefinitionError> {
     let mut files: Vec<DataFile> = Vec::new();
     for file in raw.files {
         let (span, file) = (file.span(), file.into_inner());
@@ -274,11 +280,11 @@ expect = { status = 200, contains = "items" }
         let server = workload.server("api")?;
         assert_eq!(
             server.ready,
-            Ready { probe: Probe::Http("/health".into()), within: Duration::from_secs(10) }
+            ReadyCheck { probe: ReadyProbe::Http("/health".into()), within: Duration::from_secs(10) }
         );
         assert_eq!(
             server.version,
-            Some(Version { run: vec!["./my-api".into(), "--version".into()], after: String::new() })
+            Some(VersionCommand { run: vec!["./my-api".into(), "--version".into()], after: String::new() })
         );
         assert_eq!((workload.connections(), workload.load.names), (64, vec!["list".to_owned()]));
         Ok(())

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
 use toml::Spanned;
 
-use super::account::Account;
+use super::account::DatabaseAccount;
 use super::protocol::Protocol;
 
 /// The whole file. `Op` is what an operation is, which depends on the protocol.
@@ -37,25 +37,25 @@ pub struct RawWorkload<Op> {
 
 /// The part that says how the rest is to be read.
 #[derive(Deserialize)]
-pub struct Peek {
-    pub load: PeekLoad,
+pub struct RawProtocolOnly {
+    pub load: RawLoadProtocol,
 }
 
 #[derive(Deserialize)]
-pub struct PeekLoad {
+pub struct RawLoadProtocol {
     pub protocol: Protocol,
 }
 
 /// The part of a workload that another may borrow.
 #[derive(Deserialize)]
-pub struct RawLoan {
+pub struct RawSharedServers {
     #[serde(default)]
     pub servers_of: Option<String>,
     #[serde(default)]
     pub data: RawData,
     #[serde(default)]
     pub server: BTreeMap<String, Spanned<RawServer>>,
-    pub load: PeekLoad,
+    pub load: RawLoadProtocol,
 }
 
 #[derive(Default, Deserialize)]
@@ -71,7 +71,7 @@ pub struct RawFile {
     pub path: String,
     pub size: Spanned<String>,
     #[serde(default)]
-    pub content: crate::data::Content,
+    pub content: crate::data::FileContent,
 }
 
 #[derive(Deserialize)]
@@ -95,7 +95,7 @@ pub struct RawServer {
     #[serde(default)]
     pub root: bool,
     #[serde(default)]
-    pub account: Option<Account>,
+    pub account: Option<DatabaseAccount>,
     #[serde(default)]
     pub prepare: Vec<Spanned<Vec<String>>>,
     #[serde(default)]
@@ -253,7 +253,7 @@ pub struct RawTransaction {
 /// An operation of a runner.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawOwnOperation {
+pub struct RawRunnerOperation {
     pub name: String,
     #[serde(default = "one")]
     pub weight: f64,

@@ -9,12 +9,12 @@ use host::process::StopSignal;
 use load::inputs::units::parse_duration;
 use toml::Spanned;
 
-use super::account::Account;
+use super::account::DatabaseAccount;
 use super::knob::{INSTANCES, Knob};
-use super::place::{DefinitionError, Source, instead};
 use super::protocol::{Kind, Protocol};
 use super::raw::{RawReady, RawServer, RawStatistics, RawVersion};
-use super::templates::{Template, TemplateCheck};
+use super::source_text::{DefinitionError, SourceText, suggestion};
+use super::templates::{ConfigTemplate, TemplateCheck};
 use crate::folder::Folder;
 
 /// How long a server may take to be ready if nothing is said.
@@ -22,7 +22,7 @@ const READY_WITHIN: Duration = Duration::from_secs(10);
 
 /// A server.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub struct ServerDefinition {
     /// Its name, as variants begin with it.
     pub name: String,
     /// What it is.
@@ -32,7 +32,7 @@ pub struct Server {
     /// The package that it is in, by distribution (`ID` of os-release(5)).
     pub packages: BTreeMap<String, PackageName>,
     /// Its configuration files.
-    pub config: Vec<Template>,
+    pub config: Vec<ConfigTemplate>,
     /// The command that starts it, a template.
     pub start: Vec<String>,
     /// Environment variables that it has beside the usual few, their values templates.
@@ -44,35 +44,35 @@ pub struct Server {
     /// Whether it cannot do without root's rights.
     pub needs_root: bool,
     /// Who logs in to a database.
-    pub account: Option<Account>,
+    pub account: Option<DatabaseAccount>,
     /// Commands, templates, that are run to their ends before the start, such as what makes a data directory.
     pub prepare: Vec<Vec<String>>,
     /// The signal that asks it to stop.
     pub stop: StopSignal,
     /// When it is ready.
-    pub ready: Ready,
+    pub ready: ReadyCheck,
     /// How to ask for its version.
-    pub version: Option<Version>,
+    pub version: Option<VersionCommand>,
     /// The command that tells how it was built.
     pub build: Option<Vec<String>>,
     /// How to ask what it has counted.
-    pub statistics: Option<Statistics>,
+    pub statistics: Option<StatisticsQuery>,
     /// What a variant may set.
     pub knobs: Vec<Knob>,
 }
 
 /// When a server is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ready {
+pub struct ReadyCheck {
     /// What is tried.
-    pub probe: Probe,
+    pub probe: ReadyProbe,
     /// How long that may take.
     pub within: Duration,
 }
 
 /// What is tried to see whether a server is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Probe {
+pub enum ReadyProbe {
     /// A GET of this path is answered with a status from 200 to 399.
     Http(String),
     /// Its port accepts a connection.
@@ -87,7 +87,7 @@ pub enum Probe {
 
 /// How to ask a program for its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct VersionCommand {
     /// The command.
     pub run: Vec<String>,
     /// The version is what follows this in the first line that begins with it.
@@ -96,9 +96,9 @@ pub struct Version {
 
 /// How to ask a server what it has counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statistics {
+pub struct StatisticsQuery {
     /// The question.
-    pub ask: Ask,
+    pub ask: StatisticsSource,
     /// The names of the counters that together count the operations.
     pub counters: Vec<String>,
     /// The engine's counter that counts the same; operations if not given.
@@ -107,7 +107,7 @@ pub struct Statistics {
 
 /// A question to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum StatisticsSource {
     /// GET of a path, a template; one that becomes empty asks nothing.
     Http(String),
     /// A command, a template, whose answer ends in a line `END`, such as `stats`.
@@ -125,7 +125,7 @@ pub enum Ask {
     Log(String),
 }
 
-impl Ask {
+impl StatisticsSource {
     /// The question as a template.
     pub fn template(&self) -> &str {
         match self {
@@ -137,7 +137,7 @@ impl Ask {
     }
 }
 
-impl Server {
+impl ServerDefinition {
     /// Checks a server as written, and reads its templates.
     pub(super) fn check(
         name: &str,
@@ -145,7 +145,7 @@ impl Server {
         protocol: Protocol,
         is_tls: bool,
         folder: &Folder,
-        source: Source<'_>,
+        source: SourceText<'_>,
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -175,12 +175,12 @@ impl Server {
         templates.argv(&raw.start)?;
         raw.prepare.iter().try_for_each(|command| templates.argv(command))?;
         templates.environment(&raw.environment)?;
-        let config: Result<Vec<Template>, DefinitionError> =
+        let config: Result<Vec<ConfigTemplate>, DefinitionError> =
             raw.config.iter().map(|file| templates.config_file(file, folder)).collect();
         let config = config?;
         let ready = match &raw.ready {
             Some(ready) => check_ready(ready, protocol, source, &mut templates)?,
-            None => Ready { probe: usual_probe(protocol), within: READY_WITHIN },
+            None => ReadyCheck { probe: usual_probe(protocol), within: READY_WITHIN },
         };
         if let Some(version) = &raw.version {
             templates.words(&version.get_ref().run, &version.span())?;
@@ -216,7 +216,7 @@ impl Server {
             ready,
             version: raw.version.map(|version| {
                 let RawVersion { run, after } = version.into_inner();
-                Version { run, after }
+                VersionCommand { run, after }
             }),
             build: raw.build.map(Spanned::into_inner),
             statistics,
@@ -232,20 +232,20 @@ impl Server {
         }
         let names: Vec<&str> = self.knobs.iter().map(|knob| knob.name.as_str()).collect();
         let found = self.knobs.iter().find(|knob| knob.name == name);
-        found.ok_or_else(|| format!("has no knob {name:?}{}", instead(name, &names)))
+        found.ok_or_else(|| format!("has no knob {name:?}{}", suggestion(name, &names)))
     }
 }
 
-fn usual_probe(protocol: Protocol) -> Probe {
-    if protocol == Protocol::Runner { Probe::Runner } else { Probe::Tcp }
+fn usual_probe(protocol: Protocol) -> ReadyProbe {
+    if protocol == Protocol::Runner { ReadyProbe::Runner } else { ReadyProbe::Tcp }
 }
 
 fn check_ready(
     raw: &Spanned<RawReady>,
     protocol: Protocol,
-    source: Source<'_>,
+    source: SourceText<'_>,
     templates: &mut TemplateCheck<'_>,
-) -> Result<Ready, DefinitionError> {
+) -> Result<ReadyCheck, DefinitionError> {
     let span = raw.span();
     let RawReady { http, tcp, command, sql, within } = raw.get_ref();
     let probe = match (http, tcp, command, sql) {
@@ -254,12 +254,12 @@ fn check_ready(
             let what = "ready: a runner says itself when it is: give only within";
             return Err(source.error(&span, what));
         }
-        (Some(path), None, None, None) => Probe::Http(http_path(path, &span, source)?),
-        (None, Some(true), None, None) => Probe::Tcp,
-        (None, None, None, Some(statement)) => Probe::Sql(statement.clone()),
+        (Some(path), None, None, None) => ReadyProbe::Http(http_path(path, &span, source)?),
+        (None, Some(true), None, None) => ReadyProbe::Tcp,
+        (None, None, None, Some(statement)) => ReadyProbe::Sql(statement.clone()),
         (None, None, Some(command), None) => {
             templates.words(command, &span)?;
-            Probe::Command(command.clone())
+            ReadyProbe::Command(command.clone())
         }
         _ => {
             let what = "ready: give one of http = \"/path\", tcp = true, sql = \"SELECT 1\" and \
@@ -270,14 +270,14 @@ fn check_ready(
     let within = within.as_ref().map(|text| {
         parse_duration(text.get_ref()).map_err(|e| source.error(&text.span(), format!("ready: within: {e}")))
     });
-    Ok(Ready { probe, within: within.transpose()?.unwrap_or(READY_WITHIN) })
+    Ok(ReadyCheck { probe, within: within.transpose()?.unwrap_or(READY_WITHIN) })
 }
 
 fn check_statistics(
     raw: Spanned<RawStatistics>,
-    source: Source<'_>,
+    source: SourceText<'_>,
     templates: &mut TemplateCheck<'_>,
-) -> Result<Statistics, DefinitionError> {
+) -> Result<StatisticsQuery, DefinitionError> {
     let span = raw.span();
     let refuse = |what: &str| source.error(&span, format!("statistics: {what}"));
     let RawStatistics { http, memcache, redis, sql, log, database, counters, client_counter } =
@@ -286,11 +286,11 @@ fn check_statistics(
         return Err(refuse("give the names of the counters that together count the operations"));
     }
     let ask = match (http, memcache, redis, sql, log) {
-        (Some(path), None, None, None, None) => Ask::Http(path),
-        (None, Some(command), None, None, None) => Ask::Memcache(command),
-        (None, None, Some(command), None, None) => Ask::Redis(command),
-        (None, None, None, Some(statement), None) => Ask::Sql { statement, database },
-        (None, None, None, None, Some(path)) => Ask::Log(path),
+        (Some(path), None, None, None, None) => StatisticsSource::Http(path),
+        (None, Some(command), None, None, None) => StatisticsSource::Memcache(command),
+        (None, None, Some(command), None, None) => StatisticsSource::Redis(command),
+        (None, None, None, Some(statement), None) => StatisticsSource::Sql { statement, database },
+        (None, None, None, None, Some(path)) => StatisticsSource::Log(path),
         _ => {
             return Err(refuse(
                 "give one of http = \"/path\", memcache = \"stats\", redis = \"INFO\", sql = \"SHOW STATUS\" and log = \"{{ dir }}/log\"",
@@ -298,13 +298,13 @@ fn check_statistics(
         }
     };
     let question = templates.word(ask.template(), &span)?;
-    if let (Ask::Http(_), false) = (&ask, question.is_empty()) {
+    if let (StatisticsSource::Http(_), false) = (&ask, question.is_empty()) {
         http_path(&question, &span, source)?;
     }
-    Ok(Statistics { ask, counters, client_counter })
+    Ok(StatisticsQuery { ask, counters, client_counter })
 }
 
-fn http_path(path: &str, span: &Range<usize>, source: Source<'_>) -> Result<String, DefinitionError> {
+fn http_path(path: &str, span: &Range<usize>, source: SourceText<'_>) -> Result<String, DefinitionError> {
     let is_path = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
     let what = || format!("{path:?} is no path: write it as /path, blanks as %20");
     if is_path { Ok(path.to_owned()) } else { Err(source.error(span, what())) }

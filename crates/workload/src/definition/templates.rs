@@ -8,13 +8,13 @@ use std::path::Path;
 use toml::Spanned;
 
 use super::knob::Knob;
-use super::place::{DefinitionError, Source, instead};
+use super::source_text::{DefinitionError, SourceText, suggestion};
 use crate::folder::Folder;
-use crate::render::{self, BUILT_IN, RenderError, Scope};
+use crate::render::{self, BUILT_IN, RenderError, TemplateVariables};
 
 /// A configuration file to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template {
+pub struct ConfigTemplate {
     /// Its name, in the workload's folder and in the server's directory.
     pub name: String,
     /// Its text.
@@ -23,11 +23,11 @@ pub struct Template {
 
 /// The templates of one server, while they are checked.
 pub(super) struct TemplateCheck<'t> {
-    source: Source<'t>,
+    source: SourceText<'t>,
     /// What command lines may use: everything but the password.
-    public: Scope,
+    public: TemplateVariables,
     /// What only the server reads may use.
-    secret: Scope,
+    secret: TemplateVariables,
     used: BTreeSet<String>,
 }
 
@@ -38,9 +38,9 @@ impl<'t> TemplateCheck<'t> {
         spans: &[Range<usize>],
         has_password: bool,
         is_tls: bool,
-        source: Source<'t>,
+        source: SourceText<'t>,
     ) -> Result<Self, DefinitionError> {
-        let mut public = Scope::default();
+        let mut public = TemplateVariables::default();
         for name in BUILT_IN {
             match *name {
                 "https" => {
@@ -105,7 +105,7 @@ impl<'t> TemplateCheck<'t> {
         &mut self,
         name: &Spanned<String>,
         folder: &Folder,
-    ) -> Result<Template, DefinitionError> {
+    ) -> Result<ConfigTemplate, DefinitionError> {
         let (name, span) = (name.get_ref(), name.span());
         if name.is_empty() || name.contains('/') || name.starts_with('.') {
             let what = format!("config {name:?}: give the plain name of a file beside this one");
@@ -115,10 +115,10 @@ impl<'t> TemplateCheck<'t> {
             .read(name)
             .map_err(|why| self.source.error(&span, format!("config {:?}: {why}", folder.label(name))))?;
         let (used, _) = check(&text, &self.secret).map_err(|e| {
-            Source { file: &folder.label(name), text: &text }.error_at_line(e.line, e.message)
+            SourceText { file: &folder.label(name), text: &text }.error_at_line(e.line, e.message)
         })?;
         self.used.extend(used);
-        Ok(Template { name: name.clone(), text })
+        Ok(ConfigTemplate { name: name.clone(), text })
     }
 
     /// Whether a template uses this variable.
@@ -142,7 +142,7 @@ impl<'t> TemplateCheck<'t> {
 }
 
 /// Renders a template for a try; gives the variables that it uses, and what becomes of it.
-fn check(template: &str, scope: &Scope) -> Result<(BTreeSet<String>, String), RenderError> {
+fn check(template: &str, scope: &TemplateVariables) -> Result<(BTreeSet<String>, String), RenderError> {
     let used: BTreeSet<String> = render::variables(template)?.into_iter().collect();
     let known = scope.names();
     if let Some(unknown) = used.iter().find(|name| !known.contains(&name.as_str())) {
@@ -152,7 +152,7 @@ fn check(template: &str, scope: &Scope) -> Result<(BTreeSet<String>, String), Re
              the arguments of a command"
                 .to_owned()
         } else {
-            format!("there is no variable {unknown:?}{}", instead(unknown, &known))
+            format!("there is no variable {unknown:?}{}", suggestion(unknown, &known))
         };
         return Err(RenderError { line, message });
     }

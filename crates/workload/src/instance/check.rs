@@ -63,7 +63,7 @@ impl Instance {
     ///
     /// A runner has checked itself before it said that it is ready: one of its operations may be a whole build.
     pub fn check(&mut self, context: &RunContext) -> Result<(), InstanceError> {
-        if self.workload.load.is_own() {
+        if self.workload.load.is_runner() {
             return self.check_counters();
         }
         for operation in &self.workload.load.names {

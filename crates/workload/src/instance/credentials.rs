@@ -12,14 +12,14 @@ use super::password::Password;
 
 /// Password and certificate, where there are any.
 #[derive(Clone, Debug, Default)]
-pub struct Credentials {
+pub struct ServerCredentials {
     /// Made for a server that asks for one.
     pub password: Option<Arc<Password>>,
     /// Made where the load is over TLS.
     pub certificate: Option<Arc<Certificate>>,
 }
 
-impl Credentials {
+impl ServerCredentials {
     /// Makes those that are needed into `directory`; `certificate` is the kind of its key.
     pub fn make(
         host: &Host,

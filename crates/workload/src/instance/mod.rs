@@ -18,6 +18,6 @@ mod tool;
 
 pub use self::error::InstanceError;
 pub use self::facts::ServerFacts;
-pub use self::running::{ConfigFile, Instance};
-pub use self::stage::Stage;
-pub use self::statistics::Count;
+pub use self::running::{EffectiveConfigFile, Instance};
+pub use self::stage::StartOptions;
+pub use self::statistics::OperationCount;

@@ -15,16 +15,18 @@ use load::drivers::ProtocolSpec;
 use load::runner::{RunnerError, RunnerSession};
 use load::spec::{LoadSpec, Shape, TlsSpec, Trust};
 
-use super::credentials::Credentials;
+use super::credentials::ServerCredentials;
 use super::error::InstanceError;
 use super::identity::ServiceUser;
 use super::password::{MASKED, Password};
-use super::stage::{self, Stage};
+use super::stage::{self, StartOptions};
 use super::{exchange, tool};
 use crate::data;
-use crate::definition::{Access, CERTIFICATE, Probe, RESUMPTION, Server, Value, Workload};
-use crate::render::{self, RenderError, Scope};
-use crate::variant::Variant;
+use crate::definition::{
+    CERTIFICATE, RESUMPTION, ReadyProbe, ServerAccess, ServerDefinition, TypedValue, Workload,
+};
+use crate::render::{self, RenderError, TemplateVariables};
+use crate::variant::ServerVariant;
 
 /// Where servers listen: this machine only.
 const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -40,7 +42,7 @@ const COMMAND: &str = "command";
 
 /// A file of the effective configuration: what the server read, its password masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigFile {
+pub struct EffectiveConfigFile {
     /// Its name.
     pub name: String,
     /// Its text.
@@ -51,19 +53,19 @@ pub struct ConfigFile {
 #[derive(Debug)]
 pub struct Instance {
     pub(super) workload: Workload,
-    pub(super) server: Server,
-    pub(super) stage: Stage,
+    pub(super) server: ServerDefinition,
+    pub(super) stage: StartOptions,
     /// The stage's directory, as a whole path.
     directory: PathBuf,
     /// Where its commands are run.
     working_directory: PathBuf,
     pub(super) address: SocketAddr,
-    knobs: BTreeMap<String, Value>,
+    knobs: BTreeMap<String, TypedValue>,
     /// The command, and then the files that the server read.
-    config: Vec<ConfigFile>,
+    config: Vec<EffectiveConfigFile>,
     /// What templates other than configuration files may use.
-    pub(super) scope: Scope,
-    pub(crate) credentials: Credentials,
+    pub(super) scope: TemplateVariables,
+    pub(crate) credentials: ServerCredentials,
     running: Running,
     /// What a runner is talked to through.
     pipes: Option<(Pipes, PipeEnds)>,
@@ -73,16 +75,20 @@ pub struct Instance {
 
 impl Instance {
     /// Starts a server and waits until it is ready.
-    pub fn start(workload: &Workload, variant: &Variant, stage: &Stage) -> Result<Self, InstanceError> {
+    pub fn start(
+        workload: &Workload,
+        variant: &ServerVariant,
+        stage: &StartOptions,
+    ) -> Result<Self, InstanceError> {
         Self::start_with(workload, variant, stage, None)
     }
 
     /// Starts a server that has the credentials of another.
     pub(crate) fn start_with(
         workload: &Workload,
-        variant: &Variant,
-        stage: &Stage,
-        credentials: Option<Credentials>,
+        variant: &ServerVariant,
+        stage: &StartOptions,
+        credentials: Option<ServerCredentials>,
     ) -> Result<Self, InstanceError> {
         let server = workload
             .server(&variant.server)
@@ -92,7 +98,7 @@ impl Instance {
         workload.check_rights(&server.name)?;
         stage::raise_descriptor_limit();
         let directory = stage::make_directory(&stage.directory)?;
-        let working_directory = match workload.home.directory() {
+        let working_directory = match workload.server_folder.directory() {
             Some(folder) => {
                 stage::quotable(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))?
             }
@@ -102,7 +108,7 @@ impl Instance {
         let data = stage::quotable(prepare_data(workload, &server, service_user.as_ref(), stage)?)?;
         let address = address(stage)?;
 
-        let mut scope = Scope::default();
+        let mut scope = TemplateVariables::default();
         scope.set("host", address.ip().to_string());
         scope.set("port", address.port());
         scope.set("dir", directory.to_string_lossy());
@@ -121,10 +127,12 @@ impl Instance {
         let certificate = knobs.get(CERTIFICATE).map(ToString::to_string);
         let credentials = match credentials {
             Some(given) => given,
-            None => Credentials::make(&stage.host, &directory, server.has_password, certificate.as_deref())?,
+            None => {
+                ServerCredentials::make(&stage.host, &directory, server.has_password, certificate.as_deref())?
+            }
         };
         if let Some(made) = &credentials.certificate {
-            let resumption = knobs.get(RESUMPTION) == Some(&Value::Switch(true));
+            let resumption = knobs.get(RESUMPTION) == Some(&TypedValue::Switch(true));
             scope.set("https", render::https(&made.certificate, &made.key, resumption));
         }
         let password = credentials.password.as_deref();
@@ -136,7 +144,7 @@ impl Instance {
         prepare(&server, &scope, run_as, &working_directory, &directory, stage)?;
         let template = |e: RenderError| wrong(e.message);
         let argv = scope.render_argv(&server.start).map_err(template)?;
-        config.insert(0, ConfigFile { name: COMMAND.to_owned(), text: argv.join("\n") + "\n" });
+        config.insert(0, EffectiveConfigFile { name: COMMAND.to_owned(), text: argv.join("\n") + "\n" });
         let log = directory.join("server.log");
         let mut command = ServerCommand::new(&server.name, argv, &working_directory, &log);
         command.stop = server.stop;
@@ -146,7 +154,7 @@ impl Instance {
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(template)?);
         }
-        let pipes = workload.load.is_own().then(|| stage::make_pipes(&directory)).transpose()?;
+        let pipes = workload.load.is_runner().then(|| stage::make_pipes(&directory)).transpose()?;
         command.pipes = pipes.as_ref().map(|(pipes, _)| pipes.clone());
         let running = stage.host.start(&command)?;
         let instance = Self {
@@ -170,14 +178,14 @@ impl Instance {
 
     fn wait_ready(&self) -> Result<(), InstanceError> {
         let command = match &self.server.ready.probe {
-            Probe::Command(command) => command,
-            Probe::Sql(statement) => {
+            ReadyProbe::Command(command) => command,
+            ReadyProbe::Sql(statement) => {
                 return self.probe(|| match self.ask_sql(statement, None) {
                     Ok(_) => Readiness::Ready,
                     Err(why) => Readiness::NotYet(why),
                 });
             }
-            Probe::Runner => return self.wait_for_runner(),
+            ReadyProbe::Runner => return self.wait_for_runner(),
             _ => return self.probe(|| self.connects()),
         };
         let command = self.scope.render_argv(command).map_err(|e| self.wrong(e.message))?;
@@ -216,7 +224,7 @@ impl Instance {
 
     fn connects(&self) -> Readiness {
         match &self.server.ready.probe {
-            Probe::Http(path) => match exchange::http_get(self.address, self.tls().as_ref(), path) {
+            ReadyProbe::Http(path) => match exchange::http_get(self.address, self.tls().as_ref(), path) {
                 Ok(reply) if (200..400).contains(&reply.status) => Readiness::Ready,
                 Ok(reply) => Readiness::NotYet(format!("{path} is answered with status {}", reply.status)),
                 Err(error) => Readiness::NotYet(error),
@@ -231,12 +239,12 @@ impl Instance {
     }
 
     /// Every knob with its value, defaults included.
-    pub fn knobs(&self) -> &BTreeMap<String, Value> {
+    pub fn knobs(&self) -> &BTreeMap<String, TypedValue> {
         &self.knobs
     }
 
     /// The command that started it, and its configuration files as it read them, passwords masked.
-    pub fn effective_configuration(&self) -> &[ConfigFile] {
+    pub fn effective_configuration(&self) -> &[EffectiveConfigFile] {
         &self.config
     }
 
@@ -271,7 +279,7 @@ impl Instance {
         };
         let (authority, password) =
             (self.address.to_string(), self.credentials.password.as_deref().map(Password::source));
-        let access = Access {
+        let access = ServerAccess {
             authority: &authority,
             account: self.server.account.as_ref(),
             password: password.as_ref(),
@@ -339,12 +347,12 @@ impl Instance {
 
 /// Runs what comes before the start; each command must end well.
 fn prepare(
-    server: &Server,
-    scope: &Scope,
+    server: &ServerDefinition,
+    scope: &TemplateVariables,
     run_as: Option<RunAs>,
     working_directory: &Path,
     directory: &Path,
-    stage: &Stage,
+    stage: &StartOptions,
 ) -> Result<(), InstanceError> {
     for words in &server.prepare {
         let argv = scope
@@ -370,7 +378,7 @@ fn prepare(
 }
 
 /// The port that is given, if it is free, or a free one.
-fn address(stage: &Stage) -> Result<SocketAddr, InstanceError> {
+fn address(stage: &StartOptions) -> Result<SocketAddr, InstanceError> {
     let Some(port) = stage.port else {
         let ports = stage.host.free_ports(HOST, 1)?;
         return Ok((HOST, ports[0]).into());
@@ -383,9 +391,9 @@ fn address(stage: &Stage) -> Result<SocketAddr, InstanceError> {
 /// The directory with the workload's files, which the server's workers can reach.
 fn prepare_data(
     workload: &Workload,
-    server: &Server,
+    server: &ServerDefinition,
     service_user: Option<&ServiceUser>,
-    stage: &Stage,
+    stage: &StartOptions,
 ) -> Result<PathBuf, InstanceError> {
     if workload.data.is_empty() {
         return Ok(stage.cache.clone());
@@ -403,7 +411,11 @@ fn prepare_data(
 }
 
 /// Every knob's value: the variant's, or the default.
-fn settle(server: &Server, variant: &Variant, scope: &Scope) -> Result<BTreeMap<String, Value>, String> {
+fn settle(
+    server: &ServerDefinition,
+    variant: &ServerVariant,
+    scope: &TemplateVariables,
+) -> Result<BTreeMap<String, TypedValue>, String> {
     let value = |knob: &crate::definition::Knob| match variant.knobs.get(&knob.name) {
         Some(value) => Ok((knob.name.clone(), value.clone())),
         None => match knob.default_value(scope) {
@@ -416,11 +428,11 @@ fn settle(server: &Server, variant: &Variant, scope: &Scope) -> Result<BTreeMap<
 
 /// Writes the configuration files; gives them with the password masked.
 fn configure(
-    server: &Server,
-    scope: &Scope,
+    server: &ServerDefinition,
+    scope: &TemplateVariables,
     password: Option<&Password>,
     directory: &Path,
-) -> Result<Vec<ConfigFile>, InstanceError> {
+) -> Result<Vec<EffectiveConfigFile>, InstanceError> {
     let real = with_password(scope, password.map(Password::reveal));
     let shown = with_password(scope, password.map(|_| MASKED));
     let mut files = Vec::new();
@@ -431,12 +443,12 @@ fn configure(
         };
         stage::write_private(&directory.join(&template.name), &real.render(&template.text).map_err(wrong)?)?;
         let text = shown.render(&template.text).map_err(wrong)?;
-        files.push(ConfigFile { name: template.name.clone(), text });
+        files.push(EffectiveConfigFile { name: template.name.clone(), text });
     }
     Ok(files)
 }
 
-fn with_password(scope: &Scope, password: Option<&str>) -> Scope {
+fn with_password(scope: &TemplateVariables, password: Option<&str>) -> TemplateVariables {
     let mut scope = scope.clone();
     if let Some(password) = password {
         scope.set("password", password);

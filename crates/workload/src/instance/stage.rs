@@ -15,7 +15,7 @@ use super::error::InstanceError;
 
 /// Where and with what a server is started.
 #[derive(Clone, Debug)]
-pub struct Stage {
+pub struct StartOptions {
     /// The machine.
     pub host: Host,
     /// A directory of ours for this one start; it gets the configuration, the log and, while the server runs,

@@ -10,7 +10,7 @@ use super::error::InstanceError;
 use super::password::Password;
 use super::running::Instance;
 use super::{counters, exchange};
-use crate::definition::{Account, Ask, Protocol, Statistics};
+use crate::definition::{DatabaseAccount, Protocol, StatisticsQuery, StatisticsSource};
 
 /// How often a server that counts late is asked before it is believed, and how long after each other.
 const SETTLE_ASKS: u32 = 20;
@@ -18,7 +18,7 @@ const SETTLE_PAUSE: Duration = Duration::from_millis(50);
 
 /// A server's count of operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Count {
+pub struct OperationCount {
     /// What it counts, in the server's words: `cmd_get + cmd_set`.
     pub what: String,
     /// How many since it was started.
@@ -34,9 +34,9 @@ impl Instance {
     /// answer is one more than the last, or the same. Our questions are left out, up to one: whether a server
     /// counts a question before it answers differs, but it is the same each time, so that the difference of two
     /// counts is exact.
-    pub fn count(&mut self) -> Result<Option<Count>, InstanceError> {
+    pub fn count(&mut self) -> Result<Option<OperationCount>, InstanceError> {
         let Some(mut told) = self.told()? else { return Ok(None) };
-        if let Some(Statistics { ask: Ask::Http(_), .. }) = self.server.statistics {
+        if let Some(StatisticsQuery { ask: StatisticsSource::Http(_), .. }) = self.server.statistics {
             let mut a_question = None;
             for _ in 0..SETTLE_ASKS {
                 // Apache's workers note a request after they have answered it.
@@ -55,7 +55,7 @@ impl Instance {
     }
 
     /// What it says at once, our questions included.
-    fn told(&mut self) -> Result<Option<Count>, InstanceError> {
+    fn told(&mut self) -> Result<Option<OperationCount>, InstanceError> {
         let Some((text, counters)) = self.ask()? else { return Ok(None) };
         // Texts of a log may have blanks around them.
         let what = counters.iter().map(|name| name.trim()).collect::<Vec<_>>().join(" + ");
@@ -63,7 +63,7 @@ impl Instance {
         let count = counters.iter().filter_map(|name| counters::read(&text, name)).sum();
         let client_counter =
             self.server.statistics.as_ref().and_then(|statistics| statistics.client_counter.clone());
-        Ok(Some(Count { what, count, client_counter }))
+        Ok(Some(OperationCount { what, count, client_counter }))
     }
 
     /// After every operation was carried out, every counter must be there.
@@ -80,13 +80,15 @@ impl Instance {
 
     /// Asks the question, if there is one with these knobs; gives the answer and the counters to look for.
     fn ask(&mut self) -> Result<Option<(String, Vec<String>)>, InstanceError> {
-        let Some(Statistics { ask, counters, .. }) = self.server.statistics.clone() else { return Ok(None) };
+        let Some(StatisticsQuery { ask, counters, .. }) = self.server.statistics.clone() else {
+            return Ok(None);
+        };
         let question = self.scope.render(ask.template()).map_err(|e| self.no_counts(e.message))?;
         if question.is_empty() {
             return Ok(None);
         }
         let answer = match ask {
-            Ask::Http(_) => {
+            StatisticsSource::Http(_) => {
                 self.asked += 1;
                 exchange::http_get(self.address, self.tls().as_ref(), &question).and_then(|reply| match reply
                     .status
@@ -95,11 +97,11 @@ impl Instance {
                     status => Err(format!("{question} is answered with status {status}")),
                 })
             }
-            Ask::Memcache(_) => {
+            StatisticsSource::Memcache(_) => {
                 let request = format!("{question}\r\n");
                 exchange::converse(self.address, None, request.as_bytes(), |text| text.ends_with(b"END\r\n"))
             }
-            Ask::Redis(_) => {
+            StatisticsSource::Redis(_) => {
                 // Inline commands; QUIT makes the server close at the end of its answer.
                 let auth = self
                     .credentials
@@ -109,15 +111,17 @@ impl Instance {
                 let request = auth.chain([format!("{question}\r\nQUIT\r\n")]).collect::<String>();
                 exchange::converse(self.address, None, request.as_bytes(), |_| false)
             }
-            Ask::Sql { database, .. } => settled(|| self.ask_sql(&question, database.as_deref())),
-            Ask::Log(_) => settled(|| counters::in_log(Path::new(&question), &counters)),
+            StatisticsSource::Sql { database, .. } => {
+                settled(|| self.ask_sql(&question, database.as_deref()))
+            }
+            StatisticsSource::Log(_) => settled(|| counters::in_log(Path::new(&question), &counters)),
         };
         Ok(Some((answer.map_err(|what| self.no_counts(what))?, counters)))
     }
 
     /// Asks a database, as the user of the load.
     pub(super) fn ask_sql(&self, statement: &str, database: Option<&str>) -> Result<String, String> {
-        let Account { user, database: own } = self.server.account.clone().unwrap_or_default();
+        let DatabaseAccount { user, database: own } = self.server.account.clone().unwrap_or_default();
         let password = self.credentials.password.as_deref().map(Password::source);
         let login = Login { user, database: database.map_or(own, str::to_owned), password };
         let speaks_postgres = self.server.protocol == Protocol::Postgres;

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use libtest_mimic::Failed;
 use load::engine::RunContext;
-use workload::{Catalogue, Instance, InstanceError, Stage, Variant};
+use workload::{Catalogue, Instance, InstanceError, ServerVariant, StartOptions};
 
 use crate::scene::{Scene, one_file, resolve};
 
@@ -26,7 +26,7 @@ pub fn port_taken() -> Result<(), Failed> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let port = listener.local_addr()?.port();
     let (workload, variant) = resolve("memcached")?;
-    let stage = Stage { port: Some(port), ..scene.stage()? };
+    let stage = StartOptions { port: Some(port), ..scene.stage()? };
     let error = refused(Instance::start(&workload, &variant, &stage));
     let me = std::process::id();
     assert!(
@@ -104,8 +104,9 @@ pub fn never_ready() -> Result<(), Failed> {
     assert!(error.contains("was not ready within 100ms") && error.contains("does not accept"), "{error}");
 
     let interrupted = Arc::new(AtomicBool::new(true));
-    let variant = Variant { server: "test".to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
-    let stopped = Instance::start(&workload, &variant, &Stage { interrupted, ..scene.stage()? });
+    let variant =
+        ServerVariant { server: "test".to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
+    let stopped = Instance::start(&workload, &variant, &StartOptions { interrupted, ..scene.stage()? });
     assert!(matches!(stopped, Err(InstanceError::Interrupted)), "{stopped:?}");
     Ok(())
 }
@@ -117,7 +118,7 @@ pub fn unreachable_data() -> Result<(), Failed> {
     std::fs::create_dir(&closed)?;
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700))?;
     let (workload, variants) = Catalogue::with("/nowhere").resolve(None, &["nginx"])?;
-    let stage = Stage { cache: closed.join("cache"), ..scene.stage()? };
+    let stage = StartOptions { cache: closed.join("cache"), ..scene.stage()? };
     let started = Instance::start(&workload, &variants[0], &stage);
     if rustix::process::geteuid().is_root() {
         let error = refused(started);

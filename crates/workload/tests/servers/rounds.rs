@@ -3,7 +3,7 @@
 use libtest_mimic::Failed;
 use load::engine::{self, RunContext};
 use load::spec::LoadSpec;
-use workload::{Catalogue, Instance, Value, Variant, Workload};
+use workload::{Catalogue, Instance, ServerVariant, TypedValue, Workload};
 
 use crate::scene::{KEYS, Scene, one_file, resolve};
 
@@ -41,7 +41,7 @@ pub fn scaffold() -> Result<(), Failed> {
     let scene = Scene::new()?;
     workload::scaffold::create(scene.path(), "shop")?;
     let catalogue = Catalogue::with(scene.path());
-    let (workload, variants) = catalogue.resolve(None, &workload::scaffold::contenders("shop"))?;
+    let (workload, variants) = catalogue.resolve(None, &workload::scaffold::example_variants("shop"))?;
     variants.iter().try_for_each(|variant| round(&scene, &workload, variant))
 }
 
@@ -57,12 +57,12 @@ pub fn uncounted_questions() -> Result<(), Failed> {
                          count = getattr(Handler, 'answered', 0)\n";
     std::fs::write(program, text.replace(counts_all, counts_others))?;
     let catalogue = Catalogue::with(scene.path());
-    let (workload, variants) = catalogue.resolve(None, &workload::scaffold::contenders("shop"))?;
+    let (workload, variants) = catalogue.resolve(None, &workload::scaffold::example_variants("shop"))?;
     round(&scene, &workload, &variants[0])
 }
 
 /// Starts, checks, loads, compares the counts, stops.
-fn round(scene: &Scene, workload: &Workload, variant: &Variant) -> Result<(), Failed> {
+fn round(scene: &Scene, workload: &Workload, variant: &ServerVariant) -> Result<(), Failed> {
     let stage = scene.stage()?;
     let mut server = Instance::start(workload, variant, &stage)?;
     let nobody = RunContext::default();
@@ -78,7 +78,7 @@ fn round(scene: &Scene, workload: &Workload, variant: &Variant) -> Result<(), Fa
     };
     let outcome = engine::run(&spec, &nobody, &mut |_| {})?;
     assert_eq!((outcome.total.succeeded(), outcome.total.errors().total()), (OPERATIONS, 0));
-    let is_secure = variant.knobs.get("tls").is_some_and(|tls| *tls == Value::Switch(true));
+    let is_secure = variant.knobs.get("tls").is_some_and(|tls| *tls == TypedValue::Switch(true));
     assert_eq!(outcome.total.connections.tls.is_empty(), !is_secure);
     let after = server.count()?.ok_or("every server here counts")?;
     let counter = |name: &String| outcome.counters.iter().position(|counter| counter == name);

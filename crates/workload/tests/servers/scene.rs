@@ -11,7 +11,7 @@ use load::drivers::keyspace::KeyspaceSpec;
 use load::drivers::sql::Tables;
 use tempfile::TempDir;
 use workload::definition::Operations;
-use workload::{Catalogue, Instance, InstanceError, Stage, Variant, Workload};
+use workload::{Catalogue, Instance, InstanceError, ServerVariant, StartOptions, Workload};
 
 /// Keys enough for a test.
 pub const KEYS: u64 = 500;
@@ -35,9 +35,9 @@ impl Scene {
         self.directory.path()
     }
 
-    pub fn stage(&self) -> std::io::Result<Stage> {
+    pub fn stage(&self) -> std::io::Result<StartOptions> {
         let host = Host::local();
-        Ok(Stage {
+        Ok(StartOptions {
             directory: self.path().join("stage"),
             cache: self.path().join("cache"),
             cpus: host.allowed_cpus()?.iter().take(1).collect(),
@@ -50,18 +50,19 @@ impl Scene {
 
     /// Starts a server of a workload as it is.
     pub fn start(&self, workload: &Workload, server: &str) -> Result<Instance, InstanceError> {
-        let variant = Variant { server: server.to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
+        let variant =
+            ServerVariant { server: server.to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
         Instance::start(workload, &variant, &self.stage().expect("CPUs are known"))
     }
 }
 
 /// The built-in workload of a variant, with few keys and rows.
-pub fn resolve(variant: &str) -> Result<(Workload, Variant), workload::LookupError> {
+pub fn resolve(variant: &str) -> Result<(Workload, ServerVariant), workload::LookupError> {
     let (mut workload, mut variants) = Catalogue::with("/nowhere").resolve(None, &[variant])?;
     workload.load.operations = match workload.load.operations {
         Operations::Keys(spec) => Operations::Keys(KeyspaceSpec { keys: KEYS, ..spec }),
         Operations::Tables(mix, tables) => Operations::Tables(mix, Tables { rows: ROWS, ..tables }),
-        others @ (Operations::Http(_) | Operations::Mail(_) | Operations::Own(_)) => others,
+        others @ (Operations::Http(_) | Operations::Mail(_) | Operations::Runner(_)) => others,
     };
     Ok((workload, variants.remove(0)))
 }

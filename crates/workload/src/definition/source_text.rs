@@ -17,12 +17,12 @@ pub struct DefinitionError {
 
 /// A file's text with its name.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'t> {
+pub struct SourceText<'t> {
     pub file: &'t str,
     pub text: &'t str,
 }
 
-impl Source<'_> {
+impl SourceText<'_> {
     /// An error at a byte range of the text.
     pub fn error(&self, span: &Range<usize>, message: impl Into<String>) -> DefinitionError {
         let before = self.text.get(..span.start).unwrap_or(self.text);
@@ -49,11 +49,11 @@ fn mend_unknown(message: &str) -> Option<String> {
     let unknown = names.next()?;
     let known: Vec<&str> = names.collect();
     let what = if kind == "field" { "field" } else { "value" };
-    Some(format!("there is no {what} {unknown:?} here{}", instead(unknown, &known)))
+    Some(format!("there is no {what} {unknown:?} here{}", suggestion(unknown, &known)))
 }
 
 /// The end of a message about an unknown name: `: did you mean "workers"? There are threads, workers`.
-pub fn instead(unknown: &str, known: &[&str]) -> String {
+pub fn suggestion(unknown: &str, known: &[&str]) -> String {
     if known.is_empty() {
         return ": there are none".to_owned();
     }
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn an_error_names_file_and_line() {
-        let source = Source { file: "x.toml", text: "a = 1\nb = 2\n" };
+        let source = SourceText { file: "x.toml", text: "a = 1\nb = 2\n" };
         assert_eq!(source.error(&(6..7), "no").to_string(), "x.toml:2: no");
         assert_eq!(source.error(&(900..901), "no").line, 3, "past the end is at the end");
     }
@@ -85,8 +85,8 @@ mod tests {
             mend_unknown("unknown field `wieght`, expected one of `name`, `weight`").as_deref(),
             Some("there is no field \"wieght\" here: did you mean \"weight\"? there are name, weight")
         );
-        assert_eq!(instead("port", &["threads"]), ": there is threads");
-        assert_eq!(instead("port", &[]), ": there are none");
+        assert_eq!(suggestion("port", &["threads"]), ": there is threads");
+        assert_eq!(suggestion("port", &[]), ": there are none");
         assert_eq!(mend_unknown("missing field `title`"), None);
     }
 }

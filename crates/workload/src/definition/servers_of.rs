@@ -3,25 +3,25 @@
 
 use toml::Spanned;
 
-use super::place::{DefinitionError, Source};
 use super::protocol::Protocol;
-use super::raw::RawLoan;
+use super::raw::RawSharedServers;
+use super::source_text::{DefinitionError, SourceText};
 use crate::folder::{DEFINITION, Folder};
 
 /// The workload that servers are borrowed of.
-pub(super) struct Lender {
+pub(super) struct ServerOwner {
     /// Where it is.
     pub folder: Folder,
     label: String,
     text: String,
 }
 
-impl Lender {
+impl ServerOwner {
     /// Finds it by the name of its folder: beside that of the borrower, or among those that come with the program.
     pub fn find(
         name: &Spanned<String>,
         borrower: &Folder,
-        source: Source<'_>,
+        source: SourceText<'_>,
     ) -> Result<Self, DefinitionError> {
         let beside = borrower.directory().and_then(|directory| {
             let whole = std::path::absolute(directory).ok()?;
@@ -40,8 +40,8 @@ impl Lender {
     }
 
     /// Its file, for messages.
-    pub fn source(&self) -> Source<'_> {
-        Source { file: &self.label, text: &self.text }
+    pub fn source(&self) -> SourceText<'_> {
+        SourceText { file: &self.label, text: &self.text }
     }
 
     /// What it lends, to one whose operations are of the same kind; `name` is where the borrower names it.
@@ -49,9 +49,9 @@ impl Lender {
         &self,
         protocol: Protocol,
         name: &Spanned<String>,
-        source: Source<'_>,
-    ) -> Result<RawLoan, DefinitionError> {
-        let lent: RawLoan = toml::from_str(&self.text).map_err(|e| self.source().toml_error(&e))?;
+        source: SourceText<'_>,
+    ) -> Result<RawSharedServers, DefinitionError> {
+        let lent: RawSharedServers = toml::from_str(&self.text).map_err(|e| self.source().toml_error(&e))?;
         let refused = |what: &str| {
             let what = format!("servers_of: {:?} {what}", name.get_ref());
             Err(source.error(&name.span(), what))
@@ -85,7 +85,7 @@ mod tests {
     fn servers_are_borrowed_with_their_files_and_not_found_twice() -> Result<(), String> {
         let borrowed = read("servers_of = \"static-web\"", LOAD)?;
         let lender = Catalogue::with("/nowhere").find("static-web").map_err(|e| e.to_string())?;
-        assert!(borrowed.is_borrowing() && !lender.is_borrowing());
+        assert!(borrowed.uses_servers_of_another() && !lender.uses_servers_of_another());
         assert_eq!(borrowed.server("nginx")?.knobs, lender.server("nginx")?.knobs);
         assert_eq!(borrowed.data, lender.data);
         assert!(lender.server("nginx")?.knob("certificate").is_err());
