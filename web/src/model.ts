@@ -222,7 +222,7 @@ export interface Phase {
   service_time_us: Times;
   response_time_curve_us?: QuantileCurve;
   tls?: { handshakes: number; resumed: number; handshake_us: Times };
-  client: { utilisation: number; lag_p99_us: number };
+  client: { utilisation: number; delay_p99_us: number };
   meets_slo: boolean | null;
   valid: boolean;
   reasons: string[];

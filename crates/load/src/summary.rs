@@ -5,53 +5,14 @@ use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Serialize, Serializer};
+use stats::times::Times;
 
 use crate::client_share::ClientShare;
 use crate::collector::TimedInterval;
 use crate::engine::Outcome;
-use crate::record::{DRAIN, ErrorKind, Interval, Micros, OperationStats, PackError};
+use crate::record::{DRAIN, ErrorKind, Interval, OperationStats, PackError, times};
 use crate::spec::{LoadSpec, Shape};
 use crate::validity::{self, Reason};
-
-/// A distribution of times in microseconds, read off a merged histogram. All zero where nothing was recorded.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Times {
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Median.
-    pub p50: u64,
-    /// 90th percentile.
-    pub p90: u64,
-    /// 95th percentile.
-    pub p95: u64,
-    /// 99th percentile.
-    pub p99: u64,
-    /// 99.9th percentile.
-    pub p99_9: u64,
-    /// 99.99th percentile.
-    pub p99_99: u64,
-    /// Largest.
-    pub max: u64,
-}
-
-impl From<&Micros> for Times {
-    fn from(histogram: &Micros) -> Self {
-        let at = |quantile| histogram.value_at_quantile(quantile);
-        if histogram.is_empty() {
-            return Self::default();
-        }
-        Self {
-            mean: histogram.mean(),
-            p50: at(0.5),
-            p90: at(0.9),
-            p95: at(0.95),
-            p99: at(0.99),
-            p99_9: at(0.999),
-            p99_99: at(0.9999),
-            max: histogram.max(),
-        }
-    }
-}
 
 /// One operation of the mix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -232,9 +193,9 @@ impl Summary {
                 requests: op.response_time.len(),
                 failed: op.errors.total(),
                 throughput_per_s: a_second(op.succeeded(), drain.succeeded()),
-                response_time_us: (&op.response_time).into(),
-                service_time_us: (&op.service_time).into(),
-                first_byte_us: (&op.first_byte).into(),
+                response_time_us: times(&op.response_time),
+                service_time_us: times(&op.service_time),
+                first_byte_us: times(&op.first_byte),
                 bytes_sent: op.bytes_sent,
                 bytes_received: op.bytes_received,
             };
@@ -258,9 +219,9 @@ impl Summary {
             throughput_per_s: a_second(total.succeeded(), drain.succeeded()),
             offered_per_s: rate(total.client.offered, outcome.measured),
             bytes_per_s: a_second(bytes(total), bytes(drain)),
-            response_time_us: (&response).into(),
-            service_time_us: (&total.merged(|op| &op.service_time)).into(),
-            first_byte_us: (&total.merged(|op| &op.first_byte)).into(),
+            response_time_us: times(&response),
+            service_time_us: times(&total.merged(|op| &op.service_time)),
+            first_byte_us: times(&total.merged(|op| &op.first_byte)),
             operations: outcome.operations.iter().zip(by_operation).map(operation).collect(),
             counters: outcome.counters.iter().cloned().zip(total.counters.iter().copied()).collect(),
             connections: connections(outcome),
@@ -285,11 +246,11 @@ fn connections(outcome: &Outcome) -> ConnectionSummary {
         at_start: outcome.opened,
         peak: stats.open_peak,
         opened: stats.connect.len(),
-        connect_us: (&stats.connect).into(),
+        connect_us: times(&stats.connect),
         tls: outcome.spec.tls.as_ref().map(|_| TlsSummary {
             handshakes: stats.tls.len(),
             resumed: stats.tls_resumed,
-            handshake_us: (&stats.tls).into(),
+            handshake_us: times(&stats.tls),
         }),
     }
 }
@@ -302,8 +263,8 @@ fn client(outcome: &Outcome) -> ClientSummary {
         spin_cpu_s: stats.spin_ns as f64 / 1e9,
         utilisation: outcome.utilisation(),
         run_delay_s: stats.run_delay_ns as f64 / 1e9,
-        lag_us: (&stats.lag).into(),
-        pickup_us: (&stats.pickup).into(),
+        lag_us: times(&stats.lag),
+        pickup_us: times(&stats.pickup),
         threads: outcome.spec.workers,
         processes: outcome.processes,
     }
@@ -317,7 +278,7 @@ fn span(start: Duration, length: Duration, stats: &Interval) -> SpanSummary {
         requests: stats.succeeded(),
         failed: stats.errors().total(),
         throughput_per_s: rate(stats.succeeded(), length),
-        response_time_us: (&stats.merged(|op| &op.response_time)).into(),
+        response_time_us: times(&stats.merged(|op| &op.response_time)),
     }
 }
 

@@ -9,7 +9,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("stats", &[]),
     ("host", &[]),
-    ("load", &["wire"]),
+    ("load", &["stats", "wire"]),
     ("archive", &["stats"]),
     ("workload", &["load", "host"]),
     ("bakeoff", &["workload", "archive", "stats", "load", "host"]),

@@ -42,6 +42,7 @@
 //! | are these arrivals Poisson? | [`arrivals`] |
 //! | how sure is "4 of 100"? | [`interval`] |
 //! | what do a few numbers look like? | [`describe`] |
+//! | how is a distribution of times written down? | [`times`] |
 //!
 //! **Goals.** At most 5 % false verdicts between identical variants, shown by simulation and, from six blocks
 //! up, by proof; every formula with its source; every refusal with its reason; no input that panics; results
@@ -70,5 +71,6 @@ pub mod power;
 pub mod queueing;
 pub mod ratio;
 pub mod steady;
+pub mod times;
 pub mod usl;
 pub mod verdict;

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use load::summary::Times;
 use serde::Serialize;
+use stats::times::Times;
 
 use crate::instrument::{CheckError, Instrument, Load, Pace};
 

@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn what_the_host_adds_to_every_time_is_no_error_of_the_engine() {
-        let nothing = load::summary::Times::default;
+        let nothing = stats::times::Times::default;
         let floor = Floor {
             least_us: 90,
             least_of_server_us: 50.0,

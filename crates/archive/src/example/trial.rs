@@ -78,7 +78,7 @@ impl<'a> Builder<'a> {
             response_time_curve_us: if keep_curve { self.server.curve(rate) } else { Vec::new() },
             operations: Vec::new(),
             counters: BTreeMap::new(),
-            client: ClientHealth { utilisation: 0.34 + 0.3 * rate / 200_000.0, lag_p99_us: 31 },
+            client: ClientHealth { utilisation: 0.34 + 0.3 * rate / 200_000.0, delay_p99_us: 31 },
             valid: true,
             reasons: Vec::new(),
         });

@@ -98,6 +98,7 @@ pub struct Handshakes {
 pub struct ClientHealth {
     /// Share of its cores that it needed, 0 to 1.
     pub utilisation: f64,
-    /// How late sends were against their due time, 99th percentile, microseconds.
-    pub lag_p99_us: u64,
+    /// The client's own delay of an operation, 99th percentile, microseconds: how late sends were (lag) or how
+    /// long replies lay unread (pickup), whichever is larger.
+    pub delay_p99_us: u64,
 }

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use archive::model::{
-    ClientHealth, Handshakes, OperationTimes, Phase, PhaseKind, QuantileCurve, Tick, Times,
-};
+use archive::model::{ClientHealth, Handshakes, OperationTimes, Phase, PhaseKind, QuantileCurve, Tick};
 use load::TimedInterval;
 use load::engine::Outcome;
 use load::record::{Interval, Micros, PackError};
@@ -38,8 +36,8 @@ pub fn phase(
         achieved_per_s: summary.throughput_per_s,
         requests: summary.requests,
         errors: errors(summary),
-        response_time_us: times(&summary.response_time_us),
-        service_time_us: times(&summary.service_time_us),
+        response_time_us: summary.response_time_us.clone(),
+        service_time_us: summary.service_time_us.clone(),
         response_time_curve_us: if is_central {
             curve(&outcome.total.merged(|op| &op.response_time))
         } else {
@@ -53,13 +51,13 @@ pub fn phase(
                 name: name.clone(),
                 requests: op.requests,
                 failed: op.failed,
-                response_time_us: times(&op.response_time_us),
+                response_time_us: op.response_time_us.clone(),
             })
             .collect(),
         tls: summary.connections.tls.as_ref().map(|tls| Handshakes {
             handshakes: tls.handshakes,
             resumed: tls.resumed,
-            handshake_us: times(&tls.handshake_us),
+            handshake_us: tls.handshake_us.clone(),
         }),
         counters: summary
             .counters
@@ -69,7 +67,7 @@ pub fn phase(
             .collect(),
         client: ClientHealth {
             utilisation: summary.client.utilisation,
-            lag_p99_us: summary.client.lag_us.p99.max(summary.client.pickup_us.p99),
+            delay_p99_us: summary.client.lag_us.p99.max(summary.client.pickup_us.p99),
         },
         meets_slo,
         valid: summary.valid,
@@ -79,20 +77,6 @@ pub fn phase(
 
 fn errors(summary: &Summary) -> BTreeMap<String, u64> {
     summary.errors.iter().map(|(kind, count)| (kind.name().to_owned(), *count)).collect()
-}
-
-/// The engine's percentiles as the archive's.
-pub fn times(times: &load::summary::Times) -> Times {
-    Times {
-        mean: times.mean,
-        p50: times.p50,
-        p90: times.p90,
-        p95: times.p95,
-        p99: times.p99,
-        p99_9: times.p99_9,
-        p99_99: times.p99_99,
-        max: times.max,
-    }
 }
 
 /// A distribution as a line over the percentile axis, as far as its count of values carries.

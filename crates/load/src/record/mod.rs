@@ -10,6 +10,7 @@ pub use interval::{ClientStats, ConnectionStats, ErrorKind, Errors, Interval, Op
 pub use packed::{PackError, PackedInterval};
 
 use hdrhistogram::Histogram;
+use stats::times::Times;
 
 use crate::clock::Nanos;
 
@@ -26,6 +27,24 @@ pub(crate) const LONGEST_US: u64 = 3_600_000_000;
 /// and merging cost in proportion.
 pub(crate) fn micros() -> Micros {
     Micros::new(3).expect("three significant digits are within 0 to 5")
+}
+
+/// The numbers of a merged histogram; all zero where it is empty.
+pub fn times(histogram: &Micros) -> Times {
+    if histogram.is_empty() {
+        return Times::default();
+    }
+    let at = |quantile| histogram.value_at_quantile(quantile);
+    Times {
+        mean: histogram.mean(),
+        p50: at(0.5),
+        p90: at(0.9),
+        p95: at(0.95),
+        p99: at(0.99),
+        p99_9: at(0.999),
+        p99_99: at(0.9999),
+        max: histogram.max(),
+    }
 }
 
 /// A span as histograms hold it.

@@ -7,7 +7,8 @@ use load::drivers::ProtocolSpec;
 use load::engine::Outcome;
 use load::record::Micros;
 use load::spec::Trust;
-use load::summary::{Summary, Times};
+use load::summary::Summary;
+use stats::times::Times;
 
 use super::table::table;
 use super::units::{bytes, count, rate, time};
