@@ -33,11 +33,10 @@
 //! ```
 //! use std::io::{Read, Write};
 //! use std::net::TcpListener;
-//! use std::time::Duration;
 //!
 //! use load::drivers::ProtocolSpec;
 //! use load::drivers::http::{HttpOperation, HttpSpec};
-//! use load::spec::{LoadSpec, Shape};
+//! use load::spec::LoadSpec;
 //! use load::summary::Summary;
 //!
 //! let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -52,25 +51,9 @@
 //!     }
 //! });
 //!
-//! let spec = LoadSpec {
-//!     addresses: vec![address],
-//!     sources: Vec::new(),
-//!     tls: None,
-//!     protocol: ProtocolSpec::Http(HttpSpec {
-//!         authority: address.to_string(),
-//!         operations: vec![HttpOperation::get("/")],
-//!     }),
-//!     connections: 2,
-//!     workers: 1,
-//!     shape: Shape::Closed { think: Duration::ZERO },
-//!     warmup: Duration::ZERO,
-//!     duration: None,
-//!     requests: Some(100),
-//!     requests_per_connection: None,
-//!     timeout: Duration::from_secs(10),
-//!     interval: Duration::from_secs(1),
-//!     seed: 1,
-//! };
+//! let operations = vec![HttpOperation::get("/")];
+//! let protocol = ProtocolSpec::Http(HttpSpec { authority: address.to_string(), operations });
+//! let spec = LoadSpec::closed(protocol, address, 2).with_duration(None).with_requests(100);
 //! let outcome = load::engine::run(&spec, &Default::default(), &mut |_event| {})?;
 //! let summary = Summary::of(&outcome)?;
 //! assert_eq!((summary.requests, summary.failed), (100, 0));

@@ -1,5 +1,7 @@
-//! What a run of the engine is asked to do. Plain data that serde can carry, so that a plan can record it
-//! and another process can be given its part.
+//! The input of one run of the engine: where the load goes, its operations, when they begin and when it ends.
+//!
+//! Plain data. Serde carries it from process to process, and so is in no public format: what users read is
+//! [`crate::output`].
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -11,14 +13,14 @@ use crate::division::{mix_seed, share};
 use crate::drivers::ProtocolSpec;
 use crate::inputs::rate::RateProfile;
 
-/// How operations of an open loop follow each other.
+/// Gaps between the operations of an open loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
-    /// Independently, with exponential gaps, as the requests of many users do.
+    /// Independent, with exponential gaps: the requests of many users.
     #[default]
     Poisson,
-    /// Evenly.
+    /// Even gaps.
     Constant,
 }
 
@@ -35,52 +37,66 @@ impl fmt::Display for Arrivals {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "loop", rename_all = "lowercase")]
 pub enum Shape {
-    /// Each connection begins an operation a think time after its last one ended.
+    /// A closed loop: each connection begins an operation a think time after its last one ended.
     Closed {
-        /// Zero for as fast as it goes.
+        /// Zero: the next operation begins at once.
         #[serde(with = "humantime_serde")]
         think: Duration,
     },
-    /// Operations begin on a schedule, whatever the server does.
+    /// An open loop: operations begin on a schedule, independent of the server's replies.
     Open {
         /// Operations a second over time.
         rate: RateProfile,
-        /// Gaps between them.
+        /// Gaps between operations.
         arrivals: Arrivals,
     },
+}
+
+impl Shape {
+    /// A closed loop without think time: the most load that its connections can make.
+    pub fn closed() -> Self {
+        Self::Closed { think: Duration::ZERO }
+    }
+
+    /// An open loop at one rate.
+    pub fn open(rate_per_s: f64, arrivals: Arrivals) -> Self {
+        Self::Open { rate: RateProfile::constant(rate_per_s), arrivals }
+    }
 }
 
 /// TLS on the connections.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsSpec {
-    /// The name to ask for (SNI) and to check.
+    /// The server's name: sent as SNI, and checked against the certificate.
     pub server_name: String,
     /// May a connection resume an earlier one's session?
     pub resumption: bool,
-    /// Whose certificates are trusted.
+    /// Which certificates are accepted.
     pub trust: Trust,
 }
 
-/// Whose certificates are trusted.
+/// Which certificates are accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// Anybody's: the server under test is known by its address. Summaries say so.
+    /// All: the address identifies the server under test. Summaries mention this.
     Anyone,
-    /// The system's authorities.
+    /// Those that the system's authorities signed.
     System,
-    /// The authorities in this PEM file.
+    /// Those that the authorities in this PEM file signed.
     File(String),
 }
 
 /// One run of the engine.
+///
+/// [`LoadSpec::closed`] and [`LoadSpec::open`] make one; the `with_` methods change it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadSpec {
-    /// Where the load goes, at least one address: connections are spread over them in turn, as evenly as can be.
+    /// Where the load goes, at least one address. Connections are divided evenly among them.
     pub addresses: Vec<SocketAddr>,
-    /// Local addresses to connect from, in turn; empty leaves it to the system.
+    /// Local addresses to connect from, in turn. Empty: the system chooses.
     pub sources: Vec<IpAddr>,
-    /// TLS, or in the clear.
+    /// TLS; none for plain text.
     pub tls: Option<TlsSpec>,
     /// The protocol and its operations.
     pub protocol: ProtocolSpec,
@@ -90,28 +106,145 @@ pub struct LoadSpec {
     pub workers: u32,
     /// When operations begin.
     pub shape: Shape,
-    /// Not recorded, at the front.
+    /// Time at the start that is not recorded.
     #[serde(with = "humantime_serde")]
     pub warmup: Duration,
-    /// How long new operations begin after the warm-up; none means until `requests` are done.
+    /// How long new operations begin after the warm-up. None: until `requests` are done.
     #[serde(with = "humantime_serde")]
     pub duration: Option<Duration>,
     /// Most operations to begin, over all workers.
     pub requests: Option<u64>,
-    /// Operations on a connection before it is closed and opened anew.
+    /// Operations on a connection before it is closed and opened again.
     pub requests_per_connection: Option<u32>,
-    /// The longest wait for a reply, a connection or a handshake.
+    /// Longest wait for a reply, a connection or a handshake.
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,
-    /// Length of the intervals that are recorded.
+    /// Length of the recorded intervals.
     #[serde(with = "humantime_serde")]
     pub interval: Duration,
-    /// Everything drawn at random follows from this.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
 impl LoadSpec {
-    /// Connections of worker `worker`: as even as can be.
+    /// How long a run lasts unless it is changed.
+    pub const DURATION: Duration = Duration::from_secs(10);
+    /// Longest wait for the server unless it is changed.
+    pub const TIMEOUT: Duration = Duration::from_secs(10);
+    /// Length of the recorded intervals unless it is changed. Shorter ones would cost more than they show.
+    pub const INTERVAL: Duration = Duration::from_secs(1);
+
+    /// A closed loop without think time: 10 s in plain text on one worker, no warm-up, seed 1.
+    pub fn closed(protocol: ProtocolSpec, address: SocketAddr, connections: u32) -> Self {
+        Self {
+            addresses: vec![address],
+            sources: Vec::new(),
+            tls: None,
+            protocol,
+            connections,
+            workers: 1,
+            shape: Shape::closed(),
+            warmup: Duration::ZERO,
+            duration: Some(Self::DURATION),
+            requests: None,
+            requests_per_connection: None,
+            timeout: Self::TIMEOUT,
+            interval: Self::INTERVAL,
+            seed: 1,
+        }
+    }
+
+    /// An open loop with Poisson arrivals at one rate; the rest is as in [`LoadSpec::closed`].
+    pub fn open(protocol: ProtocolSpec, address: SocketAddr, connections: u32, rate_per_s: f64) -> Self {
+        let shape = Shape::open(rate_per_s, Arrivals::Poisson);
+        Self::closed(protocol, address, connections).with_shape(shape)
+    }
+
+    /// Changes where the load goes.
+    #[must_use]
+    pub fn with_addresses(self, addresses: Vec<SocketAddr>) -> Self {
+        Self { addresses, ..self }
+    }
+
+    /// Changes the local addresses.
+    #[must_use]
+    pub fn with_sources(self, sources: Vec<IpAddr>) -> Self {
+        Self { sources, ..self }
+    }
+
+    /// Changes whether and how connections use TLS.
+    #[must_use]
+    pub fn with_tls(self, tls: Option<TlsSpec>) -> Self {
+        Self { tls, ..self }
+    }
+
+    /// Changes the protocol and its operations.
+    #[must_use]
+    pub fn with_protocol(self, protocol: ProtocolSpec) -> Self {
+        Self { protocol, ..self }
+    }
+
+    /// Changes the number of connections.
+    #[must_use]
+    pub fn with_connections(self, connections: u32) -> Self {
+        Self { connections, ..self }
+    }
+
+    /// Changes the number of worker threads.
+    #[must_use]
+    pub fn with_workers(self, workers: u32) -> Self {
+        Self { workers, ..self }
+    }
+
+    /// Changes when operations begin.
+    #[must_use]
+    pub fn with_shape(self, shape: Shape) -> Self {
+        Self { shape, ..self }
+    }
+
+    /// Changes the length of the warm-up.
+    #[must_use]
+    pub fn with_warmup(self, warmup: Duration) -> Self {
+        Self { warmup, ..self }
+    }
+
+    /// Changes the length; `None` for a run that ends with its last request, or when it is interrupted.
+    #[must_use]
+    pub fn with_duration(self, duration: impl Into<Option<Duration>>) -> Self {
+        Self { duration: duration.into(), ..self }
+    }
+
+    /// Changes the most operations to begin.
+    #[must_use]
+    pub fn with_requests(self, requests: impl Into<Option<u64>>) -> Self {
+        Self { requests: requests.into(), ..self }
+    }
+
+    /// Changes how many operations use a connection.
+    #[must_use]
+    pub fn with_requests_per_connection(self, requests: impl Into<Option<u32>>) -> Self {
+        Self { requests_per_connection: requests.into(), ..self }
+    }
+
+    /// Changes the longest wait for the server.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Changes the length of the recorded intervals.
+    #[must_use]
+    pub fn with_interval(self, interval: Duration) -> Self {
+        Self { interval, ..self }
+    }
+
+    /// Changes the seed.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Connections of worker `worker`; the numbers of two workers differ by one at most.
     pub fn connections_of(&self, worker: u32) -> u32 {
         share(u64::from(self.connections), worker, self.workers) as u32
     }
@@ -121,7 +254,7 @@ impl LoadSpec {
         self.requests.map_or(u64::MAX, |all| share(all, worker, self.workers))
     }
 
-    /// A seed of its own for each worker and purpose.
+    /// A separate seed for each worker and purpose.
     pub(crate) fn seed_of(&self, worker: u32, purpose: u64) -> u64 {
         mix_seed(self.seed, u64::from(worker) << 8 | purpose)
     }

@@ -247,9 +247,8 @@ mod tests {
     use super::*;
     use crate::drivers::ProtocolSpec;
     use crate::drivers::http::{HttpOperation, HttpSpec};
-    use crate::inputs::rate::RateProfile;
     use crate::record::{Errors, Interval, record};
-    use crate::spec::{Arrivals, LoadSpec};
+    use crate::spec::LoadSpec;
 
     const SECOND_NS: u64 = 1_000_000_000;
 
@@ -268,24 +267,9 @@ mod tests {
         }
         total.client.offered = 10_000;
         (total.client.user_cpu_ns, total.client.wall_ns) = (5 * SECOND_NS, 10 * SECOND_NS);
-        let shape = Shape::Open { rate: RateProfile::constant(1_000.0), arrivals: Arrivals::Poisson };
         let operations = vec![HttpOperation::get("/")];
-        let spec = LoadSpec {
-            addresses: vec!["127.0.0.1:80".parse().expect("an address")],
-            sources: Vec::new(),
-            tls: None,
-            protocol: ProtocolSpec::Http(HttpSpec { authority: "box".to_owned(), operations }),
-            connections: 4,
-            workers: 1,
-            shape,
-            warmup: Duration::ZERO,
-            duration: Some(Duration::from_secs(10)),
-            requests: None,
-            requests_per_connection: None,
-            timeout: Duration::from_secs(10),
-            interval: Duration::from_secs(1),
-            seed: 1,
-        };
+        let protocol = ProtocolSpec::Http(HttpSpec { authority: "box".to_owned(), operations });
+        let spec = LoadSpec::open(protocol, ([127, 0, 0, 1], 80).into(), 4, 1_000.0);
         Outcome {
             spec,
             operations: vec!["GET /".to_owned()],

@@ -9,7 +9,7 @@ use load::drivers::ProtocolSpec;
 use load::engine::{self, Outcome, RunContext};
 use load::record::ErrorKind;
 use load::runner::{RunnerSession, RunnerSpec};
-use load::spec::{LoadSpec, Shape};
+use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -53,22 +53,12 @@ impl Script {
     }
 
     fn load_spec(&self) -> LoadSpec {
-        LoadSpec {
-            addresses: vec![([127, 0, 0, 1], 0).into()],
-            sources: Vec::new(),
-            tls: None,
-            protocol: ProtocolSpec::Runner(self.spec.clone()),
-            connections: 1,
-            workers: 1,
-            shape: Shape::Closed { think: Duration::ZERO },
-            warmup: Duration::ZERO,
-            duration: Some(Duration::from_millis(400)),
-            requests: None,
-            requests_per_connection: None,
-            timeout: Duration::from_secs(5),
-            interval: Duration::from_millis(100),
-            seed: 42,
-        }
+        let address = ([127, 0, 0, 1], 0).into();
+        LoadSpec::closed(ProtocolSpec::Runner(self.spec.clone()), address, 1)
+            .with_duration(Duration::from_millis(400))
+            .with_timeout(Duration::from_secs(5))
+            .with_interval(Duration::from_millis(100))
+            .with_seed(42)
     }
 }
 
@@ -120,10 +110,9 @@ fn what_a_runner_says_is_collected_like_any_other_load() -> Result<(), Box<dyn s
 fn what_a_runner_cannot_do_is_refused() -> Result<(), String> {
     let script = Script::start(RIGHT)?;
     let refused = |spec: LoadSpec| run(&spec).expect_err("it cannot");
-    assert!(refused(LoadSpec { workers: 2, connections: 2, ..script.load_spec() }).contains("on one worker"));
-    let rate = load::inputs::rate::RateProfile::constant(100.0);
-    let shape = Shape::Open { rate, arrivals: load::spec::Arrivals::Poisson };
-    assert!(refused(LoadSpec { shape, ..script.load_spec() }).contains("throughput instead of a rate"));
+    assert!(refused(script.load_spec().with_workers(2).with_connections(2)).contains("on one worker"));
+    let open = Shape::open(100.0, Arrivals::Poisson);
+    assert!(refused(script.load_spec().with_shape(open)).contains("throughput instead of a rate"));
     Ok(())
 }
 
@@ -157,7 +146,7 @@ fn every_breach_of_a_run_is_told() -> Result<(), String> {
     ];
     for (after_start, why) in told {
         let script = Script::start(&format!(r#"echo '{{"runner": 1}}'; read start; {after_start}"#))?;
-        let spec = LoadSpec { timeout: Duration::from_millis(300), ..script.load_spec() };
+        let spec = script.load_spec().with_timeout(Duration::from_millis(300));
         let said = run(&spec).expect_err(after_start);
         assert!(said.contains(why) && !said.contains('\n'), "{after_start}: {said}");
     }

@@ -12,7 +12,6 @@ use load::drivers::keyspace::{Command, KeyspaceSpec, default_prefix};
 use load::drivers::memcache::{Dialect, MemcacheSpec};
 use load::engine::{self, Outcome, RunContext, RunError};
 use load::inputs::keys::Popularity;
-use load::inputs::rate::RateProfile;
 use load::record::PackError;
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
@@ -195,27 +194,16 @@ impl<'a> Instrument<'a> {
         load: &Load,
         change: impl FnOnce(&mut LoadSpec),
     ) -> Result<Measured, CheckError> {
-        let open = |rate, arrivals| Shape::Open { rate: RateProfile::constant(rate), arrivals };
-        let mut spec = LoadSpec {
-            addresses: vec![server.address()],
-            sources: Vec::new(),
-            tls: None,
-            protocol: load.protocol.spec(),
-            connections: load.connections,
-            workers: 1,
-            shape: match load.pace {
-                Pace::Closed => Shape::Closed { think: Duration::ZERO },
-                Pace::Poisson(rate) => open(rate, Arrivals::Poisson),
-                Pace::Even(rate) => open(rate, Arrivals::Constant),
-            },
-            warmup: Duration::ZERO,
-            duration: Some(load.length),
-            requests: None,
-            requests_per_connection: None,
-            timeout: Duration::from_secs(10),
-            interval: load.interval,
-            seed: self.seed,
+        let shape = match load.pace {
+            Pace::Closed => Shape::closed(),
+            Pace::Poisson(rate) => Shape::open(rate, Arrivals::Poisson),
+            Pace::Even(rate) => Shape::open(rate, Arrivals::Constant),
         };
+        let mut spec = LoadSpec::closed(load.protocol.spec(), server.address(), load.connections)
+            .with_shape(shape)
+            .with_duration(load.length)
+            .with_interval(load.interval)
+            .with_seed(self.seed);
         change(&mut spec);
         let outcome = engine::run(&spec, self.context, &mut |_| ())?;
         self.heed_the_user()?;

@@ -87,7 +87,7 @@ impl Instances {
     /// client name the server (`Host` of HTTP), it names the first.
     pub fn load_spec(&self, only: Option<&str>) -> Result<LoadSpec, InstanceError> {
         let addresses = self.iter().map(Instance::address).collect();
-        Ok(LoadSpec { addresses, ..self.first.load_spec(only)? })
+        Ok(self.first.load_spec(only)?.with_addresses(addresses))
     }
 
     /// The effective configuration of each; those of the second and further ones are called `instance-2-…`.

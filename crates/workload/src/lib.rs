@@ -39,7 +39,7 @@
 //! let mut nginx = Instance::start(&workload, &variants[0], &stage)?;
 //! nginx.populate(&Default::default())?;
 //! nginx.check(&Default::default())?;
-//! let spec = load::spec::LoadSpec { requests: Some(1_000), ..nginx.load_spec(Some("get-1k"))? };
+//! let spec = nginx.load_spec(Some("get-1k"))?.with_requests(1_000);
 //! let outcome = load::engine::run(&spec, &Default::default(), &mut |_| {})?;
 //! assert_eq!(outcome.total.succeeded(), 1_000);
 //! nginx.stop()?;

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use archive::model::{Background, Phase, PhaseKind};
 use load::engine::{self, Outcome, RunContext, RunError};
-use load::inputs::rate::RateProfile;
 use load::record::PackError;
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
@@ -28,16 +27,15 @@ impl BackgroundLoad {
     /// Starts it: the same operations on the same server as the load of `spec`, drawn otherwise.
     pub fn start(spec: &LoadSpec, load: Background, context: &RunContext) -> Self {
         let stop: Arc<AtomicBool> = Arc::default();
-        let spec = LoadSpec {
-            connections: load.connections,
-            workers: 1,
-            shape: Shape::Open { rate: RateProfile::constant(load.rate_per_s), arrivals: Arrivals::Poisson },
-            warmup: Duration::ZERO,
-            duration: None,
-            interval: INTERVAL,
-            seed: !spec.seed,
-            ..spec.clone()
-        };
+        let spec = spec
+            .clone()
+            .with_connections(load.connections)
+            .with_workers(1)
+            .with_shape(Shape::open(load.rate_per_s, Arrivals::Poisson))
+            .with_warmup(Duration::ZERO)
+            .with_duration(None)
+            .with_interval(INTERVAL)
+            .with_seed(!spec.seed);
         let context = RunContext { interrupted: stop.clone(), ..context.clone() };
         Self { stop, run: thread::spawn(move || engine::run(&spec, &context, &mut |_| {})) }
     }

@@ -84,17 +84,16 @@ fn populate_stage(
     context: &RunContext,
 ) -> anyhow::Result<()> {
     let connections = u32::try_from(operations).unwrap_or(u32::MAX).min(spec.connections);
-    let populate = LoadSpec {
-        protocol,
-        connections,
-        workers: spec.workers.min(connections),
-        shape: Shape::Closed { think: std::time::Duration::ZERO },
-        warmup: std::time::Duration::ZERO,
-        duration: None,
-        requests: Some(operations),
-        requests_per_connection: None,
-        ..spec.clone()
-    };
+    let populate = spec
+        .clone()
+        .with_protocol(protocol)
+        .with_connections(connections)
+        .with_workers(spec.workers.min(connections))
+        .with_shape(Shape::closed())
+        .with_warmup(std::time::Duration::ZERO)
+        .with_duration(None)
+        .with_requests(operations)
+        .with_requests_per_connection(None);
     let mut progress = LoadProgress::new(&populate, "populating", args.progress.mode());
     let outcome = engine::run(&populate, context, &mut |event| progress.observe(&event));
     progress.finish();

@@ -34,14 +34,13 @@ impl Instance {
         let threads = available_parallelism().map_or(1, |count| count.get() as u32);
         let connections =
             u32::try_from(operations).map_or(POPULATE_CONNECTIONS, |o| o.min(POPULATE_CONNECTIONS));
-        let spec = LoadSpec {
-            protocol,
-            connections,
-            workers: threads.min(POPULATE_WORKERS).min(connections),
-            requests: Some(operations),
-            timeout: POPULATE_TIMEOUT,
-            ..self.load_spec(None)?
-        };
+        let spec = self
+            .load_spec(None)?
+            .with_protocol(protocol)
+            .with_connections(connections)
+            .with_workers(threads.min(POPULATE_WORKERS).min(connections))
+            .with_requests(operations)
+            .with_timeout(POPULATE_TIMEOUT);
         let outcome = run(&spec, context)?;
         let errors = outcome.total.errors();
         let failed = operations.saturating_sub(outcome.total.succeeded());
@@ -67,7 +66,7 @@ impl Instance {
             return self.check_counters();
         }
         for operation in &self.workload.load.names {
-            let spec = LoadSpec { connections: 1, requests: Some(1), ..self.load_spec(Some(operation))? };
+            let spec = self.load_spec(Some(operation))?.with_connections(1).with_requests(1);
             let outcome = run(&spec, context)?;
             let what = if outcome.total.succeeded() == 0 {
                 Some(first_complaint(&outcome.total.errors()))

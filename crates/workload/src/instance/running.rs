@@ -13,7 +13,7 @@ use host::process::{Ending, LogTail, PipeEnds, Pipes, RunAs, Stopped, Tree};
 use host::{Readiness, Running, ServerCommand};
 use load::drivers::ProtocolSpec;
 use load::runner::{RunnerError, RunnerSession};
-use load::spec::{LoadSpec, Shape, TlsSpec, Trust};
+use load::spec::{LoadSpec, TlsSpec, Trust};
 
 use super::credentials::ServerCredentials;
 use super::error::InstanceError;
@@ -297,22 +297,12 @@ impl Instance {
             resumption: true,
             trust: Trust::Anyone,
         });
-        Ok(LoadSpec {
-            addresses: vec![self.address],
-            sources: Vec::new(),
-            tls: self.tls().or(starting),
-            protocol,
-            connections: self.workload.load.connections,
-            workers: 1,
-            shape: Shape::Closed { think: Duration::ZERO },
-            warmup: Duration::ZERO,
-            duration: None,
-            requests: None,
-            requests_per_connection: None,
-            timeout: self.workload.load.timeout,
-            interval: Duration::from_secs(1),
-            seed: self.stage.seed,
-        })
+        let connections = self.workload.load.connections;
+        Ok(LoadSpec::closed(protocol, self.address, connections)
+            .with_tls(self.tls().or(starting))
+            .with_duration(None)
+            .with_timeout(self.workload.load.timeout)
+            .with_seed(self.stage.seed))
     }
 
     /// Stops it, comes back when nothing is left of it, and takes its password from the disk.

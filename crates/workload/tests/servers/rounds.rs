@@ -2,7 +2,6 @@
 
 use libtest_mimic::Failed;
 use load::engine::{self, RunContext};
-use load::spec::LoadSpec;
 use workload::{Catalogue, Instance, ServerVariant, TypedValue, Workload};
 
 use crate::scene::{KEYS, Scene, one_file, resolve};
@@ -70,12 +69,9 @@ fn round(scene: &Scene, workload: &Workload, variant: &ServerVariant) -> Result<
     server.check(&nobody)?;
 
     let before = server.count()?.ok_or("every server here counts")?;
-    let spec = LoadSpec {
-        connections: 8,
-        // Not every test machine sends 10 MiB at once.
-        requests: Some(OPERATIONS),
-        ..server.load_spec(workload.load.names.first().map(String::as_str))?
-    };
+    let spec = server.load_spec(workload.load.names.first().map(String::as_str))?;
+    // Not every test machine sends 10 MiB at once.
+    let spec = spec.with_connections(8).with_requests(OPERATIONS);
     let outcome = engine::run(&spec, &nobody, &mut |_| {})?;
     assert_eq!((outcome.total.succeeded(), outcome.total.errors().total()), (OPERATIONS, 0));
     let is_secure = variant.knobs.get("tls").is_some_and(|tls| *tls == TypedValue::Switch(true));

@@ -20,15 +20,11 @@ use super::args::Args;
 use super::{smtp, sql};
 use crate::exit::usage;
 
-/// How long to measure if nothing is said.
-const DURATION: Duration = Duration::from_secs(10);
 /// Each step of a search for a capacity.
 const STEP: Duration = Duration::from_secs(5);
 const STEP_WARMUP: Duration = Duration::from_secs(1);
 /// Longest wait for the first connection.
 const LOCATE: Duration = Duration::from_secs(5);
-/// Finer would cost more than it shows.
-const INTERVAL: Duration = Duration::from_secs(1);
 /// Keys and the size of their values if nothing is said.
 const KEYS: u64 = 10_000;
 const VALUE_BYTES: u64 = 1_024;
@@ -62,7 +58,7 @@ pub fn plan(args: &Args) -> anyhow::Result<Planned> {
     let shape = match &args.rate {
         Some(rate) => Shape::Open { rate: rate.clone(), arrivals },
         // A search sets rates of its own.
-        None if searching => Shape::Open { rate: RateProfile::constant(1.0), arrivals },
+        None if searching => Shape::open(1.0, arrivals),
         None => Shape::Closed { think: args.think },
     };
     let own_length = args.rate.as_ref().and_then(RateProfile::length);
@@ -70,29 +66,29 @@ pub fn plan(args: &Args) -> anyhow::Result<Planned> {
         (Some(duration), _) => Some(duration),
         (None, Some(_)) => None,
         (None, None) if searching => Some(STEP),
-        (None, None) => Some(own_length.unwrap_or(DURATION)),
+        (None, None) => Some(own_length.unwrap_or(LoadSpec::DURATION)),
     };
     let address = target.locate(args.target_is_mine, LOCATE).map_err(|error| match error {
         TargetError::Public { .. } => usage(error),
         other => other.into(),
     })?;
-    let spec = LoadSpec {
-        addresses: vec![address],
-        sources: sources(args, connections, address)?,
-        tls: tls(args, &target, &protocol),
-        protocol,
-        connections,
-        workers,
-        shape,
-        warmup: if searching && args.warmup.is_zero() { STEP_WARMUP } else { args.warmup },
-        duration,
-        requests: args.requests,
+    let warmup = if searching && args.warmup.is_zero() { STEP_WARMUP } else { args.warmup };
+    let tls = tls(args, &target, &protocol);
+    let spec = LoadSpec::closed(protocol, address, connections)
+        .with_sources(sources(args, connections, address)?)
+        .with_tls(tls)
+        .with_workers(workers)
+        .with_shape(shape)
+        .with_warmup(warmup)
+        .with_duration(duration)
+        .with_requests(args.requests)
         // A session of mail ends with a word of its own, which is the driver's to say.
-        requests_per_connection: args.requests_per_connection.filter(|_| target.scheme != Scheme::Smtp),
-        timeout: args.timeout,
-        interval: args.rate.as_ref().map_or(INTERVAL, |rate| rate.interval(INTERVAL)),
-        seed,
-    };
+        .with_requests_per_connection(args.requests_per_connection.filter(|_| target.scheme != Scheme::Smtp))
+        .with_timeout(args.timeout)
+        .with_interval(
+            args.rate.as_ref().map_or(LoadSpec::INTERVAL, |rate| rate.interval(LoadSpec::INTERVAL)),
+        )
+        .with_seed(seed);
     Ok(Planned { title: title(args, &spec), spec })
 }
 
