@@ -7,7 +7,7 @@ use archive::model::{Comparison, GateOutcome, SweepPoint, Trial, TrialStatus, Va
 use stats::describe::Sample;
 use stats::multiple::{all_pairs, compare_pairs};
 use stats::power::smallest_difference;
-use stats::verdict::{Rule, Verdict as Said, Why};
+use stats::verdict::{InconclusiveReason, RatioVerdict, VerdictRule};
 
 use crate::cell::at_point;
 use crate::record::Record;
@@ -45,7 +45,7 @@ fn comparisons_at(record: &Record<'_>, summaries: &[VariantSummary], point: &Swe
     let value = |cell: usize, block| record.trials.in_block(cell, block).and_then(Trial::valid_value);
     let blocks: Vec<Vec<Option<f64>>> =
         record.trials.blocks().map(|block| here.iter().map(|&cell| value(cell, block)).collect()).collect();
-    let rule = Rule::default();
+    let rule = VerdictRule::default();
     let pairs = all_pairs(here.len());
     let alpha = rule.confidence.shared_by(pairs.len());
     compare_pairs(&blocks, &pairs, &rule)
@@ -55,7 +55,8 @@ fn comparisons_at(record: &Record<'_>, summaries: &[VariantSummary], point: &Swe
             let names = (summaries[a].name.as_str(), summaries[b].name.as_str());
             let estimate = pair.comparison.estimate;
             let mut said = sentence(&plan.measure, names, estimate.as_ref(), &pair.comparison.verdict);
-            if let Said::Inconclusive { why: Why::NoRatio(_) } = pair.comparison.verdict
+            if let RatioVerdict::Inconclusive { why: InconclusiveReason::NoRatio(_) } =
+                pair.comparison.verdict
                 && let Some(lost) = lost(record, a, b)
             {
                 said = format!("{said}; {lost}");
@@ -64,7 +65,12 @@ fn comparisons_at(record: &Record<'_>, summaries: &[VariantSummary], point: &Swe
                 said = format!("{said}; {bound}");
             }
             let smallest = estimate.as_ref().and_then(|e| {
-                smallest_difference(e.blocks, e.log_sd, &Rule { confidence: alpha, ..rule }, STATED_POWER)
+                smallest_difference(
+                    e.blocks,
+                    e.log_sd,
+                    &VerdictRule { confidence: alpha, ..rule },
+                    STATED_POWER,
+                )
             });
             Comparison {
                 a: names.0.to_owned(),

@@ -31,8 +31,8 @@ pub fn curves(record: &Record<'_>, summaries: &[VariantSummary]) -> Vec<SweepCur
         for ((variant, _), (fixed, mut points)) in lines {
             points.sort_by(|a, b| a.at.total_cmp(&b.at));
             let law = counts_workers(&axis.vary).then(|| {
-                let points: Vec<usl::Point> =
-                    points.iter().map(|p| usl::Point { load: p.at, throughput: p.median }).collect();
+                let points: Vec<usl::LoadPoint> =
+                    points.iter().map(|p| usl::LoadPoint { load: p.at, throughput: p.median }).collect();
                 usl::fit(&points)
             });
             curves.push(SweepCurve {

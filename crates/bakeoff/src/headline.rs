@@ -1,7 +1,7 @@
 //! The answer of a whole run in one sentence, short enough for a heading; what it leaves out stands below it.
 
 use archive::model::{Comparison, Plan, VariantSummary};
-use stats::verdict::Verdict as Said;
+use stats::verdict::RatioVerdict;
 
 use crate::cell::at;
 use crate::wording::{Wording, quantity};
@@ -60,10 +60,10 @@ fn of_comparisons(comparisons: &[Comparison]) -> String {
     let all = comparisons.len();
     let differ: Vec<&str> = comparisons
         .iter()
-        .filter(|comparison| matches!(comparison.verdict, Said::Difference { .. }))
+        .filter(|comparison| matches!(comparison.verdict, RatioVerdict::Difference { .. }))
         .map(|comparison| comparison.sentence.as_str())
         .collect();
-    let open = comparisons.iter().filter(|c| matches!(c.verdict, Said::Inconclusive { .. })).count();
+    let open = comparisons.iter().filter(|c| matches!(c.verdict, RatioVerdict::Inconclusive { .. })).count();
     if differ.is_empty() {
         return match open {
             0 => format!("no difference shown in any of {all} comparisons"),
@@ -106,7 +106,7 @@ fn of_modes(summaries: &[VariantSummary]) -> String {
 #[cfg(test)]
 mod tests {
     use archive::model::SweepPoint;
-    use stats::verdict::{Rule, compare};
+    use stats::verdict::{VerdictRule, compare};
 
     use super::*;
 
@@ -114,7 +114,7 @@ mod tests {
     fn comparison(a: &str, ratio: f64, scatter: f64) -> Comparison {
         let blocks: Vec<(f64, f64)> =
             (0..10).map(|i| (100.0 * ratio * (1.0 + scatter * f64::from(i % 3 - 1)), 100.0)).collect();
-        let found = compare(&blocks, &Rule::default());
+        let found = compare(&blocks, &VerdictRule::default());
         Comparison {
             a: a.to_owned(),
             b: "b".to_owned(),

@@ -5,7 +5,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use archive::model::{FORMAT, Mode, Trial, TrialStatus, TrialValue, VariantSummary, Verdict};
-use stats::confidence::{Confidence, Interval};
+use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::describe::Sample;
 use stats::modes::{self, Modes};
 
@@ -57,7 +57,7 @@ fn summary(record: &Record<'_>, cell: usize) -> VariantSummary {
                 trials: mode.members.iter().map(|&m| valid[m].0).collect(),
             })
             .collect(),
-        Modes::One | Modes::Unjudged { .. } => Vec::new(),
+        Modes::One | Modes::Undetermined { .. } => Vec::new(),
     };
     VariantSummary {
         name: record.plan.variants[record.cells[cell].variant].name.clone(),
@@ -76,7 +76,7 @@ fn summary(record: &Record<'_>, cell: usize) -> VariantSummary {
 /// Interval of the median at 95 % at least, from order statistics (Conover, Practical Nonparametric
 /// Statistics, 3.2): the narrowest symmetric pair of ranks whose binomial tails stay under 2.5 % each. None
 /// under six values, where no pair does.
-fn median_interval(values: &[f64]) -> Option<Interval> {
+fn median_interval(values: &[f64]) -> Option<ConfidenceInterval> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len();
@@ -92,7 +92,7 @@ fn median_interval(values: &[f64]) -> Option<Interval> {
         rank = Some(k);
         probability *= (n - k) as f64 / (k + 1) as f64;
     }
-    rank.map(|k| Interval { low: sorted[k], high: sorted[n - 1 - k] })
+    rank.map(|k| ConfidenceInterval { low: sorted[k], high: sorted[n - 1 - k] })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use archive::model::{Measure, thousands, with_unit};
 use stats::ratio::RatioEstimate;
-use stats::verdict::{Verdict, Why};
+use stats::verdict::{InconclusiveReason, RatioVerdict};
 
 /// What a measure is called, its unit, and whether more is better.
 pub struct Wording {
@@ -70,10 +70,10 @@ pub fn sentence(
     measure: &Measure,
     (a, b): (&str, &str),
     estimate: Option<&RatioEstimate>,
-    verdict: &Verdict,
+    verdict: &RatioVerdict,
 ) -> String {
     match (verdict, estimate) {
-        (Verdict::Difference { .. }, Some(e)) => {
+        (RatioVerdict::Difference { .. }, Some(e)) => {
             let claim = match measure {
                 Measure::MaxThroughput => {
                     format!("{a} does {} × {b}'s throughput in a closed loop", ratio(e.ratio))
@@ -93,20 +93,22 @@ pub fn sentence(
             };
             format!("{claim} ({})", interval(e))
         }
-        (Verdict::NoDifferenceShown { within }, Some(e)) => {
+        (RatioVerdict::NoDifferenceShown { within }, Some(e)) => {
             format!(
                 "no difference shown between {a} and {b}: within ±{:.1} % ({})",
                 within * 100.0,
                 interval(e)
             )
         }
-        (Verdict::Inconclusive { why: Why::TooWide { within, useful } }, Some(e)) => format!(
-            "inconclusive: {a} and {b} may differ by up to {:.0} % either way, and {:.0} % is to be ruled out ({}): run more blocks, or find out why trials differ",
-            within * 100.0,
-            useful * 100.0,
-            interval(e)
-        ),
-        (Verdict::Inconclusive { why: Why::NoRatio(error) }, _) => {
+        (RatioVerdict::Inconclusive { why: InconclusiveReason::TooWide { within, useful } }, Some(e)) => {
+            format!(
+                "inconclusive: {a} and {b} may differ by up to {:.0} % either way, and {:.0} % is to be ruled out ({}): run more blocks, or find out why trials differ",
+                within * 100.0,
+                useful * 100.0,
+                interval(e)
+            )
+        }
+        (RatioVerdict::Inconclusive { why: InconclusiveReason::NoRatio(error) }, _) => {
             format!("inconclusive: {a} against {b}: {error}")
         }
         _ => format!("inconclusive: {a} against {b}: no ratio"),
@@ -135,12 +137,12 @@ pub fn quantity(value: f64, unit: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use stats::verdict::{Rule, compare};
+    use stats::verdict::{VerdictRule, compare};
 
     use super::*;
 
     fn said(measure: &Measure, blocks: &[(f64, f64)]) -> String {
-        let found = compare(blocks, &Rule::default());
+        let found = compare(blocks, &VerdictRule::default());
         sentence(measure, ("nginx", "apache"), found.estimate.as_ref(), &found.verdict)
     }
 

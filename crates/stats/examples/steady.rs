@@ -1,4 +1,4 @@
-//! What does `steady::settle` refuse and accept? Prints a table of
+//! What does `steady::detect_steady_state` refuse and accept? Prints a table of
 //! `docs/decisions/0002-verdict-statistics.md`.
 //!
 //! Series of noise around a shape, neighbours alike by ρ (AR(1)), standard deviation 5 % of the mean. For
@@ -9,7 +9,7 @@
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
-use stats::steady::{SteadyState, Tolerance, settle};
+use stats::steady::{DriftTolerance, SteadyState, detect_steady_state};
 
 const SEED: u64 = 4;
 const SERIES: usize = 2000;
@@ -17,9 +17,9 @@ const SPREAD: f64 = 0.05;
 const BATCH: usize = 5;
 
 /// A name, and the level at each moment of the series from 0 to 1.
-type Shape = (&'static str, fn(f64) -> f64);
+type SeriesShape = (&'static str, fn(f64) -> f64);
 
-const SHAPES: [Shape; 10] = [
+const SHAPES: [SeriesShape; 10] = [
     ("stationary", |_| 1.0),
     ("warm-up over the first fifth", |t| 1.0 - 0.5 * (-t / 0.05).exp()),
     ("half speed for the first 40 %", |t| if t < 0.4 { 0.5 } else { 1.0 }),
@@ -43,7 +43,7 @@ fn main() {
     }
 }
 
-fn cell((_, level): Shape, n: usize, rho: f64) -> String {
+fn cell((_, level): SeriesShape, n: usize, rho: f64) -> String {
     let rng = &mut Pcg64::seed_from_u64(SEED);
     let (mut refused, mut refused_by_white) = (0_u32, 0_u32);
     for _ in 0..SERIES {
@@ -52,7 +52,10 @@ fn cell((_, level): Shape, n: usize, rho: f64) -> String {
             .enumerate()
             .map(|(i, noise)| (1.0 + noise) * level(i as f64 / n as f64))
             .collect();
-        refused += u32::from(matches!(settle(&series, Tolerance::THROUGHPUT), SteadyState::NotSteady { .. }));
+        refused += u32::from(matches!(
+            detect_steady_state(&series, DriftTolerance::THROUGHPUT),
+            SteadyState::NotSteady { .. }
+        ));
         refused_by_white += u32::from(cut_past_middle(&series));
     }
     let percent = |count: u32| 100.0 * f64::from(count) / SERIES as f64;

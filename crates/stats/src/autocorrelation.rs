@@ -4,7 +4,7 @@
 //! narrow. The effective sample size says how many independent values would tell as much about the mean. It
 //! is for intervals *within* one trial; between variants the unit is the restart ([`crate::ratio`]).
 
-use crate::confidence::{Confidence, Interval};
+use crate::confidence::{Confidence, ConfidenceInterval};
 use crate::describe::{SampleError, finite, mean, sum_of_squares};
 use crate::location::t_quantile;
 
@@ -60,13 +60,16 @@ pub fn effective_sample_size(series: &[f64]) -> Result<f64, SampleError> {
 /// The mean of a stationary series and its interval, with the effective in place of the counted sample size.
 ///
 /// `None` where fewer than two independent values are left.
-pub fn mean_interval(series: &[f64], confidence: Confidence) -> Result<Option<Interval>, SampleError> {
+pub fn mean_interval(
+    series: &[f64],
+    confidence: Confidence,
+) -> Result<Option<ConfidenceInterval>, SampleError> {
     let effective = effective_sample_size(series)?;
     let centre = mean(series);
     let interval = t_quantile((effective - 1.0) as usize, 1.0 - confidence.alpha() / 2.0).map(|quantile| {
         let variance = sum_of_squares(series) / (series.len() as f64 - 1.0);
         let half = quantile * (variance / effective).sqrt();
-        Interval { low: centre - half, high: centre + half }
+        ConfidenceInterval { low: centre - half, high: centre + half }
     });
     Ok(interval)
 }
@@ -112,7 +115,7 @@ mod tests {
     fn the_interval_of_alike_neighbours_holds_the_mean_as_often_as_it_says() {
         let rng = &mut Pcg64::seed_from_u64(9);
         let runs = 500;
-        let holds = |interval: Interval| u32::from(interval.contains(0.0));
+        let holds = |interval: ConfidenceInterval| u32::from(interval.contains(0.0));
         let (mut corrected, mut naive) = (0, 0);
         for _ in 0..runs {
             let series = first_order(200, 0.7, rng);

@@ -67,14 +67,14 @@ impl From<Confidence> for f64 {
 
 /// A closed interval, `low <= high`, in the unit of what it is of.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
+pub struct ConfidenceInterval {
     /// Lower bound.
     pub low: f64,
     /// Upper bound.
     pub high: f64,
 }
 
-impl Interval {
+impl ConfidenceInterval {
     /// Whether `value` lies in the interval, bounds included.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high

@@ -49,7 +49,7 @@ fn two_sided(t: f64, degrees: f64) -> f64 {
 
 /// The largest change of level in a series: two means where one should be.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct LevelStep {
     /// First value of the new level.
     pub at: usize,
     /// New level minus old, relative to the mean.
@@ -60,7 +60,7 @@ pub(crate) struct Step {
     pub score: f64,
 }
 
-impl Step {
+impl LevelStep {
     /// A score that chance does not reach: the best of all places is taken, so it lies far above Student's 2.
     /// The 99 % point in stationary series of 50 to 600 observations with ρ up to 0.8 is 3.3 to 6.4.
     pub const BEYOND_CHANCE: f64 = 6.0;
@@ -121,21 +121,24 @@ mod tests {
     fn a_level_series_has_a_likely_drift_and_a_low_score() {
         let level: Vec<f64> = (0..100).map(|i| 100.0 + saw(i)).collect();
         assert!(Drift::of(&level).chance > 0.5);
-        assert!(Step::of(&level).score < Step::BEYOND_CHANCE);
+        assert!(LevelStep::of(&level).score < LevelStep::BEYOND_CHANCE);
     }
 
     #[test]
     fn a_step_is_found_in_its_place() {
         let stepped: Vec<f64> = (0..100).map(|i| saw(i) + if i < 70 { 100.0 } else { 150.0 }).collect();
-        let step = Step::of(&stepped);
+        let step = LevelStep::of(&stepped);
         assert_eq!(step.at, 70);
-        assert!((step.relative - 50.0 / 115.0).abs() < 0.01 && step.score > Step::BEYOND_CHANCE, "{step:?}");
+        assert!(
+            (step.relative - 50.0 / 115.0).abs() < 0.01 && step.score > LevelStep::BEYOND_CHANCE,
+            "{step:?}"
+        );
         assert!((step.moves_mean_by - 0.3 * step.relative).abs() < 1e-12);
     }
 
     #[test]
     fn a_constant_series_neither_drifts_nor_steps() {
         assert!((Drift::of(&[5.0; 50]).chance - 1.0).abs() < 1e-12);
-        assert!(Step::of(&[5.0; 50]).score.abs() < 1e-12);
+        assert!(LevelStep::of(&[5.0; 50]).score.abs() < 1e-12);
     }
 }

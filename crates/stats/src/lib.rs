@@ -7,20 +7,20 @@
 //! ```
 //! use stats::modes::{Modes, detect};
 //! use stats::power::smallest_difference;
-//! use stats::steady::{SteadyState, Tolerance, settle};
-//! use stats::verdict::{Rule, Side, Verdict, compare};
+//! use stats::steady::{SteadyState, DriftTolerance, detect_steady_state};
+//! use stats::verdict::{VerdictRule, Side, RatioVerdict, compare};
 //!
 //! // 1. Each trial must have settled: throughput of each 100 ms, the first second still warming up.
 //! let level = |i: u32| if i < 10 { 300.0 } else { 1000.0 };
 //! let trial: Vec<f64> = (0..60).map(|i| level(i) + f64::from(i * 7 % 5)).collect();
-//! assert!(matches!(settle(&trial, Tolerance::THROUGHPUT), SteadyState::Steady { discard: 10, .. }));
+//! assert!(matches!(detect_steady_state(&trial, DriftTolerance::THROUGHPUT), SteadyState::Steady { discard: 10, .. }));
 //!
 //! // 2. Blocks of one trial each, (nginx, apache) in requests/s, give a ratio, an interval and a verdict.
 //! let blocks = [(16_210.0, 10_040.0), (16_350.0, 9_980.0), (15_960.0, 10_110.0), (16_100.0, 9_900.0),
 //!               (16_400.0, 10_020.0), (16_050.0, 10_060.0), (16_280.0, 9_950.0), (16_190.0, 10_000.0)];
-//! let rule = Rule::default();
+//! let rule = VerdictRule::default();
 //! let comparison = compare(&blocks, &rule);
-//! assert!(matches!(comparison.verdict, Verdict::Difference { higher: Side::A, at_least } if at_least > 0.59));
+//! assert!(matches!(comparison.verdict, RatioVerdict::Difference { higher: Side::A, at_least } if at_least > 0.59));
 //!
 //! // 3. Beside it: did restarts fall into modes, and what could so many blocks have shown?
 //! let nginx = blocks.map(|(nginx, _)| nginx);
@@ -40,7 +40,7 @@
 //! | where does throughput peak over load? | [`usl`] |
 //! | what must a queue's times be? | [`queueing`] |
 //! | are these arrivals Poisson? | [`arrivals`] |
-//! | how sure is "4 of 100"? | [`interval`] |
+//! | how sure is "4 of 100"? | [`proportion`] |
 //! | what do a few numbers look like? | [`describe`] |
 //! | how is a distribution of times written down? | [`times`] |
 //!
@@ -60,7 +60,6 @@ pub mod arrivals;
 pub mod autocorrelation;
 pub mod confidence;
 pub mod describe;
-pub mod interval;
 mod least_squares;
 mod level;
 mod location;
@@ -68,6 +67,7 @@ pub mod modes;
 mod mser;
 pub mod multiple;
 pub mod power;
+pub mod proportion;
 pub mod queueing;
 pub mod ratio;
 pub mod steady;

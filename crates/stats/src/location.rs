@@ -4,7 +4,7 @@
 //! signed rank, which trusts nothing but symmetry and needs six values at 95 %. Others were measured and left
 //! out; the figures are in `docs/decisions/0002-verdict-statistics.md` and `examples/coverage`.
 
-use crate::confidence::{Confidence, Interval};
+use crate::confidence::{Confidence, ConfidenceInterval};
 use crate::describe::{Sample, mean, sum_of_squares};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -13,20 +13,20 @@ const EXACT_UP_TO: usize = 100;
 
 /// A centre and the interval that is to hold it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Location {
+pub(crate) struct CentreEstimate {
     pub centre: f64,
-    pub interval: Interval,
+    pub interval: ConfidenceInterval,
 }
 
 /// The mean and Student's t interval, `mean ± t · s / √n`; `None` under two values.
 ///
 /// Source: Student (W. S. Gosset), "The probable error of a mean", Biometrika 6 (1908).
-pub(crate) fn student_t(values: &[f64], confidence: Confidence) -> Option<Location> {
+pub(crate) fn student_t(values: &[f64], confidence: Confidence) -> Option<CentreEstimate> {
     let n = values.len() as f64;
     let quantile = t_quantile(values.len().checked_sub(1)?, 1.0 - confidence.alpha() / 2.0)?;
     let half = quantile * (sum_of_squares(values) / (n - 1.0) / n).sqrt();
     let centre = mean(values);
-    Some(Location { centre, interval: Interval { low: centre - half, high: centre + half } })
+    Some(CentreEstimate { centre, interval: ConfidenceInterval { low: centre - half, high: centre + half } })
 }
 
 /// The `p` quantile of Student's t distribution; `None` with no degree of freedom.
@@ -41,12 +41,12 @@ pub(crate) fn t_quantile(degrees: usize, p: f64) -> Option<f64> {
 /// Exact for any continuous symmetric distribution, and it holds at least this confidence for any symmetric
 /// one. Source: M. Hollander, D. A. Wolfe & E. Chicken, *Nonparametric Statistical Methods*, 3rd ed.,
 /// §3.1–3.3.
-pub(crate) fn signed_rank(values: &[f64], confidence: Confidence) -> Option<Location> {
+pub(crate) fn signed_rank(values: &[f64], confidence: Confidence) -> Option<CentreEstimate> {
     let rank = signed_rank_critical(values.len(), confidence)?;
     let walsh = Sample::try_from(walsh_averages(values)).ok()?;
     let ascending = walsh.ascending();
-    let interval = Interval { low: ascending[rank - 1], high: ascending[ascending.len() - rank] };
-    Some(Location { centre: walsh.median(), interval })
+    let interval = ConfidenceInterval { low: ascending[rank - 1], high: ascending[ascending.len() - rank] };
+    Some(CentreEstimate { centre: walsh.median(), interval })
 }
 
 /// The means of all pairs of values, each value with itself included: n (n + 1) / 2 of them.
@@ -112,7 +112,7 @@ mod tests {
     fn t_interval_of_students_own_sleep_data() {
         // R: with(sleep, t.test(extra[group == 2] - extra[group == 1]))
         let hours = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
-        let Location { centre, interval } = student_t(&hours, Confidence::P95).unwrap();
+        let CentreEstimate { centre, interval } = student_t(&hours, Confidence::P95).unwrap();
         assert!(close(centre, 1.58) && close(interval.low, 0.700_114_2) && close(interval.high, 2.459_885_8));
     }
 
@@ -121,7 +121,7 @@ mod tests {
         // The data of example 3.1; the interval is from the 6th and the 40th of the 45 Walsh averages (96.1
         // %).
         let change = [0.952, -0.147, 1.022, 0.430, 0.620, 0.590, 0.490, -0.080, 0.010];
-        let Location { centre, interval } = signed_rank(&change, Confidence::P95).unwrap();
+        let CentreEstimate { centre, interval } = signed_rank(&change, Confidence::P95).unwrap();
         assert!(close(centre, 0.46) && close(interval.low, 0.010) && close(interval.high, 0.786));
     }
 

@@ -37,25 +37,25 @@ const GAP_STANDS_OUT: f64 = 2.0;
 #[serde(tag = "modes", rename_all = "snake_case")]
 pub enum Modes {
     /// Nothing may be said.
-    Unjudged {
+    Undetermined {
         /// Why.
-        reason: Unjudged,
+        reason: UndeterminedReason,
     },
     /// No two modes were found: the values scatter around one centre, as far as they tell.
     One,
     /// Two modes.
     Two {
         /// The mode with the smaller values.
-        low: Mode,
+        low: DetectedMode,
         /// The mode with the larger values.
-        high: Mode,
+        high: DetectedMode,
     },
 }
 
 /// Why values were not judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unjudged {
+pub enum UndeterminedReason {
     /// Under [`FEWEST_VALUES`].
     TooFew {
         /// Values at hand.
@@ -72,7 +72,7 @@ pub enum Unjudged {
 
 /// One of two modes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Mode {
+pub struct DetectedMode {
     /// Geometric mean of its members, in their unit.
     pub centre: f64,
     /// The places of its members in the input, from 0, ascending.
@@ -89,10 +89,12 @@ pub struct Mode {
 /// ```
 pub fn detect(values: &[f64]) -> Modes {
     if let Some(index) = values.iter().position(|value| !(value.is_finite() && *value > 0.0)) {
-        return Modes::Unjudged { reason: Unjudged::NotPositive { index } };
+        return Modes::Undetermined { reason: UndeterminedReason::NotPositive { index } };
     }
     if values.len() < FEWEST_VALUES {
-        return Modes::Unjudged { reason: Unjudged::TooFew { values: values.len(), needed: FEWEST_VALUES } };
+        return Modes::Undetermined {
+            reason: UndeterminedReason::TooFew { values: values.len(), needed: FEWEST_VALUES },
+        };
     }
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -104,7 +106,7 @@ pub fn detect(values: &[f64]) -> Modes {
     let mode = |places: &[usize], logs: &[f64]| {
         let mut members = places.to_vec();
         members.sort_unstable();
-        Mode { centre: mean(logs).exp(), members }
+        DetectedMode { centre: mean(logs).exp(), members }
     };
     Modes::Two { low: mode(&order[..split], &logs[..split]), high: mode(&order[split..], &logs[split..]) }
 }
@@ -197,10 +199,10 @@ mod tests {
 
     #[test]
     fn values_that_cannot_be_judged_say_why() {
-        let few = Unjudged::TooFew { values: 3, needed: 4 };
-        assert_eq!(detect(&[1.0; 3]), Modes::Unjudged { reason: few });
-        let zero = Unjudged::NotPositive { index: 1 };
-        assert_eq!(detect(&[1.0, 0.0, 1.0, 1.0]), Modes::Unjudged { reason: zero });
+        let few = UndeterminedReason::TooFew { values: 3, needed: 4 };
+        assert_eq!(detect(&[1.0; 3]), Modes::Undetermined { reason: few });
+        let zero = UndeterminedReason::NotPositive { index: 1 };
+        assert_eq!(detect(&[1.0, 0.0, 1.0, 1.0]), Modes::Undetermined { reason: zero });
     }
 
     #[test]

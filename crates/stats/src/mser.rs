@@ -11,14 +11,14 @@ use crate::describe::mean;
 pub(crate) const BATCH: usize = 5;
 
 /// Where MSER-5 cuts.
-pub(crate) struct Cut {
+pub(crate) struct WarmUpCut {
     /// Observations before the best cut of the first half.
     pub discard: usize,
     /// Whether the best cut of the whole series lies past the middle.
     pub past_middle: bool,
 }
 
-impl Cut {
+impl WarmUpCut {
     /// The cut of at least ten batches of finite values.
     pub fn of(series: &[f64]) -> Self {
         let batches: Vec<f64> = series.chunks_exact(BATCH).map(mean).collect();
@@ -60,20 +60,20 @@ mod tests {
     fn the_cut_is_where_the_warm_up_ends() {
         let series: Vec<f64> =
             (0..100).map(|i| if i < 30 { 10.0 } else { 20.0 + f64::from(i % 2) }).collect();
-        let cut = Cut::of(&series);
+        let cut = WarmUpCut::of(&series);
         assert_eq!((cut.discard, cut.past_middle), (30, false));
     }
 
     #[test]
     fn a_straight_line_pulls_the_cut_past_the_middle() {
         let series: Vec<f64> = (0..100).map(f64::from).collect();
-        let cut = Cut::of(&series);
+        let cut = WarmUpCut::of(&series);
         assert_eq!((cut.discard, cut.past_middle), (50, true));
     }
 
     #[test]
     fn a_constant_series_has_no_warm_up() {
-        assert_eq!(Cut::of(&[7.0; 60]).discard, 0);
+        assert_eq!(WarmUpCut::of(&[7.0; 60]).discard, 0);
     }
 
     proptest! {

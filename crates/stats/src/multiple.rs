@@ -9,18 +9,18 @@
 //!
 //! [`Confidence::shared_by`]: crate::confidence::Confidence::shared_by
 
-use crate::verdict::{Comparison, Rule, compare};
+use crate::verdict::{RatioComparison, VerdictRule, compare};
 use serde::{Deserialize, Serialize};
 
 /// The comparison of two variants of several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Pairwise {
+pub struct PairComparison {
     /// Index of the variant that is the numerator.
     pub a: usize,
     /// Index of the variant that is the denominator.
     pub b: usize,
     /// Their ratio and verdict, at the corrected level.
-    pub comparison: Comparison,
+    pub comparison: RatioComparison,
 }
 
 /// All pairs of `variants` variants: `(0, 1), (0, 2), (1, 2)` for three.
@@ -39,21 +39,25 @@ pub fn against(baseline: usize, variants: usize) -> Vec<(usize, usize)> {
 /// blocks where both of its trials are valid.
 ///
 /// ```
-/// use stats::{multiple::{all_pairs, compare_pairs}, verdict::{Rule, Verdict}};
+/// use stats::{multiple::{all_pairs, compare_pairs}, verdict::{VerdictRule, RatioVerdict}};
 /// let blocks: Vec<_> = (0..8).map(|i| vec![Some(100.0 + f64::from(i % 3)), Some(200.0), None]).collect();
-/// let found = compare_pairs(&blocks, &all_pairs(3), &Rule::default());
-/// assert!(matches!(found[0].comparison.verdict, Verdict::Difference { .. }));
-/// assert!(matches!(found[1].comparison.verdict, Verdict::Inconclusive { .. }));
+/// let found = compare_pairs(&blocks, &all_pairs(3), &VerdictRule::default());
+/// assert!(matches!(found[0].comparison.verdict, RatioVerdict::Difference { .. }));
+/// assert!(matches!(found[1].comparison.verdict, RatioVerdict::Inconclusive { .. }));
 /// ```
-pub fn compare_pairs(blocks: &[Vec<Option<f64>>], pairs: &[(usize, usize)], rule: &Rule) -> Vec<Pairwise> {
-    let each = Rule { confidence: rule.confidence.shared_by(pairs.len()), ..*rule };
+pub fn compare_pairs(
+    blocks: &[Vec<Option<f64>>],
+    pairs: &[(usize, usize)],
+    rule: &VerdictRule,
+) -> Vec<PairComparison> {
+    let each = VerdictRule { confidence: rule.confidence.shared_by(pairs.len()), ..*rule };
     let value = |block: &Vec<Option<f64>>, variant: usize| block.get(variant).copied().flatten();
     pairs
         .iter()
         .map(|&(a, b)| {
             let complete: Vec<(f64, f64)> =
                 blocks.iter().filter_map(|block| value(block, a).zip(value(block, b))).collect();
-            Pairwise { a, b, comparison: compare(&complete, &each) }
+            PairComparison { a, b, comparison: compare(&complete, &each) }
         })
         .collect()
 }
@@ -61,7 +65,7 @@ pub fn compare_pairs(blocks: &[Vec<Option<f64>>], pairs: &[(usize, usize)], rule
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::Verdict;
+    use crate::verdict::RatioVerdict;
     use rand::SeedableRng;
     use rand_distr::{Distribution, Normal};
     use rand_pcg::Pcg64;
@@ -77,7 +81,7 @@ mod tests {
     fn an_invalid_trial_costs_its_own_pairs_one_block() {
         let mut blocks = vec![vec![Some(1.0), Some(1.0), Some(1.0)]; 7];
         blocks[0][2] = None;
-        let used: Vec<usize> = compare_pairs(&blocks, &all_pairs(3), &Rule::default())
+        let used: Vec<usize> = compare_pairs(&blocks, &all_pairs(3), &VerdictRule::default())
             .into_iter()
             .map(|pair| pair.comparison.estimate.unwrap().blocks)
             .collect();
@@ -89,7 +93,7 @@ mod tests {
         // Uncorrected, this series gives 11 %: the control that shows the test can fail.
         let rng = &mut Pcg64::seed_from_u64(3);
         let trial = Normal::new(0.0, 0.05).unwrap();
-        let strict = Rule { negligible: 0.0, ..Rule::default() };
+        let strict = VerdictRule { negligible: 0.0, ..VerdictRule::default() };
         let runs = 1000;
         let (mut corrected, mut uncorrected) = (0, 0);
         for _ in 0..runs {
@@ -98,7 +102,7 @@ mod tests {
             let found = |pairs: &[(usize, usize)]| {
                 compare_pairs(&blocks, pairs, &strict)
                     .iter()
-                    .any(|pair| matches!(pair.comparison.verdict, Verdict::Difference { .. }))
+                    .any(|pair| matches!(pair.comparison.verdict, RatioVerdict::Difference { .. }))
             };
             corrected += i32::from(found(&all_pairs(3)));
             uncorrected += i32::from(all_pairs(3).iter().any(|&pair| found(&[pair])));

@@ -6,8 +6,8 @@
 //! `docs/decisions/0002-verdict-statistics.md` is the better answer.
 
 use crate::location::{signed_rank_attained, signed_rank_critical, t_quantile};
-use crate::ratio::{FEWEST_BLOCKS, Method};
-use crate::verdict::Rule;
+use crate::ratio::{FEWEST_BLOCKS, IntervalMethod};
+use crate::verdict::VerdictRule;
 use statrs::distribution::{ChiSquared, Continuous, ContinuousCDF, Normal};
 
 /// Most blocks that [`blocks_needed`] considers; beyond it the answer is "not in this way".
@@ -21,11 +21,11 @@ pub const MOST_BLOCKS: usize = 1000;
 /// points.
 ///
 /// ```
-/// use stats::{power::power, verdict::Rule};
-/// assert!(power(10, 0.05, 0.03, &Rule::default()).unwrap() > 0.95);
-/// assert!(power(5, 0.05, 0.03, &Rule::default()).unwrap() < 0.75);
+/// use stats::{power::power, verdict::VerdictRule};
+/// assert!(power(10, 0.05, 0.03, &VerdictRule::default()).unwrap() > 0.95);
+/// assert!(power(5, 0.05, 0.03, &VerdictRule::default()).unwrap() < 0.75);
 /// ```
-pub fn power(blocks: usize, difference: f64, log_sd: f64, rule: &Rule) -> Option<f64> {
+pub fn power(blocks: usize, difference: f64, log_sd: f64, rule: &VerdictRule) -> Option<f64> {
     if !(difference >= 0.0 && is_spread(log_sd)) {
         return None;
     }
@@ -42,11 +42,11 @@ pub fn power(blocks: usize, difference: f64, log_sd: f64, rule: &Rule) -> Option
 /// as 0.024 for 2.4 %; `None` for arguments that [`power()`] refuses or a probability outside 0..1.
 ///
 /// ```
-/// use stats::{power::smallest_difference, verdict::Rule};
-/// let ten = smallest_difference(10, 0.02, &Rule::default(), 0.95).unwrap();
+/// use stats::{power::smallest_difference, verdict::VerdictRule};
+/// let ten = smallest_difference(10, 0.02, &VerdictRule::default(), 0.95).unwrap();
 /// assert!(0.03 < ten && ten < 0.035);
 /// ```
-pub fn smallest_difference(blocks: usize, log_sd: f64, rule: &Rule, power: f64) -> Option<f64> {
+pub fn smallest_difference(blocks: usize, log_sd: f64, rule: &VerdictRule, power: f64) -> Option<f64> {
     if !(is_spread(log_sd) && power > 0.0 && power < 1.0) {
         return None;
     }
@@ -64,9 +64,9 @@ pub fn smallest_difference(blocks: usize, log_sd: f64, rule: &Rule, power: f64) 
 
 /// Fewest blocks that show a relative `difference` (0.05 for 5 %) with probability `power`.
 ///
-/// `None` when [`MOST_BLOCKS`] do not, as for a difference inside [`Rule::negligible`], or for arguments that
+/// `None` when [`MOST_BLOCKS`] do not, as for a difference inside [`VerdictRule::negligible`], or for arguments that
 /// [`power()`] refuses.
-pub fn blocks_needed(difference: f64, log_sd: f64, rule: &Rule, power: f64) -> Option<usize> {
+pub fn blocks_needed(difference: f64, log_sd: f64, rule: &VerdictRule, power: f64) -> Option<usize> {
     // Not a bisection: from 5 to 6 blocks the method changes and the power may fall a little.
     (FEWEST_BLOCKS..=MOST_BLOCKS)
         .find(|&blocks| self::power(blocks, difference, log_sd, rule).is_some_and(|found| found >= power))
@@ -77,19 +77,19 @@ fn is_spread(log_sd: f64) -> bool {
 }
 
 /// The power for a shift of `effect` standard deviations of a block's log ratio.
-fn power_of_effect(blocks: usize, effect: f64, rule: &Rule) -> Option<f64> {
+fn power_of_effect(blocks: usize, effect: f64, rule: &VerdictRule) -> Option<f64> {
     if blocks < FEWEST_BLOCKS {
         return None;
     }
-    let (effective_blocks, alpha) = match Method::for_blocks(blocks, rule.confidence) {
-        Method::StudentT => (blocks as f64, rule.confidence.alpha()),
+    let (effective_blocks, alpha) = match IntervalMethod::for_blocks(blocks, rule.confidence) {
+        IntervalMethod::StudentT => (blocks as f64, rule.confidence.alpha()),
         // The interval is the whole range: all blocks must fall on one side.
-        Method::SignedRank if signed_rank_critical(blocks, rule.confidence) == Some(1) => {
+        IntervalMethod::SignedRank if signed_rank_critical(blocks, rule.confidence) == Some(1) => {
             return Some(Normal::standard().cdf(effect).powf(blocks as f64));
         }
         // The rank test has 3/π of t's efficiency on normal data (Hollander, Wolfe & Chicken, §3.11), and its
         // level comes in steps: t's power curve with both put in.
-        Method::SignedRank => {
+        IntervalMethod::SignedRank => {
             let attained = signed_rank_attained(blocks, rule.confidence)?;
             (blocks as f64 * 3.0 / std::f64::consts::PI, attained)
         }
@@ -129,7 +129,7 @@ fn t_power(degrees: usize, critical: f64, shift: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::{Side, Verdict, compare};
+    use crate::verdict::{RatioVerdict, Side, compare};
     use rand::SeedableRng;
     use rand_distr::Distribution;
     use rand_pcg::Pcg64;
@@ -155,13 +155,13 @@ mod tests {
         for (blocks, promised) in
             [(3, 0.8), (5, 0.8), (6, 0.95), (7, 0.95), (10, 0.8), (10, 0.95), (20, 0.95)]
         {
-            let truth = 1.0 + smallest_difference(blocks, log_sd, &Rule::default(), promised).unwrap();
+            let truth = 1.0 + smallest_difference(blocks, log_sd, &VerdictRule::default(), promised).unwrap();
             let found = (0..runs)
                 .filter(|_| {
                     let pairs: Vec<(f64, f64)> =
                         (0..blocks).map(|_| (truth * f64::exp(noise.sample(rng)), 1.0)).collect();
-                    let verdict = compare(&pairs, &Rule::default()).verdict;
-                    matches!(verdict, Verdict::Difference { higher: Side::A, .. })
+                    let verdict = compare(&pairs, &VerdictRule::default()).verdict;
+                    matches!(verdict, RatioVerdict::Difference { higher: Side::A, .. })
                 })
                 .count();
             let share = found as f64 / f64::from(runs);
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn smaller_differences_need_more_blocks() {
-        let needed = |difference| blocks_needed(difference, 0.03, &Rule::default(), 0.95);
+        let needed = |difference| blocks_needed(difference, 0.03, &VerdictRule::default(), 0.95);
         assert_eq!([needed(0.50), needed(0.10), needed(0.05)], [Some(3), Some(4), Some(10)]);
         assert!(needed(0.02).unwrap() > 50);
         assert_eq!(needed(0.004), None, "inside the negligible zone");
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn nonsense_has_no_power() {
-        let rule = Rule::default();
+        let rule = VerdictRule::default();
         assert_eq!(power(2, 0.05, 0.03, &rule), None);
         assert_eq!(power(10, f64::NAN, 0.03, &rule), None);
         assert_eq!(power(10, 0.05, -1.0, &rule), None);
@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn without_noise_every_difference_beyond_the_negligible_is_found() {
-        assert_eq!(power(3, 0.02, 0.0, &Rule::default()), Some(1.0));
-        let least = smallest_difference(3, 0.0, &Rule::default(), 0.95).unwrap();
-        assert!((least - Rule::default().negligible).abs() < 1e-12);
+        assert_eq!(power(3, 0.02, 0.0, &VerdictRule::default()), Some(1.0));
+        let least = smallest_difference(3, 0.0, &VerdictRule::default(), 0.95).unwrap();
+        assert!((least - VerdictRule::default().negligible).abs() < 1e-12);
     }
 }

@@ -32,14 +32,14 @@ pub const FEWEST_BLOCKS: usize = 3;
 /// How an interval was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Method {
+pub enum IntervalMethod {
     /// Mean log ratio and Student's t interval: trusts the normal law.
     StudentT,
     /// Hodges–Lehmann estimate and Wilcoxon signed-rank interval: trusts symmetry only.
     SignedRank,
 }
 
-impl Method {
+impl IntervalMethod {
     /// The method that a comparison of this many blocks is judged by; see the module's text for the reasons.
     pub fn for_blocks(blocks: usize, confidence: Confidence) -> Self {
         if signed_rank_critical(blocks, confidence).is_some() { Self::SignedRank } else { Self::StudentT }
@@ -60,7 +60,7 @@ pub struct RatioEstimate {
     /// The level of the interval; after a correction for several comparisons it is higher than asked.
     pub confidence: Confidence,
     /// How the interval was made.
-    pub method: Method,
+    pub method: IntervalMethod,
     /// Standard deviation of the blocks' log ratios: what [`crate::power`] plans the next comparison from.
     pub log_sd: f64,
 }
@@ -91,7 +91,7 @@ pub enum RatioError {
     },
 }
 
-/// Estimates the ratio of A to B from blocks `(a, b)` by [`Method::for_blocks`].
+/// Estimates the ratio of A to B from blocks `(a, b)` by [`IntervalMethod::for_blocks`].
 ///
 /// ```
 /// use stats::{confidence::Confidence, ratio};
@@ -101,12 +101,12 @@ pub enum RatioError {
 /// # Ok::<(), ratio::RatioError>(())
 /// ```
 pub fn estimate(blocks: &[(f64, f64)], confidence: Confidence) -> Result<RatioEstimate, RatioError> {
-    estimate_by(Method::for_blocks(blocks.len(), confidence), blocks, confidence)
+    estimate_by(IntervalMethod::for_blocks(blocks.len(), confidence), blocks, confidence)
 }
 
 /// Estimates the ratio by a method of the caller's choice, as a second opinion or to compare methods.
 pub fn estimate_by(
-    method: Method,
+    method: IntervalMethod,
     blocks: &[(f64, f64)],
     confidence: Confidence,
 ) -> Result<RatioEstimate, RatioError> {
@@ -116,8 +116,8 @@ pub fn estimate_by(
         return Err(too_few());
     }
     let location = match method {
-        Method::StudentT => student_t(&ratios, confidence),
-        Method::SignedRank => signed_rank(&ratios, confidence),
+        IntervalMethod::StudentT => student_t(&ratios, confidence),
+        IntervalMethod::SignedRank => signed_rank(&ratios, confidence),
     }
     .ok_or_else(too_few)?;
     Ok(RatioEstimate {
@@ -132,10 +132,10 @@ pub fn estimate_by(
 }
 
 /// Fewest blocks that `method` can reach `confidence` with: 3 for t; for ranks, the first n with 2 / 2ⁿ ≤ α.
-fn fewest(method: Method, confidence: Confidence) -> usize {
+fn fewest(method: IntervalMethod, confidence: Confidence) -> usize {
     match method {
-        Method::StudentT => FEWEST_BLOCKS,
-        Method::SignedRank => FEWEST_BLOCKS.max((1.0 - confidence.alpha().log2()).ceil() as usize),
+        IntervalMethod::StudentT => FEWEST_BLOCKS,
+        IntervalMethod::SignedRank => FEWEST_BLOCKS.max((1.0 - confidence.alpha().log2()).ceil() as usize),
     }
 }
 
@@ -229,11 +229,11 @@ mod tests {
 
     #[test]
     fn the_method_follows_from_blocks_and_level() {
-        assert_eq!(Method::for_blocks(5, Confidence::P95), Method::StudentT);
-        assert_eq!(Method::for_blocks(6, Confidence::P95), Method::SignedRank);
+        assert_eq!(IntervalMethod::for_blocks(5, Confidence::P95), IntervalMethod::StudentT);
+        assert_eq!(IntervalMethod::for_blocks(6, Confidence::P95), IntervalMethod::SignedRank);
         // With the level shared by three comparisons, six blocks no longer suffice for ranks.
-        assert_eq!(Method::for_blocks(6, Confidence::P95.shared_by(3)), Method::StudentT);
-        let refused = estimate_by(Method::SignedRank, &[(2.0, 1.0); 5], Confidence::P95);
+        assert_eq!(IntervalMethod::for_blocks(6, Confidence::P95.shared_by(3)), IntervalMethod::StudentT);
+        let refused = estimate_by(IntervalMethod::SignedRank, &[(2.0, 1.0); 5], Confidence::P95);
         assert_eq!(refused, Err(RatioError::TooFewBlocks { blocks: 5, needed: 6 }));
     }
 
@@ -253,7 +253,7 @@ mod tests {
         blocks.extend([(105.4, 100.0), (104.8, 100.0), (105.1, 100.0), (104.6, 100.0), (210.0, 100.0)]);
         let ranks = estimate(&blocks, Confidence::P95).unwrap();
         assert!(ranks.low > 1.04 && ranks.ratio < 1.06, "{ranks:?}");
-        let t = estimate_by(Method::StudentT, &blocks, Confidence::P95).unwrap();
+        let t = estimate_by(IntervalMethod::StudentT, &blocks, Confidence::P95).unwrap();
         assert!(t.low < 1.0, "t sees nothing: {t:?}");
     }
 

@@ -24,7 +24,7 @@ const REACH: f64 = 2.0;
 
 /// A load and the throughput at it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct LoadPoint {
     /// Threads, connections or users; positive.
     pub load: f64,
     /// Operations per second, or any other unit of throughput; positive.
@@ -36,17 +36,17 @@ pub struct Point {
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Scalability {
     /// The law describes the points.
-    Fitted(Fit),
+    Fitted(UslFit),
     /// It does not, or the points do not say.
     Refused {
         /// Why.
-        reason: Refusal,
+        reason: NoFitReason,
     },
 }
 
 /// The law with its parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fit {
+pub struct UslFit {
     /// γ: throughput of a load of one.
     pub gamma: f64,
     /// α: contention, 0 for none.
@@ -66,7 +66,7 @@ pub struct Fit {
 /// Why the law is not fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Refusal {
+pub enum NoFitReason {
     /// A load or throughput is not a positive number.
     NotPositive {
         /// Its place in the input, from 0.
@@ -104,7 +104,7 @@ pub enum Refusal {
     },
 }
 
-impl Fit {
+impl UslFit {
     /// Throughput at a load, up to twice the largest measured; `None` beyond, and below one.
     pub fn predict(&self, load: f64) -> Option<f64> {
         (1.0..=REACH * self.largest_load).contains(&load).then(|| self.throughput(load))
@@ -118,13 +118,13 @@ impl Fit {
 /// Fits the law to points in any order; several at one load are welcome.
 ///
 /// ```
-/// use stats::usl::{Point, Scalability, fit};
+/// use stats::usl::{LoadPoint, Scalability, fit};
 /// let law = |n: f64| 1000.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.002 * n * (n - 1.0));
-/// let points = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0].map(|load| Point { load, throughput: law(load) });
+/// let points = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0].map(|load| LoadPoint { load, throughput: law(load) });
 /// let Scalability::Fitted(fit) = fit(&points) else { panic!("refused") };
 /// assert!((fit.peak_load - 21.8).abs() < 0.1);
 /// ```
-pub fn fit(points: &[Point]) -> Scalability {
+pub fn fit(points: &[LoadPoint]) -> Scalability {
     match examine(points) {
         Ok(fit) => Scalability::Fitted(fit),
         Err(reason) => Scalability::Refused { reason },
@@ -136,45 +136,52 @@ const POOR_FIT: f64 = 0.15;
 /// Loss against a straight line that counts as a bend, whatever the scatter.
 const LEAST_LOSS: f64 = 0.05;
 
-fn examine(points: &[Point]) -> Result<Fit, Refusal> {
+fn examine(points: &[LoadPoint]) -> Result<UslFit, NoFitReason> {
     let positive = |value: f64| value.is_finite() && value > 0.0;
     if let Some(index) = points.iter().position(|p| !(positive(p.load) && positive(p.throughput))) {
-        return Err(Refusal::NotPositive { index });
+        return Err(NoFitReason::NotPositive { index });
     }
     let mut loads: Vec<f64> = points.iter().map(|point| point.load).collect();
     loads.sort_by(f64::total_cmp);
     loads.dedup();
     if loads.len() < FEWEST_LOADS {
-        return Err(Refusal::TooFewLoads { loads: loads.len(), needed: FEWEST_LOADS });
+        return Err(NoFitReason::TooFewLoads { loads: loads.len(), needed: FEWEST_LOADS });
     }
     let [inverse_gamma, alpha_part, beta_part] =
-        nonnegative_least_squares(points).ok_or(Refusal::PoorFit { relative_error: 1.0 })?;
+        nonnegative_least_squares(points).ok_or(NoFitReason::PoorFit { relative_error: 1.0 })?;
     let (gamma, alpha, beta) = (1.0 / inverse_gamma, alpha_part / inverse_gamma, beta_part / inverse_gamma);
     let largest_load = loads[loads.len() - 1];
-    let mut fit =
-        Fit { gamma, alpha, beta, peak_load: 0.0, peak_throughput: 0.0, relative_error: 0.0, largest_load };
+    let mut fit = UslFit {
+        gamma,
+        alpha,
+        beta,
+        peak_load: 0.0,
+        peak_throughput: 0.0,
+        relative_error: 0.0,
+        largest_load,
+    };
     fit.relative_error = relative_error(&fit, points);
     if fit.relative_error.is_nan() || fit.relative_error > POOR_FIT {
-        return Err(Refusal::PoorFit { relative_error: fit.relative_error });
+        return Err(NoFitReason::PoorFit { relative_error: fit.relative_error });
     }
     let loss = 1.0 - fit.throughput(largest_load) / (gamma * largest_load);
     if loss < LEAST_LOSS.max(2.0 * fit.relative_error) {
-        return Err(Refusal::NoCurvature { loss });
+        return Err(NoFitReason::NoCurvature { loss });
     }
     // Rounding may leave a trace of coherency where there is none.
     if beta * largest_load.powi(2) < 1e-9 {
-        return Err(Refusal::NoPeak { ceiling: gamma / alpha });
+        return Err(NoFitReason::NoPeak { ceiling: gamma / alpha });
     }
     // With α ≥ 1 throughput falls from the first companion on: the peak is a load of one.
     fit.peak_load = ((1.0 - alpha).max(0.0) / beta).sqrt().max(1.0);
     if fit.peak_load > REACH * largest_load {
-        return Err(Refusal::PeakBeyondRange { peak_load: fit.peak_load, largest_load });
+        return Err(NoFitReason::PeakBeyondRange { peak_load: fit.peak_load, largest_load });
     }
     fit.peak_throughput = fit.throughput(fit.peak_load);
     Ok(fit)
 }
 
-fn relative_error(fit: &Fit, points: &[Point]) -> f64 {
+fn relative_error(fit: &UslFit, points: &[LoadPoint]) -> f64 {
     let squares: f64 = points.iter().map(|p| (p.throughput / fit.throughput(p.load) - 1.0).powi(2)).sum();
     (squares / points.len() as f64).sqrt()
 }
@@ -185,10 +192,10 @@ fn relative_error(fit: &Fit, points: &[Point]) -> f64 {
 /// With three unknowns all sets of zeros can be tried: the best feasible one is the solution (C. L. Lawson &
 /// R. J. Hanson,
 /// *Solving Least Squares Problems* (1974), chapter 23). 1/γ is never zero: a load of one has a throughput.
-fn nonnegative_least_squares(points: &[Point]) -> Option<[f64; 3]> {
+fn nonnegative_least_squares(points: &[LoadPoint]) -> Option<[f64; 3]> {
     let rows: Vec<[f64; 3]> = points
         .iter()
-        .map(|&Point { load, throughput }| {
+        .map(|&LoadPoint { load, throughput }| {
             [1.0, load - 1.0, load * (load - 1.0)].map(|term| term * throughput / load)
         })
         .collect();
@@ -214,20 +221,20 @@ mod tests {
         gamma * load / (1.0 + alpha * (load - 1.0) + beta * load * (load - 1.0))
     }
 
-    fn points(loads: &[f64], mut throughput: impl FnMut(f64) -> f64) -> Vec<Point> {
-        loads.iter().map(|&load| Point { load, throughput: throughput(load) }).collect()
+    fn points(loads: &[f64], mut throughput: impl FnMut(f64) -> f64) -> Vec<LoadPoint> {
+        loads.iter().map(|&load| LoadPoint { load, throughput: throughput(load) }).collect()
     }
 
     const DOUBLING: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
-    fn fitted(points: &[Point]) -> Fit {
+    fn fitted(points: &[LoadPoint]) -> UslFit {
         match fit(points) {
             Scalability::Fitted(fit) => fit,
             Scalability::Refused { reason } => panic!("{reason:?}"),
         }
     }
 
-    fn refused(points: &[Point]) -> Refusal {
+    fn refused(points: &[LoadPoint]) -> NoFitReason {
         match fit(points) {
             Scalability::Fitted(fit) => panic!("{fit:?}"),
             Scalability::Refused { reason } => reason,
@@ -239,9 +246,9 @@ mod tests {
         let rng = &mut Pcg64::seed_from_u64(1);
         let noise = Normal::new(1.0, 0.02).unwrap();
         for _ in 0..200 {
-            let measured: Vec<Point> = points(&DOUBLING, |n| law(1e4, 0.03, 0.001, n))
+            let measured: Vec<LoadPoint> = points(&DOUBLING, |n| law(1e4, 0.03, 0.001, n))
                 .into_iter()
-                .map(|p| Point { throughput: p.throughput * noise.sample(rng), ..p })
+                .map(|p| LoadPoint { throughput: p.throughput * noise.sample(rng), ..p })
                 .collect();
             let fit = fitted(&measured);
             assert!((fit.peak_load / 31.1 - 1.0).abs() < 0.2, "{fit:?}");
@@ -252,20 +259,20 @@ mod tests {
     #[test]
     fn five_loads_are_too_few_however_often_repeated() {
         let repeated = points(&[1.0, 2.0, 4.0, 8.0, 16.0].repeat(4), |n| law(1e4, 0.03, 0.001, n));
-        assert_eq!(refused(&repeated), Refusal::TooFewLoads { loads: 5, needed: 6 });
+        assert_eq!(refused(&repeated), NoFitReason::TooFewLoads { loads: 5, needed: 6 });
     }
 
     #[test]
     fn a_straight_line_has_no_bend_to_extrapolate() {
         let line = points(&DOUBLING, |n| 1e4 * n);
-        assert!(matches!(refused(&line), Refusal::NoCurvature { loss } if loss.abs() < 1e-9));
+        assert!(matches!(refused(&line), NoFitReason::NoCurvature { loss } if loss.abs() < 1e-9));
         let faster_than_linear = points(&DOUBLING, |n| 1e4 * n.powf(1.05));
-        assert!(matches!(refused(&faster_than_linear), Refusal::NoCurvature { .. }));
+        assert!(matches!(refused(&faster_than_linear), NoFitReason::NoCurvature { .. }));
     }
 
     #[test]
     fn amdahls_law_has_a_ceiling_and_no_peak() {
-        let Refusal::NoPeak { ceiling } = refused(&points(&DOUBLING, |n| law(1e4, 0.1, 0.0, n))) else {
+        let NoFitReason::NoPeak { ceiling } = refused(&points(&DOUBLING, |n| law(1e4, 0.1, 0.0, n))) else {
             panic!("a peak")
         };
         assert!((ceiling / 1e5 - 1.0).abs() < 1e-6);
@@ -273,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_peak_far_beyond_the_loads_is_not_foretold() {
-        let Refusal::PeakBeyondRange { peak_load, largest_load } =
+        let NoFitReason::PeakBeyondRange { peak_load, largest_load } =
             refused(&points(&[1.0, 2.0, 3.0, 4.0, 6.0, 8.0], |n| law(1e4, 0.1, 0.001, n)))
         else {
             panic!("foretold")
@@ -284,7 +291,7 @@ mod tests {
     #[test]
     fn a_staircase_does_not_follow_the_law() {
         let staircase = points(&DOUBLING, |n| if n < 16.0 { 1e3 } else { 1e4 });
-        assert!(matches!(refused(&staircase), Refusal::PoorFit { .. } | Refusal::NoCurvature { .. }));
+        assert!(matches!(refused(&staircase), NoFitReason::PoorFit { .. } | NoFitReason::NoCurvature { .. }));
     }
 
     #[test]
@@ -315,7 +322,7 @@ mod tests {
 
         #[test]
         fn no_points_panic(raw in prop::collection::vec((any::<f64>(), any::<f64>()), 0..12)) {
-            let points: Vec<_> = raw.into_iter().map(|(load, throughput)| Point { load, throughput }).collect();
+            let points: Vec<_> = raw.into_iter().map(|(load, throughput)| LoadPoint { load, throughput }).collect();
             fit(&points);
         }
 

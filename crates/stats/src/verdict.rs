@@ -1,7 +1,7 @@
 //! From an estimate of a ratio to what may be said: a difference, none shown, or nothing.
 //!
 //! The interval alone decides. It is held against a zone around 1 that nobody would act on and that the
-//! instrument cannot vouch for, [`Rule::negligible`]:
+//! instrument cannot vouch for, [`VerdictRule::negligible`]:
 //!
 //! ```text
 //!                      zone of the negligible
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 /// What an interval must show.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Rule {
+pub struct VerdictRule {
     /// Level of the interval.
     pub confidence: Confidence,
     /// Relative difference that is not worth naming, such as 0.005 for 0.5 %: a difference is called when the
@@ -38,7 +38,7 @@ pub struct Rule {
     pub useful: f64,
 }
 
-impl Default for Rule {
+impl Default for VerdictRule {
     /// 95 %, half a percent is negligible, and 10 % must be ruled out.
     ///
     /// 10 % because that is where choices of machines and servers begin to pay for the change; measured
@@ -61,7 +61,7 @@ pub enum Side {
 /// What may be said of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Verdict {
+pub enum RatioVerdict {
     /// One side has more. Which is better is the metric's to say.
     Difference {
         /// The side with the larger value.
@@ -79,19 +79,19 @@ pub enum Verdict {
     /// Nothing may be said.
     Inconclusive {
         /// The reason.
-        why: Why,
+        why: InconclusiveReason,
     },
 }
 
 /// Why a comparison says nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum InconclusiveReason {
     /// The interval shows no difference, and allows one of this size.
     TooWide {
         /// The largest relative difference in the interval.
         within: f64,
-        /// What had to be ruled out: [`Rule::useful`].
+        /// What had to be ruled out: [`VerdictRule::useful`].
         useful: f64,
     },
     /// There is no ratio at all: too few blocks, or a value that has none.
@@ -100,53 +100,54 @@ pub enum Why {
 
 /// An estimate, where there is one, and its verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
+pub struct RatioComparison {
     /// The ratio of A to B.
     pub estimate: Option<RatioEstimate>,
     /// What may be said of it.
-    pub verdict: Verdict,
+    pub verdict: RatioVerdict,
 }
 
 /// Compares A with B over blocks `(a, b)` of valid trials.
 ///
 /// ```
-/// use stats::verdict::{Rule, Side, Verdict, compare};
+/// use stats::verdict::{VerdictRule, Side, RatioVerdict, compare};
 /// let blocks = [(205.0, 100.0), (198.0, 101.0), (201.0, 102.0), (199.0, 99.0), (200.0, 101.0), (204.0, 99.0)];
-/// let found = compare(&blocks, &Rule::default());
-/// assert!(matches!(found.verdict, Verdict::Difference { higher: Side::A, at_least } if at_least > 0.9));
+/// let found = compare(&blocks, &VerdictRule::default());
+/// assert!(matches!(found.verdict, RatioVerdict::Difference { higher: Side::A, at_least } if at_least > 0.9));
 /// ```
-pub fn compare(blocks: &[(f64, f64)], rule: &Rule) -> Comparison {
+pub fn compare(blocks: &[(f64, f64)], rule: &VerdictRule) -> RatioComparison {
     match estimate(blocks, rule.confidence) {
-        Ok(estimate) => Comparison { verdict: judge(&estimate, rule), estimate: Some(estimate) },
-        Err(error) => {
-            Comparison { verdict: Verdict::Inconclusive { why: Why::NoRatio(error) }, estimate: None }
-        }
+        Ok(estimate) => RatioComparison { verdict: classify(&estimate, rule), estimate: Some(estimate) },
+        Err(error) => RatioComparison {
+            verdict: RatioVerdict::Inconclusive { why: InconclusiveReason::NoRatio(error) },
+            estimate: None,
+        },
     }
 }
 
 /// The verdict on an estimate whose interval was made at the level that the rule asks for.
-pub fn judge(estimate: &RatioEstimate, rule: &Rule) -> Verdict {
+pub fn classify(estimate: &RatioEstimate, rule: &VerdictRule) -> RatioVerdict {
     let RatioEstimate { low, high, .. } = *estimate;
     // Written so that no width of interval divides by zero: low > 0 always, 1 / low may be infinite.
     let (a_leads, b_leads) = (low - 1.0, 1.0 / high - 1.0);
     if a_leads > rule.negligible {
-        return Verdict::Difference { higher: Side::A, at_least: a_leads };
+        return RatioVerdict::Difference { higher: Side::A, at_least: a_leads };
     }
     if b_leads > rule.negligible {
-        return Verdict::Difference { higher: Side::B, at_least: b_leads };
+        return RatioVerdict::Difference { higher: Side::B, at_least: b_leads };
     }
     let within = (1.0 / low).max(high) - 1.0;
     if within <= rule.useful {
-        Verdict::NoDifferenceShown { within }
+        RatioVerdict::NoDifferenceShown { within }
     } else {
-        Verdict::Inconclusive { why: Why::TooWide { within, useful: rule.useful } }
+        RatioVerdict::Inconclusive { why: InconclusiveReason::TooWide { within, useful: rule.useful } }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ratio::Method;
+    use crate::ratio::IntervalMethod;
     use proptest::prelude::*;
 
     fn estimate_of(low: f64, high: f64) -> RatioEstimate {
@@ -156,18 +157,18 @@ mod tests {
             high,
             blocks: 10,
             confidence: Confidence::P95,
-            method: Method::SignedRank,
+            method: IntervalMethod::SignedRank,
             log_sd: 0.02,
         }
     }
 
-    fn verdict(low: f64, high: f64) -> Verdict {
-        judge(&estimate_of(low, high), &Rule::default())
+    fn verdict(low: f64, high: f64) -> RatioVerdict {
+        classify(&estimate_of(low, high), &VerdictRule::default())
     }
 
     #[test]
     fn an_interval_above_one_is_a_difference_in_favour_of_a() {
-        let Verdict::Difference { higher: Side::A, at_least } = verdict(1.55, 1.70) else {
+        let RatioVerdict::Difference { higher: Side::A, at_least } = verdict(1.55, 1.70) else {
             panic!("no difference")
         };
         assert!((at_least - 0.55).abs() < 1e-12);
@@ -175,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_lead_of_b_reads_the_same_with_the_sides_swapped() {
-        let Verdict::Difference { higher: Side::B, at_least } = verdict(0.5, 0.8) else {
+        let RatioVerdict::Difference { higher: Side::B, at_least } = verdict(0.5, 0.8) else {
             panic!("no difference")
         };
         assert!((at_least - 0.25).abs() < 1e-12);
@@ -183,50 +184,54 @@ mod tests {
 
     #[test]
     fn a_narrow_interval_around_one_says_within_what() {
-        let Verdict::NoDifferenceShown { within } = verdict(0.985, 1.021) else { panic!("not narrow") };
+        let RatioVerdict::NoDifferenceShown { within } = verdict(0.985, 1.021) else { panic!("not narrow") };
         assert!((within - 0.021).abs() < 1e-12);
     }
 
     #[test]
     fn an_interval_beside_one_but_in_the_negligible_zone_is_no_difference() {
-        assert!(matches!(verdict(1.001, 1.004), Verdict::NoDifferenceShown { .. }));
-        let strict = Rule { negligible: 0.0, ..Rule::default() };
-        assert!(matches!(judge(&estimate_of(1.001, 1.004), &strict), Verdict::Difference { .. }));
+        assert!(matches!(verdict(1.001, 1.004), RatioVerdict::NoDifferenceShown { .. }));
+        let strict = VerdictRule { negligible: 0.0, ..VerdictRule::default() };
+        assert!(matches!(classify(&estimate_of(1.001, 1.004), &strict), RatioVerdict::Difference { .. }));
     }
 
     #[test]
     fn an_interval_that_allows_a_large_difference_is_inconclusive() {
         assert!(matches!(
             verdict(0.93, 1.14),
-            Verdict::Inconclusive { why: Why::TooWide { within, .. } } if (within - 0.14).abs() < 1e-12
+            RatioVerdict::Inconclusive { why: InconclusiveReason::TooWide { within, .. } } if (within - 0.14).abs() < 1e-12
         ));
     }
 
     #[test]
     fn a_wide_interval_that_knows_the_direction_is_still_a_difference() {
-        assert!(matches!(verdict(1.05, 4.0), Verdict::Difference { higher: Side::A, .. }));
+        assert!(matches!(verdict(1.05, 4.0), RatioVerdict::Difference { higher: Side::A, .. }));
     }
 
     #[test]
     fn two_blocks_or_a_zero_are_inconclusive_with_the_reason() {
-        let two = compare(&[(2.0, 1.0); 2], &Rule::default());
+        let two = compare(&[(2.0, 1.0); 2], &VerdictRule::default());
         assert_eq!(
             two.verdict,
-            Verdict::Inconclusive { why: Why::NoRatio(RatioError::TooFewBlocks { blocks: 2, needed: 3 }) }
+            RatioVerdict::Inconclusive {
+                why: InconclusiveReason::NoRatio(RatioError::TooFewBlocks { blocks: 2, needed: 3 })
+            }
         );
-        let zero = compare(&[(2.0, 1.0), (0.0, 1.0), (2.0, 1.0)], &Rule::default());
+        let zero = compare(&[(2.0, 1.0), (0.0, 1.0), (2.0, 1.0)], &VerdictRule::default());
         assert!(matches!(
             zero.verdict,
-            Verdict::Inconclusive { why: Why::NoRatio(RatioError::NotPositive { block: 1, .. }) }
+            RatioVerdict::Inconclusive {
+                why: InconclusiveReason::NoRatio(RatioError::NotPositive { block: 1, .. })
+            }
         ));
     }
 
     #[test]
     fn a_comparison_reads_back_from_its_json() {
         for blocks in [vec![(2.0, 1.0); 6], vec![(1.0, f64::NAN); 6]] {
-            let comparison = compare(&blocks, &Rule::default());
+            let comparison = compare(&blocks, &VerdictRule::default());
             let json = serde_json::to_string(&comparison).unwrap();
-            assert_eq!(serde_json::from_str::<Comparison>(&json).unwrap(), comparison, "{json}");
+            assert_eq!(serde_json::from_str::<RatioComparison>(&json).unwrap(), comparison, "{json}");
         }
     }
 
@@ -236,22 +241,22 @@ mod tests {
             blocks in prop::collection::vec((1.0..1e6_f64, 1.0..1e6_f64), 0..20),
         ) {
             let swapped: Vec<_> = blocks.iter().map(|&(a, b)| (b, a)).collect();
-            let (here, there) = (compare(&blocks, &Rule::default()), compare(&swapped, &Rule::default()));
+            let (here, there) = (compare(&blocks, &VerdictRule::default()), compare(&swapped, &VerdictRule::default()));
             match (here.verdict, there.verdict) {
-                (Verdict::Difference { higher: one, .. }, Verdict::Difference { higher: other, .. }) => {
+                (RatioVerdict::Difference { higher: one, .. }, RatioVerdict::Difference { higher: other, .. }) => {
                     prop_assert_ne!(one, other);
                 }
-                (Verdict::NoDifferenceShown { within: one }, Verdict::NoDifferenceShown { within: other }) => {
+                (RatioVerdict::NoDifferenceShown { within: one }, RatioVerdict::NoDifferenceShown { within: other }) => {
                     prop_assert!((one - other).abs() < 1e-9);
                 }
-                (Verdict::Inconclusive { .. }, Verdict::Inconclusive { .. }) => {}
+                (RatioVerdict::Inconclusive { .. }, RatioVerdict::Inconclusive { .. }) => {}
                 (one, other) => prop_assert!(false, "{one:?} against {other:?}"),
             }
         }
 
         #[test]
         fn no_pair_of_numbers_panics(blocks in prop::collection::vec((any::<f64>(), any::<f64>()), 0..12)) {
-            compare(&blocks, &Rule::default());
+            compare(&blocks, &VerdictRule::default());
         }
     }
 }

@@ -20,7 +20,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use stats::{
     describe::Sample,
     power::smallest_difference,
-    verdict::{Rule, compare},
+    verdict::{VerdictRule, compare},
 };
 use std::{collections::BTreeMap, path::Path, time::SystemTime};
 
@@ -134,7 +134,7 @@ fn verdict(trials: &[Trial], reached_unix_ms: u64) -> Verdict {
     let blocks = trials.iter().map(|trial| trial.block).max().unwrap_or(0);
     let complete: Vec<_> =
         (1..=blocks).filter_map(|block| value(block, NAMES[0]).zip(value(block, NAMES[1]))).collect();
-    let rule = Rule::default();
+    let rule = VerdictRule::default();
     let found = compare(&complete, &rule);
     let sentence = found.estimate.as_ref().map_or_else(
         || "inconclusive: too few complete blocks".to_owned(),
@@ -190,7 +190,7 @@ pub(super) fn summary<'a>(name: &str, trials: impl IntoIterator<Item = &'a Trial
         point: of_it.first().map(|trial| trial.point.clone()).unwrap_or_default(),
         median: sample.as_ref().map(Sample::median),
         // Stands in for the interval of the median, which is the verdict's business.
-        interval: sample.as_ref().map(|sample| stats::confidence::Interval {
+        interval: sample.as_ref().map(|sample| stats::confidence::ConfidenceInterval {
             low: sample.quantile(0.2),
             high: sample.quantile(0.8),
         }),

@@ -104,7 +104,7 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
                 Some(CurvePoint { at: *n as f64, median: sample.median(), least, most })
             })
             .collect();
-        let loads = points.iter().map(|p| usl::Point { load: p.at, throughput: p.median });
+        let loads = points.iter().map(|p| usl::LoadPoint { load: p.at, throughput: p.median });
         SweepCurve {
             variant: NAME.to_owned(),
             axis: "connections".to_owned(),

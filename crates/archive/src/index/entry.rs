@@ -7,7 +7,7 @@ use crate::{
     run::{Head, RunState},
 };
 use rusqlite::{Transaction, params};
-use stats::confidence::Interval;
+use stats::confidence::ConfidenceInterval;
 use std::{
     fs::{self, Metadata},
     path::Path,
@@ -45,7 +45,7 @@ struct VariantRow {
     name: String,
     server: String,
     median: Option<f64>,
-    interval: Option<Interval>,
+    interval: Option<ConfidenceInterval>,
 }
 
 /// The time of change of a run directory: every file that is written below passes through it.

@@ -2,7 +2,7 @@
 
 use super::{Caveat, Difference, QuantileCurve, SweepPoint};
 use serde::{Deserialize, Serialize};
-use stats::{confidence::Interval, ratio::RatioEstimate, usl::Scalability};
+use stats::{confidence::ConfidenceInterval, ratio::RatioEstimate, usl::Scalability};
 use std::collections::BTreeMap;
 
 /// The whole of `verdict.json`.
@@ -50,7 +50,7 @@ pub struct Comparison {
     /// The ratio, its interval and how it was made; `None` where there is none.
     pub estimate: Option<RatioEstimate>,
     /// Difference, no difference shown, or inconclusive and why.
-    pub verdict: stats::verdict::Verdict,
+    pub verdict: stats::verdict::RatioVerdict,
     /// The smallest relative difference that these blocks would have found in 4 of 5 runs, such as 0.03.
     pub smallest_difference: Option<f64>,
     /// The verdict in a sentence.
@@ -70,7 +70,7 @@ pub struct VariantSummary {
     /// Median of the valid values; `None` without one.
     pub median: Option<f64>,
     /// Confidence interval of the median; `None` where there are too few values.
-    pub interval: Option<Interval>,
+    pub interval: Option<ConfidenceInterval>,
     /// How many trials count.
     pub valid: u32,
     /// How many do not.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use archive::model::WarmUpOutcome;
 use load::engine::Outcome;
 use load::record::{Interval, PackError};
-use stats::steady::{SteadyState, Tolerance, Unsteady, drifts, settle};
+use stats::steady::{DriftTolerance, SteadyState, UnsteadyReason, detect_steady_state, significant_drift};
 
 use super::phases::{Observation, observations};
 
@@ -119,17 +119,18 @@ impl Judged {
         let earlier = refused.throughput.len();
         refused.throughput.extend(&seen.throughput);
         refused.p99.extend(&seen.p99);
-        let throughput = settle(&refused.throughput, Tolerance::THROUGHPUT);
-        let p99 = settle(&refused.p99, Tolerance::PERCENTILE);
+        let throughput = detect_steady_state(&refused.throughput, DriftTolerance::THROUGHPUT);
+        let p99 = detect_steady_state(&refused.p99, DriftTolerance::PERCENTILE);
         let judged = match watched {
             Watched::Operations => &[("throughput", &throughput), ("p99", &p99)][..],
             Watched::Bytes => &[("throughput", &throughput)],
         };
-        let refuse = |name: &str, reason: &Unsteady| format!("{name} did not settle: {reason}");
+        let refuse = |name: &str, reason: &UnsteadyReason| format!("{name} did not settle: {reason}");
         let as_a_whole = || {
             let series = &seen.throughput[seen.throughput.len() / BEGINNING..];
-            let relative = (earlier == 0).then(|| drifts(series, Tolerance::THROUGHPUT)).flatten()?;
-            Some(refuse("throughput", &Unsteady::Drifting { relative }))
+            let relative =
+                (earlier == 0).then(|| significant_drift(series, DriftTolerance::THROUGHPUT)).flatten()?;
+            Some(refuse("throughput", &UnsteadyReason::Drifting { relative }))
         };
         let unsteady = judged
             .iter()

@@ -9,7 +9,7 @@ use clap::{Subcommand, ValueEnum};
 use host::Host;
 use load::inputs::slo::Slo;
 use load::inputs::units::{parse_count, parse_rate};
-use stats::verdict::Verdict as Said;
+use stats::verdict::RatioVerdict;
 
 use super::options::{Format, ProgressOption, RunsDir};
 use crate::exit::{Ending, usage};
@@ -275,9 +275,11 @@ fn hold(plan: &Plan, args: &RunArgs) -> anyhow::Result<Ending> {
         anyhow::bail!("the run stopped early: {why} (what was measured is kept in {dir})");
     }
     let has_verdict = match plan.kind {
-        Kind::Compare => {
-            finished.verdict.comparisons.iter().any(|c| !matches!(c.verdict, Said::Inconclusive { .. }))
-        }
+        Kind::Compare => finished
+            .verdict
+            .comparisons
+            .iter()
+            .any(|c| !matches!(c.verdict, RatioVerdict::Inconclusive { .. })),
         Kind::Sweep => finished.verdict.variants.iter().any(|variant| variant.valid > 0),
     };
     Ok(match (finished.interrupted, has_verdict) {

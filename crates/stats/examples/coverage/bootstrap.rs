@@ -5,7 +5,7 @@
 
 use rand::{Rng, RngExt};
 use statrs::distribution::{ContinuousCDF, Normal};
-use stats::confidence::{Confidence, Interval};
+use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::describe::Sample;
 
 const RESAMPLES: usize = 999;
@@ -33,14 +33,14 @@ fn resampled(values: &[f64], rng: &mut impl Rng) -> Vec<Moments> {
 }
 
 /// The quantiles of the resampled means.
-pub fn percentile(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -> Interval {
+pub fn percentile(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -> ConfidenceInterval {
     let means = sample(resampled(values, rng).iter().map(|m| m.mean));
     let tail = confidence.alpha() / 2.0;
-    Interval { low: means.quantile(tail), high: means.quantile(1.0 - tail) }
+    ConfidenceInterval { low: means.quantile(tail), high: means.quantile(1.0 - tail) }
 }
 
 /// Percentiles corrected for bias and for a spread that changes with the mean (ibid., chapter 14.3).
-pub fn bca(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -> Interval {
+pub fn bca(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -> ConfidenceInterval {
     let centre = moments(values).mean;
     let means = sample(resampled(values, rng).iter().map(|m| m.mean));
     let below = means.ascending().iter().filter(|mean| **mean < centre).count() as f64;
@@ -57,13 +57,13 @@ pub fn bca(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -> Interv
         means.quantile(normal.cdf(bias + z / (1.0 - acceleration * z)))
     };
     let tail = confidence.alpha() / 2.0;
-    Interval { low: adjusted(tail), high: adjusted(1.0 - tail) }
+    ConfidenceInterval { low: adjusted(tail), high: adjusted(1.0 - tail) }
 }
 
 /// Bootstrap-t: the quantiles of (resampled mean − mean) / resampled standard error stand in for Student's.
 ///
 /// A resample without spread (one in nine at three blocks) has no t and is left out.
-pub fn studentised(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -> Interval {
+pub fn studentised(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -> ConfidenceInterval {
     let Moments { mean, standard_error } = moments(values);
     let t = sample(
         resampled(values, rng)
@@ -72,7 +72,7 @@ pub fn studentised(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -
             .map(|m| (m.mean - mean) / m.standard_error),
     );
     let tail = confidence.alpha() / 2.0;
-    Interval {
+    ConfidenceInterval {
         low: mean - t.quantile(1.0 - tail) * standard_error,
         high: mean - t.quantile(tail) * standard_error,
     }

@@ -13,9 +13,9 @@ mod rule;
 use noise::Noise;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
-use stats::confidence::{Confidence, Interval};
+use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::describe::Sample;
-use stats::ratio::{self, Method};
+use stats::ratio::{self, IntervalMethod};
 
 const SEED: u64 = 2;
 const COMPARISONS: usize = 10_000;
@@ -43,18 +43,18 @@ impl Candidate {
     ];
 
     /// The interval of the log ratio; `None` where the method has none.
-    fn interval(self, log_ratios: &[f64], rng: &mut Pcg64) -> Option<Interval> {
+    fn interval(self, log_ratios: &[f64], rng: &mut Pcg64) -> Option<ConfidenceInterval> {
         let by = |method| {
             let blocks: Vec<(f64, f64)> = log_ratios.iter().map(|d| (d.exp(), 1.0)).collect();
             let found = ratio::estimate_by(method, &blocks, Confidence::P95).ok()?;
-            Some(Interval { low: found.low.ln(), high: found.high.ln() })
+            Some(ConfidenceInterval { low: found.low.ln(), high: found.high.ln() })
         };
         Some(match self {
-            Self::StudentT => by(Method::StudentT)?,
-            Self::SignedRank => by(Method::SignedRank)?,
+            Self::StudentT => by(IntervalMethod::StudentT)?,
+            Self::SignedRank => by(IntervalMethod::SignedRank)?,
             Self::Both => {
-                let (t, rank) = (by(Method::StudentT)?, by(Method::SignedRank)?);
-                Interval { low: t.low.min(rank.low), high: t.high.max(rank.high) }
+                let (t, rank) = (by(IntervalMethod::StudentT)?, by(IntervalMethod::SignedRank)?);
+                ConfidenceInterval { low: t.low.min(rank.low), high: t.high.max(rank.high) }
             }
             Self::Percentile => bootstrap::percentile(log_ratios, Confidence::P95, rng),
             Self::Bca => bootstrap::bca(log_ratios, Confidence::P95, rng),

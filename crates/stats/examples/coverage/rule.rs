@@ -1,10 +1,10 @@
-//! What the negligible zone of [`stats::verdict::Rule`] buys and costs, under normal noise.
+//! What the negligible zone of [`stats::verdict::VerdictRule`] buys and costs, under normal noise.
 
 use crate::{heading, row};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
-use stats::verdict::{Rule, Verdict, compare};
+use stats::verdict::{RatioVerdict, VerdictRule, compare};
 
 const NEGLIGIBLE: [f64; 3] = [0.0, 0.005, 0.01];
 /// Standard deviations of a block's log ratio.
@@ -18,7 +18,7 @@ pub fn table(comparisons: usize, seed: u64) {
     for blocks in [6, 10, 20] {
         for log_sd in LOG_SD {
             let cells = NEGLIGIBLE.map(|negligible| {
-                let rule = Rule { negligible, ..Rule::default() };
+                let rule = VerdictRule { negligible, ..VerdictRule::default() };
                 let called = |truth| called(truth, blocks, log_sd, &rule, comparisons, seed);
                 format!("{:.1} / {:.0} / {:.0}", called(1.0), called(1.02), called(1.05))
             });
@@ -27,13 +27,13 @@ pub fn table(comparisons: usize, seed: u64) {
     }
 }
 
-fn called(truth: f64, blocks: usize, log_sd: f64, rule: &Rule, comparisons: usize, seed: u64) -> f64 {
+fn called(truth: f64, blocks: usize, log_sd: f64, rule: &VerdictRule, comparisons: usize, seed: u64) -> f64 {
     let rng = &mut Pcg64::seed_from_u64(seed);
     let noise = Normal::new(0.0, log_sd).expect("sd > 0");
     let called = (0..comparisons)
         .filter(|_| {
             let pairs: Vec<_> = (0..blocks).map(|_| (truth * f64::exp(noise.sample(rng)), 1.0)).collect();
-            matches!(compare(&pairs, rule).verdict, Verdict::Difference { .. })
+            matches!(compare(&pairs, rule).verdict, RatioVerdict::Difference { .. })
         })
         .count();
     100.0 * called as f64 / comparisons as f64

@@ -6,7 +6,7 @@ use std::time::Duration;
 use load::clock::Nanos;
 use stats::arrivals::test_known_rate;
 use stats::confidence::Confidence;
-use stats::interval::Share;
+use stats::proportion::Proportion;
 
 use crate::finding::{Finding, Unit};
 use crate::instrument::{CheckError, Instrument, Load, Pace};
@@ -43,7 +43,7 @@ pub fn poisson(
     let measured = instrument.run(&server, &Load::http(CONNECTIONS, Pace::Poisson(rate_per_s), length))?;
     let (failing, all) = failing_windows(&gaps(&server.log()?), rate_per_s, window);
     let what = format!("Poisson at {rate_per_s}/s: windows of {window} gaps that fail Anderson–Darling");
-    let Ok(share) = Share::new(failing, all) else { return Ok(Vec::new()) };
+    let Ok(share) = Proportion::new(failing, all) else { return Ok(Vec::new()) };
     let sure = Confidence::new(SURE).expect("a level below 1");
     let bounds = share.clopper_pearson(sure);
     let mut finding = Finding::new("arrivals", what, Unit::Share, LEVEL, share.estimate()).as_limit();

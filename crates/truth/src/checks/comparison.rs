@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use stats::power::smallest_difference;
 use stats::ratio::estimate;
-use stats::verdict::Rule;
+use stats::verdict::VerdictRule;
 
 use crate::instrument::{CheckError, Instrument, Load, Pace};
 
@@ -38,7 +38,7 @@ pub fn resolution(
         Ok(instrument.run(&server, &Load::http(CONNECTIONS, Pace::Closed, length))?.summary.throughput_per_s)
     };
     let pairs = (0..blocks).map(|_| Ok((trial()?, trial()?))).collect::<Result<Vec<_>, CheckError>>()?;
-    let rule = Rule::default();
+    let rule = VerdictRule::default();
     Ok(estimate(&pairs, rule.confidence).ok().map(|estimate| {
         let smallest = |blocks| (blocks, smallest_difference(blocks, estimate.log_sd, &rule, POWER));
         Resolution { log_sd: estimate.log_sd, smallest: LENGTHS.map(smallest).to_vec() }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use load::record::ErrorKind;
 use stats::confidence::Confidence;
-use stats::interval::Share;
+use stats::proportion::Proportion;
 use stats::queueing::lost_share;
-use stats::steady::{SteadyState, Tolerance, settle};
+use stats::steady::{DriftTolerance, SteadyState, detect_steady_state};
 
 use super::percentiles::compare;
 use crate::finding::{Finding, Unit};
@@ -31,7 +31,7 @@ pub fn overflow(instrument: &Instrument<'_>, length: Duration) -> Result<Vec<Fin
     let refused = measured.summary.errors.get(&ErrorKind::UnexpectedReply).copied().unwrap_or(0);
     let known = lost_share(RATE * SERVICE.as_secs_f64(), SLOTS);
     let counts = Finding::new("queue", "refusals", Unit::Count, account.refused as f64, refused as f64);
-    let share = Share::new(refused, account.requests.max(1).max(refused));
+    let share = Proportion::new(refused, account.requests.max(1).max(refused));
     let Ok(share) = share else { return Ok(vec![counts]) };
     let sure = Confidence::new(SURE).expect("a level below 1");
     let tolerance = share.clopper_pearson(sure).half_width();
@@ -50,7 +50,8 @@ pub fn slower_and_slower(instrument: &Instrument<'_>, length: Duration) -> Resul
     let mut findings = compare("queue", "slower and slower", &measured, false);
     let p50: Vec<f64> =
         measured.summary.intervals.iter().map(|span| span.response_time_us.p50 as f64).collect();
-    let is_steady = matches!(settle(&p50, Tolerance::PERCENTILE), SteadyState::Steady { .. });
+    let is_steady =
+        matches!(detect_steady_state(&p50, DriftTolerance::PERCENTILE), SteadyState::Steady { .. });
     let called = f64::from(u8::from(is_steady));
     findings.push(Finding::new("queue", "slower and slower: times called steady", Unit::Count, 0.0, called));
     Ok(findings)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stats::steady::{SteadyState, Tolerance, settle};
+use stats::steady::{DriftTolerance, SteadyState, detect_steady_state};
 
 use crate::finding::{Finding, Unit};
 use crate::instrument::{CheckError, Instrument, Load, Pace};
@@ -32,7 +32,7 @@ pub fn check(instrument: &Instrument<'_>, length: Duration) -> Result<Vec<Findin
     let throughput: Vec<f64> = measured.summary.intervals.iter().map(|span| span.throughput_per_s).collect();
     let what = "throughput of the settled part, a cache that fills";
     let finding = |mean| Finding::new("steady", what, Unit::PerSecond, known, mean).within(known * TOLERANCE);
-    Ok(vec![match settle(&throughput, Tolerance::THROUGHPUT) {
+    Ok(vec![match detect_steady_state(&throughput, DriftTolerance::THROUGHPUT) {
         SteadyState::Steady { mean, .. } => finding(mean),
         SteadyState::NotSteady { reason } => {
             let mut unsettled = finding(f64::NAN).as_limit();

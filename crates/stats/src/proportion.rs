@@ -1,6 +1,6 @@
 //! How sure is a rate: intervals for a share, such as "false verdicts: 4 of 100".
 
-use crate::confidence::{Confidence, Interval};
+use crate::confidence::{Confidence, ConfidenceInterval};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Beta, ContinuousCDF, Normal};
 use thiserror::Error;
@@ -8,15 +8,15 @@ use thiserror::Error;
 /// Some of many: `hits` of `trials`.
 ///
 /// ```
-/// use stats::{confidence::Confidence, interval::Share};
-/// let false_verdicts = Share::new(4, 100)?;
+/// use stats::{confidence::Confidence, proportion::Proportion};
+/// let false_verdicts = Proportion::new(4, 100)?;
 /// let exact = false_verdicts.clopper_pearson(Confidence::P95);
 /// assert!((exact.low - 0.0110).abs() < 1e-4 && (exact.high - 0.0993).abs() < 1e-4);
-/// # Ok::<(), stats::interval::ShareError>(())
+/// # Ok::<(), stats::proportion::ProportionError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Counts")]
-pub struct Share {
+pub struct Proportion {
     hits: u64,
     trials: u64,
 }
@@ -24,7 +24,7 @@ pub struct Share {
 /// A share needs something to be a share of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{hits} of {trials} is no share: it needs at least one trial and no more hits than trials")]
-pub struct ShareError {
+pub struct ProportionError {
     hits: u64,
     trials: u64,
 }
@@ -36,20 +36,20 @@ struct Counts {
     trials: u64,
 }
 
-impl TryFrom<Counts> for Share {
-    type Error = ShareError;
-    fn try_from(Counts { hits, trials }: Counts) -> Result<Self, ShareError> {
+impl TryFrom<Counts> for Proportion {
+    type Error = ProportionError;
+    fn try_from(Counts { hits, trials }: Counts) -> Result<Self, ProportionError> {
         Self::new(hits, trials)
     }
 }
 
-impl Share {
+impl Proportion {
     /// `hits` of at least one `trials`.
-    pub fn new(hits: u64, trials: u64) -> Result<Self, ShareError> {
+    pub fn new(hits: u64, trials: u64) -> Result<Self, ProportionError> {
         if trials > 0 && hits <= trials {
             Ok(Self { hits, trials })
         } else {
-            Err(ShareError { hits, trials })
+            Err(ProportionError { hits, trials })
         }
     }
 
@@ -62,12 +62,12 @@ impl Share {
     /// that must be met.
     ///
     /// Source: C. J. Clopper & E. S. Pearson, Biometrika 26 (1934), by quantiles of the beta distribution.
-    pub fn clopper_pearson(&self, confidence: Confidence) -> Interval {
+    pub fn clopper_pearson(&self, confidence: Confidence) -> ConfidenceInterval {
         let tail = confidence.alpha() / 2.0;
         let (hits, misses) = (self.hits as f64, (self.trials - self.hits) as f64);
         // A beta law of shapes 0 does not exist: there the bound is the end of the scale.
         let quantile = |a: f64, b: f64, p: f64| Beta::new(a, b).map(|law| law.inverse_cdf(p));
-        Interval {
+        ConfidenceInterval {
             low: quantile(hits, misses + 1.0, tail).unwrap_or(0.0),
             high: quantile(hits + 1.0, misses, 1.0 - tail).unwrap_or(1.0),
         }
@@ -78,13 +78,13 @@ impl Share {
     ///
     /// Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
     /// (1927); recommended by L. D. Brown, T. T. Cai & A. `DasGupta`, Statistical Science 16 (2001).
-    pub fn wilson(&self, confidence: Confidence) -> Interval {
+    pub fn wilson(&self, confidence: Confidence) -> ConfidenceInterval {
         let z = Normal::standard().inverse_cdf(1.0 - confidence.alpha() / 2.0);
         let (n, p) = (self.trials as f64, self.estimate());
         let scale = 1.0 + z * z / n;
         let centre = (p + z * z / (2.0 * n)) / scale;
         let half = z / scale * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
-        Interval { low: (centre - half).max(0.0), high: (centre + half).min(1.0) }
+        ConfidenceInterval { low: (centre - half).max(0.0), high: (centre + half).min(1.0) }
     }
 }
 
@@ -93,41 +93,41 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn close(interval: Interval, low: f64, high: f64) -> bool {
+    fn close(interval: ConfidenceInterval, low: f64, high: f64) -> bool {
         (interval.low - low).abs() < 5e-5 && (interval.high - high).abs() < 5e-5
     }
 
     #[test]
     fn four_of_a_hundred() {
         // R: binom.test(4, 100)$conf.int and prop.test(4, 100, correct = FALSE)$conf.int
-        let share = Share::new(4, 100).unwrap();
+        let share = Proportion::new(4, 100).unwrap();
         assert!(close(share.clopper_pearson(Confidence::P95), 0.011_004, 0.099_257));
         assert!(close(share.wilson(Confidence::P95), 0.015_664, 0.098_371));
     }
 
     #[test]
     fn none_and_all_reach_the_ends() {
-        let none = Share::new(0, 40).unwrap();
+        let none = Proportion::new(0, 40).unwrap();
         assert!(close(none.clopper_pearson(Confidence::P95), 0.0, 0.088_097));
-        let all = Share::new(40, 40).unwrap();
+        let all = Proportion::new(40, 40).unwrap();
         assert!(close(all.clopper_pearson(Confidence::P95), 1.0 - 0.088_097, 1.0));
     }
 
     #[test]
     fn what_is_no_share_is_refused_also_from_json() {
-        assert!(Share::new(0, 0).is_err());
+        assert!(Proportion::new(0, 0).is_err());
         assert_eq!(
-            Share::new(5, 4).unwrap_err().to_string(),
+            Proportion::new(5, 4).unwrap_err().to_string(),
             "5 of 4 is no share: it needs at least one trial and no more hits than trials"
         );
-        assert!(serde_json::from_str::<Share>(r#"{"hits":5,"trials":4}"#).is_err());
-        assert_eq!(serde_json::from_str::<Share>(r#"{"hits":3,"trials":4}"#).unwrap().estimate(), 0.75);
+        assert!(serde_json::from_str::<Proportion>(r#"{"hits":5,"trials":4}"#).is_err());
+        assert_eq!(serde_json::from_str::<Proportion>(r#"{"hits":3,"trials":4}"#).unwrap().estimate(), 0.75);
     }
 
     proptest! {
         #[test]
         fn both_intervals_hold_the_estimate(trials in 1..5000_u64, part in 0.0..=1.0_f64) {
-            let share = Share::new((part * trials as f64) as u64, trials).unwrap();
+            let share = Proportion::new((part * trials as f64) as u64, trials).unwrap();
             for interval in [share.clopper_pearson(Confidence::P95), share.wilson(Confidence::P95)] {
                 prop_assert!(interval.low <= share.estimate() + 1e-12);
                 prop_assert!(interval.high >= share.estimate() - 1e-12);
