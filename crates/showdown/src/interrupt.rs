@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first asks the command to end with what it has, the second ends it at once.
+//! Ctrl-C and SIGTERM: the first signal asks the command to stop and keep what it has, the second ends it at once.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use signal_hook::flag;
 pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        // In this order: a second signal finds the flag set and ends the process.
+        // The order matters: a second signal finds the flag set and ends the process.
         flag::register_conditional_shutdown(signal, 130, interrupted.clone())?;
         flag::register(signal, interrupted.clone())?;
     }
     Ok(interrupted)
 }
 
-/// What surrounds every run of the engine: the flag, and how further load processes are started.
+/// The context of every run of the engine: the flag, and the command that starts further load processes.
 pub fn context() -> anyhow::Result<RunContext> {
-    let program = std::env::current_exe().context("the path of this program")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     Ok(RunContext {
         interrupted: flag()?,
         load_process: Some(Arc::new(move || {

@@ -1,5 +1,7 @@
-//! The command line: parses, calls, prints. One file a verb under `verbs`; how things look is in `show`.
+//! The command line: it parses the arguments and calls one verb. Each verb has a file under `verbs`; `show` lays out
+//! what a verb prints.
 
+mod color;
 mod exit;
 mod interrupt;
 mod print;
@@ -8,66 +10,83 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
-/// Puts servers in the ring with real workloads and gives a verdict that can be defended.
+/// Compare servers under real load and report which is faster, by how much, and how sure that is
 #[derive(Parser)]
 #[command(name = "showdown", version, disable_help_subcommand = true)]
+#[command(after_help = "\
+Examples:
+  showdown doctor                             check this host first
+  showdown compare nginx apache --quick       compare two web servers in about a minute
+  showdown load http://127.0.0.1:8080/ -r 5k  load a server that is already running
+  showdown compare --help                     print the options of a verb, with examples")]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
+
+    /// Choose when to color the output; auto follows the terminal and the variables NO_COLOR and CLICOLOR_FORCE
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(help = "Color the output: auto, always or never; auto follows the terminal and NO_COLOR")]
+    #[expect(dead_code, reason = "`color::apply` reads it before the parsing, so that help and errors follow it")]
+    color: clap::ColorChoice,
 }
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Compare servers, or settings of one: which carries more, and how sure is that
+    /// Compare servers under real load and report which is faster, by how much, and how sure that is
     Compare(Box<verbs::bakeoff::CompareArgs>),
-    /// Measure along axes: a knob, connections, or rate
+    /// Measure servers over a range of a knob, of connections, or of the offered rate
     Sweep(Box<verbs::bakeoff::SweepArgs>),
-    /// Hold the trials of a plan that was written down
+    /// Run a saved plan
     Run(verbs::bakeoff::PlanFileArgs),
-    /// Print the plan of a comparison or sweep
+    /// Print the plan of a comparison or sweep without running it
     #[command(subcommand)]
     Plan(Box<verbs::bakeoff::PlanVerb>),
-    /// Load a server that is already running, and measure it
-    Load(Box<verbs::load::Args>),
-    /// What can be compared: workloads, servers, knobs; or begin one of your own
-    Workloads(verbs::workloads::Args),
-    /// Is this host fit to measure, and what would make it fitter
-    Doctor(verbs::doctor::Args),
-    /// Is the instrument true on this host: the engine against servers of known behaviour
-    Selftest(verbs::selftest::Args),
-    /// The runs that were held
+    /// Load a server that is already running, and measure its throughput and response time
+    Load(Box<verbs::load::LoadArgs>),
+    /// List the workloads with their servers and knobs, or create one of your own
+    Workloads(verbs::workloads::WorkloadsArgs),
+    /// Check whether this host is fit for benchmarking, and how to improve it
+    Doctor(verbs::doctor::DoctorArgs),
+    /// Check the load engine on this host against servers of known behaviour
+    Selftest(verbs::selftest::SelftestArgs),
+    /// List runs
     List(verbs::archive::ListArgs),
-    /// One run, on the terminal
+    /// Show one run on the terminal
     Show(verbs::archive::ShowArgs),
-    /// One run as a page, Markdown, CSV or JSON
+    /// Write one run as an HTML page, Markdown, CSV or JSON
     Report(verbs::archive::ReportArgs),
-    /// Put a run into one file
+    /// Pack a run into one file
     Export(verbs::archive::ExportArgs),
-    /// Take a run from a file
+    /// Unpack a run from a file
     Import(verbs::archive::ImportArgs),
     /// Remove runs for good
     Rm(verbs::archive::RemoveArgs),
-    /// Care for the runs' index
+    /// Maintain the index of the runs
     #[command(subcommand)]
     Archive(verbs::archive::ArchiveVerb),
-    /// A part of a load, in a process of its own; started by showdown itself
+    /// Print the completions of a shell
+    Completions(verbs::completions::CompletionsArgs),
+    /// Print the manual page, or write one for each verb
+    Man(verbs::man::ManArgs),
+    /// Generate a part of a load in a process of its own; showdown starts it itself
     #[command(name = "__load-process", hide = true)]
     LoadProcess,
-    /// A program that makes its load itself; started by workloads such as kv, see docs/BYOD.md
+    /// Run a program that generates its own load; workloads such as kv start it, see docs/BYOD.md
     #[command(subcommand, hide = true)]
     Runner(runners::Runner),
-    /// A server whose behaviour is known, HTTP and memcached on one port; see docs/METHODOLOGY.md
+    /// Serve HTTP and memcached on one port with a known behaviour, see docs/METHODOLOGY.md
     #[command(name = "__known-server", hide = true)]
     KnownServer(Box<truth::known::behaviour::Behaviour>),
 }
 
 fn main() -> ExitCode {
-    // The keeper of a server is this program under a hidden verb; it must not parse, draw or catch signals.
+    // The keeper of a server is this program under a hidden verb. It must not parse, draw or catch signals.
     if let Some(code) = host::keeper_main(std::env::args_os()) {
         return code;
     }
+    color::apply(color::requested(std::env::args_os()));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return exit::code_of_parsing(&error),
@@ -88,9 +107,81 @@ fn main() -> ExitCode {
         Verb::Import(args) => verbs::archive::import(&args),
         Verb::Rm(args) => verbs::archive::remove(&args),
         Verb::Archive(verb) => verbs::archive::archive(&verb),
+        Verb::Completions(args) => verbs::completions::run(&args, &Cli::command()),
+        Verb::Man(args) => verbs::man::run(&args, &Cli::command()),
         Verb::LoadProcess => verbs::load::process(),
         Verb::Runner(runner) => verbs::runner::run(&runner),
         Verb::KnownServer(behaviour) => verbs::known_server::run(&behaviour),
     };
     exit::code_of(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Command;
+
+    use super::*;
+
+    /// The verbs that help texts begin with.
+    const IMPERATIVES: &[&str] = &[
+        "Add", "Ask", "Build", "Check", "Choose", "Close", "Color", "Compare", "Connect", "Create", "Derive", "Do",
+        "Find", "Give", "Keep", "List", "Load", "Maintain", "Mark", "Measure", "Offer", "Open", "Pack", "Pause",
+        "Print", "Put", "Query", "Read", "Rebuild", "Remove", "Run", "Save", "Search", "Send", "Set", "Show", "Spread",
+        "Start", "Stop", "Store", "Take", "Trust", "Unpack", "Use", "Vary", "Wait", "Write",
+    ];
+
+    /// This command and all below it that a user sees, each with its full name.
+    fn visible(command: &Command, name: &str) -> Vec<(String, Command)> {
+        let below = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        let below = below.flat_map(|verb| visible(verb, &format!("{name} {}", verb.get_name())));
+        std::iter::once((name.to_owned(), command.clone())).chain(below).collect()
+    }
+
+    fn assert_imperative(owner: &str, help: Option<&clap::builder::StyledStr>) {
+        let help = help.map(ToString::to_string).unwrap_or_default();
+        let first = help.split_whitespace().next().unwrap_or_default();
+        assert!(IMPERATIVES.contains(&first), "{owner}: the help does not begin with a verb: {help:?}");
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_help_text_begins_with_a_verb() {
+        let mut cli = Cli::command();
+        cli.build();
+        for (name, command) in visible(&cli, "showdown") {
+            assert_imperative(&name, command.get_about());
+            let own = command.get_arguments().filter(|arg| !["help", "version"].contains(&arg.get_id().as_str()));
+            for arg in own {
+                assert_imperative(&format!("{name} {}", arg.get_id()), arg.get_help());
+            }
+        }
+    }
+
+    #[test]
+    fn every_verb_has_an_example() {
+        for (name, command) in visible(&Cli::command(), "showdown") {
+            let help = command.get_after_help().or(command.get_after_long_help());
+            let help = help.map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains(&format!("\n  {name}")), "{name} has no example that begins with its name");
+            for line in help.lines().filter(|line| line.trim_start().starts_with("showdown ")) {
+                let words = shell_words(line);
+                let parsed = Cli::try_parse_from(&words);
+                let is_help = words.iter().any(|word| word == "--help");
+                assert!(is_help || parsed.is_ok(), "{name}: {line}: {:?}", parsed.err());
+            }
+        }
+    }
+
+    /// The words of an example: quotes group, two blanks end it, and what follows explains it.
+    fn shell_words(line: &str) -> Vec<String> {
+        let line = line.trim_start();
+        let line = line.split("  ").next().unwrap_or(line);
+        let line = line.split(" | ").next().unwrap_or(line);
+        let line = line.split(" > ").next().unwrap_or(line);
+        line.split(' ').map(|word| word.trim_matches('\'').to_owned()).collect()
+    }
 }

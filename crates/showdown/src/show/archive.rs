@@ -1,14 +1,16 @@
-//! Runs that were held, on a terminal.
+//! Runs of the archive on a terminal.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use archive::{Listed, Run};
 
-use super::bakeoff::answer;
 use super::table::table;
+use super::units::plural;
+use super::verdict::answer;
+use crate::color;
 
-/// A line a run, the newest first.
+/// One line for each run, the newest first.
 pub fn list(listed: &[Listed], root: &Path) -> String {
     if listed.is_empty() {
         return format!("no runs in {}\n", root.display());
@@ -23,13 +25,13 @@ pub fn list(listed: &[Listed], root: &Path) -> String {
             } else {
                 format!("{} of {}", run.valid, run.valid + run.invalid)
             },
-            run.sentence.clone().unwrap_or_else(|| run.variants.join(" against ")),
+            run.sentence.clone().unwrap_or_else(|| run.variants.join(" and ")),
         ]);
     }
     table(&rows)
 }
 
-/// One run: its answer, and what is missing of it.
+/// One run: its answer, what cannot be read of it, and how to repeat it.
 pub fn run(run: &Run) -> String {
     let dir = run.dir.display().to_string();
     let report = run.dir.join(report::FILE_NAME);
@@ -37,17 +39,17 @@ pub fn run(run: &Run) -> String {
     let mut out = match &run.verdict {
         Some(verdict) => answer(verdict, &run.trials, &dir, report.as_deref()),
         None => format!(
-            "{}: {} without a verdict, {} trials held\n\nrun     {dir}\n",
+            "{}: {} without a verdict after {}\n\nrun     {dir}\n",
             run.id,
             run.state.name(),
-            run.trials.len()
+            plural(run.trials.len() as u64, "trial")
         ),
     };
     for problem in &run.problems {
-        let _ = writeln!(out, "problem {}: {}", problem.file, problem.text);
+        let _ = writeln!(out, "{} {}: {}", color::bad("problem"), problem.file, problem.text);
     }
     if let Some(plan) = &run.plan {
-        let _ = writeln!(out, "again   showdown run {dir}/plan.toml   (was: {})", plan.command.join(" "));
+        let _ = writeln!(out, "repeat  showdown run {dir}/plan.toml   (was: {})", plan.command.join(" "));
     }
     out
 }

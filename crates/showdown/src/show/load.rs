@@ -1,4 +1,4 @@
-//! The answer of `showdown load` as text: a sentence, the tables, and whether it may be believed.
+//! The answer of `showdown load` as text: a sentence, the tables, and whether the measurement is valid.
 
 use std::fmt::Write;
 
@@ -11,31 +11,28 @@ use load::summary::Summary;
 use stats::times::Times;
 
 use super::table::table;
-use super::units::{bytes, count, rate, time};
+use super::units::{bytes, count, plural, rate, time};
+use crate::color;
 
 /// Rows of the text histogram.
 const HISTOGRAM_ROWS: usize = 10;
-/// So many counters are told even if they are 0.
-const MOST_COUNTERS: usize = 8;
-/// Its widest bar.
+/// The widest bar of the histogram, in characters.
 const HISTOGRAM_WIDTH: f64 = 50.0;
+/// Up to this many counters are shown even if they are 0.
+const MOST_COUNTERS: usize = 8;
 
-/// One run.
+/// The answer of one run.
 pub fn summary(title: &str, summary: &Summary, outcome: &Outcome) -> String {
     let mut out = format!("{title}\n\n");
     let answer = format!(
-        "{} requests/s, {} received a second, {} in {}{}",
+        "{} requests/s, {} received per second, {} in {}{}",
         rate(summary.throughput_per_s),
         bytes(summary.bytes_per_s),
-        if summary.requests == 1 {
-            "1 request".to_owned()
-        } else {
-            format!("{} requests", count(summary.requests))
-        },
+        plural(summary.requests, "request"),
         time(summary.duration_s * 1e6),
         if summary.failed == 0 { String::new() } else { format!(", {} failed", count(summary.failed)) },
     );
-    let _ = writeln!(out, "  {answer}\n");
+    let _ = writeln!(out, "  {}\n", color::heading(answer));
     out.push_str(&times(&[
         ("response time", &summary.response_time_us),
         ("service time", &summary.service_time_us),
@@ -56,13 +53,14 @@ pub fn summary(title: &str, summary: &Summary, outcome: &Outcome) -> String {
     out
 }
 
-/// The result of a search.
+/// The answer of a search for the capacity.
 pub fn capacity(title: &str, found: &Capacity) -> String {
     let mut out = format!("{title}\n\n");
-    let _ = match found.capacity_per_s {
-        Some(capacity) => writeln!(out, "  {} requests/s meet {}\n", rate(capacity), found.slo),
-        None => writeln!(out, "  no rate that was tried meets {}\n", found.slo),
+    let answer = match found.capacity_per_s {
+        Some(capacity) => format!("{} requests/s meet {}", rate(capacity), found.slo),
+        None => format!("none of the rates tried meets {}", found.slo),
     };
+    let _ = writeln!(out, "  {}\n", color::heading(answer));
     let mut rows = vec![
         ["offered/s", "achieved/s", "p50", "p90", "p99", "p99.9", "max", "client", ""]
             .map(str::to_owned)
@@ -85,7 +83,7 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
         rows.push(row);
     }
     out.push_str(&table(&rows));
-    let _ = writeln!(out, "\n  a closed loop drew {}/s; {}\n", rate(found.closed_loop_per_s), found.method);
+    let _ = writeln!(out, "\n  a closed loop reached {}/s; {}\n", rate(found.closed_loop_per_s), found.method);
     out.push_str(&validity(found.valid, &found.reasons, &[]));
     out
 }
@@ -127,7 +125,7 @@ fn steps(summary: &Summary) -> String {
     table(&rows)
 }
 
-/// Response times from the fastest to the 99.9th percentile in classes of equal ratio.
+/// Response times from the minimum to the 99.9th percentile, in classes of equal ratio.
 fn histogram(response: &Micros) -> String {
     if response.len() < 2 {
         return String::new();
@@ -166,7 +164,7 @@ fn histogram(response: &Micros) -> String {
     out
 }
 
-/// Connections, client, counters and errors, a line each.
+/// One line each for connections, TLS, counters, the client and errors.
 fn particulars(summary: &Summary) -> String {
     let mut out = String::new();
     let mut line = |name: &str, text: String| {
@@ -183,7 +181,7 @@ fn particulars(summary: &Summary) -> String {
             time(connections.connect_us.p99 as f64)
         ),
     );
-    // Where TLS is only taken up if it is offered, it may not have been.
+    // STARTTLS may be optional, and the server may not offer it.
     let tls = connections.tls.as_ref().filter(|tls| tls.handshakes > 0);
     if let (Some(tls), Some(spec)) = (tls, &summary.spec.tls) {
         let trust = match spec.trust {
@@ -193,8 +191,8 @@ fn particulars(summary: &Summary) -> String {
         line(
             "TLS",
             format!(
-                "{} handshakes, {} resumed, p50 {} p99 {}; {trust}",
-                count(tls.handshakes),
+                "{}, {} resumed, p50 {} p99 {}; {trust}",
+                plural(tls.handshakes, "handshake"),
                 count(tls.resumed),
                 time(tls.handshake_us.p50 as f64),
                 time(tls.handshake_us.p99 as f64)
@@ -202,18 +200,18 @@ fn particulars(summary: &Summary) -> String {
         );
     }
     if let ProtocolSpec::Smtp(_) = summary.spec.protocol {
-        let an_hour = |name: &str| {
+        let per_hour = |name: &str| {
             let number = summary.counters.get(name).copied().unwrap_or(0);
             count((number as f64 / summary.duration_s.max(f64::MIN_POSITIVE) * 3600.0).round() as u64)
         };
-        line("an hour", format!("{} messages, {} sessions", an_hour("messages"), an_hour("sessions")));
+        line("per hour", format!("{} messages, {} sessions", per_hour("messages"), per_hour("sessions")));
     }
     if !summary.counters.is_empty() {
-        // Of many, such as one for each code of a refusal, those that counted something.
-        let is_told = |number: u64| number > 0 || summary.counters.len() <= MOST_COUNTERS;
-        let told = summary.counters.iter().filter(|(_, number)| is_told(**number));
-        let told: Vec<String> = told.map(|(name, number)| format!("{} {name}", count(*number))).collect();
-        line("counted", told.join(", "));
+        // Of many counters, such as one for each code of a refusal, only those above 0 are shown.
+        let is_shown = |number: u64| number > 0 || summary.counters.len() <= MOST_COUNTERS;
+        let shown = summary.counters.iter().filter(|(_, number)| is_shown(**number));
+        let shown: Vec<String> = shown.map(|(name, number)| format!("{} {name}", count(*number))).collect();
+        line("counters", shown.join(", "));
     }
     let client = &summary.client;
     line(
@@ -221,13 +219,13 @@ fn particulars(summary: &Summary) -> String {
         format!(
             "{:.0} % of {}{}; CPU user {:.2} s, system {:.2} s{}{}",
             client.utilisation * 100.0,
-            if client.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", client.threads) },
+            plural(u64::from(client.threads), "thread"),
             if client.processes == 1 { String::new() } else { format!(" in {} processes", client.processes) },
             client.user_cpu_s,
             client.system_cpu_s,
             match client.spin_cpu_s {
                 spin if spin < 0.005 => String::new(),
-                spin => format!(", {spin:.2} s of that to wake in time"),
+                spin => format!(", {spin:.2} s of that busy-waiting before sends"),
             },
             match client.run_delay_s {
                 waited if waited < 0.005 => String::new(),
@@ -259,12 +257,16 @@ fn particulars(summary: &Summary) -> String {
     out
 }
 
-/// The last line.
+/// The notes, and the last line: whether the measurement is valid.
 fn validity(valid: bool, reasons: &[String], notes: &[String]) -> String {
     let mut out = String::new();
     for note in notes {
-        let _ = writeln!(out, "note: {note}");
+        let _ = writeln!(out, "{} {note}", color::caution("note:"));
     }
-    let _ = if valid { writeln!(out, "VALID") } else { writeln!(out, "INVALID: {}", reasons.join("; ")) };
+    let _ = if valid {
+        writeln!(out, "{}", color::good("VALID"))
+    } else {
+        writeln!(out, "{} {}", color::bad("INVALID:"), reasons.join("; "))
+    };
     out
 }

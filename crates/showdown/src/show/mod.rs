@@ -1,9 +1,11 @@
-//! How things look on a terminal: texts and bars. Knows nothing of how they came about.
+//! Texts and progress bars for a terminal, made from results that others have computed.
 
 pub mod archive;
-pub mod bakeoff;
+pub mod bakeoff_progress;
+pub mod bar;
 pub mod load;
-pub mod progress;
+pub mod load_progress;
 pub mod selftest;
 mod table;
-mod units;
+pub mod units;
+pub mod verdict;

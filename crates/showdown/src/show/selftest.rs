@@ -1,4 +1,4 @@
-//! How a selftest looks on a terminal.
+//! The report of a selftest on a terminal.
 
 use std::fmt::Write;
 
@@ -9,19 +9,26 @@ use truth::selftest::{Fitness, Report};
 
 use super::table::table;
 use super::units::{count, rate, time};
+use crate::color;
 
-/// The verdict, what misses, the table, the floor.
+/// The fitness, the reasons for it, the table of findings, and the floor.
 pub fn report(report: &Report) -> String {
     let mut out = match report.fitness {
-        Fitness::Fit => "FIT: every known value was measured within its tolerance.\n".to_owned(),
-        Fitness::FitWithLimits => "FIT WITH LIMITS: what cannot be measured on this host is\n".to_owned(),
-        Fitness::Unfit => "UNFIT: do not trust numbers from this host before this is mended\n".to_owned(),
+        Fitness::Fit => {
+            format!("{} every known value was measured within its tolerance.\n", color::good("FIT:"))
+        }
+        Fitness::FitWithLimits => {
+            format!("{} this host cannot measure the following:\n", color::caution("FIT WITH LIMITS:"))
+        }
+        Fitness::Unfit => {
+            format!("{} fix the following before you trust numbers from this host:\n", color::bad("UNFIT:"))
+        }
     };
     for reason in &report.reasons {
         let _ = writeln!(out, "  - {reason}");
     }
     out.push('\n');
-    out.push_str(&lines(&report.findings));
+    out.push_str(&findings_table(&report.findings));
     if let Some(floor) = &report.floor {
         out.push_str(&self::floor(floor));
     }
@@ -31,7 +38,7 @@ pub fn report(report: &Report) -> String {
     for (protocol, capacity) in &report.capacity_per_s {
         let _ = writeln!(
             out,
-            "One worker can offer {} {protocol} operations a second and be believed.",
+            "One worker can offer {} {protocol} operations per second with a valid measurement.",
             rate(*capacity)
         );
     }
@@ -41,7 +48,7 @@ pub fn report(report: &Report) -> String {
         .map_or(String::new(), |share| format!(" The hypervisor took {:.1} % of the CPUs.", share * 100.0));
     let _ = writeln!(
         out,
-        "{} of {} lines met, in {:.0} s.{stolen}",
+        "{} of {} checks passed in {:.0} s.{stolen}",
         report.findings.len() - missed,
         report.findings.len(),
         report.seconds
@@ -49,11 +56,11 @@ pub fn report(report: &Report) -> String {
     out
 }
 
-fn lines(findings: &[Finding]) -> String {
+fn findings_table(findings: &[Finding]) -> String {
     if findings.is_empty() {
         return String::new();
     }
-    let mut rows = vec![["what", "known", "measured", "may differ by", ""].map(str::to_owned).to_vec()];
+    let mut rows = vec![["check", "known", "measured", "tolerance", ""].map(str::to_owned).to_vec()];
     for finding in findings {
         let value = |value: f64| in_unit(finding.unit, value);
         rows.push(vec![
@@ -79,9 +86,9 @@ fn in_unit(unit: Unit, value: f64) -> String {
 
 fn floor(floor: &Floor) -> String {
     format!(
-        "The smallest latency that can be told apart is {}: a server that answers at once reads as that, and {} of it\n\
-         is its own by its own clock. From the median to p99 the same answer scatters by {}. The client sends late by\n\
-         {} (p50), {} (p99), {} (max), and reads late by {} (p50), {} (p99).\n",
+        "Smallest measurable latency: {}, of which the server's own clock accounts for {}.\n\
+         Spread of one answer from the median to p99: {}.\n\
+         The client sends late by {} (p50), {} (p99), {} (max); it reads late by {} (p50), {} (p99).\n",
         time(floor.least_us as f64),
         time(floor.least_of_server_us),
         time(floor.jitter_us as f64),
@@ -99,12 +106,12 @@ fn resolution(resolution: &Resolution) -> String {
         .iter()
         .map(|(blocks, smallest)| match smallest {
             Some(least) => format!("{:.1} % in {blocks} blocks", least * 100.0),
-            None => format!("nothing in {blocks}"),
+            None => format!("none in {blocks} blocks"),
         })
         .collect();
     format!(
-        "The smallest difference that a comparison finds four times in five here: {}.\n\
-         (Restarts of a server that is steady itself scatter by {:.2} %; real servers scatter more.)\n",
+        "Smallest difference that a comparison detects on this host (power 80 %): {}.\n\
+         (Restarts of a steady server scatter by {:.2} %; real servers scatter more.)\n",
         shown.join(", "),
         resolution.log_sd * 100.0
     )

@@ -1,6 +1,8 @@
-//! A plain table: the first column to the left, the others to the right, two blanks between.
+//! A plain table with a head: the first column to the left, the others to the right, two blanks between.
 
-/// Lays out rows of equal length, each line indented by two.
+use crate::color;
+
+/// Lays out rows of equal length, of which the first is the head. Each line is indented by two blanks.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -8,8 +10,8 @@ pub fn table(rows: &[Vec<String>]) -> String {
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut out = String::new();
-    for row in rows {
-        let mut line = String::from("  ");
+    for (number, row) in rows.iter().enumerate() {
+        let mut line = String::new();
         for (column, cell) in row.iter().enumerate() {
             let pad = " ".repeat(widths[column] - cell.chars().count());
             match column {
@@ -17,7 +19,9 @@ pub fn table(rows: &[Vec<String>]) -> String {
                 _ => line.extend(["  ", &pad, cell.as_str()]),
             }
         }
-        out.push_str(line.trim_end());
+        let line = line.trim_end();
+        out.push_str("  ");
+        out.push_str(&if number == 0 { color::heading(line) } else { line.to_owned() });
         out.push('\n');
     }
     out
@@ -30,6 +34,7 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let rows = [vec![String::new(), "p50".to_owned()], vec!["response".to_owned(), "7 µs".to_owned()]];
-        assert_eq!(table(&rows), "             p50\n  response  7 µs\n");
+        let plain = anstream::adapter::strip_str(&table(&rows)).to_string();
+        assert_eq!(plain, "             p50\n  response  7 µs\n");
     }
 }

@@ -1,4 +1,4 @@
-//! Verbs over runs that were held: `list`, `show`, `report`, `export`, `import`, `rm`, `archive reindex`.
+//! Verbs for runs in the archive: `list`, `show`, `report`, `export`, `import`, `rm`, `archive reindex`.
 
 use std::fs;
 use std::io::Write;
@@ -8,15 +8,16 @@ use anyhow::Context;
 use archive::{Archive, Query, Run};
 use clap::{Subcommand, ValueEnum};
 
-use super::options::{Format, RunsDir};
-use crate::exit::{Ending, usage};
-use crate::print::print;
+use super::options::{AnswerFormat, RunsDir};
+use crate::exit::{CommandStatus, usage};
+use crate::print::{print, print_text};
 use crate::show;
+use crate::show::units::plural;
 
-/// Which run: its id, the beginning of one, a directory, or `latest`.
+/// A run by its id, the beginning of its id, its directory, or `latest`.
 #[derive(clap::Args, Debug)]
 pub struct WhichRun {
-    /// A run: its id or the beginning of it, its directory, or `latest`
+    /// Choose a run: its id, the beginning of its id, its directory, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
     #[command(flatten)]
@@ -25,79 +26,100 @@ pub struct WhichRun {
 
 /// Options of `showdown list`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown list
+  showdown list nginx --workload static-web -n 5
+  showdown list --tag kernel-6.12 --format json")]
 pub struct ListArgs {
-    /// Only runs whose id or verdict has this text
+    /// List only runs whose id or verdict contains this text
     #[arg(value_name = "TEXT")]
     pub text: Option<String>,
-    /// Only runs of this workload
+    /// List only runs of this workload, such as static-web
     #[arg(long)]
     pub workload: Option<String>,
-    /// Only runs with this variant or server
+    /// List only runs with this variant or server, such as nginx
     #[arg(long)]
     pub variant: Option<String>,
-    /// Only runs with this tag
+    /// List only runs with this tag
     #[arg(long)]
     pub tag: Option<String>,
-    /// At most so many, the newest
+    /// List at most this many runs, the newest
     #[arg(short = 'n', long, default_value = "50")]
     pub limit: u32,
-    /// How the answer is printed
+    /// Print the answer as text or as JSON
     #[arg(long, value_enum, default_value = "text")]
-    pub format: Format,
+    pub format: AnswerFormat,
     #[command(flatten)]
     pub runs: RunsDir,
 }
 
 /// Options of `showdown show`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown show
+  showdown show 20261121T0051")]
 pub struct ShowArgs {
     #[command(flatten)]
     pub which: WhichRun,
-    /// How the answer is printed
+    /// Print the answer as text or as JSON
     #[arg(long, value_enum, default_value = "text")]
-    pub format: Format,
+    pub format: AnswerFormat,
 }
 
-/// Forms of a report.
+/// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
-    /// One page that opens anywhere, also offline
+    /// One page that opens in any browser, also offline
     Html,
-    /// For a pull request
+    /// Markdown for a pull request
     Md,
-    /// A row a trial
+    /// One row for each trial
     Csv,
-    /// Everything, for programs
+    /// All data, for programs
     Json,
 }
 
 /// Options of `showdown report`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown report
+  showdown report 20261121T0051 --format md
+  showdown report latest --format csv -o trials.csv")]
 pub struct ReportArgs {
     #[command(flatten)]
     pub which: WhichRun,
-    /// Its form
+    /// Choose the form
     #[arg(long, value_enum, default_value = "html")]
     pub format: ReportFormat,
-    /// Where to [default: report.html in the run directory; the other forms: standard output]
+    /// Write to this file [default: report.html in the run directory; standard output for other forms]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
 /// Options of `showdown export`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown export
+  showdown export 20261121T0051 -o run.tar.gz")]
 pub struct ExportArgs {
     #[command(flatten)]
     pub which: WhichRun,
-    /// Where to [default: the run's id with its ending, here]
+    /// Write to this file [default: the run's id with .tar.gz, in the current directory]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
 /// Options of `showdown import`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown import run.tar.gz")]
 pub struct ImportArgs {
-    /// A file that `showdown export` made
+    /// Read this file, which `showdown export` has written
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     #[command(flatten)]
@@ -106,8 +128,11 @@ pub struct ImportArgs {
 
 /// Options of `showdown rm`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown rm 20261121T0051 20261122T1030")]
 pub struct RemoveArgs {
-    /// Runs: ids or the beginnings of them
+    /// Remove these runs: ids, or the beginnings of ids
     #[arg(value_name = "RUN", required = true)]
     pub run: Vec<String>,
     #[command(flatten)]
@@ -116,13 +141,20 @@ pub struct RemoveArgs {
 
 /// Verbs of `showdown archive`.
 #[derive(Subcommand, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown archive reindex")]
 pub enum ArchiveVerb {
-    /// Build the index of the runs anew from their directories
+    /// Rebuild the index of the runs from their directories
+    #[command(after_help = "\
+Examples:
+  showdown archive reindex
+  showdown archive reindex --runs /srv/runs")]
     Reindex(RunsDir),
 }
 
 /// `showdown list`.
-pub fn list(args: &ListArgs) -> anyhow::Result<Ending> {
+pub fn list(args: &ListArgs) -> anyhow::Result<CommandStatus> {
     let query = Query {
         text: args.text.clone(),
         workload: args.workload.clone(),
@@ -133,21 +165,21 @@ pub fn list(args: &ListArgs) -> anyhow::Result<Ending> {
     };
     let listed = args.runs.archive().list(&query)?;
     args.format.print(&listed, || show::archive::list(&listed, &args.runs.runs))?;
-    Ok(Ending::Success)
+    Ok(CommandStatus::Success)
 }
 
 /// `showdown show`.
-pub fn show(args: &ShowArgs) -> anyhow::Result<Ending> {
+pub fn show(args: &ShowArgs) -> anyhow::Result<CommandStatus> {
     let run = open(&args.which)?;
     match args.format {
-        Format::Json => print(&report::json(&run)?)?,
-        Format::Text => print(&show::archive::run(&run))?,
+        AnswerFormat::Json => print(&report::json(&run)?)?,
+        AnswerFormat::Text => print_text(&show::archive::run(&run))?,
     }
-    Ok(Ending::Success)
+    Ok(CommandStatus::Success)
 }
 
 /// `showdown report`.
-pub fn report(args: &ReportArgs) -> anyhow::Result<Ending> {
+pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
     let run = open(&args.which)?;
     let page = match args.format {
         ReportFormat::Html => report::html(&run)?,
@@ -164,17 +196,17 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Ending> {
         }
         (None, _) => print(&page)?,
     }
-    Ok(Ending::Success)
+    Ok(CommandStatus::Success)
 }
 
-/// Makes a run's report where it belongs.
+/// Writes a run's report into its directory.
 pub fn write_report(run: &Run) -> anyhow::Result<PathBuf> {
     let path = run.dir.join(report::FILE_NAME);
     write(&path, report::html(run)?.as_bytes())?;
     Ok(path)
 }
 
-/// Writes a whole file or none: what was there before stays if there is no room.
+/// Writes the whole file or nothing: an earlier file stays if the disk is full.
 fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
@@ -190,38 +222,38 @@ fn open(which: &WhichRun) -> anyhow::Result<Run> {
 }
 
 /// `showdown export`.
-pub fn export(args: &ExportArgs) -> anyhow::Result<Ending> {
+pub fn export(args: &ExportArgs) -> anyhow::Result<CommandStatus> {
     let run = open(&args.which)?;
     let home = Archive::new(run.dir.parent().unwrap_or(Path::new(".")));
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.tar.gz", run.id)));
     home.export(&run.id, &path)?;
     print(&format!("{}\n", path.display()))?;
-    Ok(Ending::Success)
+    Ok(CommandStatus::Success)
 }
 
 /// `showdown import`.
-pub fn import(args: &ImportArgs) -> anyhow::Result<Ending> {
+pub fn import(args: &ImportArgs) -> anyhow::Result<CommandStatus> {
     let id = args.runs.archive().import(&args.file)?;
     print(&format!("{id}\n"))?;
-    Ok(Ending::Success)
+    Ok(CommandStatus::Success)
 }
 
 /// `showdown rm`.
-pub fn remove(args: &RemoveArgs) -> anyhow::Result<Ending> {
+pub fn remove(args: &RemoveArgs) -> anyhow::Result<CommandStatus> {
     let archive = args.runs.archive();
     for text in &args.run {
         if text == "latest" {
-            return Err(usage("rm takes ids: `latest` may be another run tomorrow"));
+            return Err(usage("rm removes runs by id only: `latest` changes with every run; see `showdown list`"));
         }
         archive.remove(&archive.find(text)?)?;
     }
-    Ok(Ending::Success)
+    Ok(CommandStatus::Success)
 }
 
 /// `showdown archive`.
-pub fn archive(verb: &ArchiveVerb) -> anyhow::Result<Ending> {
+pub fn archive(verb: &ArchiveVerb) -> anyhow::Result<CommandStatus> {
     let ArchiveVerb::Reindex(runs) = verb;
     let count = runs.archive().reindex()?;
-    print(&format!("{count} runs indexed\n"))?;
-    Ok(Ending::Success)
+    print(&format!("{} indexed\n", plural(count as u64, "run")))?;
+    Ok(CommandStatus::Success)
 }

@@ -8,99 +8,102 @@ use bakeoff::question::{Asked, MOST_BLOCKS, Question};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
 use load::inputs::slo::Slo;
-use load::inputs::units::{parse_count, parse_rate};
+use load::inputs::units::{UnitError, parse_count, parse_rate};
 use stats::verdict::RatioVerdict;
 
-use super::options::{Format, ProgressOption, RunsDir};
-use crate::exit::{Ending, usage};
+use super::options::{AnswerFormat, ProgressOption, RunsDir};
+use crate::exit::{CommandStatus, usage};
 use crate::interrupt;
 use crate::print::print;
-use crate::show::bakeoff::{BakeoffProgress, answer};
+use crate::show::bakeoff_progress::BakeoffProgress;
+use crate::show::verdict::answer;
 
-/// What is asked of the contenders.
+/// What to compare, and how.
 #[derive(clap::Args, Debug)]
 pub struct QuestionArgs {
-    /// Contenders: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE (see `showdown workloads`). A setting of the kernel is a
-    /// knob, too, by its sysctl name or its file below /sys
+    /// Compare these variants: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE, such as nginx:sendfile=off (see
+    /// `showdown workloads`). A kernel setting is a knob, too: its sysctl name, or its file below /sys
     #[arg(required = true, value_name = "VARIANT")]
     pub variants: Vec<String>,
 
-    /// The workload: a name, or the path of a workload.toml [default: the one that has these servers]
+    /// Use this workload: a name, or the path of a workload.toml [default: the one that has these servers]
     #[arg(long, short)]
     pub workload: Option<String>,
 
-    /// What is measured of each trial [default: capacity; throughput in a sweep and where the servers make the load]
+    /// Choose what each trial measures [default: capacity; throughput in a sweep and for workloads with a runner]
     #[arg(long, value_enum)]
     pub measure: Option<MeasureOption>,
 
-    /// Rates of `--measure latency`, operations a second; the p99 at the last one is compared
+    /// Offer these rates with `--measure latency`, in operations per second, such as 10k,20k; the p99 response time at
+    /// the last one is compared
     #[arg(long, value_delimiter = ',', value_parser = parse_rate, value_name = "RATE")]
     pub rates: Vec<f64>,
 
-    /// The objective that a capacity must meet [default: the workload's]
+    /// Set the objective (SLO) that defines capacity, such as 'p99<5ms' [default: the workload's]
     #[arg(long)]
     pub slo: Option<Slo>,
 
-    /// Only this operation of the workload's mix
+    /// Run only this operation of the workload's mix, such as get-1k
     #[arg(long, value_name = "OPERATION")]
     pub on_op: Option<String>,
 
-    /// Connections of the client [default: the workload's]
+    /// Open this number of client connections [default: the workload's]
     #[arg(short, long, value_parser = parse_count)]
     pub connections: Option<u64>,
 
-    /// A fixed load beside the measured one, so that a server is measured as it would live: `40/s,connections=300`
+    /// Add a fixed background load, which is not counted in the results, such as 40/s,connections=300
     #[arg(long, value_parser = parse_background, value_name = "RATE/s,connections=N")]
     pub background: Option<Background>,
 
-    /// About a minute for two variants
+    /// Run few short trials: about a minute for two variants
     #[arg(long, conflicts_with = "thorough")]
     pub quick: bool,
 
-    /// About an hour for two variants
+    /// Run many long trials: about an hour for two variants
     #[arg(long)]
     pub thorough: bool,
 
-    /// Blocks: trials of each variant [default: 20; 6 with --quick, 40 with --thorough; 3 in a sweep]
+    /// Run this number of blocks, each with one trial of every variant [default: 20; 6 with --quick, 40 with
+    /// --thorough; 3 in a sweep]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_BLOCKS.into()))]
     pub blocks: Option<u32>,
 
-    /// At most so many blocks more make up for trials that do not count [default: half of the blocks]
+    /// Add at most this number of blocks to replace invalid trials [default: half of the blocks]
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(0..=MOST_BLOCKS.into()))]
     pub spare_blocks: Option<u32>,
 
-    /// Order and load follow from this [default: a new one, recorded]
+    /// Derive the order of the trials and the load from this seed [default: a new one, recorded in the plan]
     #[arg(long)]
     pub seed: Option<u32>,
 
-    /// A word to find the run by; may be repeated
+    /// Mark the run with this tag, for `showdown list --tag`; may be repeated
     #[arg(long)]
     pub tag: Vec<String>,
 }
 
-/// What is measured.
+/// What each trial measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MeasureOption {
     /// The highest open-loop rate that meets the objective
     Capacity,
-    /// Operations a second of a closed loop
+    /// Operations per second in a closed loop
     Throughput,
-    /// Bytes a second of a closed loop: for operations that are large, such as downloads
+    /// Bytes per second in a closed loop, for large operations such as downloads
     Bytes,
-    /// Operations an hour, one at a time: for those that take long, such as builds
+    /// Operations per hour, one at a time, for long operations such as builds
     OneByOne,
-    /// Response time at given open-loop rates
+    /// Response time at given open-loop rates, free of coordinated omission
     Latency,
 }
 
-/// How a run is shown and kept.
+/// How a run is shown, and where it is kept.
 #[derive(clap::Args, Debug)]
 pub struct RunArgs {
-    /// How the answer is printed
+    /// Print the answer as text or as JSON
     #[arg(long, value_enum, default_value = "text")]
-    pub format: Format,
+    pub format: AnswerFormat,
 
-    /// How progress is shown
+    /// Show progress on standard error in this form
     #[arg(long, value_enum, default_value = "auto")]
     pub progress: ProgressOption,
 
@@ -110,14 +113,18 @@ pub struct RunArgs {
 
 /// Options of `showdown compare`.
 #[derive(clap::Args, Debug)]
-#[command(after_long_help = "\
+#[command(after_help = "\
 Examples:
   showdown compare nginx apache
   showdown compare apache:mpm=event apache:mpm=prefork apache:mpm=worker --on-op get-1k
   showdown compare memcached:threads=1 memcached:threads=2 redis --slo 'p99<2ms'
   showdown compare nginx:net.ipv4.tcp_autocorking=1 nginx:net.ipv4.tcp_autocorking=0
+  showdown compare nginx apache --measure latency --rates 10k,20k
 
-Exit codes: 0 a verdict, 3 no valid verdict, 2 usage, 1 failure, 130 interrupted.")]
+Capacity and latency come from an open loop. Response time counts from the intended start of each operation, so a \
+stalled server cannot hide the operations that wait for it (coordinated omission).
+
+Exit codes: 0 a verdict, 3 no valid verdict, 2 usage error, 1 failure, 130 interrupted.")]
 pub struct CompareArgs {
     #[command(flatten)]
     pub question: QuestionArgs,
@@ -127,16 +134,18 @@ pub struct CompareArgs {
 
 /// Options of `showdown sweep`.
 #[derive(clap::Args, Debug)]
-#[command(after_long_help = "\
+#[command(after_help = "\
 Examples:
   showdown sweep memcached --vary threads=1,2 --vary connections=1..1024
-  showdown sweep nginx --vary rate=10k..80k")]
+  showdown sweep nginx --vary rate=10k..80k
+
+Exit codes: 0 a valid trial at least, 3 none, 2 usage error, 1 failure, 130 interrupted.")]
 pub struct SweepArgs {
     #[command(flatten)]
     pub question: QuestionArgs,
 
-    /// An axis: a knob, connections or rate, with values (1,2,4) or a range that is walked by doubling
-    /// (1..1024); may be repeated
+    /// Vary a knob, connections or rate: give values (threads=1,2,4) or a range that doubles at each step
+    /// (connections=1..1024); may be repeated
     #[arg(long, required = true, value_name = "NAME=VALUES")]
     pub vary: Vec<String>,
 
@@ -146,46 +155,62 @@ pub struct SweepArgs {
 
 /// Options of `showdown run`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown run plan.toml
+  showdown run runs/20261121T005139Z-nginx-apache-7f3a/plan.toml
+
+Exit codes: 0 a verdict, 3 no valid verdict, 2 usage error, 1 failure, 130 interrupted.")]
 pub struct PlanFileArgs {
-    /// A plan, as `showdown plan` prints one and every run directory holds one
+    /// Read this plan: `showdown plan` prints one, and every run directory has one
     #[arg(value_name = "PLAN.TOML")]
     pub plan: PathBuf,
     #[command(flatten)]
     pub run: RunArgs,
 }
 
-/// What a plan is printed of.
+/// Verbs of `showdown plan`.
 #[derive(Subcommand, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown plan compare nginx apache > plan.toml
+  showdown run plan.toml")]
 pub enum PlanVerb {
-    /// The plan of a comparison
+    /// Print the plan of a comparison
+    #[command(after_help = "\
+Examples:
+  showdown plan compare nginx apache --quick > plan.toml")]
     Compare(CompareArgs),
-    /// The plan of a sweep
+    /// Print the plan of a sweep
+    #[command(after_help = "\
+Examples:
+  showdown plan sweep memcached --vary threads=1,2 > plan.toml")]
     Sweep(SweepArgs),
 }
 
 /// `showdown compare`.
-pub fn compare(args: &CompareArgs) -> anyhow::Result<Ending> {
-    hold(&plan_of_comparison(args)?, &args.run)
+pub fn compare(args: &CompareArgs) -> anyhow::Result<CommandStatus> {
+    run_and_report(&plan_of_comparison(args)?, &args.run)
 }
 
 /// `showdown sweep`.
-pub fn sweep(args: &SweepArgs) -> anyhow::Result<Ending> {
-    hold(&plan_of_sweep(args)?, &args.run)
+pub fn sweep(args: &SweepArgs) -> anyhow::Result<CommandStatus> {
+    run_and_report(&plan_of_sweep(args)?, &args.run)
 }
 
 /// `showdown run`.
-pub fn run(args: &PlanFileArgs) -> anyhow::Result<Ending> {
-    hold(&read_plan(&args.plan)?, &args.run)
+pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
+    run_and_report(&read_plan(&args.plan)?, &args.run)
 }
 
 /// `showdown plan`.
-pub fn plan(verb: &PlanVerb) -> anyhow::Result<Ending> {
+pub fn plan(verb: &PlanVerb) -> anyhow::Result<CommandStatus> {
     let plan = match verb {
         PlanVerb::Compare(args) => plan_of_comparison(args)?,
         PlanVerb::Sweep(args) => plan_of_sweep(args)?,
     };
     print(&toml::to_string(&plan)?)?;
-    Ok(Ending::Success)
+    Ok(CommandStatus::Success)
 }
 
 fn plan_of_comparison(args: &CompareArgs) -> anyhow::Result<Plan> {
@@ -196,14 +221,23 @@ fn plan_of_sweep(args: &SweepArgs) -> anyhow::Result<Plan> {
     resolve(&args.question, &args.vary)
 }
 
-/// `40/s,connections=300`.
-fn parse_background(text: &str) -> Result<Background, String> {
-    let expected = "a rate and a number of connections, such as 40/s,connections=300";
-    let parts = text.split_once("/s,connections=").ok_or_else(|| format!("this is not {expected}"))?;
-    let rate_per_s = parse_rate(parts.0).map_err(|e| e.to_string())?;
-    let connections = parse_count(parts.1).map_err(|e| e.to_string())?;
-    let connections = u32::try_from(connections).map_err(|_| "at most 4 billion connections".to_owned())?;
-    Ok(Background { rate_per_s, connections })
+/// Why a background load was refused.
+#[derive(Debug, thiserror::Error)]
+enum BackgroundError {
+    #[error("expected a rate and a number of connections, such as 40/s,connections=300")]
+    Form,
+    #[error(transparent)]
+    Amount(#[from] UnitError),
+    #[error("at most 4 billion connections")]
+    TooManyConnections,
+}
+
+/// Parses `40/s,connections=300`.
+fn parse_background(text: &str) -> Result<Background, BackgroundError> {
+    let (rate, connections) = text.split_once("/s,connections=").ok_or(BackgroundError::Form)?;
+    let connections = parse_count(connections)?;
+    let connections = u32::try_from(connections).map_err(|_| BackgroundError::TooManyConnections)?;
+    Ok(Background { rate_per_s: parse_rate(rate)?, connections })
 }
 
 fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
@@ -212,10 +246,12 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         (Some(MeasureOption::Latency) | None, rates) if !rates.is_empty() => Asked::Latency(rates.to_vec()),
         (Some(MeasureOption::Latency), _) if !varies_rate => {
             return Err(usage(
-                "--measure latency needs --rates: give operations a second, such as --rates 10k,20k",
+                "--measure latency needs --rates: give operations per second, such as --rates 10k,20k",
             ));
         }
-        (_, rates) if !rates.is_empty() => return Err(usage("--rates is for --measure latency")),
+        (_, rates) if !rates.is_empty() => {
+            return Err(usage("--rates is for --measure latency: leave it out, or pass --measure latency"));
+        }
         (Some(MeasureOption::Throughput), _) => Asked::Throughput,
         (Some(MeasureOption::Bytes), _) => Asked::Bytes,
         (Some(MeasureOption::OneByOne), _) => Asked::OneByOne,
@@ -258,8 +294,8 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Holds the trials and prints the verdict.
-fn hold(plan: &Plan, args: &RunArgs) -> anyhow::Result<Ending> {
+/// Runs the trials, writes the report and prints the verdict.
+fn run_and_report(plan: &Plan, args: &RunArgs) -> anyhow::Result<CommandStatus> {
     let context = interrupt::context()?;
     let mut progress = BakeoffProgress::new(args.progress.mode());
     let finished = bakeoff::run_plan(plan, &args.runs.runs, &context, &mut |event| progress.observe(&event));
@@ -268,11 +304,11 @@ fn hold(plan: &Plan, args: &RunArgs) -> anyhow::Result<Ending> {
     let (run, report) = archive::Run::open(&finished.dir)
         .map_err(anyhow::Error::from)
         .and_then(|run| super::archive::write_report(&run).map(|report| (run, report)))
-        .context("the run is kept, but its report was not made")?;
+        .context("cannot write the report (the run is kept)")?;
     let (dir, report) = (finished.dir.display().to_string(), report.display().to_string());
     args.format.print(&finished.verdict, || answer(&finished.verdict, &run.trials, &dir, Some(&report)))?;
     if let Some(why) = finished.stopped {
-        anyhow::bail!("the run stopped early: {why} (what was measured is kept in {dir})");
+        anyhow::bail!("the run stopped early: {why} (the finished trials are kept in {dir})");
     }
     let has_verdict = match plan.kind {
         Kind::Compare => finished
@@ -283,8 +319,8 @@ fn hold(plan: &Plan, args: &RunArgs) -> anyhow::Result<Ending> {
         Kind::Sweep => finished.verdict.variants.iter().any(|variant| variant.valid > 0),
     };
     Ok(match (finished.interrupted, has_verdict) {
-        (true, _) => Ending::Interrupted,
-        (false, true) => Ending::Success,
-        (false, false) => Ending::Invalid,
+        (true, _) => CommandStatus::Interrupted,
+        (false, true) => CommandStatus::Success,
+        (false, false) => CommandStatus::Invalid,
     })
 }

@@ -1,4 +1,4 @@
-//! `showdown doctor`: is this host fit to measure, and what would make it fitter.
+//! `showdown doctor`: check whether this host is fit for benchmarking, and how to improve it.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -6,43 +6,49 @@ use std::time::Duration;
 use host::Host;
 use host::doctor::{Evidence, Finding, Level, examine};
 
-use super::options::Format;
-use crate::exit::Ending;
+use super::options::AnswerFormat;
+use crate::color;
+use crate::exit::CommandStatus;
+use crate::show::units::plural;
 
-/// How long the host is watched.
-const WATCHED: Duration = Duration::from_secs(1);
+/// How long the host is sampled.
+const SAMPLED: Duration = Duration::from_secs(1);
 
 /// Options of `showdown doctor`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
-    /// How the answer is printed
+#[command(after_help = "\
+Examples:
+  showdown doctor
+  showdown doctor --format json")]
+pub struct DoctorArgs {
+    /// Print the answer as text or as JSON
     #[arg(long, value_enum, default_value = "text")]
-    pub format: Format,
+    pub format: AnswerFormat,
 }
 
 /// Runs the verb.
-pub fn run(args: &Args) -> anyhow::Result<Ending> {
+pub fn run(args: &DoctorArgs) -> anyhow::Result<CommandStatus> {
     let host = Host::local();
-    let sampler = host.sample(Vec::new(), WATCHED / 4)?;
-    std::thread::sleep(WATCHED);
+    let sampler = host.sample(Vec::new(), SAMPLED / 4)?;
+    std::thread::sleep(SAMPLED);
     let evidence = Evidence { facts: host.facts(), allowed_cpus: host.allowed_cpus()?, idle: sampler.stop() };
     let findings = examine(&evidence);
     args.format.print(&findings, || text(&findings))?;
-    Ok(Ending::Success)
+    Ok(CommandStatus::Success)
 }
 
 fn text(findings: &[Finding]) -> String {
-    let count = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
-    let mut out = match count(Level::Warn) {
-        0 => "This host is fit to measure.\n\n".to_owned(),
-        1 => "This host can measure, with one thing that will disturb.\n\n".to_owned(),
-        many => format!("This host can measure, with {many} things that will disturb.\n\n"),
+    let warnings = findings.iter().filter(|finding| finding.level == Level::Warn).count();
+    let answer = match warnings {
+        0 => "This host is fit for benchmarking.".to_owned(),
+        count => format!("This host is fit with limits: {}.", plural(count as u64, "warning")),
     };
+    let mut out = format!("{}\n\n", color::heading(answer));
     for finding in findings {
         let mark = match finding.level {
-            Level::Ok => "ok  ",
-            Level::Note => "note",
-            Level::Warn => "WARN",
+            Level::Ok => color::good("ok  "),
+            Level::Note => "note".to_owned(),
+            Level::Warn => color::caution("WARN"),
         };
         let _ = writeln!(out, "{mark}  {}: {}", finding.id, finding.found);
         if finding.level != Level::Ok {

@@ -1,15 +1,15 @@
-//! `showdown __known-server`: a server whose behaviour is known, for those that hold a client against it.
+//! `showdown __known-server`: a server of known behaviour, to check a load generator against.
 
 use anyhow::Context;
 use truth::known::behaviour::Behaviour;
 use truth::known::server;
 
-use crate::exit::Ending;
+use crate::exit::CommandStatus;
 
 /// Serves until it is killed.
-pub fn run(behaviour: &Behaviour) -> anyhow::Result<Ending> {
+pub fn run(behaviour: &Behaviour) -> anyhow::Result<CommandStatus> {
     server::run(behaviour).with_context(|| {
-        format!("a known server on {}, port {}: is the port taken?", behaviour.host, behaviour.port)
+        format!("cannot serve on {}, port {}: pass another --port", behaviour.host, behaviour.port)
     })?;
-    Ok(Ending::Success)
+    Ok(CommandStatus::Success)
 }

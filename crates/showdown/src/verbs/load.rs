@@ -1,4 +1,4 @@
-//! `showdown load`: load a server that is already running.
+//! `showdown load`: load a server that is already running, and measure it.
 
 mod args;
 mod smtp;
@@ -16,18 +16,18 @@ use load::inputs::slo::Slo;
 use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
 
-pub use self::args::Args;
-use crate::exit::{Ending, Interrupted, usage};
+pub use self::args::LoadArgs;
+use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
 use crate::show;
-use crate::show::progress::LoadProgress;
+use crate::show::load_progress::LoadProgress;
 
 /// Runs the verb.
-pub fn run(args: &Args) -> anyhow::Result<Ending> {
+pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     let planned = spec::plan(args)?;
     let hlog = args.hlog.as_ref().map(|path| {
         let file =
-            File::create(path).with_context(|| format!("--hlog {}: cannot be written", path.display()))?;
+            File::create(path).with_context(|| format!("--hlog {}: cannot write the file", path.display()))?;
         anyhow::Ok((path, BufWriter::new(file)))
     });
     let hlog = hlog.transpose()?;
@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> anyhow::Result<Ending> {
     let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
     let outcome = engine::run(&planned.spec, &context, &mut |event| progress.observe(&event));
     progress.finish();
-    let outcome = outcome.map_err(explain)?;
+    let outcome = outcome.map_err(classify)?;
     let summary = Summary::of(&outcome)?;
     args.format.print(&summary, || show::load::summary(&planned.title, &summary, &outcome))?;
     if let Some((path, mut file)) = hlog {
@@ -50,22 +50,22 @@ pub fn run(args: &Args) -> anyhow::Result<Ending> {
         written.with_context(|| format!("--hlog {}", path.display()))?;
     }
     Ok(match (outcome.interrupted, summary.valid) {
-        (true, _) => Ending::Interrupted,
-        (false, true) => Ending::Success,
-        (false, false) => Ending::Invalid,
+        (true, _) => CommandStatus::Interrupted,
+        (false, true) => CommandStatus::Success,
+        (false, false) => CommandStatus::Invalid,
     })
 }
 
 /// The hidden verb of a load process.
-pub fn process() -> anyhow::Result<Ending> {
-    // The parent decides when the load ends; a Ctrl-C on the terminal reaches the whole group.
+pub fn process() -> anyhow::Result<CommandStatus> {
+    // A Ctrl-C on the terminal reaches the whole process group, but the parent decides when the load ends.
     let _ignored = interrupt::flag()?;
     load::processes::load_process_main().map_err(anyhow::Error::msg)?;
-    Ok(Ending::Success)
+    Ok(CommandStatus::Success)
 }
 
-/// Stores every key once, or makes the tables, as fast as it goes; each operation must succeed.
-fn populate(args: &Args, spec: &LoadSpec, context: &RunContext) -> anyhow::Result<()> {
+/// Stores every key once, or creates the tables, at full speed. Every operation must succeed.
+fn populate(args: &LoadArgs, spec: &LoadSpec, context: &RunContext) -> anyhow::Result<()> {
     let stages = spec.protocol.populate();
     if stages.is_empty() {
         return Err(usage("--populate is for targets with keys or tables: leave it out"));
@@ -77,7 +77,7 @@ fn populate(args: &Args, spec: &LoadSpec, context: &RunContext) -> anyhow::Resul
 }
 
 fn populate_stage(
-    args: &Args,
+    args: &LoadArgs,
     protocol: ProtocolSpec,
     operations: u64,
     spec: &LoadSpec,
@@ -97,9 +97,9 @@ fn populate_stage(
     let mut progress = LoadProgress::new(&populate, "populating", args.progress.mode());
     let outcome = engine::run(&populate, context, &mut |event| progress.observe(&event));
     progress.finish();
-    let outcome = outcome.map_err(explain)?;
+    let outcome = outcome.map_err(classify)?;
     if outcome.interrupted {
-        return Err(Interrupted("while populating").into());
+        return Err(InterruptedError("while populating").into());
     }
     let errors = outcome.total.errors();
     if let Some((kind, example)) = errors.examples.iter().next() {
@@ -112,32 +112,32 @@ fn populate_stage(
 }
 
 fn find_capacity(
-    args: &Args,
+    args: &LoadArgs,
     slo: &Slo,
-    planned: &spec::Planned,
+    planned: &spec::PlannedLoad,
     context: &RunContext,
-) -> anyhow::Result<Ending> {
+) -> anyhow::Result<CommandStatus> {
     let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
     let found = capacity::find(&planned.spec, slo, context, &mut |event| progress.observe_search(&event));
     progress.finish();
     let found: Capacity = found.map_err(|error| match error {
-        capacity::CapacityError::Run(error) => explain(error),
+        capacity::CapacityError::Run(error) => classify(error),
         other => other.into(),
     })?;
     args.format.print(&found, || show::load::capacity(&planned.title, &found))?;
     let interrupted = context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
     Ok(match (interrupted, found.valid) {
-        (true, _) => Ending::Interrupted,
-        (false, true) => Ending::Success,
-        (false, false) => Ending::Invalid,
+        (true, _) => CommandStatus::Interrupted,
+        (false, true) => CommandStatus::Success,
+        (false, false) => CommandStatus::Invalid,
     })
 }
 
-/// What could not begin because of what was asked is the user's to mend; what the user stopped is no failure.
-fn explain(error: RunError) -> anyhow::Error {
+/// A request for too many threads is a usage error, and an interruption is no failure.
+fn classify(error: RunError) -> anyhow::Error {
     match error {
         RunError::Threads(error) => usage(error),
-        RunError::Interrupted => Interrupted("before the load began").into(),
+        RunError::Interrupted => InterruptedError("before the load began").into(),
         other => other.into(),
     }
 }

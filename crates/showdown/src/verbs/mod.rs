@@ -1,10 +1,12 @@
-//! One file a verb, or a family of them.
+//! One file for each verb or family of verbs.
 
 pub mod archive;
 pub mod bakeoff;
+pub mod completions;
 pub mod doctor;
 pub mod known_server;
 pub mod load;
+pub mod man;
 pub mod options;
 pub mod runner;
 pub mod selftest;

@@ -4,15 +4,16 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use archive::Archive;
-use clap::ValueEnum;
+use clap::{Command, ValueEnum};
 use serde::Serialize;
 
-use crate::print::print;
+use crate::print::{print, print_text};
+use crate::show::bar::ProgressMode;
 
 /// Where runs are kept.
 #[derive(clap::Args, Clone, Debug)]
 pub struct RunsDir {
-    /// Directory of the runs
+    /// Keep the runs in this directory
     #[arg(long, value_name = "DIR", env = "SHOWDOWN_RUNS", default_value = "runs", global = true)]
     pub runs: PathBuf,
 }
@@ -24,26 +25,26 @@ impl RunsDir {
     }
 }
 
-/// How the answer is printed.
+/// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum AnswerFormat {
     /// For people.
     Text,
-    /// One object on standard output, documented in docs/FORMATS.md.
+    /// One object on standard output, see docs/FORMATS.md.
     Json,
 }
 
-impl Format {
-    /// Prints an answer as asked.
+impl AnswerFormat {
+    /// Prints an answer in this form.
     pub fn print<T: Serialize>(self, answer: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
         match self {
             Self::Json => print(&(serde_json::to_string(answer)? + "\n")),
-            Self::Text => print(&text()),
+            Self::Text => print_text(&text()),
         }
     }
 }
 
-/// How progress is shown, as asked.
+/// How progress is shown: the value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProgressOption {
     /// Bars on a terminal, nothing elsewhere.
@@ -56,19 +57,8 @@ pub enum ProgressOption {
     None,
 }
 
-/// How progress is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgressMode {
-    /// Bars.
-    Bar,
-    /// JSON lines.
-    Json,
-    /// Nothing.
-    Nothing,
-}
-
 impl ProgressOption {
-    /// What is asked, with the terminal taken into account.
+    /// How progress is shown on this standard error.
     pub fn mode(self) -> ProgressMode {
         match self {
             Self::Auto if std::io::stderr().is_terminal() => ProgressMode::Bar,
@@ -77,4 +67,16 @@ impl ProgressOption {
             Self::Json => ProgressMode::Json,
         }
     }
+}
+
+/// A command line without its hidden verbs, for completions and manual pages.
+pub fn visible_only(cli: &Command) -> Command {
+    Command::new("showdown")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(cli.get_about().cloned().unwrap_or_default())
+        .after_help(cli.get_after_help().cloned().unwrap_or_default())
+        .args(cli.get_arguments().cloned())
+        .subcommands(cli.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned())
+        .disable_help_subcommand(true)
+        .subcommand_required(true)
 }

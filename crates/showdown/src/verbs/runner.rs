@@ -1,11 +1,11 @@
-//! `runner`: a program that makes its load itself, until standard input ends.
+//! `showdown runner`: a program that generates its own load, until standard input ends.
 
 use runners::Runner;
 
-use crate::exit::Ending;
+use crate::exit::CommandStatus;
 
-/// Is the runner.
-pub fn run(runner: &Runner) -> anyhow::Result<Ending> {
+/// Runs it.
+pub fn run(runner: &Runner) -> anyhow::Result<CommandStatus> {
     runners::run(runner)?;
-    Ok(Ending::Success)
+    Ok(CommandStatus::Success)
 }

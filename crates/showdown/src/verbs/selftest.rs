@@ -1,4 +1,4 @@
-//! `showdown selftest`: is the instrument true on this host?
+//! `showdown selftest`: check the load engine on this host against servers of known behaviour.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -8,38 +8,49 @@ use indicatif::{ProgressBar, ProgressStyle};
 use truth::instrument::{CheckError, Instrument};
 use truth::selftest::{self, Fitness, Part};
 
-use super::options::Format;
-use crate::exit::Ending;
+use super::options::AnswerFormat;
+use crate::exit::CommandStatus;
 use crate::interrupt;
-use crate::print::print;
 use crate::show;
 
 /// Options of `showdown selftest`.
 #[derive(clap::Args, Debug)]
-#[command(after_long_help = "\
-Starts servers of known behaviour, loads them, and shows what is known beside what was measured. Takes under a \
-minute. Nothing else should run on this host meanwhile.
+#[command(
+    after_help = "\
+Examples:
+  showdown selftest
+  showdown selftest --only counts,freeze --format json",
+    after_long_help = "\
+Starts servers of known behaviour, loads them, and prints the known values beside the measured ones. It takes less \
+than a minute. Run nothing else on this host meanwhile.
 
-Exit codes: 0 fit, or fit with limits; 3 unfit; 2 usage, 1 failure, 130 interrupted.")]
-pub struct Args {
-    /// Only these parts
+Examples:
+  showdown selftest
+  showdown selftest --only counts,freeze --format json
+
+Exit codes: 0 fit, or fit with limits; 3 unfit; 2 usage error, 1 failure, 130 interrupted."
+)]
+pub struct SelftestArgs {
+    /// Run only these parts
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PART")]
     pub only: Vec<Part>,
 
-    /// How the answer is printed
+    /// Print the answer as text or as JSON
     #[arg(long, value_enum, default_value = "text")]
-    pub format: Format,
+    pub format: AnswerFormat,
 
-    /// Everything drawn at random follows from this
+    /// Derive all random numbers from this seed
     #[arg(long, default_value = "1")]
     pub seed: u64,
 }
 
 /// Runs the verb.
-pub fn run(args: &Args) -> anyhow::Result<Ending> {
+pub fn run(args: &SelftestArgs) -> anyhow::Result<CommandStatus> {
     let context = interrupt::context()?;
-    let directory =
-        tempfile::Builder::new().prefix("showdown-selftest-").tempdir().context("a temporary directory")?;
+    let directory = tempfile::Builder::new()
+        .prefix("showdown-selftest-")
+        .tempdir()
+        .context("cannot create a temporary directory")?;
     let parts = if args.only.is_empty() { Part::ALL.to_vec() } else { args.only.clone() };
     let bar = progress(parts.len() as u64);
     let report = Instrument::new(&context, directory.path(), args.seed).and_then(|instrument| {
@@ -50,16 +61,13 @@ pub fn run(args: &Args) -> anyhow::Result<Ending> {
     });
     bar.finish_and_clear();
     let report = match report {
-        Err(CheckError::Interrupted) => return Ok(Ending::Interrupted),
+        Err(CheckError::Interrupted) => return Ok(CommandStatus::Interrupted),
         report => report?,
     };
-    match args.format {
-        Format::Json => print(&(serde_json::to_string(&report)? + "\n"))?,
-        Format::Text => print(&show::selftest::report(&report))?,
-    }
+    args.format.print(&report, || show::selftest::report(&report))?;
     Ok(match report.fitness {
-        Fitness::Fit | Fitness::FitWithLimits => Ending::Success,
-        Fitness::Unfit => Ending::Invalid,
+        Fitness::Fit | Fitness::FitWithLimits => CommandStatus::Success,
+        Fitness::Unfit => CommandStatus::Invalid,
     })
 }
 

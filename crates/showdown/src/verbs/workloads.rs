@@ -1,4 +1,4 @@
-//! `showdown workloads`: what can be compared; and the beginning of a workload of one's own.
+//! `showdown workloads`: list the workloads with their servers and knobs, or create a new one.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -7,37 +7,46 @@ use clap::Subcommand;
 use workload::definition::KnobType;
 use workload::{Catalogue, Knob, ServerDefinition, Workload};
 
-use crate::exit::{Ending, usage};
-use crate::print::print;
+use crate::color;
+use crate::exit::{CommandStatus, usage};
+use crate::print::{print, print_text};
 
 /// Options of `showdown workloads`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+#[command(after_help = "\
+Examples:
+  showdown workloads
+  showdown workloads new my-api")]
+pub struct WorkloadsArgs {
     #[command(subcommand)]
-    pub verb: Option<Verb>,
+    pub verb: Option<WorkloadsVerb>,
 }
 
 /// Verbs of `showdown workloads`.
 #[derive(Subcommand, Debug)]
-pub enum Verb {
-    /// Write a commented example that runs as it stands, to begin a workload of your own
+pub enum WorkloadsVerb {
+    /// Create a workload of your own from a commented example that runs unchanged
+    #[command(after_help = "\
+Examples:
+  showdown workloads new my-api
+  showdown compare my-api:cache=off my-api:cache=on --quick")]
     New {
-        /// Its name, also of the folder that is made
+        /// Use this name for the workload, its server and its folder
         name: String,
-        /// Where to put it
+        /// Create the folder in this directory
         #[arg(long, default_value = workload::DIRECTORY)]
         dir: PathBuf,
     },
 }
 
 /// Runs the verb.
-pub fn run(args: &Args) -> anyhow::Result<Ending> {
+pub fn run(args: &WorkloadsArgs) -> anyhow::Result<CommandStatus> {
     match &args.verb {
-        Some(Verb::New { name, dir }) => {
-            let made = workload::scaffold::create(dir, name).map_err(usage)?;
+        Some(WorkloadsVerb::New { name, dir }) => {
+            let path = workload::scaffold::create(dir, name).map_err(usage)?;
             print(&format!(
-                "{made}\n\nedit it, then for example:\n  showdown compare {name}:cache=off {name}:cache=on --quick\n",
-                made = made.display()
+                "{path}\n\nedit it, then for example:\n  showdown compare {name}:cache=off {name}:cache=on --quick\n",
+                path = path.display()
             ))?;
         }
         None => {
@@ -46,17 +55,17 @@ pub fn run(args: &Args) -> anyhow::Result<Ending> {
                 .into_iter()
                 .map(|(name, found)| match found {
                     Ok(workload) => describe(&workload),
-                    Err(error) => format!("{name}\n  refused: {error}\n"),
+                    Err(error) => format!("{}\n  {} {error}\n", color::heading(name), color::bad("refused:")),
                 })
                 .collect();
-            print(&texts.join("\n"))?;
+            print_text(&texts.join("\n"))?;
         }
     }
-    Ok(Ending::Success)
+    Ok(CommandStatus::Success)
 }
 
 fn describe(workload: &Workload) -> String {
-    let mut out = format!("{}: {}\n", workload.name, workload.title);
+    let mut out = format!("{}: {}\n", color::heading(&workload.name), workload.title);
     if let Some(slo) = workload.slo() {
         let _ = writeln!(out, "  objective   {slo}");
     }
@@ -82,7 +91,7 @@ fn describe_server(server: &ServerDefinition) -> String {
     out
 }
 
-/// Which values a knob takes.
+/// The values that a knob accepts.
 fn values(kind: &KnobType) -> String {
     match kind {
         KnobType::Switch => "on or off".to_owned(),

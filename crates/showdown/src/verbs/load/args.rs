@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use load::drivers::memcache::Dialect;
 use load::drivers::smtp::StartTls;
 use load::drivers::sql::Transaction;
@@ -14,12 +15,12 @@ use load::inputs::slo::Slo;
 use load::inputs::units::{parse_count, parse_duration, parse_duration_or_zero};
 use load::spec::Arrivals;
 
-use crate::verbs::options::{Format, ProgressOption};
+use crate::verbs::options::{AnswerFormat, ProgressOption};
 
 /// Options of `showdown load`.
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[derive(clap::Args, Debug)]
-#[command(after_long_help = "\
+#[command(after_help = "\
 Examples:
   showdown load http://127.0.0.1:8080/1k -c 64 -t 1 -d 10s
   showdown load https://127.0.0.1:8443/ -c 200 -r 50000 -d 60s --warmup 5s
@@ -28,117 +29,123 @@ Examples:
   showdown load smtp://127.0.0.1:2525 -c 16 --message-size 2k..20k:90,100k..1m:10 --recipients 1:80,2..5:20
   showdown load http://127.0.0.1:8080 --ops mix.toml --find-capacity 'p99<5ms'
 
-Exit codes: 0 valid, 3 invalid measurement, 2 usage, 1 failure, 130 interrupted.")]
-pub struct Args {
-    /// Where the load goes: http://, https://, memcache://, redis://, mysql://, postgres:// or smtp://
+Response time counts from the intended start of an operation, service time from the actual send. A closed loop sends \
+nothing while it waits, so a stalled server hides the operations that it delays (coordinated omission). To measure \
+response time, use an open loop: --rate or --find-capacity.
+
+Exit codes: 0 valid, 3 invalid measurement, 2 usage error, 1 failure, 130 interrupted.")]
+pub struct LoadArgs {
+    /// Load this server: http://, https://, memcache://, redis://, mysql://, postgres:// or smtp://
     #[arg(value_name = "URL")]
     pub target: String,
 
-    /// Connections, over all threads
+    /// Open this number of connections, over all threads
     #[arg(short, long, default_value = "64", value_parser = parse_count, help_heading = "Load")]
     pub connections: u64,
 
-    /// Worker threads; each needs a CPU to itself
+    /// Start this number of worker threads; each needs a CPU of its own
     #[arg(short, long, default_value = "1", value_parser = parse_count, help_heading = "Load")]
     pub threads: u64,
 
-    /// How long to measure [default: 10s, or until --requests are done, or as long as --rate lasts]
+    /// Measure for this long [default: 10s, or until --requests are done, or as long as --rate lasts]
     #[arg(short, long, value_parser = parse_duration, help_heading = "Load")]
     pub duration: Option<Duration>,
 
-    /// Stop after so many operations
+    /// Stop after this number of operations
     #[arg(short = 'n', long, value_parser = parse_count, conflicts_with = "find_capacity", help_heading = "Load")]
     pub requests: Option<u64>,
 
-    /// Open loop: operations a second (50k), a ramp (10k..100k/60s) or steps (10k,20k,40k/10s); closed
-    /// loop if not given
+    /// Offer this rate in an open loop: operations per second (50k), a ramp (10k..100k/60s) or steps
+    /// (10k,20k,40k/10s). Response time then counts from the intended start, which avoids coordinated omission.
+    /// Without this option the loop is closed: each connection waits for its reply before it sends again
     #[arg(short, long, conflicts_with_all = ["think", "find_capacity"], help_heading = "Load")]
     pub rate: Option<RateProfile>,
 
-    /// Gaps between operations of the open loop: poisson or constant [default: poisson]
-    #[arg(long, value_parser = parse_arrivals, help_heading = "Load")]
+    /// Choose the gaps between operations of the open loop [default: poisson]
+    #[arg(long, value_parser = arrivals_parser(), help_heading = "Load")]
     pub arrivals: Option<Arrivals>,
 
-    /// Closed loop: pause of a connection between an operation's end and the next one's begin
+    /// Pause each connection of a closed loop for this long between two operations
     #[arg(long, value_parser = parse_duration_or_zero, default_value = "0s", conflicts_with = "find_capacity", help_heading = "Load")]
     pub think: Duration,
 
-    /// Load without recording, before measuring
+    /// Load for this long without recording, before the measurement
     #[arg(long, value_parser = parse_duration_or_zero, default_value = "0s", conflicts_with = "requests", help_heading = "Load")]
     pub warmup: Duration,
 
-    /// Close a connection after so many operations and open a new one; of SMTP so many messages before QUIT
-    /// [default: without end, of SMTP 1]
+    /// Close a connection after this number of operations and open a new one; for SMTP, this number of messages
+    /// before QUIT [default: no limit; 1 for SMTP]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Load")]
     pub requests_per_connection: Option<u32>,
 
-    /// Longest wait for a reply, a connection or a handshake
+    /// Wait this long at most for a reply, a connection or a handshake
     #[arg(long, value_parser = parse_duration, default_value = "10s", help_heading = "Load")]
     pub timeout: Duration,
 
-    /// Search the highest rate that meets an objective, such as 'p99<5ms'; --duration is that of each step
-    /// [default: 5s], --warmup too [default: 1s]
+    /// Search for the highest open-loop rate that meets an objective, such as 'p99<5ms'; --duration [default: 5s] and
+    /// --warmup [default: 1s] apply to each step
     #[arg(long, value_name = "SLO", help_heading = "Load")]
     pub find_capacity: Option<Slo>,
 
-    /// Everything drawn at random follows from this [default: a new one, printed]
+    /// Derive all random numbers from this seed [default: a new one, printed]
     #[arg(long, help_heading = "Load")]
     pub seed: Option<u64>,
 
-    /// Connect from these local addresses in turn [default: the system's choice; for loopback as many as
+    /// Connect from these local addresses in turn [default: the kernel's choice; on loopback, as many addresses as
     /// the connections need]
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',', help_heading = "Load")]
     pub source: Vec<IpAddr>,
 
-    /// Load a public address: you may do so only to a target of your own
+    /// Load a public address; do so only if the target is your own
     #[arg(long, help_heading = "Load")]
     pub target_is_mine: bool,
 
-    /// A mix of operations from a TOML file of [[op]] tables (see docs/FORMATS.md)
+    /// Read a mix of operations from a TOML file of [[op]] tables (see docs/FORMATS.md)
     #[arg(long, value_name = "FILE", help_heading = "Operations")]
     pub ops: Option<PathBuf>,
 
-    /// Method of the one request [default: GET]
+    /// Use this method for the request [default: GET]
     #[arg(short = 'X', long, conflicts_with = "ops", help_heading = "HTTP")]
     pub method: Option<String>,
 
-    /// A header of the one request, 'Name: value'; may be repeated
+    /// Add a header to the request, such as 'Accept: text/html'; may be repeated
     #[arg(short = 'H', long, conflicts_with = "ops", help_heading = "HTTP")]
     pub header: Vec<String>,
 
-    /// Body of the one request
+    /// Send this body with the request
     #[arg(long, conflicts_with = "ops", help_heading = "HTTP")]
     pub body: Option<String>,
 
-    /// The sender's address [default: sender@client.example]
+    /// Use this address of the sender [default: sender@client.example]
     #[arg(long, value_name = "ADDRESS", help_heading = "SMTP")]
     pub mail_from: Option<String>,
 
-    /// The recipients' addresses, a template [default: user{{ uniform(1, 1000) }}@mx.example]
+    /// Use this template for the addresses of recipients [default: user{{ uniform(1, 1000) }}@mx.example]
     #[arg(long, value_name = "ADDRESS", help_heading = "SMTP")]
     pub rcpt_to: Option<String>,
 
-    /// Sizes of messages, as --value-size has them [default: 4k]
+    /// Send messages of these sizes, in the form of --value-size [default: 4k]
     #[arg(long, value_name = "SIZE", conflicts_with = "ops", help_heading = "SMTP")]
     pub message_size: Option<SizeDistribution>,
 
-    /// Recipients of a message: a number, a range, or weighted classes (1:80,2..5:20) [default: 1]
+    /// Send each message to this number of recipients: a number, a range, or weighted classes (1:80,2..5:20)
+    /// [default: 1]
     #[arg(long, value_name = "COUNT", conflicts_with = "ops", help_heading = "SMTP")]
     pub recipients: Option<SizeDistribution>,
 
-    /// Send commands one by one, also where the server offers PIPELINING
+    /// Send commands one by one, even if the server offers PIPELINING
     #[arg(long, conflicts_with = "ops", help_heading = "SMTP")]
     pub no_pipelining: bool,
 
-    /// Whether sessions use TLS: never, offered (where the server does) or required [default: offered]
+    /// Use TLS in sessions: never, offered (if the server offers it) or required [default: offered]
     #[arg(long, value_name = "WHEN", help_heading = "SMTP")]
     pub starttls: Option<StartTls>,
 
-    /// Trust only certificates of the authorities in this PEM file [default: any certificate]
+    /// Trust only certificates that an authority in this PEM file has signed [default: trust any certificate]
     #[arg(long, value_name = "FILE", help_heading = "TLS")]
     pub ca: Option<PathBuf>,
 
-    /// Trust only certificates of the system's authorities
+    /// Trust only certificates that an authority of the system has signed
     #[arg(long, conflicts_with = "ca", help_heading = "TLS")]
     pub verify_certificate: bool,
 
@@ -146,80 +153,75 @@ pub struct Args {
     #[arg(long, help_heading = "TLS")]
     pub no_tls_resumption: bool,
 
-    /// Weight of get [default: 1 if no other weight is given]
+    /// Give the operation get this weight [default: 1 if no other weight is given]
     #[arg(long, value_name = "WEIGHT", help_heading = "Key-value")]
     pub get: Option<f64>,
 
-    /// Weight of set
+    /// Give the operation set this weight
     #[arg(long, value_name = "WEIGHT", help_heading = "Key-value")]
     pub set: Option<f64>,
 
-    /// Weight of delete
+    /// Give the operation delete this weight
     #[arg(long, value_name = "WEIGHT", help_heading = "Key-value")]
     pub delete: Option<f64>,
 
-    /// Number of keys [default: 10k]
+    /// Use this number of keys [default: 10k]
     #[arg(long, value_parser = parse_count, help_heading = "Key-value")]
     pub keys: Option<u64>,
 
-    /// How popular keys, or rows, are: uniform, zipf:S, special (sysbench's) or sequential [default: uniform]
+    /// Choose how often each key or row is used: uniform, zipf:S such as zipf:0.99, special (as sysbench has it) or
+    /// sequential [default: uniform]
     #[arg(long, value_name = "SKEW", help_heading = "Key-value and SQL")]
     pub key_skew: Option<Popularity>,
 
-    /// What keys begin with [default: key-]
+    /// Start every key with this prefix [default: key-]
     #[arg(long, value_name = "PREFIX", help_heading = "Key-value")]
     pub key_prefix: Option<String>,
 
-    /// Sizes of values: 1k, a range (4..100), or weighted classes (4..100:60,1k..2k:30) [default: 1k]
+    /// Store values of these sizes: 1k, a range (4..100), or weighted classes (4..100:60,1k..2k:30) [default: 1k]
     #[arg(long, value_name = "SIZE", help_heading = "Key-value")]
     pub value_size: Option<SizeDistribution>,
 
-    /// Store every key first, and then hold every hit against what was stored; of a database make the tables
+    /// Store every key before the load, and check every hit against it; for a database, create the tables
     #[arg(long, help_heading = "Key-value and SQL")]
     pub populate: bool,
 
-    /// What is done, as sysbench calls it: point-select, read-only, read-write, update-index, update-non-index,
-    /// insert, delete or write-only [default: point-select]
+    /// Run this transaction of sysbench: point-select, read-only, read-write, update-index, update-non-index, insert,
+    /// delete or write-only [default: point-select]
     #[arg(long, value_name = "NAME", conflicts_with = "ops", help_heading = "SQL")]
     pub transaction: Option<Transaction>,
 
-    /// Number of tables [default: 1]
+    /// Use this number of tables [default: 1]
     #[arg(long, value_parser = parse_count, help_heading = "SQL")]
     pub tables: Option<u64>,
 
-    /// Rows of each table [default: 10k]
+    /// Use this number of rows in each table [default: 10k]
     #[arg(long, value_parser = parse_count, help_heading = "SQL")]
     pub rows: Option<u64>,
 
-    /// Form of memcached's protocol: text or meta [default: text]
-    #[arg(long, value_parser = parse_dialect, help_heading = "Key-value")]
+    /// Use this form of memcached's protocol [default: text]
+    #[arg(long, value_parser = dialect_parser(), help_heading = "Key-value")]
     pub dialect: Option<Dialect>,
 
-    /// Write every second's histograms to a file that other tools read, a standard log (see docs/FORMATS.md)
+    /// Write the histograms of every second to this file, in the standard HdrHistogram log format
     #[arg(long, value_name = "FILE", conflicts_with = "find_capacity", help_heading = "Output")]
     pub hlog: Option<PathBuf>,
 
-    /// How the answer is printed
+    /// Print the answer as text or as JSON
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    pub format: Format,
+    pub format: AnswerFormat,
 
-    /// How progress is shown
+    /// Show progress on standard error in this form
     #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
     pub progress: ProgressOption,
 }
 
-fn parse_arrivals(text: &str) -> Result<Arrivals, String> {
-    match text {
-        "poisson" => Ok(Arrivals::Poisson),
-        "constant" => Ok(Arrivals::Constant),
-        _ => Err("expected poisson or constant".to_owned()),
-    }
+fn arrivals_parser() -> impl TypedValueParser<Value = Arrivals> {
+    PossibleValuesParser::new(["poisson", "constant"])
+        .map(|name| if name == "constant" { Arrivals::Constant } else { Arrivals::Poisson })
 }
 
-fn parse_dialect(text: &str) -> Result<Dialect, String> {
-    match text {
-        "text" => Ok(Dialect::Text),
-        "meta" => Ok(Dialect::Meta),
-        _ => Err("expected text or meta".to_owned()),
-    }
+fn dialect_parser() -> impl TypedValueParser<Value = Dialect> {
+    PossibleValuesParser::new(["text", "meta"])
+        .map(|name| if name == "meta" { Dialect::Meta } else { Dialect::Text })
 }

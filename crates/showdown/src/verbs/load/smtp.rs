@@ -1,17 +1,17 @@
-//! From options to what is sent to a mail server.
+//! The options of `showdown load` for a mail server.
 
 use load::drivers::smtp::{self, MailOperation, SmtpSpec};
 use load::inputs::sizes::SizeDistribution;
 use load::mix;
 
-use super::args::Args;
+use super::args::LoadArgs;
 use crate::exit::usage;
 
-/// About the median of mail between people, without what is attached.
+/// About the median size of mail between people, without attachments.
 const MESSAGE_BYTES: u64 = 4_096;
 
 /// The sessions and messages that the options ask for.
-pub fn spec(args: &Args) -> anyhow::Result<SmtpSpec> {
+pub fn spec(args: &LoadArgs) -> anyhow::Result<SmtpSpec> {
     let mix = match &args.ops {
         Some(path) => mix::read_messages(path).map_err(usage)?,
         None => vec![MailOperation {

@@ -1,4 +1,4 @@
-//! From options to what the engine is asked to do.
+//! From the options of `showdown load` to the specification of a load.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, SocketAddr};
@@ -16,28 +16,29 @@ use load::inputs::target::{Scheme, Target, TargetError};
 use load::spec::{LoadSpec, Shape, TlsSpec, Trust};
 use load::{mix, sources};
 
-use super::args::Args;
+use super::args::LoadArgs;
 use super::{smtp, sql};
 use crate::exit::usage;
+use crate::show::units::plural;
 
-/// Each step of a search for a capacity.
+/// The length of each step of a search for the capacity.
 const STEP: Duration = Duration::from_secs(5);
 const STEP_WARMUP: Duration = Duration::from_secs(1);
-/// Longest wait for the first connection.
+/// The longest wait for the first connection.
 const LOCATE: Duration = Duration::from_secs(5);
-/// Keys and the size of their values if nothing is said.
+/// The default number of keys, and the default size of their values.
 const KEYS: u64 = 10_000;
 const VALUE_BYTES: u64 = 1_024;
 
-/// What will be run.
-pub struct Planned {
+/// A load that is ready to run.
+pub struct PlannedLoad {
     pub spec: LoadSpec,
-    /// What is loaded and how, for the first line of the answer.
+    /// The target and the shape of the load, for the first line of the answer.
     pub title: String,
 }
 
-/// Checks the options against each other, finds the server, and makes the spec.
-pub fn plan(args: &Args) -> anyhow::Result<Planned> {
+/// Checks the options, resolves the address of the server, and builds the specification.
+pub fn plan(args: &LoadArgs) -> anyhow::Result<PlannedLoad> {
     let target = Target::parse(&args.target).map_err(usage)?;
     refuse_foreign_options(args, &target)?;
     let connections =
@@ -46,18 +47,20 @@ pub fn plan(args: &Args) -> anyhow::Result<Planned> {
     let workers = threads.ok_or_else(|| usage("--threads: at most 1,024"))?;
     if u64::from(workers) > args.connections {
         return Err(usage(format!(
-            "{workers} threads for {connections} connections: give each thread a connection at least"
+            "{} for {}: give each thread one connection at least",
+            plural(u64::from(workers), "thread"),
+            plural(args.connections, "connection")
         )));
     }
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one("a new seed"));
     let protocol = protocol(args, &target, seed)?;
-    // Operations that cannot be carried out are told before anything is sent.
+    // Operations that cannot be carried out are refused before anything is sent.
     protocol.names().map_err(usage)?;
     let arrivals = args.arrivals.unwrap_or_default();
     let searching = args.find_capacity.is_some();
     let shape = match &args.rate {
         Some(rate) => Shape::Open { rate: rate.clone(), arrivals },
-        // A search sets rates of its own.
+        // A search sets its own rates.
         None if searching => Shape::open(1.0, arrivals),
         None => Shape::Closed { think: args.think },
     };
@@ -82,18 +85,18 @@ pub fn plan(args: &Args) -> anyhow::Result<Planned> {
         .with_warmup(warmup)
         .with_duration(duration)
         .with_requests(args.requests)
-        // A session of mail ends with a word of its own, which is the driver's to say.
+        // A mail session ends with QUIT, which the driver sends.
         .with_requests_per_connection(args.requests_per_connection.filter(|_| target.scheme != Scheme::Smtp))
         .with_timeout(args.timeout)
         .with_interval(
             args.rate.as_ref().map_or(LoadSpec::INTERVAL, |rate| rate.interval(LoadSpec::INTERVAL)),
         )
         .with_seed(seed);
-    Ok(Planned { title: title(args, &spec), spec })
+    Ok(PlannedLoad { title: title(args, &spec), spec })
 }
 
-/// Options that would do nothing with this target are mistakes.
-fn refuse_foreign_options(args: &Args, target: &Target) -> anyhow::Result<()> {
+/// Refuses options that have no effect on this target.
+fn refuse_foreign_options(args: &LoadArgs, target: &Target) -> anyhow::Result<()> {
     let is_tls = matches!(target.scheme, Scheme::Https | Scheme::Smtp);
     let is_http = target.scheme == Scheme::Https || target.scheme == Scheme::Http;
     let is_smtp = target.scheme == Scheme::Smtp;
@@ -155,18 +158,18 @@ fn refuse_foreign_options(args: &Args, target: &Target) -> anyhow::Result<()> {
         }
         _ if target.path_and_query != "/" && !is_database && (args.ops.is_some() || !is_http) => {
             let path = &target.path_and_query;
-            let mend = match (is_http, is_smtp) {
-                (true, _) => "the paths are those of --ops",
-                (_, true) => "there are messages, no paths",
-                _ => "there are keys, no paths",
+            let reason = match (is_http, is_smtp) {
+                (true, _) => "the paths come from --ops",
+                (_, true) => "mail has no paths",
+                _ => "keys have no paths",
             };
-            Err(usage(format!("the URL's path {path} would not be used: {mend}: leave it out")))
+            Err(usage(format!("the URL's path {path} has no effect, because {reason}: leave it out")))
         }
         _ => Ok(()),
     }
 }
 
-fn protocol(args: &Args, target: &Target, seed: u64) -> anyhow::Result<ProtocolSpec> {
+fn protocol(args: &LoadArgs, target: &Target, seed: u64) -> anyhow::Result<ProtocolSpec> {
     Ok(match target.scheme {
         Scheme::Http | Scheme::Https => {
             let operations = match &args.ops {
@@ -180,26 +183,26 @@ fn protocol(args: &Args, target: &Target, seed: u64) -> anyhow::Result<ProtocolS
             keyspace: keyspace(args, seed)?,
         }),
         Scheme::Redis => {
-            // The variable that redis-cli takes its password from.
+            // The variable from which redis-cli takes its password.
             let variable = "REDISCLI_AUTH".to_owned();
             let is_set = std::env::var_os(&variable).is_some();
             let auth = is_set.then_some(Auth { user: None, password: PasswordSource::Environment(variable) });
             ProtocolSpec::Redis(RedisSpec { auth, keyspace: keyspace(args, seed)? })
         }
-        // The variables that their own clients take passwords from.
+        // The variables from which the clients of these databases take their passwords.
         Scheme::Mysql => ProtocolSpec::Mysql(sql::spec(args, target, "MYSQL_PWD", seed)?),
         Scheme::Postgres => ProtocolSpec::Postgres(sql::spec(args, target, "PGPASSWORD", seed)?),
         Scheme::Smtp => ProtocolSpec::Smtp(smtp::spec(args)?),
     })
 }
 
-fn keyspace(args: &Args, seed: u64) -> anyhow::Result<KeyspaceSpec> {
+fn keyspace(args: &LoadArgs, seed: u64) -> anyhow::Result<KeyspaceSpec> {
     let weights = [(Command::Get, args.get), (Command::Set, args.set), (Command::Delete, args.delete)];
     let weights: Vec<(Command, f64)> =
         weights.into_iter().filter_map(|(command, weight)| Some((command, weight?))).collect();
     let mix = match (&args.ops, weights.is_empty()) {
         (Some(_), false) => {
-            return Err(usage("weights come from --ops or from --get, --set and --delete: give one"));
+            return Err(usage("weights come from --ops or from --get, --set and --delete: give one of the two"));
         }
         (Some(path), true) => mix::read_commands(path).map_err(usage)?,
         (None, true) => vec![(Command::Get, 1.0)],
@@ -216,7 +219,7 @@ fn keyspace(args: &Args, seed: u64) -> anyhow::Result<KeyspaceSpec> {
     })
 }
 
-fn one_request(args: &Args, target: &Target) -> anyhow::Result<HttpOperation> {
+fn one_request(args: &LoadArgs, target: &Target) -> anyhow::Result<HttpOperation> {
     let header = |text: &String| {
         let (name, value) = text
             .split_once(':')
@@ -232,7 +235,7 @@ fn one_request(args: &Args, target: &Target) -> anyhow::Result<HttpOperation> {
     })
 }
 
-fn tls(args: &Args, target: &Target, protocol: &ProtocolSpec) -> Option<TlsSpec> {
+fn tls(args: &LoadArgs, target: &Target, protocol: &ProtocolSpec) -> Option<TlsSpec> {
     (target.scheme == Scheme::Https || protocol.starts_tls()).then(|| TlsSpec {
         server_name: target.host.clone(),
         resumption: !args.no_tls_resumption,
@@ -244,7 +247,7 @@ fn tls(args: &Args, target: &Target, protocol: &ProtocolSpec) -> Option<TlsSpec>
     })
 }
 
-fn sources(args: &Args, connections: u32, to: SocketAddr) -> anyhow::Result<Vec<IpAddr>> {
+fn sources(args: &LoadArgs, connections: u32, to: SocketAddr) -> anyhow::Result<Vec<IpAddr>> {
     if args.source.is_empty() {
         return Ok(sources::for_connections(connections, to));
     }
@@ -254,8 +257,7 @@ fn sources(args: &Args, connections: u32, to: SocketAddr) -> anyhow::Result<Vec<
     Ok(args.source.clone())
 }
 
-fn title(args: &Args, spec: &LoadSpec) -> String {
-    let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+fn title(args: &LoadArgs, spec: &LoadSpec) -> String {
     let shape = match (&args.find_capacity, &spec.shape) {
         (Some(slo), _) => format!("capacity at {slo}"),
         (None, Shape::Closed { think }) if think.is_zero() => "closed loop".to_owned(),

@@ -1,22 +1,22 @@
-//! From options to what is asked of a database.
+//! The options of `showdown load` for a database.
 
 use load::drivers::password::PasswordSource;
 use load::drivers::sql::{Login, SqlSpec, Tables, Transaction, Work};
 use load::inputs::target::Target;
 use load::mix;
 
-use super::args::Args;
+use super::args::LoadArgs;
 use crate::exit::usage;
 
-/// As sysbench has it, if nothing is said.
+/// The default of sysbench.
 const TABLES: u64 = 1;
 const ROWS: u64 = 10_000;
 
-/// What is asked of the database of a URL, whose password is in the variable, if that is set.
-pub fn spec(args: &Args, target: &Target, variable: &str, seed: u64) -> anyhow::Result<SqlSpec> {
+/// The transactions of a load. `variable` names the environment variable that may contain the password.
+pub fn spec(args: &LoadArgs, target: &Target, variable: &str, seed: u64) -> anyhow::Result<SqlSpec> {
     let database = target.path_and_query.trim_start_matches('/');
     let (Some(user), false) = (&target.user, database.is_empty() || database.contains(['/', '?'])) else {
-        return Err(usage("the URL of a database names a user and a database: mysql://me@127.0.0.1/test"));
+        return Err(usage("the URL of a database needs a user and a database: write mysql://me@127.0.0.1/test"));
     };
     let mix = match &args.ops {
         Some(path) => mix::read_transactions(path).map_err(usage)?,

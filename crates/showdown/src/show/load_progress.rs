@@ -1,39 +1,38 @@
-//! Live progress on standard error: what is being done, throughput and latency of the last interval, and the
-//! time that is left. A bar for people, a JSON object a line for programs; nothing where nobody looks.
+//! The progress of `showdown load`: the current step, throughput and response time of the last interval, and the time
+//! that is left.
 
-use std::io::Write as _;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use load::capacity::{CapacityEvent, CapacityStep};
 use load::engine::Event;
 use load::record::Interval;
 use load::spec::LoadSpec;
 use serde::Serialize;
 
+use super::bar::{self, ProgressMode};
 use super::units;
-use crate::verbs::options::ProgressMode;
 
-/// How often the time that is left is drawn anew.
+/// How often the time that is left is drawn.
 const REDRAW: Duration = Duration::from_millis(250);
 
-/// What a program is told, documented in docs/FORMATS.md.
+/// One line of JSON, see docs/FORMATS.md.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Line {
-    /// A search tries a rate; none for the closed loop at its start.
+enum ProgressLine {
+    /// A search tries a rate, or a closed loop at its start.
     Trying { rate_per_s: Option<f64> },
-    /// The load begins, with so many connections open.
+    /// The load begins with this number of open connections.
     LoadBegins { connections: u32 },
-    /// An interval is over; its index is negative in the warm-up.
-    Tick(Figures),
-    /// How a rate of a search fared.
+    /// An interval is over. Its index is negative in the warm-up.
+    Tick(IntervalFigures),
+    /// The result of one rate of a search.
     StepOutcome { rate_per_s: f64, meets_slo: bool, p99_us: u64, client_was_the_limit: bool },
 }
 
-/// One interval.
+/// The figures of one interval.
 #[derive(Debug, Serialize)]
-struct Figures {
+struct IntervalFigures {
     index: i64,
     throughput_per_s: f64,
     p50_us: u64,
@@ -41,10 +40,10 @@ struct Figures {
     errors: u64,
 }
 
-impl Figures {
+impl IntervalFigures {
     fn of(index: i64, stats: &Interval, workers: u32) -> Self {
         let response = stats.merged(|op| &op.response_time);
-        // All workers' time added up, so their number is taken out again.
+        // `wall_ns` is the sum over all workers.
         let seconds = stats.client.wall_ns as f64 / 1e9 / f64::from(workers);
         Self {
             index,
@@ -62,11 +61,7 @@ impl Figures {
             units::rate(self.throughput_per_s),
             units::time(self.p50_us as f64),
             units::time(self.p99_us as f64),
-            match self.errors {
-                0 => String::new(),
-                1 => "  1 error".to_owned(),
-                errors => format!("  {} errors", units::count(errors)),
-            },
+            if self.errors == 0 { String::new() } else { format!("  {}", units::plural(self.errors, "error")) },
         )
     }
 }
@@ -76,7 +71,7 @@ pub struct LoadProgress {
     mode: ProgressMode,
     bar: ProgressBar,
     doing: String,
-    /// Length of one run, if it is known beforehand.
+    /// The length of one run, if the spec gives it.
     length: Option<Duration>,
     requests: Option<u64>,
     done: u64,
@@ -84,12 +79,10 @@ pub struct LoadProgress {
 }
 
 impl LoadProgress {
-    /// Progress for runs of this spec, of which `doing` says what they do.
+    /// The progress of runs of this spec; `doing` names the step, such as `populating`.
     pub fn new(spec: &LoadSpec, doing: &str, mode: ProgressMode) -> Self {
-        let visible = mode == ProgressMode::Bar;
-        let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(1), target);
-        // Bars are drawn between ticks, too: the time that is left goes on, also where a server hangs.
+        let bar = mode.bar();
+        // The bar is also drawn between ticks, so that the time left goes down while a server hangs.
         let left = |state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
             let all = state.len().unwrap_or(0);
             if all > 1 {
@@ -101,11 +94,10 @@ impl LoadProgress {
             (None, Some(_)) => "{msg} {wide_bar:.cyan/blue} {left}",
             _ => "{msg} {wide_bar:.cyan/blue} {percent} %",
         };
-        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(style.with_key("left", left).progress_chars("━╸─"));
+        bar.set_style(bar::style(template).with_key("left", left));
         let doing = if doing.is_empty() { String::new() } else { format!("{doing}  ") };
         bar.set_message(format!("{doing}connecting"));
-        if visible {
+        if mode == ProgressMode::Bar {
             bar.enable_steady_tick(REDRAW);
         }
         Self {
@@ -119,63 +111,62 @@ impl LoadProgress {
         }
     }
 
-    /// Something happened in a run.
+    /// Takes an event of a run.
     pub fn observe(&mut self, event: &Event<'_>) {
         match event {
             Event::Begins { opened, .. } => {
-                self.tell(&Line::LoadBegins { connections: *opened });
+                self.mode.print_json(&ProgressLine::LoadBegins { connections: *opened });
                 self.done = 0;
                 let length = self.length.map_or(self.requests.unwrap_or(1), |l| l.as_millis() as u64);
                 self.bar.set_length(length.max(1));
                 self.bar.set_position(0);
                 self.bar.reset_elapsed();
-                self.bar.set_message(format!("{}{opened} connections open", self.doing));
+                let open = units::plural(u64::from(*opened), "connection");
+                self.bar.set_message(format!("{}{open} open", self.doing));
             }
             Event::Tick { index, stats } => {
-                let figures = Figures::of(*index, stats, self.workers);
+                let figures = IntervalFigures::of(*index, stats, self.workers);
                 self.done += stats.succeeded() + figures.errors;
                 let elapsed = self.bar.elapsed().as_millis() as u64;
                 self.bar.set_position(if self.length.is_some() { elapsed } else { self.done });
                 self.bar.set_message(format!("{}{}", self.doing, figures.text()));
-                self.tell(&Line::Tick(figures));
+                self.mode.print_json(&ProgressLine::Tick(figures));
             }
         }
     }
 
-    /// Something happened in a search.
+    /// Takes an event of a search.
     pub fn observe_search(&mut self, event: &CapacityEvent<'_>) {
         match event {
             CapacityEvent::Try(rate) => {
-                self.tell(&Line::Trying { rate_per_s: *rate });
+                self.mode.print_json(&ProgressLine::Trying { rate_per_s: *rate });
                 self.doing = match rate {
                     None => "closed loop  ".to_owned(),
                     Some(rate) => format!("trying {}/s  ", units::rate(*rate)),
                 };
             }
             CapacityEvent::Run(event) => self.observe(event),
-            CapacityEvent::StepOutcome(step) => self.note(step),
+            CapacityEvent::StepOutcome(step) => self.observe_step(step),
         }
     }
 
-    fn note(&self, step: &CapacityStep) {
+    fn observe_step(&self, step: &CapacityStep) {
         let p99_us = step.summary.response_time_us.p99;
         let client_was_the_limit = !step.client_reasons.is_empty();
         let verdict = match (client_was_the_limit, step.meets_slo) {
             (true, _) => "the client was the limit",
             (false, true) => "meets the objective",
-            (false, false) => "misses it",
+            (false, false) => "misses the objective",
         };
         let (rate, p99) = (units::rate(step.rate_per_s), units::time(p99_us as f64));
         self.bar.println(format!("{rate:>12}/s  p99 {p99:>8}  {verdict}"));
         let (rate_per_s, meets_slo) = (step.rate_per_s, step.meets_slo);
-        self.tell(&Line::StepOutcome { rate_per_s, meets_slo, p99_us, client_was_the_limit });
-    }
-
-    fn tell(&self, line: &Line) {
-        if self.mode == ProgressMode::Json {
-            // Whoever reads this may have gone away: the run goes on.
-            let _ = serde_json::to_string(line).map(|line| writeln!(std::io::stderr(), "{line}"));
-        }
+        self.mode.print_json(&ProgressLine::StepOutcome {
+            rate_per_s,
+            meets_slo,
+            p99_us,
+            client_was_the_limit,
+        });
     }
 
     /// Clears the bar.
@@ -189,10 +180,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tick_is_a_line_for_people_and_an_object_for_programs() {
-        let figures = Figures { index: -1, throughput_per_s: 1_234.0, p50_us: 85, p99_us: 1_240, errors: 1 };
+    fn a_tick_is_printed_as_text_and_as_json() {
+        let figures =
+            IntervalFigures { index: -1, throughput_per_s: 1_234.0, p50_us: 85, p99_us: 1_240, errors: 1 };
         assert_eq!(figures.text(), "warm-up  1,234/s  p50 85 µs  p99 1.24 ms  1 error");
-        let line = serde_json::to_string(&Line::Tick(figures)).expect("plain data");
+        let line = serde_json::to_string(&ProgressLine::Tick(figures)).expect("plain data");
         assert_eq!(
             line,
             r#"{"event":"tick","index":-1,"throughput_per_s":1234.0,"p50_us":85,"p99_us":1240,"errors":1}"#

@@ -1,0 +1,106 @@
+//! The progress of a comparison or sweep: a bar, and a line for each trial.
+
+use std::time::Duration;
+
+use archive::model::TrialStatus;
+use bakeoff::event::Event;
+use indicatif::ProgressBar;
+
+use super::bar::{self, ProgressMode};
+use super::units::{plural, quantity, rate, time};
+use crate::color;
+
+/// Shows the events of a run.
+pub struct BakeoffProgress {
+    mode: ProgressMode,
+    bar: ProgressBar,
+    name: String,
+    doing: String,
+    trials: u32,
+    done: u32,
+}
+
+impl BakeoffProgress {
+    /// Draws nothing before the run begins.
+    pub fn new(mode: ProgressMode) -> Self {
+        let bar = mode.bar();
+        bar.set_style(bar::style("{pos:>3}/{len} {wide_bar:.cyan/blue} {prefix}\n    {msg}"));
+        Self { mode, bar, name: String::new(), doing: String::new(), trials: 0, done: 0 }
+    }
+
+    /// Takes an event of the run.
+    pub fn observe(&mut self, event: &Event) {
+        self.mode.print_json(event);
+        if self.mode != ProgressMode::Bar {
+            return;
+        }
+        match event {
+            Event::RunBegins { trials, .. } => {
+                self.trials = *trials;
+                self.bar.set_length(u64::from(*trials));
+                self.bar.reset_elapsed();
+                self.bar.enable_steady_tick(Duration::from_millis(250));
+            }
+            Event::SettingIsPutBack { setting, value } => {
+                self.bar.println(format!("{setting} is back at {value}: a run that was killed had changed it"));
+            }
+            Event::BlockIsAdded { block, trials } => {
+                self.trials = *trials;
+                self.bar.set_length(u64::from(*trials));
+                self.bar.println(format!("      block {block} is added to replace invalid trials"));
+            }
+            Event::TrialBegins { name, block, .. } => {
+                self.name = format!("block {block}, {name}");
+                "starting".clone_into(&mut self.doing);
+                self.draw("");
+            }
+            Event::Doing { what } => {
+                self.doing.clone_from(what);
+                self.draw("");
+            }
+            Event::Tick { throughput_per_s, p50_us, p99_us, errors } => {
+                let errors =
+                    if *errors == 0 { String::new() } else { format!("  {}", plural(*errors, "error")) };
+                self.draw(&format!(
+                    "{}/s  p50 {}  p99 {}{errors}",
+                    rate(*throughput_per_s),
+                    time(*p50_us as f64),
+                    time(*p99_us as f64)
+                ));
+            }
+            Event::TrialEnds { number, name, status, value, unit, reasons, failed_gates } => {
+                self.done += 1;
+                self.bar.set_position(u64::from(self.done));
+                let value = value.map_or_else(|| "–".to_owned(), |value| quantity(value, unit));
+                let gates = failed_gates.iter().map(|gate| gate.message.as_str());
+                let why: Vec<&str> = reasons.iter().map(String::as_str).chain(gates).collect();
+                let mark = match status {
+                    TrialStatus::Valid => String::new(),
+                    TrialStatus::Invalid => format!("  {} {}", color::bad("INVALID:"), why.join("; ")),
+                    TrialStatus::Failed => format!("  {} {}", color::bad("FAILED:"), why.join("; ")),
+                    TrialStatus::Interrupted => "  interrupted".to_owned(),
+                };
+                self.bar.println(color::for_stderr(&format!("{number:>4}  {name:<28} {value:>12}{mark}")));
+            }
+            Event::Verdict { .. } => self.bar.finish_and_clear(),
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn draw(&self, load: &str) {
+        let elapsed = self.bar.elapsed().as_secs_f64();
+        let left = match self.done {
+            0 => String::new(),
+            done => {
+                let seconds = elapsed / f64::from(done) * f64::from(self.trials.saturating_sub(done));
+                format!("about {} left", humantime::format_duration(Duration::from_secs(seconds as u64)))
+            }
+        };
+        self.bar.set_prefix(left);
+        self.bar.set_message(format!("{}: {}  {load}", self.name, self.doing));
+    }
+}

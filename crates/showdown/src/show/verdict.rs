@@ -1,0 +1,125 @@
+//! The answer of a comparison or sweep: the verdict in a sentence, the table, and what limits it.
+
+use std::fmt::Write as _;
+
+use archive::TrialRecord;
+use archive::model::{DifferenceClass, SweepPoint, Trial, VariantSummary, Verdict};
+
+use super::table::table;
+use super::units::{count, plural, quantity, rate};
+use crate::color;
+
+/// The most reasons for invalid trials that the terminal shows.
+const MOST_REASONS: usize = 6;
+
+/// The sentence, the table, the invalid trials, the unfair differences, and the path of the report.
+pub fn answer(verdict: &Verdict, trials: &[TrialRecord], dir: &str, report: Option<&str>) -> String {
+    let mut out = format!("{}\n\n", color::heading(capitalised(&verdict.sentence)));
+    let mut rows = vec![["", &verdict.measure, "95 % CI", "valid trials", ""].map(str::to_owned).to_vec()];
+    rows.extend(verdict.variants.iter().map(|variant| row(variant, &verdict.unit)));
+    out.push_str(&table(&rows));
+    out.push('\n');
+    // A sweep has many points; its report lists their counters.
+    let has_counters = |variant: &&VariantSummary| variant.point.is_empty() && !variant.counted_per_s.is_empty();
+    for variant in verdict.variants.iter().filter(has_counters) {
+        let counters: Vec<String> = variant.counted_per_s.iter().map(counter).collect();
+        let _ = writeln!(out, "  {}: {}", variant.name, counters.join(", "));
+    }
+    // A single comparison is the verdict's sentence already; the report lists those of a sweep.
+    let several = verdict.comparisons.iter().filter(|c| c.point.is_empty() && verdict.comparisons.len() > 1);
+    for comparison in several {
+        let _ = writeln!(out, "  {}", comparison.sentence);
+    }
+    for comparison in verdict.comparisons.iter().filter(|c| c.smallest_difference.is_some()) {
+        let percent = comparison.smallest_difference.unwrap_or_default() * 100.0;
+        let _ = writeln!(
+            out,
+            "  {} and {}{}: smallest detectable difference {percent:.1} % (power 80 %)",
+            comparison.a,
+            comparison.b,
+            at(&comparison.point)
+        );
+    }
+    out.push_str(&invalid_trials(trials));
+    for difference in &verdict.fairness {
+        let class = match difference.class {
+            DifferenceClass::ApplesToOranges => "apples to oranges",
+            DifferenceClass::Unexplained => "unexplained difference",
+            DifferenceClass::Expected | DifferenceClass::TheVariantItself => continue,
+        };
+        let values: Vec<String> =
+            difference.values.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let _ = writeln!(
+            out,
+            "  {}: {} ({}): {}",
+            color::caution(class),
+            difference.key,
+            values.join(", "),
+            difference.remark
+        );
+    }
+    let _ = writeln!(out, "\nrun     {dir}");
+    if let Some(report) = report {
+        let _ = writeln!(out, "report  {report}");
+    }
+    out
+}
+
+/// One line for each reason, with the trials that are invalid for it.
+fn invalid_trials(trials: &[TrialRecord]) -> String {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for Trial { number, variant, reasons: why, .. } in trials.iter().map(|record| &record.trial) {
+        let (reason, trial) = (why.join("; "), format!("{number} ({variant})"));
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            _ if why.is_empty() => {}
+            Some((_, trials)) => trials.push(trial),
+            None => reasons.push((reason, vec![trial])),
+        }
+    }
+    let mut out = String::new();
+    for (reason, trials) in reasons.iter().take(MOST_REASONS) {
+        let (subject, verb) = if trials.len() == 1 { ("trial", "does") } else { ("trials", "do") };
+        let _ = writeln!(out, "  {subject} {} {verb} not count: {reason}", trials.join(", "));
+    }
+    if let Some(more @ 1..) = reasons.len().checked_sub(MOST_REASONS) {
+        let _ = writeln!(
+            out,
+            "  further trials do not count for {}: see the report",
+            plural(more as u64, "more reason")
+        );
+    }
+    out
+}
+
+/// A point of a sweep, behind a name: ` threads=2 connections=64`.
+fn at(point: &SweepPoint) -> String {
+    let settings: Vec<String> = point.iter().map(|(axis, value)| format!(" {axis}={value}")).collect();
+    settings.concat()
+}
+
+/// A counter of the driver, per second and per hour: mail is often stated per hour.
+fn counter((name, per_s): (&String, &f64)) -> String {
+    format!("{} {name}/s ({} an hour)", rate(*per_s), count((per_s * 3600.0).round() as u64))
+}
+
+fn row(variant: &VariantSummary, unit: &str) -> Vec<String> {
+    let all = variant.valid + variant.invalid;
+    vec![
+        format!("{}{}", variant.name, at(&variant.point)),
+        variant.median.map_or_else(|| "–".to_owned(), |median| quantity(median, unit)),
+        variant.interval.map_or_else(|| "–".to_owned(), |i| format!("{}–{}", rate(i.low), rate(i.high))),
+        format!("{} of {all}", variant.valid),
+        if variant.modes.len() > 1 { "two modes".to_owned() } else { String::new() },
+    ]
+}
+
+/// The sentence with a full stop. The names of servers keep their case.
+fn capitalised(sentence: &str) -> String {
+    for begin in ["no difference shown", "inconclusive"] {
+        if let Some(rest) = sentence.strip_prefix(begin) {
+            let (first, others) = begin.split_at(1);
+            return format!("{}{others}{rest}.", first.to_uppercase());
+        }
+    }
+    format!("{sentence}.")
+}
