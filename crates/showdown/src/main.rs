@@ -25,10 +25,9 @@ struct Cli {
     #[command(subcommand)]
     verb: Verb,
 
-    /// Choose when to color the output; auto follows the terminal and the variables NO_COLOR and CLICOLOR_FORCE
+    // `color::requested` reads it before the parsing, so that help and errors follow it.
+    /// Color the output: auto, always or never; auto follows the terminal and the variable NO_COLOR
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
-    #[arg(help = "Color the output: auto, always or never; auto follows the terminal and NO_COLOR")]
-    #[expect(dead_code, reason = "`color::apply` reads it before the parsing, so that help and errors follow it")]
     color: clap::ColorChoice,
 }
 
@@ -124,10 +123,11 @@ mod tests {
 
     /// The verbs that help texts begin with.
     const IMPERATIVES: &[&str] = &[
-        "Add", "Ask", "Build", "Check", "Choose", "Close", "Color", "Compare", "Connect", "Create", "Derive", "Do",
-        "Find", "Give", "Keep", "List", "Load", "Maintain", "Mark", "Measure", "Offer", "Open", "Pack", "Pause",
-        "Print", "Put", "Query", "Read", "Rebuild", "Remove", "Run", "Save", "Search", "Send", "Set", "Show", "Spread",
-        "Start", "Stop", "Store", "Take", "Trust", "Unpack", "Use", "Vary", "Wait", "Write",
+        "Add", "Ask", "Build", "Check", "Choose", "Close", "Color", "Compare", "Connect", "Create", "Derive",
+        "Do", "Find", "Give", "Keep", "List", "Load", "Maintain", "Mark", "Measure", "Offer", "Open", "Pack",
+        "Pause", "Print", "Put", "Query", "Read", "Rebuild", "Remove", "Run", "Save", "Search", "Send",
+        "Set", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust", "Unpack", "Use", "Vary", "Wait",
+        "Write",
     ];
 
     /// This command and all below it that a user sees, each with its full name.
@@ -154,7 +154,8 @@ mod tests {
         cli.build();
         for (name, command) in visible(&cli, "showdown") {
             assert_imperative(&name, command.get_about());
-            let own = command.get_arguments().filter(|arg| !["help", "version"].contains(&arg.get_id().as_str()));
+            let own =
+                command.get_arguments().filter(|arg| !["help", "version"].contains(&arg.get_id().as_str()));
             for arg in own {
                 assert_imperative(&format!("{name} {}", arg.get_id()), arg.get_help());
             }

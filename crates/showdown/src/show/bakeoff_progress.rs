@@ -42,7 +42,8 @@ impl BakeoffProgress {
                 self.bar.enable_steady_tick(Duration::from_millis(250));
             }
             Event::SettingIsPutBack { setting, value } => {
-                self.bar.println(format!("{setting} is back at {value}: a run that was killed had changed it"));
+                self.bar
+                    .println(format!("{setting} is back at {value}: a run that was killed had changed it"));
             }
             Event::BlockIsAdded { block, trials } => {
                 self.trials = *trials;

@@ -83,7 +83,8 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
         rows.push(row);
     }
     out.push_str(&table(&rows));
-    let _ = writeln!(out, "\n  a closed loop reached {}/s; {}\n", rate(found.closed_loop_per_s), found.method);
+    let _ =
+        writeln!(out, "\n  a closed loop reached {}/s; {}\n", rate(found.closed_loop_per_s), found.method);
     out.push_str(&validity(found.valid, &found.reasons, &[]));
     out
 }

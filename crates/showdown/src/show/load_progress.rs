@@ -61,7 +61,11 @@ impl IntervalFigures {
             units::rate(self.throughput_per_s),
             units::time(self.p50_us as f64),
             units::time(self.p99_us as f64),
-            if self.errors == 0 { String::new() } else { format!("  {}", units::plural(self.errors, "error")) },
+            if self.errors == 0 {
+                String::new()
+            } else {
+                format!("  {}", units::plural(self.errors, "error"))
+            },
         )
     }
 }

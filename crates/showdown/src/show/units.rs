@@ -66,6 +66,9 @@ mod tests {
 
     #[test]
     fn one_thing_has_no_plural() {
-        assert_eq!([plural(0, "run"), plural(1, "run"), plural(2_000, "run")], ["0 runs", "1 run", "2,000 runs"]);
+        assert_eq!(
+            [plural(0, "run"), plural(1, "run"), plural(2_000, "run")],
+            ["0 runs", "1 run", "2,000 runs"]
+        );
     }
 }

@@ -20,7 +20,8 @@ pub fn answer(verdict: &Verdict, trials: &[TrialRecord], dir: &str, report: Opti
     out.push_str(&table(&rows));
     out.push('\n');
     // A sweep has many points; its report lists their counters.
-    let has_counters = |variant: &&VariantSummary| variant.point.is_empty() && !variant.counted_per_s.is_empty();
+    let has_counters =
+        |variant: &&VariantSummary| variant.point.is_empty() && !variant.counted_per_s.is_empty();
     for variant in verdict.variants.iter().filter(has_counters) {
         let counters: Vec<String> = variant.counted_per_s.iter().map(counter).collect();
         let _ = writeln!(out, "  {}: {}", variant.name, counters.join(", "));

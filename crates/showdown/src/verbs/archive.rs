@@ -243,7 +243,9 @@ pub fn remove(args: &RemoveArgs) -> anyhow::Result<CommandStatus> {
     let archive = args.runs.archive();
     for text in &args.run {
         if text == "latest" {
-            return Err(usage("rm removes runs by id only: `latest` changes with every run; see `showdown list`"));
+            return Err(usage(
+                "rm removes runs by id only: `latest` changes with every run; see `showdown list`",
+            ));
         }
         archive.remove(&archive.find(text)?)?;
     }

@@ -26,8 +26,8 @@ use crate::show::load_progress::LoadProgress;
 pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     let planned = spec::plan(args)?;
     let hlog = args.hlog.as_ref().map(|path| {
-        let file =
-            File::create(path).with_context(|| format!("--hlog {}: cannot write the file", path.display()))?;
+        let file = File::create(path)
+            .with_context(|| format!("--hlog {}: cannot write the file", path.display()))?;
         anyhow::Ok((path, BufWriter::new(file)))
     });
     let hlog = hlog.transpose()?;

@@ -14,7 +14,14 @@ use crate::show::bar::ProgressMode;
 #[derive(clap::Args, Clone, Debug)]
 pub struct RunsDir {
     /// Keep the runs in this directory
-    #[arg(long, value_name = "DIR", env = "SHOWDOWN_RUNS", default_value = "runs", global = true)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "SHOWDOWN_RUNS",
+        hide_env_values = true,
+        default_value = "runs",
+        global = true
+    )]
     pub runs: PathBuf,
 }
 

@@ -56,7 +56,7 @@ fn a_comparison_leaves_a_run_that_can_be_read_shown_reported_and_moved() {
     assert!(!run.exists());
     assert!(home.run(&["import", "run.tar.gz"]).status.success());
     assert_eq!(json(&run.join("verdict.json"))["sentence"], sentence);
-    assert!(text(&home.run(&["archive", "reindex"]).stdout).contains("1 runs indexed"));
+    assert!(text(&home.run(&["archive", "reindex"]).stdout).contains("1 run indexed"));
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn messages_are_sent_in_sessions() {
     );
 
     let text = load(&[&url, "-c", "1", "-n", "10"]).stdout;
-    assert!(text.contains("an hour") && text.contains("10 messages, 10 recipients, 10 sessions"), "{text}");
+    assert!(text.contains("per hour") && text.contains("10 messages, 10 recipients, 10 sessions"), "{text}");
     assert!(!text.contains("refused"), "{text}");
 }
 

@@ -202,7 +202,9 @@ fn keyspace(args: &LoadArgs, seed: u64) -> anyhow::Result<KeyspaceSpec> {
         weights.into_iter().filter_map(|(command, weight)| Some((command, weight?))).collect();
     let mix = match (&args.ops, weights.is_empty()) {
         (Some(_), false) => {
-            return Err(usage("weights come from --ops or from --get, --set and --delete: give one of the two"));
+            return Err(usage(
+                "weights come from --ops or from --get, --set and --delete: give one of the two",
+            ));
         }
         (Some(path), true) => mix::read_commands(path).map_err(usage)?,
         (None, true) => vec![(Command::Get, 1.0)],

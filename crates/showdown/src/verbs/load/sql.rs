@@ -16,7 +16,9 @@ const ROWS: u64 = 10_000;
 pub fn spec(args: &LoadArgs, target: &Target, variable: &str, seed: u64) -> anyhow::Result<SqlSpec> {
     let database = target.path_and_query.trim_start_matches('/');
     let (Some(user), false) = (&target.user, database.is_empty() || database.contains(['/', '?'])) else {
-        return Err(usage("the URL of a database needs a user and a database: write mysql://me@127.0.0.1/test"));
+        return Err(usage(
+            "the URL of a database needs a user and a database: write mysql://me@127.0.0.1/test",
+        ));
     };
     let mix = match &args.ops {
         Some(path) => mix::read_transactions(path).map_err(usage)?,
