@@ -1,13 +1,14 @@
-// TypeScript for Node 20, which reads none: each file becomes a module in a temporary folder under node_modules,
-// where its packages are found.
+// Compiles TypeScript for Node 20, which cannot run it: each file becomes a module in a temporary folder under
+// node_modules, where its imports of packages resolve.
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { glossary } from "./glossary.mjs";
 
 const web = join(dirname(fileURLToPath(import.meta.url)), "..");
 
-/** Compiles the files and says where they went; the caller removes the folder. */
+/** Compiles the files and returns their folder and names. The caller removes the folder. */
 export async function compile(entryPoints) {
   const parent = join(web, "node_modules/.showdown");
   await mkdir(parent, { recursive: true });
@@ -25,6 +26,7 @@ export async function compile(entryPoints) {
     packages: "external",
     sourcemap: "inline",
     define: { WEB: JSON.stringify(web) },
+    plugins: [glossary],
     logLevel: "warning",
   });
   return { path, files: entryPoints.map((file) => basename(file).replace(/\.ts$/, ".mjs")) };

@@ -1,4 +1,4 @@
-// Runs a TypeScript file with Node: bundles it beside the dependencies, then imports it.
+// Runs a TypeScript file with Node: bundles it next to its dependencies, then imports it.
 // `node scripts/run-ts.mjs FILE [ARGUMENT...]`
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";

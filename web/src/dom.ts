@@ -1,6 +1,6 @@
-// Elements from code. Text is always text: nothing here reads markup, for a run may have come from anyone.
+// Makes elements. Text is always text: nothing here parses markup, because a run may come from anyone.
 
-export type Child = Node | string | null | undefined | false;
+export type Child = Node | string | null | undefined | false | readonly Child[];
 type Attribute = string | number | boolean | undefined;
 
 /** An element with attributes (`undefined` and `false` are left out) and children. */
@@ -14,32 +14,44 @@ export function el<K extends keyof HTMLElementTagNameMap>(
     if (value === undefined || value === false) continue;
     element.setAttribute(key, value === true ? "" : String(value));
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...flat(children));
   return element;
 }
 
-/** The text with places where a long name may be broken, as in `apache:mpm=event,sendfile=off`. */
+function flat(children: readonly Child[]): (Node | string)[] {
+  return children.flatMap((child) => {
+    if (child === null || child === undefined || child === false) return [];
+    return typeof child === "string" || child instanceof Node ? [child] : flat(child);
+  });
+}
+
+/** The text that a child shows. */
+export function textOf(child: Child): string {
+  return flat([child]).map((part) => (typeof part === "string" ? part : part.textContent)).join("");
+}
+
+/** The text with line breaks allowed inside long names such as `apache:mpm=event,sendfile=off`. */
 export function breakable(text: string): Child[] {
   return text.split(/(?<=[A-Za-z\d][:,=])(?=[A-Za-z/])/).flatMap((part, at) => (at === 0 ? [part] : [el("wbr"), part]));
 }
 
-/** Text of at most so many letters stays on one line of a table. */
+/** Text of at most this many characters stays on one line of a table. */
 const SHORT = 16;
-/** Text of more than so many letters is folded to its beginning. */
+/** Longer text than this is folded: only its beginning shows. */
 const LONG = 160;
 
-/** Text of any length: long text shows its beginning until it is asked for the rest. */
+/** Text of any length. Long text shows its beginning until the reader unfolds it. */
 export function folding(text: string): Child {
   if (text.length <= LONG) return text;
   return el("details", { class: "long" }, el("summary", {}, `${text.slice(0, LONG - 40)}…`), text);
 }
 
-/** A table with a heading row; the first cell of each row is its heading. */
-export function table(caption: string, heads: readonly string[], rows: readonly (readonly Child[])[], label?: string): HTMLElement {
+/** A table with a heading row. The first cell of each row is its heading. */
+export function table(caption: Child, heads: readonly Child[], rows: readonly (readonly Child[])[], label?: string): HTMLElement {
   const cell = (child: Child, column: number): HTMLElement =>
     column === 0 ? el("th", { scope: "row" }, child) : el("td", { class: typeof child === "string" && child.length <= SHORT ? "short" : undefined }, child);
   return scroller(
-    label ?? caption,
+    label ?? textOf(caption),
     el(
       "table",
       {},
@@ -50,7 +62,7 @@ export function table(caption: string, heads: readonly string[], rows: readonly 
   );
 }
 
-/** What is wider than a phone scrolls by itself, with the keyboard too. */
+/** A box that scrolls sideways by itself, also with the keyboard, so that the page does not. */
 export function scroller(label: string, ...children: Child[]): HTMLElement {
   return el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": label }, ...children);
 }

@@ -1,20 +1,20 @@
-// The data that a report is made of: what `crates/report` writes into the page, field by field as serde writes the
-// types of `crates/archive/src/model`. The meaning of each field is documented there; units are in the names.
+// The types of the data that `crates/report` writes into the page, field by field as serde writes the types of
+// `crates/archive/src/model`. The fields are documented there. Units are in the names.
 
-export type Setting = boolean | number | string;
-export type Point = Record<string, Setting>;
-export type Flat = Record<string, string>;
+export type KnobValue = boolean | number | string;
+export type SweepPoint = Record<string, KnobValue>;
+export type FactMap = Record<string, string>;
 
 export interface Report {
   run: Run;
-  /** null where it cannot be read: then the run is damaged. */
+  /** null where it cannot be read, which makes the run damaged. */
   plan: Plan | null;
   facts: Facts | null;
   verdict: Verdict | null;
   trials: Trial[];
   /** By the trial's number. */
   telemetry: Record<string, Telemetry>;
-  /** By the file's place in the run directory. */
+  /** By the file's path in the run directory. */
   configs: Record<string, string>;
   made_by: string;
 }
@@ -37,7 +37,7 @@ export interface Plan {
   length: "quick" | "default" | "thorough";
   seed: number;
   blocks: number;
-  /** Missing in runs of before there were any. */
+  /** Missing in runs that are older than spare blocks. */
   spare_blocks?: number;
   tags?: string[];
   measure: Measure;
@@ -46,8 +46,8 @@ export interface Plan {
   cpus: { server: string; client: string };
   warm_up: { least: string; most: string };
   phases: { closed_loop: string; search_step: string; measure: string; curve_step: string };
-  variants: { name: string; server: string; knobs?: Point }[];
-  sweep?: { vary: string; values: Setting[] }[];
+  variants: { name: string; server: string; knobs?: SweepPoint }[];
+  sweep?: { vary: string; values: KnobValue[] }[];
 }
 
 export type Measure =
@@ -59,8 +59,8 @@ export type Measure =
 
 export interface Facts {
   taken_unix_ms: number;
-  host: Flat;
-  client: Flat;
+  host: FactMap;
+  client: FactMap;
   variants: VariantFacts[];
 }
 
@@ -70,9 +70,9 @@ export interface VariantFacts {
   build: string;
   allocator: string;
   libc: string;
-  knobs: Point;
+  knobs: SweepPoint;
   config: { name: string; file: string }[];
-  facts: Flat;
+  facts: FactMap;
 }
 
 export interface Verdict {
@@ -92,7 +92,7 @@ export interface Verdict {
 export interface Comparison {
   a: string;
   b: string;
-  point?: Point;
+  point?: SweepPoint;
   estimate: RatioEstimate | null;
   verdict: { verdict: "difference" | "no_difference_shown" | "inconclusive" };
   smallest_difference: number | null;
@@ -104,7 +104,7 @@ export interface RatioEstimate {
   low: number;
   high: number;
   blocks: number;
-  /** The level as a probability, such as 0.95. */
+  /** The confidence level, 0 to 1, such as 0.95. */
   confidence: number;
   method: "student_t" | "signed_rank";
   log_sd: number;
@@ -112,25 +112,25 @@ export interface RatioEstimate {
 
 export interface VariantSummary {
   name: string;
-  point?: Point;
+  point?: SweepPoint;
   values: { trial: number; value: number; valid: boolean }[];
   median: number | null;
   interval: { low: number; high: number } | null;
   valid: number;
   invalid: number;
   modes?: { centre: number; trials: number[] }[];
-  /** What the driver counted besides operations, a second: messages, refusals by code, deadlocks. */
+  /** What the driver counted besides operations, per second: messages, refusals by code, deadlocks. */
   counted_per_s?: Record<string, number>;
   response_time_curve_us?: QuantileCurve;
 }
 
-/** Pairs of the share of values at or below, 0 to 1, and microseconds. */
+/** Pairs: the share of values at or below, 0 to 1, and the value in microseconds. */
 export type QuantileCurve = [number, number][];
 
 export interface SweepCurve {
   variant: string;
   axis: string;
-  fixed?: Point;
+  fixed?: SweepPoint;
   points: { at: number; median: number; least: number; most: number }[];
   usl?: Scalability | null;
 }
@@ -159,7 +159,7 @@ export type DifferenceClass = "apples_to_oranges" | "unexplained" | "expected" |
 
 export interface Difference {
   key: string;
-  values: Flat;
+  values: FactMap;
   class: DifferenceClass;
   remark: string;
 }
@@ -171,7 +171,7 @@ export interface Trial {
   block: number;
   position: number;
   variant: string;
-  point?: Point;
+  point?: SweepPoint;
   started_unix_ms: number;
   duration_s: number;
   status: TrialStatus;
@@ -186,9 +186,9 @@ export interface Trial {
   server?: ServerUsage | null;
   saturated?: SaturatedResource | null;
   files?: { load_log?: string; telemetry?: string; config?: string[]; logs?: string[] };
-  /** How many points of the record each point of the time line stands for; 1 where none is given. */
+  /** How many recorded points each point of the time line stands for; 1 where missing. */
   ticks_merged?: number;
-  /** Where it lies in the run directory, such as `trials/003-apache`. */
+  /** Its path in the run directory, such as `trials/003-apache`. */
   folder: string;
 }
 

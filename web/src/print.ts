@@ -1,8 +1,8 @@
-// Before printing, what is folded is unfolded, for paper cannot be pressed; afterwards it is folded again.
-// The tables beside charts stay folded: on paper the charts stand for them.
+// Unfolds the folded parts before printing and folds them again afterwards. The tables beside charts stay folded: on paper
+// the charts replace them.
 
-/** Makes folded parts show on paper. */
-export function unfoldOnPaper(): void {
+/** Makes folded parts visible on paper. */
+export function unfoldForPrint(): void {
   let opened: HTMLDetailsElement[] = [];
   addEventListener("beforeprint", () => {
     opened = [...document.querySelectorAll<HTMLDetailsElement>("details:not(.as-table):not([open])")];

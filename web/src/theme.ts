@@ -1,25 +1,25 @@
-// Light or dark: as the system has it until the reader chooses, and then as chosen.
+// Light or dark colours: the system's choice until the reader makes one.
 
 import { el } from "./dom";
 
 type Theme = "light" | "dark";
 const KEY = "showdown-theme";
 
-/** A file that is opened from disk may not be allowed to remember. */
-function remembered(): Theme | null {
+/** The reader's choice. A browser may deny storage to a file that is opened from disk. */
+function storedTheme(): Theme | null {
   try {
-    const found = localStorage.getItem(KEY);
-    return found === "light" || found === "dark" ? found : null;
+    const stored = localStorage.getItem(KEY);
+    return stored === "light" || stored === "dark" ? stored : null;
   } catch {
     return null;
   }
 }
 
-function remember(theme: Theme): void {
+function storeTheme(theme: Theme): void {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // Then it lasts as long as the page.
+    // The choice then lasts until the page is closed.
   }
 }
 
@@ -29,10 +29,10 @@ function current(): Theme {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/** The button that changes it. */
+/** The button that switches between them. */
 export function themeButton(): HTMLElement {
-  const before = remembered();
-  if (before) document.documentElement.dataset.theme = before;
+  const stored = storedTheme();
+  if (stored) document.documentElement.dataset.theme = stored;
   const button = el("button", { type: "button", class: "theme" });
   const label = (): void => {
     const dark = current() === "dark";
@@ -42,7 +42,7 @@ export function themeButton(): HTMLElement {
   button.addEventListener("click", () => {
     const next = current() === "dark" ? "light" : "dark";
     document.documentElement.dataset.theme = next;
-    remember(next);
+    storeTheme(next);
     label();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);

@@ -1,24 +1,24 @@
-// The frame of every chart: its title, its legend, the drawing, what it shows in words, the same as a table, and
-// the file that its figures come from. Draws again when the width changes.
+// The frame of every chart: title, legend, drawing, a note on how to read it, the same figures as a table, and the file
+// that they come from. Draws again when the width changes.
 
-import { el, table, type Child } from "../dom";
-import type { Look } from "../derive/palette";
-import { marksSpeak } from "./marks";
+import { el, table, textOf, type Child } from "../dom";
+import type { SeriesStyle } from "../derive/palette";
+import { labelMarks } from "./marks";
 
 export interface Figure {
-  title: string;
-  /** What a reader who sees nothing of it should know; read instead of the drawing. */
+  title: Child;
+  /** The content in words, for a reader who cannot see the drawing. */
   summary: string;
-  /** How to read it, where that is not plain. */
-  note?: string | undefined;
+  /** How to read it. */
+  note?: Child;
   legend?: HTMLElement | undefined;
   /** Files of the run directory. */
   source: string;
   draw: (width: number) => SVGElement | HTMLElement;
-  table: { head: string[]; rows: Child[][] };
-  /** Where a link or a test finds it. */
+  table: { head: Child[]; rows: Child[][] };
+  /** The address for links and tests. */
   id?: string;
-  /** Level of its heading; 3 unless it stands right under the page's own. */
+  /** Level of its heading: 2 directly under the page's heading, otherwise 3. */
   level?: 2 | 3;
 }
 
@@ -26,11 +26,11 @@ export function figure(what: Figure): HTMLElement {
   const drawing = el("div", { class: "drawing", role: "group", "aria-label": what.summary });
   let width = 0;
   const draw = (): void => {
-    const room = Math.floor(drawing.clientWidth);
-    if (room === 0 || room === width) return;
-    width = room;
-    const chart = what.draw(room);
-    marksSpeak(chart);
+    const available = Math.floor(drawing.clientWidth);
+    if (available === 0 || available === width) return;
+    width = available;
+    const chart = what.draw(available);
+    labelMarks(chart);
     drawing.replaceChildren(chart);
   };
   new ResizeObserver(draw).observe(drawing);
@@ -43,26 +43,26 @@ export function figure(what: Figure): HTMLElement {
     el(
       "div",
       { class: "under" },
-      el("details", { class: "as-table" }, el("summary", {}, "The same as a table"), table(what.summary, what.table.head, what.table.rows, what.title)),
+      el("details", { class: "as-table" }, el("summary", {}, "Show as a table"), table(what.summary, what.table.head, what.table.rows, textOf(what.title))),
       source(what.source),
     ),
   );
 }
 
-/** The line that says where figures come from. */
+/** The line that names the files behind the figures. */
 export function source(files: string): HTMLElement {
   return el("p", { class: "source" }, "From ", el("code", {}, files));
 }
 
 /** A legend of series, each with its colour, its shape and its dash. */
-export function legend(entries: readonly { name: string; look: Look; line?: boolean }[]): HTMLElement {
-  const items = entries.map(({ name, look, line }) => {
+export function legend(entries: readonly { name: string; style: SeriesStyle; line?: boolean }[]): HTMLElement {
+  const items = entries.map(({ name, style, line }) => {
     const key = document.createElementNS(SVG, "svg");
     key.setAttribute("viewBox", "0 0 28 12");
     key.setAttribute("aria-hidden", "true");
     key.setAttribute("class", "key");
-    if (line) key.append(shape("path", { d: "M0 6H28", stroke: look.colour, "stroke-width": "2.5", "stroke-dasharray": look.dash }));
-    else key.append(shape("path", { d: GLYPHS[look.symbol], fill: look.colour }));
+    if (line) key.append(shape("path", { d: "M0 6H28", stroke: style.colour, "stroke-width": "2.5", "stroke-dasharray": style.dash }));
+    else key.append(shape("path", { d: GLYPHS[style.symbol], fill: style.colour }));
     return el("li", {}, key, name);
   });
   return el("ul", { class: "legend" }, ...items);
@@ -70,7 +70,7 @@ export function legend(entries: readonly { name: string; look: Look; line?: bool
 
 const SVG = "http://www.w3.org/2000/svg";
 
-const GLYPHS: Record<Look["symbol"], string> = {
+const GLYPHS: Record<SeriesStyle["symbol"], string> = {
   circle: "M14 1.5a4.5 4.5 0 1 1 0 9a4.5 4.5 0 1 1 0-9Z",
   square: "M10 2h8v8h-8Z",
   triangle: "M14 1l5 9h-10Z",

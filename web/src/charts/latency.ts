@@ -1,18 +1,18 @@
-// Response time over offered load on a logarithmic axis: a mark for each phase, a line for each variant, the
-// objective's limits as rules.
+// Response time over offered load: a mark for each phase, a line for each variant, and the limits of the SLO.
 
 import * as Plot from "@observablehq/plot";
 import { number, tick, time, timeTick } from "../derive/format";
 import { loadLine, type LoadPoint } from "../derive/load";
-import type { Look } from "../derive/palette";
+import type { SeriesStyle } from "../derive/palette";
 import type { Limit } from "../derive/slo";
 import { phaseName } from "../derive/timeline";
+import { terms } from "../terms";
 import { figure, legend } from "./figure";
 import { draw, logAxis, logTicks, ticksFor } from "./plot";
 
 export interface LoadSeries {
   name: string;
-  look: Look;
+  style: SeriesStyle;
   points: LoadPoint[];
 }
 
@@ -23,17 +23,17 @@ export function latencyChart(series: readonly LoadSeries[], limits: readonly Lim
   const high = all.reduce((most, us) => Math.max(most, us), 0) * 1.3;
   const ticks = logTicks(low, high);
   const lines = series.map((one) => ({ ...one, line: loadLine(one.points) }));
-  const words = (name: string, point: LoadPoint, statistic: "p50" | "p99"): string =>
+  const markText = (name: string, point: LoadPoint, statistic: "p50" | "p99"): string =>
     `${name}, trial ${point.trial}, ${phaseName(point.kind)}: ${statistic} ${time(point[statistic])} at ${number(point.offered)}/s offered, ${number(point.achieved)}/s achieved`;
-  const above = series.map(({ name, points }) => `${name}: p99 from ${time(points[0]?.p99)} at ${number(points[0]?.offered)}/s to ${time(points[points.length - 1]?.p99)} at ${number(points[points.length - 1]?.offered)}/s`);
+  const ranges = series.map(({ name, points }) => `${name}: p99 from ${time(points[0]?.p99)} at ${number(points[0]?.offered)}/s to ${time(points[points.length - 1]?.p99)} at ${number(points[points.length - 1]?.offered)}/s`);
   return figure({
-    title: "Response time over load",
-    summary: `${above.join(". ")}.${limits.map((limit) => ` Limit: ${limit.text}.`).join("")}`,
-    note: "Each mark is one phase of a trial that counts: filled for p99, hollow for p50. Response time is counted from the moment at which a request was due. The lines join the medians of neighbouring phases.",
+    title: terms`[[Response time]] over [[offered load]]`,
+    summary: `${ranges.join(". ")}.${limits.map((limit) => ` Limit: ${limit.text}.`).join("")}`,
+    note: terms`Each mark is one [[open-loop]] [[phase]] of a [[valid trial]]: filled for [[p99]], hollow for [[p50]]. Response times start at the intended start of an operation, so they do not suffer from [[coordinated omission]]. The lines connect the medians of phases at nearly the same load.`,
     legend: legend([
-      ...series.map(({ name, look }) => ({ name, look })),
-      { name: "p99", look: { colour: "var(--ink-soft)", symbol: "circle" as const, dash: "" }, line: true },
-      { name: "p50", look: { colour: "var(--ink-soft)", symbol: "circle" as const, dash: "3 4" }, line: true },
+      ...series.map(({ name, style }) => ({ name, style })),
+      { name: "p99", style: { colour: "var(--ink-soft)", symbol: "circle" as const, dash: "" }, line: true },
+      { name: "p50", style: { colour: "var(--ink-soft)", symbol: "circle" as const, dash: "3 4" }, line: true },
     ]),
     source: "trials/*/trial.json",
     id: "latency-over-load",
@@ -56,11 +56,11 @@ export function latencyChart(series: readonly LoadSeries[], limits: readonly Lim
             Plot.ruleY([limit.us], { stroke: "var(--bad)", strokeDasharray: "5 4", strokeWidth: 1.5, className: "limit" }),
             Plot.text([limit.us], { y: (us: number) => us, frameAnchor: "left", textAnchor: "start", dx: 4, dy: -8, text: () => limit.text, fill: "var(--bad)", fontWeight: 600 }),
           ]),
-          lines.flatMap(({ name, look, points, line }) => [
-            Plot.lineY(line, { x: "offered", y: "p50", stroke: look.colour, strokeWidth: 1.5, strokeDasharray: "3 4" }),
-            Plot.lineY(line, { x: "offered", y: "p99", stroke: look.colour, strokeWidth: 2.5 }),
-            Plot.dot(points, { x: "offered", y: "p50", r: 2.5, symbol: look.symbol, stroke: look.colour, strokeOpacity: 0.5, title: (point: LoadPoint) => words(name, point, "p50"), className: "p50" }),
-            Plot.dot(points, { x: "offered", y: "p99", r: 3, symbol: look.symbol, fill: look.colour, fillOpacity: 0.6, title: (point: LoadPoint) => words(name, point, "p99"), className: "p99" }),
+          lines.flatMap(({ name, style, points, line }) => [
+            Plot.lineY(line, { x: "offered", y: "p50", stroke: style.colour, strokeWidth: 1.5, strokeDasharray: "3 4" }),
+            Plot.lineY(line, { x: "offered", y: "p99", stroke: style.colour, strokeWidth: 2.5 }),
+            Plot.dot(points, { x: "offered", y: "p50", r: 2.5, symbol: style.symbol, stroke: style.colour, strokeOpacity: 0.5, title: (point: LoadPoint) => markText(name, point, "p50"), className: "p50" }),
+            Plot.dot(points, { x: "offered", y: "p99", r: 3, symbol: style.symbol, fill: style.colour, fillOpacity: 0.6, title: (point: LoadPoint) => markText(name, point, "p99"), className: "p99" }),
           ]),
         ],
       }),

@@ -1,33 +1,15 @@
-// Marks that speak: every mark with a title shows it while the pointer or the keyboard's focus is on it.
-// A drawing is one stop of the Tab key; the arrows go from mark to mark, Home and End to the first and the last.
+// Makes the marks of a drawing readable without a mouse: each mark with a title shows it on hover and on focus.
+// A drawing is one stop of the Tab key. The arrow keys move between its marks, Home and End to the first and the last.
 
-import { el } from "../dom";
+import { describe, hideBubble } from "../bubble";
 
-let bubble: HTMLElement | null = null;
-
-function show(mark: Element, text: string): void {
-  bubble ??= document.body.appendChild(el("div", { class: "bubble", role: "presentation" }));
-  bubble.textContent = text;
-  bubble.hidden = false;
-  const place = mark.getBoundingClientRect();
-  const size = bubble.getBoundingClientRect();
-  const left = Math.min(Math.max(8, place.left + place.width / 2 - size.width / 2), document.documentElement.clientWidth - size.width - 8);
-  const above = place.top - size.height - 8;
-  bubble.style.left = `${left}px`;
-  bubble.style.top = `${above < 4 ? place.bottom + 8 : above}px`;
-}
-
-function hide(): void {
-  if (bubble) bubble.hidden = true;
-}
-
-/** Lets the marks of a drawing speak, and be reached with the keyboard. */
-export function marksSpeak(drawing: Element): void {
-  // The library names its groups ("rule", "dot"), which tells a listener nothing and is no valid name of a group.
+/** Gives every mark of a drawing its name, and makes it reachable with the keyboard. */
+export function labelMarks(drawing: Element): void {
+  // The library names its groups ("rule", "dot"). That is no valid name of a group and does not help a listener.
   for (const group of drawing.querySelectorAll("g[aria-label]")) group.removeAttribute("aria-label");
   const marks: SVGElement[] = [];
   for (const title of drawing.querySelectorAll("title")) {
-    // A mark that leads somewhere is wrapped in its link, which is what takes the focus.
+    // A mark that is a link is wrapped in it, and the link takes the focus.
     const mark = title.closest<SVGElement>("a") ?? (title.parentElement as SVGElement | null);
     if (!mark) continue;
     const text = title.textContent ?? "";
@@ -35,18 +17,15 @@ export function marksSpeak(drawing: Element): void {
     if (mark.tagName !== "a") mark.setAttribute("role", "img");
     mark.setAttribute("aria-label", text);
     mark.setAttribute("tabindex", marks.length === 0 ? "0" : "-1");
-    mark.addEventListener("pointerenter", () => show(mark, text));
-    mark.addEventListener("pointerleave", hide);
-    mark.addEventListener("focus", () => show(mark, text));
-    mark.addEventListener("blur", hide);
+    describe(mark, text);
     marks.push(mark);
   }
-  rove(drawing, marks);
+  roveFocus(drawing, marks);
 }
 
-/** Arrow keys among elements of which only one is a stop of the Tab key. */
-export function rove(area: Element, stops: readonly (SVGElement | HTMLElement)[]): void {
-  let at = 0;
+/** Moves the focus with the arrow keys among elements of which one is a stop of the Tab key (a roving tabindex). */
+export function roveFocus(area: Element, stops: readonly (SVGElement | HTMLElement)[]): void {
+  let current = 0;
   area.addEventListener("keydown", (event) => {
     if (!(event instanceof KeyboardEvent)) return;
     const here = stops.indexOf(event.target as SVGElement);
@@ -61,13 +40,13 @@ export function rove(area: Element, stops: readonly (SVGElement | HTMLElement)[]
     };
     const next = steps[event.key];
     const stop = next === undefined ? undefined : stops[next];
-    if (event.key === "Escape") hide();
+    if (event.key === "Escape") hideBubble();
     if (next === undefined || !stop) return;
     event.preventDefault();
-    stops[at]?.setAttribute("tabindex", "-1");
+    stops[current]?.setAttribute("tabindex", "-1");
     stops[here]?.setAttribute("tabindex", "-1");
     stop.setAttribute("tabindex", "0");
-    at = next;
+    current = next;
     stop.focus();
   });
 }

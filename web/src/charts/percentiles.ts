@@ -1,23 +1,29 @@
-// Response time over the percentile axis: each nine takes the same room, so that the tail is as plain as the middle.
+// Response time by percentile, on an axis where each further nine has the same width, so that the tail is readable.
 
 import * as Plot from "@observablehq/plot";
 import { time, timeTick } from "../derive/format";
-import type { Look } from "../derive/palette";
+import type { SeriesStyle } from "../derive/palette";
 import { at, percentileLine, position, positionText, SHARES } from "../derive/percentile";
 import type { Limit } from "../derive/slo";
 import type { QuantileCurve } from "../model";
+import type { Child } from "../dom";
+import { terms } from "../terms";
 import { figure, legend } from "./figure";
 import { draw, logAxis, logTicks } from "./plot";
 
 export interface QuantileSeries {
   name: string;
-  look: Look;
+  style: SeriesStyle;
   curve: QuantileCurve;
 }
 
-const READ = [0.5, 0.9, 0.99, 0.999, 0.9999];
+/** The percentiles with a mark in the chart and a column in the table. */
+const TABLE_SHARES = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
-export function percentileChart(series: readonly QuantileSeries[], limits: readonly Limit[], what: string, source: string): HTMLElement {
+/** `p99.9` for a share of 0.999. */
+const name = (share: number): string => `p${Number((share * 100).toFixed(2))}`;
+
+export function percentileChart(series: readonly QuantileSeries[], limits: readonly Limit[], note: Child, source: string): HTMLElement {
   const lines = series.map((one) => ({ ...one, line: percentileLine(one.curve) }));
   const times = [...lines.flatMap(({ line }) => line.map((point) => point.us)), ...limits.map((limit) => limit.us)];
   const low = times.reduce((least, us) => Math.min(least, us), Infinity) / 1.2;
@@ -25,15 +31,15 @@ export function percentileChart(series: readonly QuantileSeries[], limits: reado
   const ticks = logTicks(low, high);
   const places = SHARES.map(position);
   return figure({
-    title: "Percentiles of response time",
-    summary: lines.map(({ name, curve }) => `${name}: median ${time(at(curve, 0.5))}, 99 % ${time(at(curve, 0.99))}, 99.99 % ${time(at(curve, 0.9999))}`).join(". "),
-    note: what,
-    legend: legend(series.map(({ name, look }) => ({ name, look, line: true }))),
+    title: terms`[[Percentiles]] of [[response time]]`,
+    summary: lines.map(({ name, curve }) => `${name}: p50 ${time(at(curve, 0.5))}, p99 ${time(at(curve, 0.99))}, p99.99 ${time(at(curve, 0.9999))}`).join(". "),
+    note,
+    legend: legend(series.map(({ name, style }) => ({ name, style, line: true }))),
     source,
     id: "percentiles",
     table: {
-      head: ["Variant", ...READ.map((share) => `${Number((share * 100).toFixed(2))} %`)],
-      rows: series.map(({ name, curve }) => [name, ...READ.map((share) => time(at(curve, share)))]),
+      head: ["Variant", ...TABLE_SHARES.map(name)],
+      rows: series.map(({ name: variant, curve }) => [variant, ...TABLE_SHARES.map((share) => time(at(curve, share)))]),
     },
     draw: (width) =>
       draw(width, {
@@ -51,19 +57,19 @@ export function percentileChart(series: readonly QuantileSeries[], limits: reado
             Plot.ruleY([limit.us], { stroke: "var(--bad)", strokeDasharray: "5 4", strokeWidth: 1.5 }),
             Plot.text([limit.us], { y: (us: number) => us, frameAnchor: "left", textAnchor: "start", dx: 4, dy: -8, text: () => limit.text, fill: "var(--bad)", fontWeight: 600 }),
           ]),
-          lines.map(({ look, line }) => Plot.lineY(line, { x: "x", y: "us", stroke: look.colour, strokeWidth: 2.5, strokeDasharray: look.dash, className: "percentile-line" })),
-          lines.map(({ name, look, curve }) =>
-            Plot.dot(READ.flatMap((share) => {
+          lines.map(({ style, line }) => Plot.lineY(line, { x: "x", y: "us", stroke: style.colour, strokeWidth: 2.5, strokeDasharray: style.dash, className: "percentile-line" })),
+          lines.map(({ name: variant, style, curve }) =>
+            Plot.dot(TABLE_SHARES.flatMap((share) => {
               const us = at(curve, share);
               return us ? [{ share, us }] : [];
             }), {
               x: (point: { share: number }) => position(point.share),
               y: "us",
               r: 4,
-              symbol: look.symbol,
-              fill: look.colour,
+              symbol: style.symbol,
+              fill: style.colour,
               stroke: "var(--surface)",
-              title: (point: { share: number; us: number }) => `${name}: ${Number((point.share * 100).toFixed(2))} % within ${time(point.us)}`,
+              title: (point: { share: number; us: number }) => `${variant}: ${name(point.share)} ${time(point.us)}`,
             }),
           ),
         ],

@@ -1,10 +1,10 @@
-// What all drawings share: margins, type, and the look of axes and grids.
+// Settings that all drawings share: margins, type, axes and grids.
 
 import * as Plot from "@observablehq/plot";
 
 export type Options = Plot.PlotOptions;
 
-/** A drawing in the house's style. */
+/** A drawing with the shared settings. */
 export function draw(width: number, options: Options): SVGElement | HTMLElement {
   return Plot.plot({
     width,
@@ -17,18 +17,18 @@ export function draw(width: number, options: Options): SVGElement | HTMLElement 
   });
 }
 
-/** How many ticks a width has room for. */
+/** How many ticks fit into a width. */
 export function ticksFor(width: number, each = 90): number {
   return Math.max(2, Math.floor(width / each));
 }
 
-/** As many of the ticks as there is room for, evenly. */
-export function thinned(ticks: readonly number[], room: number): number[] {
-  const every = Math.ceil(ticks.length / room);
+/** Every n-th tick, so that at most `count` remain. */
+export function thinned(ticks: readonly number[], count: number): number[] {
+  const every = Math.ceil(ticks.length / count);
   return ticks.filter((_, place) => place % every === 0);
 }
 
-/** Round numbers from low to high, about as many as there is room for. */
+/** About `count` round numbers from low to high. */
 export function niceTicks(low: number, high: number, count: number): number[] {
   const rough = (high - low) / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -38,7 +38,7 @@ export function niceTicks(low: number, high: number, count: number): number[] {
   return ticks;
 }
 
-/** The axis of a logarithmic scale with exactly these ticks: Plot's own leaves out the labels of some. */
+/** The axis of a logarithmic scale with exactly these ticks. Plot's own axis omits some labels. */
 export function logAxis(side: "x" | "y", ticks: readonly number[], text: (value: number) => string, label: string | null): Plot.Markish {
   const options = { text, label, tickSize: 4 };
   return side === "x" ? Plot.axisX(ticks, options) : Plot.axisY(ticks, options);

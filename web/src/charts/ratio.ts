@@ -1,9 +1,10 @@
-// The ratio of each comparison with its confidence interval on an axis where 1 is marked: no difference.
+// The ratio of each comparison with its confidence interval, on an axis that marks 1 (no difference).
 
 import * as Plot from "@observablehq/plot";
-import { percent, ratio } from "../derive/format";
+import { counted, percent, ratio } from "../derive/format";
 import { pointText } from "../derive/cells";
 import type { Comparison, RatioEstimate } from "../model";
+import { terms } from "../terms";
 import { figure } from "./figure";
 import { draw, logAxis, logTicks, niceTicks, thinned, ticksFor } from "./plot";
 
@@ -16,11 +17,11 @@ interface Row extends RatioEstimate {
 
 const ROW = 64;
 
-/** Evenly spaced numbers crowd at the high end of a logarithmic axis that is wide. */
+/** Evenly spaced ticks crowd at the high end of a logarithmic axis that spans more than this factor. */
 const WIDE = 3;
 
-function ratioTicks([low, high]: readonly [number, number], room: number): number[] {
-  return high / low < WIDE ? niceTicks(low, high, room) : thinned(logTicks(low, high), room);
+function ratioTicks([low, high]: readonly [number, number], count: number): number[] {
+  return high / low < WIDE ? niceTicks(low, high, count) : thinned(logTicks(low, high), count);
 }
 
 const bound = (value: number): string => ratio(value).replace(/\s*×$/, "");
@@ -31,9 +32,9 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
     if (!estimate) return [];
     const at = pointText(comparison.point);
     const name = `${comparison.a} ÷ ${comparison.b}${at ? ` · ${at}` : ""}`;
-    const shown = comparison.verdict.verdict === "difference";
-    const colour = shown ? "var(--accent)" : "var(--muted)";
-    const text = `${name}: ${ratio(estimate.ratio)}, ${percent(estimate.confidence)} interval ${ratio(estimate.low)} to ${ratio(estimate.high)}, ${estimate.blocks} blocks`;
+    const isDifference = comparison.verdict.verdict === "difference";
+    const colour = isDifference ? "var(--accent)" : "var(--muted)";
+    const text = `${name}: ${ratio(estimate.ratio)}, ${percent(estimate.confidence)} confidence interval ${ratio(estimate.low)} to ${ratio(estimate.high)}, ${counted(estimate.blocks, "block")}`;
     return [{ ...estimate, name, place, colour, text }];
   });
   if (rows.length === 0) return null;
@@ -45,19 +46,19 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
   const room = Math.max(1.02, high / low) ** 0.12;
   const domain: [number, number] = [low / room, high * room];
   const ticksAt = (width: number): number[] => ratioTicks(domain, ticksFor(width));
-  // A number may lie on the line of no difference: it is written on a ground of its own.
-  const ground = { stroke: "var(--surface)", strokeWidth: 4 };
-  const end = { y: (row: Row) => row.place + 0.64, fill: "var(--ink-soft)", fontSize: 12, ...ground };
-  const words = { y: (row: Row) => row.place + 0.24, fontWeight: 650, fill: "var(--ink)", ...ground };
+  // The outline keeps a number readable that lies on the line of no difference.
+  const outline = { stroke: "var(--surface)", strokeWidth: 4 };
+  const end = { y: (row: Row) => row.place + 0.64, fill: "var(--ink-soft)", fontSize: 12, ...outline };
+  const words = { y: (row: Row) => row.place + 0.24, fontWeight: 650, fill: "var(--ink)", ...outline };
   return figure({
-    title: rows.length === 1 ? "The ratio and its interval" : "The ratios and their intervals",
+    title: rows.length === 1 ? terms`[[Ratio]] with [[confidence interval]]` : terms`[[Ratios|ratio]] with [[confidence intervals|confidence interval]]`,
     summary: rows.map((row) => row.text).join(". "),
-    note: `The bar is where the true ratio lies, as far as these blocks can tell; at 1 the two are equal. ${higherIsBetter ? "More is better" : "Less is better"}.`,
+    note: terms`The line is the estimated [[ratio]], the band its [[confidence interval]]. At 1 the two [[variants]] are equal. ${higherIsBetter ? "Higher values are better" : "Lower values are better"}.`,
     source: "verdict.json",
     id: "ratio",
     level,
     table: {
-      head: ["Comparison", "Ratio", "Low", "High", "Confidence", "Blocks", "Method"],
+      head: ["Comparison", "Ratio", "Lower bound", "Upper bound", "Confidence level", "Blocks", "Method"],
       rows: rows.map((row) => [
         row.name,
         ratio(row.ratio),

@@ -1,12 +1,12 @@
-// How a value moves along one axis of a sweep: medians joined, from least to most as a bar, and the universal
-// scalability law where it describes them.
+// The measured value along one axis of a sweep: medians, ranges, and the universal scalability law where it was fitted.
 
 import * as Plot from "@observablehq/plot";
 import { capital, number, percent, quantity, tick } from "../derive/format";
 import { groupName } from "../derive/groups";
-import type { Look } from "../derive/palette";
+import type { SeriesStyle } from "../derive/palette";
 import { curve as uslCurve } from "../derive/usl";
 import type { SweepCurve } from "../model";
+import { terms } from "../terms";
 import { figure, legend } from "./figure";
 import { draw, logAxis, thinned, ticksFor } from "./plot";
 
@@ -16,7 +16,7 @@ export function curveName(curve: SweepCurve): string {
   return groupName(curve.variant, curve.fixed);
 }
 
-export function sweepChart(axis: string, curves: readonly SweepCurve[], look: (curve: SweepCurve) => Look, measure: string, unit: string): HTMLElement {
+export function sweepChart(axis: string, curves: readonly SweepCurve[], style: (curve: SweepCurve) => SeriesStyle, measure: string, unit: string): HTMLElement {
   const places = curves.flatMap((curve) => curve.points.map((point) => point.at));
   const [low, high] = [Math.min(...places), Math.max(...places)];
   const wide = low > 0 && high / low >= 16;
@@ -24,18 +24,18 @@ export function sweepChart(axis: string, curves: readonly SweepCurve[], look: (c
   const ticksAt = (width: number): number[] => thinned(distinct, ticksFor(width, 48));
   const laws = curves.flatMap((curve) => (curve.usl?.outcome === "fitted" ? [{ curve, line: uslCurve(curve.usl, low, high), fit: curve.usl }] : []));
   return figure({
-    title: `${capital(measure)} over ${axis}`,
+    title: `${capital(measure)} by ${axis}`,
     summary: curves
       .map((curve) => {
         const best = curve.points.reduce<At | null>((most, point) => (most && most.median >= point.median ? most : point), null);
         return `${curveName(curve)}: highest ${quantity(best?.median, unit)} at ${axis}=${number(best?.at)}`;
       })
       .join(". "),
-    note: laws.length > 0 ? "Marks are medians of the trials that count, bars reach from the least to the most. The dashed line is the universal scalability law fitted to the medians." : "Marks are medians of the trials that count, bars reach from the least to the most.",
-    legend: legend(curves.map((curve) => ({ name: curveName(curve), look: look(curve) }))),
+    note: terms`Each mark is the [[median]] of the [[valid trials]], and each bar their range. ${laws.length > 0 ? terms`The dashed line is the [[universal scalability law]], fitted to the medians.` : null}`,
+    legend: legend(curves.map((curve) => ({ name: curveName(curve), style: style(curve) }))),
     source: "verdict.json",
     table: {
-      head: ["Curve", axis, "Median", "Least", "Most"],
+      head: ["Curve", axis, "Median", "Minimum", "Maximum"],
       rows: curves.flatMap((curve) => curve.points.map((point) => [curveName(curve), number(point.at), quantity(point.median, unit), quantity(point.least, unit), quantity(point.most, unit)])),
     },
     draw: (width) =>
@@ -48,16 +48,16 @@ export function sweepChart(axis: string, curves: readonly SweepCurve[], look: (c
         marks: [
           logAxis("x", ticksAt(width), tick, `${axis}  →`),
           Plot.ruleY([0], { strokeOpacity: 0.3 }),
-          laws.map(({ curve, line }) => Plot.lineY(line, { x: "at", y: "value", stroke: look(curve).colour, strokeWidth: 1.5, strokeDasharray: "6 4", className: "law" })),
+          laws.map(({ curve, line }) => Plot.lineY(line, { x: "at", y: "value", stroke: style(curve).colour, strokeWidth: 1.5, strokeDasharray: "6 4", className: "law" })),
           curves.flatMap((curve) => [
-            laws.some((law) => law.curve === curve) ? null : Plot.lineY(curve.points, { x: "at", y: "median", stroke: look(curve).colour, strokeWidth: 2 }),
-            Plot.ruleX(curve.points, { x: "at", y1: "least", y2: "most", stroke: look(curve).colour, strokeWidth: 5, strokeOpacity: 0.3, strokeLinecap: "round" }),
+            laws.some((law) => law.curve === curve) ? null : Plot.lineY(curve.points, { x: "at", y: "median", stroke: style(curve).colour, strokeWidth: 2 }),
+            Plot.ruleX(curve.points, { x: "at", y1: "least", y2: "most", stroke: style(curve).colour, strokeWidth: 5, strokeOpacity: 0.3, strokeLinecap: "round" }),
             Plot.dot(curve.points, {
               x: "at",
               y: "median",
               r: 4.5,
-              symbol: look(curve).symbol,
-              fill: look(curve).colour,
+              symbol: style(curve).symbol,
+              fill: style(curve).colour,
               stroke: "var(--surface)",
               title: (point: At) => `${curveName(curve)}, ${axis}=${number(point.at)}: ${quantity(point.median, unit)} (${quantity(point.least, unit)} to ${quantity(point.most, unit)})`,
               className: "sweep-point",
@@ -66,15 +66,15 @@ export function sweepChart(axis: string, curves: readonly SweepCurve[], look: (c
           laws
             .filter(({ fit }) => fit.peak_load >= low && fit.peak_load <= high)
             .map(({ curve, fit }) => [
-              Plot.ruleX([fit], { x: "peak_load", y1: 0, y2: "peak_throughput", stroke: look(curve).colour, strokeDasharray: "2 3" }),
-              Plot.text([fit], { x: "peak_load", y: "peak_throughput", dy: -12, text: () => `peak at ${number(Math.round(fit.peak_load))}`, fill: look(curve).colour, fontWeight: 600, stroke: "var(--surface)", strokeWidth: 3 }),
+              Plot.ruleX([fit], { x: "peak_load", y1: 0, y2: "peak_throughput", stroke: style(curve).colour, strokeDasharray: "2 3" }),
+              Plot.text([fit], { x: "peak_load", y: "peak_throughput", dy: -12, text: () => `peak at ${number(Math.round(fit.peak_load))}`, fill: style(curve).colour, fontWeight: 600, stroke: "var(--surface)", strokeWidth: 3 }),
             ]),
         ],
       }),
   });
 }
 
-/** The law's parameters as a row of a table. */
+/** The parameters of the law as a row of a table; null where it was not fitted. */
 export function lawRow(curve: SweepCurve, unit: string): string[] | null {
   const usl = curve.usl;
   if (usl?.outcome !== "fitted") return null;

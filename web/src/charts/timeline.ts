@@ -1,8 +1,8 @@
-// One trial over time: throughput, response time, errors and CPU under one another on one axis of time, its phases
-// as bands behind them.
+// One trial over time: throughput, response time, errors and CPU time in panels above one time axis, with the phases as
+// bands.
 
 import * as Plot from "@observablehq/plot";
-import { number, seconds, tick, time, timeTick } from "../derive/format";
+import { counted, number, seconds, tick, time, timeTick } from "../derive/format";
 import { bands, cpuLines, cpuList, phaseName, type Band, type CpuLine } from "../derive/timeline";
 import type { Report, Tick, Trial } from "../model";
 import { figure, legend } from "./figure";
@@ -12,18 +12,18 @@ type Drawing = SVGElement | HTMLElement;
 type Marks = NonNullable<Plot.PlotOptions["marks"]>;
 
 const LINE = { circle: "circle" as const };
-const key = (name: string, colour: string, dash = ""): { name: string; look: { colour: string; symbol: "circle"; dash: string }; line: boolean } => ({
+const key = (name: string, colour: string, dash = ""): { name: string; style: { colour: string; symbol: "circle"; dash: string }; line: boolean } => ({
   name,
-  look: { colour, symbol: LINE.circle, dash },
+  style: { colour, symbol: LINE.circle, dash },
   line: true,
 });
 
-/** The server's CPU time has the variant's own colour. */
-function cpuLooks(colour: string): [CpuLine["what"], { colour: string; dash: string }][] {
+/** The server's CPU time has the variant's colour. */
+function cpuStyles(colour: string): [CpuLine["what"], { colour: string; dash: string }][] {
   return [
     ["server", { colour, dash: "" }],
     ["client's CPUs", { colour: "var(--ink-soft)", dash: "7 3" }],
-    ["stolen", { colour: "var(--bad)", dash: "2 3" }],
+    ["steal", { colour: "var(--bad)", dash: "2 3" }],
   ];
 }
 
@@ -44,12 +44,12 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
         x: { domain: [0, end], ticks: ticksFor(width), tickFormat: (value: number) => (last ? `${value} s` : ""), tickSize: last ? 6 : 0, label: null },
         y: { grid: true, ticks: 3, label: `↑ ${label}`, ...y },
         ariaLabel: label,
-        marks: [background(phases, width, end, first), marks],
+        marks: [phaseBands(phases, width, end, first), marks],
       });
     const timesOf = (name: "p50_us" | "p99_us") => (one: Tick): number | null => one[name] || null;
-    const known = ticks.flatMap((one) => [one.p50_us, one.p99_us]).filter((us): us is number => typeof us === "number" && us > 0);
-    const low = known.reduce((least, us) => Math.min(least, us), Infinity) / 1.3;
-    const high = known.reduce((most, us) => Math.max(most, us), 0) * 1.3;
+    const times = ticks.flatMap((one) => [one.p50_us, one.p99_us]).filter((us): us is number => typeof us === "number" && us > 0);
+    const low = times.reduce((least, us) => Math.min(least, us), Infinity) / 1.3;
+    const high = times.reduce((most, us) => Math.max(most, us), 0) * 1.3;
     const shapes: Drawing[] = [
       panel("throughput, /s", 130, { zero: true, tickFormat: tick, nice: true }, [
         Plot.lineY(ticks, { x: "t_s", y: (one: Tick) => one.offered_per_s ?? null, stroke: "var(--ink-soft)", strokeDasharray: "3 3", curve: "step-after" }),
@@ -59,7 +59,7 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
         Plot.tip(ticks, Plot.pointerX({ x: "t_s", y: "throughput_per_s", fill: "var(--surface)", stroke: "var(--line)", title: tickText, anchor: "bottom" })),
       ], true),
     ];
-    if (known.length > 0) {
+    if (times.length > 0) {
       shapes.push(
         panel("response time", 120, { type: "log", domain: [low, high], axis: null, grid: false }, [
           logAxis("y", logTicks(low, high), timeTick, "↑ response time"),
@@ -78,8 +78,8 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
     );
     if (cpu.length > 0) {
       shapes.push(
-        panel("CPU, cores", 100, { zero: true, nice: true }, cpuLooks(colour).map(([what, look]) =>
-          Plot.lineY(cpu.filter((line) => line.what === what), { x: "t_s", y: "cores", stroke: look.colour, strokeWidth: 1.6, strokeDasharray: look.dash, className: "cpu" }),
+        panel("CPU, cores", 100, { zero: true, nice: true }, cpuStyles(colour).map(([what, style]) =>
+          Plot.lineY(cpu.filter((line) => line.what === what), { x: "t_s", y: "cores", stroke: style.colour, strokeWidth: 1.6, strokeDasharray: style.dash, className: "cpu" }),
         ), false, true),
       );
     }
@@ -87,14 +87,14 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
   };
   return figure({
     title: `Trial ${trial.number}: ${trial.variant} over time`,
-    summary: `Trial ${trial.number} of ${trial.variant} took ${seconds(trial.duration_s)}; throughput peaked at ${number(peak)}/s; ${errors === 0 ? "no operation failed" : `${number(errors)} operations failed`}. Phases: ${phases.map((band) => band.label).join(", ")}.`,
+    summary: `Trial ${trial.number} of ${trial.variant} took ${seconds(trial.duration_s)}; throughput peaked at ${number(peak)}/s; ${errors === 0 ? "no operation failed" : `${counted(errors, "operation")} failed`}. Phases: ${phases.map((band) => band.label).join(", ")}.`,
     legend: legend([
       key("throughput, p99", colour),
       key("p50", colour, "3 3"),
       key("offered", "var(--ink-soft)", "3 3"),
-      ...cpuLooks(colour).flatMap(([what, look]) => (cpu.some((line) => line.what === what) ? [key(`CPU: ${what}`, look.colour, look.dash)] : [])),
+      ...cpuStyles(colour).flatMap(([what, style]) => (cpu.some((line) => line.what === what) ? [key(`CPU: ${what}`, style.colour, style.dash)] : [])),
     ]),
-    note: (trial.ticks_merged ?? 1) > 1 ? `Each point stands for ${trial.ticks_merged} points of the record.` : undefined,
+    note: (trial.ticks_merged ?? 1) > 1 ? `Each point combines ${trial.ticks_merged} recorded points.` : undefined,
     source: [`${trial.folder}/trial.json`, trial.files?.telemetry].filter(Boolean).join(" and "),
     id: "timeline",
     table: {
@@ -118,11 +118,11 @@ function tickText(one: Tick): string {
   return `${seconds(one.t_s)}: ${number(one.throughput_per_s)}/s${offered}\np50 ${time(one.p50_us)}, p99 ${time(one.p99_us)}\nerrors ${number(one.errors)}`;
 }
 
-function background(phases: readonly Band[], width: number, end: number, named: boolean): Marks {
-  const room = (band: Band): boolean => ((band.end - band.start) / end) * (width - 76) > band.label.length * 6.4;
+function phaseBands(phases: readonly Band[], width: number, end: number, hasLabels: boolean): Marks {
+  const fits = (band: Band): boolean => ((band.end - band.start) / end) * (width - 76) > band.label.length * 6.4;
   const fill = (band: Band): string => (band.kind === "measure" ? "var(--accent)" : "var(--ink)");
   return [
     Plot.rectX(phases, { x1: "start", x2: "end", fill, fillOpacity: (band: Band) => (band.kind === "measure" ? 0.14 : 0.05), insetLeft: 0.5, insetRight: 0.5, className: "phase" }),
-    named ? Plot.text(phases.filter(room), { x: (band: Band) => (band.start + band.end) / 2, frameAnchor: "top", dy: -13, text: "label", fill: "var(--ink-soft)", fontSize: 11 }) : null,
+    hasLabels ? Plot.text(phases.filter(fits), { x: (band: Band) => (band.start + band.end) / 2, frameAnchor: "top", dy: -13, text: "label", fill: "var(--ink-soft)", fontSize: 11 }) : null,
   ];
 }

@@ -1,11 +1,12 @@
-// Each variant's median with its interval, and every trial as a mark: filled where it counts, hollow and crossed
-// where it does not. Within a row the marks go down in the order in which the trials ran, so that drift shows.
+// Each variant's median with its confidence interval, and every trial as a mark: filled where it is valid, hollow and crossed
+// where it is not. Within a row the marks descend in the order of the trials, so that a drift is visible.
 
 import * as Plot from "@observablehq/plot";
 import { pointText, type Cell } from "../derive/cells";
 import { counted, number, quantity, tick } from "../derive/format";
-import type { Look } from "../derive/palette";
+import type { SeriesStyle } from "../derive/palette";
 import type { Trial } from "../model";
+import { terms } from "../terms";
 import { figure, legend } from "./figure";
 import { draw, ticksFor } from "./plot";
 
@@ -16,7 +17,7 @@ interface Mark {
   text: string;
 }
 
-/** Where things lie, in pixels: the words above the marks of a row, or left of them where rows are many. */
+/** Sizes in pixels. The label of a row is above its marks, or to their left where there are many rows. */
 interface Layout {
   head: number;
   body: number;
@@ -29,22 +30,22 @@ function layoutOf(cells: readonly Cell[], width: number): Layout {
   return { head: 26, body: cells.length > 12 ? 26 : most > 40 ? 110 : 46, left: 12 };
 }
 
-/** What a reader is told of one trial. */
+/** One trial in words. */
 function trialText(trial: Trial, unit: string): string {
   const value = trial.measured ? quantity(trial.measured.value, unit) : "no value";
   const why = trial.status === "valid" ? "" : ` – ${trial.status}: ${(trial.reasons ?? []).join("; ") || "no reason recorded"}`;
   return `Trial ${trial.number}, ${trial.variant}, block ${trial.block}: ${value}${why}`;
 }
 
-export function trialsChart(cells: readonly Cell[], group: (cell: Cell) => string, lookOf: (group: string) => Look, measure: string, unit: string, source: string): HTMLElement {
-  const look = (cell: Cell): Look => lookOf(group(cell));
-  const seen = cells.flatMap((cell) => cell.trials.filter((trial) => trial.measured));
-  const without = seen.filter((trial) => trial.status !== "valid").length;
+export function trialsChart(cells: readonly Cell[], group: (cell: Cell) => string, styleOf: (group: string) => SeriesStyle, measure: string, unit: string, source: string): HTMLElement {
+  const style = (cell: Cell): SeriesStyle => styleOf(group(cell));
+  const withValue = cells.flatMap((cell) => cell.trials.filter((trial) => trial.measured));
+  const invalid = withValue.filter((trial) => trial.status !== "valid").length;
   return figure({
     title: `Every trial: ${measure}`,
-    summary: `${counted(seen.length, "trial")} with a value, ${without} of which ${without === 1 ? "does" : "do"} not count. ${cells.map((cell) => cellText(cell, unit)).join("; ")}.`,
-    note: "A mark is a trial, from top to bottom in the order in which they ran. The line is the median of the trials that count, the band its confidence interval. Hollow and crossed marks do not count. A mark leads to its trial over time.",
-    legend: legend([...new Set(cells.map(group))].map((name) => ({ name, look: lookOf(name) }))),
+    summary: `${counted(withValue.length, "trial")} with a value, ${invalid} of them not valid. ${cells.map((cell) => cellText(cell, unit)).join("; ")}.`,
+    note: terms`Each mark is one [[trial]], in the order of the run from top to bottom. The line is the [[median]] of the [[valid trials]], the band its [[confidence interval]]. Hollow, crossed marks are not valid and do not count. Select a mark to see its trial over time.`,
+    legend: legend([...new Set(cells.map(group))].map((name) => ({ name, style: styleOf(name) }))),
     source,
     id: "every-trial",
     table: {
@@ -60,31 +61,31 @@ export function trialsChart(cells: readonly Cell[], group: (cell: Cell) => strin
         ]),
       ),
     },
-    draw: (width) => rows(cells, look, measure, unit, width, seen.length > 120),
+    draw: (width) => rows(cells, style, measure, unit, width, withValue.length > 120),
   });
 }
 
-/** A cell with its median and interval in words. */
+/** A cell with its median and confidence interval in words. */
 function cellText(cell: Cell, unit: string): string {
   const { median, interval } = cell.summary ?? {};
   if (median === null || median === undefined) return cell.label;
-  return `${cell.label}: median ${quantity(median, unit)}${interval ? `, interval ${number(interval.low)} to ${number(interval.high)}` : ""}`;
+  return `${cell.label}: median ${quantity(median, unit)}${interval ? `, confidence interval ${number(interval.low)} to ${number(interval.high)}` : ""}`;
 }
 
-function rows(cells: readonly Cell[], look: (cell: Cell) => Look, measure: string, unit: string, width: number, small: boolean): SVGElement | HTMLElement {
+function rows(cells: readonly Cell[], style: (cell: Cell) => SeriesStyle, measure: string, unit: string, width: number, small: boolean): SVGElement | HTMLElement {
   const { head, body, left } = layoutOf(cells, width);
   const row = head + body;
   const height = cells.length * row;
   const beside = head === 0;
   const apart = beside || cells.some((cell) => pointText(cell.point));
-  const wordsAt = (_: Cell, place: number): number => place * row + (beside ? row / 2 : 14);
+  const labelY = (_: Cell, place: number): number => place * row + (beside ? row / 2 : 14);
   const alone = new Set(cells.map((cell) => cell.variant)).size === 1;
   const drawn = cells.map((cell, place): Mark[] => {
-    const seen = cell.trials.filter((trial) => trial.measured);
-    return seen.map((trial, order) => ({
+    const measured = cell.trials.filter((trial) => trial.measured);
+    return measured.map((trial, order) => ({
       trial,
       value: trial.measured?.value ?? 0,
-      y: place * row + head + 6 + ((order + 0.5) / seen.length) * (body - 12),
+      y: place * row + head + 6 + ((order + 0.5) / measured.length) * (body - 12),
       text: trialText(trial, unit),
     }));
   });
@@ -104,7 +105,7 @@ function rows(cells: readonly Cell[], look: (cell: Cell) => Look, measure: strin
       Plot.ruleY(cells.slice(1), { y: (_: Cell, place: number) => (place + 1) * row, strokeOpacity: 0.12 }),
       cells.map(({ summary }, place) => {
         if (!summary) return null;
-        const stroke = look(cells[place] as Cell).colour;
+        const stroke = style(cells[place] as Cell).colour;
         return [
           summary.interval ? Plot.rect([summary.interval], { x1: "low", x2: "high", ...span(place), fill: stroke, fillOpacity: 0.2, className: "interval" }) : null,
           (summary.modes ?? []).map((mode) => Plot.ruleX([mode], { x: "centre", ...span(place), stroke, strokeWidth: 1.5, strokeDasharray: "2 3", className: "mode" })),
@@ -112,7 +113,7 @@ function rows(cells: readonly Cell[], look: (cell: Cell) => Look, measure: strin
         ];
       }),
       cells.map((cell, place) => {
-        const { symbol, colour } = look(cell);
+        const { symbol, colour } = style(cell);
         return [
           Plot.dot(marksOf(place, true), { ...shared, symbol, r: small ? 3 : 4.5, fill: colour, stroke: "var(--surface)", strokeWidth: 1, className: "trial valid" }),
           Plot.dot(marksOf(place, false), { ...shared, symbol, r: small ? 3.5 : 5, fill: "var(--surface)", stroke: colour, strokeWidth: 1.5, className: "trial invalid" }),
@@ -122,7 +123,7 @@ function rows(cells: readonly Cell[], look: (cell: Cell) => Look, measure: strin
       Plot.text(cells, {
         frameAnchor: "left",
         dx: beside ? -left + 4 : 0,
-        y: wordsAt,
+        y: labelY,
         text: (cell: Cell) => label(cell, unit, apart, alone),
         textAnchor: "start",
         fontWeight: 600,
@@ -132,13 +133,13 @@ function rows(cells: readonly Cell[], look: (cell: Cell) => Look, measure: strin
         lineWidth: (beside ? left - 100 : apart ? width - 120 : width - 40) / 14,
       }),
       apart
-        ? Plot.text(cells, { frameAnchor: beside ? "left" : "right", dx: beside ? -10 : 0, y: wordsAt, text: (cell: Cell) => quantity(cell.summary?.median, unit), textAnchor: "end", fontSize: 12, fill: "var(--ink)" })
+        ? Plot.text(cells, { frameAnchor: beside ? "left" : "right", dx: beside ? -10 : 0, y: labelY, text: (cell: Cell) => quantity(cell.summary?.median, unit), textAnchor: "end", fontSize: 12, fill: "var(--ink)" })
         : null,
     ],
   });
 }
 
-/** The words of a row: without the variant's name where there is only one, without the median where it stands apart. */
+/** The label of a row: without the variant's name where there is only one, and without the median where it has its own place. */
 function label(cell: Cell, unit: string, apart: boolean, alone: boolean): string {
   const { median, interval } = cell.summary ?? {};
   const at = pointText(cell.point);

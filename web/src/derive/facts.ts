@@ -1,4 +1,4 @@
-// Facts of the sides as one table, and which of its rows differ.
+// The facts of all variants as rows of one table, with the rows that differ first.
 
 import type { VariantFacts } from "../model";
 
@@ -9,16 +9,16 @@ export interface FactRow {
   differs: boolean;
 }
 
-/** Every fact of every variant, a row each: the differing first, each part in the order of the names. */
+/** One row for each fact of any variant: those that differ first, otherwise in the order of the facts. */
 export function factRows(variants: readonly VariantFacts[]): FactRow[] {
-  const sides = variants.map((variant) => {
+  const byVariant = variants.map((variant) => {
     const knobs = Object.entries(variant.knobs).map(([name, value]) => [`knob ${name}`, String(value)] as const);
     const named = (["version", "build", "allocator", "libc"] as const).map((name) => [name, variant[name]] as const);
     return new Map([...named, ...knobs, ...Object.entries(variant.facts)].filter(([, value]) => value !== ""));
   });
-  const keys = [...new Set(sides.flatMap((side) => [...side.keys()]))];
+  const keys = [...new Set(byVariant.flatMap((facts) => [...facts.keys()]))];
   const rows = keys.map((key) => {
-    const values = sides.map((side) => side.get(key) ?? null);
+    const values = byVariant.map((facts) => facts.get(key) ?? null);
     return { key, values, differs: new Set(values).size > 1 };
   });
   return [...rows.filter((row) => row.differs), ...rows.filter((row) => !row.differs)];

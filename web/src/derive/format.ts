@@ -1,12 +1,12 @@
-// Numbers as a reader sees them: thousands separators, as many digits as mean something, and always a unit.
-// The archive's units come in (microseconds, bytes, shares of 1); nothing here knows what is measured.
+// Formats numbers for readers: thousands separators, about four significant digits, and a unit. Inputs have the archive's
+// units (microseconds, bytes, shares of 1). What is measured is left to the callers.
 
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const MISSING = "–";
 /** Keeps a number and its unit on one line. */
 const JOIN = "\u00a0";
 
-/** A number with about four digits that mean something: `131,043`, `52.31`, `0.0123`. */
+/** A number with about four significant digits: `131,043`, `52.31`, `0.0123`. */
 export function number(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return MISSING;
   const size = Math.abs(value);
@@ -24,7 +24,7 @@ export function quantity(value: number | null | undefined, unit: string): string
   return unit.startsWith("/") || unit === "" ? number(value) + unit : number(value) + JOIN + unit;
 }
 
-/** Microseconds in the unit that suits them: `820 µs`, `4.82 ms`, `1.20 s`. */
+/** Microseconds in the unit that fits: `820 µs`, `4.82 ms`, `1.20 s`. */
 export function time(us: number | null | undefined): string {
   if (us === null || us === undefined || !Number.isFinite(us)) return MISSING;
   if (us < 1_000) return `${trim(us)}${JOIN}µs`;
@@ -32,14 +32,14 @@ export function time(us: number | null | undefined): string {
   return `${trim(us / 1_000_000)}${JOIN}s`;
 }
 
-/** The same for the ticks of an axis, which are round: `5 ms`. */
+/** The same for the round values of an axis: `5 ms`. */
 export function timeTick(us: number): string {
   if (us < 1_000) return `${Number(us.toPrecision(6))}${JOIN}µs`;
   if (us < 1_000_000) return `${Number((us / 1_000).toPrecision(6))}${JOIN}ms`;
   return `${Number((us / 1_000_000).toPrecision(6))}${JOIN}s`;
 }
 
-/** Numbers for the ticks of an axis: `120k`, `1.5M`. */
+/** A number beside an axis: `120k`, `1.5M`. */
 export function tick(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e6) return `${Number((value / 1e6).toPrecision(6))}M`;
@@ -59,7 +59,7 @@ export function bytes(value: number): string {
   return `${unit === 0 ? whole.format(rest) : trim(rest)}${JOIN}${units[unit]}`;
 }
 
-/** A share of 1 in per cent: `97 %`, `0.31 %`. */
+/** A share of 1 as a percentage: `97 %`, `0.31 %`. */
 export function percent(share: number | null | undefined): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return MISSING;
   const value = share * 100;
@@ -78,7 +78,7 @@ export function ratio(value: number): string {
   return `${value >= 100 ? whole.format(value) : value >= 10 ? value.toFixed(1) : value.toFixed(2)}${JOIN}×`;
 }
 
-/** Unix milliseconds as a date that everyone reads alike: `2026-11-21 00:51 UTC`. */
+/** Unix milliseconds as an unambiguous date: `2026-11-21 00:51 UTC`. */
 export function date(unixMs: number): string {
   if (!Number.isFinite(unixMs) || Math.abs(unixMs) > 8.64e15) return MISSING;
   return `${new Date(unixMs).toISOString().slice(0, 16).replace("T", " ")} UTC`;
@@ -90,12 +90,12 @@ export function list(words: readonly string[]): string {
   return `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
 }
 
-/** Keeps numbers and what follows them on one line: `95 % CI`, `5 ms`, `1.60 ×`. */
+/** Keeps each number and its unit on one line: `95 % CI`, `5 ms`, `1.60 ×`. */
 export function unbroken(text: string): string {
   return text.replace(/(\d) (%( CI)?|×|ns|µs|us|ms|s|blocks?)(?=\W|$)/g, (all) => all.replace(/ /g, JOIN)).replace(/ < (?=\d)/g, `${JOIN}<${JOIN}`);
 }
 
-/** The text with a capital first. */
+/** The text with its first letter in upper case. */
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,18 +1,18 @@
-// Gates by trials: the ids in the order in which they were first seen, and what each trial's gate found.
+// A matrix of gates by trials: the gates in the order of their first occurrence, with each trial's outcome.
 
 import type { Gate, Trial } from "../model";
 
 export interface GateRow {
   id: string;
-  /** By trial, in the order of the trials; null where the trial never came to this gate. */
-  found: (Gate | null)[];
+  /** By trial, in the order of the trials; null where the trial ended before this gate. */
+  outcomes: (Gate | null)[];
   failed: number;
 }
 
 export function gateRows(trials: readonly Trial[]): GateRow[] {
   const ids = [...new Set(trials.flatMap((trial) => (trial.gates ?? []).map((gate) => gate.id)))];
   return ids.map((id) => {
-    const found = trials.map((trial) => trial.gates?.find((gate) => gate.id === id) ?? null);
-    return { id, found, failed: found.filter((gate) => gate?.outcome === "failed").length };
+    const outcomes = trials.map((trial) => trial.gates?.find((gate) => gate.id === id) ?? null);
+    return { id, outcomes, failed: outcomes.filter((gate) => gate?.outcome === "failed").length };
   });
 }

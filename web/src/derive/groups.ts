@@ -1,7 +1,7 @@
-// Which cells belong together in a sweep: those that differ only in where they lie on its longest axis. They share
-// a look, and one line of a chart. In a comparison every variant is a group of its own.
+// Groups the cells of a sweep that differ only in their place on its longest axis. A group has one style and one line in
+// a chart. In a comparison every variant is a group.
 
-import type { Point, Report } from "../model";
+import type { SweepPoint, Report } from "../model";
 import { pointText, type Cell } from "./cells";
 
 /** The axis with the most values; null in a comparison. */
@@ -10,8 +10,8 @@ export function mainAxis(report: Report): string | null {
   return axes[0]?.vary ?? null;
 }
 
-/** A group's name: the variant and where it is held. */
-export function groupName(variant: string, fixed: Point | undefined): string {
+/** A group's name: the variant and the fixed values of the other axes. */
+export function groupName(variant: string, fixed: SweepPoint | undefined): string {
   const at = pointText(Object.fromEntries(Object.entries(fixed ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))));
   return at ? `${variant} · ${at}` : variant;
 }
@@ -21,14 +21,14 @@ export function groupOf(cell: Cell, axis: string | null): string {
   return groupName(cell.variant, Object.fromEntries(Object.entries(cell.point).filter(([name]) => name !== axis)));
 }
 
-/** Of each group the cell with the best median, in the groups' order; a group without a median gives its first. */
+/** The cell with the best median of each group, in the groups' order; the first cell where a group has no median. */
 export function bestOfEach(cells: readonly Cell[], axis: string | null, higherIsBetter: boolean): Cell[] {
   const best = new Map<string, Cell>();
-  const worth = (cell: Cell): number => (cell.summary?.median ?? -Infinity) * (higherIsBetter ? 1 : -1);
+  const score = (cell: Cell): number => (cell.summary?.median ?? -Infinity) * (higherIsBetter ? 1 : -1);
   for (const cell of cells) {
     const name = groupOf(cell, axis);
     const known = best.get(name);
-    if (!known || (cell.summary?.median != null && (known.summary?.median == null || worth(cell) > worth(known)))) best.set(name, cell);
+    if (!known || (cell.summary?.median != null && (known.summary?.median == null || score(cell) > score(known)))) best.set(name, cell);
   }
   return [...best.values()];
 }

@@ -1,5 +1,5 @@
-// Latency over load: a point for each open-loop phase of the trials that count, and a line through them.
-// Percentiles are never averaged over time: each point is one phase's own; the line joins medians of neighbours.
+// Response time over offered load: a point for each open-loop phase of the valid trials, and a line through them.
+// Percentiles are never averaged over time. Each point is one phase's own, and the line joins medians of near loads.
 
 import type { PhaseKind, Trial } from "../model";
 import { median, valid } from "./cells";
@@ -16,7 +16,7 @@ export interface LoadPoint {
 
 const KINDS: ReadonlySet<PhaseKind> = new Set(["search_step", "measure", "curve_step"]);
 
-/** The points of some trials, ascending in load. */
+/** The points of the valid trials, by ascending load. */
 export function loadPoints(trials: readonly Trial[]): LoadPoint[] {
   return valid(trials)
     .flatMap((trial) =>
@@ -34,7 +34,7 @@ export function loadPoints(trials: readonly Trial[]): LoadPoint[] {
     .sort((a, b) => a.offered - b.offered);
 }
 
-/** Joins neighbours, within `nearness` of the largest load, to their medians: a line without zigzags. */
+/** Replaces points within `nearness` of the largest load by their medians, so that the line has no zigzags. */
 export function loadLine(points: readonly LoadPoint[], nearness = 0.02): { offered: number; p50: number; p99: number }[] {
   const reach = nearness * (points[points.length - 1]?.offered ?? 0);
   const groups: LoadPoint[][] = [];

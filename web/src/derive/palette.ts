@@ -1,28 +1,28 @@
-// How a variant looks, everywhere the same: a colour that colour-blind readers can tell apart (after Okabe and Ito,
-// tuned for both grounds in style/tokens.css), and a shape and a dash so that colour is never all there is.
+// How a variant's series looks, the same everywhere on the page: a colour for colour-blind readers (after Okabe and Ito,
+// adjusted for both backgrounds in style/tokens.css), and a shape and a dash, so that colour is never the only sign.
 
-export interface Look {
+export interface SeriesStyle {
   colour: string;
   symbol: "circle" | "square" | "triangle" | "diamond" | "star";
-  /** An SVG dash pattern; empty for a line without gaps. */
+  /** An SVG dash pattern; empty for a solid line. */
   dash: string;
 }
 
 const COLOURS = 7;
-const SYMBOLS: readonly Look["symbol"][] = ["circle", "square", "triangle", "diamond", "star"];
+const SYMBOLS: readonly SeriesStyle["symbol"][] = ["circle", "square", "triangle", "diamond", "star"];
 const DASHES = ["", "7 4", "2 3", "10 3 2 3", "5 2"];
 
-/** The look of the series at a place in its order. */
-export function look(place: number): Look {
+/** The style of the series at an index. */
+export function seriesStyle(index: number): SeriesStyle {
   return {
-    colour: `var(--series-${place % COLOURS})`,
-    symbol: SYMBOLS[place % SYMBOLS.length] ?? "circle",
-    dash: DASHES[place % DASHES.length] ?? "",
+    colour: `var(--series-${index % COLOURS})`,
+    symbol: SYMBOLS[index % SYMBOLS.length] ?? "circle",
+    dash: DASHES[index % DASHES.length] ?? "",
   };
 }
 
-/** The look of each name. */
-export function looks(names: readonly string[]): (name: string) => Look {
-  const places = new Map(names.map((name, place) => [name, place]));
-  return (name) => look(places.get(name) ?? places.size);
+/** The style of each name. */
+export function seriesStyles(names: readonly string[]): (name: string) => SeriesStyle {
+  const indices = new Map(names.map((name, index) => [name, index]));
+  return (name) => seriesStyle(indices.get(name) ?? indices.size);
 }

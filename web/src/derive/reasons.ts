@@ -1,4 +1,4 @@
-// Why trials do not count, each reason once with the trials that it holds for.
+// Why trials are not valid: each reason once, with its trials.
 
 import type { Trial } from "../model";
 
@@ -7,14 +7,14 @@ export interface Reason {
   trials: Trial[];
 }
 
-/** The failures of gates first, as `gate: finding`, then reasons that no gate gave; the most frequent first. */
+/** Failed gates as `gate (allowed: …): message`, and reasons that no gate gave. The most frequent comes first. */
 export function reasons(trials: readonly Trial[]): Reason[] {
-  const found = new Map<string, Reason & { measured: Set<string> }>();
+  const byText = new Map<string, Reason & { measured: Set<string> }>();
   const add = (text: string, trial: Trial, measured = ""): void => {
-    const known = found.get(text) ?? { text, trials: [], measured: new Set() };
+    const known = byText.get(text) ?? { text, trials: [], measured: new Set() };
     known.trials.push(trial);
     if (measured) known.measured.add(measured);
-    found.set(text, known);
+    byText.set(text, known);
   };
   for (const trial of trials.filter((one) => one.status !== "valid")) {
     const failed = (trial.gates ?? []).filter((gate) => gate.outcome === "failed");
@@ -23,11 +23,11 @@ export function reasons(trials: readonly Trial[]): Reason[] {
     for (const reason of others) add(reason, trial);
     if (failed.length + others.length === 0) add("no reason recorded", trial);
   }
-  return [...found.values()]
-    .map(({ text, trials: held, measured }) => ({ text: measured.size > 0 ? `${text} – measured ${some([...measured])}` : text, trials: held }))
+  return [...byText.values()]
+    .map(({ text, trials: affected, measured }) => ({ text: measured.size > 0 ? `${text} – measured ${firstFew([...measured])}` : text, trials: affected }))
     .sort((a, b) => b.trials.length - a.trials.length);
 }
 
-function some(words: readonly string[]): string {
+function firstFew(words: readonly string[]): string {
   return words.length > 4 ? `${words.slice(0, 3).join(", ")} and ${words.length - 3} others` : words.join(", ");
 }

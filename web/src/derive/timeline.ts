@@ -1,5 +1,5 @@
-// The time line of one trial: its ticks, its phases as bands, and CPU time of server, client and hypervisor out of
-// the telemetry's columns.
+// The time line of one trial: its phases as bands, and the CPU time of server, client and hypervisor from the columns of
+// the telemetry.
 
 import type { Phase, PhaseKind, Telemetry } from "../model";
 
@@ -7,7 +7,7 @@ export interface Band {
   kind: PhaseKind;
   start: number;
   end: number;
-  /** How many phases of this kind follow one another here. */
+  /** Consecutive phases of this kind. */
   phases: number;
   label: string;
 }
@@ -17,9 +17,9 @@ const NAMES: Record<PhaseKind, string> = {
   populate: "populate",
   warm_up: "warm-up",
   closed_loop: "closed loop",
-  search_step: "search",
-  measure: "measure",
-  curve_step: "curve",
+  search_step: "search step",
+  measure: "measured",
+  curve_step: "curve step",
   background: "background",
 };
 
@@ -27,7 +27,7 @@ export function phaseName(kind: PhaseKind): string {
   return NAMES[kind] ?? String(kind);
 }
 
-/** Neighbouring phases of one kind as one band: `search × 7`. */
+/** Consecutive phases of one kind as one band: `search step × 7`. */
 export function bands(phases: readonly Phase[]): Band[] {
   const found: Band[] = [];
   for (const phase of phases) {
@@ -44,7 +44,7 @@ export function bands(phases: readonly Phase[]): Band[] {
   return found;
 }
 
-/** A list of CPUs such as `0-3,8` as numbers; ranges that nobody has are cut short. */
+/** The numbers in a list of CPUs such as `0-3,8`. A range has at most 4,096 CPUs. */
 export function cpuList(text: string): number[] {
   return text.split(",").flatMap((part) => {
     const [from, to] = part.trim().split("-").map(Number);
@@ -55,27 +55,27 @@ export function cpuList(text: string): number[] {
 }
 
 export interface CpuLine {
-  what: "server" | "client's CPUs" | "stolen";
+  what: "server" | "client's CPUs" | "steal";
   t_s: number;
   cores: number;
 }
 
-/** Kinds of CPU time in which a CPU does nothing for us. */
+/** Kinds of CPU time in which a CPU does no work. */
 const IDLE = new Set(["idle", "iowait", "steal"]);
 
-/** Cores in use over time: by the server's processes, on the client's CPUs, and taken by the hypervisor. */
+/** Cores in use over time: by the server's processes, on the client's CPUs, and as steal by the hypervisor. */
 export function cpuLines(telemetry: Telemetry | undefined, clientCpus: readonly number[]): CpuLine[] {
   if (!telemetry) return [];
   const client = new Set(clientCpus.map(String));
-  const sums: [CpuLine["what"], (name: string) => boolean][] = [
+  const lines: [CpuLine["what"], (name: string) => boolean][] = [
     ["server", (name) => name === "server.cpu.user" || name === "server.cpu.system"],
     ["client's CPUs", (name) => {
       const [first, cpu, kind] = name.split(".");
       return first === "cpu" && client.has(cpu ?? "") && !IDLE.has(kind ?? "idle");
     }],
-    ["stolen", (name) => /^cpu\.\d+\.steal$/.test(name)],
+    ["steal", (name) => /^cpu\.\d+\.steal$/.test(name)],
   ];
-  return sums.flatMap(([what, wanted]) => {
+  return lines.flatMap(([what, wanted]) => {
     const columns = telemetry.columns.filter((column) => wanted(column.name));
     if (columns.length === 0) return [];
     return telemetry.t_s.flatMap((t_s, row) => {

@@ -1,10 +1,10 @@
-// The universal scalability law as the archive holds it: its curve, and in words why it was refused.
+// The universal scalability law of a sweep: its curve, or in words why it was not fitted.
 // The formula is that of crates/stats/src/usl.rs: X(N) = γN / (1 + α(N − 1) + βN(N − 1)), after Gunther.
 
 import type { UslFit, UslRefusal } from "../model";
 import { number, percent } from "./format";
 
-/** Throughput that the law gives at a load. */
+/** The throughput that the law predicts at a load. */
 export function predict(fit: UslFit, load: number): number {
   return (fit.gamma * load) / (1 + fit.alpha * (load - 1) + fit.beta * load * (load - 1));
 }
@@ -19,22 +19,22 @@ export function curve(fit: UslFit, from: number, to: number, count = 80): { at: 
   });
 }
 
-/** Why there is no fit, with what would help. */
+/** Why there is no fit, and what would help. */
 export function refusal(reason: UslRefusal): string {
   switch (reason.kind) {
     case "not_positive":
       return `point ${reason.index + 1} has a load or a throughput that is not above zero`;
     case "too_few_loads":
-      return `${reason.loads} different loads are too few, ${reason.needed} are needed: vary over more`;
+      return `${reason.loads} different loads are too few: sweep over at least ${reason.needed}`;
     case "no_curvature":
-      return `throughput grows in a straight line (${percent(reason.loss)} lost at the largest load): measure larger loads`;
+      return `throughput grows linearly, with ${percent(reason.loss)} lost at the largest load: sweep over larger loads`;
     case "poor_fit":
-      return `the points lie ${percent(reason.relative_error)} from the best curve: something else than the law is at work`;
+      return `the points lie ${percent(reason.relative_error)} from the best curve, so the law does not describe them`;
     case "no_peak":
-      return `throughput levels off towards ${number(reason.ceiling)} and has no peak`;
+      return `throughput levels off at ${number(reason.ceiling)} and has no peak`;
     case "peak_beyond_range":
-      return `its peak, at ${number(reason.peak_load)}, lies too far beyond the largest load measured, ${number(reason.largest_load)}: measure larger loads`;
+      return `its peak, at ${number(reason.peak_load)}, lies too far beyond the largest measured load, ${number(reason.largest_load)}: sweep over larger loads`;
     default:
-      return "for a reason that this page does not know";
+      return "the reason is unknown to this version of the page";
   }
 }

@@ -1,10 +1,11 @@
-// The fixed load that ran beside each trial, where the plan has one: what was asked of it, and how it fared.
+// The background load of each trial, where the plan has one: offered and achieved load, errors and response times.
 
 import { el, table, type Child } from "../dom";
 import { number, time } from "../derive/format";
+import { terms } from "../terms";
 import type { Trial } from "../model";
 
-/** A table of the trials' background loads; nothing where there are none. */
+/** A table with a row for each trial that has a background load; null without any. */
 export function background(trials: readonly Trial[]): Child {
   const rows = trials.flatMap((trial) => {
     const load = trial.background;
@@ -14,6 +15,6 @@ export function background(trials: readonly Trial[]): Child {
     return [[String(trial.number), trial.variant, number(load.offered_per_s ?? 0), number(load.achieved_per_s), number(failed), time(p50), time(p99)]];
   });
   if (rows.length === 0) return null;
-  const columns = ["Trial", "Variant", "Offered a second", "Done a second", "Failed", "p50", "p99"];
-  return el("details", {}, el("summary", {}, "The background load"), table("The load beside each trial", columns, rows));
+  const columns = ["Trial", "Variant", "Offered per second", "Achieved per second", "Errors", "p50", "p99"];
+  return el("details", {}, el("summary", {}, "Background load"), table(terms`[[Background load]] of each trial`, columns, rows));
 }

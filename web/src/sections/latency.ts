@@ -1,72 +1,74 @@
-// Response time: over load, and over its percentiles.
+// Response times: over offered load, and by percentile.
 
+import type { Child } from "../dom";
 import { latencyChart } from "../charts/latency";
 import { percentileChart, type QuantileSeries } from "../charts/percentiles";
 import { median, valid, type Cell } from "../derive/cells";
 import { bestOfEach, mainAxis } from "../derive/groups";
 import { loadPoints } from "../derive/load";
-import type { Look } from "../derive/palette";
+import type { SeriesStyle } from "../derive/palette";
 import { limits } from "../derive/slo";
+import { terms } from "../terms";
 import type { Report } from "../model";
 import { background } from "./background";
 import { handshakes } from "./handshakes";
 import { nothing, type Section } from "./section";
 
-/** More lines than this cannot be told apart. */
-const MOST_LINES = 8;
+/** With more lines than this, a reader cannot distinguish them. */
+const MAX_LINES = 8;
 
 function slo(report: Report): string | null | undefined {
   const measure = report.plan?.measure;
   return measure && "slo" in measure ? measure.slo : null;
 }
 
-export function loadSection(report: Report, cells: readonly Cell[], look: (cell: Cell) => Look): Section {
+export function loadSection(report: Report, cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section {
   const offered = cells.filter((cell) => loadPoints(cell.trials).length > 0);
-  const few = offered.length > MOST_LINES ? bestOfEach(offered, mainAxis(report), report.verdict?.higher_is_better ?? true) : offered;
-  const series = few.map((cell) => ({ name: cell.label, look: look(cell), points: loadPoints(cell.trials) }));
+  const few = offered.length > MAX_LINES ? bestOfEach(offered, mainAxis(report), report.verdict?.higher_is_better ?? true) : offered;
+  const series = few.map((cell) => ({ name: cell.label, style: style(cell), points: loadPoints(cell.trials) }));
   return {
     id: "latency",
-    title: "Latency over load",
-    short: "Latency",
-    body: [series.length > 0 ? latencyChart(series.slice(0, MOST_LINES), limits(slo(report))) : nothing(without(report, "No phase of a trial that counts offered a load in an open loop, so there is no latency over load to draw."))],
+    title: terms`[[Response time]] over [[offered load]]`,
+    short: "Response time",
+    body: [series.length > 0 ? latencyChart(series.slice(0, MAX_LINES), limits(slo(report))) : nothing(absence(report, terms`No [[valid trial]] has an [[open-loop]] [[phase]], so there is no response time over offered load.`))],
   };
 }
 
-export function percentileSection(report: Report, cells: readonly Cell[], look: (cell: Cell) => Look): Section {
-  const shownCells = cells.length > MOST_LINES ? bestOfEach(cells, mainAxis(report), report.verdict?.higher_is_better ?? true) : cells;
+export function percentileSection(report: Report, cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section {
+  const shownCells = cells.length > MAX_LINES ? bestOfEach(cells, mainAxis(report), report.verdict?.higher_is_better ?? true) : cells;
   const merged = shownCells.flatMap((cell): QuantileSeries[] => {
     const curve = cell.summary?.response_time_curve_us ?? [];
-    return curve.length > 1 ? [{ name: cell.label, look: look(cell), curve }] : [];
+    return curve.length > 1 ? [{ name: cell.label, style: style(cell), curve }] : [];
   });
-  const single = merged.length === 0 ? shownCells.flatMap((cell) => middleTrial(cell, look(cell))) : [];
+  const single = merged.length === 0 ? shownCells.flatMap((cell) => middleTrial(cell, style(cell))) : [];
   const shown = [...merged, ...single];
-  const few = shown.slice(0, MOST_LINES);
+  const few = shown.slice(0, MAX_LINES);
   const limit = limits(slo(report)).filter(({ statistic }) => statistic === "p99");
-  const what = [
-    merged.length > 0 ? "Response time of the trials that count, measured at each variant's own value, their histograms merged." : "No merged distribution was kept, so each line is one trial: the one with the middle value.",
-    shownCells.length < cells.length ? "Of each curve of the sweep the point with the best median is drawn." : "",
-    few.length < shown.length ? `Only ${few.length} of ${shown.length} lines are drawn.` : "",
-    "Each nine takes the same room.",
+  const note: Child[] = [
+    merged.length > 0 ? terms`[[Percentiles]] of the [[response time]] in the [[measured phase]] of all [[valid trials]]. Their histograms are merged. ` : terms`The verdict has no merged distribution, so each line is one [[trial]]: the one with the middle value. `,
+    shownCells.length < cells.length ? "For each curve of the sweep, the chart shows the point with the best median. " : "",
+    few.length < shown.length ? `The chart shows ${few.length} of ${shown.length} lines. ` : "",
+    "Each further nine (90 %, 99 %, 99.9 %) has the same width.",
   ];
   const source = merged.length > 0 ? "verdict.json, merged from trials/*/load.hlog" : "trials/*/trial.json";
   return {
     id: "distribution",
-    title: "Percentiles to 99.99",
+    title: terms`[[Response time]] by [[percentile]]`,
     short: "Percentiles",
-    body: [few.length > 0 ? percentileChart(few, limit, what.filter(Boolean).join(" "), source) : nothing(without(report, "No distribution of response times was kept.")), handshakes(report.trials), background(report.trials)],
+    body: [few.length > 0 ? percentileChart(few, limit, note, source) : nothing(absence(report, "The run recorded no distribution of response times.")), handshakes(report.trials), background(report.trials)],
   };
 }
 
-/** What to say in place of a chart. */
-function without(report: Report, otherwise: string): string {
-  return valid(report.trials).length === 0 ? "No trial counts, so there is nothing to draw here; each trial by itself stands below." : otherwise;
+/** The text in place of a chart. */
+function absence(report: Report, otherwise: Child): Child {
+  return valid(report.trials).length === 0 ? "No trial is valid, so there is no chart. Each trial is shown by itself below." : otherwise;
 }
 
-function middleTrial(cell: Cell, look: Look): QuantileSeries[] {
+function middleTrial(cell: Cell, style: SeriesStyle): QuantileSeries[] {
   const trials = valid(cell.trials).filter((trial) => trial.measured && (trial.phases ?? []).some((phase) => (phase.response_time_curve_us?.length ?? 0) > 1));
   const middle = median(trials.map((trial) => trial.measured?.value ?? 0));
   const off = (value: number | undefined): number => Math.abs((value ?? 0) - (middle ?? 0));
   const trial = [...trials].sort((a, b) => off(a.measured?.value) - off(b.measured?.value))[0];
   const curve = trial?.phases?.filter((phase) => (phase.response_time_curve_us?.length ?? 0) > 1).pop()?.response_time_curve_us;
-  return trial && curve ? [{ name: `${cell.label}, trial ${trial.number}`, look, curve }] : [];
+  return trial && curve ? [{ name: `${cell.label}, trial ${trial.number}`, style, curve }] : [];
 }

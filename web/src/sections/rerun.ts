@@ -1,41 +1,42 @@
-// How to measure it again: the commands, the seed, the versions, and what of the plan matters.
+// How to run the same measurement again: commands, seed, versions, and a summary of the plan.
 
 import { source } from "../charts/figure";
-import { el, table } from "../dom";
+import { el, table, type Child } from "../dom";
 import { commandLine } from "../derive/command";
 import { counted, date } from "../derive/format";
 import type { Report } from "../model";
+import { terms } from "../terms";
 import { nothing, type Section } from "./section";
 
 export function rerunSection(report: Report): Section {
   const { plan, run, facts, verdict } = report;
   const section = { id: "rerun", title: "Run it again", short: "Rerun" };
-  if (!plan) return { ...section, body: [nothing("The plan of this run cannot be read.")] };
-  const rows = [
+  if (!plan) return { ...section, body: [nothing("The plan of this run cannot be read: restore plan.toml.")] };
+  const rows: Child[][] = [
     ["Run", run.id],
-    ["Began", facts ? date(facts.taken_unix_ms) : report.trials[0] ? date(report.trials[0].started_unix_ms) : "–"],
+    ["Started", facts ? date(facts.taken_unix_ms) : report.trials[0] ? date(report.trials[0].started_unix_ms) : "–"],
     ["Verdict", verdict ? date(verdict.reached_unix_ms) : "–"],
-    ["Seed", String(plan.seed)],
-    ["Blocks", `${plan.blocks} (${plan.length})${plan.spare_blocks ? `, and at most ${plan.spare_blocks} more for trials that do not count` : ""}`],
-    ["Client", `${counted(plan.load.connections, "connection")}, ${counted(plan.load.threads, "thread")}, ${cpus(plan.cpus.client)}`],
-    ["Server", cpus(plan.cpus.server)],
+    [terms`[[Seed]]`, String(plan.seed)],
+    [terms`[[Blocks]]`, `${plan.blocks} (${plan.length} preset)${plan.spare_blocks ? `, and at most ${counted(plan.spare_blocks, "spare block")} to replace invalid trials` : ""}`],
+    [terms`[[Client]]`, `${counted(plan.load.connections, "connection")}, ${counted(plan.load.threads, "thread")}, ${cpus(plan.cpus.client)}`],
+    [terms`[[Server]]`, cpus(plan.cpus.server)],
     ...(plan.background
-      ? [["Background", `${plan.background.rate_per_s}/s over ${counted(plan.background.connections, "connection")}`]]
+      ? [[terms`[[Background load]]`, `${plan.background.rate_per_s}/s over ${counted(plan.background.connections, "connection")}`]]
       : []),
-    ["Warm-up", `${plan.warm_up.least} to ${plan.warm_up.most}`],
-    ["Phases", `closed loop ${plan.phases.closed_loop}, search step ${plan.phases.search_step}, measure ${plan.phases.measure}, curve step ${plan.phases.curve_step}`],
-    ["Measured by", `showdown ${plan.showdown}`],
-    ["Report by", report.made_by],
-    ["Tags", (plan.tags ?? run.tags).join(", ") || "–"],
+    [terms`[[Warm-up]]`, `${plan.warm_up.least} to ${plan.warm_up.most}`],
+    [terms`[[Phases]]`, `closed loop ${plan.phases.closed_loop}, search step ${plan.phases.search_step}, measured phase ${plan.phases.measure}, curve step ${plan.phases.curve_step}`],
+    ["Measured with", `showdown ${plan.showdown}`],
+    ["Report made with", report.made_by],
+    [terms`[[Tags]]`, (plan.tags ?? run.tags).join(", ") || "–"],
   ];
   return {
     ...section,
     body: [
-      el("p", {}, "The same plan, with the same seed:"),
+      el("p", {}, "Run the same plan, with the same seed:"),
       command(`showdown run ${commandLine([`${run.dir}/plan.toml`])}`),
-      el("p", {}, "As it was typed, with a seed of its own:"),
+      el("p", {}, "Or repeat the original command, with a new seed:"),
       command(commandLine(plan.command)),
-      table("The plan in short", ["What", "Value"], rows),
+      table("Summary of the plan", ["Item", "Value"], rows),
       source("plan.toml and facts.json"),
     ],
   };

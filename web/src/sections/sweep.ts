@@ -1,28 +1,29 @@
-// A sweep: a chart for each axis, the law's parameters, and in words where the law was refused.
+// A sweep: a chart for each axis, the parameters of the scalability law, and the reason where it was not fitted.
 
 import { curveName, lawRow, sweepChart } from "../charts/sweep";
 import { el, table } from "../dom";
 import { spaced } from "../derive/slo";
-import { looks, type Look } from "../derive/palette";
+import { seriesStyles, type SeriesStyle } from "../derive/palette";
 import { refusal } from "../derive/usl";
 import type { Report } from "../model";
+import { terms } from "../terms";
 import type { Section } from "./section";
 
-/** `look` gives the groups along the main axis theirs, as elsewhere on the page. */
-export function sweepSection({ verdict }: Report, main: string | null, lookOf: (group: string) => Look): Section | null {
+/** `styleOf` has the styles that the groups along the main axis have elsewhere on the page. */
+export function sweepSection({ verdict }: Report, main: string | null, styleOf: (group: string) => SeriesStyle): Section | null {
   const curves = (verdict?.curves ?? []).filter((curve) => curve.points.length > 0);
   if (!verdict || curves.length === 0) return null;
   const axes = [...new Set(curves.map((curve) => curve.axis))];
   const body = axes.flatMap((axis) => {
     const along = curves.filter((curve) => curve.axis === axis);
-    const look = axis === main ? lookOf : looks(along.map(curveName));
+    const style = axis === main ? styleOf : seriesStyles(along.map(curveName));
     const laws = along.map((curve) => lawRow(curve, verdict.unit)).filter((row): row is string[] => row !== null);
     const refused = along.flatMap((curve) => (curve.usl?.outcome === "refused" ? [`${curveName(curve)}: ${refusal(curve.usl.reason)}`] : []));
     return [
-      sweepChart(axis, along, (curve) => look(curveName(curve)), spaced(verdict.measure), verdict.unit),
-      laws.length > 0 ? table("The universal scalability law, X(N) = γN ÷ (1 + α(N − 1) + βN(N − 1))", ["Curve", "γ, at a load of one", "α, contention", "β, coherency", "Peak at", "Peak", "Typical distance"], laws) : null,
-      refused.length > 0 ? el("div", { class: "note" }, el("p", {}, "The law was not fitted:"), el("ul", {}, ...refused.map((line) => el("li", {}, line)))) : null,
+      sweepChart(axis, along, (curve) => style(curveName(curve)), spaced(verdict.measure), verdict.unit),
+      laws.length > 0 ? table(terms`[[Universal scalability law]]: X(N) = γN ÷ (1 + α(N − 1) + βN(N − 1))`, ["Curve", "γ, throughput at N = 1", terms`α, [[contention]]`, terms`β, [[coherency]]`, "Peak at", "Peak", "Mean error of the fit"], laws) : null,
+      refused.length > 0 ? el("div", { class: "note" }, el("p", {}, ...terms`The [[universal scalability law]] was not fitted:`), el("ul", {}, ...refused.map((line) => el("li", {}, line)))) : null,
     ];
   });
-  return { id: "sweep", title: "Along the axes", short: "Sweep", body };
+  return { id: "sweep", title: terms`[[Sweep]]`, short: "Sweep", body };
 }

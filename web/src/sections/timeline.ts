@@ -1,25 +1,26 @@
-// A trial over time, of any trial: chosen from a list, or with the buttons beside it.
+// One trial over time. A list and two buttons choose the trial.
 
 import { timelineChart } from "../charts/timeline";
 import { el } from "../dom";
 import { cellKey, pointText, type Cell } from "../derive/cells";
-import type { Look } from "../derive/palette";
+import type { SeriesStyle } from "../derive/palette";
 import type { Report, Trial } from "../model";
+import { terms } from "../terms";
 import { nothing, type Section } from "./section";
 
-export function timelineSection(report: Report, cells: readonly Cell[], look: (cell: Cell) => Look): Section {
+export function timelineSection(report: Report, cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section {
   const trials = report.trials.filter((trial) => (trial.timeline ?? []).length > 0);
   const first = trials.find((trial) => trial.status === "valid") ?? trials[0];
-  const section = { id: "time", title: "A trial over time", short: "Over time" };
-  if (!first) return { ...section, body: [nothing("No trial kept a time line.")] };
+  const section = { id: "time", title: terms`One [[trial]] over time`, short: "Over time" };
+  if (!first) return { ...section, body: [nothing("No trial recorded a time line.")] };
   const chart = el("div", { class: "chosen", "aria-live": "polite" });
   const choice = el("select", { id: "trial-choice" }, ...trials.map((trial) => el("option", { value: trial.number }, name(trial))));
   const show = (trial: Trial): void => {
     const cell = cells.find((one) => one.key === cellKey(trial.variant, trial.point));
     choice.value = String(trial.number);
     chart.replaceChildren(
-      ...(trial.status === "valid" ? [] : [el("p", { class: "notice" }, `This trial is ${trial.status}: ${(trial.reasons ?? []).join("; ")}`)]),
-      timelineChart(report, trial, cell ? look(cell).colour : "var(--series-0)"),
+      ...(trial.status === "valid" ? [] : [el("p", { class: "notice" }, `This trial ${trial.status === "failed" ? "" : "is "}${trial.status}: ${(trial.reasons ?? []).join("; ") || "no reason recorded"}.`)]),
+      timelineChart(report, trial, cell ? style(cell).colour : "var(--series-0)"),
     );
   };
   const step = (by: number): void => {
@@ -36,7 +37,7 @@ export function timelineSection(report: Report, cells: readonly Cell[], look: (c
     made.addEventListener("click", () => step(by));
     return made;
   };
-  // A mark of another chart leads here by its address: #trial-7.
+  // Marks of other charts link here: #trial-7.
   const follow = (): void => {
     const number = /^#trial-(\d+)$/.exec(location.hash)?.[1];
     const trial = trials.find((one) => String(one.number) === number);
@@ -51,7 +52,8 @@ export function timelineSection(report: Report, cells: readonly Cell[], look: (c
   return {
     ...section,
     body: [
-      el("div", { class: "chooser" }, el("label", { for: "trial-choice" }, "Trial"), choice, button("←", "Trial before", -1), button("→", "Trial after", 1)),
+      el("p", {}, ...terms`The shaded bands are the [[phases]] of the trial. The value of the trial comes from the blue one, the [[measured phase]] or, where throughput is measured, the [[closed loop]].`),
+      el("div", { class: "chooser" }, el("label", { for: "trial-choice" }, "Trial"), choice, button("←", "Previous trial", -1), button("→", "Next trial", 1)),
       chart,
     ],
   };

@@ -1,16 +1,17 @@
-// Gates by trials: what each trial passed, failed or could not be asked, and every failure in words.
+// Gates by trials: which gates each trial passed or failed, and every failure in words.
 
-import { rove } from "../charts/marks";
+import { roveFocus } from "../charts/marks";
 import { source } from "../charts/figure";
 import { el, scroller, table, type Child } from "../dom";
 import { counted, number, percent, unbroken } from "../derive/format";
 import { gateRows } from "../derive/gates";
 import { reasons, type Reason } from "../derive/reasons";
 import type { Gate, Report, Trial } from "../model";
+import { terms } from "../terms";
 import { nothing, type Section } from "./section";
 
-/** Columns that a sheet of paper has room for. */
-const MOST_ON_PAPER = 40;
+/** A sheet of paper has room for this many columns. */
+const MAX_ON_PAPER = 40;
 
 const SIGNS: Record<Gate["outcome"], { sign: string; word: string }> = {
   passed: { sign: "✓", word: "passed" },
@@ -26,32 +27,33 @@ export function validitySection(report: Report): Section {
     title: "Validity",
     short: "Validity",
     body: [
-      el("p", { class: "lead" }, verdictOn(report.trials, bad)),
+      el("p", { class: "lead" }, ...summary(report.trials, bad)),
       bad > 0 ? el("ul", { class: "failures" }, ...reasons(report.trials).map(failure)) : null,
-      rows.length > 0 ? matrix(report.trials, rows) : nothing("No gate was recorded."),
-      rows.length > 0 ? el("details", {}, el("summary", {}, "What each gate found, and what it allows"), details(rows)) : null,
+      rows.length > 0 ? matrix(report.trials, rows) : nothing("No trial recorded a gate."),
+      rows.length > 0 ? el("details", {}, el("summary", {}, "Thresholds and measured values of each gate"), details(rows)) : null,
       counts(report.trials),
       source("trials/*/trial.json"),
     ],
   };
 }
 
-function verdictOn(trials: readonly Trial[], bad: number): string {
-  if (trials.length === 0) return "No trial was measured.";
-  if (bad === 0) return `All ${counted(trials.length, "trial")} passed every gate that applies.`;
-  if (bad === trials.length) return `None of ${counted(trials.length, "trial")} counts, so nothing can be concluded.`;
-  return `${bad} of ${counted(trials.length, "trial")} ${bad === 1 ? "does" : "do"} not count. The verdict is computed from the others only.`;
+function summary(trials: readonly Trial[], bad: number): Child[] {
+  if (trials.length === 0) return ["No trial was measured."];
+  if (trials.length === 1) return bad === 0 ? terms`The only trial is [[valid]]: it passed every [[gate]] that applies.` : terms`The only trial is not [[valid]], so there is no [[verdict]]. Its failed [[gates]] are:`;
+  if (bad === 0) return terms`All ${counted(trials.length, "trial")} are [[valid]]: they passed every [[gate]] that applies.`;
+  if (bad === trials.length) return terms`None of ${counted(trials.length, "trial")} is [[valid]], so there is no [[verdict]]. The failed [[gates]] are:`;
+  return terms`${String(bad)} of ${counted(trials.length, "trial")} ${bad === 1 ? "is" : "are"} not [[valid]], because of a failed [[gate]] or because no value was measured. The [[verdict]] uses the valid trials only.`;
 }
 
 function failure({ text, trials }: Reason): HTMLElement {
   const links = trials.flatMap((trial, place) => [place > 0 ? ", " : "", el("a", { href: `#trial-${trial.number}` }, `${trial.number} ${trial.variant}`)]);
-  return el("li", {}, unbroken(text), el("span", { class: "held" }, trials.length === 1 ? " – trial " : " – trials ", ...links));
+  return el("li", {}, unbroken(text), el("span", { class: "affected" }, trials.length === 1 ? " – trial " : " – trials ", ...links));
 }
 
 function matrix(trials: readonly Trial[], rows: ReturnType<typeof gateRows>): HTMLElement {
   const stops: HTMLElement[] = [];
   const cell = (gate: Gate | null, trial: Trial): HTMLElement => {
-    if (!gate) return el("td", { class: "unasked" }, el("span", { class: "unseen" }, "not reached"));
+    if (!gate) return el("td", { class: "not_reached" }, el("span", { class: "unseen" }, "not reached"));
     const { sign, word } = SIGNS[gate.outcome] ?? SIGNS.not_applicable;
     const text = [`Trial ${trial.number}, ${gate.id} ${word}`, gate.measured && `measured ${gate.measured}`, gate.threshold && `allowed ${gate.threshold}`, gate.message].filter(Boolean).join(": ");
     const mark = el("span", { class: "sign", tabindex: stops.length === 0 ? 0 : -1, role: "img", "aria-label": text, title: text }, sign);
@@ -60,23 +62,23 @@ function matrix(trials: readonly Trial[], rows: ReturnType<typeof gateRows>): HT
   };
   const made = el(
     "table",
-    { class: trials.length > MOST_ON_PAPER ? "matrix wide" : "matrix" },
-    el("caption", {}, "Gates by trials: ✓ passed, ✕ failed, – not applicable. The arrow keys go from finding to finding."),
+    { class: trials.length > MAX_ON_PAPER ? "matrix wide" : "matrix" },
+    el("caption", {}, ...terms`[[Gates]] by [[trials]]: ✓ passed, ✕ failed, – not applicable. The arrow keys move between the cells.`),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Gate"), ...trials.map((trial) => el("th", { scope: "col", class: trial.status, title: `${trial.variant}, block ${trial.block}: ${trial.status}` }, String(trial.number))))),
-    el("tbody", {}, ...rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.id), ...row.found.map((gate, place) => cell(gate, trials[place] as Trial))))),
+    el("tbody", {}, ...rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.id), ...row.outcomes.map((gate, place) => cell(gate, trials[place] as Trial))))),
   );
-  rove(made, stops);
+  roveFocus(made, stops);
   return scroller("Gates by trials", made);
 }
 
 function details(rows: ReturnType<typeof gateRows>): HTMLElement {
   return table(
     "Gates",
-    ["Gate", "Passed", "Failed", "Not applicable", "Allowed", "Last finding"],
-    rows.map(({ id, found }) => {
-      const of = (outcome: Gate["outcome"]): string => String(found.filter((gate) => gate?.outcome === outcome).length);
-      const last = found.filter((gate): gate is Gate => gate !== null).pop();
-      return [id, of("passed"), of("failed"), of("not_applicable"), last?.threshold ?? "", [last?.measured, last?.message].filter(Boolean).join(": ")];
+    ["Gate", "Passed", "Failed", "Not applicable", "Allowed", "Last measured"],
+    rows.map(({ id, outcomes }) => {
+      const count = (outcome: Gate["outcome"]): string => String(outcomes.filter((gate) => gate?.outcome === outcome).length);
+      const last = outcomes.filter((gate): gate is Gate => gate !== null).pop();
+      return [id, count("passed"), count("failed"), count("not_applicable"), last?.threshold ?? "", [last?.measured, last?.message].filter(Boolean).join(": ")];
     }),
   );
 }
@@ -86,5 +88,5 @@ function counts(trials: readonly Trial[]): Child {
     (trial.counts ?? []).map(({ what, client, server }) => [String(trial.number), trial.variant, what, number(client), number(server), client > 0 ? percent(Math.abs(server - client) / client) : "–"]),
   );
   if (rows.length === 0) return null;
-  return el("details", {}, el("summary", {}, "The server's own counts against the client's"), table("Counts", ["Trial", "Variant", "What", "Client", "Server", "Off by"], rows));
+  return el("details", {}, el("summary", {}, "Operations counted by the server and by the client"), table("Operations counted by the server and by the client", ["Trial", "Variant", "Counter", "Client", "Server", "Difference"], rows));
 }

@@ -1,16 +1,17 @@
-// The answer: the verdict in a sentence, the state of the run where it is not whole, what was compared.
+// The answer: the verdict in a sentence, what it is based on, and the state of a run that is not complete.
 
 import { breakable, el, type Child } from "../dom";
 import { capital, counted, unbroken } from "../derive/format";
 import { valid } from "../derive/cells";
 import { spaced } from "../derive/slo";
 import type { Plan, Report } from "../model";
+import { terms } from "../terms";
 import { comparisons } from "./comparisons";
 
 const STATES: Record<string, string> = {
-  running: "This run is not over yet: what stands here is what has been measured so far.",
-  unfinished: "This run was stopped or cut off before its verdict: what stands here is what was measured.",
-  damaged: "A part of this run cannot be read: what stands here is the rest.",
+  running: "This run is still running. The page shows what has been measured so far.",
+  unfinished: "This run ended before its verdict. The page shows what was measured.",
+  damaged: "A part of this run cannot be read. The page shows the rest.",
 };
 
 export function verdictSection(report: Report): HTMLElement {
@@ -19,24 +20,24 @@ export function verdictSection(report: Report): HTMLElement {
     "section",
     { id: "verdict", class: "verdict", "aria-labelledby": "verdict-title" },
     el("p", { class: "kicker" }, question(plan) ?? run.id),
-    el("h1", { id: "verdict-title" }, ...breakable(unbroken(heading(verdict?.sentence ?? "No verdict was reached")))),
-    el("p", { class: "basis" }, basis(report)),
+    el("h1", { id: "verdict-title" }, ...breakable(unbroken(heading(verdict?.sentence ?? "No verdict")))),
+    el("p", { class: "basis" }, ...basis(report)),
     ...state(report),
-    // Those of a sweep are many, and its curves say more at a glance: they have a section of their own.
+    // A sweep has many comparisons, and its curves are easier to read. Its comparisons have a section of their own.
     ...(verdict && plan?.kind !== "sweep" ? comparisons(verdict, 2) : []),
   );
 }
 
-/** How many trials it rests on, and in how many blocks they were held. */
-function basis({ plan, trials }: Report): string {
-  if (trials.length === 0) return "No trial was measured.";
-  const count = `${counted(valid(trials).length, "valid trial")} of ${trials.length}`;
-  if (!plan) return `${count}.`;
+/** The number of valid trials and of blocks. */
+function basis({ plan, trials }: Report): Child[] {
+  if (trials.length === 0) return ["No trial was measured."];
+  const count = terms`${String(valid(trials).length)} of ${counted(trials.length, "trial")} [[valid]]`;
+  if (!plan) return [...count, "."];
   const added = Math.max(...trials.map((trial) => trial.block)) - plan.blocks;
-  return `${count}, ${counted(plan.blocks, "block")} planned${added > 0 ? ` and ${added} added for trials that do not count` : ""}.`;
+  return [...count, ...terms`, in ${String(plan.blocks)} planned [[blocks]]${added > 0 ? `, with ${counted(added, "spare block")} to replace invalid trials` : ""}.`];
 }
 
-/** The verdict's own words begin with a capital; most sentences begin with a name, which stays as it is written. */
+/** Starts the verdict's own words with a capital. Most sentences start with a variant's name, which does not change. */
 function heading(sentence: string): string {
   return sentence.replace(/^(inconclusive|no difference shown)/, capital);
 }
@@ -45,10 +46,10 @@ function question(plan: Plan | null): string | null {
   if (!plan) return null;
   const measures: Record<string, string> = {
     max_throughput: "throughput in a closed loop",
-    max_bytes: "bytes a second in a closed loop",
-    one_by_one: "operations an hour, one at a time",
+    max_bytes: "bytes per second in a closed loop",
+    one_by_one: "operations per hour, one at a time",
     capacity: "capacity",
-    latency_curve: "latency over load",
+    latency_curve: "response time over offered load",
   };
   const slo = "slo" in plan.measure && plan.measure.slo ? ` at ${spaced(plan.measure.slo)}` : "";
   const workload = plan.workload.replace(/\/workload\.toml$/, "").split("/").pop() || plan.workload;
@@ -56,7 +57,7 @@ function question(plan: Plan | null): string | null {
 }
 
 function state({ run, verdict }: Report): Child[] {
-  const lines = [STATES[run.state], verdict && !verdict.complete ? "It does not rest on every block that was planned: the run was stopped early." : null];
+  const lines = [STATES[run.state], verdict && !verdict.complete ? "The run was stopped early, so the verdict is based on a part of the planned blocks." : null];
   const notes = lines.filter((line): line is string => Boolean(line));
   if (notes.length === 0 && run.problems.length === 0) return [];
   return [

@@ -1,5 +1,5 @@
-// A page in a real browser: Debian's chromium, opened from a file as a reader opens it, with everything noted that
-// it asks for or complains about.
+// Opens a page in a real browser, Debian's chromium, from a file as a reader does. Records its requests, and its errors and
+// warnings.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ export interface Opened {
   /** Requests for anything but the file itself. */
   requests: string[];
   /** Errors and warnings of the console, and exceptions. */
-  complaints: string[];
+  problems: string[];
   close: () => Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: EXECUTABLE, args: ["--no-sandbox"] });
 }
 
-/** Opens a page that is given as text, and waits until its charts are drawn. */
+/** Opens a page and waits until its charts are drawn. */
 export async function open(browser: Browser, html: string, options: BrowserContextOptions = {}): Promise<Opened> {
   const folder = mkdtempSync(join(tmpdir(), "showdown-page-"));
   const file = join(folder, "report.html");
@@ -31,22 +31,22 @@ export async function open(browser: Browser, html: string, options: BrowserConte
   const page = await context.newPage();
   const address = pathToFileURL(file).href;
   const requests: string[] = [];
-  const complaints: string[] = [];
+  const problems: string[] = [];
   page.on("request", (request) => {
     const url = request.url();
     if (url !== address && !url.startsWith("data:")) requests.push(url);
   });
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+    if (["error", "warning"].includes(message.type())) problems.push(message.text());
   });
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("pageerror", (error) => problems.push(String(error)));
   await page.goto(address);
   await page.waitForSelector("main");
-  // Charts are drawn once their width is known, in the first frame after layout.
+  // Charts are drawn when their width is known, in the first frame after layout.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   const close = async (): Promise<void> => {
     await context.close();
     rmSync(folder, { recursive: true, force: true });
   };
-  return { page, requests, complaints, close };
+  return { page, requests, problems, close };
 }

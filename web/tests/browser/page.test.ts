@@ -1,4 +1,4 @@
-// The committed page in a real browser: what a reader sees, and what it must never do.
+// Tests of the committed page in a real browser: what a reader sees, and what the page must never do.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -18,13 +18,13 @@ before(async () => {
 });
 after(() => browser.close());
 
-/** Opens a run, looks, and makes sure that nothing was asked for and nothing complained. */
-async function look(report: Report, what: (page: Page) => Promise<void>, options: Parameters<typeof open>[2] = {}): Promise<void> {
+/** Opens a run, checks it, and asserts that the page made no requests and reported no errors. */
+async function check(report: Report, steps: (page: Page) => Promise<void>, options: Parameters<typeof open>[2] = {}): Promise<void> {
   const opened: Opened = await open(browser, pageWith(report), options);
   try {
-    await what(opened.page);
-    assert.deepEqual(opened.requests, [], "nothing is requested");
-    assert.deepEqual(opened.complaints, [], "the console is quiet");
+    await steps(opened.page);
+    assert.deepEqual(opened.requests, [], "the page makes no requests");
+    assert.deepEqual(opened.problems, [], "the page reports no errors");
   } finally {
     await opened.close();
   }
@@ -33,56 +33,56 @@ async function look(report: Report, what: (page: Page) => Promise<void>, options
 const count = (page: Page, selector: string): Promise<number> => page.locator(selector).count();
 const overflow = (page: Page): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
-test("a comparison: the verdict is the heading, and every chart has its marks", async () => {
+test("a comparison has the verdict as its heading, and every chart has its marks", async () => {
   const report = fixture("comparison");
-  await look(report, async (page) => {
+  await check(report, async (page) => {
     assert.equal((await page.locator("h1").innerText()).replace(/\u00a0/g, " "), report.verdict?.sentence);
     assert.equal(await count(page, "#ratio .ci rect"), 1);
-    assert.equal(await count(page, "#every-trial .trial.valid path, #every-trial .trial.valid circle"), 19, "a dot for each valid trial");
+    assert.equal(await count(page, "#every-trial .trial.valid path, #every-trial .trial.valid circle"), 19, "a mark for each valid trial");
     assert.equal(await count(page, "#every-trial .trial.invalid path, #every-trial .trial.invalid circle"), 1);
-    assert.equal(await count(page, "#every-trial .cross path"), 1, "the invalid one is crossed");
+    assert.equal(await count(page, "#every-trial .cross path"), 1, "the invalid trial is crossed");
     assert.equal(await count(page, "#every-trial .median line"), 2);
     const phases = report.trials.filter((trial) => trial.status === "valid").flatMap((trial) => trial.phases ?? []);
     const drawn = phases.filter((phase) => ["search_step", "measure", "curve_step"].includes(phase.kind)).length;
     assert.equal(await count(page, "#latency-over-load .p99 path, #latency-over-load .p99 circle"), drawn, "a mark for each phase");
-    assert.equal(await count(page, "#latency-over-load .limit line"), 1, "the objective is a line");
+    assert.equal(await count(page, "#latency-over-load .limit line"), 1, "the SLO is a line");
     assert.equal(await count(page, "#percentiles .percentile-line path"), 2);
-    assert.equal(await count(page, "#timeline .phase rect"), 4 * 6, "six bands behind each of four panels");
+    assert.equal(await count(page, "#timeline .phase rect"), 4 * 6, "four panels have six bands each");
     assert.equal(await count(page, "#timeline .cpu path"), 3);
   });
 });
 
-test("every chart has a text alternative, and every section says where its figures come from", async () => {
-  await look(fixture("comparison"), async (page) => {
+test("every chart has a text alternative, and every section names the files of its figures", async () => {
+  await check(fixture("comparison"), async (page) => {
     const figures = await count(page, "figure");
     assert.ok(figures >= 5);
     assert.equal(await count(page, "figure details table"), figures);
     assert.equal(await count(page, "figure .source code"), figures);
-    for (const id of ["trials", "latency", "distribution", "time", "full", "validity", "fairness", "facts", "rerun"]) {
+    for (const id of ["trials", "latency", "distribution", "time", "saturation", "validity", "fairness", "facts", "rerun"]) {
       assert.ok((await count(page, `#${id} .source`)) > 0, `${id} names its files`);
     }
   });
 });
 
-test("the verdict's own words begin with a capital, names stay as they are", async () => {
+test("the verdict's own words start with a capital, and names do not change", async () => {
   const report = fixture("comparison");
   if (report.verdict) report.verdict.sentence = "inconclusive: no valid trials to compare";
-  await look(report, async (page) => assert.match(await page.locator("h1").innerText(), /^Inconclusive: /));
+  await check(report, async (page) => assert.match(await page.locator("h1").innerText(), /^Inconclusive: /));
 });
 
-test("a variant's long name is broken where its parts end, and copied as it is", async () => {
+test("a long name breaks between its parts, and its text does not change", async () => {
   const report = fixture("comparison");
   const sentence = "apache:max_request_workers=64,mpm=prefork does 1,024.5 × nginx's throughput";
   if (report.verdict) report.verdict.sentence = sentence;
-  await look(report, async (page) => {
+  await check(report, async (page) => {
     const parts = await page.locator("h1").evaluate((h1) => [...h1.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.textContent));
     assert.deepEqual(parts.slice(0, 3), ["apache:", "max_request_workers=64,", "mpm="]);
     assert.equal((await page.locator("h1").textContent())?.replace(/\u00a0/g, " "), sentence);
   });
 });
 
-test("gates by trials: one failure among two hundred findings, with its message", async () => {
-  await look(fixture("comparison"), async (page) => {
+test("the matrix of gates has one failure among two hundred cells, with its message", async () => {
+  await check(fixture("comparison"), async (page) => {
     assert.equal(await count(page, ".matrix td"), 200);
     assert.equal(await count(page, ".matrix td.failed"), 1);
     assert.match(await page.locator(".matrix td.failed .sign").getAttribute("aria-label") ?? "", /Trial 7, steal failed.*hypervisor/);
@@ -90,27 +90,27 @@ test("gates by trials: one failure among two hundred findings, with its message"
   });
 });
 
-test("apples to oranges come first, and are called that", async () => {
-  await look(fixture("comparison"), async (page) => {
+test("apples-to-oranges differences come first", async () => {
+  await check(fixture("comparison"), async (page) => {
     assert.match(await page.locator("#fairness tbody tr").first().innerText(), /allocator\s+apples to oranges/);
-    assert.match(await page.locator("#fairness .grave").innerText(), /Apples to oranges: .*allocator/);
+    assert.match(await page.locator("#fairness .serious").innerText(), /Apples to oranges: .*allocator/);
   });
 });
 
 test("the keyboard chooses a trial", async () => {
-  await look(fixture("comparison"), async (page) => {
+  await check(fixture("comparison"), async (page) => {
     await page.locator("#trial-choice").focus();
     await page.keyboard.press("ArrowDown");
     assert.match(await page.locator("#timeline h3").innerText(), /^Trial 2: nginx/);
-    await page.getByRole("button", { name: "Trial after" }).focus();
+    await page.getByRole("button", { name: "Next trial" }).focus();
     await page.keyboard.press("Enter");
     assert.match(await page.locator("#timeline h3").innerText(), /^Trial 3/);
   });
 });
 
-test("the keyboard goes from mark to mark, hears the reason of an invalid one, and follows it to its trial", async () => {
-  await look(fixture("comparison"), async (page) => {
-    assert.equal(await count(page, "#every-trial .drawing [tabindex='0']"), 1, "a chart is one stop");
+test("the keyboard moves between marks, reads the reason of an invalid trial, and opens that trial", async () => {
+  await check(fixture("comparison"), async (page) => {
+    assert.equal(await count(page, "#every-trial .drawing [tabindex='0']"), 1, "a chart is one stop of the Tab key");
     await page.locator("#every-trial .drawing [tabindex='0']").focus();
     await page.keyboard.press("End");
     const label = await page.evaluate(() => document.activeElement?.getAttribute("aria-label"));
@@ -122,21 +122,21 @@ test("the keyboard goes from mark to mark, hears the reason of an invalid one, a
   });
 });
 
-test("dark where the system is dark, and where the reader says so", async () => {
+test("colours are dark where the system is dark or the reader chooses dark", async () => {
   const ground = (page: Page): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-  await look(fixture("comparison"), async (page) => assert.equal(await ground(page), "rgb(16, 19, 23)"), { colorScheme: "dark" });
-  await look(fixture("comparison"), async (page) => {
+  await check(fixture("comparison"), async (page) => assert.equal(await ground(page), "rgb(16, 19, 23)"), { colorScheme: "dark" });
+  await check(fixture("comparison"), async (page) => {
     assert.equal(await ground(page), "rgb(247, 247, 245)");
     await page.getByRole("button", { name: "Use dark colours" }).click();
     assert.equal(await ground(page), "rgb(16, 19, 23)");
     await page.reload();
-    assert.equal(await ground(page), "rgb(16, 19, 23)", "the choice is kept");
+    assert.equal(await ground(page), "rgb(16, 19, 23)", "the choice is stored");
   });
 });
 
-for (const [name, report] of [["a comparison", () => fixture("comparison")], ["a sweep", () => fixture("sweep")], ["hostile words", hostile], ["two hundred trials", long]] as const) {
+for (const [name, report] of [["a comparison", () => fixture("comparison")], ["a sweep", () => fixture("sweep")], ["hostile text", hostile], ["two hundred trials", long]] as const) {
   test(`on a phone's width the page does not scroll sideways: ${name}`, async () => {
-    await look(report(), async (page) => {
+    await check(report(), async (page) => {
       assert.ok((await overflow(page)) <= 0);
       await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
       assert.ok((await overflow(page)) <= 0, "with everything unfolded");
@@ -144,8 +144,8 @@ for (const [name, report] of [["a comparison", () => fixture("comparison")], ["a
   });
 }
 
-test("hostile words are words", async () => {
-  await look(hostile(), async (page) => {
+test("hostile text stays text", async () => {
+  await check(hostile(), async (page) => {
     assert.equal(await page.locator("h1").innerText(), ATTACK);
     assert.equal(await page.evaluate(() => "attacked" in window), false);
     assert.equal(await count(page, "img"), 0);
@@ -153,7 +153,7 @@ test("hostile words are words", async () => {
   });
 });
 
-test("the page's own policy refuses a script that is not its own, and the network", async () => {
+test("the page's security policy blocks foreign scripts and the network", async () => {
   const opened = await open(browser, pageWith(fixture("comparison")));
   const { page } = opened;
   await page.evaluate(() => {
@@ -165,35 +165,35 @@ test("the page's own policy refuses a script that is not its own, and the networ
     document.body.append(image);
   });
   assert.equal(await page.evaluate(() => "attacked" in window), false);
-  assert.ok(opened.complaints.some((text) => text.includes("Content Security Policy")));
+  assert.ok(opened.problems.some((text) => text.includes("Content Security Policy")));
   await opened.close();
 });
 
-test("a run that was cut off shows what there is", async () => {
-  await look(unfinished(), async (page) => {
-    assert.equal(await page.locator("h1").innerText(), "No verdict was reached");
-    assert.match(await page.locator("#verdict .notice").innerText(), /cut off[^]*trials\/004-nginx\/trial.json/);
+test("an interrupted run shows what was measured", async () => {
+  await check(unfinished(), async (page) => {
+    assert.equal(await page.locator("h1").innerText(), "No verdict");
+    assert.match(await page.locator("#verdict .notice").innerText(), /ended before its verdict[^]*trials\/004-nginx\/trial.json/);
     assert.equal(await count(page, "#every-trial .trial.valid path, #every-trial .trial.valid circle"), 2);
-    assert.match(await page.locator("#trials").innerText(), /Without a value: trial 3 \(apache, failed\)/);
+    assert.match(await page.locator("#trials").innerText(), /No value: trial 3 \(apache, failed\)/);
     assert.match(await page.locator("#validity").innerText(), /apache died: see server.log – trial 3 apache/);
-    assert.match(await page.locator("#facts").innerText(), /not recorded/);
+    assert.match(await page.locator("#facts").innerText(), /recorded no facts/);
     assert.equal(await count(page, "#percentiles .percentile-line path"), 2);
   });
 });
 
-test("a run with nothing in it still opens", async () => {
-  for (const plan of [true, false]) await look(empty(plan), async (page) => assert.equal(await count(page, "main section"), 10));
+test("a run without trials opens", async () => {
+  for (const plan of [true, false]) await check(empty(plan), async (page) => assert.equal(await count(page, "main section"), 11));
 });
 
-test("a page without a run says so", async () => {
+test("a page without a run says how to make a report", async () => {
   const opened = await open(browser, pageWithout());
-  assert.equal(await opened.page.locator("h1").innerText(), "This page holds no run");
-  assert.deepEqual([opened.requests, opened.complaints], [[], []]);
+  assert.equal(await opened.page.locator("h1").innerText(), "This page contains no run");
+  assert.deepEqual([opened.requests, opened.problems], [[], []]);
   await opened.close();
 });
 
-test("a sweep: its points, the law with its peaks, and the parameters", async () => {
-  await look(fixture("sweep"), async (page) => {
+test("a sweep shows its points, the fitted law and the law's parameters", async () => {
+  await check(fixture("sweep"), async (page) => {
     assert.equal(await count(page, "#sweep .sweep-point path, #sweep .sweep-point circle"), 22);
     assert.equal(await count(page, "#sweep .law path"), 2);
     assert.match(await page.locator("#sweep table").last().innerText(), /threads=1[^]*threads=2/);
@@ -201,8 +201,8 @@ test("a sweep: its points, the law with its peaks, and the parameters", async ()
   });
 });
 
-test("a sweep of several: the ratios stand below the curves, on an axis that can be read", async () => {
-  await look(several(), async (page) => {
+test("a sweep of several variants has its ratios below the curves, on a readable axis", async () => {
+  await check(several(), async (page) => {
     const sections = await page.locator("main > section").evaluateAll((all) => all.map(({ id }) => id));
     assert.deepEqual(sections.slice(0, 3), ["verdict", "sweep", "comparisons"]);
     assert.equal(await count(page, "#verdict figure"), 0);
@@ -210,30 +210,30 @@ test("a sweep of several: the ratios stand below the curves, on an axis that can
     const ticks = await page.locator("#ratio g[font-variant='tabular-nums'] text").evaluateAll((all) => all.map((text) => text.getBoundingClientRect()).map(({ left, right }) => ({ left, right })));
     assert.ok(ticks.length > 2);
     ticks.sort((a, b) => a.left - b.left).reduce((before, after) => {
-      assert.ok(before.right < after.left, "no label lies on the next");
+      assert.ok(before.right < after.left, "no label overlaps the next");
       return after;
     });
   });
 });
 
-test("what drivers count stands beside the trials, by the second and by the hour", async () => {
+test("counters of the driver are listed per second and per hour", async () => {
   const report = fixture("comparison");
   const [first] = report.verdict?.variants ?? [];
   if (first) first.counted_per_s = { messages: 651, "refused 451": 0.5 };
-  await look(report, async (page) => assert.match(await page.locator("#trials details table").last().innerText(), /messages\s+651\s+2,343,600[^]*refused 451\s+0\.5\s+1,800/));
+  await check(report, async (page) => assert.match(await page.locator("#trials details table").last().innerText(), /messages\s+651\s+2,343,600[^]*refused 451\s+0\.5\s+1,800/));
 });
 
-test("a refused law is refused in words", async () => {
+test("a law that was not fitted has its reason", async () => {
   const report = fixture("sweep");
   for (const curve of report.verdict?.curves ?? []) curve.usl = { outcome: "refused", reason: { kind: "too_few_loads", loads: 3, needed: 6 } };
-  await look(report, async (page) => {
+  await check(report, async (page) => {
     assert.equal(await count(page, "#sweep .law path"), 0);
     assert.match(await page.locator("#sweep").innerText(), /3 different loads are too few/);
   });
 });
 
-test("two modes are pointed out, and each comparison has its bar", async () => {
-  await look(modes(), async (page) => {
+test("two modes have a notice, and each comparison has its band", async () => {
+  await check(modes(), async (page) => {
     assert.match(await page.locator("#trials .notice").innerText(), /apache has 2 modes/);
     assert.equal(await count(page, "#every-trial .mode line"), 2);
     assert.equal(await count(page, "#ratio .ci rect"), 2);
@@ -242,32 +242,75 @@ test("two modes are pointed out, and each comparison has its bar", async () => {
   });
 });
 
-test("two hundred trials: a dot each, a column each", async () => {
-  await look(long(), async (page) => {
+test("two hundred trials have a mark and a column each", async () => {
+  await check(long(), async (page) => {
     assert.equal(await count(page, "#every-trial .trial path, #every-trial .trial circle"), 200);
     assert.equal(await count(page, ".matrix thead th"), 201);
   });
 });
 
-test("on paper every section, and nothing to press", async () => {
-  await look(fixture("comparison"), async (page) => {
+test("a marked term shows its explanation to the keyboard and leads to its entry", async () => {
+  await check(fixture("comparison"), async (page) => {
+    const term = page.locator("#validity a.term").first();
+    const entry = page.locator(await term.getAttribute("href") ?? "");
+    await term.focus();
+    assert.equal(await page.locator(".bubble").innerText(), await entry.locator("dd").innerText());
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator(".bubble").isVisible(), false, "Escape hides the explanation");
+    await page.keyboard.press("Enter");
+    assert.equal(await entry.evaluate((element) => element.matches(":target")), true);
+  });
+});
+
+test("the first tap on a term shows its explanation, and the second leads to its entry", async () => {
+  await check(fixture("comparison"), async (page) => {
+    const term = page.locator("#validity a.term").first();
+    await term.tap();
+    assert.equal(await page.locator(".bubble").isVisible(), true);
+    assert.equal(await page.evaluate(() => location.hash), "");
+    await term.tap();
+    assert.equal(await page.evaluate(() => location.hash), await term.getAttribute("href"));
+  }, { hasTouch: true });
+});
+
+test("the glossary lists the marked terms and no others, also on paper", async () => {
+  for (const report of [fixture("comparison"), fixture("sweep"), unfinished(), empty(false)]) {
+    await check(report, async (page) => {
+      const ids = await page.locator("a.term").evaluateAll((all) => all.map((term) => term.getAttribute("href")?.slice(1)));
+      const entries = await page.locator("#glossary dl > div").evaluateAll((all) => all.map(({ id }) => id));
+      assert.deepEqual([...new Set(ids)].sort(), entries.sort());
+      await page.emulateMedia({ media: "print" });
+      assert.equal(await page.locator("#glossary dd").first().isVisible(), true);
+    });
+  }
+});
+
+test("a section marks each term once", async () => {
+  await check(fixture("comparison"), async (page) => {
+    const links = await page.locator("main > section").evaluateAll((all) => all.map((section) => [...section.querySelectorAll("a.term")].map((term) => term.getAttribute("href"))));
+    for (const section of links) assert.equal(new Set(section).size, section.length);
+  });
+});
+
+test("paper shows every section and no controls", async () => {
+  await check(fixture("comparison"), async (page) => {
     await page.emulateMedia({ media: "print" });
     for (const selector of [".top", ".chooser button", "figure .as-table"]) assert.equal(await page.locator(selector).first().isVisible(), false, selector);
-    assert.equal(await count(page, "main section"), 10);
+    assert.equal(await count(page, "main section"), 11);
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
     assert.equal(await page.locator("#facts .config pre").first().isVisible(), true, "configurations are unfolded");
     await page.evaluate(() => dispatchEvent(new Event("afterprint")));
-    assert.equal(await page.locator("#facts .config pre").first().isVisible(), false, "and folded again");
+    assert.equal(await page.locator("#facts .config pre").first().isVisible(), false, "configurations are folded again");
     assert.ok((await page.pdf({ format: "A4" })).length > 10_000);
-    assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector("h1") as Element).color), "rgb(27, 31, 36)", "dark on white");
+    assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector("h1") as Element).color), "rgb(27, 31, 36)", "the text is dark on white");
   }, { colorScheme: "dark" });
 });
 
-test("axe finds nothing to mend, light or dark", async () => {
+test("axe finds no accessibility problems, light or dark", async () => {
   const axe = readFileSync(join(WEB, "node_modules/axe-core/axe.min.js"), "utf8");
   for (const colorScheme of ["light", "dark"] as const) {
     for (const report of [fixture("comparison"), fixture("sweep"), unfinished()]) {
-      await look(report, async (page) => {
+      await check(report, async (page) => {
         await page.evaluate(axe);
         const found = await page.evaluate(async () => {
           const { violations } = await (window as unknown as { axe: { run: () => Promise<{ violations: { id: string; nodes: { target: unknown }[] }[] }> } }).axe.run();

@@ -1,4 +1,4 @@
-// Takes screenshots for people to look at: `npm run shots -- FOLDER`.
+// Takes screenshots and a PDF for a visual check: `npm run shots -- FOLDER`.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { fixture, pageWith } from "../fixture/read";
 import { launch, open } from "./browser";
 
 const folder = process.argv[2];
-if (!folder) throw new Error("say where to: npm run shots -- FOLDER");
+if (!folder) throw new Error("no folder given: npm run shots -- FOLDER");
 mkdirSync(folder, { recursive: true });
 
 const browser = await launch();
@@ -17,10 +17,10 @@ for (const name of ["comparison", "sweep"] as const) {
     ["dark", { viewport: { width: 1200, height: 900 }, colorScheme: "dark" as const }],
     ["phone", { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 }],
   ] as const) {
-    const { page, complaints, close } = await open(browser, html, options);
+    const { page, problems, close } = await open(browser, html, options);
     await page.screenshot({ path: join(folder, `${name}-${view}.png`), fullPage: true });
     if (view === "light") await page.pdf({ path: join(folder, `${name}.pdf`), format: "A4" });
-    if (complaints.length > 0) console.error(name, view, complaints);
+    if (problems.length > 0) console.error(name, view, problems);
     await close();
   }
 }

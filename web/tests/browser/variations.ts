@@ -1,9 +1,9 @@
-// Runs that are not as they should be, made from the fixtures: cut off, hostile, long, in two modes.
+// Unusual runs, made from the fixtures: interrupted, hostile, long, or with two modes.
 
 import type { Report, Trial } from "../../src/model";
 import { fixture } from "../fixture/read";
 
-/** A run that was cut off: no verdict, no facts, the last trial without a value. */
+/** An interrupted run: no verdict, no facts, and a last trial without a value. */
 export function unfinished(): Report {
   const report = fixture("comparison");
   const trials = report.trials.slice(0, 3);
@@ -20,7 +20,7 @@ export function unfinished(): Report {
   };
 }
 
-/** A run of which nothing but the plan is there, and then not even that. */
+/** A run that has a plan and nothing else, or not even a plan. */
 export function empty(plan: boolean): Report {
   const report = unfinished();
   return { ...report, run: { ...report.run, state: plan ? "running" : "damaged" }, plan: plan ? report.plan : null, trials: [] };
@@ -28,7 +28,7 @@ export function empty(plan: boolean): Report {
 
 export const ATTACK = `</script><script>window.attacked = true</script><img src="http://203.0.113.1/x.png" onerror="window.attacked = true"><svg onload="window.attacked = true">`;
 
-/** Somebody else's words, everywhere that text comes from outside. */
+/** A run whose texts all try to inject markup. */
 export function hostile(): Report {
   const text = JSON.stringify(fixture("comparison"));
   const report = JSON.parse(text) as Report;
@@ -55,7 +55,7 @@ export function hostile(): Report {
   return report;
 }
 
-/** A sweep with comparisons at three of its points, from far less to far more. */
+/** A sweep with comparisons at three of its points, with ratios from 0.12 to 30. */
 export function several(): Report {
   const report = fixture("sweep");
   const [one] = fixture("comparison").verdict?.comparisons ?? [];
@@ -78,7 +78,7 @@ export function long(): Report {
   return { ...report, trials };
 }
 
-/** One variant in two modes, several comparisons, and distributions merged over trials. */
+/** A variant with two modes, several comparisons, and distributions merged over trials. */
 export function modes(): Report {
   const report = fixture("comparison");
   const [nginx, apache] = report.verdict?.variants ?? [];

@@ -1,4 +1,4 @@
-// What the charts draw, worked out from the data.
+// Tests of what the charts draw, derived from the data.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { factRows } from "../../src/derive/facts";
 import { gateRows } from "../../src/derive/gates";
 import { bestOfEach, groupOf, mainAxis } from "../../src/derive/groups";
 import { loadLine, loadPoints, type LoadPoint } from "../../src/derive/load";
-import { look, looks } from "../../src/derive/palette";
+import { seriesStyle, seriesStyles } from "../../src/derive/palette";
 import { at, percentileLine, position, positionText } from "../../src/derive/percentile";
 import { reasons } from "../../src/derive/reasons";
 import { resources } from "../../src/derive/resources";
@@ -17,13 +17,13 @@ import { bands, cpuLines, cpuList } from "../../src/derive/timeline";
 import { curve, predict, refusal } from "../../src/derive/usl";
 import { fixture } from "../fixture/read";
 
-test("each nine takes the same room on the percentile axis", () => {
+test("each further nine has the same width on the percentile axis", () => {
   const places = [0, 0.9, 0.99, 0.999, 0.9999].map((share) => Math.log10(position(share)));
   places.forEach((place, nine) => assert.ok(Math.abs(place - nine) < 1e-9));
   assert.deepEqual([1, 2, 10, 1000].map(positionText), ["0%", "50%", "90%", "99.9%"]);
 });
 
-test("a percentile line ends at 99.99 and leaves out what a logarithmic axis cannot have", () => {
+test("a percentile line ends at 99.99 and leaves out times of zero", () => {
   const line = percentileLine([[0, 0], [0.5, 100], [0.9999, 900], [1, 5000]]);
   assert.deepEqual(line.map(({ us }) => us), [100, 900]);
 });
@@ -33,14 +33,14 @@ test("a percentile is the first time with at least its share at or below it", ()
   assert.equal(at([[0.5, 10]], 0.99), null);
 });
 
-test("an objective's limits in microseconds", () => {
+test("limits of an SLO are in microseconds", () => {
   assert.deepEqual(limits("p99<5ms").map(({ statistic, us, text }) => [statistic, us, text]), [["p99", 5_000, "p99 < 5 ms"]]);
   assert.deepEqual(limits("p50<=800us, p99.9 < 1.5s").map(({ us }) => us), [800, 1_500_000]);
   assert.deepEqual([limits("errors<1%"), limits(null)], [[], []]);
   assert.equal(spaced(spaced("capacity at p99<5ms")), "capacity at p99 < 5 ms");
 });
 
-test("latency over load takes open-loop phases of valid trials only", () => {
+test("points over offered load come from open-loop phases of valid trials only", () => {
   const { trials } = fixture("comparison");
   const kinds = new Set(loadPoints(trials).map((point) => point.kind));
   assert.deepEqual([...kinds].sort(), ["curve_step", "measure", "search_step"]);
@@ -49,19 +49,19 @@ test("latency over load takes open-loop phases of valid trials only", () => {
   assert.deepEqual(loadPoints([invalid]), []);
 });
 
-test("neighbouring phases are joined to one point of the line", () => {
+test("phases at nearly the same load give one point of the line", () => {
   const point = (offered: number, p99: number): LoadPoint => ({ trial: 1, kind: "measure", offered, achieved: offered, p50: 1, p99 });
   const line = loadLine([point(100, 5), point(990, 10), point(1000, 30), point(1001, 20)]);
   assert.deepEqual(line.map(({ p99 }) => p99), [5, 20]);
   assert.deepEqual(loadLine([]), []);
 });
 
-test("cells are the same whatever the order of a point's axes", () => {
+test("a cell's key does not depend on the order of its axes", () => {
   assert.equal(cellKey("a", { x: 1, y: 2 }), cellKey("a", { y: 2, x: 1 }));
   assert.notEqual(cellKey("a", { x: 1 }), cellKey("a", { x: "1" }));
 });
 
-test("a run without a verdict still has its variants, in the plan's order", () => {
+test("a run without a verdict has its variants in the plan's order", () => {
   const report = { ...fixture("comparison"), verdict: null, trials: [] };
   assert.deepEqual(cells(report).map((cell) => cell.label), ["nginx", "apache"]);
 });
@@ -76,28 +76,28 @@ test("a sweep's cells are grouped along its longest axis", () => {
   assert.deepEqual(best.map((cell) => cell.point), [{ connections: 256, threads: 1 }, { connections: 128, threads: 2 }]);
 });
 
-test("the median of an even count lies between", () => {
+test("the median of an even count is the mean of the two middle values", () => {
   assert.deepEqual([median([3, 1, 2]), median([4, 1, 2, 3]), median([])], [2, 2.5, null]);
 });
 
 test("neighbouring series differ in colour, shape and dash", () => {
-  assert.notDeepEqual(look(0), look(7));
-  const of = looks(["a", "b"]);
-  assert.deepEqual([of("a"), of("b"), of("c")], [look(0), look(1), look(2)]);
+  assert.notDeepEqual(seriesStyle(0), seriesStyle(7));
+  const of = seriesStyles(["a", "b"]);
+  assert.deepEqual([of("a"), of("b"), of("c")], [seriesStyle(0), seriesStyle(1), seriesStyle(2)]);
 });
 
-test("phases of one kind that follow one another are one band", () => {
+test("consecutive phases of one kind are one band", () => {
   const phases = fixture("comparison").trials[0]?.phases ?? [];
-  assert.deepEqual(bands(phases).map((band) => band.label), ["check", "warm-up", "closed loop", "search × 7", "measure", "curve × 6"]);
+  assert.deepEqual(bands(phases).map((band) => band.label), ["check", "warm-up", "closed loop", "search step × 7", "measured", "curve step × 6"]);
 });
 
-test("a list of CPUs is read as the kernel writes it", () => {
+test("a list of CPUs in the kernel's format is parsed", () => {
   assert.deepEqual(cpuList("0-2,8"), [0, 1, 2, 8]);
   assert.deepEqual(cpuList("x"), []);
   assert.equal(cpuList("0-4000000000").length, 4096);
 });
 
-test("CPU time is summed by whose it is, and a second without a sample is a gap", () => {
+test("CPU time is summed for server, client and hypervisor, and a second without a sample is a gap", () => {
   const column = (name: string, values: (number | null)[]): { name: string; unit: string; help: string; values: (number | null)[] } => ({ name, unit: "cores", help: "", values });
   const lines = cpuLines(
     {
@@ -113,10 +113,10 @@ test("CPU time is summed by whose it is, and a second without a sample is a gap"
     },
     [1],
   );
-  assert.deepEqual(lines.map(({ what, t_s, cores }) => [what, t_s, cores]), [["server", 0, 0.75], ["client's CPUs", 0, 0.25], ["client's CPUs", 1, 0.5], ["stolen", 0, 0.125], ["stolen", 1, 0]]);
+  assert.deepEqual(lines.map(({ what, t_s, cores }) => [what, t_s, cores]), [["server", 0, 0.75], ["client's CPUs", 0, 0.25], ["client's CPUs", 1, 0.5], ["steal", 0, 0.125], ["steal", 1, 0]]);
 });
 
-test("the law's curve passes through its peak", () => {
+test("the fitted curve passes through its peak", () => {
   const law = fixture("sweep").verdict?.curves?.[0]?.usl;
   assert.ok(law?.outcome === "fitted");
   assert.ok(Math.abs(predict(law, law.peak_load) / law.peak_throughput - 1) < 1e-6);
@@ -124,8 +124,8 @@ test("the law's curve passes through its peak", () => {
   assert.deepEqual([line[0]?.at, Math.round(line[line.length - 1]?.at ?? 0)], [1, 1024]);
 });
 
-test("every refusal of the law has words", () => {
-  assert.match(refusal({ kind: "too_few_loads", loads: 3, needed: 6 }), /3 different loads are too few, 6 are needed/);
+test("a refused fit has a reason in words", () => {
+  assert.match(refusal({ kind: "too_few_loads", loads: 3, needed: 6 }), /3 different loads are too few: sweep over at least 6/);
   assert.match(refusal({ kind: "peak_beyond_range", peak_load: 5000, largest_load: 1024 }), /5,000.*1,024/);
 });
 
@@ -136,30 +136,30 @@ test("facts that differ come first", () => {
   assert.ok(differing.some((row) => row.key === "allocator") && rows.some((row) => row.key === "libc" && !row.differs));
 });
 
-test("gates by trials, with the one that failed", () => {
+test("the matrix of gates contains the failed gate", () => {
   const rows = gateRows(fixture("comparison").trials);
   assert.deepEqual(rows.filter((row) => row.failed > 0).map((row) => [row.id, row.failed]), [["steal", 1]]);
-  assert.ok(rows.every((row) => row.found.length === 20));
+  assert.ok(rows.every((row) => row.outcomes.length === 20));
 });
 
-test("the resource that was full is counted over valid trials, and has a witness", () => {
+test("the saturated resource is counted over valid trials and has a typical trial", () => {
   const found = resources(fixture("comparison").trials);
-  assert.deepEqual(found.named, [{ resource: "server CPU", trials: 19 }]);
-  assert.equal(found.witness?.status, "valid");
-  assert.deepEqual(resources([]), { named: [], trials: 0, used: [], witness: null });
+  assert.deepEqual(found.saturated, [{ resource: "server CPU", trials: 19 }]);
+  assert.equal(found.typical?.status, "valid");
+  assert.deepEqual(resources([]), { saturated: [], trials: 0, utilisations: [], typical: null });
 });
 
-test("ticks of axes are round and inside", () => {
+test("ticks of axes are round numbers within the axis", () => {
   assert.deepEqual(logTicks(80, 21_000), [100, 1_000, 10_000].flatMap((ten) => [ten, 2 * ten, 5 * ten]).slice(0, 8));
   assert.deepEqual(logTicks(1, 1e6), [1, 10, 100, 1e3, 1e4, 1e5, 1e6]);
   assert.deepEqual(niceTicks(0.96, 1.68, 4), [1, 1.2, 1.4, 1.6]);
 });
 
-test("a reason stands once, with the trials that it holds for", () => {
+test("each reason occurs once, with its trials", () => {
   const { trials } = fixture("comparison");
   const [only, ...others] = reasons(trials);
   assert.match(only?.text ?? "", /^steal \(allowed: at most 2 %\): .* – measured 6.1 %$/);
   assert.deepEqual([only?.trials.map((trial) => trial.number), others], [[7], []]);
   const died = trials.slice(0, 3).map((trial) => ({ ...trial, status: "failed" as const, gates: [], reasons: ["it died"] }));
-  assert.deepEqual(reasons(died).map(({ text, trials: held }) => [text, held.length]), [["it died", 3]]);
+  assert.deepEqual(reasons(died).map(({ text, trials: affected }) => [text, affected.length]), [["it died", 3]]);
 });

@@ -1,0 +1,13 @@
+// What scripts/glossary.mjs makes of docs/GLOSSARY.md.
+
+interface GlossaryEntry {
+  term: string;
+  /** Other words for the same thing. */
+  aliases: string[];
+  text: string;
+}
+
+declare module "*/GLOSSARY.md" {
+  const entries: GlossaryEntry[];
+  export default entries;
+}
