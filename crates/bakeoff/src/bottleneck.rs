@@ -78,14 +78,14 @@ pub fn find(situation: &Situation<'_>) -> SaturatedResource {
 
 #[cfg(test)]
 mod tests {
-    use host::telemetry::{Column, Sample};
+    use host::telemetry::{TelemetryColumn, TelemetrySample};
 
     use super::*;
 
     fn with_idle(idle: f64, client_utilisation: f64) -> String {
         let telemetry = Recording {
-            columns: vec![Column { name: "cpu.1.idle".to_owned(), unit: "cores", help: "" }],
-            samples: vec![Sample { t_us: 1, unix_ms: 0, values: vec![Some(idle)] }],
+            columns: vec![TelemetryColumn { name: "cpu.1.idle".to_owned(), unit: "cores", help: "" }],
+            samples: vec![TelemetrySample { t_us: 1, unix_ms: 0, values: vec![Some(idle)] }],
             ..Recording::default()
         };
         let server_cpus = "1".parse().expect("a CPU");

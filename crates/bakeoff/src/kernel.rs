@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use host::Host;
-use host::knobs::{self, Change, Knob, Knobs};
+use host::knobs::{self, KnobChange, Knob, Knobs};
 use workload::ServerVariant;
 
 /// The kernel's settings during a run.
@@ -18,7 +18,7 @@ pub struct Kernel {
 impl Kernel {
     /// Tries every value that a variant will ask for, so that a run ends before its first trial where one cannot be had.
     /// Says what it has put back of what a run that was killed had left.
-    pub fn of(host: &Host, variants: &[ServerVariant]) -> Result<(Self, Vec<Change>), knobs::Error> {
+    pub fn of(host: &Host, variants: &[ServerVariant]) -> Result<(Self, Vec<KnobChange>), knobs::Error> {
         let journal = knobs::default_journal_dir();
         let put_back = host.recover_knobs(&journal)?;
         let varied: BTreeSet<Knob> =

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use archive::TrialWriter;
 use archive::model::{self, Facts, FlatFacts, Plan, VariantFacts};
-use host::process::Tree;
+use host::process::ProcessTree;
 use host::{CpuSet, Host};
 use load::engine::RunContext;
 use load::spec::LoadSpec;
@@ -249,7 +249,7 @@ impl SystemUnderTest for RunningServer {
 
     fn facts(&self) -> VariantFacts {
         let server = self.instances.first().facts();
-        let of_tree = |tree: Tree| {
+        let of_tree = |tree: ProcessTree| {
             let first = tree.processes().first().and_then(|process| self.host.process_facts(process.pid));
             first.unwrap_or_default()
         };
@@ -298,7 +298,7 @@ impl SystemUnderTest for RunningServer {
         files.map(|file| (file.name, file.text)).collect()
     }
 
-    fn trees(&self) -> Vec<Tree> {
+    fn trees(&self) -> Vec<ProcessTree> {
         self.instances.trees()
     }
 

@@ -2,7 +2,7 @@
 //! real ones; a test has one of its own.
 
 use archive::model::VariantFacts;
-use host::process::Tree;
+use host::process::ProcessTree;
 use load::engine::RunContext;
 use load::spec::LoadSpec;
 use workload::OperationCount;
@@ -37,7 +37,7 @@ pub trait SystemUnderTest {
     fn configuration(&self) -> Vec<(String, String)>;
 
     /// Its processes: a tree for each of its instances.
-    fn trees(&self) -> Vec<Tree>;
+    fn trees(&self) -> Vec<ProcessTree>;
 
     /// Why it is not the process that was started; none if it is.
     fn check_alive(&self) -> Option<String>;

@@ -1,4 +1,4 @@
-//! The seam: a machine, and what can be asked of it.
+//! [`Host`]: the interface to one machine. The other modules of this crate implement it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -6,22 +6,22 @@ use std::time::Duration;
 use std::{io, thread};
 
 use crate::affinity::{self, Core, CpuSet};
-use crate::cgroup;
-use crate::doctor::Evidence;
-use crate::facts::{Facts, ProcessFacts};
-use crate::knobs::{self, Change, Knobs};
+use crate::cgroup::CgroupLimits;
+use crate::doctor::HostEvidence;
+use crate::facts::{HostFacts, ProcessFacts};
+use crate::knobs::{self, KnobChange, Knobs};
 use crate::packages::{self, PackageName, Program};
 use crate::ports;
-use crate::process::{self, Running, ServerCommand};
+use crate::process::{self, ServerCommand, ServerProcess};
 use crate::root::Root;
 use crate::steal;
-use crate::telemetry::{self, Sampler, Watch};
+use crate::telemetry::{self, SampledServer, Sampler};
 
-/// A machine, and all that can be asked of one.
+/// A machine.
 ///
-/// What goes in and comes out is plain data (paths, process numbers and addresses are the machine's own)
-/// or a handle without public fields. So a machine behind SSH is another constructor of this type, and
-/// nothing outside of this crate changes.
+/// Arguments and results are plain data (paths, process IDs and addresses are those of the machine) or handles
+/// without public fields. A machine behind SSH can therefore become another constructor of this type, without
+/// changes outside this crate.
 #[derive(Debug, Clone)]
 pub struct Host {
     root: Root,
@@ -29,7 +29,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// This machine, with this program as the keeper of servers: its `main` calls [`crate::keeper_main`].
+    /// This machine. The current program also runs as the keeper of servers: its `main` calls
+    /// [`crate::keeper_main`].
     pub fn local() -> Self {
         Self::local_with_keeper("/proc/self/exe")
     }
@@ -39,91 +40,91 @@ impl Host {
         Self::below("/", program)
     }
 
-    /// A machine whose `/proc`, `/sys` and `/etc` are below another directory, such as a copy of them that a
-    /// test makes. Processes and ports are always those of this machine.
+    /// A machine whose `/proc`, `/sys` and `/etc` are below another directory, such as a copy that a test makes.
+    /// Processes and ports are always those of this machine.
     pub fn below(root: impl Into<PathBuf>, keeper: impl Into<PathBuf>) -> Self {
         Self { root: Root::new(root), keeper: keeper.into() }
     }
 
     /// Starts a server.
-    pub fn start(&self, command: &ServerCommand) -> Result<Running, process::Error> {
+    pub fn start(&self, command: &ServerCommand) -> Result<ServerProcess, process::Error> {
         process::start(&self.keeper, command)
     }
 
-    /// What the machine is.
-    pub fn facts(&self) -> Facts {
-        Facts::read(&self.root)
+    /// Reads the facts of the machine.
+    pub fn facts(&self) -> HostFacts {
+        HostFacts::read(&self.root)
     }
 
-    /// What a process is; none when there is no such process.
+    /// Reads the facts of a process. Returns none when there is no such process.
     pub fn process_facts(&self, pid: u32) -> Option<ProcessFacts> {
         ProcessFacts::read(&self.root, pid)
     }
 
-    /// What [`crate::doctor::examine`] judges: the facts, and this long a look at what goes on meanwhile.
-    pub fn evidence(&self, look: Duration) -> io::Result<Evidence> {
-        // The facts first: to read them is work that would be seen.
+    /// Collects the input of [`crate::doctor::examine`]: the facts, and telemetry over this duration.
+    pub fn evidence(&self, duration: Duration) -> io::Result<HostEvidence> {
+        // Facts first: reading them takes CPU time that the telemetry would show.
         let (facts, allowed_cpus) = (self.facts(), self.allowed_cpus()?);
-        let sampler = self.sample(Vec::new(), look)?;
-        thread::sleep(look);
-        Ok(Evidence { facts, allowed_cpus, idle: sampler.stop() })
+        let sampler = self.sample(Vec::new(), duration)?;
+        thread::sleep(duration);
+        Ok(HostEvidence { facts, allowed_cpus, idle: sampler.stop() })
     }
 
-    /// The right to change settings, with their old values in a journal in this directory
-    /// ([`knobs::default_journal_dir`]). What one who was killed has left there is put back first.
+    /// Opens the kernel settings for changes. Old values go to a journal in this directory
+    /// ([`knobs::default_journal_dir`]). Changes that a killed process left there are undone first.
     pub fn knobs(&self, journal_dir: &Path) -> Result<Knobs, knobs::Error> {
         Knobs::open(&self.root, &self.keeper, journal_dir)
     }
 
-    /// Puts back the settings that one who was killed has changed, and says which. Every run begins with this.
-    pub fn recover_knobs(&self, journal_dir: &Path) -> Result<Vec<Change>, knobs::Error> {
+    /// Undoes the changes of settings that a killed process left, and returns them. Every run starts with this.
+    pub fn recover_knobs(&self, journal_dir: &Path) -> Result<Vec<KnobChange>, knobs::Error> {
         knobs::recover(&self.root, journal_dir)
     }
 
-    /// Where a program is. One that is missing is installed if we may, with what that prints in `log`;
-    /// otherwise the error names the command to run.
+    /// Finds a program. Installs a missing one if this process may, with the output in `log`. Otherwise the error
+    /// contains the command to run.
     pub fn ensure_program(&self, program: &Program, log: &Path) -> Result<PathBuf, packages::Error> {
         packages::ensure(&self.root, program, log)
     }
 
-    /// The installed version of a package, with the distribution's revision; none if it is not installed.
+    /// The installed version of a package, with the distribution's revision. Returns none if it is not installed.
     pub fn package_version(&self, package: &PackageName) -> Option<String> {
         packages::installed_version(package)
     }
 
-    /// Takes samples of what the machine and these servers do, once a period, until it is stopped.
-    pub fn sample(&self, watches: Vec<Watch>, period: Duration) -> io::Result<Sampler> {
-        telemetry::start(&self.root, watches, period)
+    /// Starts to sample the machine and these servers once a period.
+    pub fn sample(&self, servers: Vec<SampledServer>, period: Duration) -> io::Result<Sampler> {
+        telemetry::start(&self.root, servers, period)
     }
 
-    /// The share of these CPUs' time that a hypervisor takes while they are kept busy for so long, 0 to 1; none where the
-    /// kernel does not say.
-    pub fn stolen_under_load(&self, cpus: &CpuSet, look: Duration) -> io::Result<Option<f64>> {
-        steal::under_load(self, cpus, look)
+    /// Keeps these CPUs busy for `duration` and returns the share of their time that the hypervisor took, 0 to 1.
+    /// Returns none where the kernel does not report steal.
+    pub fn stolen_under_load(&self, cpus: &CpuSet, duration: Duration) -> io::Result<Option<f64>> {
+        steal::under_load(&self.root, cpus, duration)
     }
 
-    /// Whether a server could listen on this address and port now; the error names who has it.
+    /// Checks whether a server could listen on this address and port now. The error names the owner of the port.
     pub fn check_port(&self, address: SocketAddr) -> Result<(), ports::Error> {
         ports::check_free(address)
     }
 
-    /// Free ports on this address, as many as asked for, from outside of the client's range.
+    /// Finds `count` free ports on this address, outside the range of ephemeral ports.
     pub fn free_ports(&self, ip: IpAddr, count: usize) -> Result<Vec<u16>, ports::Error> {
         ports::free(ip, count)
     }
 
-    /// The CPUs that are switched on and that we may use (taskset, cpuset).
+    /// The CPUs that are online and that this process may use (taskset, cpuset).
     pub fn allowed_cpus(&self) -> io::Result<CpuSet> {
         Ok(CpuSet::of_this_thread()?.intersection(&affinity::online(&self.root)))
     }
 
-    /// The cores that these CPUs are threads of: what [`affinity::split()`] shares out.
+    /// The cores of these CPUs, as input of [`affinity::split()`].
     pub fn cores(&self, cpus: &CpuSet) -> Vec<Core> {
         affinity::cores(&self.root, cpus)
     }
 
-    /// What the control groups let us have.
-    pub fn cgroup_limits(&self) -> cgroup::Limits {
-        cgroup::Limits::read(&self.root)
+    /// The limits of this process's control groups.
+    pub fn cgroup_limits(&self) -> CgroupLimits {
+        CgroupLimits::read(&self.root)
     }
 }

@@ -1,37 +1,39 @@
-//! One machine: what it is, what it does, and what we do to it.
+//! One machine: its facts, telemetry, processes, CPUs, kernel settings and packages.
 //!
-//! # The guide
+//! # Guide
 //!
-//! A [`Host`] is the one way to a machine. It starts servers and sees to it that they are gone afterwards,
-//! says who may run on which CPU, records facts and telemetry, changes settings and puts them back, finds
-//! programs or has them installed, and judges whether the machine is fit to measure on. Today a host is the
-//! machine that we run on. All that goes in and out is plain data or a handle, so one behind SSH can follow
-//! without a change to those who use it.
+//! A [`Host`] is the interface to a machine. It starts and stops servers, assigns CPUs, records facts and telemetry,
+//! changes and restores kernel settings, finds or installs programs, and checks whether the machine is fit for
+//! benchmarking. Today a host is always the local machine. Arguments and results are plain data or handles, so a
+//! machine behind SSH can be added without changes to callers.
 //!
-//! - [`process`]: a [`ServerCommand`] becomes a [`Running`] server, which is watched and stopped.
-//! - [`ports`]: why a port cannot be had, and which ones can.
-//! - [`affinity`]: CPUs and cores, and their split between server and client. [`cgroup`]: the limits on them.
-//! - [`facts`]: a machine and a server's process as data, and how two of either differ.
-//! - [`telemetry`]: samples of what a machine and a server's processes do.
-//! - [`knobs`]: settings of the kernel, journalled before they are changed, put back whatever happens.
-//! - [`packages`]: programs, and the packages that they come in.
-//! - [`doctor`]: what is wrong with this machine for our purpose, and the mend.
+//! - [`process`]: starts a [`ServerCommand`] as a [`ServerProcess`], checks it and stops it.
+//! - [`ports`]: finds free ports, and the owner of a taken port.
+//! - [`affinity`]: CPUs and cores, and their division between server and client. [`cgroup`]: limits of CPU and memory.
+//! - [`facts`]: a machine and a server's process as data, and the differences of two of them.
+//! - [`telemetry`]: samples of the activity of a machine and of a server's processes.
+//! - [`knobs`]: kernel settings, journalled before a change, and always restored.
+//! - [`packages`]: programs, and the packages that contain them.
+//! - [`doctor`]: checks of this machine, with a remedy for each problem.
 //!
-//! **Goals.** Servers started are servers stopped, and what was changed is put back, also after SIGKILL; an
-//! ordinary user gets all that an ordinary user can have; to watch costs less than 1 % of a core; errors name
-//! the thing, the reason and the mend.
+//! **Goals.**
 //!
-//! **Non-goals.** What a workload is, whether a server answers well, and whether a trial is valid are for
-//! others to say. There are no containers, no service managers and no shells here: a server is a process.
+//! - Every server that was started is stopped, and every changed setting is restored, also after SIGKILL.
+//! - Everything that does not need root works for an ordinary user.
+//! - Telemetry takes less than 1 % of a core.
+//! - Errors contain the thing, the reason and the remedy.
 //!
-//! # A server, started, watched and stopped
+//! **Non-goals.** Other crates define workloads, check the answers of servers and the validity of trials. This crate
+//! does not use containers, service managers or shells: a server is a process.
+//!
+//! # Example: start, sample and stop a server
 //!
 //! ```no_run
 //! use std::net::Ipv4Addr;
 //! use std::time::Duration;
 //!
 //! use host::process::tcp_probe;
-//! use host::telemetry::Watch;
+//! use host::telemetry::SampledServer;
 //! use host::{Host, ServerCommand, affinity};
 //!
 //! fn measure() -> Result<(), Box<dyn std::error::Error>> {
@@ -47,10 +49,10 @@
 //!     })?;
 //!     server.wait_ready(Duration::from_secs(10), tcp_probe((ip, port).into()))?;
 //!
-//!     let watch = Watch { name: "server".into(), trees: vec![server.tree()] };
-//!     let sampler = host.sample(vec![watch], Duration::from_secs(1))?;
+//!     let sampled = SampledServer { name: "server".into(), trees: vec![server.tree()] };
+//!     let sampler = host.sample(vec![sampled], Duration::from_secs(1))?;
 //!     cpus.client.pin_this_thread()?;
-//!     // … load it …
+//!     // … generate load …
 //!     let recording = sampler.stop();
 //!     server.check()?;
 //!     server.stop()?;
@@ -59,7 +61,7 @@
 //! }
 //!
 //! fn main() -> std::process::ExitCode {
-//!     // Before all else: this program is its own keeper.
+//!     // First of all: this program is its own keeper.
 //!     host::keeper_main(std::env::args_os()).unwrap_or_else(|| match measure() {
 //!         Ok(()) => std::process::ExitCode::SUCCESS,
 //!         Err(_) => std::process::ExitCode::FAILURE,
@@ -69,7 +71,6 @@
 
 pub mod affinity;
 pub mod cgroup;
-mod courtesy;
 pub mod doctor;
 pub mod facts;
 mod host;
@@ -77,6 +78,7 @@ mod keeper;
 pub mod knobs;
 mod os_release;
 pub mod packages;
+mod periodic_yield;
 pub mod ports;
 pub mod process;
 mod root;
@@ -84,7 +86,7 @@ mod steal;
 pub mod telemetry;
 
 pub use affinity::CpuSet;
-pub use facts::{Facts, ProcessFacts};
+pub use facts::{HostFacts, ProcessFacts};
 pub use host::Host;
 pub use keeper::keeper_main;
-pub use process::{Readiness, Running, ServerCommand};
+pub use process::{Readiness, ServerCommand, ServerProcess};

@@ -1,10 +1,10 @@
-//! Which system this is, in its own words: os-release(5).
+//! The distribution's identification: os-release(5).
 
 use std::collections::BTreeMap;
 
 use crate::root::Root;
 
-/// The values of os-release(5) by name, without their quotes; none where there is no such file.
+/// Reads os-release(5): values by name, without quotes. Empty if the file does not exist.
 pub(crate) fn os_release(root: &Root) -> BTreeMap<String, String> {
     let text = root.read("/etc/os-release").or_else(|| root.read("/usr/lib/os-release")).unwrap_or_default();
     text.lines()

@@ -1,10 +1,10 @@
-//! Where `/proc`, `/sys` and `/etc` are: at `/`, or below a directory that stands in for another machine.
+//! The directory that contains `/proc`, `/sys` and `/etc`: `/`, or a directory that a test filled.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The directory that a machine's files are below.
+/// The root directory of a machine's files.
 #[derive(Debug, Clone)]
 pub(crate) struct Root(PathBuf);
 
@@ -13,14 +13,14 @@ impl Root {
         Self(path.into())
     }
 
-    /// Where an absolute path of the machine is for us.
+    /// Translates an absolute path on the machine into a path for this process.
     pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.0.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// A file's text without the blanks around it; none if it is missing, unreadable or empty: the kernel
-    /// answers "I do not have that" in all three ways.
+    /// Reads a file as text, without surrounding white space. Returns none if it is missing, unreadable or empty:
+    /// the kernel reports a missing feature in any of these ways.
     pub(crate) fn read(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = fs::read(self.path(path)).ok()?;
         let text = String::from_utf8_lossy(&bytes);
@@ -28,12 +28,12 @@ impl Root {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// A file that holds one number, or another single value.
+    /// Reads a file with a single value, such as a number.
     pub(crate) fn parse<T: FromStr>(&self, path: impl AsRef<Path>) -> Option<T> {
         self.read(path)?.parse().ok()
     }
 
-    /// A file that holds 0 or 1, or their words.
+    /// Reads a file that contains 0 or 1, N or Y, off or on.
     pub(crate) fn flag(&self, path: impl AsRef<Path>) -> Option<bool> {
         match self.read(path)?.as_str() {
             "1" | "Y" | "on" => Some(true),
@@ -42,12 +42,12 @@ impl Root {
         }
     }
 
-    /// A file that lists its choices and marks one, `always [madvise] never`: the marked one.
+    /// Reads the selected one of a list of choices: `madvise` from `always [madvise] never`.
     pub(crate) fn choice(&self, path: impl AsRef<Path>) -> Option<String> {
-        self.read(path).map(|text| marked(&text).to_owned())
+        self.read(path).map(|text| selected(&text).to_owned())
     }
 
-    /// The names in a directory, sorted; none if there is no such directory.
+    /// Lists the names in a directory, sorted. Empty if there is no such directory.
     pub(crate) fn list(&self, dir: impl AsRef<Path>) -> Vec<String> {
         let entries = fs::read_dir(self.path(dir)).into_iter().flatten().flatten();
         let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -56,22 +56,21 @@ impl Root {
     }
 }
 
-/// The one of several choices that is marked with brackets or parentheses, as the kernel does; the whole
-/// text if none is.
-pub(crate) fn marked(text: &str) -> &str {
+/// The choice that the kernel marks with brackets or parentheses. Returns the whole text if there is no mark.
+pub(crate) fn selected(text: &str) -> &str {
     let between = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
     between('[', ']').or_else(|| between('(', ')')).unwrap_or(text)
 }
 
-/// A directory that stands in for a machine's root, from paths and texts.
+/// Makes a directory with these files (path, text) as the root of an invented machine.
 #[cfg(test)]
-pub(crate) fn stand_in(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-    let dir = tempfile::tempdir().expect("there is a place for temporary files");
+pub(crate) fn fake_root(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+    let dir = tempfile::tempdir().expect("make a temporary directory");
     let root = Root::new(dir.path());
     for (path, text) in files {
         let path = root.path(path);
-        fs::create_dir_all(path.parent().expect("a file has a directory")).expect("it can be made");
-        fs::write(path, text).expect("it can be written");
+        fs::create_dir_all(path.parent().expect("a file has a parent")).expect("make a directory");
+        fs::write(path, text).expect("write a file");
     }
     (dir, root)
 }

@@ -1,18 +1,21 @@
-//! What a hypervisor takes from CPUs that want to work. From an idle one nothing can be taken, so that a look at a machine
-//! that waits finds nothing: the CPUs are kept busy meanwhile.
+//! Measures CPU steal under load: the time that the hypervisor takes from busy CPUs.
+//!
+//! The hypervisor takes nothing from idle CPUs, so telemetry of an idle machine shows no steal. This measurement
+//! therefore keeps the CPUs busy.
 
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::affinity::CpuSet;
-use crate::host::Host;
+use crate::root::Root;
+use crate::telemetry;
 
-/// The share of these CPUs' time that the hypervisor takes while they are kept busy for so long, 0 to 1; none where the
-/// kernel does not say.
-pub(crate) fn under_load(host: &Host, cpus: &CpuSet, look: Duration) -> io::Result<Option<f64>> {
-    let sampler = host.sample(Vec::new(), look)?;
-    let busy = keep_busy(cpus, Instant::now() + look);
+/// Keeps these CPUs busy for `duration` and returns the stolen share of their time, 0 to 1. Returns none where
+/// the kernel does not report steal.
+pub(crate) fn under_load(root: &Root, cpus: &CpuSet, duration: Duration) -> io::Result<Option<f64>> {
+    let sampler = telemetry::start(root, Vec::new(), duration)?;
+    let busy = keep_busy(cpus, Instant::now() + duration);
     let recording = sampler.stop();
     busy.map(|()| recording.stolen(cpus))
 }
@@ -27,6 +30,6 @@ fn keep_busy(cpus: &CpuSet, until: Instant) -> io::Result<()> {
     };
     thread::scope(|scope| {
         let threads: Vec<_> = cpus.iter().map(|cpu| scope.spawn(move || spin(cpu))).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().expect("it only reads a clock"))
+        threads.into_iter().try_for_each(|thread| thread.join().expect("a spinning thread does not panic"))
     })
 }

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use host::process::Tree;
+use host::process::ProcessTree;
 use load::engine::RunContext;
 use load::spec::LoadSpec;
 
@@ -114,7 +114,7 @@ impl Instances {
     }
 
     /// The processes of each.
-    pub fn trees(&self) -> Vec<Tree> {
+    pub fn trees(&self) -> Vec<ProcessTree> {
         self.iter().map(Instance::tree).collect()
     }
 

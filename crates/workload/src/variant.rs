@@ -180,7 +180,7 @@ mod tests {
         assert!(refused("nginx:worker_processes=0").contains("is not a whole number from 1 to"));
         assert_eq!(
             refused("nginx:/etc/passwd=1"),
-            "\"/etc/passwd\" is no setting: give a sysctl name, such as net.core.somaxconn, or a file below /sys"
+            "\"/etc/passwd\" is not a kernel setting: give a sysctl name, such as net.core.somaxconn, or a file below /sys"
         );
     }
 

@@ -93,7 +93,7 @@ pub fn swap(evidence: &Evidence<'_>) -> Gate {
 /// time that the sampler waited for a CPU. A clock that was set stays set: the middle of the first samples is held
 /// against that of the last.
 pub fn clock(evidence: &Evidence<'_>) -> Gate {
-    let offset = |sample: &host::telemetry::Sample| sample.unix_ms as f64 - sample.t_us as f64 / 1e3;
+    let offset = |sample: &host::telemetry::TelemetrySample| sample.unix_ms as f64 - sample.t_us as f64 / 1e3;
     let offsets: Vec<f64> = evidence.telemetry.samples.iter().map(offset).collect();
     let third = offsets.len().div_ceil(3);
     let middle = |part: &[f64]| Sample::new(part).ok().map(|sample| sample.median());

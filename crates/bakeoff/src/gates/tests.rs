@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use ::host::CpuSet;
-use ::host::telemetry::{Column, OtherProgram, Recording, Sample as Tick};
+use ::host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySample as Tick};
 use archive::model::{CountCheck, GateOutcome};
 
 use super::{Evidence, check};
@@ -21,7 +21,7 @@ fn recordings(columns: &[(&str, &[f64])]) -> Recording {
         unix_ms: 5 + at as u64 * 1_000,
         values: columns.iter().map(|(_, values)| values.get(at).copied()).collect(),
     };
-    let column = |(name, _): &(&str, _)| Column { name: (*name).to_owned(), unit: "cores", help: "" };
+    let column = |(name, _): &(&str, _)| TelemetryColumn { name: (*name).to_owned(), unit: "cores", help: "" };
     Recording {
         columns: columns.iter().map(column).collect(),
         samples: (0..length).map(tick).collect(),

@@ -19,7 +19,7 @@ use archive::model::{
     ConfigFile, CountCheck, FORMAT, Gate, GateOutcome, Measure, Measured, Phase, PhaseKind, Plan, Trial,
     TrialFiles, TrialStatus, VariantFacts,
 };
-use host::telemetry::{Recording, Watch};
+use host::telemetry::{Recording, SampledServer};
 use host::{CpuSet, Host};
 
 use crate::bottleneck::{self, Situation};
@@ -165,9 +165,9 @@ impl TrialRun<'_> {
         self.sut.prepare(self.setup.context)?;
         self.facts = Some(self.sut.facts());
         let before = self.sut.count()?;
-        let watches = vec![Watch { name: evidence::WATCH.to_owned(), trees: self.sut.trees() }];
+        let servers = vec![SampledServer { name: evidence::WATCH.to_owned(), trees: self.sut.trees() }];
         let sampler =
-            self.setup.host.sample(watches, telemetry_period(plan.length)).map_err(TrialError::Telemetry)?;
+            self.setup.host.sample(servers, telemetry_period(plan.length)).map_err(TrialError::Telemetry)?;
         let sampled_from = sampler.started();
         let load_from = sampled_from.elapsed();
 

@@ -1,4 +1,4 @@
-//! A set of CPUs, written as the kernel writes it: `0-3,8`.
+//! A set of CPUs, in the kernel's list format: `0-3,8`.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,23 +8,23 @@ use std::str::FromStr;
 use rustix::thread::{CpuSet as KernelSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 
-/// A set of CPU numbers. Text and JSON form is the list format of cpuset(7): `0-3,8`.
+/// A set of CPU numbers. Its text and JSON form is the list format of cpuset(7): `0-3,8`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct CpuSet(BTreeSet<usize>);
 
 impl CpuSet {
-    /// How many CPUs.
+    /// The number of CPUs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no CPU in it.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether this CPU is in it.
+    /// Whether the set contains this CPU.
     pub fn contains(&self, cpu: usize) -> bool {
         self.0.contains(&cpu)
     }
@@ -34,25 +34,25 @@ impl CpuSet {
         self.0.iter().copied()
     }
 
-    /// The CPUs that are in both.
+    /// The CPUs that are in both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         Self(self.0.intersection(&other.0).copied().collect())
     }
 
-    /// The CPUs that this thread may run on.
+    /// The CPUs on which this thread may run.
     pub fn of_this_thread() -> io::Result<Self> {
         let set = sched_getaffinity(None)?;
         Ok((0..KernelSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
     }
 
-    /// Makes this thread, and the threads and processes that it will start, run on these CPUs only.
+    /// Pins this thread to these CPUs. Threads and processes that it starts later inherit this.
     pub fn pin_this_thread(&self) -> io::Result<()> {
         let mut set = KernelSet::new();
         self.iter().for_each(|cpu| set.set(cpu));
         sched_setaffinity(None, &set).map_err(|error| {
             let message =
-                format!("cannot run on CPUs {self}: {error}; see which are allowed with taskset -p $$");
+                format!("cannot run on CPUs {self}: {error}; list the allowed CPUs with taskset -p $$");
             io::Error::new(io::Error::from(error).kind(), message)
         })
     }
@@ -94,8 +94,8 @@ pub struct ParseError {
 impl FromStr for CpuSet {
     type Err = ParseError;
 
-    /// Reads `0-3,8`. Blanks around numbers are fine, so is an empty list; a range that runs backwards and a
-    /// number that no kernel has are not.
+    /// Parses `0-3,8`. Blanks around numbers and an empty list are valid. A descending range and a number beyond
+    /// the kernel's limit are not.
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let number = |text: &str| text.trim().parse().ok().filter(|&cpu: &usize| cpu < KernelSet::MAX_CPU);
         let range = |part: &str| {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_list_is_refused_by_name() {
+    fn an_invalid_list_is_an_error_that_quotes_it() {
         for text in ["3-1", "a", "1-", "-1", "1,,2", "0-99999999999", "1024"] {
             let error = text.parse::<CpuSet>().expect_err(text);
             assert!(error.to_string().contains(text));
@@ -150,28 +150,28 @@ mod tests {
     }
 
     #[test]
-    fn a_pinned_thread_runs_where_it_was_told() -> io::Result<()> {
+    fn a_pinned_thread_runs_on_its_cpus() -> io::Result<()> {
         std::thread::spawn(|| {
             let one: CpuSet = CpuSet::of_this_thread()?.iter().take(1).collect();
             one.pin_this_thread()?;
             assert_eq!(CpuSet::of_this_thread()?, one);
-            let error = CpuSet::default().pin_this_thread().expect_err("no CPU is no place to run");
+            let error = CpuSet::default().pin_this_thread().expect_err("an empty set of CPUs");
             assert!(error.to_string().contains("cannot run on CPUs"));
             Ok(())
         })
         .join()
-        .expect("the thread's own assertions hold")
+        .expect("the thread does not panic")
     }
 
     proptest! {
         #[test]
-        fn every_set_survives_its_text(cpus in prop::collection::btree_set(0_usize..1024, 0..40)) {
+        fn text_and_back_gives_the_same_set(cpus in prop::collection::btree_set(0_usize..1024, 0..40)) {
             let set: CpuSet = cpus.into_iter().collect();
             prop_assert_eq!(set.to_string().parse::<CpuSet>(), Ok(set));
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in ".{0,40}") {
+        fn no_text_causes_a_panic(text in ".{0,40}") {
             let _ = text.parse::<CpuSet>();
         }
     }

@@ -1,14 +1,14 @@
-//! Which CPUs there are, which are ours, and who gets which.
+//! CPUs and cores, and their division between server and client.
 //!
-//! [`CpuSet`] is a set of CPUs and pins threads to it; [`split()`] shares cores out between a server and its
-//! client. How many CPUs' *time* we may use is another matter, see [`crate::cgroup::Limits`].
+//! [`CpuSet`] is a set of CPUs and pins threads to it. [`split()`] divides cores between a server and its client.
+//! Limits of CPU *time* are a separate matter, see [`crate::cgroup::CgroupLimits`].
 
 mod cpu_set;
 mod split;
 mod topology;
 
 pub use cpu_set::{CpuSet, ParseError};
-pub use split::{Sharing, Split, split};
+pub use split::{CpuSharing, Split, split};
 pub use topology::Core;
 
 pub(crate) use topology::{cores, online};

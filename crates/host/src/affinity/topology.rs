@@ -1,16 +1,16 @@
-//! The CPUs as the kernel presents them: which are online, which share a core, which are near each other.
+//! The CPU topology from sysfs: CPUs that are online, cores and their threads, NUMA nodes.
 
 use super::CpuSet;
 use crate::root::Root;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// The CPUs that are switched on.
+/// The CPUs that are online.
 pub(crate) fn online(root: &Root) -> CpuSet {
     root.parse(format!("{CPUS}/online")).unwrap_or_else(|| [0].into_iter().collect())
 }
 
-/// A physical core: the CPUs that are its hardware threads, as far as they may be used.
+/// A physical core: those of its hardware threads (CPUs) that this process may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Core {
     /// Its NUMA node.
@@ -19,7 +19,7 @@ pub struct Core {
     pub cpus: CpuSet,
 }
 
-/// The cores that these CPUs are threads of, in the order of their NUMA nodes and then of their first CPUs.
+/// The cores of these CPUs, sorted by NUMA node and then by first CPU.
 pub(crate) fn cores(root: &Root, cpus: &CpuSet) -> Vec<Core> {
     let mut cores: Vec<Core> = Vec::new();
     for cpu in cpus.iter() {
@@ -27,19 +27,19 @@ pub(crate) fn cores(root: &Root, cpus: &CpuSet) -> Vec<Core> {
             continue;
         }
         let topology = format!("{CPUS}/cpu{cpu}/topology");
-        // The second is what kernels before 5.3 call it.
+        // The second is the name before Linux 5.3.
         let threads: Option<CpuSet> = root
             .parse(format!("{topology}/core_cpus_list"))
             .or_else(|| root.parse(format!("{topology}/thread_siblings_list")));
-        let itself = [cpu].into_iter().collect();
-        let threads = threads.filter(|threads| threads.contains(cpu)).unwrap_or(itself);
+        let alone = [cpu].into_iter().collect();
+        let threads = threads.filter(|threads| threads.contains(cpu)).unwrap_or(alone);
         cores.push(Core { node: node(root, cpu), cpus: threads.intersection(cpus) });
     }
     cores.sort_by_key(|core| (core.node, core.cpus.iter().next()));
     cores
 }
 
-/// The node is a link in the CPU's directory; there is none on a kernel without NUMA.
+/// The node is a link in the CPU's directory. A kernel without NUMA has none.
 fn node(root: &Root, cpu: usize) -> usize {
     let names = root.list(format!("{CPUS}/cpu{cpu}"));
     names.iter().find_map(|name| name.strip_prefix("node")?.parse().ok()).unwrap_or(0)
@@ -48,15 +48,15 @@ fn node(root: &Root, cpu: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::stand_in;
+    use crate::root::fake_root;
 
     fn set(text: &str) -> CpuSet {
         text.parse().expect("a list of CPUs")
     }
 
     #[test]
-    fn threads_of_a_core_are_one_core_and_nodes_come_in_order() {
-        let (_dir, root) = stand_in(&[
+    fn threads_form_cores_and_cores_are_sorted_by_node() {
+        let (_dir, root) = fake_root(&[
             ("/sys/devices/system/cpu/online", "0-3\n"),
             ("/sys/devices/system/cpu/cpu0/topology/core_cpus_list", "0,2\n"),
             ("/sys/devices/system/cpu/cpu0/node1/x", ""),
@@ -68,9 +68,9 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_we_may_not_use_is_not_ours() {
+    fn a_thread_that_is_not_allowed_is_left_out() {
         let (_dir, root) =
-            stand_in(&[("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n")]);
+            fake_root(&[("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n")]);
         assert_eq!(
             cores(&root, &set("0,5")),
             [0, 5].map(|cpu| Core { node: 0, cpus: set(&cpu.to_string()) })
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_has_each_of_its_cpus_in_one_core() {
+    fn each_cpu_of_this_machine_is_in_one_core() {
         let root = Root::new("/");
         let online = online(&root);
         let in_cores: usize = cores(&root, &online).iter().map(|core| core.cpus.len()).sum();

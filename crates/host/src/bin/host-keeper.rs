@@ -1,4 +1,4 @@
-//! A keeper and nothing else, for the tests of this crate: `showdown` is its own keeper.
+//! A keeper program for the tests of this crate. (`showdown` runs itself as its keeper.)
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The memory allocator that a process uses: a difference between two sides that made 8× out of 4.5×.
+//! The memory allocator of a process. A difference in allocators once turned a ratio of 4.5× into 8×.
 
 use std::path::Path;
 
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 /// A memory allocator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocator {
-    /// `glibc malloc`, `musl malloc`, `jemalloc`, `tcmalloc`, `mimalloc`, or another that has its own library.
+    /// `glibc malloc`, `musl malloc`, `jemalloc`, `tcmalloc`, `mimalloc`, or another one with its own library.
     pub name: String,
-    /// The library that it is in; none if it is linked into the program.
+    /// Its library. None if it is linked into the program.
     pub library: Option<String>,
 }
 
-/// A text that only an allocator of this name has in it. It is put together when it is looked for: written here in
-/// one piece, it would be found in our own program, which may be the one that is asked about.
-type Mark = fn(&str) -> String;
+/// Makes a text that only programs with this allocator contain. It is composed at run time: as a literal, it would
+/// also be in this program, whose allocator may be searched for.
+type Signature = fn(&str) -> String;
 
-/// Allocators by name, by the beginning of their libraries' names, and by their mark in a program.
-const ALLOCATORS: &[(&str, &str, Option<Mark>)] = &[
+/// Allocators: name, prefix of the library's name, signature in a program.
+const ALLOCATORS: &[(&str, &str, Option<Signature>)] = &[
     ("jemalloc", "libjemalloc", Some(|name| format!("<{name}>: "))),
     ("tcmalloc", "libtcmalloc", Some(|name| format!("{name}: large alloc"))),
     ("mimalloc", "libmimalloc", Some(|name| format!("{name}: "))),
@@ -27,8 +27,8 @@ const ALLOCATORS: &[(&str, &str, Option<Mark>)] = &[
     ("hoard", "libhoard", None),
 ];
 
-/// From the files that a process has mapped, and its program's bytes. A replacement comes first in the
-/// search order of symbols, so it is in use if it is there; the C library's is in use otherwise.
+/// Finds the allocator from the mapped files of a process and the bytes of its program. A replacement precedes the C
+/// library in the symbol search order, so it is in use if it is present. Otherwise the C library's is in use.
 pub(super) fn find(libraries: &[String], program: &Path) -> Option<Allocator> {
     let name_of = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
     for (name, library, _) in ALLOCATORS {
@@ -37,8 +37,8 @@ pub(super) fn find(libraries: &[String], program: &Path) -> Option<Allocator> {
         }
     }
     let program = std::fs::read(program).unwrap_or_default();
-    for (name, _, mark) in ALLOCATORS {
-        if mark.is_some_and(|mark| memmem::find(&program, mark(name).as_bytes()).is_some()) {
+    for (name, _, signature) in ALLOCATORS {
+        if signature.is_some_and(|signature| memmem::find(&program, signature(name).as_bytes()).is_some()) {
             return Some(Allocator { name: (*name).into(), library: None });
         }
     }
@@ -54,14 +54,14 @@ mod tests {
     const GLIBC: &str = "/lib/x86_64-linux-gnu/libc.so.6";
 
     fn found(libraries: &[&str], program: &[u8]) -> Option<(String, Option<String>)> {
-        let file = tempfile::NamedTempFile::new().expect("there is a place for temporary files");
-        std::fs::write(file.path(), program).expect("it can be written");
+        let file = tempfile::NamedTempFile::new().expect("make a temporary file");
+        std::fs::write(file.path(), program).expect("write the file");
         let libraries: Vec<_> = libraries.iter().map(|&path| path.to_owned()).collect();
         find(&libraries, file.path()).map(|allocator| (allocator.name, allocator.library))
     }
 
     #[test]
-    fn a_replacement_wins_over_the_c_library_s() {
+    fn a_replacement_precedes_the_allocator_of_the_c_library() {
         let name = "jemalloc";
         let jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
         assert_eq!(found(&[GLIBC, jemalloc], b""), Some(("jemalloc".into(), Some(jemalloc.into()))));

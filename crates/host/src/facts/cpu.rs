@@ -1,7 +1,8 @@
-//! The processors: what they are, and how they may run.
+//! The processors: model, topology, frequency control, idle states, mitigations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use procfs::{CpuInfo, FromRead};
 use serde::{Deserialize, Serialize};
 
 use crate::affinity;
@@ -9,9 +10,8 @@ use crate::root::Root;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// Instruction sets and features that change how fast servers run: copying, checksums, TLS, hashing, locks,
-/// and the clock.
-const FLAGS_THAT_MATTER: &[&str] = &[
+/// CPU features that affect the speed of servers: copying, checksums, TLS, hashing, locks, and the clock.
+const RELEVANT_FLAGS: &[&str] = &[
     // x86
     "hypervisor",
     "constant_tsc",
@@ -51,60 +51,60 @@ const FLAGS_THAT_MATTER: &[&str] = &[
 
 /// The processors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cpu {
-    /// The model's name; implementer and part on Arm.
+pub struct CpuFacts {
+    /// The model name; on Arm, implementer and part.
     pub model: Option<String>,
     /// x86: family, model and stepping.
     pub stepping: Option<String>,
     /// The microcode's revision.
     pub microcode: Option<String>,
-    /// Those of its features that matter to servers.
+    /// The CPU features that affect servers.
     pub flags: Vec<String>,
-    /// CPUs (hardware threads) that are switched on.
+    /// The number of online CPUs (hardware threads).
     pub online: usize,
-    /// Physical cores among those.
+    /// The number of their physical cores.
     pub cores: usize,
-    /// NUMA nodes among those.
+    /// The number of their NUMA nodes.
     pub numa_nodes: usize,
     /// Simultaneous multithreading: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
     pub smt: Option<String>,
-    /// Whether cores have more than one of their threads switched on.
+    /// Whether several threads of a core are online.
     pub smt_active: Option<bool>,
     /// The caches of the first CPU, such as `L1d 48K`.
     pub caches: Vec<String>,
-    /// CPUs that the scheduler leaves alone.
+    /// CPUs isolated from the scheduler.
     pub isolated: Option<String>,
     /// The frequency driver.
     pub frequency_driver: Option<String>,
     /// The frequency governors in use.
     pub governors: BTreeSet<String>,
-    /// The preferences between energy and performance in use.
+    /// The energy-performance preferences in use.
     pub energy_preferences: BTreeSet<String>,
     /// Whether cores may run faster than their base frequency.
     pub turbo: Option<bool>,
-    /// The highest frequency, in kHz.
+    /// The maximum frequency, in kHz.
     pub max_khz: Option<u64>,
     /// The driver of idle states.
     pub idle_driver: Option<String>,
     /// The governor of idle states.
     pub idle_governor: Option<String>,
-    /// What is done against each hardware vulnerability.
+    /// The mitigation of each hardware vulnerability.
     pub mitigations: BTreeMap<String, String>,
 }
 
-impl Cpu {
+impl CpuFacts {
     pub(super) fn read(root: &Root) -> Self {
-        let info = FirstCpu::read(root);
+        let first = FirstCpu::read(root);
         let online = affinity::online(root);
         let cores = affinity::cores(root, &online);
         let of_all = |file: &str| -> BTreeSet<String> {
             online.iter().filter_map(|cpu| root.read(format!("{CPUS}/cpu{cpu}/cpufreq/{file}"))).collect()
         };
         Self {
-            model: info.model(),
-            stepping: info.stepping(),
-            microcode: info.get("microcode"),
-            flags: info.flags_that_matter(),
+            model: first.model(),
+            stepping: first.stepping(),
+            microcode: first.get("microcode"),
+            flags: first.relevant_flags(),
             online: online.len(),
             cores: cores.len(),
             numa_nodes: cores.iter().map(|core| core.node).collect::<BTreeSet<_>>().len(),
@@ -124,23 +124,16 @@ impl Cpu {
     }
 }
 
-/// The first block of `/proc/cpuinfo`, by its keys.
-struct FirstCpu(BTreeMap<String, String>);
+/// The first CPU in `/proc/cpuinfo`.
+pub(super) struct FirstCpu(Option<CpuInfo>);
 
 impl FirstCpu {
-    fn read(root: &Root) -> Self {
-        let text = root.read("/proc/cpuinfo").unwrap_or_default();
-        let lines = text.lines().take_while(|line| !line.trim().is_empty());
-        Self(
-            lines
-                .filter_map(|line| line.split_once(':'))
-                .map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()))
-                .collect(),
-        )
+    pub(super) fn read(root: &Root) -> Self {
+        Self(CpuInfo::from_file(root.path("/proc/cpuinfo")).ok())
     }
 
     fn get(&self, key: &str) -> Option<String> {
-        self.0.get(key).cloned()
+        self.0.as_ref()?.get_field(0, key).map(str::to_owned)
     }
 
     fn model(&self) -> Option<String> {
@@ -153,9 +146,14 @@ impl FirstCpu {
         Some(format!("{}/{}/{}", self.get("cpu family")?, self.get("model")?, self.get("stepping")?))
     }
 
-    fn flags_that_matter(&self) -> Vec<String> {
+    /// Whether the CPU belongs to a virtual machine. Only x86 has this flag.
+    pub(super) fn is_virtual(&self) -> bool {
+        self.get("flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"))
+    }
+
+    fn relevant_flags(&self) -> Vec<String> {
         let all = self.get("flags").or_else(|| self.get("Features")).unwrap_or_default();
-        all.split(' ').filter(|flag| FLAGS_THAT_MATTER.contains(flag)).map(str::to_owned).collect()
+        all.split(' ').filter(|flag| RELEVANT_FLAGS.contains(flag)).map(str::to_owned).collect()
     }
 }
 
@@ -163,17 +161,17 @@ fn caches(root: &Root) -> Vec<String> {
     let dir = format!("{CPUS}/cpu0/cache");
     let one = |index: &String| {
         let read = |file: &str| root.read(format!("{dir}/{index}/{file}"));
-        let kind = match read("type")?.as_str() {
+        let suffix = match read("type")?.as_str() {
             "Data" => "d",
             "Instruction" => "i",
             _ => "",
         };
-        Some(format!("L{}{kind} {}", read("level")?, read("size")?))
+        Some(format!("L{}{suffix} {}", read("level")?, read("size")?))
     };
     root.list(&dir).iter().filter_map(one).collect()
 }
 
-/// Turbo is the absence of `no_turbo` with Intel's own driver, and `boost` with the others.
+/// Turbo: `no_turbo` with Intel's driver, `boost` with others.
 fn turbo(root: &Root) -> Option<bool> {
     let no_turbo = root.flag(format!("{CPUS}/intel_pstate/no_turbo"));
     no_turbo.map(|off| !off).or_else(|| root.flag(format!("{CPUS}/cpufreq/boost")))
@@ -185,7 +183,7 @@ fn mitigations(root: &Root) -> BTreeMap<String, String> {
     names.filter_map(|name| root.read(format!("{dir}/{name}")).map(|state| (name, state))).collect()
 }
 
-/// Throttling because of heat since the start, summed over all CPUs.
+/// Thermal throttling events since boot, summed over all CPUs.
 pub(super) fn core_throttles(root: &Root) -> Option<u64> {
     let of_one = |cpu| root.parse::<u64>(format!("{CPUS}/cpu{cpu}/thermal_throttle/core_throttle_count"));
     affinity::online(root).iter().filter_map(of_one).reduce(|a, b| a + b)
@@ -194,11 +192,11 @@ pub(super) fn core_throttles(root: &Root) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::stand_in;
+    use crate::root::fake_root;
 
     #[test]
-    fn an_intel_server_with_its_own_frequency_driver() {
-        let (_dir, root) = stand_in(&[
+    fn an_intel_server_with_intel_pstate() {
+        let (_dir, root) = fake_root(&[
             (
                 "/proc/cpuinfo",
                 "processor\t: 0\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Xeon\nstepping\t: 8\n\
@@ -215,7 +213,7 @@ mod tests {
             ("/sys/devices/system/cpu/cpu0/cache/index0/size", "48K\n"),
             ("/sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n"),
         ]);
-        let cpu = Cpu::read(&root);
+        let cpu = CpuFacts::read(&root);
         assert_eq!((cpu.model.as_deref(), cpu.stepping.as_deref()), (Some("Xeon"), Some("6/143/8")));
         assert_eq!(cpu.flags, ["avx2", "aes"]);
         assert_eq!((cpu.turbo, cpu.smt_active), (Some(false), None));
@@ -227,11 +225,11 @@ mod tests {
 
     #[test]
     fn an_arm_server() {
-        let (_dir, root) = stand_in(&[(
+        let (_dir, root) = fake_root(&[(
             "/proc/cpuinfo",
             "processor\t: 0\nFeatures\t: fp asimd atomics\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n",
         )]);
-        let cpu = Cpu::read(&root);
+        let cpu = CpuFacts::read(&root);
         assert_eq!(cpu.model.as_deref(), Some("implementer 0x41 part 0xd0c"));
         assert_eq!(cpu.flags, ["asimd", "atomics"]);
     }

@@ -1,15 +1,15 @@
-//! Structured values as flat maps from dotted keys to text, and how two of those differ.
+//! Structured values as flat maps from dotted keys to text, and the differences of two such maps.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A value as a map from dotted keys to text. What is null, or an empty list, is absent; a list of plain
-/// values is one text.
+/// Converts a value to a map from dotted keys to text. Null and empty lists are absent. A list of scalars becomes one
+/// text.
 pub fn flatten(value: &impl Serialize) -> BTreeMap<String, String> {
     let mut flat = BTreeMap::new();
-    // What has no JSON form (a map with keys that are no text) has no flat form either.
+    // A value without a JSON form (a map with keys that are not text) has no flat form.
     if let Ok(value) = serde_json::to_value(value) {
         add(&mut flat, String::new(), &value);
     }
@@ -38,22 +38,22 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A fact that two sides do not share.
+/// A fact that differs between two sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
-    /// Which fact.
+pub struct FactDifference {
+    /// The key of the fact.
     pub key: String,
-    /// The one side; none if it does not have this fact.
+    /// The value on the first side. None if it does not have this fact.
     pub a: Option<String>,
-    /// The other side.
+    /// The value on the second side.
     pub b: Option<String>,
 }
 
-/// All facts that differ between two flat views, in the order of their keys.
-pub fn differences(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Difference> {
+/// All facts that differ between two flat views, sorted by key.
+pub fn differences(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<FactDifference> {
     let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     keys.into_iter()
-        .map(|key| Difference { key: key.clone(), a: a.get(key).cloned(), b: b.get(key).cloned() })
+        .map(|key| FactDifference { key: key.clone(), a: a.get(key).cloned(), b: b.get(key).cloned() })
         .filter(|difference| difference.a != difference.b)
         .collect()
 }
@@ -64,7 +64,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn structures_become_dotted_keys() {
+    fn nested_values_become_dotted_keys() {
         let flat = flatten(&json!({
             "cpu": { "model": "x", "cores": 2, "boost": null, "flags": ["avx", "aes"], "none": [] },
             "disks": [{ "name": "vda" }],
@@ -75,13 +75,13 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_another_value_or_one_on_one_side_only() {
+    fn a_difference_is_another_value_or_a_missing_one() {
         let a = flatten(&json!({ "same": 1, "allocator": "glibc malloc", "preload": "libjemalloc.so.2" }));
         let b = flatten(&json!({ "same": 1, "allocator": "jemalloc" }));
         let found = differences(&a, &b);
-        let said: Vec<_> = found.iter().map(|d| (d.key.as_str(), d.a.as_deref(), d.b.as_deref())).collect();
+        let texts: Vec<_> = found.iter().map(|d| (d.key.as_str(), d.a.as_deref(), d.b.as_deref())).collect();
         assert_eq!(
-            said,
+            texts,
             [
                 ("allocator", Some("glibc malloc"), Some("jemalloc")),
                 ("preload", Some("libjemalloc.so.2"), None)

@@ -1,4 +1,4 @@
-//! The kernel, and what was decided about it at its start.
+//! The kernel: its version and boot parameters.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,24 +7,24 @@ use crate::root::Root;
 
 /// The kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kernel {
+pub struct KernelFacts {
     /// `uname -r`.
     pub release: Option<String>,
     /// `uname -v`: build number and preemption.
     pub version: Option<String>,
-    /// The command line that it was started with, secrets masked.
+    /// Its command line, with secrets masked.
     pub command_line: Option<String>,
-    /// Its preemption model, where debugfs may be read.
+    /// Its preemption model, if debugfs is readable.
     pub preemption: Option<String>,
-    /// The clock that time is read from.
+    /// The current clocksource.
     pub clocksource: Option<String>,
-    /// What this start of it is called.
+    /// The ID of this boot.
     pub boot_id: Option<String>,
-    /// Why its developers would not look at a bug (tainted-kernels.rst); 0 if they would.
+    /// The taint flags (tainted-kernels.rst); 0 for an untainted kernel.
     pub tainted: Option<String>,
 }
 
-impl Kernel {
+impl KernelFacts {
     pub(super) fn read(root: &Root) -> Self {
         Self {
             release: root.read("/proc/sys/kernel/osrelease"),

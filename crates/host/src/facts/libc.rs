@@ -1,4 +1,4 @@
-//! Which C library, and which build of it: read from its own banner, so that nothing is run.
+//! The C library and its build, from the banner in its file, so that no program is run.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,10 @@ use memchr::memmem;
 
 use crate::root::Root;
 
-/// Where distributions keep the C library: below these, or one directory further down.
+/// The directories of the C library. It is in one of these or in a subdirectory.
 const LIBRARY_DIRS: &[&str] = &["/lib64", "/lib", "/usr/lib64", "/usr/lib"];
 
-/// The C library that programs on this machine get.
+/// The default C library of this machine.
 pub(super) fn of_the_system(root: &Root) -> Option<String> {
     let dirs = LIBRARY_DIRS.iter().flat_map(|dir| {
         let below = root
@@ -25,13 +25,13 @@ pub(super) fn of_the_system(root: &Root) -> Option<String> {
         .and_then(|path| identify(&root.path(path)))
 }
 
-/// Whether a file is a C library, by its name.
+/// Whether a file name is that of a C library.
 pub(super) fn is_libc(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name == "libc.so.6" || name.starts_with("libc-2.") || name.starts_with("ld-musl-")
 }
 
-/// `glibc 2.36 (Debian GLIBC 2.36-9+deb12u13)`, or just `musl`, which keeps its version to itself.
+/// `glibc 2.36 (Debian GLIBC 2.36-9+deb12u13)`, or `musl`, whose file does not contain a version.
 pub(super) fn identify(path: &Path) -> Option<String> {
     if path.file_name()?.to_str()?.starts_with("ld-musl-") {
         return Some("musl".into());
@@ -49,8 +49,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_banner_has_the_version_and_the_build() {
-        let (_dir, root) = crate::root::stand_in(&[(
+    fn the_banner_contains_the_version_and_the_build() {
+        let (_dir, root) = crate::root::fake_root(&[(
             "/lib/x86_64-linux-gnu/libc.so.6",
             "\0\0GNU C Library (Debian GLIBC 2.36-9+deb12u13) stable release version 2.36.\nCopyright",
         )]);
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_file_without_a_banner_is_unknown() {
-        let (_dir, root) = crate::root::stand_in(&[("/lib/libc.so.6", "GNU C Library (")]);
+        let (_dir, root) = crate::root::fake_root(&[("/lib/libc.so.6", "GNU C Library (")]);
         assert_eq!(of_the_system(&root), None);
     }
 }

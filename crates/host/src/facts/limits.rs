@@ -1,15 +1,15 @@
-//! Resource limits, from `/proc/PID/limits`.
+//! Resource limits, from `/proc/PID/limits`, with the kernel's names for them. (procfs has fields instead of names.)
 
 use std::collections::BTreeMap;
 
 use crate::root::Root;
 
-/// The limits by the kernel's names for them, as "soft / hard".
+/// The limits by the kernel's names, as "soft / hard".
 pub(super) fn read(root: &Root, path: &str) -> BTreeMap<String, String> {
     root.read(path).map(|text| parse(&text)).unwrap_or_default()
 }
 
-/// A table with columns of fixed width: "Limit", "Soft Limit", "Hard Limit", "Units".
+/// Parses a table with columns of fixed width: "Limit", "Soft Limit", "Hard Limit", "Units".
 fn parse(text: &str) -> BTreeMap<String, String> {
     let mut lines = text.lines();
     let header = lines.next().unwrap_or_default();
@@ -34,9 +34,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_its_soft_and_its_hard_value() {
+    fn a_limit_has_a_soft_and_a_hard_value() {
         let limits = read(&Root::new("/"), "/proc/self/limits");
-        let files = limits.get("Max open files").expect("all processes have it");
+        let files = limits.get("Max open files").expect("all processes have this limit");
         let (soft, hard) = files.split_once(" / ").expect("two values");
         let kernel = rustix::process::getrlimit(rustix::process::Resource::Nofile);
         assert_eq!(soft.parse().ok(), kernel.current);
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_no_limits() {
+    fn an_invalid_table_has_no_limits() {
         assert!(parse("").is_empty() && parse("Limit Soft").is_empty());
         assert_eq!(parse("L Soft Limit Hard Limit Units\nx")["x"], " / ");
     }

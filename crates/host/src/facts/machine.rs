@@ -1,43 +1,44 @@
-//! What a machine is: its system, what it runs in, and which means of measuring it has.
+//! The machine: distribution, virtualization, power source, measuring tools.
 
 use std::fs::File;
 
 use serde::{Deserialize, Serialize};
 
+use super::cpu::FirstCpu;
 use super::libc;
 use crate::os_release::os_release;
 use crate::root::Root;
 
-/// What a machine is.
+/// The machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
-    /// Its name.
+pub struct MachineFacts {
+    /// The host name.
     pub hostname: Option<String>,
     /// The distribution's name and version.
     pub distribution: Option<String>,
     /// `x86_64`, `aarch64`, ...
     pub architecture: String,
-    /// The C library that programs get.
+    /// The default C library.
     pub libc: Option<String>,
-    /// The virtual machine that it is, if it is one.
+    /// The kind of virtual machine, if it is one.
     pub virtualization: Option<String>,
-    /// The container that we are in, if we are.
+    /// The kind of container that this process runs in, if any.
     pub container: Option<String>,
-    /// Where its electricity comes from, if it tells.
+    /// The power source, if the machine reports it.
     pub power_source: Option<PowerSource>,
     /// Whether `perf` is installed.
     pub has_perf: bool,
-    /// Whether the energy counters of the processor can be read.
+    /// Whether the processor's energy counters are readable.
     pub rapl: Rapl,
 }
 
-/// Where a machine's electricity comes from.
+/// The power source of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PowerSource {
-    /// The grid.
+    /// Mains power.
     Mains,
-    /// Its own battery, so that it saves where it can.
+    /// A battery. The machine saves energy.
     Battery,
 }
 
@@ -45,16 +46,16 @@ pub enum PowerSource {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rapl {
-    /// There are none: another processor, or a virtual machine.
+    /// There are none: an unsupported processor, or a virtual machine.
     #[default]
     Absent,
-    /// There are, but only root may read them (since Linux 5.10, because of CVE-2020-8694).
+    /// Only root may read them (since Linux 5.10, because of CVE-2020-8694).
     Unreadable,
-    /// They can be read.
+    /// They are readable.
     Readable,
 }
 
-impl Machine {
+impl MachineFacts {
     pub(super) fn read(root: &Root) -> Self {
         Self {
             hostname: root.read("/proc/sys/kernel/hostname"),
@@ -70,12 +71,11 @@ impl Machine {
     }
 }
 
-/// A virtual machine says so by a CPU flag on x86 and in the device tree on Arm. Which one it is shows in
-/// what the firmware calls the board, or else in the clocks that its hypervisor offers.
+/// The kind of virtual machine. A CPU flag on x86 and the device tree on Arm identify a virtual machine. Its kind is the
+/// board name from the firmware, or else follows from the available clocksources.
 fn virtualization(root: &Root) -> Option<String> {
-    let flags = root.read("/proc/cpuinfo").unwrap_or_default();
-    let is_virtual = flags.lines().any(|line| line.starts_with("flags") && line.contains(" hypervisor"))
-        || root.read("/proc/device-tree/hypervisor/compatible").is_some();
+    let is_virtual =
+        FirstCpu::read(root).is_virtual() || root.read("/proc/device-tree/hypervisor/compatible").is_some();
     if !is_virtual {
         return None;
     }
@@ -90,7 +90,7 @@ fn virtualization(root: &Root) -> Option<String> {
         root.read("/sys/devices/system/clocksource/clocksource0/available_clocksource").unwrap_or_default();
     let by_clock = [("kvm-clock", "KVM"), ("hyperv_clocksource", "Hyper-V"), ("xen", "Xen")];
     let hypervisor = by_clock.iter().find(|(clock, _)| clocks.contains(clock));
-    Some(hypervisor.map_or("a hypervisor that does not say its name", |(_, name)| name).to_owned())
+    Some(hypervisor.map_or("unknown hypervisor", |(_, name)| name).to_owned())
 }
 
 fn container(root: &Root) -> Option<String> {
@@ -104,19 +104,19 @@ fn container(root: &Root) -> Option<String> {
         .or_else(|| by_group.iter().find(|name| groups.contains(**name)).map(|name| (*name).to_owned()))
 }
 
-/// On battery when a battery of the machine itself is being emptied. Mice have batteries too: those have
-/// the scope "Device" (sysfs-class-power).
+/// The power source is a battery if a battery of the machine is discharging. Batteries of devices such as mice have the
+/// scope "Device" (sysfs-class-power) and do not count.
 fn power_source(root: &Root) -> Option<PowerSource> {
     const SUPPLIES: &str = "/sys/class/power_supply";
     let mut source = None;
     for supply in root.list(SUPPLIES) {
         let read = |file: &str| root.read(format!("{SUPPLIES}/{supply}/{file}"));
-        let is_ours = read("scope").is_none_or(|scope| scope != "Device");
+        let is_of_machine = read("scope").is_none_or(|scope| scope != "Device");
         match read("type").as_deref() {
-            Some("Battery") if is_ours && read("status").as_deref() == Some("Discharging") => {
+            Some("Battery") if is_of_machine && read("status").as_deref() == Some("Discharging") => {
                 return Some(PowerSource::Battery);
             }
-            Some(_) if is_ours => source = Some(PowerSource::Mains),
+            Some(_) if is_of_machine => source = Some(PowerSource::Mains),
             _ => {}
         }
     }
@@ -140,27 +140,27 @@ fn rapl(root: &Root) -> Rapl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::stand_in;
+    use crate::root::fake_root;
 
     #[test]
-    fn a_laptop_on_its_battery() {
-        let (_dir, root) = stand_in(&[
+    fn a_laptop_on_battery_power() {
+        let (_dir, root) = fake_root(&[
             ("/etc/os-release", "NAME=\"Debian GNU/Linux\"\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n"),
-            ("/proc/cpuinfo", "flags\t: fpu avx\n"),
+            ("/proc/cpuinfo", "processor\t: 0\nflags\t: fpu avx\n"),
             ("/sys/class/power_supply/AC/type", "Mains\n"),
             ("/sys/class/power_supply/BAT0/type", "Battery\n"),
             ("/sys/class/power_supply/BAT0/status", "Discharging\n"),
             ("/sys/class/powercap/intel-rapl:0/energy_uj", "1\n"),
         ]);
-        let machine = Machine::read(&root);
+        let machine = MachineFacts::read(&root);
         assert_eq!(machine.distribution.as_deref(), Some("Debian GNU/Linux 12"));
         assert_eq!(machine.power_source, Some(PowerSource::Battery));
         assert_eq!((machine.virtualization, machine.rapl), (None, Rapl::Readable));
     }
 
     #[test]
-    fn a_workstation_with_a_wireless_mouse() {
-        let (_dir, root) = stand_in(&[
+    fn the_battery_of_a_mouse_is_not_a_power_source() {
+        let (_dir, root) = fake_root(&[
             ("/sys/class/power_supply/hidpp_battery_0/type", "Battery\n"),
             ("/sys/class/power_supply/hidpp_battery_0/scope", "Device\n"),
             ("/sys/class/power_supply/hidpp_battery_0/status", "Discharging\n"),
@@ -169,9 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn virtual_machines_by_their_boards_or_their_clocks() {
-        let flags = ("/proc/cpuinfo", "flags\t: fpu hypervisor\n");
-        let (_dir, cloud) = stand_in(&[
+    fn a_virtual_machine_is_identified_by_its_board_or_its_clocks() {
+        let flags = ("/proc/cpuinfo", "processor\t: 0\nflags\t: fpu hypervisor\n");
+        let (_dir, cloud) = fake_root(&[
             flags,
             ("/sys/class/dmi/id/sys_vendor", "Amazon EC2\n"),
             ("/sys/class/dmi/id/product_name", "m7i.large\n"),
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(virtualization(&cloud).as_deref(), Some("Amazon EC2 m7i.large"));
         let clocks =
             ("/sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc kvm-clock\n");
-        let (_dir, micro) = stand_in(&[flags, clocks]);
+        let (_dir, micro) = fake_root(&[flags, clocks]);
         assert_eq!(virtualization(&micro).as_deref(), Some("KVM"));
     }
 }

@@ -1,4 +1,4 @@
-//! Memory: how much, swap, and huge pages.
+//! MemoryFacts: how much, swap, and huge pages.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,26 @@ use crate::root::Root;
 
 const THP: &str = "/sys/kernel/mm/transparent_hugepage";
 
-/// Memory and swap.
+/// MemoryFacts and swap.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
-    /// What the kernel has to give.
+pub struct MemoryFacts {
+    /// Usable memory.
     pub total_bytes: u64,
     /// Swap space.
     pub swap_total_bytes: u64,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub thp: Option<String>,
-    /// When a page fault may wait for one to be made.
+    /// When a page fault may wait for compaction.
     pub thp_defrag: Option<String>,
-    /// The smaller sizes (Linux 6.9 and later) that are not simply `never`, by their names.
+    /// The settings of smaller sizes (Linux 6.9 and later) that are not `never`.
     pub thp_sizes: BTreeMap<String, String>,
-    /// Huge pages set aside.
+    /// Reserved huge pages.
     pub huge_pages: Option<u64>,
-    /// Kernel samepage merging: 1 when it runs.
+    /// KernelFacts samepage merging: 1 when it runs.
     pub ksm: Option<String>,
 }
 
-impl Memory {
+impl MemoryFacts {
     pub(super) fn read(root: &Root) -> Self {
         let info = Meminfo::from_file(root.path("/proc/meminfo")).ok();
         let sizes = root.list(THP).into_iter().filter(|name| name.starts_with("hugepages-"));
@@ -51,11 +51,11 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::stand_in;
+    use crate::root::fake_root;
 
     #[test]
-    fn of_a_list_of_choices_the_chosen_one_is_the_fact() {
-        let (_dir, root) = stand_in(&[
+    fn the_fact_is_the_selected_choice() {
+        let (_dir, root) = fake_root(&[
             ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
             (
                 "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled",
@@ -66,7 +66,7 @@ mod tests {
                 "always inherit madvise [never]\n",
             ),
         ]);
-        let memory = Memory::read(&root);
+        let memory = MemoryFacts::read(&root);
         assert_eq!(memory.thp.as_deref(), Some("madvise"));
         assert_eq!(memory.thp_sizes, BTreeMap::from([("hugepages-64kB".into(), "inherit".into())]));
     }

@@ -1,8 +1,8 @@
-//! What a machine and a server's process are: the facts that a fairness audit compares and a report cites.
+//! Facts about a machine and about a server's process, for the fairness audit and the report.
 //!
-//! [`Facts`] is the machine, [`ProcessFacts`] is one process. Both are JSON for the archive, and both have a
-//! flat view from dotted keys to text, of which [`differences`] makes the list that stands beside a verdict.
-//! What a machine does not have or does not show is absent. Which differences matter is judged elsewhere.
+//! [`HostFacts`] describe the machine, [`ProcessFacts`] one process. Both serialize to JSON for the archive. Both have
+//! a flat view from dotted keys to text, which [`differences`] compares. What a machine does not have or does not
+//! report is absent. Other crates decide which differences matter.
 
 mod allocator;
 mod cpu;
@@ -19,66 +19,68 @@ mod sysctls;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use procfs::{FromRead, Uptime};
 use serde::{Deserialize, Serialize};
 
 pub use allocator::Allocator;
-pub use cpu::Cpu;
-pub use flat::{Difference, differences, flatten};
-pub use kernel::Kernel;
-pub use machine::{Machine, PowerSource, Rapl};
-pub use memory::Memory;
+pub use cpu::CpuFacts;
+pub use flat::{FactDifference, differences, flatten};
+pub use kernel::KernelFacts;
+pub use machine::{MachineFacts, PowerSource, Rapl};
+pub use memory::MemoryFacts;
 pub use process::ProcessFacts;
 
-use crate::cgroup;
+use crate::cgroup::CgroupLimits;
 use crate::root::Root;
 
-/// A machine at one moment.
+/// The facts of a machine at one time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
-    /// When this was taken, and what changes by itself.
-    pub moment: Moment,
-    /// What it is: distribution, virtualization, tools.
-    pub machine: Machine,
+pub struct HostFacts {
+    /// The time, and values that change by themselves.
+    #[serde(rename = "moment")]
+    pub volatile: VolatileFacts,
+    /// Distribution, virtualization, tools.
+    pub machine: MachineFacts,
     /// The kernel.
-    pub kernel: Kernel,
+    pub kernel: KernelFacts,
     /// The processors.
-    pub cpu: Cpu,
-    /// Memory and swap.
-    pub memory: Memory,
-    /// What our control groups let us have.
-    pub cgroup: cgroup::Limits,
-    /// Kernel settings that matter to servers, by their sysctl(8) names.
+    pub cpu: CpuFacts,
+    /// MemoryFacts and swap.
+    pub memory: MemoryFacts,
+    /// The limits of this process's control groups.
+    pub cgroup: CgroupLimits,
+    /// KernelFacts settings that matter to servers, by their sysctl(8) names.
     pub sysctls: BTreeMap<String, String>,
-    /// Our resource limits (`/proc/self/limits`), as "soft / hard".
+    /// The resource limits of this process (`/proc/self/limits`), as "soft / hard".
     pub limits: BTreeMap<String, String>,
 }
 
-/// What is different each time that it is looked at: not compared.
+/// Values that differ at each reading, and are not compared.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Moment {
-    /// When, in milliseconds since 1970.
+pub struct VolatileFacts {
+    /// The time of the reading, in milliseconds since 1970.
     pub unix_ms: u64,
-    /// Seconds since the machine started.
+    /// Seconds since boot.
     pub uptime_s: f64,
-    /// How often cores were throttled because of heat, since the machine started, over all cores.
+    /// Thermal throttling events since boot, summed over the cores.
     pub core_throttles: Option<u64>,
 }
 
-impl Facts {
+impl HostFacts {
     pub(crate) fn read(root: &Root) -> Self {
         Self {
-            moment: Moment::read(root),
-            machine: Machine::read(root),
-            kernel: Kernel::read(root),
-            cpu: Cpu::read(root),
-            memory: Memory::read(root),
-            cgroup: cgroup::Limits::read(root),
+            volatile: VolatileFacts::read(root),
+            machine: MachineFacts::read(root),
+            kernel: KernelFacts::read(root),
+            cpu: CpuFacts::read(root),
+            memory: MemoryFacts::read(root),
+            cgroup: CgroupLimits::read(root),
             sysctls: sysctls::read(root),
             limits: limits::read(root, "/proc/self/limits"),
         }
     }
 
-    /// What can be compared, from dotted keys (`kernel.release`, `sysctls.net.core.somaxconn`) to text.
+    /// The comparable facts, from dotted keys (`kernel.release`, `sysctls.net.core.somaxconn`) to text.
     pub fn flat(&self) -> BTreeMap<String, String> {
         let mut flat = flatten(self);
         flat.retain(|key, _| !key.starts_with("moment."));
@@ -86,12 +88,12 @@ impl Facts {
     }
 }
 
-impl Moment {
+impl VolatileFacts {
     fn read(root: &Root) -> Self {
-        let uptime = root.read("/proc/uptime").unwrap_or_default();
+        let uptime = Uptime::from_file(root.path("/proc/uptime"));
         Self {
             unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64,
-            uptime_s: uptime.split(' ').next().and_then(|s| s.parse().ok()).unwrap_or_default(),
+            uptime_s: uptime.map_or(0.0, |uptime| uptime.uptime),
             core_throttles: cpu::core_throttles(root),
         }
     }
@@ -103,8 +105,8 @@ mod tests {
 
     #[test]
     fn this_machine_has_the_facts_that_every_linux_has() {
-        let facts = Facts::read(&Root::new("/"));
-        assert!(facts.cpu.online > 0 && facts.memory.total_bytes > 0 && facts.moment.uptime_s > 0.0);
+        let facts = HostFacts::read(&Root::new("/"));
+        assert!(facts.cpu.online > 0 && facts.memory.total_bytes > 0 && facts.volatile.uptime_s > 0.0);
         let flat = facts.flat();
         for key in ["kernel.release", "kernel.boot_id", "sysctls.net.core.somaxconn", "limits.Max open files"]
         {
@@ -113,22 +115,22 @@ mod tests {
     }
 
     #[test]
-    fn the_same_machine_a_moment_later_is_the_same() {
-        let [before, after] = [(); 2].map(|()| Facts::read(&Root::new("/")));
+    fn a_second_reading_of_the_same_machine_has_no_differences() {
+        let [before, after] = [(); 2].map(|()| HostFacts::read(&Root::new("/")));
         assert_eq!(differences(&before.flat(), &after.flat()), []);
     }
 
     #[test]
-    fn facts_survive_json() -> serde_json::Result<()> {
-        let facts = Facts::read(&Root::new("/"));
-        assert_eq!(serde_json::from_str::<Facts>(&serde_json::to_string(&facts)?)?, facts);
+    fn facts_round_trip_through_json() -> serde_json::Result<()> {
+        let facts = HostFacts::read(&Root::new("/"));
+        assert_eq!(serde_json::from_str::<HostFacts>(&serde_json::to_string(&facts)?)?, facts);
         Ok(())
     }
 
     #[test]
-    fn of_an_empty_machine_all_is_absent_and_nothing_panics() {
-        let (_dir, root) = crate::root::stand_in(&[]);
-        let facts = Facts::read(&root);
+    fn facts_of_an_empty_machine_are_absent() {
+        let (_dir, root) = crate::root::fake_root(&[]);
+        let facts = HostFacts::read(&root);
         assert_eq!((facts.sysctls.len(), facts.kernel.boot_id, facts.cpu.model), (0, None, None));
     }
 }

@@ -1,4 +1,4 @@
-//! What a process is: its program and the build of it, its libraries, its context.
+//! Facts of a process: its program and build, libraries, environment, limits.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::{Allocator, allocator, flatten, libc, limits, secrets};
 use crate::root::Root;
 
-/// Environment variables whose values change how fast a program runs and hold no secrets. Of all others
-/// only the names are recorded.
+/// Environment variables that affect the speed of a program and contain no secrets. Of all others only the names are
+/// recorded.
 const RECORDED_VARIABLES: &[&str] = &[
     "GLIBC_TUNABLES",
     "GODEBUG",
@@ -36,39 +36,40 @@ const RECORDED_VARIABLES: &[&str] = &[
     "UV_THREADPOOL_SIZE",
 ];
 
-/// What stands for a value that is not recorded.
+/// Replaces a value that is not recorded.
 const NOT_RECORDED: &str = "(not recorded)";
 
-/// A process at one moment. What we may not look at is absent: a server's worker that has changed its user
-/// shows less of itself to an ordinary user.
+/// The facts of a process at one time. What is not readable is absent: if a worker of a server changed its user, an
+/// ordinary user can read less of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessFacts {
-    /// Its number.
+    /// Its process ID.
     pub pid: u32,
     /// The program's file.
     pub executable: Option<String>,
-    /// The build of it: the linker's build ID (`.note.gnu.build-id`), in hexadecimal.
+    /// The linker's build ID of the program (`.note.gnu.build-id`), in hexadecimal.
     pub build_id: Option<String>,
-    /// Its command line, secrets masked.
+    /// Its command line, with secrets masked.
     pub command_line: Vec<String>,
-    /// The memory allocator that it uses.
+    /// Its memory allocator.
     pub allocator: Option<Allocator>,
-    /// The C library that it uses; none if it is static.
+    /// Its C library. None for a static program.
     pub libc: Option<String>,
     /// Its environment: values for a few names, "(not recorded)" for the rest.
     pub environment: BTreeMap<String, String>,
     /// Its resource limits, as "soft / hard".
     pub limits: BTreeMap<String, String>,
-    /// What the kernel does with it: CPUs, seccomp, speculation, huge pages (`/proc/PID/status`).
+    /// Kernel properties: allowed CPUs, seccomp, speculation, huge pages (`/proc/PID/status`).
     pub status: BTreeMap<String, String>,
 }
 
-/// The lines of `/proc/PID/status` that change how fast a process runs.
+/// The lines of `/proc/PID/status` that affect the speed of a process. They are recorded by the kernel's names, which
+/// procfs does not keep.
 const STATUS_LINES: &[&str] =
     &["Cpus_allowed_list", "Seccomp", "Speculation_Store_Bypass", "SpeculationIndirectBranch", "THP_enabled"];
 
 impl ProcessFacts {
-    /// None when there is no such process.
+    /// Returns none when there is no such process.
     pub(crate) fn read(root: &Root, pid: u32) -> Option<Self> {
         let dir = format!("/proc/{pid}");
         let status = root.read(format!("{dir}/status"))?;
@@ -76,7 +77,7 @@ impl ProcessFacts {
         let executable = fs::read_link(&program).ok().map(|path| path.to_string_lossy().into_owned());
         let libraries = mapped_files(root, &dir);
         let of_libc = libraries.iter().find(|path| libc::is_libc(path));
-        // The process may be in a container: its paths hold from its own root.
+        // The process may be in a container: its paths are relative to its own root.
         let libc = of_libc.and_then(|path| libc::identify(&root.path(format!("{dir}/root{path}"))));
         let environment = strings(root, &format!("{dir}/environ"));
         Some(Self {
@@ -92,7 +93,7 @@ impl ProcessFacts {
         })
     }
 
-    /// What can be compared, from dotted keys (`allocator.name`, `environment.LD_PRELOAD`) to text.
+    /// The comparable facts, from dotted keys (`allocator.name`, `environment.LD_PRELOAD`) to text.
     pub fn flat(&self) -> BTreeMap<String, String> {
         let mut flat = flatten(self);
         flat.remove("pid");
@@ -100,7 +101,7 @@ impl ProcessFacts {
     }
 }
 
-/// The strings of a file that has them with a NUL after each.
+/// Reads a file of NUL-terminated strings.
 fn strings(root: &Root, path: &str) -> Vec<String> {
     let text = root.read(path).unwrap_or_default();
     text.split('\0').filter(|part| !part.is_empty()).map(str::to_owned).collect()
@@ -117,7 +118,7 @@ fn status_line(line: &str) -> Option<(String, String)> {
     STATUS_LINES.contains(&name).then(|| (name.to_owned(), value.trim().to_owned()))
 }
 
-/// The files that a process has mapped, each once.
+/// The mapped files of a process, each once.
 fn mapped_files(root: &Root, dir: &str) -> Vec<String> {
     let maps = MemoryMaps::from_file(root.path(format!("{dir}/maps"))).map(|maps| maps.0).unwrap_or_default();
     let mut files: Vec<String> = maps
@@ -137,7 +138,7 @@ fn build_id(program: &Path) -> Option<String> {
     let file = object::File::parse(&cache).ok()?;
     let mut hex = String::new();
     for byte in file.build_id().ok()?? {
-        write!(hex, "{byte:02x}").expect("a string takes all");
+        write!(hex, "{byte:02x}").expect("write to a string");
     }
     Some(hex)
 }
@@ -149,7 +150,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn a_process_of_ours_tells_what_it_is() -> std::io::Result<()> {
+    fn a_child_process_has_facts() -> std::io::Result<()> {
         let mut child = Command::new("/bin/cat")
             .arg("-u")
             .env("LC_ALL", "C")
@@ -158,13 +159,13 @@ mod tests {
             .stdout(Stdio::piped())
             .spawn()?;
         let (mut to, mut from) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-        // Its command line is not there at once when spawn returns: only what it says shows that it runs.
+        // The command line may be missing just after spawn. The echoed byte shows that exec is complete.
         to.write_all(b"?")?;
         from.read_exact(&mut [0])?;
         let facts = ProcessFacts::read(&Root::new("/"), child.id());
         drop(to);
         child.wait()?;
-        let facts = facts.expect("it runs");
+        let facts = facts.expect("the child runs");
         assert_eq!(facts.command_line, ["/bin/cat", "-u"]);
         assert_eq!(facts.environment["LC_ALL"], "C");
         assert_eq!(facts.environment["MY_TOKEN"], NOT_RECORDED);
@@ -175,15 +176,15 @@ mod tests {
 
     #[test]
     fn this_program_has_an_allocator_and_a_c_library() {
-        let facts = ProcessFacts::read(&Root::new("/"), std::process::id()).expect("we run");
-        let allocator = facts.allocator.expect("it was linked with one").name;
+        let facts = ProcessFacts::read(&Root::new("/"), std::process::id()).expect("this process runs");
+        let allocator = facts.allocator.expect("every program has an allocator").name;
         assert!(matches!(&*allocator, "glibc malloc" | "musl malloc"), "{allocator}");
         assert!(facts.libc.is_some_and(|libc| libc.starts_with("glibc") || libc == "musl"));
         assert!(facts.build_id.is_none_or(|id| id.len() >= 16));
     }
 
     #[test]
-    fn there_are_no_facts_of_a_process_that_is_not_there() {
+    fn a_missing_process_has_no_facts() {
         assert_eq!(ProcessFacts::read(&Root::new("/"), 0), None);
     }
 }

@@ -1,15 +1,15 @@
-//! Secrets on command lines, masked before anything is written down.
+//! Masks secrets in command lines before they are recorded.
 
-/// What stands for a secret.
+/// Replaces a secret.
 const MASK: &str = "***";
 
-/// What the name of a secret contains, in small letters.
+/// Parts of names of secrets, in lower case.
 const NAMES: &[&str] =
     &["pass", "secret", "token", "apikey", "api-key", "api_key", "credential", "masterauth"];
 
-/// The arguments with secrets masked: `--password=x`, `--token x`, `requirepass x`, `user:x@host`.
+/// Returns the arguments with secrets masked: `--password=x`, `--token x`, `requirepass x`, `user:x@host`.
 ///
-/// This is about what people do by habit, not about a determined effort to have a secret recorded.
+/// This covers the usual ways to pass secrets, not deliberate attempts to circumvent it.
 pub(super) fn mask<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut is_secret = false;
     let mut masked = Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn mask<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<Stri
     masked
 }
 
-/// Whether a flag or key is the name of a secret. A sentence or a path that contains "pass" is not.
+/// Whether a flag or key names a secret. A sentence or path that contains "pass" does not.
 fn names_a_secret(name: &str) -> bool {
     let name = name.to_lowercase();
     name.len() < 40 && !name.contains([' ', '/']) && NAMES.iter().any(|secret| name.contains(secret))
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_masked_and_the_rest_is_not() {
+    fn only_secrets_are_masked() {
         let masked = |line: &str| mask(line.split(' ')).join(" ");
         assert_eq!(
             masked("redis-server --requirepass hunter2 --port 1"),

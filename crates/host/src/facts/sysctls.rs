@@ -1,11 +1,10 @@
-//! The kernel settings that matter to servers and to those who load them.
+//! The kernel settings that affect servers and load generators.
 
 use std::collections::BTreeMap;
 
 use crate::root::Root;
 
-/// By their sysctl(8) names. They are those of the tuning catalogue and their neighbours: the settings
-/// that a difference between two machines is looked for in.
+/// The recorded settings, by their sysctl(8) names: those that tuning guides change, and related ones.
 const NAMES: &[&str] = &[
     "fs.aio-max-nr",
     "fs.file-max",
@@ -71,7 +70,7 @@ const NAMES: &[&str] = &[
     "vm.zone_reclaim_mode",
 ];
 
-/// Those that this kernel has, with single blanks between the numbers of a list.
+/// Reads the settings that this kernel has. Numbers of a list are separated by single blanks.
 pub(super) fn read(root: &Root) -> BTreeMap<String, String> {
     let path = |name: &str| format!("/proc/sys/{}", name.replace('.', "/"));
     let value = |name: &str| Some(root.read(path(name))?.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -83,17 +82,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_have_single_blanks_and_what_is_missing_is_absent() {
+    fn lists_have_single_blanks_and_missing_settings_are_absent() {
         let (_dir, root) =
-            crate::root::stand_in(&[("/proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n")]);
+            crate::root::fake_root(&[("/proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n")]);
         let expected = ("net.ipv4.tcp_rmem".to_owned(), "4096 131072 6291456".to_owned());
         assert_eq!(read(&root), BTreeMap::from([expected]));
     }
 
     #[test]
-    fn every_name_is_one_that_some_kernel_knows() {
+    fn most_names_exist_on_this_kernel() {
         let here = read(&Root::new("/"));
-        // Modules and configuration leave out a few, but a misspelt list would show as many.
+        // A few depend on modules and configuration. Misspelt names would make many missing.
         assert!(here.len() * 10 >= NAMES.len() * 8, "{here:?}");
     }
 }

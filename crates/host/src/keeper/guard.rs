@@ -1,4 +1,4 @@
-//! The guard: waits for the keeper, and cleans up should the keeper be killed.
+//! The guard process: waits for the keeper, and kills the server's processes if the keeper is killed.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ use super::subtree;
 
 pub(super) fn run() -> io::Result<()> {
     rustix::thread::set_name(c"sd-guard")?;
-    // Out of our caller's session: neither Ctrl-C nor a signal to its process group is meant for us.
+    // A new session: neither Ctrl-C nor a signal to the caller's process group reaches the guard.
     setsid()?;
     set_child_subreaper(Some(getpid()))?;
     std::env::set_current_dir("/")?;
@@ -28,7 +28,8 @@ pub(super) fn run() -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
-    // A keeper that ended in order has left nothing; one that was killed has left all to us.
-    subtree::kill_until_none_is_left();
+    // A keeper that ended normally leaves no process. If it was killed, the server's processes are children of
+    // this process now.
+    subtree::kill_all();
     Ok(())
 }

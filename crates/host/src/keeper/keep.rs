@@ -1,4 +1,4 @@
-//! The keeper: starts the server, watches it, stops it, and ends when nothing of it is left.
+//! The keeper process: starts the server, waits for its processes, stops it, and ends when none of them is left.
 
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, parent_id};
@@ -7,44 +7,59 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpid, set_child_subreaper, set_parent_process_death_signal};
 
-use super::news::{Ask, News};
-use super::protocol::VERB;
-use super::protocol::{Event, receive_order, send_order, tell};
-use super::subtree::{FIRST_PAUSE, Reaped, children, kill_round, next_pause, reap, send};
-use crate::process::{Ending, ServerCommand};
+use super::inputs::{KeeperInputs, StopReason};
+use super::protocol::{KeeperEvent, VERB, receive_order, send_event, send_order};
+use super::subtree::{FIRST_PAUSE, ReapOutcome, children, kill_round, next_pause, reap, send};
+use crate::process::{ProcessExit, ServerCommand};
 
-/// How long a server may take to stop when nobody waits for it any more.
+/// The grace period of a server whose owner died.
 const ABANDONED_GRACE: Duration = Duration::from_secs(1);
 
-/// How often to look for processes that became ours while the server stops: that is no news to wait for.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// How often to look for newly reparented processes while the server stops: no signal announces them.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long it may take at all; a clock can hold this.
+/// The longest grace period. A clock can represent its end.
 const LONGEST_GRACE: Duration = Duration::from_hours(24);
 
 pub(super) fn run(guard: u32) -> io::Result<()> {
     rustix::thread::set_name(c"sd-keeper")?;
     set_child_subreaper(Some(getpid()))?;
-    let mut news = News::watch()?;
+    let mut inputs = KeeperInputs::open()?;
     set_parent_process_death_signal(Some(Signal::TERM))?;
     if parent_id() != guard {
-        return Ok(()); // the guard died before the line above; nothing is started yet
+        return Ok(()); // The guard died before the line above. Nothing is started yet.
     }
     let order = receive_order(io::stdin().lock())?;
     match launch(&order) {
         Ok(pid) => {
-            tell(&Event::Started { pid, keeper: std::process::id() });
-            Keeper { order, main: Some(pid), ending: None, phase: Phase::Up, overdue: false }.keep(&mut news)
+            send_event(&KeeperEvent::Started { pid, keeper: std::process::id() });
+            let phase = KeeperPhase::Up;
+            Keeper { order, main: Some(pid), exit: None, phase, grace_expired: false }.run(&mut inputs)
         }
-        Err(reason) => {
-            tell(&Event::Refused { reason });
+        Err(error) => {
+            send_event(&KeeperEvent::Refused { reason: error.to_string() });
             Ok(())
         }
     }
 }
 
-/// Starts the launcher and waits until it has become the server; its process number is the server's.
-fn launch(order: &ServerCommand) -> Result<u32, String> {
+/// Why the server does not start, from the keeper's side.
+#[derive(Debug, thiserror::Error)]
+enum LauncherError {
+    #[error("cannot start the launcher: {0}")]
+    Start(io::Error),
+    #[error("cannot send the order to the launcher: {0}")]
+    Send(io::Error),
+    #[error("cannot read from the launcher: {0}")]
+    Read(io::Error),
+    /// The launcher's own message.
+    #[error("{0}")]
+    Reported(String),
+}
+
+/// Starts the launcher and waits until it has become the server. Returns the server's process ID, which is the
+/// launcher's.
+fn launch(order: &ServerCommand) -> Result<u32, LauncherError> {
     let mut launcher = Command::new("/proc/self/exe")
         .arg0("sd-launcher")
         .args([VERB, "launch", &std::process::id().to_string()])
@@ -52,115 +67,120 @@ fn launch(order: &ServerCommand) -> Result<u32, String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|e| format!("cannot start its launcher: {e}"))?;
-    let mut reason = String::new();
+        .map_err(LauncherError::Start)?;
+    let mut message = String::new();
     if let (Some(stdin), Some(mut stdout)) = (launcher.stdin.take(), launcher.stdout.take()) {
-        send_order(stdin, order).map_err(|e| format!("cannot instruct its launcher: {e}"))?;
-        stdout.read_to_string(&mut reason).map_err(|e| format!("cannot hear its launcher: {e}"))?;
+        send_order(stdin, order).map_err(LauncherError::Send)?;
+        stdout.read_to_string(&mut message).map_err(LauncherError::Read)?;
     }
-    if reason.is_empty() { Ok(launcher.id()) } else { Err(reason) }
+    if message.is_empty() { Ok(launcher.id()) } else { Err(LauncherError::Reported(message)) }
 }
 
-enum Phase {
-    /// The server may run as long as it likes.
+enum KeeperPhase {
+    /// The server runs.
     Up,
-    /// It was asked to stop, and is killed at the deadline. `asked` holds who has had the signal.
-    Stopping { deadline: Instant, asked: Vec<u32> },
-    /// It is being killed; the pause until the next round.
+    /// The server was asked to stop, and is killed at the deadline. `signalled` lists the processes that got the
+    /// stop signal.
+    Stopping { deadline: Instant, signalled: Vec<u32> },
+    /// The server is being killed. `pause` is the time until the next round of SIGKILL.
     Killing { pause: Duration },
 }
 
 struct Keeper {
     order: ServerCommand,
-    /// The server's first process, or the eldest that it left when it daemonised; none while we look for it.
+    /// The server's first process, or the oldest remaining one after it daemonised. None while that one is
+    /// being searched for.
     main: Option<u32>,
-    /// How `main` ended.
-    ending: Option<Ending>,
-    phase: Phase,
-    /// Whether its time to stop was over before it had.
-    overdue: bool,
+    /// How `main` exited.
+    exit: Option<ProcessExit>,
+    phase: KeeperPhase,
+    /// Whether the grace period passed before the server stopped.
+    grace_expired: bool,
 }
 
 impl Keeper {
-    fn keep(mut self, news: &mut News) -> io::Result<()> {
+    fn run(mut self, inputs: &mut KeeperInputs) -> io::Result<()> {
         while !self.reap_all() {
             let timeout = self.act();
-            match news.wait(timeout)? {
-                Some(Ask::Stop) => self.begin_to_stop(self.order.grace),
-                Some(Ask::Abandoned) => self.begin_to_stop(self.order.grace.min(ABANDONED_GRACE)),
+            match inputs.wait(timeout)? {
+                Some(StopReason::Requested) => self.begin_to_stop(self.order.grace),
+                Some(StopReason::Abandoned) => self.begin_to_stop(self.order.grace.min(ABANDONED_GRACE)),
                 None => {}
             }
         }
-        tell(&Event::Exited { ending: self.ending.unwrap_or(Ending::Unknown), killed: self.overdue });
+        let exit = self.exit.unwrap_or(ProcessExit::Unknown);
+        send_event(&KeeperEvent::Exited { exit, killed: self.grace_expired });
         Ok(())
     }
 
-    /// Reaps what ended; true when nothing is left.
+    /// Reaps all ended children. Returns true when no process is left.
     fn reap_all(&mut self) -> bool {
         loop {
             match reap() {
-                Reaped::One(pid, status) if Some(pid) == self.main => self.main_ended(Ending::from(status)),
-                Reaped::One(..) => {}
-                Reaped::NoneEnded => return false,
-                Reaped::NoneLeft => return true,
+                ReapOutcome::Reaped(pid, status) if Some(pid) == self.main => {
+                    self.main_exited(ProcessExit::from(status));
+                }
+                ReapOutcome::Reaped(..) => {}
+                ReapOutcome::NoneEnded => return false,
+                ReapOutcome::NoChildren => return true,
             }
         }
     }
 
-    fn main_ended(&mut self, ending: Ending) {
-        self.ending = Some(ending);
+    fn main_exited(&mut self, exit: ProcessExit) {
+        self.exit = Some(exit);
         self.main = None;
-        // A server that died: what it left serves nobody. One that exited with 0 may have gone into the
-        // background, which shows when there is something left to reap.
-        if matches!(self.phase, Phase::Up) && ending != Ending::Code(0) {
-            self.phase = Phase::Killing { pause: FIRST_PAUSE };
+        // After a failure the remaining processes are useless. After exit status 0 the server may have
+        // daemonised; that is the case if processes remain.
+        if matches!(self.phase, KeeperPhase::Up) && exit != ProcessExit::Code(0) {
+            self.phase = KeeperPhase::Killing { pause: FIRST_PAUSE };
         }
     }
 
-    /// Makes the eldest that a server left when it went into the background the server. While a daemon
-    /// forks, a list of processes may show none of them at the right place: then look again.
+    /// After the server daemonised, makes its oldest process the main process. Returns a pause before the next
+    /// attempt if there is none: while a daemon forks, a process list can miss it.
     fn adopt(&mut self) -> Option<Duration> {
-        let Some(eldest) = children().first().map(|stat| stat.pid.cast_unsigned()) else {
+        let Some(oldest) = children().first().map(|stat| stat.pid.cast_unsigned()) else {
             return Some(FIRST_PAUSE);
         };
-        self.main = Some(eldest);
-        tell(&Event::Daemonised { pid: eldest });
+        self.main = Some(oldest);
+        send_event(&KeeperEvent::Daemonised { pid: oldest });
         None
     }
 
     fn begin_to_stop(&mut self, grace: Duration) {
         let deadline = Instant::now() + grace.min(LONGEST_GRACE);
         match &mut self.phase {
-            Phase::Up => self.phase = Phase::Stopping { deadline, asked: Vec::new() },
-            Phase::Stopping { deadline: current, .. } => *current = deadline.min(*current),
-            Phase::Killing { .. } => {}
+            KeeperPhase::Up => self.phase = KeeperPhase::Stopping { deadline, signalled: Vec::new() },
+            KeeperPhase::Stopping { deadline: current, .. } => *current = deadline.min(*current),
+            KeeperPhase::Killing { .. } => {}
         }
     }
 
-    /// Sends the signals that are due; says when to do so again, if nothing happens before.
+    /// Sends the signals that are due. Returns when to call this again if there is no input before.
     fn act(&mut self) -> Option<Duration> {
         match &mut self.phase {
-            Phase::Up if self.main.is_none() => self.adopt(),
-            Phase::Up => None,
-            Phase::Stopping { deadline, asked } => {
+            KeeperPhase::Up if self.main.is_none() => self.adopt(),
+            KeeperPhase::Up => None,
+            KeeperPhase::Stopping { deadline, signalled } => {
                 let left = deadline.saturating_duration_since(Instant::now());
                 if left.is_zero() {
-                    self.overdue = true;
-                    self.phase = Phase::Killing { pause: FIRST_PAUSE };
+                    self.grace_expired = true;
+                    self.phase = KeeperPhase::Killing { pause: FIRST_PAUSE };
                     return self.act();
                 }
-                // The top of the tree is asked, and passes it on as it sees fit. Those below it are asked
-                // when they become ours because their parent has gone.
+                // Only direct children get the signal; the server stops its own workers. Workers get it when
+                // they are reparented to the keeper because their parent exited.
                 for child in children() {
                     let pid = child.pid.cast_unsigned();
-                    if !asked.contains(&pid) {
+                    if !signalled.contains(&pid) {
                         send(pid, self.order.stop.into());
-                        asked.push(pid);
+                        signalled.push(pid);
                     }
                 }
-                Some(left.min(LOOK_AGAIN))
+                Some(left.min(POLL_INTERVAL))
             }
-            Phase::Killing { pause } => {
+            KeeperPhase::Killing { pause } => {
                 kill_round();
                 let now = *pause;
                 *pause = next_pause(now);

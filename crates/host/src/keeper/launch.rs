@@ -1,66 +1,100 @@
-//! The launcher: sets what must be set before exec, and becomes the server.
+//! The launcher process: sets what must be set before exec, and becomes the server.
 
+use std::convert::Infallible;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, parent_id};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use rustix::io::Errno;
 use rustix::process::{Gid, Signal, Uid, set_parent_process_death_signal, setsid};
 use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
 
 use super::protocol::receive_order;
-use crate::process::{RunAs, ServerCommand, open_log};
+use crate::process::{OpenLogError, RunAs, ServerCommand, open_log};
 
-/// Never comes back when all went well. Otherwise the reason is written to the standard output, a pipe
-/// that exec closes: its reader knows from an empty pipe that the server runs.
+/// Why the launcher cannot become the server.
+#[derive(Debug, thiserror::Error)]
+enum LaunchError {
+    #[error("cannot run as user {uid}: {source}")]
+    User { uid: u32, source: Errno },
+    #[error("cannot start a new session: {0}")]
+    Session(Errno),
+    #[error("cannot set its death signal: {0}")]
+    DeathSignal(Errno),
+    #[error("its keeper was killed: run it again")]
+    KeeperKilled,
+    /// The message of [`crate::CpuSet::pin_this_thread`].
+    #[error(transparent)]
+    Cpus(io::Error),
+    #[error(transparent)]
+    Log(#[from] OpenLogError),
+    #[error("cannot duplicate the descriptor of its log: {0}")]
+    DuplicateLog(io::Error),
+    #[error("cannot open its pipes: {0}")]
+    Pipes(io::Error),
+    #[error("cannot enter its directory {}: {source}", path.display())]
+    Directory { path: PathBuf, source: io::Error },
+    #[error("its command line is empty: give at least the program")]
+    EmptyCommandLine,
+    #[error("there is no program {program}: install it, or give the path to it")]
+    NoProgram { program: String },
+    #[error("no permission to execute {program}: make it executable (chmod +x)")]
+    NotExecutable { program: String },
+    #[error("cannot execute {program}: {source}")]
+    Execute { program: String, source: io::Error },
+}
+
+/// Does not return on success. Otherwise it writes the error message to the standard output, a pipe that exec
+/// closes: when its reader gets no text, the server runs.
 pub(super) fn run(keeper: u32) -> io::Result<()> {
     let order = receive_order(io::stdin().lock().by_ref())?;
     let mut report = std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let reason = match become_server(&order, keeper) {
+    let error = match become_server(&order, keeper) {
         Ok(never) => match never {},
-        Err(reason) => reason,
+        Err(error) => error,
     };
-    report.write_all(reason.as_bytes())?;
+    report.write_all(error.to_string().as_bytes())?;
     Err(io::ErrorKind::Other.into())
 }
 
-/// For good, and before anything else: a change of user takes the death signal away, and what is opened belongs
-/// to the new one.
-fn give_up_rights(who: RunAs) -> rustix::io::Result<()> {
+/// Changes the user for good. This comes first: a change of user clears the death signal, and files must be
+/// opened with the rights of the new user.
+fn change_user(user: RunAs) -> rustix::io::Result<()> {
     set_thread_groups(&[])?;
-    set_thread_gid(Gid::from_raw(who.gid))?;
-    set_thread_uid(Uid::from_raw(who.uid))
+    set_thread_gid(Gid::from_raw(user.gid))?;
+    set_thread_uid(Uid::from_raw(user.uid))
 }
 
-fn become_server(order: &ServerCommand, keeper: u32) -> Result<std::convert::Infallible, String> {
-    if let Some(who) = order.run_as {
-        give_up_rights(who).map_err(|e| format!("cannot become user {}: {e}", who.uid))?;
+fn become_server(order: &ServerCommand, keeper: u32) -> Result<Infallible, LaunchError> {
+    if let Some(user) = order.run_as {
+        change_user(user).map_err(|source| LaunchError::User { uid: user.uid, source })?;
     }
-    setsid().map_err(|e| format!("cannot make a session of its own: {e}"))?;
-    // The last line of defence: the server's first process goes with the keeper. Set after a check would
-    // race with the keeper's death, so check after.
-    set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|e| format!("cannot set its death signal: {e}"))?;
+    setsid().map_err(LaunchError::Session)?;
+    // If everything else fails, the kernel kills the server's first process when the keeper dies. The check
+    // comes after, because the keeper may die between a check and this call.
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(LaunchError::DeathSignal)?;
     if parent_id() != keeper {
-        return Err("its keeper was killed".into());
+        return Err(LaunchError::KeeperKilled);
     }
     if let Some(cpus) = &order.cpus {
-        cpus.pin_this_thread().map_err(|e| e.to_string())?;
+        cpus.pin_this_thread().map_err(LaunchError::Cpus)?;
     }
     let log = open_log(&order.log)?;
     let (stdin, stdout) = match &order.pipes {
-        None => (Stdio::null(), Stdio::from(log.try_clone().map_err(|e| e.to_string())?)),
+        None => (Stdio::null(), Stdio::from(log.try_clone().map_err(LaunchError::DuplicateLog)?)),
         Some(pipes) => {
-            let (stdin, stdout) = pipes.open().map_err(|e| format!("cannot open its pipes: {e}"))?;
+            let (stdin, stdout) = pipes.open().map_err(LaunchError::Pipes)?;
             (Stdio::from(stdin), Stdio::from(stdout))
         }
     };
     std::env::set_current_dir(&order.dir)
-        .map_err(|e| format!("cannot enter its directory {}: {e}", order.dir.display()))?;
+        .map_err(|source| LaunchError::Directory { path: order.dir.clone(), source })?;
     let [program, arguments @ ..] = order.argv.as_slice() else {
-        return Err("its command line is empty: name at least the program".into());
+        return Err(LaunchError::EmptyCommandLine);
     };
-    let error = Command::new(program)
+    let source = Command::new(program)
         .args(arguments)
         .env_clear()
         .envs(&order.env)
@@ -68,13 +102,10 @@ fn become_server(order: &ServerCommand, keeper: u32) -> Result<std::convert::Inf
         .stdout(stdout)
         .stderr(log)
         .exec();
-    Err(match error.kind() {
-        io::ErrorKind::NotFound => {
-            format!("there is no program {program}: install it, or give the path to it")
-        }
-        io::ErrorKind::PermissionDenied => {
-            format!("{program} may not be executed: check its mode (chmod +x)")
-        }
-        _ => format!("cannot execute {program}: {error}"),
+    let program = program.clone();
+    Err(match source.kind() {
+        io::ErrorKind::NotFound => LaunchError::NoProgram { program },
+        io::ErrorKind::PermissionDenied => LaunchError::NotExecutable { program },
+        _ => LaunchError::Execute { program, source },
     })
 }

@@ -1,35 +1,34 @@
-//! The keeper: the small processes between us and a server that see to it that servers started are
-//! servers stopped, also when we are killed with SIGKILL.
+//! The keeper: supervisor processes that stop a server when showdown ends, also after SIGKILL.
 //!
 //! ```text
 //!  showdown ──control──▶ guard ──▶ keeper ──▶ launcher ═exec═▶ server ──▶ workers, daemons, …
 //!           ◀──events───────────────┘
 //! ```
 //!
-//! All are this same program under the hidden first argument [`protocol::VERB`]:
+//! All of them are this program, started with the hidden first argument [`protocol::VERB`]:
 //!
-//! - the **keeper** is a *child subreaper* (`PR_SET_CHILD_SUBREAPER`, prctl(2)): whatever the server forks,
-//!   however often it double-forks or changes session, is reparented to the keeper and not to init. So the
-//!   keeper can find all of it by walking parents, and knows from `ECHILD` that nothing is left. It begins
-//!   to stop the server when it is told to, and when the control pipe ends because we died.
-//! - the **guard** is a subreaper too and does nothing but wait for the keeper. Should the keeper itself be
-//!   killed, the guard inherits the server's processes and kills them. Should the guard be killed, the
-//!   keeper gets SIGTERM (`PR_SET_PDEATHSIG`) and stops the server. No single SIGKILL leaves anything.
-//! - the **launcher** sets what must be set before exec (session, affinity, death signal, log) and becomes
-//!   the server. It needs no `pre_exec` and so no unsafe code.
+//! - The **keeper** is a *child subreaper* (`PR_SET_CHILD_SUBREAPER`, prctl(2)): the kernel reparents every
+//!   descendant of the server to the keeper and not to init, also after a double fork or a change of session.
+//!   The keeper finds all of them by their parents, and `ECHILD` shows that none is left. It stops the server
+//!   on request, and when the control pipe closes because showdown died.
+//! - The **guard** is a subreaper too. It only waits for the keeper. If the keeper is killed, the guard inherits
+//!   the server's processes and kills them. If the guard is killed, the keeper gets SIGTERM
+//!   (`PR_SET_PDEATHSIG`) and stops the server. No single SIGKILL leaves processes behind.
+//! - The **launcher** sets what must be set before exec (session, affinity, death signal, log) and becomes the
+//!   server. It needs no `pre_exec` and so no unsafe code.
 //!
-//! A fourth role, the **restorer**, waits in the same way for the end of one who changed settings of the
-//! kernel, and puts them back ([`crate::knobs`]).
+//! A fourth role, the **restorer**, waits for the end of a process that changed kernel settings and undoes the
+//! changes ([`crate::knobs`]).
 //!
-//! Nothing about the server is in the keeper's arguments: the order comes down the pipe, so no secret
-//! shows in `ps`. They call themselves `sd-guard`, `sd-keeper`, `sd-restorer`, so a `pkill -9 showdown` that is meant
-//! for us does not take away those who clean up after us. `docs/decisions/0003-keeper.md` has the reasons
-//! and what was tried.
+//! The keeper's arguments contain nothing about the server. The order goes through the pipe, so no secret
+//! appears in `ps`. The processes are named `sd-guard`, `sd-keeper` and `sd-restorer`, so that
+//! `pkill -9 showdown` does not kill the processes that clean up. `docs/decisions/0003-keeper.md` has the
+//! reasons and the alternatives.
 
 mod guard;
+mod inputs;
 mod keep;
 mod launch;
-mod news;
 pub(crate) mod protocol;
 mod restore;
 mod subtree;
@@ -40,10 +39,9 @@ use std::process::ExitCode;
 
 use protocol::VERB;
 
-/// Becomes a keeper if the arguments ask for it: `None` means "go on as the program that you are".
+/// Runs as a keeper if the arguments ask for it. Returns `None` for all other arguments: continue as usual.
 ///
-/// A program that starts servers calls this first of all, before it parses arguments, opens files or
-/// starts threads:
+/// A program that starts servers calls this first, before it parses arguments, opens files or starts threads:
 ///
 /// ```no_run
 /// # fn parse_and_run() -> std::process::ExitCode { std::process::ExitCode::SUCCESS }
@@ -57,18 +55,18 @@ pub fn keeper_main(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode>
         return None;
     }
     let args: Vec<OsString> = args.collect();
-    let words: Vec<_> = args.iter().map(|arg| arg.to_str().unwrap_or_default()).collect();
-    let result = match words.as_slice() {
+    let texts: Vec<_> = args.iter().map(|arg| arg.to_str().unwrap_or_default()).collect();
+    let result = match texts.as_slice() {
         ["guard"] => guard::run(),
-        ["keep", guard] => number(guard).and_then(keep::run),
-        ["launch", keeper] => number(keeper).and_then(launch::run),
+        ["keep", guard] => parse_pid(guard).and_then(keep::run),
+        ["launch", keeper] => parse_pid(keeper).and_then(launch::run),
         ["restore", ..] if args.len() == 3 => restore::run(args[1].as_ref(), args[2].as_ref()),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     };
-    // Nobody reads a message from here: those who started us see the code, or the event that came before.
+    // No message: the parent process reads only the exit code and the events.
     Some(if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn number(pid: &str) -> io::Result<u32> {
-    pid.parse().map_err(|_| io::ErrorKind::InvalidInput.into())
+fn parse_pid(text: &str) -> io::Result<u32> {
+    text.parse().map_err(|_| io::ErrorKind::InvalidInput.into())
 }

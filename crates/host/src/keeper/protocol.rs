@@ -1,39 +1,39 @@
-//! What goes through the keeper's two pipes: one order down, then at most one byte; events up. A
-//! restorer says one byte.
+//! The messages in the keeper's two pipes. The control pipe carries one order, then at most one byte. The event
+//! pipe carries events. A restorer writes one byte.
 //!
-//! The order is a frame (length, then JSON), so that its reader takes exactly its bytes and leaves the
-//! stop byte in the pipe. Events are JSON lines. Both ends are the same program, so there is no version.
+//! The order is a frame (length, then JSON), so that its reader reads exactly its bytes and leaves the stop byte
+//! in the pipe. Events are JSON lines. Both ends are the same program, so there is no version number.
 
 use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::process::{Ending, ServerCommand};
+use crate::process::{ProcessExit, ServerCommand};
 
 /// The hidden first argument by which a program that embeds this crate becomes a keeper.
 pub(crate) const VERB: &str = "__keeper";
 
-/// The byte that asks for an orderly stop. The end of the pipe without it means that we died.
+/// The byte that requests a stop. If the pipe ends without it, the owner died.
 pub(crate) const STOP: u8 = b's';
 
-/// The byte by which a restorer says that it waits.
+/// The byte that a restorer writes when it is ready.
 pub(crate) const READY: u8 = b'r';
 
-/// An order is some kilobytes of arguments and environment; what claims to be more is not from us.
+/// The limit on the size of an order. A real order has some kilobytes of arguments and environment.
 const MAX_ORDER_BYTES: u64 = 16 << 20;
 
-/// What a keeper tells, in this order: `Refused`, or `Started`, any number of `Daemonised`, `Exited`;
-/// then the pipe ends, which says that no process is left.
+/// The events of a keeper, in this order: either `Refused`, or `Started`, any number of `Daemonised`, `Exited`.
+/// Then the pipe ends, which means that no process is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Event {
-    /// The server could not be started, and why.
+pub(crate) enum KeeperEvent {
+    /// The server cannot be started.
     Refused { reason: String },
     /// The server's first process runs.
     Started { pid: u32, keeper: u32 },
-    /// The first process exited with 0 and left others behind: `pid` is the eldest of those.
+    /// The first process exited with status 0, and others remain. `pid` is the oldest of those.
     Daemonised { pid: u32 },
-    /// The server ended, by itself or because it was stopped; `killed` when that took SIGKILL from us.
-    Exited { ending: Ending, killed: bool },
+    /// The server ended, by itself or because it was stopped. `killed`: the keeper had to send SIGKILL.
+    Exited { exit: ProcessExit, killed: bool },
 }
 
 pub(crate) fn send_order(mut to: impl Write, order: &ServerCommand) -> io::Result<()> {
@@ -54,8 +54,8 @@ pub(super) fn receive_order(mut from: impl Read) -> io::Result<ServerCommand> {
     Ok(serde_json::from_slice(&json)?)
 }
 
-/// Tells an event to whoever still listens; that nobody does is no reason to stop keeping.
-pub(super) fn tell(event: &Event) {
+/// Sends an event to the owner. Errors are ignored: the keeper continues when its owner is gone.
+pub(super) fn send_event(event: &KeeperEvent) {
     if let Ok(mut line) = serde_json::to_vec(event) {
         line.push(b'\n');
         let mut out = io::stdout().lock();
@@ -68,18 +68,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reader_of_an_order_leaves_the_stop_byte_in_the_pipe() {
+    fn reading_an_order_leaves_the_stop_byte_in_the_pipe() {
         let order = ServerCommand::new("sleep", ["sleep", "60"], "/", "/tmp/log");
         let mut pipe = Vec::new();
-        send_order(&mut pipe, &order).expect("a vector takes all");
+        send_order(&mut pipe, &order).expect("write to memory");
         pipe.push(STOP);
         let mut rest = pipe.as_slice();
-        assert_eq!(receive_order(&mut rest).expect("what was sent"), order);
+        assert_eq!(receive_order(&mut rest).expect("the order that was sent"), order);
         assert_eq!(rest, [STOP]);
     }
 
     #[test]
-    fn an_order_cut_short_or_absurd_is_an_error() {
+    fn a_truncated_or_oversized_order_is_an_error() {
         assert!(receive_order(&[1, 2, 3][..]).is_err());
         assert!(receive_order(&u64::MAX.to_le_bytes()[..]).is_err());
         assert!(receive_order(&[4, 0, 0, 0, 0, 0, 0, 0, b'{'][..]).is_err());

@@ -1,7 +1,7 @@
-//! Signals to everything below this process.
+//! Signals to all descendants of this process.
 //!
-//! This process is a subreaper, so "below" cannot be left by forking. `ECHILD` from wait(2) is the proof
-//! that nothing is left: an orphan would have become our child.
+//! This process is a subreaper, so a descendant cannot escape by forking. `ECHILD` from wait(2) proves that no
+//! descendant is left: an orphan would be a child of this process.
 
 use std::thread;
 use std::time::Duration;
@@ -12,42 +12,46 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getsid, kill_process
 
 use crate::process::Processes;
 
-/// A child that ended, or that there are none (left).
-pub(super) enum Reaped {
-    One(u32, WaitStatus),
+/// The outcome of waiting for a child.
+pub(super) enum ReapOutcome {
+    /// This child ended.
+    Reaped(u32, WaitStatus),
+    /// There are children, and none has ended.
     NoneEnded,
-    NoneLeft,
+    /// There are no children.
+    NoChildren,
 }
 
-pub(super) fn reap() -> Reaped {
+pub(super) fn reap() -> ReapOutcome {
     loop {
         match wait(WaitOptions::NOHANG) {
-            Ok(Some((pid, status))) => return Reaped::One(pid.as_raw_pid().cast_unsigned(), status),
-            Ok(None) => return Reaped::NoneEnded,
+            Ok(Some((pid, status))) => return ReapOutcome::Reaped(pid.as_raw_pid().cast_unsigned(), status),
+            Ok(None) => return ReapOutcome::NoneEnded,
             Err(Errno::INTR) => {}
-            Err(_) => return Reaped::NoneLeft,
+            Err(_) => return ReapOutcome::NoChildren,
         }
     }
 }
 
-/// Our direct children that still run, eldest first.
+/// The direct children of this process that still run, oldest first.
 pub(super) fn children() -> Vec<Stat> {
-    let me = std::process::id();
-    let ours = |p: &&Stat| p.ppid.cast_unsigned() == me && p.state != 'Z';
-    let mut children: Vec<Stat> = Processes::now().below(me).into_iter().filter(ours).cloned().collect();
+    let this = std::process::id();
+    let is_running_child = |p: &&Stat| p.ppid.cast_unsigned() == this && p.state != 'Z';
+    let mut children: Vec<Stat> =
+        Processes::now().below(this).into_iter().filter(is_running_child).cloned().collect();
     children.sort_by_key(|p| (p.starttime, p.pid));
     children
 }
 
-/// One round of SIGKILL to all below us: to their process groups as well, because the kernel signals a
-/// group as one, so that no member can fork itself out of the list that we have just read.
+/// Sends SIGKILL to all descendants and to their process groups. The kernel signals a group atomically, so no
+/// member can escape by forking after the process list was read.
 ///
-/// A process that we may not signal (it changed its user) is left to the next round.
+/// A process that this process may not signal (it changed its user) is tried again in the next round.
 pub(super) fn kill_round() {
-    let our_session = getsid(None).map(Pid::as_raw_pid);
+    let own_session = getsid(None).map(Pid::as_raw_pid);
     let all = Processes::now();
     for process in all.below(std::process::id()) {
-        if Ok(process.session) != our_session
+        if Ok(process.session) != own_session
             && let Some(group) = Pid::from_raw(process.pgrp)
         {
             let _ = kill_process_group(group, Signal::KILL);
@@ -62,14 +66,14 @@ pub(super) fn send(pid: u32, signal: Signal) {
     }
 }
 
-/// Kills and reaps until nothing is left, however long that takes.
-pub(super) fn kill_until_none_is_left() {
+/// Kills and reaps until no descendant is left, without a time limit.
+pub(super) fn kill_all() {
     let mut pause = FIRST_PAUSE;
     loop {
         match reap() {
-            Reaped::One(..) => {}
-            Reaped::NoneLeft => return,
-            Reaped::NoneEnded => {
+            ReapOutcome::Reaped(..) => {}
+            ReapOutcome::NoChildren => return,
+            ReapOutcome::NoneEnded => {
                 kill_round();
                 thread::sleep(pause);
                 pause = next_pause(pause);
@@ -78,8 +82,8 @@ pub(super) fn kill_until_none_is_left() {
     }
 }
 
-/// The pause after the first round of SIGKILL. It grows, because what two rounds did not kill is in an
-/// uninterruptible sleep or belongs to another user, and is not worth a busy loop.
+/// The pause after the first round of SIGKILL. It grows: a process that survives two rounds is in an
+/// uninterruptible sleep or belongs to another user, and a busy loop would not help.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(2);
 
 pub(super) fn next_pause(pause: Duration) -> Duration {

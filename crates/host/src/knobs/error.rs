@@ -1,71 +1,75 @@
-//! What can go wrong with settings.
+//! Errors of kernel settings.
 
 use std::io;
 use std::path::PathBuf;
 
 use super::Knob;
 
-/// Why a setting was not changed, or not put back.
+/// Why a setting was not changed or not restored.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// This machine does not have the setting, or does not show it.
-    #[error("cannot read {knob}: {source}; this kernel may not have it")]
+    /// The setting does not exist on this machine, or is not readable.
+    #[error("cannot read {knob}: {source}; this kernel may not have the setting")]
     Unreadable {
         /// The setting.
         knob: Knob,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// Only root may change it.
-    #[error("{knob} may only be set to {value} by root: run as root, or set it before and leave it out here")]
+    #[error(
+        "{knob} may only be set to {value} by root: run as root, or set it in advance and leave it out here"
+    )]
     NotAllowed {
         /// The setting.
         knob: Knob,
-        /// The value that it should have had.
+        /// The requested value.
         value: String,
     },
-    /// The kernel does not like the value.
+    /// The kernel refuses the value.
     #[error("the kernel refuses to set {knob} to {value}: {source}")]
     Refused {
         /// The setting.
         knob: Knob,
-        /// The value that it should have had.
+        /// The requested value.
         value: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The kernel took the value but made another one of it.
-    #[error("the kernel makes {got} of {knob} = {asked}, so it was left as it was: ask for {got}")]
+    /// The kernel stored another value.
+    #[error(
+        "the kernel changes {knob} = {requested} to {stored}, so the old value was restored: set it to {stored}"
+    )]
     NotTaken {
         /// The setting.
         knob: Knob,
-        /// The value that it should have had.
-        asked: String,
-        /// The value that it got.
-        got: String,
+        /// The requested value.
+        requested: String,
+        /// The value that the kernel stored.
+        stored: String,
     },
-    /// Another one is changing settings.
-    #[error("settings are being changed by {owner}: wait for it to end, or stop it ({})", journal.display())]
+    /// Another process changes settings.
+    #[error("kernel settings are in use by {owner}: wait until it ends, or stop it (journal: {})", journal.display())]
     Busy {
-        /// Who: "pid 812".
+        /// The other process: "pid 812".
         owner: String,
-        /// The journal that it holds.
+        /// The journal that it has locked.
         journal: PathBuf,
     },
-    /// The process that would put settings back after our death cannot be started.
-    #[error("cannot start the keeper of settings {}: {source}; nothing was changed", program.display())]
-    Keeper {
+    /// The restorer, which restores the settings if this process is killed, cannot be started.
+    #[error("cannot start the restorer of kernel settings {}: {source}; nothing was changed", program.display())]
+    Restorer {
         /// Its program.
         program: PathBuf,
-        /// What went wrong.
+        /// The system's error.
         source: io::Error,
     },
-    /// The journal cannot be kept, and without it nothing is changed.
-    #[error("cannot keep the journal of settings {}: {source}; nothing was changed", journal.display())]
+    /// The journal cannot be written. Nothing is changed without it.
+    #[error("cannot write the journal of kernel settings {}: {source}; nothing was changed", journal.display())]
     Journal {
         /// The journal.
         journal: PathBuf,
-        /// What went wrong.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! The file that remembers old values: JSON lines, locked by its owner, on disk before anything is changed.
+//! The journal: a file of JSON lines with old values, locked by its owner, and on disk before a setting changes.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -13,27 +13,27 @@ const NAME: &str = "knobs.journal";
 
 /// A setting that is about to be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct JournalEntry {
     pub(super) knob: Knob,
-    /// The value to put back.
+    /// The value to restore.
     pub(super) old: String,
-    /// The start of the machine that this is about: another one has its settings from the beginning.
+    /// The boot in which the entry was written. After a reboot, settings have their defaults.
     pub(super) boot_id: Option<String>,
 }
 
-/// A line: the first says whose the journal is.
+/// A line of the journal. The first line names the owner.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
+enum JournalLine {
     Owner(ProcessId),
-    Changing(Entry),
+    Changing(JournalEntry),
 }
 
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
-    entries: Vec<Entry>,
+    entries: Vec<JournalEntry>,
 }
 
 impl Journal {
@@ -41,8 +41,8 @@ impl Journal {
         dir.join(NAME).exists()
     }
 
-    /// Locks the journal of this directory and reads what is in it.
-    pub(super) fn take(dir: &Path) -> Result<Self, Error> {
+    /// Locks the journal of this directory and reads its entries.
+    pub(super) fn lock(dir: &Path) -> Result<Self, Error> {
         let path = dir.join(NAME);
         let failed = |source| Error::Journal { journal: path.clone(), source };
         fs::create_dir_all(dir).map_err(failed)?;
@@ -62,33 +62,33 @@ impl Journal {
         Ok(journal)
     }
 
-    /// What was changed and not put back, in the order of time.
-    pub(super) fn entries(&self) -> &[Entry] {
+    /// The changes that were not restored, oldest first.
+    pub(super) fn entries(&self) -> &[JournalEntry] {
         &self.entries
     }
 
-    /// Writes an entry through to the disk. Only then may the setting be changed.
-    pub(super) fn append(&mut self, entry: Entry) -> Result<(), Error> {
+    /// Writes an entry to the disk. Only then may the setting be changed.
+    pub(super) fn append(&mut self, entry: JournalEntry) -> Result<(), Error> {
         self.entries.push(entry.clone());
-        self.write(&Line::Changing(entry)).map_err(|source| self.failed(source))
+        self.write(&JournalLine::Changing(entry)).map_err(|source| self.failed(source))
     }
 
-    /// Forgets all entries: they are put back.
+    /// Removes all entries, after their settings were restored.
     pub(super) fn clear(&mut self) -> Result<(), Error> {
-        self.begin().map_err(|source| self.failed(source))?;
+        self.write_owner().map_err(|source| self.failed(source))?;
         self.entries.clear();
         Ok(())
     }
 
-    fn begin(&mut self) -> io::Result<()> {
+    fn write_owner(&mut self) -> io::Result<()> {
         self.file.set_len(0)?;
         match ProcessId::of(std::process::id()) {
-            Some(owner) => self.write(&Line::Owner(owner)),
+            Some(owner) => self.write(&JournalLine::Owner(owner)),
             None => self.file.sync_all(),
         }
     }
 
-    fn write(&mut self, line: &Line) -> io::Result<()> {
+    fn write(&mut self, line: &JournalLine) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
         self.file.write_all(&bytes)?;
@@ -100,23 +100,23 @@ impl Journal {
     }
 }
 
-fn lines(text: &str) -> impl Iterator<Item = Line> {
-    // A line cut short was being written when its writer was killed: what it announces was not done.
+fn lines(text: &str) -> impl Iterator<Item = JournalLine> {
+    // A truncated line: its writer was killed while writing it, before it changed the setting.
     text.lines().filter_map(|line| serde_json::from_str(line).ok())
 }
 
-fn entries(text: &str) -> Vec<Entry> {
+fn entries(text: &str) -> Vec<JournalEntry> {
     let entry = |line| match line {
-        Line::Changing(entry) => Some(entry),
-        Line::Owner(_) => None,
+        JournalLine::Changing(entry) => Some(entry),
+        JournalLine::Owner(_) => None,
     };
     lines(text).filter_map(entry).collect()
 }
 
 fn owner(text: &str) -> String {
     let owner = lines(text).find_map(|line| match line {
-        Line::Owner(owner) => Some(owner),
-        Line::Changing(_) => None,
+        JournalLine::Owner(owner) => Some(owner),
+        JournalLine::Changing(_) => None,
     });
-    owner.map_or_else(|| "another showdown".to_owned(), |owner| format!("pid {}", owner.pid))
+    owner.map_or_else(|| "another showdown process".to_owned(), |owner| format!("pid {}", owner.pid))
 }

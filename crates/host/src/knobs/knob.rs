@@ -1,37 +1,39 @@
-//! The name of a setting.
+//! The name of a kernel setting.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A setting of the kernel, by its sysctl(8) name (`net.core.somaxconn`) or by its file below `/sys`
+/// A kernel setting, by its sysctl(8) name (`net.core.somaxconn`) or by its file below `/sys`
 /// (`/sys/kernel/mm/transparent_hugepage/enabled`).
 ///
-/// Nothing else can be named, so that neither a workload nor a journal can make us write other files.
+/// Other names are invalid, so that neither a workload nor a journal can cause a write to another file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Knob(String);
 
-/// Text that names no setting.
+/// Text that is not the name of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no setting: give a sysctl name, such as net.core.somaxconn, or a file below /sys")]
+#[error(
+    "\"{0}\" is not a kernel setting: give a sysctl name, such as net.core.somaxconn, or a file below /sys"
+)]
 pub struct InvalidKnob(String);
 
 impl Knob {
-    /// The file that holds the value.
+    /// The file that contains the value.
     pub fn path(&self) -> String {
         if self.has_choices() {
             self.0.clone()
         } else if self.0.contains('/') {
-            // The other notation of sysctl(8), for names with dots in them: net/ipv4/conf/eth0.1/rp_filter.
+            // The notation of sysctl(8) for names that contain dots: net/ipv4/conf/eth0.1/rp_filter.
             format!("/proc/sys/{}", self.0)
         } else {
             format!("/proc/sys/{}", self.0.replace('.', "/"))
         }
     }
 
-    /// Files below `/sys` may list their choices and mark the one that is chosen.
+    /// Files below `/sys` may list choices and mark the selected one.
     pub(super) fn has_choices(&self) -> bool {
         self.0.starts_with('/')
     }
@@ -44,12 +46,12 @@ impl FromStr for Knob {
         let knob = Self(name.to_owned());
         let path = knob.path();
         let below = path.strip_prefix("/sys/").or_else(|| path.strip_prefix("/proc/sys/"));
-        let is_part = |part: &str| {
+        let is_component = |part: &str| {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:@".contains(c);
             !part.is_empty() && !part.starts_with('.') && part.chars().all(is_plain)
         };
         match below {
-            Some(below) if below.split('/').all(is_part) => Ok(knob),
+            Some(below) if below.split('/').all(is_component) => Ok(knob),
             _ => Err(InvalidKnob(name.to_owned())),
         }
     }
@@ -81,7 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn names_are_files_of_the_kernel() -> Result<(), InvalidKnob> {
+    fn names_map_to_files_of_the_kernel() -> Result<(), InvalidKnob> {
         let path = |name: &str| name.parse::<Knob>().map(|knob| knob.path());
         assert_eq!(path("net.core.somaxconn")?, "/proc/sys/net/core/somaxconn");
         assert_eq!(path("net/ipv4/conf/eth0.1/rp_filter")?, "/proc/sys/net/ipv4/conf/eth0.1/rp_filter");
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_file_can_be_named() {
+    fn names_of_other_files_are_invalid() {
         for name in [
             "",
             "/etc/passwd",
@@ -108,7 +110,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_accepted_stays_below_its_directory(name in "[a-z./ ]{0,30}|/sys[a-z./]{0,20}") {
+        fn valid_names_stay_below_their_directory(name in "[a-z./ ]{0,30}|/sys[a-z./]{0,20}") {
             if let Ok(knob) = name.parse::<Knob>() {
                 let path = knob.path();
                 prop_assert!(path.starts_with("/sys/") || path.starts_with("/proc/sys/"));

@@ -1,4 +1,4 @@
-//! The process that outlives us, to put settings back if we are killed.
+//! Starts the restorer process, which restores settings if this process is killed.
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use crate::keeper::protocol::{READY, VERB};
 use crate::root::Root;
 
-/// A restorer that waits for our end, or for this to be dropped.
+/// A restorer process. It waits until this is dropped or this process dies.
 #[derive(Debug)]
 pub(super) struct Restorer(Child);
 
@@ -30,7 +30,7 @@ impl Restorer {
         if byte == [READY] {
             Ok(restorer)
         } else {
-            Err(io::Error::other("it does not call host::keeper_main"))
+            Err(io::Error::other("its main does not call host::keeper_main"))
         }
     }
 }

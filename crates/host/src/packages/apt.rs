@@ -1,31 +1,31 @@
-//! Debian's way: apt-get to install, dpkg-query to ask.
+//! Debian packages: installs with apt-get, reads versions with dpkg-query.
 
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::services::{MARK, ServicesHeld};
+use super::services::{INSTALL_VARIABLE, ServiceStartBlock};
 use super::{Error, PackageName};
 use crate::process::{LogTail, open_log};
 use crate::root::Root;
 
-/// How long to wait for another one that installs packages, in seconds.
+/// How long apt-get waits for the lock of another installation, in seconds.
 const LOCK_TIMEOUT: &str = "DPkg::Lock::Timeout=300";
 
-/// Installs a package as root. The lists of packages are brought up to date only if it cannot be had
-/// without: a fresh container has none, and old ones name versions that are gone.
+/// Installs a package as root. If that fails, it updates the package lists and tries again: a fresh container has no
+/// lists, and old lists name versions that no longer exist.
 pub(super) fn install(root: &Root, package: &PackageName, log: &Path) -> Result<(), Error> {
     let failed = |what, source| Error::Io { package: package.clone(), what, source };
-    let _held =
-        ServicesHeld::hold(root).map_err(|e| failed("its service cannot be kept from starting", e))?;
+    let _block = ServiceStartBlock::install(root)
+        .map_err(|e| failed("cannot prevent its service from starting", e))?;
     let run = |arguments: &[&str]| {
-        apt_get(arguments, log).map_err(|e| failed("apt-get cannot be run", e)).map(|ok| {
+        apt_get(arguments, log).map_err(|e| failed("cannot run apt-get", e)).map(|ok| {
             let command = format!("apt-get {}", arguments.join(" "));
             let log = LogTail::read(log);
             if ok { Ok(()) } else { Err(Error::Failed { package: package.clone(), command, log }) }
         })
     };
-    // What is here is not ours to take away: a mail server makes way for another, if apt-get may decide.
+    // apt-get must not remove other packages: by default it replaces one mail server with another.
     let install = [
         "install",
         "-y",
@@ -43,12 +43,13 @@ pub(super) fn install(root: &Root, package: &PackageName, log: &Path) -> Result<
     run(&install)?
 }
 
-/// Whether it went well. It is not killed when we are: half an installation is worse than none.
+/// Runs apt-get and returns whether it succeeded. It continues if this process is killed: an incomplete installation
+/// is worse than none.
 fn apt_get(arguments: &[&str], log: &Path) -> io::Result<bool> {
     let log = open_log(log).map_err(io::Error::other)?;
     let status = Command::new("apt-get")
         .args(arguments)
-        .envs([("DEBIAN_FRONTEND", "noninteractive"), ("LC_ALL", "C.UTF-8"), (MARK, "1")])
+        .envs([("DEBIAN_FRONTEND", "noninteractive"), ("LC_ALL", "C.UTF-8"), (INSTALL_VARIABLE, "1")])
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)
@@ -56,7 +57,7 @@ fn apt_get(arguments: &[&str], log: &Path) -> io::Result<bool> {
     Ok(status.success())
 }
 
-/// The version of a package with the distribution's revision; none if it is not installed, or dpkg is not.
+/// The version of a package with the distribution's revision. None if the package or dpkg is not installed.
 pub(crate) fn installed_version(package: &PackageName) -> Option<String> {
     let output = Command::new("dpkg-query")
         .args(["-W", "-f", "${db:Status-Status} ${Version}", "--", package.as_str()])
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dpkg_knows_itself_and_not_what_is_not_installed() -> Result<(), super::super::InvalidName> {
+    fn dpkg_is_installed_and_a_made_up_package_is_not() -> Result<(), super::super::InvalidName> {
         if Command::new("dpkg-query").arg("--version").output().is_err() {
             return Ok(()); // another family of distributions
         }

@@ -1,17 +1,17 @@
-//! Which distribution this is, and what installs packages there.
+//! The Linux distribution and its package manager.
 
 use super::{PackageName, Program};
 use crate::os_release::os_release;
 use crate::root::Root;
 
-/// A distribution as os-release(5) describes it.
+/// A distribution, from os-release(5).
 pub(super) struct Distribution {
     pub(super) name: String,
-    /// Its own ID, and then those that it is like, the closest first.
+    /// Its ID, then the IDs of related distributions, the closest first.
     ids: Vec<String>,
 }
 
-/// The program that installs packages, and how it is told to.
+/// The command that installs packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Manager(&'static [&'static str]);
 
@@ -56,7 +56,7 @@ impl Manager {
         self == APT
     }
 
-    /// The command that a user would type.
+    /// The command line for the user.
     pub(super) fn command(self, package: &PackageName) -> String {
         format!("sudo {} {package}", self.0.join(" "))
     }
@@ -65,7 +65,7 @@ impl Manager {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::stand_in;
+    use crate::root::fake_root;
 
     fn nginx() -> Program {
         let packages = [("debian", "nginx-light"), ("fedora", "nginx-core")];
@@ -74,13 +74,13 @@ mod tests {
     }
 
     fn command(os_release: &str) -> Option<String> {
-        let (_dir, root) = stand_in(&[("/etc/os-release", os_release)]);
+        let (_dir, root) = fake_root(&[("/etc/os-release", os_release)]);
         let distribution = Distribution::read(&root);
         Some(distribution.manager()?.command(distribution.package(&nginx())?))
     }
 
     #[test]
-    fn each_distribution_has_its_package_and_its_command() {
+    fn each_distribution_has_its_package_and_command() {
         let apt = Some("sudo apt-get install -y nginx-light".to_owned());
         assert_eq!(command("ID=debian\n"), apt);
         assert_eq!(command("ID=ubuntu\nID_LIKE=debian\n"), apt);

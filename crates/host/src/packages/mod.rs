@@ -1,8 +1,8 @@
-//! Programs, the packages that provide them, and how they get onto this machine.
+//! Programs, the packages that contain them, and their installation.
 //!
-//! A [`Program`] names its package on each distribution. When it is missing, root on a distribution with apt
-//! gets it installed, without the service that such packages like to start; everybody else gets an error
-//! with the command to run. Names are validated and passed as arguments: no shell sees them.
+//! A [`Program`] names its package on each distribution. A missing program is installed if the user is root and
+//! the distribution uses apt; the services of the package do not start. In all other cases the error contains the
+//! command to run. Names are validated and passed as arguments, not through a shell.
 
 mod apt;
 mod distribution;
@@ -23,20 +23,20 @@ use distribution::Distribution;
 
 pub(crate) use apt::installed_version;
 
-/// A program, and the package that provides it on each distribution.
+/// A program, and the package that contains it on each distribution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// The program, as one would call it: `nginx`.
+    /// The name of the program: `nginx`.
     pub name: String,
-    /// The package by the distribution's `ID` in os-release(5); that of a distribution that it is like
-    /// (`debian` for Ubuntu) will do.
+    /// The package by the distribution's `ID` in os-release(5). The package of a related distribution (`ID_LIKE`,
+    /// such as `debian` for Ubuntu) also applies.
     pub packages: BTreeMap<String, PackageName>,
 }
 
-/// Why a program cannot be had.
+/// Why a program is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is missing, and only root may install it.
+    /// The program is missing, and this process cannot install it.
     #[error("{program} is not installed: run {command}")]
     Missing {
         /// The program.
@@ -44,9 +44,9 @@ pub enum Error {
         /// The command that installs it.
         command: String,
     },
-    /// It is missing, and nobody has said which package it is in on this distribution.
+    /// The program is missing, and its package on this distribution is not known.
     #[error(
-        "{program} is not installed, and its package on {distribution} is not known: install it so that it is in PATH"
+        "{program} is not installed, and its package on {distribution} is not known: install it in a directory of PATH"
     )]
     Unknown {
         /// The program.
@@ -54,43 +54,43 @@ pub enum Error {
         /// The distribution's name.
         distribution: String,
     },
-    /// The installation went wrong.
+    /// The installation failed.
     #[error("cannot install {package} with {command}{log}")]
     Failed {
         /// The package.
         package: PackageName,
         /// The command that failed.
         command: String,
-        /// The end of what it printed.
+        /// The end of its output.
         log: LogTail,
     },
-    /// The package was installed and the program is still not there.
-    #[error("{package} is installed but there is no program {program} in PATH: name another package")]
+    /// The package is installed, but does not contain the program.
+    #[error("{package} is installed, but there is no program {program} in PATH: correct the package name")]
     NotInPackage {
         /// The program.
         program: String,
         /// The package.
         package: PackageName,
     },
-    /// Something around the installation went wrong.
+    /// A step of the installation failed.
     #[error("cannot install {package}: {what}: {source}")]
     Io {
         /// The package.
         package: PackageName,
-        /// What was tried.
+        /// What failed.
         what: &'static str,
-        /// What the kernel said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Where a program is, as a server of ours would find it: in `PATH` and the `sbin` directories.
+/// Finds a program in the `PATH` of servers, which includes the `sbin` directories.
 pub(crate) fn find_program(root: &Root, name: &str) -> Option<PathBuf> {
     let path = crate::process::base_environment().remove("PATH")?;
     path.split(':').map(|dir| root.path(dir).join(name)).find(|file| file.is_file())
 }
 
-/// Where a program is, after it was installed if it had to be. What the installation prints goes to `log`.
+/// Finds a program, and installs it if it is missing. The output of the installation goes to `log`.
 pub(crate) fn ensure(root: &Root, program: &Program, log: &Path) -> Result<PathBuf, Error> {
     if let Some(found) = find_program(root, &program.name) {
         return Ok(found);
@@ -103,6 +103,6 @@ pub(crate) fn ensure(root: &Root, program: &Program, log: &Path) -> Result<PathB
         return Err(Error::Missing { program: program.name.clone(), command: manager.command(package) });
     }
     apt::install(root, package, log)?;
-    let missing = || Error::NotInPackage { program: program.name.clone(), package: package.clone() };
-    find_program(root, &program.name).ok_or_else(missing)
+    let not_in_package = || Error::NotInPackage { program: program.name.clone(), package: package.clone() };
+    find_program(root, &program.name).ok_or_else(not_in_package)
 }

@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The name of a package: what Debian (policy, 5.6.1) and others allow, and never an option.
+/// The name of a package: letters, digits and punctuation as in Debian policy 5.6.1, and never a command-line option.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct PackageName(String);
 
-/// Text that is no name of a package.
+/// Text that is not a package name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no name of a package: use letters, digits and + - . _, beginning with a letter or digit")]
+#[error("\"{0}\" is not a package name: use letters, digits and + - . _, starting with a letter or digit")]
 pub struct InvalidName(String);
 
 impl PackageName {
@@ -26,11 +26,11 @@ impl FromStr for PackageName {
     type Err = InvalidName;
 
     fn from_str(name: &str) -> Result<Self, InvalidName> {
-        let begins_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-        // apt-get reads a + or - at the end as "install" or "remove".
-        let ends_well = !name.ends_with(['-', '.']) && (!name.ends_with('+') || name.ends_with("++"));
-        let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c));
-        if begins_well && ends_well && is_plain && name.len() <= 128 {
+        let start_is_valid = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+        // apt-get interprets a + or - at the end as "install" or "remove".
+        let end_is_valid = !name.ends_with(['-', '.']) && (!name.ends_with('+') || name.ends_with("++"));
+        let characters_are_valid = name.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c));
+        if start_is_valid && end_is_valid && characters_are_valid && name.len() <= 128 {
             Ok(Self(name.to_owned()))
         } else {
             Err(InvalidName(name.to_owned()))
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_packages_and_what_only_looks_like_one() {
+    fn valid_and_invalid_names_are_distinguished() {
         for name in ["nginx", "apache2-bin", "libstdc++6", "g++", "python3.11", "redis_7"] {
             assert!(name.parse::<PackageName>().is_ok(), "{name}");
         }

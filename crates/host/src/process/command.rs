@@ -1,4 +1,4 @@
-//! What to start, as plain data that could be sent to another machine.
+//! The description of a server to start, as plain data that can be sent to another machine.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Pipes;
 use crate::affinity::CpuSet;
 
-/// A server to start: an argument list (never a shell), where, with what, and how it is stopped.
+/// A server to start: its arguments (no shell is involved), directory, environment, and how to stop it.
 ///
 /// ```
 /// use host::{CpuSet, ServerCommand};
@@ -25,41 +25,42 @@ use crate::affinity::CpuSet;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerCommand {
-    /// What messages call it.
+    /// The name in messages.
     pub name: String,
-    /// The program (looked up in `PATH` of `env`; relative paths count from `dir`) and its arguments.
+    /// The program and its arguments. The program is searched in the `PATH` of `env`; a relative path is
+    /// relative to `dir`.
     pub argv: Vec<String>,
     /// The working directory.
     pub dir: PathBuf,
-    /// The file that gets standard output and error, appended.
+    /// The file to which standard output and standard error are appended.
     pub log: PathBuf,
-    /// Pipes for standard input and output, if the program is to be talked to; the log gets standard error alone
-    /// then.
+    /// Pipes for standard input and output, for programs that communicate through them. The log then gets only
+    /// standard error.
     pub pipes: Option<Pipes>,
-    /// The whole environment: nothing is inherited, so that two sides cannot differ by the user's shell.
+    /// The whole environment. Nothing is inherited, so that the user's shell cannot make two variants differ.
     pub env: BTreeMap<String, String>,
-    /// The CPUs that it may use; all of ours if not given.
+    /// The CPUs that it may use. None: all CPUs of this process.
     pub cpus: Option<CpuSet>,
-    /// As whom it runs; as we do if not given. Only root may give up its rights.
+    /// The user that it runs as. None: the current user. Only root may change the user.
     #[serde(default)]
     pub run_as: Option<RunAs>,
-    /// The signal that asks it to stop.
+    /// The signal that requests a stop.
     pub stop: StopSignal,
-    /// How long it may take to stop before it is killed.
+    /// The grace period: how long it may take to stop before it is killed.
     pub grace: Duration,
 }
 
-/// A user and a group, and no further groups.
+/// A user and a group, without supplementary groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunAs {
-    /// The user's number.
+    /// The user ID.
     pub uid: u32,
-    /// The group's number.
+    /// The group ID.
     pub gid: u32,
 }
 
 impl ServerCommand {
-    /// A server with [`base_environment`], all CPUs, and five seconds to stop after SIGTERM.
+    /// A server with [`base_environment`], all CPUs, SIGTERM and a grace period of five seconds.
     pub fn new<A: Into<String>>(
         name: impl Into<String>,
         argv: impl IntoIterator<Item = A>,
@@ -81,11 +82,11 @@ impl ServerCommand {
     }
 }
 
-/// The few variables that a server gets from us: who and where the user is, and `PATH` with the `sbin`
-/// directories, which Debian leaves out for ordinary users and puts nginx and apache2 in, and those of PostgreSQL,
-/// the newest first.
+/// The environment of a server: the user's identity, `TMPDIR`, `TZ`, and an extended `PATH`.
 ///
-/// `LC_ALL` is `C.UTF-8` on all sides, so that logs can be read by programs.
+/// `PATH` also has the `sbin` directories, where Debian installs nginx and apache2 and which it leaves out for
+/// ordinary users, and the directories of PostgreSQL, the newest version first. `LC_ALL` is always `C.UTF-8`, so
+/// that programs can parse the logs.
 pub fn base_environment() -> BTreeMap<String, String> {
     let mut env: BTreeMap<_, _> = ["HOME", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"]
         .into_iter()
@@ -98,7 +99,7 @@ pub fn base_environment() -> BTreeMap<String, String> {
             path.push_str(sbin);
         }
     }
-    for directory in own_directories() {
+    for directory in postgresql_directories() {
         path.push(':');
         path.push_str(&directory);
     }
@@ -106,8 +107,8 @@ pub fn base_environment() -> BTreeMap<String, String> {
     env
 }
 
-/// Where Debian puts PostgreSQL's programs: a directory for each version, of which the last is the newest.
-fn own_directories() -> Vec<String> {
+/// Debian's directories of PostgreSQL programs, one for each version, newest first.
+fn postgresql_directories() -> Vec<String> {
     let version = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
     let entries = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut versions: Vec<PathBuf> =
@@ -116,10 +117,10 @@ fn own_directories() -> Vec<String> {
     versions.iter().map(|path| path.join("bin").display().to_string()).collect()
 }
 
-/// The signals by which servers are asked to stop.
+/// The signals that request a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum StopSignal {
-    /// What most understand.
+    /// The usual signal.
     #[default]
     #[serde(rename = "SIGTERM")]
     Term,
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_base_environment_finds_servers_in_sbin_and_leaks_nothing_else() {
+    fn the_base_environment_has_sbin_and_no_other_variables() {
         let env = base_environment();
         assert!(env["PATH"].split(':').any(|dir| dir == "/usr/sbin"));
         assert_eq!(env["LC_ALL"], "C.UTF-8");

@@ -1,72 +1,110 @@
-//! What can go wrong with a server, each in one line with the end of its log.
+//! Errors of servers, each in one line with the end of the server's log.
 
+use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Ending, LogTail};
+use super::{LogTail, ProcessExit};
 
-/// Why a server is not (or no longer) serving.
-#[derive(Debug, Clone, thiserror::Error)]
+/// Why a server does not run, or no longer runs.
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It could not be started at all.
+    /// The server cannot be started.
     #[error("cannot start {name}: {reason}")]
-    Refused {
+    NotStarted {
         /// The server's name.
         name: String,
-        /// What stood in the way, and the mend.
-        reason: String,
+        /// The reason.
+        reason: StartError,
     },
-    /// It ended by itself, at its start or in the middle of the work.
-    #[error("{name} (pid {pid}) {ending}{log}")]
+    /// The server exited by itself, at its start or later.
+    #[error("{name} (pid {pid}) {exit}{log}")]
     Died {
         /// The server's name.
         name: String,
         /// Its first process.
         pid: u32,
-        /// How it ended.
-        ending: Ending,
+        /// How it exited.
+        exit: ProcessExit,
         /// The end of its log.
         log: LogTail,
     },
-    /// It runs, but did not become ready in the time that it had.
+    /// The server runs, but was not ready in time.
     #[error("{name} (pid {pid}) was not ready within {within:?}: {reason}{log}")]
     NotReady {
         /// The server's name.
         name: String,
         /// Its first process.
         pid: u32,
-        /// The time that it had.
+        /// The time limit.
         within: Duration,
-        /// What the last probe said.
+        /// What the last probe reported.
         reason: String,
         /// The end of its log.
         log: LogTail,
     },
-    /// The probe gave up: more time would not help.
-    #[error("{name} (pid {pid}) is not ready and will not be: {reason}{log}")]
+    /// The probe gave up: the server cannot become ready.
+    #[error("{name} (pid {pid}) cannot become ready: {reason}{log}")]
     GaveUp {
         /// The server's name.
         name: String,
         /// Its first process.
         pid: u32,
-        /// What the probe said.
+        /// What the probe reported.
         reason: String,
         /// The end of its log.
         log: LogTail,
     },
-    /// The keeper (or its guard) was killed by somebody else; the server was stopped because of that.
-    #[error("the keeper of {name} was killed from outside, so {name} was stopped too: run it again")]
+    /// Another process killed the keeper or its guard, and the server was stopped because of that.
+    #[error("another process killed the keeper of {name}, which stopped {name}: run it again")]
     KeeperLost {
         /// The server's name.
         name: String,
     },
     /// Processes are left that SIGKILL does not end.
     #[error(
-        "{name} cannot be killed; left: {left}; kill them as root, or wait for the I/O that they wait for"
+        "cannot kill {name}, these processes are left: {left}; kill them as root, or wait for their I/O to end"
     )]
     Unkillable {
         /// The server's name.
         name: String,
-        /// The processes that are left, as "pid name (state)".
+        /// The remaining processes, as "pid name (state)".
         left: String,
     },
+}
+
+/// Why a server cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A path in the command cannot be made absolute.
+    #[error("its directory, log or pipe is not a valid path: {0}")]
+    Path(io::Error),
+    /// The keeper's program cannot be run.
+    #[error("cannot start its keeper {}: {source}", program.display())]
+    Keeper {
+        /// The program.
+        program: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// No thread for the keeper's events.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
+    /// The keeper closed its input.
+    #[error("its keeper {} does not take orders: {source}", program.display())]
+    Order {
+        /// The program.
+        program: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The program ended without an event.
+    #[error("{} does not work as a keeper: its main must call host::keeper_main first", program.display())]
+    NotAKeeper {
+        /// The program.
+        program: PathBuf,
+    },
+    /// The keeper cannot start the server: its message, with the remedy.
+    #[error("{0}")]
+    Refused(String),
 }

@@ -1,4 +1,4 @@
-//! What a keeper has said so far, followed by a thread so that whoever waits wakes at once.
+//! The status of a server, from the events of its keeper. A thread reads the events and wakes waiting threads.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout};
@@ -6,69 +6,74 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, thread};
 
-use super::Ending;
-use crate::keeper::protocol::Event;
+use super::ProcessExit;
+use crate::keeper::protocol::KeeperEvent;
 
-/// The story so far.
+/// The state of the server, as reported by the events so far.
 #[derive(Debug, Default)]
-pub(super) struct Story {
+pub(super) struct KeeperStatus {
+    /// The keeper's message, if it cannot start the server.
     pub(super) refused: Option<String>,
-    /// The server's first process, and its keeper.
+    /// The process IDs of the server's first process and of its keeper.
     pub(super) started: Option<(u32, u32)>,
-    /// How the server ended, and whether it had to be killed.
-    pub(super) exited: Option<(Ending, bool)>,
-    /// Keeper and guard are gone, and no process of the server is left.
-    pub(super) over: bool,
+    /// How the server exited, and whether it had to be killed.
+    pub(super) exited: Option<(ProcessExit, bool)>,
+    /// Whether keeper and guard ended. No process of the server is left then.
+    pub(super) is_over: bool,
 }
 
-/// The story, and a bell that rings when it goes on.
+/// The current status, and a condition variable that signals changes.
 #[derive(Debug, Default)]
-pub(super) struct Events {
-    story: Mutex<Story>,
+pub(super) struct KeeperEvents {
+    status: Mutex<KeeperStatus>,
     changed: Condvar,
 }
 
-impl Events {
-    /// Follows the events of a guard, until it ends.
+impl KeeperEvents {
+    /// Starts the thread that reads the events until the guard ends.
     pub(super) fn follow(mut guard: Child, pipe: ChildStdout, name: &str) -> io::Result<Arc<Self>> {
         let events = Arc::new(Self::default());
-        let told = Arc::clone(&events);
+        let shared = Arc::clone(&events);
         thread::Builder::new().name(format!("events of {name}")).spawn(move || {
             for line in BufReader::new(pipe).lines().map_while(Result::ok) {
                 if let Ok(event) = serde_json::from_str(&line) {
-                    told.change(|story| story.tell(event));
+                    shared.change(|status| status.apply(event));
                 }
             }
-            // The pipe ends with the last of keeper and guard; this reaps the guard.
+            // The pipe ends when both keeper and guard have ended. This reaps the guard.
             let _ = guard.wait();
-            told.change(|story| story.over = true);
+            shared.change(|status| status.is_over = true);
         })?;
         Ok(events)
     }
 
-    pub(super) fn story(&self) -> MutexGuard<'_, Story> {
-        self.story.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn status(&self) -> MutexGuard<'_, KeeperStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the story has come to the wanted point, or the time is over.
-    pub(super) fn wait(&self, at_most: Duration, wanted: impl Fn(&Story) -> bool) -> MutexGuard<'_, Story> {
-        let result = self.changed.wait_timeout_while(self.story(), at_most, |story| !wanted(story));
+    /// Waits until the status meets the condition or the timeout passes.
+    pub(super) fn wait(
+        &self,
+        timeout: Duration,
+        condition: impl Fn(&KeeperStatus) -> bool,
+    ) -> MutexGuard<'_, KeeperStatus> {
+        let result = self.changed.wait_timeout_while(self.status(), timeout, |status| !condition(status));
         result.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn change(&self, change: impl FnOnce(&mut Story)) {
-        change(&mut self.story());
+    fn change(&self, change: impl FnOnce(&mut KeeperStatus)) {
+        change(&mut self.status());
         self.changed.notify_all();
     }
 }
 
-impl Story {
-    fn tell(&mut self, event: Event) {
+impl KeeperStatus {
+    fn apply(&mut self, event: KeeperEvent) {
         match event {
-            Event::Refused { reason } => self.refused = Some(reason),
-            Event::Started { pid, keeper } => self.started = Some((pid, keeper)),
-            Event::Daemonised { pid } => self.started = self.started.map(|(_, keeper)| (pid, keeper)),
-            Event::Exited { ending, killed } => self.exited = Some((ending, killed)),
+            KeeperEvent::Refused { reason } => self.refused = Some(reason),
+            KeeperEvent::Started { pid, keeper } => self.started = Some((pid, keeper)),
+            KeeperEvent::Daemonised { pid } => self.started = self.started.map(|(_, keeper)| (pid, keeper)),
+            KeeperEvent::Exited { exit, killed } => self.exited = Some((exit, killed)),
         }
     }
 }

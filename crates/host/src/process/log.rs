@@ -1,25 +1,32 @@
-//! A server's log: made for it, and its end read for error messages.
+//! The log of a server: creates it, and reads its end for error messages.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// How much of the end is read: servers say why they stop in a few lines.
+/// How much of the end is read. Servers report why they stop in a few lines.
 const TAIL_BYTES: u64 = 4096;
 
-/// How many lines of it an error message carries.
+/// How many lines an error message contains.
 const LINES_IN_A_MESSAGE: usize = 3;
 
-pub(crate) fn open_log(path: &Path) -> Result<File, String> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(path)
-        .map_err(|e| format!("cannot open its log {}: {e}", path.display()))
+/// The log cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot open its log {}: {source}", path.display())]
+pub(crate) struct OpenLogError {
+    path: PathBuf,
+    source: io::Error,
 }
 
-/// The end of a log. `Display` makes it the end of a one-line message; [`LogTail::lines`] has all of it.
+/// Opens a log for appending, and creates it if needed.
+pub(crate) fn open_log(path: &Path) -> Result<File, OpenLogError> {
+    let open = OpenOptions::new().append(true).create(true).open(path);
+    open.map_err(|source| OpenLogError { path: path.to_owned(), source })
+}
+
+/// The end of a log. `Display` formats the last lines as the end of a one-line message; [`LogTail::lines`]
+/// returns all lines that were read.
 #[derive(Debug, Clone)]
 pub struct LogTail {
     path: PathBuf,
@@ -27,8 +34,8 @@ pub struct LogTail {
 }
 
 impl LogTail {
-    /// Reads the last 4 KiB of a log. A log that cannot be read is an empty one: this is made to explain
-    /// another error, not to be one.
+    /// Reads the last 4 KiB of a log. A log that cannot be read counts as empty: this explains another error and
+    /// must not be an error itself.
     pub fn read(path: &Path) -> Self {
         Self { path: path.to_owned(), lines: last_lines(path).unwrap_or_default() }
     }
@@ -39,7 +46,7 @@ impl LogTail {
     }
 }
 
-fn last_lines(path: &Path) -> std::io::Result<Vec<String>> {
+fn last_lines(path: &Path) -> io::Result<Vec<String>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     let start = length.saturating_sub(TAIL_BYTES);
@@ -47,7 +54,7 @@ fn last_lines(path: &Path) -> std::io::Result<Vec<String>> {
     let mut bytes = Vec::new();
     file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
-    // When we came in somewhere in the middle, the first line is only a part of one.
+    // If reading starts in the middle of the file, the first line is incomplete.
     let whole = text.lines().skip(usize::from(start > 0));
     Ok(whole.map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
@@ -67,16 +74,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_ends_with_the_last_lines_in_one() -> std::io::Result<()> {
+    fn a_message_ends_with_the_last_three_lines() -> io::Result<()> {
         let log = tempfile::NamedTempFile::new()?;
         std::fs::write(log.path(), "one\ntwo\n\nthree\nfour\n")?;
-        let said = LogTail::read(log.path()).to_string();
-        assert!(said.ends_with("ends: two | three | four"), "{said}");
+        let text = LogTail::read(log.path()).to_string();
+        assert!(text.ends_with("ends: two | three | four"), "{text}");
         Ok(())
     }
 
     #[test]
-    fn of_a_long_log_only_whole_lines_of_its_end_are_read() -> std::io::Result<()> {
+    fn only_whole_lines_of_the_end_are_read() -> io::Result<()> {
         let log = tempfile::NamedTempFile::new()?;
         std::fs::write(log.path(), "0123456789\n".repeat(10_000))?;
         let tail = LogTail::read(log.path());
@@ -86,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_not_there_or_not_text_explains_what_it_can() -> std::io::Result<()> {
+    fn a_missing_log_is_empty_and_invalid_utf_8_is_readable() -> io::Result<()> {
         assert!(LogTail::read(Path::new("/no/such/log")).to_string().ends_with("is empty"));
         let log = tempfile::NamedTempFile::new()?;
         std::fs::write(log.path(), [0xff, 0xfe, b'\n'])?;

@@ -1,28 +1,28 @@
-//! A server as an ordinary process: start, watch, wait until ready, stop.
+//! A server as an ordinary process: start it, wait until it is ready, check it, stop it.
 //!
-//! [`ServerCommand`] says what to start, [`Running`] is what was started. A server belongs to its
-//! [`Running`]: dropping that stops it, and so does our death, see [`crate::keeper_main`]. What the server
-//! needs (configuration, data) and whether it answers well is the business of whoever starts it.
+//! [`ServerCommand`] describes the server to start, [`ServerProcess`] owns the started server. Dropping the
+//! [`ServerProcess`] stops the server, and so does the end of this process, see [`crate::keeper_main`]. The caller
+//! provides configuration and data, and checks the server's answers.
 
 mod command;
-mod ending;
 mod error;
 mod events;
+mod exit;
 mod log;
 mod pipes;
 mod ready;
-mod running;
+mod server;
 mod tree;
 
 pub use command::{RunAs, ServerCommand, StopSignal, base_environment};
-pub use ending::Ending;
-pub use error::Error;
+pub use error::{Error, StartError};
+pub use exit::ProcessExit;
 pub use log::LogTail;
 pub use pipes::{PipeEnds, Pipes};
 pub use ready::{Readiness, tcp_probe};
-pub use running::{Running, Stopped};
-pub use tree::{ProcessId, Tree};
+pub use server::{ServerProcess, Stopped};
+pub use tree::{ProcessId, ProcessTree};
 
-pub(crate) use log::open_log;
-pub(crate) use running::start;
+pub(crate) use log::{OpenLogError, open_log};
+pub(crate) use server::start;
 pub(crate) use tree::{Processes, cpu_ticks};

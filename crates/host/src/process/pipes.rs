@@ -1,7 +1,7 @@
-//! Standard input and output of a program that is talked to: two named pipes in a directory of ours.
+//! Named pipes for the standard input and output of a program.
 //!
-//! They have names so that an order for a keeper stays plain data, and so that whoever talks to the program needs
-//! nothing but two paths. What is said through them is the business of those who do.
+//! Named pipes keep the order for a keeper plain data, and the other side needs only two paths. The messages in
+//! the pipes are the caller's concern.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use serde::{Deserialize, Serialize};
 
-/// Two named pipes (fifo(7)) that take the place of a program's standard input and output.
+/// Two named pipes (fifo(7)) that replace a program's standard input and output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pipes {
-    /// What the program reads.
+    /// The pipe that the program reads.
     pub stdin: PathBuf,
-    /// What the program writes.
+    /// The pipe that the program writes.
     pub stdout: PathBuf,
 }
 
-/// Our ends of two pipes. As long as they are held the program can be started and does not see the end of its
-/// input; when they are gone, or we are, it does.
+/// This process's ends of the pipes. While they are open, the program does not see the end of its input. It does
+/// when they are dropped or this process dies.
 #[derive(Debug)]
 pub struct PipeEnds {
     _stdin: File,
@@ -29,7 +29,7 @@ pub struct PipeEnds {
 }
 
 impl Pipes {
-    /// Makes two pipes in a directory, for us only.
+    /// Creates the pipes in a directory, with access for the current user only.
     pub fn make(directory: &Path) -> io::Result<Self> {
         let pipes = Self { stdin: directory.join("stdin"), stdout: directory.join("stdout") };
         for path in [&pipes.stdin, &pipes.stdout] {
@@ -38,10 +38,10 @@ impl Pipes {
         Ok(pipes)
     }
 
-    /// Holds our ends: before the program is started, so that it need not wait for us.
-    pub fn hold(&self) -> io::Result<PipeEnds> {
+    /// Opens this process's ends. Call this before the program starts, so that opening does not block it.
+    pub fn open_ends(&self) -> io::Result<PipeEnds> {
         Ok(PipeEnds {
-            // To write alone would need a reader, who is not there yet; fifo(7) allows both at once.
+            // Opening for writing alone blocks until there is a reader; fifo(7) allows opening for both.
             _stdin: OpenOptions::new().read(true).write(true).open(&self.stdin)?,
             _stdout: OpenOptions::new()
                 .read(true)
@@ -50,7 +50,7 @@ impl Pipes {
         })
     }
 
-    /// The program's ends.
+    /// Opens the program's ends.
     pub(crate) fn open(&self) -> io::Result<(File, File)> {
         Ok((File::open(&self.stdin)?, OpenOptions::new().write(true).open(&self.stdout)?))
     }

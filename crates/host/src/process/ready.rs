@@ -1,26 +1,26 @@
-//! Is it ready? The answers of a probe, and the usual probe.
+//! Readiness of a server: the results of a probe, and the TCP probe.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// What a probe found.
+/// The result of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
-    /// The server answers as it should.
+    /// The server answers correctly.
     Ready,
-    /// Not yet, and what was found instead.
+    /// Not ready yet, with the reason.
     NotYet(String),
-    /// It never will, or nobody wants it any more (Ctrl-C); and why.
+    /// It cannot become ready, or the user interrupted; with the reason.
     Never(String),
 }
 
-/// A connection to a loopback address is answered or refused at once; one that hangs has its queue full.
+/// A loopback address accepts or refuses a connection at once. A connection that hangs found the queue full.
 const CONNECT: Duration = Duration::from_millis(250);
 
-/// A probe that is content when the address accepts a connection.
+/// A probe that reports ready when the address accepts a connection.
 ///
-/// Check that the port is free before the server is started ([`crate::Host::check_port`]): this cannot
-/// tell who accepts.
+/// Check that the port is free before the server starts ([`crate::Host::check_port`]): the probe cannot
+/// distinguish the server from another process on the same port.
 pub fn tcp_probe(address: SocketAddr) -> impl FnMut() -> Readiness {
     move || match TcpStream::connect_timeout(&address, CONNECT) {
         Ok(_) => Readiness::Ready,

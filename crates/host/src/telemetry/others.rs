@@ -1,6 +1,6 @@
-//! Who the other programs are that took the CPUs between two moments.
+//! The other programs that used CPU time during a recording.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use procfs::process::Stat;
@@ -9,48 +9,48 @@ use serde::Serialize;
 use super::sources::is_program;
 use crate::process::{ProcessId, Processes, cpu_ticks};
 
-/// As many as a message can name.
+/// The number of programs that a message names.
 const MOST: usize = 3;
 
-/// Another's program that had CPU time while a recording was made.
+/// A program, not started by this process, that used CPU time during a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OtherProgram {
-    /// Its name (`comm`), without what it was started with: that may hold a password.
+    /// Its name (`comm`), without its arguments, which may contain a password.
     pub command: String,
-    /// Its process number.
+    /// Its process ID.
     pub pid: u32,
-    /// CPU time in this stretch, with that of the children that it waited for.
+    /// Its CPU time during the recording, with that of the children that it waited for.
     pub cpu: Duration,
 }
 
-/// The busiest programs between two moments, busiest first, that are not below `us`.
-pub(super) fn busiest(before: &Processes, after: &Processes, us: u32) -> Vec<OtherProgram> {
-    let (was, is) = (before.apart(us).1, after.apart(us).1);
-    let is_there: HashMap<ProcessId, &Stat> = is.iter().map(|stat| (ProcessId::from(*stat), *stat)).collect();
-    let was_there: HashMap<i32, &Stat> = was.iter().map(|stat| (stat.pid, *stat)).collect();
-    let mut had: HashMap<ProcessId, u64> = HashMap::new();
-    for stat in &was {
-        // The time of one that has ended is with whoever has waited for it.
+/// The busiest programs between two process lists, busiest first, without `own` and its descendants.
+pub(super) fn busiest(before: &Processes, after: &Processes, own: u32) -> Vec<OtherProgram> {
+    let (before, after) = (before.partition(own).1, after.partition(own).1);
+    let running: HashSet<ProcessId> = after.iter().map(|stat| ProcessId::from(*stat)).collect();
+    let before_by_pid: HashMap<i32, &Stat> = before.iter().map(|stat| (stat.pid, *stat)).collect();
+    let mut ticks_before: HashMap<ProcessId, u64> = HashMap::new();
+    for stat in &before {
+        // The kernel added the CPU time of an ended process to the parent that waited for it.
         let mut holder = *stat;
-        while !is_there.contains_key(&ProcessId::from(holder))
-            && let Some(parent) = was_there.get(&holder.ppid)
+        while !running.contains(&ProcessId::from(holder))
+            && let Some(parent) = before_by_pid.get(&holder.ppid)
         {
             holder = parent;
         }
-        *had.entry(ProcessId::from(holder)).or_default() += cpu_ticks(stat);
+        *ticks_before.entry(ProcessId::from(holder)).or_default() += cpu_ticks(stat);
     }
     let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
-    let taken = |stat: &&Stat| {
-        let ticks = cpu_ticks(stat).saturating_sub(had.get(&ProcessId::from(*stat)).copied().unwrap_or(0));
-        Duration::from_secs_f64(ticks as f64 / ticks_per_second)
+    let used = |stat: &&Stat| {
+        let before = ticks_before.get(&ProcessId::from(*stat)).copied().unwrap_or(0);
+        Duration::from_secs_f64(cpu_ticks(stat).saturating_sub(before) as f64 / ticks_per_second)
     };
-    let mut busiest: Vec<OtherProgram> = is
+    let mut busiest: Vec<OtherProgram> = after
         .iter()
         .filter(|stat| is_program(stat))
         .map(|stat| OtherProgram {
             command: stat.comm.clone(),
             pid: stat.pid.cast_unsigned(),
-            cpu: taken(stat),
+            cpu: used(stat),
         })
         .filter(|other| !other.cpu.is_zero())
         .collect();
@@ -65,7 +65,7 @@ mod tests {
 
     use super::*;
 
-    /// A process with its parent, its own ticks and those of the children that it waited for.
+    /// A process: its parent, its own ticks and those of the children that it waited for.
     fn process(pid: u32, comm: &str, parent: u32, own: u64, children: u64) -> Stat {
         let flags = if comm.starts_with("kworker") { 0x0020_0000 } else { 0 };
         let line = format!(
@@ -83,11 +83,11 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_come_first_without_us_and_the_kernel() {
-        let at = |[sh, us, server, top, kernel]: [u64; 5]| {
+    fn the_busiest_come_first_without_own_and_kernel_processes() {
+        let at = |[sh, own, server, top, kernel]: [u64; 5]| {
             vec![
                 process(1, "sh", 0, sh, 0),
-                process(100, "showdown", 1, us, 0),
+                process(100, "showdown", 1, own, 0),
                 process(101, "nginx", 100, server, 0),
                 process(7, "top", 1, top, 0),
                 process(8, "kworker/0:1", 2, kernel, 0),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_one_that_ended_is_told_from_what_it_had_before() {
+    fn the_earlier_time_of_an_ended_process_is_subtracted_from_its_parent() {
         let before =
             vec![process(1, "make", 0, 0, 0), process(2, "sh", 1, 3, 0), process(3, "cc1", 2, 900, 0)];
         let after = vec![process(1, "make", 0, 1, 953), process(9, "cc1", 1, 20, 0)];
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_was_used_again_is_another_process() {
+    fn a_reused_process_id_is_another_process() {
         let mut successor = process(7, "late", 1, 30, 0);
         successor.starttime += 1;
         let before = vec![process(1, "init", 0, 0, 0), process(7, "early", 1, 50, 0)];

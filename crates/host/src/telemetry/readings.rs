@@ -1,31 +1,31 @@
-//! One reading of all sources, and how two of them become a sample.
+//! One reading of all sources, and the difference of two readings as a sample.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::Column;
+use super::TelemetryColumn;
 
-/// A value as a source gave it.
+/// A value from a source.
 struct Reading {
-    column: Column,
-    kind: Kind,
+    column: TelemetryColumn,
+    metric_type: MetricType,
     value: f64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Is what it is at this moment.
+enum MetricType {
+    /// A current value.
     Gauge,
-    /// Only goes up; its growth a second is what is recorded.
+    /// A total that only increases. The recording has its increase per second.
     Counter,
 }
 
-/// All that the sources said at one moment.
+/// The values of all sources at one time.
 #[derive(Default)]
 pub(super) struct Readings(Vec<Reading>);
 
 impl Readings {
-    /// A value of this moment.
+    /// Adds a current value.
     pub(super) fn gauge(
         &mut self,
         name: impl Into<String>,
@@ -33,10 +33,14 @@ impl Readings {
         help: &'static str,
         value: f64,
     ) {
-        self.0.push(Reading { column: Column { name: name.into(), unit, help }, kind: Kind::Gauge, value });
+        self.0.push(Reading {
+            column: TelemetryColumn { name: name.into(), unit, help },
+            metric_type: MetricType::Gauge,
+            value,
+        });
     }
 
-    /// A total since some start; the column has its growth in `unit`, which is something a second.
+    /// Adds a total. The column has its increase per second; `unit` is the unit of that rate.
     pub(super) fn counter(
         &mut self,
         name: impl Into<String>,
@@ -44,29 +48,33 @@ impl Readings {
         help: &'static str,
         total: f64,
     ) {
-        let column = Column { name: name.into(), unit, help };
-        self.0.push(Reading { column, kind: Kind::Counter, value: total });
+        let column = TelemetryColumn { name: name.into(), unit, help };
+        self.0.push(Reading { column, metric_type: MetricType::Counter, value: total });
     }
 
-    pub(super) fn columns(&self) -> Vec<Column> {
+    pub(super) fn columns(&self) -> Vec<TelemetryColumn> {
         self.0.iter().map(|reading| reading.column.clone()).collect()
     }
 
-    /// The values of these columns, in their order, where `before` was read a while ago.
+    /// The values of these columns, in their order, since the reading `before`.
     ///
-    /// A counter that was not there before, or that went backwards (a process that ended took its share
-    /// along), has no rate for this tick.
-    pub(super) fn since(&self, before: &Self, elapsed: Duration, columns: &[Column]) -> Vec<Option<f64>> {
+    /// A counter has no rate for this tick if it is new, or if it decreased because a process ended.
+    pub(super) fn since(
+        &self,
+        before: &Self,
+        elapsed: Duration,
+        columns: &[TelemetryColumn],
+    ) -> Vec<Option<f64>> {
         let (now, before) = (self.by_name(), before.by_name());
         let rate = |name: &str, total: f64| {
-            let growth = total - before.get(name)?.value;
-            (growth >= 0.0 && !elapsed.is_zero()).then(|| growth / elapsed.as_secs_f64())
+            let increase = total - before.get(name)?.value;
+            (increase >= 0.0 && !elapsed.is_zero()).then(|| increase / elapsed.as_secs_f64())
         };
-        let value = |column: &Column| {
+        let value = |column: &TelemetryColumn| {
             let reading = now.get(column.name.as_str())?;
-            match reading.kind {
-                Kind::Gauge => Some(reading.value),
-                Kind::Counter => rate(&column.name, reading.value),
+            match reading.metric_type {
+                MetricType::Gauge => Some(reading.value),
+                MetricType::Counter => rate(&column.name, reading.value),
             }
         };
         columns.iter().map(value).collect()
@@ -76,7 +84,7 @@ impl Readings {
         self.0.iter().map(|reading| (reading.column.name.as_str(), reading)).collect()
     }
 
-    /// A reading by its name: the raw value.
+    /// The raw value with this name.
     #[cfg(test)]
     pub(super) fn raw(&self, name: &str) -> Option<f64> {
         self.by_name().get(name).map(|reading| reading.value)
@@ -97,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn counters_become_rates_and_gauges_stay() {
+    fn counters_become_rates_and_gauges_stay_values() {
         let (before, now) = (readings(Some(100.0), 1.0), readings(Some(300.0), 7.0));
         let values = now.since(&before, Duration::from_secs(2), &before.columns());
         assert_eq!(values, [Some(100.0), Some(7.0)]);
     }
 
     #[test]
-    fn a_counter_without_a_past_or_that_went_backwards_has_no_rate() {
+    fn a_new_or_decreasing_counter_has_no_rate() {
         let columns = readings(Some(0.0), 0.0).columns();
         let second = Duration::from_secs(1);
         assert_eq!(readings(Some(5.0), 7.0).since(&readings(None, 0.0), second, &columns)[0], None);

@@ -1,4 +1,4 @@
-//! What was recorded: columns, samples, and simple questions to them.
+//! A recording: columns, samples, and simple statistics of them.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -8,50 +8,50 @@ use serde::Serialize;
 use super::OtherProgram;
 use crate::affinity::CpuSet;
 
-/// What one value of each sample is.
+/// The meaning of one value of each sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Column {
+pub struct TelemetryColumn {
     /// Its dotted name, such as `cpu.0.softirq` or `net.lo.received_bytes`.
     pub name: String,
-    /// `cores` (CPU time a second), `share` (of the time, 0 to 1), `B`, `B/s`, `1`, `1/s`, `Hz`, `s`.
+    /// `cores` (CPU seconds per second), `share` (of the time, 0 to 1), `B`, `B/s`, `1`, `1/s`, `Hz`, `s`.
     pub unit: &'static str,
-    /// What it is, in a sentence.
+    /// Its meaning, in a sentence.
     pub help: &'static str,
 }
 
-/// One tick.
+/// The values at one tick.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Sample {
-    /// When, in microseconds of the monotonic clock since the sampler started.
+pub struct TelemetrySample {
+    /// The time in microseconds since the sampler started, by the monotonic clock.
     pub t_us: u64,
-    /// When, in milliseconds since 1970: beside `t_us` it shows a clock that was set.
+    /// The time in milliseconds since 1970. Compared with `t_us` it reveals clock steps.
     pub unix_ms: u64,
-    /// A value for each column. Rates are means since the sample before.
+    /// One value for each column. Rates are means since the previous sample.
     pub values: Vec<Option<f64>>,
 }
 
-/// All samples of a sampler.
+/// The result of a sampler.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Recording {
-    /// What the values are.
-    pub columns: Vec<Column>,
-    /// The ticks, oldest first.
-    pub samples: Vec<Sample>,
-    /// The programs of others that had most of the CPUs meanwhile, busiest first.
+    /// The meanings of the values.
+    pub columns: Vec<TelemetryColumn>,
+    /// The samples, oldest first.
+    pub samples: Vec<TelemetrySample>,
+    /// The other programs with the most CPU time during the recording, busiest first.
     pub others: Vec<OtherProgram>,
-    /// The CPU time that it took to record this.
+    /// The CPU time of the sampler itself.
     pub cost: Duration,
 }
 
 impl Recording {
-    /// The values of a column as (`t_us`, value), without the ticks at which it had none; nothing if there
-    /// is no such column.
+    /// The values of a column as (`t_us`, value), without ticks that have no value. Empty if there is no such
+    /// column.
     pub fn column(&self, name: &str) -> impl Iterator<Item = (u64, f64)> {
         let index = self.columns.iter().position(|column| column.name == name);
         self.samples.iter().filter_map(move |sample| Some((sample.t_us, (*sample.values.get(index?)?)?)))
     }
 
-    /// The mean of a column over the samples in a stretch of time (in `t_us`); none if it has no value there.
+    /// The mean of a column over the samples in a time range (in `t_us`). None if there is no value.
     pub fn mean(&self, name: &str, within_us: RangeInclusive<u64>) -> Option<f64> {
         let (count, sum) = self
             .column(name)
@@ -60,14 +60,14 @@ impl Recording {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// The share of these CPUs' time that a hypervisor took, 0 to 1; none where the kernel does not say.
+    /// The share of these CPUs' time that the hypervisor took, 0 to 1. None where the kernel does not report it.
     pub fn stolen(&self, cpus: &CpuSet) -> Option<f64> {
         let stolen = |cpu| self.mean(&format!("cpu.{cpu}.steal"), 0..=u64::MAX);
         let cores: Option<f64> = cpus.iter().map(stolen).sum();
         cores.map(|cores| cores / cpus.len().max(1) as f64)
     }
 
-    /// The largest value of a column over the samples in a stretch of time (in `t_us`).
+    /// The largest value of a column over the samples in a time range (in `t_us`).
     pub fn max(&self, name: &str, within_us: RangeInclusive<u64>) -> Option<f64> {
         let within = self.column(name).filter(|(t_us, _)| within_us.contains(t_us));
         within.map(|(_, value)| value).max_by(f64::total_cmp)
@@ -79,9 +79,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_is_asked_by_name_and_time() {
-        let columns = vec![Column { name: "cpu.steal".into(), unit: "cores", help: "" }];
-        let sample = |t_us, value| Sample { t_us, unix_ms: 0, values: vec![value] };
+    fn statistics_cover_a_column_and_a_time_range() {
+        let columns = vec![TelemetryColumn { name: "cpu.steal".into(), unit: "cores", help: "" }];
+        let sample = |t_us, value| TelemetrySample { t_us, unix_ms: 0, values: vec![value] };
         let samples = vec![sample(1, Some(9.0)), sample(2, Some(1.0)), sample(3, None), sample(4, Some(2.0))];
         let recording = Recording { columns, samples, ..Recording::default() };
         assert_eq!(recording.mean("cpu.steal", 2..=4), Some(1.5));

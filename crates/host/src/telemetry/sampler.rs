@@ -1,4 +1,4 @@
-//! The thread that takes samples.
+//! The sampler: a thread that takes telemetry samples.
 
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,98 +9,99 @@ use std::{io, mem};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::readings::Readings;
-use super::{Recording, Sample, others, sources};
-use crate::process::{Processes, Tree};
+use super::{Recording, TelemetrySample, others, sources};
+use crate::process::{ProcessTree, Processes};
 use crate::root::Root;
 
-/// The periods that make sense. A reading takes about a millisecond of CPU time: more often than every ten
-/// it would measure itself.
+/// The valid periods. A reading takes about 1 ms of CPU time, so with less than 10 ms the sampler would mainly
+/// measure itself.
 const PERIODS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(1);
 
-/// A server whose processes are sampled, under a name that its columns begin with.
+/// A server whose processes are sampled.
 #[derive(Debug, Clone)]
-pub struct Watch {
-    /// The beginning of the columns' names, such as `server`.
+pub struct SampledServer {
+    /// The prefix of its columns, such as `server`.
     pub name: String,
-    /// Its processes, of one start or of several; looked for anew at each tick.
-    pub trees: Vec<Tree>,
+    /// Its process trees: one, or several if it has several instances. Their processes are listed at each tick.
+    pub trees: Vec<ProcessTree>,
 }
 
 /// Takes samples until it is stopped or dropped.
 #[derive(Debug)]
 pub struct Sampler {
     started: Instant,
-    shared: Arc<Shared>,
+    shared: Arc<SharedRecording>,
     thread: Option<JoinHandle<()>>,
 }
 
+/// The recording, shared with the thread that writes it.
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedRecording {
+    state: Mutex<SamplerState>,
     stop: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    stopped: bool,
+struct SamplerState {
+    is_stopped: bool,
     recording: Recording,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedRecording {
+    fn lock(&self) -> MutexGuard<'_, SamplerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sleeps until the time has come; true if that is because of a stop.
-    fn sleep_until(&self, due: Instant) -> bool {
-        let left = due.saturating_duration_since(Instant::now());
-        let waited = self.stop.wait_timeout_while(self.lock(), left, |state| !state.stopped);
-        waited.unwrap_or_else(PoisonError::into_inner).0.stopped
+    /// Sleeps until this time, or until the sampler is stopped. Returns whether it was stopped.
+    fn sleep_until(&self, time: Instant) -> bool {
+        let left = time.saturating_duration_since(Instant::now());
+        let waited = self.stop.wait_timeout_while(self.lock(), left, |state| !state.is_stopped);
+        waited.unwrap_or_else(PoisonError::into_inner).0.is_stopped
     }
 }
 
-/// Starts to take samples. The first reading is taken before this returns, the first sample a period later.
-pub(crate) fn start(root: &Root, watches: Vec<Watch>, period: Duration) -> io::Result<Sampler> {
+/// Starts a sampler. It takes the first reading before this returns, and the first sample one period later.
+pub(crate) fn start(root: &Root, servers: Vec<SampledServer>, period: Duration) -> io::Result<Sampler> {
     if !PERIODS.contains(&period) {
-        let (least, most) = PERIODS.into_inner();
-        let message = format!("telemetry cannot be taken every {period:?}: give {least:?} to {most:?}");
+        let (shortest, longest) = PERIODS.into_inner();
+        let message = format!("{period:?} is not a valid telemetry period: give {shortest:?} to {longest:?}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    let work = Work { root: root.clone(), watches, period };
+    let sampler = SamplerThread { root: root.clone(), servers, period };
     let started = Instant::now();
     let processes = Processes::now();
-    let first = work.read(&processes);
-    let shared = Arc::new(Shared::default());
+    let first = sampler.read(&processes);
+    let shared = Arc::new(SharedRecording::default());
     shared.lock().recording.columns = first.columns();
-    let told = Arc::clone(&shared);
+    let for_thread = Arc::clone(&shared);
     let thread = thread::Builder::new()
         .name("telemetry".into())
-        .spawn(move || work.run(started, &processes, first, &told))?;
+        .spawn(move || sampler.run(started, &processes, first, &for_thread))?;
     Ok(Sampler { started, shared, thread: Some(thread) })
 }
 
 impl Sampler {
-    /// The moment that the samples' `t_us` count from.
+    /// The time at which the samples' `t_us` is 0.
     pub fn started(&self) -> Instant {
         self.started
     }
 
-    /// All that was recorded so far.
+    /// The recording up to now.
     pub fn so_far(&self) -> Recording {
         self.shared.lock().recording.clone()
     }
 
-    /// Takes a last sample, if the one before is more than half a period old, and gives all of them.
+    /// Takes a last sample, if the previous one is older than half a period, and returns the recording.
     pub fn stop(mut self) -> Recording {
         self.end();
         mem::take(&mut self.shared.lock().recording)
     }
 
     fn end(&mut self) {
-        self.shared.lock().stopped = true;
+        self.shared.lock().is_stopped = true;
         self.shared.stop.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has recorded up to there.
+            // After a panic of the thread, the recording up to then is still valid.
             let _ = thread.join();
         }
     }
@@ -112,57 +113,57 @@ impl Drop for Sampler {
     }
 }
 
-struct Work {
+struct SamplerThread {
     root: Root,
-    watches: Vec<Watch>,
+    servers: Vec<SampledServer>,
     period: Duration,
 }
 
-impl Work {
-    fn run(self, started: Instant, processes: &Processes, first: Readings, shared: &Shared) {
-        let (mut before, mut at) = (first, started);
+impl SamplerThread {
+    fn run(self, started: Instant, processes: &Processes, first: Readings, shared: &SharedRecording) {
+        let (mut previous, mut previous_time) = (first, started);
         loop {
-            // The grid is fixed at the start, so that lateness does not add up; ticks that we were too late
-            // for are left out.
+            // Ticks are multiples of the period since the start, so that lateness does not accumulate. Missed
+            // ticks are skipped.
             let period_ns = self.period.as_nanos() as u64;
             let ticks = started.elapsed().as_nanos() as u64 / period_ns + 1;
-            let due = started + Duration::from_nanos(ticks * period_ns);
-            let stopped = shared.sleep_until(due);
+            let is_stopped = shared.sleep_until(started + Duration::from_nanos(ticks * period_ns));
             let now = Instant::now();
-            if stopped && now.duration_since(at) < self.period / 2 {
+            if is_stopped && now.duration_since(previous_time) < self.period / 2 {
                 return;
             }
             let now_running = Processes::now();
             let readings = self.read(&now_running);
             let others = others::busiest(processes, &now_running, std::process::id());
             let mut state = shared.lock();
-            let values = readings.since(&before, now.duration_since(at), &state.recording.columns);
-            state.recording.samples.push(Sample {
+            let elapsed = now.duration_since(previous_time);
+            let values = readings.since(&previous, elapsed, &state.recording.columns);
+            state.recording.samples.push(TelemetrySample {
                 t_us: now.duration_since(started).as_micros() as u64,
                 unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64,
                 values,
             });
             state.recording.others = others;
-            state.recording.cost = cpu_time();
+            state.recording.cost = thread_cpu_time();
             drop(state);
-            if stopped {
+            if is_stopped {
                 return;
             }
-            (before, at) = (readings, now);
+            (previous, previous_time) = (readings, now);
         }
     }
 
     fn read(&self, processes: &Processes) -> Readings {
         let mut readings = Readings::default();
         sources::read(&self.root, processes, &mut readings);
-        for watch in &self.watches {
-            sources::read_processes(&self.root, processes, watch, &mut readings);
+        for server in &self.servers {
+            sources::read_processes(&self.root, processes, server, &mut readings);
         }
         readings
     }
 }
 
 /// The CPU time of this thread.
-fn cpu_time() -> Duration {
+fn thread_cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }

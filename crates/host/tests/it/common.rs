@@ -1,18 +1,18 @@
-//! Servers to play with: perl scripts that behave as badly as servers may.
+//! Test servers: perl scripts with the bad behaviour that servers can have.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use host::{Host, ServerCommand};
 
-/// Goes into the background as daemons do: fork, setsid, fork; the first process exits with 0.
+/// Daemonises: fork, setsid, fork; the first process exits with status 0.
 pub const DAEMON: &str = r#"
     use POSIX "setsid";
     exit 0 if fork; setsid; exit 0 if fork;
     print "daemon $$ up\n"; sleep 1 while 1;
 "#;
 
-/// A master with two workers in sessions of their own, all deaf to SIGTERM.
+/// A master with two workers in their own sessions. All ignore SIGTERM.
 pub const STUBBORN: &str = r#"
     use POSIX "setsid";
     $SIG{TERM} = "IGNORE"; $| = 1;
@@ -20,22 +20,22 @@ pub const STUBBORN: &str = r#"
     print "up\n"; sleep 1 while 1;
 "#;
 
-/// Never the same process for long: each forks the next and exits, in the background.
-pub const RUNNER: &str = r"
+/// Changes its process all the time: each process forks the next one and exits.
+pub const FORKER: &str = r"
     exit 0 if fork;
     while (1) { exit 0 if fork; select undef, undef, undef, 0.0005; }
 ";
 
-/// The program that keeps servers and settings for these tests.
+/// The keeper and restorer program of these tests.
 pub const KEEPER: &str = env!("CARGO_BIN_EXE_host-keeper");
 
 pub fn local() -> Host {
     Host::local_with_keeper(KEEPER)
 }
 
-/// A perl script as a server. The directory is an argument too, so that its processes can be found again.
+/// A perl script as a server. The directory is also an argument, by which tests find its processes.
 pub fn perl(script: &str, dir: &Path) -> ServerCommand {
-    let here = dir.to_str().expect("temporary directories have plain names");
+    let here = dir.to_str().expect("a UTF-8 path");
     ServerCommand {
         grace: Duration::from_millis(500),
         ..ServerCommand::new("perl", ["perl", "-e", script, here], dir, dir.join("log"))
@@ -44,7 +44,7 @@ pub fn perl(script: &str, dir: &Path) -> ServerCommand {
 
 /// The processes that have this directory among their arguments.
 pub fn processes_of(dir: &Path) -> Vec<String> {
-    let needle = dir.to_str().expect("temporary directories have plain names");
+    let needle = dir.to_str().expect("a UTF-8 path");
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("Linux").flatten() {
         let cmdline = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -55,11 +55,11 @@ pub fn processes_of(dir: &Path) -> Vec<String> {
     found
 }
 
-/// Waits for what must come; far longer than it ever takes, so that it is not the time that is tested.
-pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(30), "it never came that {what}");
+/// Waits until the condition is true. The time limit is much longer than needed, so that a slow machine passes.
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(30), "timeout: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,45 +1,48 @@
-//! Servers are gone when those who started them are killed: any of owner, keeper and guard, and pairs.
+//! Servers stop when their owner, keeper or guard is killed, or a pair of these.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{DAEMON, RUNNER, STUBBORN, eventually, eventually_gone, local, perl, processes_of};
+use procfs::FromRead;
+use procfs::process::Stat;
 
-/// Tells the process below which server to start, and where.
+use crate::common::{DAEMON, FORKER, STUBBORN, eventually, eventually_gone, local, perl, processes_of};
+
+/// Environment variables for the owner process: the server to start, and its directory.
 const SCRIPT: &str = "HOST_TEST_SCRIPT";
 const DIR: &str = "HOST_TEST_DIR";
 
-/// Not a test: the owner that the tests start and kill, this same program in another process.
+/// Not a test: the owner process, which the tests start and kill.
 #[test]
-#[ignore = "is what the tests below kill"]
+#[ignore = "a process for the tests below"]
 fn owner() {
     let (Ok(script), Ok(dir)) = (std::env::var(SCRIPT), std::env::var(DIR)) else { return };
     let dir = PathBuf::from(dir);
-    let _server = local().start(&perl(&script, &dir)).expect("it can be started");
+    let _server = local().start(&perl(&script, &dir)).expect("start the server");
     loop {
         std::thread::park();
     }
 }
 
-/// An owner, and the server that it started.
-struct Scene {
+/// An owner process, and the server that it started.
+struct OwnerProcess {
     owner: Child,
     dir: tempfile::TempDir,
     guard: u32,
     keeper: u32,
 }
 
-impl Scene {
-    /// Starts an owner, and waits until its server has so many processes.
-    fn set(script: &str, processes: usize) -> Self {
-        let dir = tempfile::tempdir().expect("there is a place for temporary files");
+impl OwnerProcess {
+    /// Starts an owner, and waits until its server has this many processes.
+    fn start(script: &str, processes: usize) -> Self {
+        let dir = tempfile::tempdir().expect("make a temporary directory");
         let owner = Command::new(std::env::current_exe().expect("Linux"))
             .args(["--ignored", "--exact", "keeper::owner"])
-            .envs([(SCRIPT, script), (DIR, dir.path().to_str().expect("a plain name"))])
+            .envs([(SCRIPT, script), (DIR, dir.path().to_str().expect("a UTF-8 path"))])
             .stdout(Stdio::null())
             .spawn()
-            .expect("this program can be run");
+            .expect("run this program");
         eventually("the server is up", || processes_of(dir.path()).len() >= processes);
         let guard = child_of(owner.id(), "sd-guard");
         let keeper = child_of(guard, "sd-keeper");
@@ -48,11 +51,11 @@ impl Scene {
 
     fn kill(mut self, pids: &[u32]) {
         let pids: Vec<_> = pids.iter().map(u32::to_string).collect();
-        Command::new("kill").arg("-9").args(&pids).status().expect("kill can be run");
+        Command::new("kill").arg("-9").args(&pids).status().expect("run kill");
         eventually_gone(self.dir.path());
-        eventually("guard and keeper end too", || [self.guard, self.keeper].iter().all(|pid| is_gone(*pid)));
-        self.owner.kill().expect("it is our child");
-        self.owner.wait().expect("it is our child");
+        eventually("guard and keeper end", || [self.guard, self.keeper].iter().all(|pid| is_gone(*pid)));
+        self.owner.kill().expect("the owner is a child of this process");
+        self.owner.wait().expect("the owner is a child of this process");
     }
 }
 
@@ -60,81 +63,76 @@ fn child_of(parent: u32, comm: &str) -> u32 {
     let mut found = None;
     eventually(&format!("{parent} has a child {comm}"), || {
         found = fs::read_dir("/proc").expect("Linux").flatten().find_map(|entry| {
-            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            let (head, tail) = stat.rsplit_once(") ")?;
-            let is_it = head.ends_with(&format!("({comm}")) && tail.split(' ').nth(1)? == parent.to_string();
-            if is_it { entry.file_name().to_str()?.parse().ok() } else { None }
+            let stat = Stat::from_file(entry.path().join("stat")).ok()?;
+            let is_child = stat.comm == comm && stat.ppid.cast_unsigned() == parent;
+            is_child.then(|| stat.pid.cast_unsigned())
         });
         found.is_some()
     });
-    found.expect("it came")
+    found.expect("the child exists")
 }
 
-/// Gone, or a zombie that its parent has not looked at yet.
+/// Whether a process is gone, or a zombie that its parent has not reaped.
 fn is_gone(pid: u32) -> bool {
-    match fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")) {
-        Ok(stat) => stat.contains(") Z "),
-        Err(_) => true,
+    Stat::from_file(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.state == 'Z')
+}
+
+#[test]
+fn the_server_stops_when_its_owner_is_killed() {
+    for (script, processes) in [(DAEMON, 1), (STUBBORN, 3), (FORKER, 1)] {
+        let process = OwnerProcess::start(script, processes);
+        let owner = process.owner.id();
+        process.kill(&[owner]);
     }
 }
 
 #[test]
-fn the_owner_is_killed() {
-    for (script, processes) in [(DAEMON, 1), (STUBBORN, 3), (RUNNER, 1)] {
-        let scene = Scene::set(script, processes);
-        let owner = scene.owner.id();
-        scene.kill(&[owner]);
-    }
-}
-
-#[test]
-fn the_keeper_is_killed() {
+fn the_server_stops_when_its_keeper_is_killed() {
     for (script, processes) in [(DAEMON, 1), (STUBBORN, 3)] {
-        let scene = Scene::set(script, processes);
-        let keeper = scene.keeper;
-        scene.kill(&[keeper]);
+        let process = OwnerProcess::start(script, processes);
+        let keeper = process.keeper;
+        process.kill(&[keeper]);
     }
 }
 
 #[test]
-fn the_guard_is_killed() {
+fn the_server_stops_when_its_guard_is_killed() {
     for (script, processes) in [(DAEMON, 1), (STUBBORN, 3)] {
-        let scene = Scene::set(script, processes);
-        let guard = scene.guard;
-        scene.kill(&[guard]);
+        let process = OwnerProcess::start(script, processes);
+        let guard = process.guard;
+        process.kill(&[guard]);
     }
 }
 
 #[test]
-fn the_owner_and_one_of_the_two_are_killed() {
-    let scene = Scene::set(STUBBORN, 3);
-    let pids = [scene.owner.id(), scene.keeper];
-    scene.kill(&pids);
-    let scene = Scene::set(STUBBORN, 3);
-    let pids = [scene.owner.id(), scene.guard];
-    scene.kill(&pids);
+fn the_server_stops_when_its_owner_and_another_process_are_killed() {
+    let process = OwnerProcess::start(STUBBORN, 3);
+    let pids = [process.owner.id(), process.keeper];
+    process.kill(&pids);
+    let process = OwnerProcess::start(STUBBORN, 3);
+    let pids = [process.owner.id(), process.guard];
+    process.kill(&pids);
 }
 
 #[test]
-fn an_owner_that_lives_on_is_told_that_its_keeper_was_killed() -> Result<(), Box<dyn std::error::Error>> {
+fn the_owner_gets_an_error_when_the_keeper_is_killed() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let server = local().start(&perl(STUBBORN, dir.path()))?;
-    let stat = fs::read_to_string(format!("/proc/{}/stat", server.pid()))?;
-    let keeper = stat.split(' ').nth(3).expect("a process has a parent");
-    Command::new("kill").args(["-9", keeper]).status()?;
-    eventually("the loss is noticed", || server.check().is_err());
-    let error = server.check().expect_err("noticed").to_string();
-    assert!(error.contains("the keeper of perl was killed"), "{error}");
-    assert!(processes_of(dir.path()).is_empty(), "and its processes were stopped before");
+    let keeper = Stat::from_file(format!("/proc/{}/stat", server.pid()))?.ppid.to_string();
+    Command::new("kill").args(["-9", &keeper]).status()?;
+    eventually("the end of the keeper is noticed", || server.check().is_err());
+    let error = server.check().expect_err("the keeper is gone").to_string();
+    assert!(error.contains("another process killed the keeper of perl"), "{error}");
+    assert!(processes_of(dir.path()).is_empty(), "the processes are stopped before the error");
     Ok(())
 }
 
 #[test]
-fn keepers_have_names_that_pkill_showdown_does_not_match() {
-    let scene = Scene::set(DAEMON, 1);
-    let cmdline = fs::read(format!("/proc/{}/cmdline", scene.keeper)).expect("it runs");
+fn pkill_showdown_does_not_match_a_keeper() {
+    let process = OwnerProcess::start(DAEMON, 1);
+    let cmdline = fs::read(format!("/proc/{}/cmdline", process.keeper)).expect("the keeper runs");
     let cmdline = String::from_utf8_lossy(&cmdline).replace('\0', " ");
-    assert_eq!(cmdline, format!("sd-keeper __keeper keep {} ", scene.guard));
-    let owner = scene.owner.id();
-    scene.kill(&[owner]);
+    assert_eq!(cmdline, format!("sd-keeper __keeper keep {} ", process.guard));
+    let owner = process.owner.id();
+    process.kill(&[owner]);
 }

@@ -1,4 +1,4 @@
-//! This crate against the real machine: real processes, the real `/proc`.
+//! Tests of this crate on the real machine: real processes, the real `/proc`.
 
 mod common;
 mod doctor;

@@ -1,4 +1,4 @@
-//! Programs that are there, that are not, and one that is really installed.
+//! Installed programs, missing programs, and a real installation.
 
 use std::path::Path;
 
@@ -7,31 +7,31 @@ use host::packages::{Error, Program};
 use crate::common::local;
 
 fn program(name: &str, package: &str) -> Program {
-    let package = package.parse().expect("the name of a package");
+    let package = package.parse().expect("a package name");
     Program { name: name.into(), packages: [("debian".to_owned(), package)].into() }
 }
 
 #[test]
-fn a_program_that_is_there_is_found_without_installing_anything() -> Result<(), Error> {
+fn an_installed_program_is_found_without_an_installation() -> Result<(), Error> {
     let found = local().ensure_program(&program("sh", "no-such-package"), Path::new("/no/such/log"))?;
     assert!(found.ends_with("sh"));
     Ok(())
 }
 
 #[test]
-fn on_a_distribution_without_apt_the_command_is_named() -> Result<(), Box<dyn std::error::Error>> {
+fn on_a_distribution_without_apt_the_error_contains_the_command() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     std::fs::create_dir(dir.path().join("etc"))?;
     std::fs::write(dir.path().join("etc/os-release"), "ID=alpine\nPRETTY_NAME=\"Alpine Linux v3.22\"\n")?;
     let host = host::Host::below(dir.path(), "/bin/true");
     let mut nginx = program("nginx", "nginx");
-    let error = host.ensure_program(&nginx, &dir.path().join("log")).expect_err("it is not there");
+    let error = host.ensure_program(&nginx, &dir.path().join("log")).expect_err("nginx is missing");
     assert_eq!(
         error.to_string(),
-        "nginx is not installed, and its package on Alpine Linux v3.22 is not known: install it so that it is in PATH"
+        "nginx is not installed, and its package on Alpine Linux v3.22 is not known: install it in a directory of PATH"
     );
     nginx.packages.insert("alpine".into(), "nginx".parse()?);
-    let error = host.ensure_program(&nginx, &dir.path().join("log")).expect_err("it is not there");
+    let error = host.ensure_program(&nginx, &dir.path().join("log")).expect_err("nginx is missing");
     assert_eq!(error.to_string(), "nginx is not installed: run sudo apk add nginx");
     Ok(())
 }
@@ -50,7 +50,7 @@ fn a_missing_program_is_installed_and_its_service_does_not_start() -> Result<(),
 
     let log = dir.path().join("log2");
     let error = local().ensure_program(&program("no-such-program", "no-such-package"), &log);
-    let error = error.expect_err("there is no such package").to_string();
+    let error = error.expect_err("no such package").to_string();
     assert!(error.contains("Unable to locate package no-such-package"), "{error}");
     Ok(())
 }

@@ -1,26 +1,29 @@
-//! Servers started, watched and stopped.
+//! Starting, checking and stopping servers.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::time::Duration;
 
-use crate::common::{DAEMON, RUNNER, STUBBORN, eventually, eventually_gone, local, perl, processes_of};
-use host::process::{Ending, Error, Pipes, StopSignal};
+use procfs::FromRead;
+use procfs::process::Stat;
+
+use crate::common::{DAEMON, FORKER, STUBBORN, eventually, eventually_gone, local, perl, processes_of};
+use host::process::{Error, Pipes, ProcessExit, StopSignal};
 use host::{CpuSet, Readiness, ServerCommand};
 
 const LONG: Duration = Duration::from_secs(30);
 
-/// Ready as soon as the log has this line.
+/// A probe that is ready when the log contains this line.
 fn logged(dir: &std::path::Path, line: &str) -> impl FnMut() -> Readiness {
     let (log, line) = (dir.join("log"), line.to_owned());
     move || match fs::read_to_string(&log) {
         Ok(text) if text.contains(&line) => Readiness::Ready,
-        _ => Readiness::NotYet("its log does not say so".into()),
+        _ => Readiness::NotYet("its log does not contain the line".into()),
     }
 }
 
 #[test]
-fn a_server_runs_where_and_how_it_was_told() -> Result<(), Box<dyn std::error::Error>> {
+fn a_server_has_its_directory_cpus_environment_and_session() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let one: CpuSet = CpuSet::of_this_thread()?.iter().take(1).collect();
     let mut command =
@@ -34,18 +37,17 @@ fn a_server_runs_where_and_how_it_was_told() -> Result<(), Box<dyn std::error::E
     assert_eq!(fs::read_link(format!("{proc}/cwd"))?, dir.path());
     let status = fs::read_to_string(format!("{proc}/status"))?;
     assert!(status.contains(&format!("Cpus_allowed_list:\t{one}\n")), "{status}");
-    let stat = fs::read_to_string(format!("{proc}/stat"))?;
-    let group_and_session: Vec<&str> = stat.split(' ').skip(4).take(2).collect();
-    assert_eq!(group_and_session, [server.pid().to_string(), server.pid().to_string()]);
+    let stat = Stat::from_file(format!("{proc}/stat"))?;
+    assert_eq!([stat.pgrp, stat.session], [server.pid().cast_signed(); 2]);
     assert_eq!(server.tree().processes().len(), 1);
     Ok(())
 }
 
 #[test]
-fn a_program_can_be_talked_to_and_sees_when_nobody_does_any_more() -> Result<(), Box<dyn std::error::Error>> {
+fn a_program_with_pipes_gets_input_and_sees_its_end() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let pipes = Pipes::make(dir.path())?;
-    let ends = pipes.hold()?;
+    let ends = pipes.open_ends()?;
     let mut command = perl(
         r#"$| = 1; print STDERR "to the log\n"; while (<STDIN>) { print "heard $_" } print STDERR "end\n""#,
         dir.path(),
@@ -61,105 +63,107 @@ fn a_program_can_be_talked_to_and_sees_when_nobody_does_any_more() -> Result<(),
 
     drop(ends);
     answer.clear();
-    assert_eq!(answers.read_line(&mut answer)?, 0, "it has ended");
-    let ended = program.wait_ready(LONG, || Readiness::NotYet("it runs".into()));
-    assert!(matches!(ended, Err(Error::Died { ending: Ending::Code(0), .. })), "{ended:?}");
+    assert_eq!(answers.read_line(&mut answer)?, 0, "the program has exited");
+    let exited = program.wait_ready(LONG, || Readiness::NotYet("it runs".into()));
+    assert!(matches!(exited, Err(Error::Died { exit: ProcessExit::Code(0), .. })), "{exited:?}");
     assert_eq!(program.log_tail().lines(), ["to the log", "end"]);
     Ok(())
 }
 
 #[test]
-fn what_cannot_be_started_is_refused_with_the_mend() -> io::Result<()> {
+fn errors_at_the_start_name_the_reason_and_the_remedy() -> io::Result<()> {
     let dir = tempfile::tempdir()?;
-    let said = |command: &ServerCommand| local().start(command).expect_err("it cannot start").to_string();
+    let error = |command: &ServerCommand| local().start(command).expect_err("an invalid command").to_string();
 
     let missing = ServerCommand::new("my-api", ["./my-api"], dir.path(), dir.path().join("log"));
     assert_eq!(
-        said(&missing),
+        error(&missing),
         "cannot start my-api: there is no program ./my-api: install it, or give the path to it"
     );
     let empty = ServerCommand { argv: Vec::new(), ..missing.clone() };
-    assert!(said(&empty).contains("command line is empty"));
+    assert!(error(&empty).contains("command line is empty"));
     let no_dir = ServerCommand { dir: dir.path().join("no"), ..perl("1", dir.path()) };
-    assert!(said(&no_dir).contains("cannot enter its directory"));
+    assert!(error(&no_dir).contains("cannot enter its directory"));
     let no_log = ServerCommand { log: dir.path().join("no/log"), ..perl("1", dir.path()) };
-    assert!(said(&no_log).contains("cannot open its log"));
+    assert!(error(&no_log).contains("cannot open its log"));
     let no_cpu = ServerCommand { cpus: Some(CpuSet::default()), ..perl("1", dir.path()) };
-    assert!(said(&no_cpu).contains("cannot run on CPUs"));
+    assert!(error(&no_cpu).contains("cannot run on CPUs"));
 
     fs::write(dir.path().join("my-api"), "not executable")?;
-    assert!(said(&missing).contains("chmod +x"));
+    assert!(error(&missing).contains("chmod +x"));
 
     let no_keeper = host::Host::local_with_keeper("/bin/true").start(&perl("1", dir.path()));
-    assert!(no_keeper.expect_err("true keeps nothing").to_string().contains("keeper"));
+    assert!(no_keeper.expect_err("/bin/true is not a keeper").to_string().contains("keeper"));
     Ok(())
 }
 
 #[test]
-fn a_server_that_dies_at_its_start_is_noticed_with_the_end_of_its_log()
+fn a_server_that_exits_at_its_start_is_an_error_with_the_end_of_its_log()
 -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let server = local().start(&perl(r#"print STDERR "no such option: foo\n"; exit 3"#, dir.path()))?;
-    let never = || Readiness::NotYet("nobody answers".into());
-    let error = server.wait_ready(LONG, never).expect_err("it died");
-    assert!(matches!(error, Error::Died { ending: Ending::Code(3), .. }), "{error}");
+    let never = || Readiness::NotYet("no answer".into());
+    let error = server.wait_ready(LONG, never).expect_err("the server exited");
+    assert!(matches!(error, Error::Died { exit: ProcessExit::Code(3), .. }), "{error}");
     assert!(error.to_string().ends_with("ends: no such option: foo"), "{error}");
     Ok(())
 }
 
 #[test]
-fn a_server_that_is_never_ready_is_given_up_in_time() -> Result<(), Box<dyn std::error::Error>> {
+fn a_server_that_is_not_ready_in_time_is_an_error() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let server = local().start(&perl("sleep 1 while 1", dir.path()))?;
     let closed = host::process::tcp_probe(([127, 0, 0, 1], 1).into());
     let error = server.wait_ready(Duration::from_millis(20), closed).expect_err("port 1 is closed");
     assert!(error.to_string().contains("127.0.0.1:1 does not accept connections"), "{error}");
-    let error = server.wait_ready(LONG, || Readiness::Never("Ctrl-C".into())).expect_err("given up");
+    let error =
+        server.wait_ready(LONG, || Readiness::Never("Ctrl-C".into())).expect_err("the probe gives up");
     assert!(matches!(error, Error::GaveUp { .. }));
     Ok(())
 }
 
 #[test]
-fn a_probe_that_connects_makes_it_ready() -> Result<(), Box<dyn std::error::Error>> {
+fn a_server_is_ready_when_the_probe_connects() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let script = r#"use IO::Socket; my $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", Listen => 9) or die;
         open F, ">port~"; print F $s->sockport; close F; rename "port~", "port"; sleep 1 while 1;"#;
     let server = local().start(&perl(script, dir.path()))?;
-    eventually("it says its port", || dir.path().join("port").exists());
+    eventually("the server has written its port", || dir.path().join("port").exists());
     let port: u16 = fs::read_to_string(dir.path().join("port"))?.parse()?;
     server.wait_ready(LONG, host::process::tcp_probe(([127, 0, 0, 1], port).into()))?;
     Ok(())
 }
 
 #[test]
-fn the_configured_signal_stops_it_in_good_order() -> Result<(), Box<dyn std::error::Error>> {
+fn the_configured_signal_stops_the_server() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let script = r#"$| = 1; $SIG{QUIT} = sub { print "bye\n"; exit 7 }; print "up\n"; sleep 1 while 1"#;
     let server =
         local().start(&ServerCommand { stop: StopSignal::Quit, grace: LONG, ..perl(script, dir.path()) })?;
     server.wait_ready(LONG, logged(dir.path(), "up"))?;
     let stopped = server.stop()?;
-    assert_eq!((stopped.ending, stopped.killed), (Ending::Code(7), false));
+    assert_eq!((stopped.exit, stopped.killed), (ProcessExit::Code(7), false));
     assert!(fs::read_to_string(dir.path().join("log"))?.ends_with("bye\n"));
-    assert!(matches!(server.check(), Err(Error::Died { ending: Ending::Code(7), .. })));
-    assert_eq!(server.stop()?, stopped, "stopping twice is no harm");
+    assert!(matches!(server.check(), Err(Error::Died { exit: ProcessExit::Code(7), .. })));
+    assert_eq!(server.stop()?, stopped, "stopping twice has no effect");
     Ok(())
 }
 
 #[test]
-fn what_does_not_listen_is_killed_with_all_that_left_its_group() -> Result<(), Box<dyn std::error::Error>> {
+fn a_server_that_ignores_the_signal_is_killed_with_all_its_sessions() -> Result<(), Box<dyn std::error::Error>>
+{
     let dir = tempfile::tempdir()?;
     let server = local().start(&perl(STUBBORN, dir.path()))?;
     server.wait_ready(LONG, logged(dir.path(), "up"))?;
     assert_eq!(server.tree().processes().len(), 3);
     let stopped = server.stop()?;
-    assert_eq!((stopped.ending, stopped.killed), (Ending::Signal(9), true));
+    assert_eq!((stopped.exit, stopped.killed), (ProcessExit::Signal(9), true));
     assert_eq!(processes_of(dir.path()), Vec::<String>::new());
     Ok(())
 }
 
 #[test]
-fn a_server_that_goes_into_the_background_is_followed_there() -> Result<(), Box<dyn std::error::Error>> {
+fn a_server_that_daemonises_is_followed() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let server = local().start(&perl(DAEMON, dir.path()))?;
     eventually("only the daemon is left", || {
@@ -172,22 +176,22 @@ fn a_server_that_goes_into_the_background_is_followed_there() -> Result<(), Box<
 }
 
 #[test]
-fn a_server_that_forks_for_its_life_is_caught() -> Result<(), Box<dyn std::error::Error>> {
+fn a_server_that_forks_continuously_is_killed() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
-    let server = local().start(&perl(RUNNER, dir.path()))?;
+    let server = local().start(&perl(FORKER, dir.path()))?;
     server.stop()?;
     assert_eq!(processes_of(dir.path()), Vec::<String>::new());
     Ok(())
 }
 
 #[test]
-fn the_workers_of_a_server_that_dies_go_with_it() -> Result<(), Box<dyn std::error::Error>> {
+fn the_workers_of_a_killed_server_are_killed() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let server = local().start(&perl(STUBBORN, dir.path()))?;
     server.wait_ready(LONG, logged(dir.path(), "up"))?;
     std::process::Command::new("kill").args(["-9", &server.pid().to_string()]).status()?;
-    eventually("its death is noticed", || server.check().is_err());
-    let error = server.check().expect_err("noticed").to_string();
+    eventually("the exit is noticed", || server.check().is_err());
+    let error = server.check().expect_err("the server was killed").to_string();
     assert!(error.contains("was killed by SIGKILL"), "{error}");
     eventually_gone(dir.path());
     Ok(())

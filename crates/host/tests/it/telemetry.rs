@@ -1,9 +1,11 @@
-//! Telemetry of this machine and of a server that has something to do.
+//! Telemetry of this machine and of a busy server.
 
 use std::time::Duration;
 
+use procfs::{CurrentSI, KernelStats};
+
 use crate::common::{eventually, local, perl};
-use host::telemetry::{Recording, Sampler, Watch};
+use host::telemetry::{Recording, SampledServer, Sampler};
 
 /// Two processes: one that computes, and one that waits with a file open.
 const BUSY: &str = r#"
@@ -11,9 +13,9 @@ const BUSY: &str = r#"
     open F, "<", "/dev/null"; select undef, undef, undef, 0.001 while 1;
 "#;
 
-/// A recording with at least so many samples.
+/// A recording with at least this many samples.
 fn record(sampler: Sampler, count: usize) -> Recording {
-    eventually("there are samples", || sampler.so_far().samples.len() >= count);
+    eventually("the recording has enough samples", || sampler.so_far().samples.len() >= count);
     sampler.stop()
 }
 
@@ -22,18 +24,21 @@ fn mean(recording: &Recording, column: &str) -> Option<f64> {
 }
 
 #[test]
-fn a_server_s_processes_are_seen_in_all_columns() -> Result<(), Box<dyn std::error::Error>> {
+fn a_server_has_values_in_all_its_columns() -> Result<(), Box<dyn std::error::Error>> {
     let (dir, host) = (tempfile::tempdir()?, local());
     let server = host.start(&perl(BUSY, dir.path()))?;
-    eventually("it has forked", || server.tree().processes().len() == 2);
-    let watch = Watch { name: "server".into(), trees: vec![server.tree()] };
-    let recording = record(host.sample(vec![watch], Duration::from_millis(100))?, 5);
+    eventually("the server has forked", || server.tree().processes().len() == 2);
+    let sampled = SampledServer { name: "server".into(), trees: vec![server.tree()] };
+    let recording = record(host.sample(vec![sampled], Duration::from_millis(100))?, 5);
 
     assert_eq!(mean(&recording, "server.processes"), Some(2.0));
     assert_eq!(mean(&recording, "server.threads"), Some(2.0));
-    assert!(mean(&recording, "server.cpu.user") > Some(0.0), "the one that computes takes CPU time");
-    assert!(mean(&recording, "server.switches.voluntary") > Some(0.0), "the one that waits waits");
-    assert!(mean(&recording, "server.descriptors") > Some(6.0), "standard streams, twice, and a file");
+    assert!(mean(&recording, "server.cpu.user") > Some(0.0), "one process computes");
+    assert!(mean(&recording, "server.switches.voluntary") > Some(0.0), "one process waits");
+    assert!(
+        mean(&recording, "server.descriptors") > Some(6.0),
+        "the standard streams of two processes, and a file"
+    );
     assert!(mean(&recording, "server.rss") > Some(1e6));
     assert!(server.tree().pss_bytes() > Some(100_000));
     Ok(())
@@ -53,66 +58,67 @@ fn this_machine_has_the_columns_that_every_linux_has() -> std::io::Result<()> {
     let mut names: Vec<_> = recording.columns.iter().map(|column| &column.name).collect();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), recording.columns.len(), "no name stands for two columns");
+    assert_eq!(names.len(), recording.columns.len(), "column names are unique");
     Ok(())
 }
 
-/// CPU time of all kinds that the kernel has accounted for since the machine began, in seconds of one CPU.
+/// CPU time in all states since boot, as the kernel accounts for it, in seconds of one CPU.
 fn accounted_s() -> Result<f64, Box<dyn std::error::Error>> {
-    let stat = std::fs::read_to_string("/proc/stat")?;
-    // proc(5): the first eight are the kinds; guests' time, the ninth and tenth, is in the first two.
-    let kinds = stat.lines().next().unwrap_or_default().split_whitespace().skip(1).take(8);
-    let ticks = kinds.map(str::parse::<u64>).sum::<Result<u64, std::num::ParseIntError>>()?;
+    // proc(5): the time of guests is part of user and nice.
+    let time = KernelStats::current()?.total;
+    let optional = [time.iowait, time.irq, time.softirq, time.steal].into_iter().flatten().sum::<u64>();
+    let ticks = time.user + time.nice + time.system + time.idle + optional;
     Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
 #[test]
-fn all_kinds_of_cpu_time_together_are_what_the_kernel_accounts_for() -> Result<(), Box<dyn std::error::Error>>
-{
+fn the_sum_of_all_states_is_the_cpu_time_that_the_kernel_accounts_for()
+-> Result<(), Box<dyn std::error::Error>> {
     let before = accounted_s()?;
     let recording = record(local().sample(Vec::new(), Duration::from_millis(200))?, 5);
-    // Not the time that has passed: what a hypervisor took is accounted for when it is over, at once.
+    // Not the elapsed time: the kernel accounts for steal later, at once.
     let accounted = accounted_s()? - before;
-    let kinds = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
-    let cores: f64 = kinds.iter().filter_map(|kind| mean(&recording, &format!("cpu.{kind}"))).sum();
+    let states = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
+    let cores: f64 = states.iter().filter_map(|state| mean(&recording, &format!("cpu.{state}"))).sum();
     let recorded = cores * recording.samples.last().map_or(0.0, |sample| sample.t_us as f64 / 1e6);
     assert!((recorded / accounted - 1.0).abs() < 0.3, "{recorded} s recorded of {accounted} s");
     Ok(())
 }
 
 #[test]
-fn samples_come_on_the_grid_of_the_start_and_time_only_grows() -> std::io::Result<()> {
+fn samples_are_on_the_grid_of_the_start_and_time_increases() -> std::io::Result<()> {
     let period_us = 20_000;
     let recording = record(local().sample(Vec::new(), Duration::from_micros(period_us))?, 20);
     let times: Vec<u64> = recording.samples.iter().map(|sample| sample.t_us).collect();
     assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
-    // One that comes late does not make the next late: no two are in the same stretch of the grid. The last
-    // one is the stop's.
-    let stretches: Vec<u64> = times[..times.len() - 1].iter().map(|t_us| t_us / period_us).collect();
-    assert!(stretches.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
+    // A late sample does not delay the next one, so no two are in the same period. The last sample is the one
+    // of the stop.
+    let periods: Vec<u64> = times[..times.len() - 1].iter().map(|t_us| t_us / period_us).collect();
+    assert!(periods.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
     assert!(recording.samples.iter().all(|sample| sample.values.len() == recording.columns.len()));
     assert!(recording.cost > Duration::ZERO);
     Ok(())
 }
 
 #[test]
-fn a_period_that_makes_no_sense_is_refused() {
+fn an_invalid_period_is_an_error() {
     for period in [Duration::ZERO, Duration::from_micros(1), Duration::MAX] {
-        let error = local().sample(Vec::new(), period).expect_err("refused").to_string();
+        let error = local().sample(Vec::new(), period).expect_err("an invalid period").to_string();
         assert!(error.contains("give 10ms to 3600s"), "{error}");
     }
 }
 
 #[test]
-fn cpus_that_are_kept_busy_say_what_the_hypervisor_takes() -> std::io::Result<()> {
+fn steal_is_measured_on_busy_cpus() -> std::io::Result<()> {
     let host = local();
     let cpus = host.allowed_cpus()?;
     let busy = |recording: &Recording| mean(recording, "cpu.user").unwrap_or(0.0);
     let sampler = host.sample(Vec::new(), Duration::from_millis(50))?;
-    let stolen = host.stolen_under_load(&cpus, Duration::from_millis(300))?.expect("the kernel says");
+    let stolen =
+        host.stolen_under_load(&cpus, Duration::from_millis(300))?.expect("the kernel reports steal");
     let recording = sampler.stop();
     assert!(stolen >= 0.0, "{stolen}");
-    // What it takes, and what other tests do meanwhile, is not ours; the rest we keep busy.
+    // The hypervisor and other tests take some CPU time; the measurement uses the rest.
     assert!(busy(&recording) > 0.2, "{} cores were busy", busy(&recording));
     Ok(())
 }

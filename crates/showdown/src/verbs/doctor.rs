@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use host::Host;
-use host::doctor::{Evidence, Finding, Level, examine};
+use host::doctor::{HostEvidence, HostFinding, Severity, examine};
 
 use super::options::AnswerFormat;
 use crate::color;
@@ -31,14 +31,14 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<CommandStatus> {
     let host = Host::local();
     let sampler = host.sample(Vec::new(), SAMPLED / 4)?;
     std::thread::sleep(SAMPLED);
-    let evidence = Evidence { facts: host.facts(), allowed_cpus: host.allowed_cpus()?, idle: sampler.stop() };
+    let evidence = HostEvidence { facts: host.facts(), allowed_cpus: host.allowed_cpus()?, idle: sampler.stop() };
     let findings = examine(&evidence);
     args.format.print(&findings, || text(&findings))?;
     Ok(CommandStatus::Success)
 }
 
-fn text(findings: &[Finding]) -> String {
-    let warnings = findings.iter().filter(|finding| finding.level == Level::Warn).count();
+fn text(findings: &[HostFinding]) -> String {
+    let warnings = findings.iter().filter(|finding| finding.level == Severity::Warn).count();
     let answer = match warnings {
         0 => "This host is fit for benchmarking.".to_owned(),
         count => format!("This host is fit with limits: {}.", plural(count as u64, "warning")),
@@ -46,16 +46,16 @@ fn text(findings: &[Finding]) -> String {
     let mut out = format!("{}\n\n", color::heading(answer));
     for finding in findings {
         let mark = match finding.level {
-            Level::Ok => color::good("ok  "),
-            Level::Note => "note".to_owned(),
-            Level::Warn => color::caution("WARN"),
+            Severity::Ok => color::good("ok  "),
+            Severity::Note => "note".to_owned(),
+            Severity::Warn => color::caution("WARN"),
         };
         let _ = writeln!(out, "{mark}  {}: {}", finding.id, finding.found);
-        if finding.level != Level::Ok {
+        if finding.level != Severity::Ok {
             let _ = writeln!(out, "      {}", finding.why);
         }
-        if let Some(mend) = &finding.mend {
-            let _ = writeln!(out, "      → {mend}");
+        if let Some(remedy) = &finding.remedy {
+            let _ = writeln!(out, "      → {remedy}");
         }
     }
     out

@@ -65,5 +65,5 @@ fn what_is_no_setting_of_the_kernel_is_refused() {
     let home = Home::new();
     let output = home.run(&["compare", "memcached:/etc/hostname=x", "memcached", "--quick"]);
     let why = refused(&output, 2);
-    assert!(why.contains("is no setting: give a sysctl name"), "{why}");
+    assert!(why.contains("is not a kernel setting: give a sysctl name"), "{why}");
 }

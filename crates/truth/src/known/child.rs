@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-use host::process::{Running, ServerCommand, tcp_probe};
+use host::process::{ServerProcess, ServerCommand, tcp_probe};
 use host::{CpuSet, Host};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -39,7 +39,7 @@ pub enum ChildError {
 /// A known server that was started: this program under [`VERB`]. It is stopped when this is dropped.
 #[derive(Debug)]
 pub struct KnownServer {
-    running: Running,
+    running: ServerProcess,
     address: SocketAddr,
 }
 

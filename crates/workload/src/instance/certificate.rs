@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use host::Host;
 use host::packages::Program;
-use host::process::Ending;
+use host::process::ProcessExit;
 use load::spec::{TlsSpec, Trust};
 
 use super::error::InstanceError;
@@ -53,7 +53,7 @@ impl Certificate {
             argv.extend([option.to_owned(), path.to_string_lossy().into_owned()]);
         }
         let output = tool::run(host, &argv, directory, &directory.join("openssl.log"))?;
-        if output.ending == Ending::Code(0) {
+        if output.ending == ProcessExit::Code(0) {
             return Ok(made);
         }
         let said = output.text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use host::process::{Ending, LogTail, PipeEnds, Pipes, RunAs, Stopped, Tree};
-use host::{Readiness, Running, ServerCommand};
+use host::process::{ProcessExit, LogTail, PipeEnds, Pipes, RunAs, Stopped, ProcessTree};
+use host::{Readiness, ServerProcess, ServerCommand};
 use load::drivers::ProtocolSpec;
 use load::runner::{RunnerError, RunnerSession};
 use load::spec::{LoadSpec, TlsSpec, Trust};
@@ -66,7 +66,7 @@ pub struct Instance {
     /// What templates other than configuration files may use.
     pub(super) scope: TemplateVariables,
     pub(crate) credentials: ServerCredentials,
-    running: Running,
+    running: ServerProcess,
     /// What a runner is talked to through.
     pipes: Option<(Pipes, PipeEnds)>,
     /// How often we have asked for the counts in a way that counts itself.
@@ -190,7 +190,7 @@ impl Instance {
         };
         let command = self.scope.render_argv(command).map_err(|e| self.wrong(e.message))?;
         self.probe(|| match self.run_tool(&command) {
-            Ok(output) if output.ending == Ending::Code(0) => Readiness::Ready,
+            Ok(output) if output.ending == ProcessExit::Code(0) => Readiness::Ready,
             Ok(output) => Readiness::NotYet(format!("{} {}", command[0], output.ending)),
             Err(error) => Readiness::Never(error.to_string()),
         })
@@ -249,7 +249,7 @@ impl Instance {
     }
 
     /// Its processes.
-    pub fn tree(&self) -> Tree {
+    pub fn tree(&self) -> ProcessTree {
         self.running.tree()
     }
 
@@ -353,7 +353,7 @@ fn prepare(
         let mut command = ServerCommand::new(&program, argv, working_directory, log);
         command.run_as = run_as;
         let output = tool::run_command(&stage.host, &command, PREPARE_WITHIN)?;
-        if output.ending != Ending::Code(0) {
+        if output.ending != ProcessExit::Code(0) {
             let said: Vec<&str> =
                 output.text.lines().rev().filter(|line| !line.trim().is_empty()).take(3).collect();
             return Err(InstanceError::Prepare {

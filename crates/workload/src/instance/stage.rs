@@ -44,7 +44,7 @@ pub fn make_directory(path: &Path) -> Result<PathBuf, InstanceError> {
 pub fn make_pipes(directory: &Path) -> Result<(Pipes, PipeEnds), InstanceError> {
     let failed = |source| InstanceError::Write { path: directory.to_owned(), source };
     let pipes = Pipes::make(directory).map_err(failed)?;
-    let ends = pipes.hold().map_err(failed)?;
+    let ends = pipes.open_ends().map_err(failed)?;
     Ok((pipes, ends))
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use host::process::{Ending, Error};
+use host::process::{ProcessExit, Error};
 use host::{Host, Readiness, ServerCommand};
 
 /// Longer than any program needs to say its version.
@@ -17,7 +17,7 @@ pub struct Output {
     /// Standard output and standard error.
     pub text: String,
     /// How it ended.
-    pub ending: Ending,
+    pub ending: ProcessExit,
 }
 
 /// Runs a program to its end. `log` gets what it says, and is removed again.
@@ -34,8 +34,8 @@ pub fn run_command(host: &Host, command: &ServerCommand, patience: Duration) -> 
     let text = fs::read(log).unwrap_or_default();
     let _ = fs::remove_file(log);
     match outcome {
-        Err(Error::Died { ending, .. }) => {
-            Ok(Output { text: String::from_utf8_lossy(&text).into_owned(), ending })
+        Err(Error::Died { exit, .. }) => {
+            Ok(Output { text: String::from_utf8_lossy(&text).into_owned(), ending: exit })
         }
         Err(error) => Err(error),
         Ok(_) => unreachable!("its probe is never content"),

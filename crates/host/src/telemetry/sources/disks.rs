@@ -1,11 +1,11 @@
-//! Disks: `/proc/diskstats` (iostats.rst). Partitions are parts of disks and are left out.
+//! Disks: `/proc/diskstats` (iostats.rst), without partitions.
 
 use procfs::{DiskStats, FromRead};
 
 use super::Readings;
 use crate::root::Root;
 
-/// The unit of `/proc/diskstats`, whatever the disk's own sectors are.
+/// The unit of `/proc/diskstats`, whatever the disk's sector size is.
 const SECTOR_BYTES: f64 = 512.0;
 
 pub(super) fn read(root: &Root, out: &mut Readings) {
@@ -22,11 +22,11 @@ pub(super) fn read(root: &Root, out: &mut Readings) {
         counter(
             "busy",
             "share",
-            "Share of time with requests in progress",
+            "Share of the time with requests in progress",
             disk.time_in_progress as f64 / 1e3,
         );
         let queue = disk.weighted_time_in_progress as f64 / 1e3;
-        counter("queue", "1", "Requests in progress, on average", queue);
+        counter("queue", "1", "Mean number of requests in progress", queue);
     }
 }
 
@@ -37,11 +37,11 @@ fn is_whole(root: &Root, disk: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::stand_in;
+    use crate::root::fake_root;
 
     #[test]
-    fn whole_disks_that_were_used() {
-        let (_dir, root) = stand_in(&[
+    fn only_whole_disks_that_were_used_have_values() {
+        let (_dir, root) = fake_root(&[
             (
                 "/proc/diskstats",
                 "   7 0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n 254 0 vda 9 0 8 0 3 0 4 0 0 2500 5000 0 0 0 0 0 0\n \

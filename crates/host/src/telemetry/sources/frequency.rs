@@ -1,4 +1,4 @@
-//! How fast the cores run, and whether heat slows them down: `/sys/devices/system/cpu/cpu*/`.
+//! CPU frequency and thermal throttling: `/sys/devices/system/cpu/cpu*/`.
 
 use super::Readings;
 use crate::affinity;
@@ -9,25 +9,25 @@ pub(super) fn read(root: &Root, out: &mut Readings) {
     for cpu in affinity::online(root).iter() {
         let dir = format!("/sys/devices/system/cpu/cpu{cpu}");
         if let Some(khz) = root.parse::<f64>(format!("{dir}/cpufreq/scaling_cur_freq")) {
-            out.gauge(format!("cpu.{cpu}.frequency"), "Hz", "The frequency that the core runs at", khz * 1e3);
+            out.gauge(format!("cpu.{cpu}.frequency"), "Hz", "Current frequency of the CPU", khz * 1e3);
         }
         if let Some(count) = root.parse::<f64>(format!("{dir}/thermal_throttle/core_throttle_count")) {
             *throttles.get_or_insert(0.0) += count;
         }
     }
     if let Some(count) = throttles {
-        out.counter("cpu.throttles", "1/s", "Times that a core was slowed down because of heat", count);
+        out.counter("cpu.throttles", "1/s", "Thermal throttling events, summed over the cores", count);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::stand_in;
+    use crate::root::fake_root;
 
     #[test]
-    fn cores_that_show_it_and_cores_that_do_not() {
-        let (_dir, root) = stand_in(&[
+    fn only_cpus_that_report_a_frequency_have_one() {
+        let (_dir, root) = fake_root(&[
             ("/sys/devices/system/cpu/online", "0-1\n"),
             ("/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2400000\n"),
         ]);

@@ -1,4 +1,5 @@
-//! Network interfaces and the receive path: `/proc/net/dev`, `/proc/net/softnet_stat`.
+//! Network interfaces and the receive path: `/proc/net/dev`, `/proc/net/softnet_stat` (procfs does not parse the
+//! latter).
 
 use procfs::FromRead;
 use procfs::net::InterfaceDeviceStatus;
@@ -19,32 +20,37 @@ pub(super) fn read(root: &Root, out: &mut Readings) {
             };
             counter("received_bytes", "B/s", "Bytes received", interface.recv_bytes);
             counter("received_packets", "1/s", "Packets received", interface.recv_packets);
-            counter("received_dropped", "1/s", "Packets received and dropped", interface.recv_drop);
+            counter("received_dropped", "1/s", "Received packets that were dropped", interface.recv_drop);
             counter("received_errors", "1/s", "Packets received with errors", interface.recv_errs);
             counter("sent_bytes", "B/s", "Bytes sent", interface.sent_bytes);
             counter("sent_packets", "1/s", "Packets sent", interface.sent_packets);
-            counter("sent_dropped", "1/s", "Packets dropped before they were sent", interface.sent_drop);
-            counter("sent_errors", "1/s", "Packets that could not be sent", interface.sent_errs);
+            counter("sent_dropped", "1/s", "Packets dropped before transmission", interface.sent_drop);
+            counter("sent_errors", "1/s", "Transmission errors", interface.sent_errs);
         }
     }
     softnet(root, out);
 }
 
-/// A line of hexadecimal numbers for each CPU: processed, dropped, time squeezed, and others
-/// (`softnet_seq_show` in net/core/net-procfs.c). They are summed over the CPUs.
+/// Sums the counters over the CPUs. The file has a line of hexadecimal numbers for each CPU: processed, dropped,
+/// time squeezed, and others (`softnet_seq_show` in net/core/net-procfs.c).
 fn softnet(root: &Root, out: &mut Readings) {
     let text = root.read("/proc/net/softnet_stat").unwrap_or_default();
     let mut sums: Option<[f64; 3]> = None;
     for line in text.lines() {
         let sums = sums.get_or_insert_default();
-        for (sum, word) in sums.iter_mut().zip(line.split_ascii_whitespace()) {
-            *sum += u32::from_str_radix(word, 16).map_or(0.0, f64::from);
+        for (sum, field) in sums.iter_mut().zip(line.split_ascii_whitespace()) {
+            *sum += u32::from_str_radix(field, 16).map_or(0.0, f64::from);
         }
     }
     if let Some([processed, dropped, squeezed]) = sums {
-        out.counter("softnet.processed", "1/s", "Packets that the receive path processed", processed);
-        out.counter("softnet.dropped", "1/s", "Packets dropped because a CPU's backlog was full", dropped);
-        let help = "Times that the receive path stopped with work left (netdev_budget)";
+        out.counter("softnet.processed", "1/s", "Packets processed by the receive path", processed);
+        out.counter(
+            "softnet.dropped",
+            "1/s",
+            "Packets dropped because the backlog of a CPU was full",
+            dropped,
+        );
+        let help = "Times that the receive path used up its budget with packets left (netdev_budget)";
         out.counter("softnet.squeezed", "1/s", help, squeezed);
     }
 }
@@ -52,11 +58,11 @@ fn softnet(root: &Root, out: &mut Readings) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::stand_in;
+    use crate::root::fake_root;
 
     #[test]
-    fn used_interfaces_and_the_sum_of_all_cpus() {
-        let (_dir, root) = stand_in(&[
+    fn used_interfaces_have_values_and_cpus_are_summed() {
+        let (_dir, root) = fake_root(&[
             (
                 "/proc/net/dev",
                 "Inter-|   Receive\n face |bytes\n    lo: 10 2 0 1 0 0 0 0 20 3 0 0 0 0 0 0\n  ifb0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",

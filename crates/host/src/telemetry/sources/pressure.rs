@@ -1,12 +1,12 @@
-//! Pressure stall information (psi.rst): the share of time in which tasks waited for a resource.
+//! Pressure stall information (psi.rst): the share of the time in which tasks waited for a resource.
 
 use procfs::{CpuPressure, FromRead, IoPressure, MemoryPressure, PressureRecord};
 
 use super::Readings;
 use crate::root::Root;
 
-const SOME: &str = "Share of time in which at least one task waited for this resource";
-const FULL: &str = "Share of time in which all tasks that had work waited for this resource";
+const SOME: &str = "Share of the time in which at least one task waited for this resource";
+const FULL: &str = "Share of the time in which all non-idle tasks waited for this resource";
 
 pub(super) fn read(root: &Root, out: &mut Readings) {
     let path = |resource| root.path(format!("/proc/pressure/{resource}"));
@@ -27,11 +27,11 @@ pub(super) fn read(root: &Root, out: &mut Readings) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::stand_in;
+    use crate::root::fake_root;
 
     #[test]
-    fn totals_count_in_seconds_of_waiting() {
-        let (_dir, root) = stand_in(&[(
+    fn totals_are_seconds_of_waiting() {
+        let (_dir, root) = fake_root(&[(
             "/proc/pressure/io",
             "some avg10=0.00 avg60=0.13 avg300=0.46 total=4144376\nfull avg10=0.00 avg60=0.12 avg300=0.43 total=3\n",
         )]);

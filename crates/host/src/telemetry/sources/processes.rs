@@ -1,39 +1,49 @@
-//! A server's processes, summed: `/proc/PID/stat`, the number of `/proc/PID/fd`, `/proc/PID/task/*/status`.
+//! Sums over a server's processes: `/proc/PID/stat`, `/proc/PID/fd`, `/proc/PID/task/*/status`.
 
 use std::fs;
 
 use procfs::process::Stat;
 
 use super::Readings;
-use crate::courtesy::Courtesy;
+use crate::periodic_yield::PeriodicYield;
 use crate::process::Processes;
 use crate::root::Root;
-use crate::telemetry::Watch;
+use crate::telemetry::SampledServer;
 
-/// The switches of a process are those of its threads, each in a file that takes the kernel 20 µs to make.
-/// A server with more threads than this would cost more than we may take.
+/// With more threads than this, context switches are not sampled. Each thread has a file that takes the kernel
+/// 20 µs, and the sampler must stay below 1 % of a core.
 const MOST_THREADS_FOR_SWITCHES: i64 = 100;
 
-pub(in crate::telemetry) fn read(root: &Root, processes: &Processes, watch: &Watch, out: &mut Readings) {
-    let name = |value: &str| format!("{}.{value}", watch.name);
-    let trees: Vec<Vec<&Stat>> = watch.trees.iter().map(|tree| tree.among(processes)).collect();
+pub(in crate::telemetry) fn read(
+    root: &Root,
+    processes: &Processes,
+    server: &SampledServer,
+    out: &mut Readings,
+) {
+    let name = |value: &str| format!("{}.{value}", server.name);
+    let trees: Vec<Vec<&Stat>> = server.trees.iter().map(|tree| tree.among(processes)).collect();
     let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
-    // With the time of children that were waited for, nothing is lost when a worker ends: its parent has it
-    // then. So this counts those that only wait for others (the keeper, zombies) too.
+    // When a worker ends, the kernel adds its CPU time to the parent that waits for it. The sum includes the time
+    // of such children, and processes that only wait (the keeper, zombies), so no time is lost.
     let cpu = |time: fn(&Stat) -> (u64, i64)| -> f64 {
         let own_and_children = trees.iter().flatten().copied().map(time);
         let ticks = own_and_children.map(|(own, children)| own as f64 + children as f64);
         ticks.sum::<f64>() / ticks_per_second
     };
-    out.counter(name("cpu.user"), "cores", "CPU time in the server's programs", cpu(|p| (p.utime, p.cutime)));
+    out.counter(
+        name("cpu.user"),
+        "cores",
+        "CPU time of the server in user mode",
+        cpu(|p| (p.utime, p.cutime)),
+    );
     out.counter(
         name("cpu.system"),
         "cores",
-        "CPU time in the kernel for the server",
+        "CPU time of the server in the kernel",
         cpu(|p| (p.stime, p.cstime)),
     );
 
-    let running: Vec<&Stat> = watch
+    let running: Vec<&Stat> = server
         .trees
         .iter()
         .zip(&trees)
@@ -44,26 +54,26 @@ pub(in crate::telemetry) fn read(root: &Root, processes: &Processes, watch: &Wat
     let bytes = pages as f64 * rustix::param::page_size() as f64;
     out.gauge(name("processes"), "1", "Processes of the server", running.len() as f64);
     out.gauge(name("threads"), "1", "Threads of the server", threads as f64);
-    out.gauge(name("rss"), "B", "Memory of the server; what processes share counts in each", bytes);
-    let courtesy = Courtesy::new();
-    let each = running.iter().inspect(|_| courtesy.give_way());
-    if let Some(descriptors) = each.map(|stat| descriptors(root, stat.pid)).sum::<Option<u64>>() {
-        out.gauge(name("descriptors"), "1", "Files and sockets that the server has open", descriptors as f64);
+    out.gauge(name("rss"), "B", "Resident memory of the server; shared memory counts in each process", bytes);
+    let periodic_yield = PeriodicYield::new();
+    let processes = running.iter().inspect(|_| periodic_yield.yield_if_due());
+    if let Some(descriptors) = processes.map(|stat| descriptors(root, stat.pid)).sum::<Option<u64>>() {
+        out.gauge(name("descriptors"), "1", "Open file descriptors of the server", descriptors as f64);
     }
     if threads <= MOST_THREADS_FOR_SWITCHES {
         let (voluntary, involuntary) = running
             .iter()
-            .map(|stat| switches(root, stat.pid, &courtesy))
+            .map(|stat| switches(root, stat.pid, &periodic_yield))
             .fold((0.0, 0.0), |(a, b), (voluntary, involuntary)| (a + voluntary, b + involuntary));
-        let help = "Times that the server's threads waited for something";
+        let help = "Voluntary context switches: a thread of the server waited";
         out.counter(name("switches.voluntary"), "1/s", help, voluntary);
-        let help = "Times that the server's threads had to leave a CPU to others";
+        let help = "Involuntary context switches: a thread of the server was preempted";
         out.counter(name("switches.involuntary"), "1/s", help, involuntary);
     }
 }
 
-/// The number of open descriptors: since Linux 6.2 the size of the directory, before that its entries. None
-/// if we may not look.
+/// The number of open descriptors: since Linux 6.2 the size of the directory, before that the number of its
+/// entries. None if the directory is not readable for this user.
 fn descriptors(root: &Root, pid: i32) -> Option<u64> {
     let dir = root.path(format!("/proc/{pid}/fd"));
     let size = fs::metadata(&dir).ok()?.len();
@@ -71,11 +81,14 @@ fn descriptors(root: &Root, pid: i32) -> Option<u64> {
 }
 
 /// Voluntary and involuntary context switches of all threads of a process.
-fn switches(root: &Root, pid: i32, courtesy: &Courtesy) -> (f64, f64) {
+///
+/// They are the last two lines of a thread's status. `procfs::process::Status` would parse all of about 60 lines
+/// for each thread at each tick.
+fn switches(root: &Root, pid: i32, periodic_yield: &PeriodicYield) -> (f64, f64) {
     let dir = format!("/proc/{pid}/task");
     let mut sums = (0.0, 0.0);
     for thread in root.list(&dir) {
-        courtesy.give_way();
+        periodic_yield.yield_if_due();
         let status = root.read(format!("{dir}/{thread}/status")).unwrap_or_default();
         for (name, value) in status.lines().rev().filter_map(|line| line.split_once(':')).take(2) {
             let value = value.trim().parse().unwrap_or(0.0);

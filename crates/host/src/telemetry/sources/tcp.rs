@@ -1,24 +1,31 @@
-//! TCP: `/proc/net/snmp`, `/proc/net/netstat` (both explained in `snmp_counter.rst`), `/proc/net/sockstat`.
+//! TCP: `/proc/net/snmp`, `/proc/net/netstat` (both documented in `snmp_counter.rst`), `/proc/net/sockstat`.
+//!
+//! procfs parses only the first of these files, and fails on it when any of its 90 counters is missing. `snmp` and
+//! `netstat` have the same format, so one parser reads both.
 
 use super::Readings;
 use crate::root::Root;
 
-/// Counters of `Tcp:` and `TcpExt:` by the kernel's name, our column and what it is.
+/// Counters of `Tcp:` and `TcpExt:`: the kernel's name, the column, its meaning.
 const COUNTERS: &[(&str, &str, &str)] = &[
-    ("ActiveOpens", "tcp.active_opens", "Connections opened by us"),
+    ("ActiveOpens", "tcp.active_opens", "Connections opened by this machine"),
     ("PassiveOpens", "tcp.passive_opens", "Connections accepted"),
-    ("AttemptFails", "tcp.failed_opens", "Connections that could not be opened"),
-    ("EstabResets", "tcp.resets", "Connections that were reset"),
+    ("AttemptFails", "tcp.failed_opens", "Failed attempts to open a connection"),
+    ("EstabResets", "tcp.resets", "Connections reset"),
     ("OutSegs", "tcp.segments_sent", "Segments sent"),
-    ("RetransSegs", "tcp.retransmits", "Segments sent again"),
-    ("ListenOverflows", "tcp.listen_overflows", "Connections that found the accept queue full"),
-    ("ListenDrops", "tcp.listen_drops", "Connections that a listening socket dropped, for any reason"),
-    ("TCPReqQFullDrop", "tcp.syn_drops", "SYNs dropped because the queue for them was full"),
-    ("TCPReqQFullDoCookies", "tcp.syn_cookies", "SYNs answered with a cookie because the queue was full"),
-    ("TCPTimeouts", "tcp.timeouts", "Retransmission timers that went off"),
-    ("TCPBacklogDrop", "tcp.backlog_drops", "Segments dropped because a socket's backlog was full"),
-    ("TCPTimeWaitOverflow", "tcp.time_wait_overflows", "TIME_WAITs cut short because there were too many"),
-    ("TCPMemoryPressures", "tcp.memory_pressures", "Times that TCP ran short of memory"),
+    ("RetransSegs", "tcp.retransmits", "Segments retransmitted"),
+    ("ListenOverflows", "tcp.listen_overflows", "Connections refused because the accept queue was full"),
+    ("ListenDrops", "tcp.listen_drops", "Connections dropped by a listening socket, for any reason"),
+    ("TCPReqQFullDrop", "tcp.syn_drops", "SYNs dropped because the SYN queue was full"),
+    ("TCPReqQFullDoCookies", "tcp.syn_cookies", "SYN cookies sent because the SYN queue was full"),
+    ("TCPTimeouts", "tcp.timeouts", "Retransmission timeouts"),
+    ("TCPBacklogDrop", "tcp.backlog_drops", "Segments dropped because the backlog of a socket was full"),
+    (
+        "TCPTimeWaitOverflow",
+        "tcp.time_wait_overflows",
+        "TIME_WAIT sockets closed early because there were too many",
+    ),
+    ("TCPMemoryPressures", "tcp.memory_pressures", "Times that TCP entered memory pressure"),
 ];
 
 pub(super) fn read(root: &Root, out: &mut Readings) {
@@ -29,27 +36,27 @@ pub(super) fn read(root: &Root, out: &mut Readings) {
                 out.counter(*column, "1/s", help, value);
             }
             if name == "CurrEstab" {
-                out.gauge("tcp.established", "1", "Connections that are open", value);
+                out.gauge("tcp.established", "1", "Established connections", value);
             }
         }
     }
     let text = root.read("/proc/net/sockstat").unwrap_or_default();
-    let words = text.lines().find_map(|line| line.strip_prefix("TCP: ")).unwrap_or_default();
-    for (name, value) in pairs(words) {
+    let fields = text.lines().find_map(|line| line.strip_prefix("TCP: ")).unwrap_or_default();
+    for (name, value) in pairs(fields) {
         match name {
-            "inuse" => out.gauge("tcp.in_use", "1", "Sockets in use, listening ones too", value),
+            "inuse" => out.gauge("tcp.in_use", "1", "Sockets in use, with listening sockets", value),
             "tw" => out.gauge("tcp.time_wait", "1", "Connections in TIME_WAIT", value),
-            "orphan" => out.gauge("tcp.orphans", "1", "Sockets that no process has any more", value),
+            "orphan" => out.gauge("tcp.orphans", "1", "Sockets without a process", value),
             "mem" => {
                 let bytes = value * rustix::param::page_size() as f64;
-                out.gauge("tcp.memory", "B", "Memory in the buffers of sockets", bytes);
+                out.gauge("tcp.memory", "B", "Memory of socket buffers", bytes);
             }
             _ => {}
         }
     }
 }
 
-/// A section is a line of names and a line of values, both beginning with its name.
+/// The values of a section: a line of names, then a line of values, both prefixed with the section's name.
 fn section_of<'a>(text: &'a str, section: &str) -> impl Iterator<Item = (&'a str, f64)> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(section));
     let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
@@ -57,20 +64,20 @@ fn section_of<'a>(text: &'a str, section: &str) -> impl Iterator<Item = (&'a str
     names.split_ascii_whitespace().zip(values)
 }
 
-/// "name value name value".
-fn pairs(words: &str) -> impl Iterator<Item = (&str, f64)> {
-    let mut words = words.split_ascii_whitespace();
-    std::iter::from_fn(move || Some((words.next()?, words.next()?.parse().ok()?)))
+/// Parses "name value name value".
+fn pairs(text: &str) -> impl Iterator<Item = (&str, f64)> {
+    let mut fields = text.split_ascii_whitespace();
+    std::iter::from_fn(move || Some((fields.next()?, fields.next()?.parse().ok()?)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::stand_in;
+    use crate::root::fake_root;
 
     #[test]
-    fn names_and_values_are_lines_one_above_the_other() {
-        let (_dir, root) = stand_in(&[
+    fn names_and_values_are_in_consecutive_lines() {
+        let (_dir, root) = fake_root(&[
             ("/proc/net/snmp", "Ip: A B\nIp: 1 2\nTcp: MaxConn CurrEstab RetransSegs\nTcp: -1 7 42\n"),
             (
                 "/proc/net/netstat",

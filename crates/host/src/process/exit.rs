@@ -1,23 +1,23 @@
-//! How a process ended.
+//! How a process exited.
 
 use std::fmt;
 
 use rustix::process::WaitStatus;
 use serde::{Deserialize, Serialize};
 
-/// How a process ended, as wait(2) tells it.
+/// How a process exited, from wait(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum ProcessExit {
     /// It exited with this status.
     Code(i32),
     /// This signal killed it.
     Signal(i32),
-    /// It is gone, and nobody could ask how.
+    /// It is gone, and its status is not known.
     Unknown,
 }
 
-impl From<WaitStatus> for Ending {
+impl From<WaitStatus> for ProcessExit {
     fn from(status: WaitStatus) -> Self {
         match (status.exit_status(), status.terminating_signal()) {
             (Some(code), _) => Self::Code(code),
@@ -27,7 +27,7 @@ impl From<WaitStatus> for Ending {
     }
 }
 
-impl fmt::Display for Ending {
+impl fmt::Display for ProcessExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "exited with status {code}"),
@@ -45,9 +45,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_as_the_middle_of_a_sentence() {
-        assert_eq!(Ending::Code(1).to_string(), "exited with status 1");
-        assert_eq!(Ending::Signal(11).to_string(), "was killed by SIGSEGV");
-        assert_eq!(Ending::Signal(64).to_string(), "was killed by signal 64");
+    fn the_text_fits_into_a_sentence() {
+        assert_eq!(ProcessExit::Code(1).to_string(), "exited with status 1");
+        assert_eq!(ProcessExit::Signal(11).to_string(), "was killed by SIGSEGV");
+        assert_eq!(ProcessExit::Signal(64).to_string(), "was killed by signal 64");
     }
 }

@@ -1,0 +1,180 @@
+//! [`ServerProcess`]: a started server, from its owner's side.
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{io, path};
+
+use super::error::StartError;
+use super::events::KeeperEvents;
+use super::{Error, LogTail, Pipes, ProcessExit, ProcessTree, Readiness, ServerCommand};
+use crate::keeper::protocol as keeper;
+
+/// The time limit for starting: four execs of a program that is in memory.
+const START: Duration = Duration::from_secs(10);
+
+/// The time limit for SIGKILL after the grace period.
+const KILL: Duration = Duration::from_secs(10);
+
+/// The first and the longest pause between two probes. Most servers are ready within milliseconds.
+const PROBE_PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
+
+/// A started server. It stops when this is dropped and when this process dies.
+#[derive(Debug)]
+pub struct ServerProcess {
+    name: String,
+    log: PathBuf,
+    grace: Duration,
+    tree: ProcessTree,
+    /// When this pipe closes, the keeper knows that this process died.
+    control: Mutex<ChildStdin>,
+    events: Arc<KeeperEvents>,
+}
+
+/// How a server stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped {
+    /// How its first process exited.
+    pub exit: ProcessExit,
+    /// Whether it was killed because the grace period passed.
+    pub killed: bool,
+}
+
+/// Starts a server under a keeper, which is `program` with the hidden verb.
+pub(crate) fn start(program: &Path, command: &ServerCommand) -> Result<ServerProcess, Error> {
+    let not_started = |reason| Error::NotStarted { name: command.name.clone(), reason };
+    let keeper_program = || program.to_owned();
+    let order = with_absolute_paths(command).map_err(|e| not_started(StartError::Path(e)))?;
+    let mut guard = Command::new(program)
+        .arg0("sd-guard")
+        .args([keeper::VERB, "guard"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|source| not_started(StartError::Keeper { program: keeper_program(), source }))?;
+    let guard_pid = guard.id();
+    let (mut control, events) = guard.stdin.take().zip(guard.stdout.take()).expect("both are piped");
+    let events =
+        KeeperEvents::follow(guard, events, &command.name).map_err(|e| not_started(StartError::Thread(e)))?;
+    keeper::send_order(&mut control, &order)
+        .map_err(|source| not_started(StartError::Order { program: keeper_program(), source }))?;
+
+    let mut status = events.wait(START, |s| s.started.is_some() || s.refused.is_some() || s.is_over);
+    let Some((_, keeper)) = status.started else {
+        let no_keeper = StartError::NotAKeeper { program: keeper_program() };
+        return Err(not_started(status.refused.take().map_or(no_keeper, StartError::Refused)));
+    };
+    drop(status);
+    Ok(ServerProcess {
+        name: order.name,
+        log: order.log,
+        grace: order.grace,
+        tree: ProcessTree { guard: guard_pid, keeper },
+        control: Mutex::new(control),
+        events,
+    })
+}
+
+/// The same command with absolute paths: the keeper has another working directory.
+fn with_absolute_paths(command: &ServerCommand) -> io::Result<ServerCommand> {
+    let (dir, log) = (path::absolute(&command.dir)?, path::absolute(&command.log)?);
+    let absolute = |pipes: &Pipes| {
+        io::Result::Ok(Pipes { stdin: path::absolute(&pipes.stdin)?, stdout: path::absolute(&pipes.stdout)? })
+    };
+    let pipes = command.pipes.as_ref().map(absolute).transpose()?;
+    Ok(ServerCommand { dir, log, pipes, ..command.clone() })
+}
+
+impl ServerProcess {
+    /// The name in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The process ID of the server's first process. After it daemonised, that of its oldest process.
+    pub fn pid(&self) -> u32 {
+        self.events.status().started.map_or(0, |(pid, _)| pid)
+    }
+
+    /// All processes of the server, with workers and daemons. Another thread can use a copy.
+    pub fn tree(&self) -> ProcessTree {
+        self.tree
+    }
+
+    /// The current end of its log.
+    pub fn log_tail(&self) -> LogTail {
+        LogTail::read(&self.log)
+    }
+
+    /// Checks that the server still runs. The error describes how it exited, with the end of its log.
+    pub fn check(&self) -> Result<(), Error> {
+        let status = self.events.status();
+        match (status.exited, status.is_over) {
+            (None, false) => Ok(()),
+            (None, true) => Err(Error::KeeperLost { name: self.name.clone() }),
+            (Some((exit, _)), _) => {
+                drop(status);
+                Err(Error::Died { name: self.name.clone(), pid: self.pid(), exit, log: self.log_tail() })
+            }
+        }
+    }
+
+    /// Probes the server until it is ready. Returns how long that took.
+    ///
+    /// It is an error if the server exits meanwhile (noticed at once) or is not ready in time. The probe should not
+    /// block for long: it is not interrupted. See [`super::tcp_probe`] for the usual probe.
+    pub fn wait_ready(
+        &self,
+        within: Duration,
+        mut probe: impl FnMut() -> Readiness,
+    ) -> Result<Duration, Error> {
+        let begin = Instant::now();
+        let (mut pause, longest) = PROBE_PAUSES;
+        loop {
+            self.check()?;
+            let readiness = probe();
+            // If the server could not bind its port, another process may have answered the probe.
+            self.check()?;
+            let (name, pid) = (self.name.clone(), self.pid());
+            let left = within.saturating_sub(begin.elapsed());
+            match readiness {
+                Readiness::Ready => return Ok(begin.elapsed()),
+                Readiness::Never(reason) => {
+                    return Err(Error::GaveUp { name, pid, reason, log: self.log_tail() });
+                }
+                Readiness::NotYet(reason) if left.is_zero() => {
+                    return Err(Error::NotReady { name, pid, within, reason, log: self.log_tail() });
+                }
+                Readiness::NotYet(_) => {
+                    drop(self.events.wait(pause.min(left), |s| s.exited.is_some() || s.is_over));
+                    pause = (pause * 2).min(longest);
+                }
+            }
+        }
+    }
+
+    /// Stops the server: sends its stop signal, waits for the grace period, then sends SIGKILL to all its remaining
+    /// processes. Returns when none is left. A server that has already exited is not an error.
+    pub fn stop(&self) -> Result<Stopped, Error> {
+        let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
+        // The write fails if the keeper is gone, and is not needed then.
+        let _ = control.write_all(&[keeper::STOP]);
+        let status = self.events.wait(self.grace.saturating_add(KILL), |s| s.is_over);
+        match (status.is_over, status.exited) {
+            (true, Some((exit, killed))) => Ok(Stopped { exit, killed }),
+            (true, None) => Err(Error::KeeperLost { name: self.name.clone() }),
+            (false, _) => Err(Error::Unkillable { name: self.name.clone(), left: self.tree.describe() }),
+        }
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        // The keeper continues to kill processes that are left.
+        let _ = self.stop();
+    }
+}
