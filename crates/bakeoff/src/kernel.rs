@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use host::Host;
-use host::knobs::{self, KnobChange, Knob, Knobs};
+use host::knobs::{self, Knob, KnobChange, Knobs};
 use workload::ServerVariant;
 
 /// The kernel's settings during a run.

@@ -31,7 +31,8 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<CommandStatus> {
     let host = Host::local();
     let sampler = host.sample(Vec::new(), SAMPLED / 4)?;
     std::thread::sleep(SAMPLED);
-    let evidence = HostEvidence { facts: host.facts(), allowed_cpus: host.allowed_cpus()?, idle: sampler.stop() };
+    let evidence =
+        HostEvidence { facts: host.facts(), allowed_cpus: host.allowed_cpus()?, idle: sampler.stop() };
     let findings = examine(&evidence);
     args.format.print(&findings, || text(&findings))?;
     Ok(CommandStatus::Success)

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-use host::process::{ServerProcess, ServerCommand, tcp_probe};
+use host::process::{ServerCommand, ServerProcess, tcp_probe};
 use host::{CpuSet, Host};
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use host::process::{ProcessExit, LogTail, PipeEnds, Pipes, RunAs, Stopped, ProcessTree};
-use host::{Readiness, ServerProcess, ServerCommand};
+use host::process::{LogTail, PipeEnds, Pipes, ProcessExit, ProcessTree, RunAs, Stopped};
+use host::{Readiness, ServerCommand, ServerProcess};
 use load::drivers::ProtocolSpec;
 use load::runner::{RunnerError, RunnerSession};
 use load::spec::{LoadSpec, TlsSpec, Trust};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use host::process::{ProcessExit, Error};
+use host::process::{Error, ProcessExit};
 use host::{Host, Readiness, ServerCommand};
 
 /// Longer than any program needs to say its version.
