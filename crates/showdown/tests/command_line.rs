@@ -1,0 +1,216 @@
+//! The command line from end to end: completions, manual pages, color, and the installation of all of them.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const SHOWDOWN: &str = env!("CARGO_BIN_EXE_showdown");
+
+/// Runs showdown in an empty directory, without the variables that select color.
+fn showdown(args: &[&str], variables: &[(&str, &str)]) -> Output {
+    let directory = tempfile::tempdir().expect("a directory");
+    Command::new(SHOWDOWN)
+        .args(args)
+        .current_dir(directory.path())
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE")
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .expect("showdown runs")
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout.clone()).expect("showdown prints text")
+}
+
+fn is_installed(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// Every verb that `showdown --help` lists.
+fn verbs() -> Vec<String> {
+    let help = stdout(&showdown(&["--help"], &[]));
+    let (_, rest) = help.split_once("Commands:\n").expect("a list of verbs");
+    let (list, _) = rest.split_once("\n\n").expect("the end of the list");
+    let lines = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_name_every_verb_and_are_accepted_by_their_shell() {
+    let verbs = verbs();
+    assert!(verbs.len() > 15, "{verbs:?}");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&showdown(&["completions", shell], &[]));
+        for verb in &verbs {
+            assert!(script.contains(verb.as_str()), "{shell}: {verb} is missing");
+        }
+        assert!(
+            !script.contains("known-server") && !script.contains("load-process"),
+            "{shell}: a hidden verb"
+        );
+        // Bash is everywhere; the others are checked where they are installed.
+        if shell != "bash" && !is_installed(shell) {
+            continue;
+        }
+        let mut check = Command::new(shell).arg("-n").stdin(Stdio::piped()).spawn().expect("a shell");
+        check.stdin.take().expect("a pipe").write_all(script.as_bytes()).expect("the shell reads");
+        assert!(check.wait().expect("the shell ends").success(), "{shell} refuses the script");
+    }
+    assert_eq!(showdown(&["completions", "tcsh"], &[]).status.code(), Some(2));
+}
+
+/// Fails if man(1) warns about a page.
+fn assert_well_formed(page: &Path) {
+    let output =
+        Command::new("man").args(["--warnings", "--local-file"]).arg(page).output().expect("man runs");
+    let warnings = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && warnings.is_empty(), "{}: {warnings}", page.display());
+}
+
+#[test]
+fn every_verb_has_a_manual_page_without_warnings() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let folder = directory.path().join("man1");
+    assert_eq!(stdout(&showdown(&["man", "--out", &folder.display().to_string()], &[])), "");
+    let pages = verbs().into_iter().map(|verb| format!("showdown-{verb}.1"));
+    for page in pages.chain(["showdown.1".to_owned(), "showdown-plan-compare.1".to_owned()]) {
+        let page = folder.join(page);
+        let text = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+        assert!(text.contains("Examples:"), "{} has no example", page.display());
+        if is_installed("man") {
+            assert_well_formed(&page);
+        }
+    }
+    let main_page = stdout(&showdown(&["man"], &[]));
+    assert_eq!(main_page, fs::read_to_string(folder.join("showdown.1")).expect("a page"));
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_named() {
+    let output = showdown(&["man", "--out", "/proc/nowhere"], &[]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(message.contains("--out /proc/nowhere: cannot write the manual pages: "), "{message}");
+}
+
+/// Whether a command prints an escape sequence on standard output and on standard error.
+fn has_escapes(args: &[&str], variables: &[(&str, &str)]) -> (bool, bool) {
+    let output = showdown(args, variables);
+    (output.stdout.contains(&0x1b), output.stderr.contains(&0x1b))
+}
+
+#[test]
+fn color_follows_the_option() {
+    for args in [&["workloads"][..], &["--help"], &["compare", "--help"]] {
+        let always = [args, &["--color", "always"]].concat();
+        assert_eq!(has_escapes(&always, &[]), (true, false), "{always:?}");
+        let never = [args, &["--color=never"]].concat();
+        assert_eq!(has_escapes(&never, &[("CLICOLOR_FORCE", "1")]), (false, false), "{never:?}");
+        assert_eq!(
+            has_escapes(args, &[]),
+            (false, false),
+            "{args:?}: output that is no terminal has no color"
+        );
+    }
+    for wrong in
+        [&["compare", "nginx", "--color=always"][..], &["--color", "always", "compare", "--nonsense"]]
+    {
+        assert_eq!(has_escapes(wrong, &[]), (false, true), "{wrong:?}");
+    }
+    assert_eq!(showdown(&["list", "--color", "sometimes"], &[]).status.code(), Some(2));
+}
+
+#[test]
+fn no_color_removes_every_escape_sequence() {
+    for args in [&["workloads"][..], &["--help"], &["compare", "nginx"], &["compare", "--nonsense"]] {
+        let forced = ("CLICOLOR_FORCE", "1");
+        let (on_stdout, on_stderr) = has_escapes(args, &[forced]);
+        assert!(on_stdout || on_stderr, "{args:?}: CLICOLOR_FORCE colors output that is no terminal");
+        assert_eq!(
+            has_escapes(args, &[("NO_COLOR", "1"), forced]),
+            (false, false),
+            "{args:?}"
+        );
+    }
+}
+
+/// The NO_COLOR convention is about terminals, so this one runs in a terminal, which script(1) provides.
+#[test]
+fn no_color_applies_to_a_terminal() {
+    if !is_installed("script") {
+        return;
+    }
+    let on_terminal = |variables: &[(&str, &str)]| {
+        let command = format!("{SHOWDOWN} workloads");
+        let mut script = Command::new("script");
+        script.args(["--quiet", "--return", "--command", &command, "/dev/null"]).stdin(Stdio::null());
+        script.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("TERM", "xterm-256color");
+        script.envs(variables.iter().copied()).output().expect("script runs").stdout
+    };
+    let colored = on_terminal(&[]);
+    assert!(colored.contains(&0x1b), "{}", String::from_utf8_lossy(&colored));
+    let plain = on_terminal(&[("NO_COLOR", "1")]);
+    assert!(!plain.contains(&0x1b) && !plain.is_empty(), "{}", String::from_utf8_lossy(&plain));
+}
+
+#[test]
+fn json_never_has_color() {
+    let output = showdown(&["list", "--format", "json", "--color", "always"], &[]);
+    assert_eq!(stdout(&output), "[]\n");
+}
+
+/// `make` in the project's directory.
+fn make(target: &str, destination: &Path) -> Output {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new("make")
+        .args(["--silent", target, "PREFIX=/usr", &format!("BINARY={SHOWDOWN}")])
+        .arg(format!("DESTDIR={}", destination.display()))
+        .current_dir(project)
+        // The variables of a `make test` around this test are not for this one.
+        .env_remove("MAKEFLAGS")
+        .env_remove("MAKELEVEL")
+        .output()
+        .expect("make runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn files(directory: &Path) -> Vec<String> {
+    let output =
+        Command::new("find").args([".", "-type", "f"]).current_dir(directory).output().expect("find runs");
+    let mut files: Vec<String> = stdout(&output).lines().map(str::to_owned).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_installation_can_be_packaged_and_removed() {
+    let destination = tempfile::tempdir().expect("a directory");
+    let root = destination.path();
+    let other = root.join("usr/share/man/man1/other.1");
+    fs::create_dir_all(other.parent().expect("a folder")).expect("a folder");
+    fs::write(&other, ".TH other 1\n").expect("a page of another program");
+    make("install", root);
+    let installed = files(root);
+    for file in [
+        "./usr/bin/showdown",
+        "./usr/share/bash-completion/completions/showdown",
+        "./usr/share/zsh/site-functions/_showdown",
+        "./usr/share/fish/vendor_completions.d/showdown.fish",
+        "./usr/share/man/man1/showdown.1",
+        "./usr/share/man/man1/showdown-compare.1",
+    ] {
+        assert!(installed.iter().any(|name| name == file), "{file} is not in {installed:?}");
+    }
+    let version = Command::new(root.join("usr/bin/showdown")).arg("--version").output().expect("it runs");
+    assert!(stdout(&version).starts_with("showdown "));
+    // A second installation replaces the first.
+    make("install", root);
+    assert_eq!(files(root), installed);
+    make("uninstall", root);
+    assert_eq!(files(root), ["./usr/share/man/man1/other.1"]);
+}
