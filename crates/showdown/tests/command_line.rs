@@ -130,11 +130,7 @@ fn no_color_removes_every_escape_sequence() {
         let forced = ("CLICOLOR_FORCE", "1");
         let (on_stdout, on_stderr) = has_escapes(args, &[forced]);
         assert!(on_stdout || on_stderr, "{args:?}: CLICOLOR_FORCE colors output that is no terminal");
-        assert_eq!(
-            has_escapes(args, &[("NO_COLOR", "1"), forced]),
-            (false, false),
-            "{args:?}"
-        );
+        assert_eq!(has_escapes(args, &[("NO_COLOR", "1"), forced]), (false, false), "{args:?}");
     }
 }
 
