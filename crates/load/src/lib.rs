@@ -71,7 +71,6 @@ pub mod drivers;
 pub mod engine;
 pub mod hlog;
 pub mod inputs;
-pub mod mix;
 pub mod processes;
 pub mod record;
 pub mod runner;

@@ -7,16 +7,11 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
 use crate::clock::Nanos;
-use crate::drivers::http::HttpDriver;
-use crate::drivers::memcache::MemcacheDriver;
-use crate::drivers::redis::RedisDriver;
-use crate::drivers::smtp::SmtpDriver;
-use crate::drivers::sql::{
-    MysqlSession, PopulateDriver, PostgresSession, Session, SqlSpec, TransactionDriver, Work,
-};
-use crate::drivers::{OperationError, ProtocolSpec};
+use crate::driver::Driver;
+use crate::drivers::OperationError;
+use crate::drivers::protocol::{DriverUse, WorkerShare};
 use crate::record::Interval;
-use crate::runner;
+use crate::runner::{self, RunnerSpec};
 use crate::spec::LoadSpec;
 use crate::tls::{self, TlsError};
 use crate::worker::{self, Context, FromWorker};
@@ -60,7 +55,11 @@ impl WorkerThreads {
             let context = Context {
                 spec: spec.clone(),
                 worker,
-                tls: spec.tls.as_ref().map(|tls| tls::context(tls, spec.protocol.alpn())).transpose()?,
+                tls: spec
+                    .tls
+                    .as_ref()
+                    .map(|tls| tls::context(tls, spec.protocol.protocol().alpn()))
+                    .transpose()?,
                 to_collector: to_collector.clone(),
                 cleared,
                 start: wait_for_start,
@@ -101,48 +100,33 @@ impl WorkerThreads {
 }
 
 fn spawn_worker(context: Context) -> Result<JoinHandle<()>, WorkerThreadsError> {
-    let (spec, worker) = (context.spec.clone(), context.worker);
-    let thread = thread::Builder::new().name(format!("load-{worker}"));
-    Ok(match &spec.protocol {
-        ProtocolSpec::Http(http) => {
-            let driver = HttpDriver::new(http, spec.requests_per_connection == Some(1))?;
-            thread.spawn(move || worker::run(driver, context))?
-        }
-        ProtocolSpec::Memcache(memcache) => {
-            let driver = MemcacheDriver::new(memcache, worker, spec.workers)?;
-            thread.spawn(move || worker::run(driver, context))?
-        }
-        ProtocolSpec::Redis(redis) => {
-            let driver = RedisDriver::new(redis, worker, spec.workers)?;
-            thread.spawn(move || worker::run(driver, context))?
-        }
-        ProtocolSpec::Mysql(sql) => spawn_sql::<MysqlSession>(sql, thread, context)?,
-        ProtocolSpec::Postgres(sql) => spawn_sql::<PostgresSession>(sql, thread, context)?,
-        ProtocolSpec::Smtp(smtp) => {
-            let driver = SmtpDriver::new(smtp)?;
-            thread.spawn(move || worker::run(driver, context))?
-        }
-        ProtocolSpec::Runner(program) => {
-            let program = program.clone();
-            thread.spawn(move || runner::run(&program, &context))?
-        }
-    })
+    let spec = context.spec.clone();
+    let share = WorkerShare {
+        worker: context.worker,
+        workers: spec.workers,
+        is_one_per_connection: spec.requests_per_connection == Some(1),
+    };
+    let thread = thread::Builder::new().name(format!("load-{}", context.worker));
+    Ok(spec.protocol.drive(share, SpawnWorker { thread, context })??)
 }
 
-fn spawn_sql<S: Session + 'static>(
-    sql: &SqlSpec,
+/// Starts the thread of a worker: one instance of its loop is compiled for each driver.
+struct SpawnWorker {
     thread: thread::Builder,
     context: Context,
-) -> Result<JoinHandle<()>, WorkerThreadsError> {
-    let (worker, workers) = (context.worker, context.spec.workers);
-    Ok(match &sql.work {
-        Work::Transactions(_) => {
-            let driver = TransactionDriver::<S>::new(sql, worker, workers)?;
-            thread.spawn(move || worker::run(driver, context))?
-        }
-        Work::Populate(stage) => {
-            let driver = PopulateDriver::<S>::new(sql, *stage, worker, workers)?;
-            thread.spawn(move || worker::run(driver, context))?
-        }
-    })
+}
+
+impl DriverUse for SpawnWorker {
+    type Output = std::io::Result<JoinHandle<()>>;
+
+    fn driver<D: Driver + Send + 'static>(self, driver: D) -> Self::Output {
+        let Self { thread, context } = self;
+        thread.spawn(move || worker::run(driver, context))
+    }
+
+    fn runner(self, runner: &RunnerSpec) -> Self::Output {
+        let Self { thread, context } = self;
+        let runner = runner.clone();
+        thread.spawn(move || runner::run(&runner, &context))
+    }
 }

@@ -1,21 +1,21 @@
-//! Which operation of a mix comes next.
+//! Chooses the next operation of a mix.
 
 use rand::Rng;
 use rand::distr::{Distribution, weighted::WeightedIndex};
 
-use super::OperationError;
+use super::error::OperationError;
 use crate::driver::OperationId;
 
 /// Draws operation ids in proportion to their weights.
 #[derive(Clone, Debug)]
-pub(super) struct Choice {
-    /// None where there is nothing to draw.
+pub(super) struct WeightedChoice {
+    /// None where only one operation has a weight.
     weights: Option<WeightedIndex<f64>>,
     only: OperationId,
 }
 
-impl Choice {
-    /// Weights by operation id: none below zero, one above.
+impl WeightedChoice {
+    /// Weights by operation id: none is negative, at least one is positive.
     pub fn new(weights: &[f64]) -> Result<Self, OperationError> {
         let refused =
             |what: &str| OperationError(format!("{what}: give each operation a weight of 0 or more"));
@@ -29,7 +29,7 @@ impl Choice {
         Ok(Self { weights: (live.len() > 1).then_some(drawn), only })
     }
 
-    /// The next operation.
+    /// Draws the next operation.
     #[inline]
     pub fn draw(&self, rng: &mut impl Rng) -> OperationId {
         self.weights.as_ref().map_or(self.only, |weights| weights.sample(rng) as OperationId)
@@ -44,8 +44,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_come_in_proportion_to_their_weights() {
-        let choice = Choice::new(&[9.0, 0.0, 1.0]).expect("weights");
+    fn operations_are_drawn_in_proportion_to_their_weights() {
+        let choice = WeightedChoice::new(&[9.0, 0.0, 1.0]).expect("weights");
         let mut rng = Pcg64Mcg::seed_from_u64(5);
         let mut counts = [0; 3];
         (0..10_000).for_each(|_| counts[choice.draw(&mut rng) as usize] += 1);
@@ -53,9 +53,9 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_needs_a_weight_above_zero() {
+    fn a_mix_needs_a_positive_weight() {
         for weights in [&[][..], &[0.0], &[-1.0, 2.0], &[f64::NAN]] {
-            assert!(Choice::new(weights).is_err(), "{weights:?}");
+            assert!(WeightedChoice::new(weights).is_err(), "{weights:?}");
         }
     }
 }

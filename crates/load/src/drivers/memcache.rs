@@ -1,16 +1,20 @@
 //! memcached: get, set and delete over a key space, in the text or the meta dialect.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 use wire::memcache::{Event, Expect, Outcome, ReplyDecoder, request};
 
-use super::OperationError;
-use super::keyspace::{self, Answer, Command, Exchange, Keyspace, KeyspaceSpec};
+use super::error::OperationError;
+use super::keyspace::{self, KeyAnswer, KeyCommand, KeyExchange, Keyspace, KeyspaceSpec};
+use super::options::{DriverOption, GivenOptions, OptionError, parses};
+use super::protocol::{DriverUse, Protocol, ServerAccess, UrlPath, UrlScheme, WorkerShare};
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
 
-/// Which form of the text protocol.
+/// A form of the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Dialect {
+pub enum MemcacheDialect {
     /// `get`, `set`, `delete`.
     #[default]
     Text,
@@ -18,38 +22,38 @@ pub enum Dialect {
     Meta,
 }
 
-/// A mix of commands in a form of the protocol.
+/// A mix of commands, and the form of the protocol.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemcacheSpec {
     /// Form of the protocol.
     #[serde(default)]
-    pub dialect: Dialect,
+    pub dialect: MemcacheDialect,
     /// Commands, keys and values.
     pub keyspace: KeyspaceSpec,
 }
 
-/// Speaks memcached's protocol for one worker.
+/// Drives memcached's protocol for one worker.
 #[derive(Debug)]
 pub struct MemcacheDriver {
     spec: MemcacheSpec,
     keyspace: Keyspace,
 }
 
-/// One connection.
+/// The state of one connection.
 #[derive(Debug)]
 pub struct MemcacheDialogue {
     decoder: ReplyDecoder,
-    exchange: Exchange,
+    exchange: KeyExchange,
 }
 
 impl MemcacheDriver {
-    /// A driver for worker `worker` of `workers`.
-    pub fn new(spec: &MemcacheSpec, worker: u32, workers: u32) -> Result<Self, OperationError> {
-        let mut keyspace = Keyspace::new(&spec.keyspace, worker, workers)?;
-        // Keys differ in their digits only, so what holds for one holds for all.
+    /// A driver for one worker.
+    pub fn new(spec: &MemcacheSpec, share: WorkerShare) -> Result<Self, OperationError> {
+        let mut keyspace = Keyspace::new(&spec.keyspace, share.worker, share.workers)?;
+        // Keys differ in their digits only, so one valid key means that all are valid.
         keyspace.write_key(0);
-        request::check_key(keyspace.key()).map_err(|e| OperationError(format!("key prefix: {e}")))?;
+        request::check_key(keyspace.key()).map_err(|e| OperationError::about("key prefix", e))?;
         Ok(Self { spec: spec.clone(), keyspace })
     }
 }
@@ -66,23 +70,29 @@ impl Driver for MemcacheDriver {
     }
 
     fn dialogue(&mut self) -> MemcacheDialogue {
-        MemcacheDialogue { decoder: ReplyDecoder::new(), exchange: Exchange::default() }
+        MemcacheDialogue { decoder: ReplyDecoder::new(), exchange: KeyExchange::default() }
     }
 
     fn begin(&mut self, dialogue: &mut MemcacheDialogue, turn: Turn<'_>) -> OperationId {
         let exchange = self.keyspace.begin(turn.rng);
         let (key, value) = (self.keyspace.key(), || self.keyspace.value(&exchange));
         let (expect, written) = match (self.keyspace.command(&exchange), self.spec.dialect) {
-            (Command::Get, Dialect::Text) => (Expect::Get, request::get(turn.out, key)),
-            (Command::Get, Dialect::Meta) => (Expect::MetaGet, request::meta_get(turn.out, key, "k v")),
-            (Command::Set, Dialect::Text) => (Expect::Store, request::set(turn.out, key, 0, 0, value())),
-            (Command::Set, Dialect::Meta) => {
+            (KeyCommand::Get, MemcacheDialect::Text) => (Expect::Get, request::get(turn.out, key)),
+            (KeyCommand::Get, MemcacheDialect::Meta) => {
+                (Expect::MetaGet, request::meta_get(turn.out, key, "k v"))
+            }
+            (KeyCommand::Set, MemcacheDialect::Text) => {
+                (Expect::Store, request::set(turn.out, key, 0, 0, value()))
+            }
+            (KeyCommand::Set, MemcacheDialect::Meta) => {
                 (Expect::MetaStore, request::meta_set(turn.out, key, value(), ""))
             }
-            (Command::Delete, Dialect::Text) => (Expect::Delete, request::delete(turn.out, key)),
-            (Command::Delete, Dialect::Meta) => (Expect::MetaDelete, request::meta_delete(turn.out, key, "")),
+            (KeyCommand::Delete, MemcacheDialect::Text) => (Expect::Delete, request::delete(turn.out, key)),
+            (KeyCommand::Delete, MemcacheDialect::Meta) => {
+                (Expect::MetaDelete, request::meta_delete(turn.out, key, ""))
+            }
         };
-        written.expect("keys and sizes were checked when the driver was made");
+        written.expect("keys and sizes were checked in new()");
         dialogue.decoder.expect(expect);
         dialogue.exchange = exchange;
         dialogue.exchange.operation
@@ -96,12 +106,12 @@ impl Driver for MemcacheDriver {
                     if self.keyspace.is_key(exchange, value.key) {
                         self.keyspace.check_length(exchange, value.length);
                     } else {
-                        exchange.complaint = Some("a value under another key than the one asked for");
+                        exchange.mismatch = Some("the value is of another key than the requested one");
                     }
                 }
                 Ok(Some(Event::Data(data))) => self.keyspace.check_data(exchange, data),
                 Ok(Some(Event::Stat { .. })) => {
-                    exchange.complaint = Some("statistics that were not asked for");
+                    exchange.mismatch = Some("the reply is statistics");
                 }
                 Ok(Some(Event::Done { outcome, detail })) => {
                     if !input.is_empty() {
@@ -120,12 +130,12 @@ impl Driver for MemcacheDriver {
     }
 }
 
-/// A reply that is whole: is it the one expected?
-fn check(outcome: Outcome, detail: &[u8], exchange: &Exchange, counters: &mut [u64]) -> Step {
+/// Checks a complete reply.
+fn check(outcome: Outcome, detail: &[u8], exchange: &KeyExchange, counters: &mut [u64]) -> Step {
     let answer = match outcome {
-        Outcome::Retrieved { values: 1 } | Outcome::Deleted => Answer::Hit,
-        Outcome::Retrieved { values: 0 } | Outcome::NotFound => Answer::Miss,
-        Outcome::Stored => Answer::Stored,
+        Outcome::Retrieved { values: 1 } | Outcome::Deleted => KeyAnswer::Hit,
+        Outcome::Retrieved { values: 0 } | Outcome::NotFound => KeyAnswer::Miss,
+        Outcome::Stored => KeyAnswer::Stored,
         other => {
             let detail = String::from_utf8_lossy(detail);
             return Step::Failed(Fault::unexpected(format!("the server answers {other:?} {detail}"), true));
@@ -134,22 +144,82 @@ fn check(outcome: Outcome, detail: &[u8], exchange: &Exchange, counters: &mut [u
     keyspace::conclude(exchange, answer, counters)
 }
 
+/// memcached's protocols.
+#[derive(Debug)]
+pub struct Memcache;
+
+const DIALECT: DriverOption = DriverOption::with_value(
+    "dialect",
+    "DIALECT",
+    parses::<MemcacheDialect>,
+    "Key-value",
+    "Form of memcached's protocol: text or meta [default: text]",
+);
+
+impl FromStr for MemcacheDialect {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "text" => Ok(Self::Text),
+            "meta" => Ok(Self::Meta),
+            _ => Err("expected text or meta"),
+        }
+    }
+}
+
+impl Protocol for Memcache {
+    type Spec = MemcacheSpec;
+    type Mix = KeyspaceSpec;
+
+    const NAME: &'static str = "memcache";
+    const CODEC: Option<&'static str> = Some("memcache");
+    const SCHEMES: &'static [UrlScheme] =
+        &[UrlScheme { names: &["memcache", "memcached"], port: 11_211, is_tls: false }];
+    const URL_PATH: UrlPath = UrlPath::Unused("there are keys, no paths");
+    const OPTIONS: &'static [DriverOption] = &[DIALECT];
+
+    fn spec(mix: KeyspaceSpec, access: &ServerAccess) -> MemcacheSpec {
+        let keyspace = KeyspaceSpec { seed: access.seed, ..mix };
+        MemcacheSpec { dialect: MemcacheDialect::default(), keyspace }
+    }
+
+    fn apply_options(spec: &mut MemcacheSpec, given: &GivenOptions) -> Result<(), OptionError> {
+        spec.dialect = given.value(&DIALECT)?.unwrap_or_default();
+        Ok(())
+    }
+
+    fn drive<U: DriverUse>(
+        spec: &MemcacheSpec,
+        share: WorkerShare,
+        user: U,
+    ) -> Result<U::Output, OperationError> {
+        Ok(user.driver(MemcacheDriver::new(spec, share)?))
+    }
+
+    fn populate(spec: &MemcacheSpec) -> Vec<(MemcacheSpec, u64)> {
+        let populate = MemcacheSpec { keyspace: spec.keyspace.populate(), ..spec.clone() };
+        vec![(populate, spec.keyspace.keys)]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
     use rand_pcg::Pcg64Mcg;
 
-    use super::super::keyspace::tests::sample;
+    use super::super::keyspace::sample;
+    use super::super::protocol::ALONE;
     use super::*;
     use crate::record::ErrorKind;
 
-    fn spec(command: Command) -> MemcacheSpec {
-        MemcacheSpec { dialect: Dialect::Text, keyspace: sample(command) }
+    fn spec(command: KeyCommand) -> MemcacheSpec {
+        MemcacheSpec { dialect: MemcacheDialect::Text, keyspace: sample(command) }
     }
 
-    /// Does one operation; `reply` makes the server's bytes out of the request and the value stored.
+    /// Carries out one operation; `reply` makes the server's bytes from the request and the stored value.
     fn converse(spec: &MemcacheSpec, reply: impl Fn(&str, &str) -> String) -> (String, Step, [u64; 2]) {
-        let mut driver = MemcacheDriver::new(spec, 0, 1).expect("a driver");
+        let mut driver = MemcacheDriver::new(spec, ALONE).expect("a driver");
         let mut dialogue = driver.dialogue();
         let (mut out, mut rng, mut counters) = (Vec::new(), Pcg64Mcg::seed_from_u64(1), [0; 2]);
         driver.begin(&mut dialogue, Turn { out: &mut out, rng: &mut rng, counters: &mut counters });
@@ -161,15 +231,15 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_is_held_against_what_was_stored() {
+    fn a_hit_is_compared_with_the_stored_value() {
         let (request, step, counters) =
-            converse(&spec(Command::Get), |_, stored| format!("VALUE key-000 0 5\r\n{stored}\r\nEND\r\n"));
+            converse(&spec(KeyCommand::Get), |_, stored| format!("VALUE key-000 0 5\r\n{stored}\r\nEND\r\n"));
         assert_eq!(
             (request.as_str(), step, counters),
             ("get key-000\r\n", Step::Done { reuse: true }, [1, 0])
         );
         for wrong in ["VALUE key-000 0 5\r\n-----\r\nEND\r\n", "VALUE key-001 0 5\r\n12345\r\nEND\r\n"] {
-            let (_, step, _) = converse(&spec(Command::Get), |_, _| wrong.to_owned());
+            let (_, step, _) = converse(&spec(KeyCommand::Get), |_, _| wrong.to_owned());
             assert!(
                 matches!(step, Step::Failed(Fault { kind: ErrorKind::UnexpectedReply, reuse: true, .. })),
                 "{step:?}"
@@ -178,29 +248,32 @@ mod tests {
     }
 
     #[test]
-    fn a_miss_is_counted_and_no_error() {
-        let (_, step, counters) = converse(&spec(Command::Get), |_, _| "END\r\n".to_owned());
+    fn a_miss_is_counted_and_is_no_error() {
+        let (_, step, counters) = converse(&spec(KeyCommand::Get), |_, _| "END\r\n".to_owned());
         assert_eq!((step, counters), (Step::Done { reuse: true }, [0, 1]));
     }
 
     #[test]
-    fn a_server_that_cannot_store_is_an_error_with_its_words() {
+    fn a_failed_set_is_an_error_with_the_server_s_message() {
         let full = "SERVER_ERROR out of memory storing object\r\n";
-        let (request, step, _) = converse(&spec(Command::Set), |_, _| full.to_owned());
+        let (request, step, _) = converse(&spec(KeyCommand::Set), |_, _| full.to_owned());
         assert!(request.starts_with("set key-000 0 0 5\r\n"));
         assert!(matches!(step, Step::Failed(fault) if fault.detail.contains("out of memory")));
     }
 
     #[test]
-    fn the_meta_dialect_does_the_same() {
-        let meta = |command| MemcacheSpec { dialect: Dialect::Meta, ..spec(command) };
+    fn the_meta_dialect_gives_the_same_results() {
+        let meta = |command| MemcacheSpec { dialect: MemcacheDialect::Meta, ..spec(command) };
         let (request, step, counters) =
-            converse(&meta(Command::Get), |_, stored| format!("VA 5 kkey-000\r\n{stored}\r\n"));
+            converse(&meta(KeyCommand::Get), |_, stored| format!("VA 5 kkey-000\r\n{stored}\r\n"));
         assert_eq!(
             (request.as_str(), step, counters),
             ("mg key-000 k v\r\n", Step::Done { reuse: true }, [1, 0])
         );
-        assert_eq!(converse(&meta(Command::Set), |_, _| "HD\r\n".to_owned()).1, Step::Done { reuse: true });
-        assert_eq!(converse(&meta(Command::Delete), |_, _| "NF\r\n".to_owned()).2, [0, 1]);
+        assert_eq!(
+            converse(&meta(KeyCommand::Set), |_, _| "HD\r\n".to_owned()).1,
+            Step::Done { reuse: true }
+        );
+        assert_eq!(converse(&meta(KeyCommand::Delete), |_, _| "NF\r\n".to_owned()).2, [0, 1]);
     }
 }

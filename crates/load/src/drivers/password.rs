@@ -1,13 +1,13 @@
-//! Where the password of a load is. It is never part of a spec, which is recorded with the results: the spec says
-//! where the password is, and each load process reads it there.
+//! Where the password of a load is. A spec is recorded with the results, so it holds no password but its place: each
+//! load process reads it there.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::OperationError;
+use super::error::OperationError;
 
-/// Where a password is: it is read when a driver is made, and never recorded.
+/// Where a password is. It is read when a driver is made, and never recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PasswordSource {
@@ -18,7 +18,7 @@ pub enum PasswordSource {
 }
 
 impl PasswordSource {
-    /// Reads it.
+    /// Reads the password.
     pub(super) fn read(&self) -> Result<Vec<u8>, OperationError> {
         let (password, origin) = match self {
             Self::File(path) => {
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_that_is_not_there_is_asked_for() {
+    fn a_missing_password_is_an_error() {
         let from = |source: PasswordSource| source.read().expect_err("no password").to_string();
         assert!(from(PasswordSource::File("/nowhere".into())).contains("/nowhere cannot be read"));
         let unset = from(PasswordSource::Environment("SHOWDOWN_NO_SUCH".to_owned()));
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_line_counts() -> Result<(), Box<dyn std::error::Error>> {
+    fn the_password_is_the_first_line_of_its_file() -> Result<(), Box<dyn std::error::Error>> {
         let file = tempfile::NamedTempFile::new()?;
         std::fs::write(file.path(), "open sesame\nelse\n")?;
         assert_eq!(PasswordSource::File(file.path().to_owned()).read()?, b"open sesame");

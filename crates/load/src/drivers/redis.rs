@@ -1,23 +1,22 @@
-//! Redis, Valkey and their kin: get, set and delete over a key space, after `AUTH` where a password is set.
-//!
-//! A password is never part of a spec, which is recorded with the results: the spec says where the password
-//! is, and each load process reads it there.
+//! Redis, Valkey and other servers of RESP2: get, set and delete over a key space, after `AUTH` where there is a
+//! password. [`password`](super::password) has where the password is.
 
 use serde::{Deserialize, Serialize};
 use wire::resp::{Event, ReplyDecoder, request};
 
-use super::OperationError;
-use super::keyspace::{self, Answer, Command, Exchange, Keyspace, KeyspaceSpec};
+use super::error::OperationError;
+use super::keyspace::{self, KeyAnswer, KeyCommand, KeyExchange, Keyspace, KeyspaceSpec};
 use super::password::PasswordSource;
+use super::protocol::{DriverUse, Protocol, ServerAccess, UrlPath, UrlScheme, WorkerShare};
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
 
-/// A mix of commands, and who asks for them.
+/// A mix of commands, and the login.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RedisSpec {
-    /// What each connection says first; nothing if not given.
+    /// The login of each connection; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auth: Option<Auth>,
+    pub auth: Option<RedisAuth>,
     /// Commands, keys and values.
     pub keyspace: KeyspaceSpec,
 }
@@ -25,43 +24,43 @@ pub struct RedisSpec {
 /// `AUTH [user] password` (redis.io/docs/latest/commands/auth).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Auth {
-    /// The default user if not given.
+pub struct RedisAuth {
+    /// The server's default user by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// Where its password is.
+    /// Where the user's password is.
     pub password: PasswordSource,
 }
 
-/// Speaks RESP2 for one worker. It holds a password, so it cannot be printed.
+/// Drives RESP2 for one worker. It contains a password, so it is not `Debug`.
 pub struct RedisDriver {
     spec: RedisSpec,
     keyspace: Keyspace,
-    /// The rendered `AUTH`, if there is to be one.
+    /// The rendered `AUTH`, if there is a password.
     greeting: Option<Vec<u8>>,
 }
 
-/// One connection.
+/// The state of one connection.
 #[derive(Debug)]
 pub struct RedisDialogue {
     decoder: ReplyDecoder,
-    reply: Reply,
+    reply: RedisReply,
 }
 
-/// The reply so far.
+/// A reply in progress.
 #[derive(Debug, Default)]
-struct Reply {
-    exchange: Exchange,
-    /// None while the connection is greeted.
-    awaited: Option<Command>,
-    answer: Option<Answer>,
-    /// What came that is no answer.
+struct RedisReply {
+    exchange: KeyExchange,
+    /// None during the greeting.
+    awaited: Option<KeyCommand>,
+    answer: Option<KeyAnswer>,
+    /// The unexpected part of the reply.
     other: Option<Box<str>>,
 }
 
 impl RedisDriver {
-    /// A driver for worker `worker` of `workers`. Reads the password.
-    pub fn new(spec: &RedisSpec, worker: u32, workers: u32) -> Result<Self, OperationError> {
+    /// A driver for one worker. Reads the password.
+    pub fn new(spec: &RedisSpec, share: WorkerShare) -> Result<Self, OperationError> {
         let greeting = spec.auth.as_ref().map(|auth| {
             let password = auth.password.read()?;
             let user = auth.user.iter().map(String::as_bytes);
@@ -71,27 +70,27 @@ impl RedisDriver {
             Ok(greeting)
         });
         Ok(Self {
-            keyspace: Keyspace::new(&spec.keyspace, worker, workers)?,
+            keyspace: Keyspace::new(&spec.keyspace, share.worker, share.workers)?,
             greeting: greeting.transpose()?,
             spec: spec.clone(),
         })
     }
 }
 
-impl Reply {
-    /// Takes the top of a reply, or what lies below the top of one that is no answer.
+impl RedisReply {
+    /// Takes the top level of a reply, or the inner part of an unexpected reply.
     fn take(&mut self, keyspace: &Keyspace, event: Event<'_>) {
         match (self.awaited, event) {
-            (Some(Command::Get), Event::Bulk { length, .. }) => {
+            (Some(KeyCommand::Get), Event::Bulk { length, .. }) => {
                 keyspace.check_length(&mut self.exchange, length);
-                self.answer = Some(Answer::Hit);
+                self.answer = Some(KeyAnswer::Hit);
             }
-            (Some(Command::Get), Event::Data(data)) => keyspace.check_data(&mut self.exchange, data),
-            (Some(Command::Get), Event::Null) | (Some(Command::Delete), Event::Integer(0)) => {
-                self.answer = Some(Answer::Miss);
+            (Some(KeyCommand::Get), Event::Data(data)) => keyspace.check_data(&mut self.exchange, data),
+            (Some(KeyCommand::Get), Event::Null) | (Some(KeyCommand::Delete), Event::Integer(0)) => {
+                self.answer = Some(KeyAnswer::Miss);
             }
-            (Some(Command::Delete), Event::Integer(1)) => self.answer = Some(Answer::Hit),
-            (Some(Command::Set) | None, Event::Simple(b"OK")) => self.answer = Some(Answer::Stored),
+            (Some(KeyCommand::Delete), Event::Integer(1)) => self.answer = Some(KeyAnswer::Hit),
+            (Some(KeyCommand::Set) | None, Event::Simple(b"OK")) => self.answer = Some(KeyAnswer::Stored),
             (_, other) => {
                 self.other.get_or_insert_with(|| match other {
                     Event::Error(text) => String::from_utf8_lossy(text).into(),
@@ -101,18 +100,18 @@ impl Reply {
         }
     }
 
-    /// A reply that is whole: is it the one expected?
+    /// Checks a complete reply.
     fn check(&self, counters: &mut [u64]) -> Step {
         match (self.awaited, self.answer, self.other.as_deref()) {
             (Some(_), Some(answer), None) => keyspace::conclude(&self.exchange, answer, counters),
             (None, Some(_), None) => Step::Done { reuse: true },
             (Some(command), _, other) => {
-                let said = other.unwrap_or("something else");
-                Step::Failed(Fault::unexpected(format!("the server answers {command:?} with {said}"), true))
+                let text = other.unwrap_or("something else");
+                Step::Failed(Fault::unexpected(format!("the server answers {command:?} with {text}"), true))
             }
             (None, _, other) => {
-                let said = other.unwrap_or("something else");
-                Step::Failed(Fault::unexpected(format!("the server answers AUTH with {said}"), false))
+                let text = other.unwrap_or("something else");
+                Step::Failed(Fault::unexpected(format!("the server answers AUTH with {text}"), false))
             }
         }
     }
@@ -130,7 +129,7 @@ impl Driver for RedisDriver {
     }
 
     fn dialogue(&mut self) -> RedisDialogue {
-        RedisDialogue { decoder: ReplyDecoder::new(), reply: Reply::default() }
+        RedisDialogue { decoder: ReplyDecoder::new(), reply: RedisReply::default() }
     }
 
     fn greet(&mut self, dialogue: &mut RedisDialogue, turn: Turn<'_>) -> Step {
@@ -144,12 +143,12 @@ impl Driver for RedisDriver {
         let exchange = self.keyspace.begin(turn.rng);
         let (command, key) = (self.keyspace.command(&exchange), self.keyspace.key());
         match command {
-            Command::Get => request::get(turn.out, key),
-            Command::Set => request::set(turn.out, key, self.keyspace.value(&exchange)),
-            Command::Delete => request::delete(turn.out, key),
+            KeyCommand::Get => request::get(turn.out, key),
+            KeyCommand::Set => request::set(turn.out, key, self.keyspace.value(&exchange)),
+            KeyCommand::Delete => request::delete(turn.out, key),
         }
         dialogue.decoder.expect();
-        dialogue.reply = Reply { exchange, awaited: Some(command), answer: None, other: None };
+        dialogue.reply = RedisReply { exchange, awaited: Some(command), answer: None, other: None };
         dialogue.reply.exchange.operation
     }
 
@@ -157,7 +156,7 @@ impl Driver for RedisDriver {
         loop {
             match dialogue.decoder.decode(&mut input) {
                 Ok(Some(Event::End { push: true })) => {
-                    return Step::Failed(Fault::protocol("a push, which RESP2 does not have"));
+                    return Step::Failed(Fault::protocol("a push message, which RESP2 does not have"));
                 }
                 Ok(Some(Event::End { push: false })) if input.is_empty() => {
                     return dialogue.reply.check(turn.counters);
@@ -177,16 +176,50 @@ impl Driver for RedisDriver {
     }
 }
 
+/// The protocol of Redis and its forks.
+#[derive(Debug)]
+pub struct Redis;
+
+impl Protocol for Redis {
+    type Spec = RedisSpec;
+    type Mix = KeyspaceSpec;
+
+    const NAME: &'static str = "redis";
+    const CODEC: Option<&'static str> = Some("resp");
+    const SCHEMES: &'static [UrlScheme] = &[UrlScheme { names: &["redis"], port: 6_379, is_tls: false }];
+    const URL_PATH: UrlPath = UrlPath::Unused("there are keys, no paths");
+    const PASSWORD_VARIABLE: Option<&'static str> = Some("REDISCLI_AUTH");
+
+    fn spec(mix: KeyspaceSpec, access: &ServerAccess) -> RedisSpec {
+        let auth = access.password.clone().map(|password| RedisAuth { user: None, password });
+        RedisSpec { auth, keyspace: KeyspaceSpec { seed: access.seed, ..mix } }
+    }
+
+    fn drive<U: DriverUse>(
+        spec: &RedisSpec,
+        share: WorkerShare,
+        user: U,
+    ) -> Result<U::Output, OperationError> {
+        Ok(user.driver(RedisDriver::new(spec, share)?))
+    }
+
+    fn populate(spec: &RedisSpec) -> Vec<(RedisSpec, u64)> {
+        let populate = RedisSpec { keyspace: spec.keyspace.populate(), ..spec.clone() };
+        vec![(populate, spec.keyspace.keys)]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
     use rand_pcg::Pcg64Mcg;
 
-    use super::super::keyspace::tests::sample;
+    use super::super::keyspace::sample;
+    use super::super::protocol::ALONE;
     use super::*;
     use crate::record::ErrorKind;
 
-    struct Conversation {
+    struct RedisTestClient {
         driver: RedisDriver,
         dialogue: RedisDialogue,
         rng: Pcg64Mcg,
@@ -194,9 +227,9 @@ mod tests {
         counters: [u64; 2],
     }
 
-    impl Conversation {
+    impl RedisTestClient {
         fn new(spec: &RedisSpec) -> Self {
-            let mut driver = RedisDriver::new(spec, 0, 1).expect("a driver");
+            let mut driver = RedisDriver::new(spec, ALONE).expect("a driver");
             let dialogue = driver.dialogue();
             Self { driver, dialogue, rng: Pcg64Mcg::seed_from_u64(1), sent: Vec::new(), counters: [0; 2] }
         }
@@ -212,14 +245,14 @@ mod tests {
         }
     }
 
-    /// What becomes of one command with this reply, and the counters after it.
-    fn answer(command: Command, reply: &str) -> (Step, [u64; 2]) {
-        let mut conversation = Conversation::new(&RedisSpec { auth: None, keyspace: sample(command) });
-        conversation.begin();
-        (conversation.receive(reply), conversation.counters)
+    /// The result of one command with this reply, and the counters after it.
+    fn answer(command: KeyCommand, reply: &str) -> (Step, [u64; 2]) {
+        let mut client = RedisTestClient::new(&RedisSpec { auth: None, keyspace: sample(command) });
+        client.begin();
+        (client.receive(reply), client.counters)
     }
 
-    fn complaint(step: Step) -> String {
+    fn failure(step: Step) -> String {
         match step {
             Step::Failed(fault) => format!("{:?}: {}", fault.kind, fault.detail),
             other => panic!("{other:?} where a failure is expected"),
@@ -230,60 +263,62 @@ mod tests {
 
     #[test]
     fn hits_and_misses_are_counted() {
-        assert_eq!(answer(Command::Get, "$-1\r\n"), (DONE, [0, 1]));
-        assert_eq!(answer(Command::Delete, ":1\r\n"), (DONE, [1, 0]));
-        assert_eq!(answer(Command::Delete, ":0\r\n"), (DONE, [0, 1]));
-        assert_eq!(answer(Command::Set, "+OK\r\n"), (DONE, [0, 0]));
+        assert_eq!(answer(KeyCommand::Get, "$-1\r\n"), (DONE, [0, 1]));
+        assert_eq!(answer(KeyCommand::Delete, ":1\r\n"), (DONE, [1, 0]));
+        assert_eq!(answer(KeyCommand::Delete, ":0\r\n"), (DONE, [0, 1]));
+        assert_eq!(answer(KeyCommand::Set, "+OK\r\n"), (DONE, [0, 0]));
     }
 
     #[test]
-    fn a_hit_is_held_against_what_was_stored() {
-        let spec = RedisSpec { auth: None, keyspace: sample(Command::Get) };
-        let mut conversation = Conversation::new(&spec);
-        conversation.begin();
-        assert_eq!(conversation.sent, b"*2\r\n$3\r\nGET\r\n$7\r\nkey-000\r\n");
-        let Conversation { driver, dialogue, .. } = &conversation;
+    fn a_hit_is_compared_with_the_stored_value() {
+        let spec = RedisSpec { auth: None, keyspace: sample(KeyCommand::Get) };
+        let mut client = RedisTestClient::new(&spec);
+        client.begin();
+        assert_eq!(client.sent, b"*2\r\n$3\r\nGET\r\n$7\r\nkey-000\r\n");
+        let RedisTestClient { driver, dialogue, .. } = &client;
         let stored =
             String::from_utf8(driver.keyspace.value(&dialogue.reply.exchange).to_vec()).expect("ASCII");
-        assert_eq!(conversation.receive("$5\r\n"), Step::Wait);
-        assert_eq!(conversation.receive(&format!("{stored}\r\n")), DONE);
-        let (step, counters) = answer(Command::Get, "$5\r\n-----\r\n");
-        assert_eq!(complaint(step), "UnexpectedReply: another value than the one stored");
+        assert_eq!(client.receive("$5\r\n"), Step::Wait);
+        assert_eq!(client.receive(&format!("{stored}\r\n")), DONE);
+        let (step, counters) = answer(KeyCommand::Get, "$5\r\n-----\r\n");
+        assert_eq!(failure(step), "UnexpectedReply: the value is not the stored one");
         assert_eq!(counters, [0, 0]);
     }
 
     #[test]
-    fn what_is_no_answer_to_the_command_is_an_error_with_the_server_s_words() {
-        for (command, reply, said) in [
-            (Command::Set, "-OOM command not allowed\r\n", "answers Set with OOM command not allowed"),
-            (Command::Get, "+OK\r\n", "answers Get with Simple"),
-            (Command::Set, ":1\r\n", "answers Set with Integer(1)"),
-            (Command::Get, "*1\r\n$-1\r\n", "answers Get with Aggregate"),
+    fn an_unexpected_reply_is_an_error_with_the_server_s_message() {
+        for (command, reply, part) in [
+            (KeyCommand::Set, "-OOM command not allowed\r\n", "answers Set with OOM command not allowed"),
+            (KeyCommand::Get, "+OK\r\n", "answers Get with Simple"),
+            (KeyCommand::Set, ":1\r\n", "answers Set with Integer(1)"),
+            (KeyCommand::Get, "*1\r\n$-1\r\n", "answers Get with Aggregate"),
         ] {
-            let complaint = complaint(answer(command, reply).0);
-            assert!(complaint.contains(said), "{complaint}");
+            let message = failure(answer(command, reply).0);
+            assert!(message.contains(part), "{message}");
         }
-        let (step, _) = answer(Command::Set, "+OK\r\n+OK\r\n");
+        let (step, _) = answer(KeyCommand::Set, "+OK\r\n+OK\r\n");
         assert!(matches!(step, Step::Failed(Fault { kind: ErrorKind::Protocol, reuse: false, .. })));
     }
 
     #[test]
-    fn a_password_is_said_first_and_never_recorded() -> Result<(), Box<dyn std::error::Error>> {
+    fn a_password_is_sent_first_and_never_recorded() -> Result<(), Box<dyn std::error::Error>> {
         let file = tempfile::NamedTempFile::new()?;
         std::fs::write(file.path(), "open sesame\n")?;
-        let auth =
-            Auth { user: Some("ali".to_owned()), password: PasswordSource::File(file.path().to_owned()) };
-        let spec = RedisSpec { auth: Some(auth), keyspace: sample(Command::Get) };
-        let mut conversation = Conversation::new(&spec);
-        let turn = Turn { out: &mut conversation.sent, rng: &mut conversation.rng, counters: &mut [0, 0] };
-        assert_eq!(conversation.driver.greet(&mut conversation.dialogue, turn), Step::Wait);
-        assert_eq!(conversation.sent, b"*3\r\n$4\r\nAUTH\r\n$3\r\nali\r\n$11\r\nopen sesame\r\n");
-        assert_eq!(conversation.receive("+OK\r\n"), DONE);
+        let auth = RedisAuth {
+            user: Some("ali".to_owned()),
+            password: PasswordSource::File(file.path().to_owned()),
+        };
+        let spec = RedisSpec { auth: Some(auth), keyspace: sample(KeyCommand::Get) };
+        let mut client = RedisTestClient::new(&spec);
+        let turn = Turn { out: &mut client.sent, rng: &mut client.rng, counters: &mut [0, 0] };
+        assert_eq!(client.driver.greet(&mut client.dialogue, turn), Step::Wait);
+        assert_eq!(client.sent, b"*3\r\n$4\r\nAUTH\r\n$3\r\nali\r\n$11\r\nopen sesame\r\n");
+        assert_eq!(client.receive("+OK\r\n"), DONE);
 
-        let mut refused = Conversation::new(&spec);
+        let mut refused = RedisTestClient::new(&spec);
         refused.dialogue.decoder.expect();
-        let said = complaint(refused.receive("-WRONGPASS invalid\r\n"));
-        assert_eq!(said, "UnexpectedReply: the server answers AUTH with WRONGPASS invalid");
+        let message = failure(refused.receive("-WRONGPASS invalid\r\n"));
+        assert_eq!(message, "UnexpectedReply: the server answers AUTH with WRONGPASS invalid");
 
         let recorded = serde_json::to_string(&spec)?;
         assert!(!recorded.contains("sesame"), "{recorded}");

@@ -5,31 +5,9 @@ use std::time::Duration;
 
 use url::{Host, Url};
 
-/// The protocols that a URL can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
-    /// HTTP/1.1 in the clear.
-    Http,
-    /// HTTP/1.1 over TLS.
-    Https,
-    /// memcached's protocols.
-    Memcache,
-    /// RESP2.
-    Redis,
-    /// MySQL's and MariaDB's protocol.
-    Mysql,
-    /// PostgreSQL's protocol.
-    Postgres,
-    /// SMTP.
-    Smtp,
-}
-
-impl Scheme {
-    /// Whether it is that of a database, whose URL names a user and a database.
-    pub fn is_database(self) -> bool {
-        matches!(self, Self::Mysql | Self::Postgres)
-    }
-}
+use crate::drivers::password::PasswordSource;
+use crate::drivers::protocol::{ServerAccess, UrlPath, UrlScheme};
+use crate::drivers::registry::{PROTOCOLS, RegisteredProtocol, list_of};
 
 /// Why a target was refused.
 #[derive(Debug, thiserror::Error)]
@@ -45,14 +23,25 @@ pub enum TargetError {
         reason: String,
     },
     /// A scheme that no driver speaks.
-    #[error("no driver for {0:?}: the schemes are http, https, memcache, redis, mysql, postgres and smtp")]
-    UnknownScheme(String),
+    #[error("no driver for {scheme:?}: the schemes are {known}")]
+    UnknownScheme {
+        /// As written.
+        scheme: String,
+        /// The known ones.
+        known: String,
+    },
     /// A password in the URL, which would end up in records and be seen by all users of the machine, or a user
     /// name where the protocol has no place for it.
     #[error(
-        "the URL holds a user name or password, which would be recorded: send an authorization header with --ops, or give the password in $REDISCLI_AUTH, $MYSQL_PWD or $PGPASSWORD"
+        "the URL contains a user name or password, which would be recorded: send an authorization header with --ops, or give the password in one of the variables {variables}"
     )]
-    Credentials,
+    Credentials {
+        /// The variables in which a password is looked for.
+        variables: String,
+    },
+    /// A database needs both.
+    #[error("the URL of a database names a user and a database: mysql://me@127.0.0.1/test")]
+    NoAccount,
     /// The name has no address.
     #[error("{host:?} does not resolve ({reason}): check the name, or give an address")]
     Unresolved {
@@ -85,7 +74,9 @@ pub enum TargetError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The protocol.
-    pub scheme: Scheme,
+    pub protocol: RegisteredProtocol,
+    /// Its scheme.
+    pub scheme: &'static UrlScheme,
     /// Name or address, without brackets.
     pub host: String,
     /// The port, the scheme's own if none was given.
@@ -102,19 +93,15 @@ impl Target {
         let not_a_url =
             |reason: &str| TargetError::NotAUrl { text: text.to_owned(), reason: reason.to_owned() };
         let url = Url::parse(text).map_err(|e| not_a_url(&e.to_string()))?;
-        let (scheme, default_port) = match url.scheme() {
-            "http" => (Scheme::Http, 80),
-            "https" => (Scheme::Https, 443),
-            "memcache" | "memcached" => (Scheme::Memcache, 11_211),
-            "redis" => (Scheme::Redis, 6_379),
-            "mysql" | "mariadb" => (Scheme::Mysql, 3_306),
-            "postgres" | "postgresql" => (Scheme::Postgres, 5_432),
-            "smtp" => (Scheme::Smtp, 25),
-            other => return Err(TargetError::UnknownScheme(other.to_owned())),
+        let Some((protocol, scheme)) = RegisteredProtocol::by_scheme(url.scheme()) else {
+            return Err(TargetError::UnknownScheme {
+                scheme: url.scheme().to_owned(),
+                known: known_schemes(),
+            });
         };
         let has_user = !url.username().is_empty();
-        if (has_user && !scheme.is_database()) || url.password().is_some() {
-            return Err(TargetError::Credentials);
+        if (has_user && protocol.url_path() != UrlPath::Account) || url.password().is_some() {
+            return Err(TargetError::Credentials { variables: password_variables() });
         }
         let host = match url.host() {
             // Schemes that the URL standard does not know keep an address as a name.
@@ -126,16 +113,36 @@ impl Target {
         let path = if url.path().is_empty() { "/" } else { url.path() };
         let path_and_query = url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
         let user = has_user.then(|| url.username().to_owned());
-        Ok(Self { scheme, host, port: url.port().unwrap_or(default_port), user, path_and_query })
+        Ok(Self { protocol, scheme, host, port: url.port().unwrap_or(scheme.port), user, path_and_query })
     }
 
     /// `host:port` for a `Host` header and for messages; IPv6 in brackets, the scheme's own port left out.
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        match (self.scheme, self.port) {
-            (Scheme::Http, 80) | (Scheme::Https, 443) => host,
-            (_, port) => format!("{host}:{port}"),
-        }
+        if self.port == self.scheme.port { host } else { format!("{host}:{}", self.port) }
+    }
+
+    /// How the server is reached beside its address. The password is in the protocol's environment variable, if that is
+    /// set. Keys, values and rows follow from `seed`.
+    pub fn access(&self, seed: u64) -> Result<ServerAccess, TargetError> {
+        let variable = self.protocol.password_variable().filter(|name| std::env::var_os(name).is_some());
+        let (user, database) = match self.protocol.url_path() {
+            UrlPath::Account => {
+                let database = self.path_and_query.trim_start_matches('/');
+                let is_name = !database.is_empty() && !database.contains(['/', '?']);
+                let user = self.user.as_ref().filter(|_| is_name).ok_or(TargetError::NoAccount)?;
+                (user.clone(), database.to_owned())
+            }
+            _ => (String::new(), String::new()),
+        };
+        Ok(ServerAccess {
+            authority: self.authority(),
+            user,
+            database,
+            password: variable.map(|name| PasswordSource::Environment(name.to_owned())),
+            pipes: None,
+            seed,
+        })
     }
 
     /// Finds the address to load: resolves the name, refuses public addresses unless `target_is_mine`,
@@ -160,6 +167,16 @@ impl Target {
         }
         Err(silent.unwrap_or_else(|| unresolved("no addresses".to_owned())))
     }
+}
+
+fn known_schemes() -> String {
+    let schemes = PROTOCOLS.iter().flat_map(|protocol| protocol.schemes());
+    list_of(&schemes.map(UrlScheme::name).collect::<Vec<_>>())
+}
+
+fn password_variables() -> String {
+    let variables = PROTOCOLS.iter().filter_map(|protocol| protocol.password_variable());
+    list_of(&variables.map(|name| format!("${name}")).collect::<Vec<_>>())
 }
 
 /// Loopback, private (RFC 1918, RFC 4193), link-local or shared (RFC 6598): not out in the world.

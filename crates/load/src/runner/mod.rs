@@ -18,25 +18,12 @@ mod protocol;
 mod session;
 mod worker;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
+pub use crate::drivers::runner::spec::RunnerSpec;
 pub use protocol::VERSION;
 pub use session::RunnerSession;
 pub(crate) use worker::run;
-
-/// A runner that has been started, and what it is to do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunnerSpec {
-    /// The named pipe that it reads.
-    pub stdin: PathBuf,
-    /// The named pipe that it writes.
-    pub stdout: PathBuf,
-    /// Its operations and their weights: how they are mixed is told to the runner, which does it.
-    pub mix: Vec<(String, f64)>,
-}
 
 /// What a runner did that the protocol does not allow, or did not do.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,7 @@ use super::limits::{MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES};
 /// Where in a chunked body the next byte stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunked {
-    phase: Phase,
+    state: ChunkState,
     /// Bytes seen of the current size line, or of the trailer section.
     line_bytes: u32,
     /// Bytes of data left in the chunk; while its size is read, the size so far.
@@ -17,7 +17,7 @@ pub(super) struct Chunked {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum ChunkState {
     /// Before the first digit of a size.
     Size,
     MoreSize,
@@ -44,18 +44,18 @@ pub(super) enum Chunk<'a> {
 
 impl Chunked {
     pub const fn new() -> Self {
-        Self { phase: Phase::Size, line_bytes: 0, left: 0 }
+        Self { state: ChunkState::Size, line_bytes: 0, left: 0 }
     }
 
     /// Takes bytes off the front of `input` up to the next piece of data or the end of the body.
     pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Chunk<'a>>, DecodeError> {
         while let [byte, rest @ ..] = *input {
-            if self.phase == Phase::Data {
+            if self.state == ChunkState::Data {
                 return Ok(Some(Chunk::Data(self.take_data(input))));
             }
             *input = rest;
-            self.phase = self.step(*byte)?;
-            if self.phase == Phase::EndLf && *byte == b'\n' {
+            self.state = self.step(*byte)?;
+            if self.state == ChunkState::EndLf && *byte == b'\n' {
                 return Ok(Some(Chunk::End));
             }
         }
@@ -68,70 +68,82 @@ impl Chunked {
         *input = rest;
         self.left -= length as u64;
         if self.left == 0 {
-            self.phase = Phase::DataCr;
+            self.state = ChunkState::DataCr;
         }
         data
     }
 
-    /// The phase after `byte`, which is not data. `EndLf` after a line feed is the end of the body.
-    fn step(&mut self, byte: u8) -> Result<Phase, DecodeError> {
+    /// The state after `byte`, which is not data. `EndLf` after a line feed is the end of the body.
+    fn step(&mut self, byte: u8) -> Result<ChunkState, DecodeError> {
         self.count()?;
-        Ok(match (self.phase, byte) {
-            (Phase::Size | Phase::MoreSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+        Ok(match (self.state, byte) {
+            (ChunkState::Size | ChunkState::MoreSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 self.add_digit(byte)?
             }
-            (Phase::MoreSize | Phase::BeforeExtension, b' ' | b'\t') => Phase::BeforeExtension,
-            (Phase::MoreSize | Phase::BeforeExtension, b';')
-            | (Phase::Extension, b'\t' | b' '..=b'~' | 0x80..) => Phase::Extension,
-            (Phase::MoreSize | Phase::Extension, b'\r') => Phase::SizeLf,
-            (Phase::SizeLf, b'\n') => {
+            (ChunkState::MoreSize | ChunkState::BeforeExtension, b' ' | b'\t') => ChunkState::BeforeExtension,
+            (ChunkState::MoreSize | ChunkState::BeforeExtension, b';')
+            | (ChunkState::Extension, b'\t' | b' '..=b'~' | 0x80..) => ChunkState::Extension,
+            (ChunkState::MoreSize | ChunkState::Extension, b'\r') => ChunkState::SizeLf,
+            (ChunkState::SizeLf, b'\n') => {
                 self.line_bytes = 0;
-                if self.left == 0 { Phase::Trailer } else { Phase::Data }
+                if self.left == 0 { ChunkState::Trailer } else { ChunkState::Data }
             }
             (
-                Phase::Size | Phase::MoreSize | Phase::BeforeExtension | Phase::Extension | Phase::SizeLf,
+                ChunkState::Size
+                | ChunkState::MoreSize
+                | ChunkState::BeforeExtension
+                | ChunkState::Extension
+                | ChunkState::SizeLf,
                 _,
             ) => {
                 return Err(DecodeError::MalformedChunkSize);
             }
 
-            (Phase::DataCr, b'\r') => Phase::DataLf,
-            (Phase::DataLf, b'\n') => {
+            (ChunkState::DataCr, b'\r') => ChunkState::DataLf,
+            (ChunkState::DataLf, b'\n') => {
                 self.line_bytes = 0;
-                Phase::Size
+                ChunkState::Size
             }
-            (Phase::Data | Phase::DataCr | Phase::DataLf, _) => return Err(DecodeError::MalformedChunkEnd),
+            (ChunkState::Data | ChunkState::DataCr | ChunkState::DataLf, _) => {
+                return Err(DecodeError::MalformedChunkEnd);
+            }
 
-            (Phase::Trailer, b'\r') | (Phase::EndLf, b'\n') => Phase::EndLf,
-            (Phase::Trailer | Phase::TrailerName, _) if is_token(byte) => Phase::TrailerName,
-            (Phase::TrailerName, b':') | (Phase::TrailerValue, b'\t' | b' '..=b'~' | 0x80..) => {
-                Phase::TrailerValue
+            (ChunkState::Trailer, b'\r') | (ChunkState::EndLf, b'\n') => ChunkState::EndLf,
+            (ChunkState::Trailer | ChunkState::TrailerName, _) if is_token(byte) => ChunkState::TrailerName,
+            (ChunkState::TrailerName, b':') | (ChunkState::TrailerValue, b'\t' | b' '..=b'~' | 0x80..) => {
+                ChunkState::TrailerValue
             }
-            (Phase::TrailerValue, b'\r') => Phase::TrailerLf,
-            (Phase::TrailerLf, b'\n') => Phase::Trailer,
+            (ChunkState::TrailerValue, b'\r') => ChunkState::TrailerLf,
+            (ChunkState::TrailerLf, b'\n') => ChunkState::Trailer,
             (
-                Phase::Trailer | Phase::TrailerName | Phase::TrailerValue | Phase::TrailerLf | Phase::EndLf,
+                ChunkState::Trailer
+                | ChunkState::TrailerName
+                | ChunkState::TrailerValue
+                | ChunkState::TrailerLf
+                | ChunkState::EndLf,
                 _,
             ) => return Err(DecodeError::MalformedTrailer),
         })
     }
 
-    fn add_digit(&mut self, byte: u8) -> Result<Phase, DecodeError> {
+    fn add_digit(&mut self, byte: u8) -> Result<ChunkState, DecodeError> {
         let digit = (byte as char).to_digit(16).map_or(0, u64::from);
         if self.left >> 60 != 0 {
             return Err(DecodeError::MalformedChunkSize);
         }
         self.left = self.left << 4 | digit;
-        Ok(Phase::MoreSize)
+        Ok(ChunkState::MoreSize)
     }
 
     /// Counts a byte that is not data against the limit for its kind of line.
     fn count(&mut self) -> Result<(), DecodeError> {
         self.line_bytes += 1;
-        let (limit, error) = match self.phase {
-            Phase::Trailer | Phase::TrailerName | Phase::TrailerValue | Phase::TrailerLf | Phase::EndLf => {
-                (MAX_HEAD_BYTES, DecodeError::TrailerTooLarge)
-            }
+        let (limit, error) = match self.state {
+            ChunkState::Trailer
+            | ChunkState::TrailerName
+            | ChunkState::TrailerValue
+            | ChunkState::TrailerLf
+            | ChunkState::EndLf => (MAX_HEAD_BYTES, DecodeError::TrailerTooLarge),
             _ => (MAX_CHUNK_LINE_BYTES, DecodeError::ChunkLineTooLong),
         };
         if self.line_bytes as usize > limit { Err(error) } else { Ok(()) }

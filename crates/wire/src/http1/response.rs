@@ -30,7 +30,7 @@ pub enum Event<'a> {
 /// [`MAX_HEAD_BYTES`](super::MAX_HEAD_BYTES), until that head is whole.
 #[derive(Debug, Default)]
 pub struct ResponseDecoder {
-    state: State,
+    state: ResponseState,
     head_request: bool,
     keep_alive: bool,
     /// The front of a head whose end has not arrived; empty when no head is split.
@@ -38,7 +38,7 @@ pub struct ResponseDecoder {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum State {
+enum ResponseState {
     /// No reply is expected.
     #[default]
     Idle,
@@ -53,14 +53,14 @@ enum State {
 impl ResponseDecoder {
     /// A decoder for a fresh connection, which expects nothing yet.
     pub const fn new() -> Self {
-        Self { state: State::Idle, head_request: false, keep_alive: false, split_head: Vec::new() }
+        Self { state: ResponseState::Idle, head_request: false, keep_alive: false, split_head: Vec::new() }
     }
 
     /// Gets ready for the reply to the next request. `head_request` says whether its method is HEAD:
     /// its reply has no body, whatever the head announces.
     #[inline]
     pub fn expect(&mut self, head_request: bool) {
-        self.state = State::Head;
+        self.state = ResponseState::Head;
         self.head_request = head_request;
     }
 
@@ -78,9 +78,9 @@ impl ResponseDecoder {
         input: &mut &'a [u8],
     ) -> Result<Option<Event<'a>>, DecodeError> {
         match &mut self.state {
-            State::Complete => Ok(Some(self.end())),
+            ResponseState::Complete => Ok(Some(self.end())),
             _ if input.is_empty() => Ok(None),
-            State::Head => {
+            ResponseState::Head => {
                 if self.split_head.is_empty()
                     && let Some((meaning, length)) = cache.lookup(input)
                 {
@@ -89,23 +89,23 @@ impl ResponseDecoder {
                 }
                 self.decode_head(cache, input)
             }
-            State::Length(left) => {
+            ResponseState::Length(left) => {
                 let length = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
                 let (body, rest) = input.split_at(length);
                 *input = rest;
                 *left -= length as u64;
                 if *left == 0 {
-                    self.state = State::Complete;
+                    self.state = ResponseState::Complete;
                 }
                 Ok(Some(Event::Body(body)))
             }
-            State::Chunked(chunked) => match chunked.decode(input)? {
+            ResponseState::Chunked(chunked) => match chunked.decode(input)? {
                 Some(Chunk::Data(data)) => Ok(Some(Event::Body(data))),
                 Some(Chunk::End) => Ok(Some(self.end())),
                 None => Ok(None),
             },
-            State::UntilClose => Ok(Some(Event::Body(std::mem::take(input)))),
-            State::Idle => Err(DecodeError::Unsolicited),
+            ResponseState::UntilClose => Ok(Some(Event::Body(std::mem::take(input)))),
+            ResponseState::Idle => Err(DecodeError::Unsolicited),
         }
     }
 
@@ -113,16 +113,16 @@ impl ResponseDecoder {
     /// together.
     #[inline]
     pub fn body_left(&self) -> u64 {
-        if let State::Length(left) = self.state { left } else { 0 }
+        if let ResponseState::Length(left) = self.state { left } else { 0 }
     }
 
     /// So many bytes of the body have come and were not looked at: at most [`Self::body_left`], the rest is ignored.
     #[inline]
     pub fn skip(&mut self, bytes: u64) {
-        if let State::Length(left) = &mut self.state {
+        if let ResponseState::Length(left) = &mut self.state {
             *left = left.saturating_sub(bytes);
             if *left == 0 {
-                self.state = State::Complete;
+                self.state = ResponseState::Complete;
             }
         }
     }
@@ -130,17 +130,17 @@ impl ResponseDecoder {
     /// Is a reply expected of which the head has not come, or not all of it?
     #[inline]
     pub fn is_in_head(&self) -> bool {
-        matches!(self.state, State::Head)
+        matches!(self.state, ResponseState::Head)
     }
 
     /// The server has closed: ends a body that is delimited by that, and names what else is cut off.
     pub fn eof(&mut self) -> Result<Event<'static>, DecodeError> {
         match self.state {
-            State::UntilClose | State::Complete => Ok(self.end()),
-            State::Idle => Err(DecodeError::ClosedBeforeReply),
-            State::Head if self.split_head.is_empty() => Err(DecodeError::ClosedBeforeReply),
-            State::Head => Err(DecodeError::ClosedInHead),
-            State::Length(_) | State::Chunked(_) => Err(DecodeError::ClosedInBody),
+            ResponseState::UntilClose | ResponseState::Complete => Ok(self.end()),
+            ResponseState::Idle => Err(DecodeError::ClosedBeforeReply),
+            ResponseState::Head if self.split_head.is_empty() => Err(DecodeError::ClosedBeforeReply),
+            ResponseState::Head => Err(DecodeError::ClosedInHead),
+            ResponseState::Length(_) | ResponseState::Chunked(_) => Err(DecodeError::ClosedInBody),
         }
     }
 
@@ -200,10 +200,10 @@ impl ResponseDecoder {
         let framing = if self.head_request { Framing::None } else { meaning.framing? };
         self.keep_alive = meaning.persistent && framing != Framing::UntilClose;
         self.state = match framing {
-            Framing::None | Framing::Length(0) => State::Complete,
-            Framing::Length(length) => State::Length(length),
-            Framing::Chunked => State::Chunked(Chunked::new()),
-            Framing::UntilClose => State::UntilClose,
+            Framing::None | Framing::Length(0) => ResponseState::Complete,
+            Framing::Length(length) => ResponseState::Length(length),
+            Framing::Chunked => ResponseState::Chunked(Chunked::new()),
+            Framing::UntilClose => ResponseState::UntilClose,
         };
         Ok(Event::Head(Head {
             status: meaning.status,
@@ -215,7 +215,7 @@ impl ResponseDecoder {
 
     #[inline]
     fn end(&mut self) -> Event<'static> {
-        self.state = State::Idle;
+        self.state = ResponseState::Idle;
         Event::End { keep_alive: self.keep_alive }
     }
 }

@@ -15,7 +15,7 @@ use crate::line::LineBuffer;
 /// that for the next one.
 #[derive(Debug)]
 pub struct ReplyDecoder {
-    state: State,
+    state: MemcacheState,
     expect: Expect,
     /// Values seen in this reply.
     values: u32,
@@ -23,7 +23,7 @@ pub struct ReplyDecoder {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum MemcacheState {
     /// No reply is expected.
     Idle,
     /// Before the first line of a reply.
@@ -45,13 +45,13 @@ impl Default for ReplyDecoder {
 impl ReplyDecoder {
     /// A decoder for a fresh connection, which expects nothing yet.
     pub const fn new() -> Self {
-        Self { state: State::Idle, expect: Expect::Get, values: 0, lines: LineBuffer::new() }
+        Self { state: MemcacheState::Idle, expect: Expect::Get, values: 0, lines: LineBuffer::new() }
     }
 
     /// Gets ready for the reply to the next request.
     #[inline]
     pub fn expect(&mut self, expect: Expect) {
-        self.state = State::Start;
+        self.state = MemcacheState::Start;
         self.expect = expect;
         self.values = 0;
     }
@@ -67,25 +67,25 @@ impl ReplyDecoder {
             return Ok(None);
         }
         match self.state {
-            State::Start | State::Line => {}
-            State::Data(left) => {
+            MemcacheState::Start | MemcacheState::Line => {}
+            MemcacheState::Data(left) => {
                 let (data, rest) = input.split_at(input.len().min(left as usize));
                 *input = rest;
                 self.state = after_data(left - data.len() as u32);
                 return Ok(Some(Event::Data(data)));
             }
-            State::DataCr | State::DataLf => {
+            MemcacheState::DataCr | MemcacheState::DataLf => {
                 if !self.end_value(input)? {
                     return Ok(None);
                 }
                 if self.expect == Expect::MetaGet {
-                    self.state = State::Idle;
+                    self.state = MemcacheState::Idle;
                     let outcome = Outcome::Retrieved { values: self.values };
                     return Ok(Some(Event::Done { outcome, detail: &[] }));
                 }
-                self.state = State::Line;
+                self.state = MemcacheState::Line;
             }
-            State::Idle => return Err(DecodeError::Unsolicited),
+            MemcacheState::Idle => return Err(DecodeError::Unsolicited),
         }
         let event = if !self.lines.is_partial()
             && let Some((event, rest)) = reply::parse_common(self.expect, input, self.values)
@@ -101,8 +101,8 @@ impl ReplyDecoder {
                 self.values = self.values.saturating_add(1);
                 after_data(value.length)
             }
-            Event::Done { .. } => State::Idle,
-            Event::Stat { .. } | Event::Data(_) => State::Line,
+            Event::Done { .. } => MemcacheState::Idle,
+            Event::Stat { .. } | Event::Data(_) => MemcacheState::Line,
         };
         Ok(Some(event))
     }
@@ -110,8 +110,8 @@ impl ReplyDecoder {
     /// The server has closed. No reply ends that way: says what is cut off.
     pub fn eof(&self) -> DecodeError {
         match self.state {
-            State::Idle => DecodeError::ClosedBeforeReply,
-            State::Start if !self.lines.is_partial() => DecodeError::ClosedBeforeReply,
+            MemcacheState::Idle => DecodeError::ClosedBeforeReply,
+            MemcacheState::Start if !self.lines.is_partial() => DecodeError::ClosedBeforeReply,
             _ => DecodeError::ClosedInReply,
         }
     }
@@ -120,18 +120,19 @@ impl ReplyDecoder {
     #[inline]
     fn end_value(&mut self, input: &mut &[u8]) -> Result<bool, DecodeError> {
         let (rest, whole) = match (self.state, *input) {
-            (State::DataCr, [b'\r', b'\n', rest @ ..]) | (State::DataLf, [b'\n', rest @ ..]) => (rest, true),
-            (State::DataCr, [b'\r']) => (&[][..], false),
+            (MemcacheState::DataCr, [b'\r', b'\n', rest @ ..])
+            | (MemcacheState::DataLf, [b'\n', rest @ ..]) => (rest, true),
+            (MemcacheState::DataCr, [b'\r']) => (&[][..], false),
             _ => return Err(DecodeError::MalformedValueEnd),
         };
         *input = rest;
-        self.state = State::DataLf;
+        self.state = MemcacheState::DataLf;
         Ok(whole)
     }
 }
 
-fn after_data(left: u32) -> State {
-    if left == 0 { State::DataCr } else { State::Data(left) }
+fn after_data(left: u32) -> MemcacheState {
+    if left == 0 { MemcacheState::DataCr } else { MemcacheState::Data(left) }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub const CACHING_SHA2: &str = "caching_sha2_password";
 
 /// The server's word, of `caching_sha2_password`, that the hash is not in its cache: it wants the password
 /// itself, which may be sent only where nobody can listen.
-pub const FULL_LOGIN_WANTED: &[u8] = &[4];
+pub const FULL_LOGIN_REQUIRED: &[u8] = &[4];
 
 /// The answer for a plugin; none if the plugin is not spoken here. No password gives an empty answer.
 pub fn answer(plugin: &[u8], password: &[u8], nonce: &[u8]) -> Option<Vec<u8>> {

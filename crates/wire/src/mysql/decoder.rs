@@ -31,7 +31,7 @@ pub enum Expect {
 /// keeps little of that for the next one.
 #[derive(Debug)]
 pub struct ReplyDecoder {
-    stage: Stage,
+    state: MysqlState,
     /// Columns of the rows that come.
     columns: u16,
     /// Rows come in binary.
@@ -46,7 +46,7 @@ pub struct ReplyDecoder {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum MysqlState {
     Idle,
     Greeting,
     Login,
@@ -93,7 +93,7 @@ impl ReplyDecoder {
     /// A decoder for a fresh connection, which expects nothing yet.
     pub const fn new() -> Self {
         Self {
-            stage: Stage::Idle,
+            state: MysqlState::Idle,
             columns: 0,
             is_binary: false,
             caches_metadata: false,
@@ -108,11 +108,11 @@ impl ReplyDecoder {
     pub fn expect(&mut self, expect: Expect) {
         self.begun = false;
         self.is_binary = expect == Expect::Execute;
-        (self.stage, self.sequence) = match expect {
-            Expect::Greeting => (Stage::Greeting, 0),
-            Expect::Login => (Stage::Login, self.sequence.wrapping_add(1)),
-            Expect::Query | Expect::Execute => (Stage::Start, 1),
-            Expect::Prepare => (Stage::Prepare, 1),
+        (self.state, self.sequence) = match expect {
+            Expect::Greeting => (MysqlState::Greeting, 0),
+            Expect::Login => (MysqlState::Login, self.sequence.wrapping_add(1)),
+            Expect::Query | Expect::Execute => (MysqlState::Start, 1),
+            Expect::Prepare => (MysqlState::Prepare, 1),
         };
     }
 
@@ -131,12 +131,12 @@ impl ReplyDecoder {
         if input.is_empty() {
             return Ok(None);
         }
-        if self.stage == Stage::Idle {
+        if self.state == MysqlState::Idle {
             return Err(DecodeError::Unsolicited);
         }
         self.begun = true;
         // Apart from the rest of `self`, which is changed while the packet is looked at.
-        let Self { stage, columns, is_binary, caches_metadata, sequence, frames, .. } = self;
+        let Self { state, columns, is_binary, caches_metadata, sequence, frames, .. } = self;
         let Some(frame) = frames.take::<Numbered>(input)? else { return Ok(None) };
         let (number, packet) = (frame[3], &frame[Numbered::BYTES..]);
         let first = *packet.first().ok_or(DecodeError::MalformedPacket)?;
@@ -146,53 +146,55 @@ impl ReplyDecoder {
         }
         *sequence = number.wrapping_add(1);
         let malformed = DecodeError::MalformedPacket;
-        let event = match (*stage, first) {
-            (Stage::Rows, OK) if *is_binary => Event::Row(Row::binary(packet, *columns).ok_or(malformed)?),
+        let event = match (*state, first) {
+            (MysqlState::Rows, OK) if *is_binary => {
+                Event::Row(Row::binary(packet, *columns).ok_or(malformed)?)
+            }
             (_, ERROR) => Event::Error(packet::server_error(packet).ok_or(malformed)?),
-            (Stage::Start | Stage::Login, OK) | (Stage::Rows, SWITCH_OR_END) => {
+            (MysqlState::Start | MysqlState::Login, OK) | (MysqlState::Rows, SWITCH_OR_END) => {
                 let done = packet::done(packet).ok_or(malformed)?;
-                *stage = Stage::Start;
+                *state = MysqlState::Start;
                 Event::Done(done)
             }
-            (Stage::Start, LOCAL_FILE) => return Err(DecodeError::LocalFile),
-            (Stage::Start, _) => {
+            (MysqlState::Start, LOCAL_FILE) => return Err(DecodeError::LocalFile),
+            (MysqlState::Start, _) => {
                 let described = head(packet, *caches_metadata, columns).ok_or(malformed)?;
-                *stage = if described { Stage::Columns(*columns) } else { Stage::Rows };
+                *state = if described { MysqlState::Columns(*columns) } else { MysqlState::Rows };
                 Event::Columns(*columns)
             }
-            (Stage::Columns(left), _) if packet.starts_with(DEFINITION) => {
-                *stage = if left > 1 { Stage::Columns(left - 1) } else { Stage::Rows };
+            (MysqlState::Columns(left), _) if packet.starts_with(DEFINITION) => {
+                *state = if left > 1 { MysqlState::Columns(left - 1) } else { MysqlState::Rows };
                 Event::Described
             }
-            (Stage::Rows, _) if !*is_binary => Event::Row(Row::text(packet, *columns).ok_or(malformed)?),
-            (Stage::Greeting, _) => {
+            (MysqlState::Rows, _) if !*is_binary => Event::Row(Row::text(packet, *columns).ok_or(malformed)?),
+            (MysqlState::Greeting, _) => {
                 let greeting = packet::greeting(packet)?;
                 *caches_metadata = greeting.caches_metadata;
                 Event::Greeting(greeting)
             }
-            (Stage::Login, SWITCH_OR_END) => packet::auth_switch(packet).ok_or(malformed)?,
-            (Stage::Login, MORE) => Event::AuthMore(&packet[1..]),
-            (Stage::Prepare, OK) => {
+            (MysqlState::Login, SWITCH_OR_END) => packet::auth_switch(packet).ok_or(malformed)?,
+            (MysqlState::Login, MORE) => Event::AuthMore(&packet[1..]),
+            (MysqlState::Prepare, OK) => {
                 let prepared = packet::prepared(packet).ok_or(malformed)?;
                 let left = u32::from(prepared.parameters) + u32::from(prepared.columns);
-                *stage = Stage::Definitions(left, prepared);
+                *state = MysqlState::Definitions(left, prepared);
                 if left > 0 { Event::Described } else { Event::Prepared(prepared) }
             }
-            (Stage::Definitions(left, prepared), _) if packet.starts_with(DEFINITION) => {
-                *stage = Stage::Definitions(left - 1, prepared);
+            (MysqlState::Definitions(left, prepared), _) if packet.starts_with(DEFINITION) => {
+                *state = MysqlState::Definitions(left - 1, prepared);
                 if left > 1 { Event::Described } else { Event::Prepared(prepared) }
             }
             _ => return Err(malformed),
         };
         if event.is_final() {
-            *stage = Stage::Idle;
+            *state = MysqlState::Idle;
         }
         Ok(Some(event))
     }
 
     /// The server has closed. No reply ends that way: says what is cut off.
     pub fn eof(&self) -> DecodeError {
-        if self.stage != Stage::Idle && self.begun {
+        if self.state != MysqlState::Idle && self.begun {
             DecodeError::ClosedInReply
         } else {
             DecodeError::ClosedBeforeReply

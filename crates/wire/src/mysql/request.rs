@@ -26,7 +26,7 @@ const TYPE_VAR_STRING: u8 = 0xfd;
 
 /// Who logs in, and where.
 #[derive(Clone, Copy, Debug)]
-pub struct Login<'a> {
+pub struct HandshakeResponse<'a> {
     /// The user's name.
     pub user: &'a str,
     /// The database.
@@ -38,7 +38,12 @@ pub struct Login<'a> {
 }
 
 /// The answer to a greeting ("`Protocol::HandshakeResponse41`").
-pub fn login(out: &mut Vec<u8>, sequence: u8, greeting: &Greeting<'_>, login: &Login<'_>) {
+pub fn handshake_response(
+    out: &mut Vec<u8>,
+    sequence: u8,
+    greeting: &Greeting<'_>,
+    response: &HandshakeResponse<'_>,
+) {
     let mut wanted = capability::NEEDED
         | capability::FOUND_ROWS
         | capability::LONG_FLAG
@@ -51,11 +56,11 @@ pub fn login(out: &mut Vec<u8>, sequence: u8, greeting: &Greeting<'_>, login: &L
         out.push(UTF8MB4);
         out.extend_from_slice(&[0; 19]);
         out.extend_from_slice(&((wanted >> 32) as u32).to_le_bytes());
-        terminated(out, login.user);
-        out.push(login.answer.len() as u8);
-        out.extend_from_slice(login.answer);
-        terminated(out, login.database);
-        terminated(out, login.plugin);
+        terminated(out, response.user);
+        out.push(response.answer.len() as u8);
+        out.extend_from_slice(response.answer);
+        terminated(out, response.database);
+        terminated(out, response.plugin);
     });
 }
 
@@ -171,8 +176,8 @@ mod tests {
     #[test]
     fn a_login_names_user_database_and_plugin() {
         let greeting = packet::greeting(packet::tests::GREETING).expect("a greeting");
-        let who = Login { user: "u\0x", database: "d", plugin: NATIVE, answer: b"20 bytes" };
-        let login = rendered(|out| login(out, 1, &greeting, &who));
+        let who = HandshakeResponse { user: "u\0x", database: "d", plugin: NATIVE, answer: b"20 bytes" };
+        let login = rendered(|out| handshake_response(out, 1, &greeting, &who));
         assert!(login.ends_with(r"u\x00\x0820 bytesd\x00mysql_native_password\x00"), "{login}");
     }
 }

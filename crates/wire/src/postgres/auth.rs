@@ -36,7 +36,7 @@ impl Scram {
     }
 
     /// What is to be sent next.
-    pub fn word(&self) -> &[u8] {
+    pub fn message(&self) -> &[u8] {
         self.0.message()
     }
 
@@ -65,11 +65,11 @@ mod tests {
     fn a_server_that_does_not_know_the_password_is_found_out() {
         assert!(offers_scram(b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0") && !offers_scram(b"OTHER\0\0"));
         let mut scram = Scram::new(b"open sesame");
-        let first = String::from_utf8_lossy(scram.word()).into_owned();
+        let first = String::from_utf8_lossy(scram.message()).into_owned();
         let nonce = first.split("r=").nth(1).expect("a nonce");
         let word = format!("r={nonce}server,s=QSXCR+Q6sek8bf92,i=4096");
         scram.answer(word.as_bytes()).expect("a fitting word");
-        assert!(scram.word().starts_with(b"c="));
+        assert!(scram.message().starts_with(b"c="));
         assert!(scram.verify(b"v=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").is_err());
     }
 

@@ -15,7 +15,7 @@ use crate::line::LineBuffer;
 /// that for the next one.
 #[derive(Debug, Default)]
 pub struct ReplyDecoder {
-    state: State,
+    state: RespState,
     /// A reply is expected; without, only pushes may come.
     awaited: bool,
     /// What is being read is a push.
@@ -25,7 +25,7 @@ pub struct ReplyDecoder {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum RespState {
     /// Before a reply or a push.
     #[default]
     Start,
@@ -43,7 +43,7 @@ impl ReplyDecoder {
     /// A decoder for a fresh connection, which expects nothing yet.
     pub const fn new() -> Self {
         Self {
-            state: State::Start,
+            state: RespState::Start,
             awaited: false,
             push: false,
             nesting: Nesting::new(),
@@ -67,33 +67,33 @@ impl ReplyDecoder {
     /// be closed then.
     #[inline]
     pub fn decode<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>, DecodeError> {
-        if self.state == State::Complete {
+        if self.state == RespState::Complete {
             return Ok(Some(self.end()));
         }
         if input.is_empty() {
             return Ok(None);
         }
         match self.state {
-            State::Data(left) => {
+            RespState::Data(left) => {
                 let (data, rest) = input.split_at(input.len().min(left as usize));
                 *input = rest;
                 self.state = after_data(left - data.len() as u32);
                 return Ok(Some(Event::Data(data)));
             }
-            State::DataCr | State::DataLf => {
+            RespState::DataCr | RespState::DataLf => {
                 if !self.end_bulk(input)? {
                     return Ok(None);
                 }
                 self.state = self.nesting.end_value();
-                if self.state == State::Complete {
+                if self.state == RespState::Complete {
                     return Ok(Some(self.end()));
                 }
             }
-            State::Start | State::Value | State::Complete => {}
+            RespState::Start | RespState::Value | RespState::Complete => {}
         }
         let Some(&first) = input.first() else { return Ok(None) };
         if !self.lines.is_partial() {
-            if self.state == State::Start && !self.awaited && first != b'>' {
+            if self.state == RespState::Start && !self.awaited && first != b'>' {
                 return Err(DecodeError::Unsolicited);
             }
             reply::check_type(first)?;
@@ -106,7 +106,7 @@ impl ReplyDecoder {
         let Some(line) = self.lines.take(input, MAX_LINE_BYTES)? else { return Ok(None) };
         let event = reply::parse(line)?;
         if let Event::Aggregate { kind: Aggregate::Push, .. } = event {
-            if self.state != State::Start {
+            if self.state != RespState::Start {
                 return Err(DecodeError::MisplacedPush);
             }
             self.push = true;
@@ -118,7 +118,7 @@ impl ReplyDecoder {
     /// The server has closed. No reply ends that way: says what is cut off.
     pub fn eof(&self) -> DecodeError {
         match self.state {
-            State::Start if !self.lines.is_partial() => DecodeError::ClosedBeforeReply,
+            RespState::Start if !self.lines.is_partial() => DecodeError::ClosedBeforeReply,
             _ => DecodeError::ClosedInReply,
         }
     }
@@ -127,18 +127,20 @@ impl ReplyDecoder {
     #[inline]
     fn end_bulk(&mut self, input: &mut &[u8]) -> Result<bool, DecodeError> {
         let (rest, whole) = match (self.state, *input) {
-            (State::DataCr, [b'\r', b'\n', rest @ ..]) | (State::DataLf, [b'\n', rest @ ..]) => (rest, true),
-            (State::DataCr, [b'\r']) => (&[][..], false),
+            (RespState::DataCr, [b'\r', b'\n', rest @ ..]) | (RespState::DataLf, [b'\n', rest @ ..]) => {
+                (rest, true)
+            }
+            (RespState::DataCr, [b'\r']) => (&[][..], false),
             _ => return Err(DecodeError::MalformedBulkEnd),
         };
         *input = rest;
-        self.state = State::DataLf;
+        self.state = RespState::DataLf;
         Ok(whole)
     }
 
     #[inline]
     fn end(&mut self) -> Event<'static> {
-        self.state = State::Start;
+        self.state = RespState::Start;
         let push = std::mem::take(&mut self.push);
         self.awaited &= push;
         Event::End { push }
@@ -147,7 +149,7 @@ impl ReplyDecoder {
 
 /// The state after a line.
 #[inline]
-fn next_state(nesting: &mut Nesting, event: Event<'_>) -> Result<State, DecodeError> {
+fn next_state(nesting: &mut Nesting, event: Event<'_>) -> Result<RespState, DecodeError> {
     match event {
         Event::Bulk { length, .. } => Ok(after_data(length)),
         Event::Aggregate { kind, elements } => nesting.begin(kind, elements),
@@ -155,8 +157,8 @@ fn next_state(nesting: &mut Nesting, event: Event<'_>) -> Result<State, DecodeEr
     }
 }
 
-fn after_data(left: u32) -> State {
-    if left == 0 { State::DataCr } else { State::Data(left) }
+fn after_data(left: u32) -> RespState {
+    if left == 0 { RespState::DataCr } else { RespState::Data(left) }
 }
 
 /// The aggregates around the next value.
@@ -174,34 +176,34 @@ impl Nesting {
         Self { depth: 0, attributes: 0, left: [0; MAX_DEPTH] }
     }
 
-    fn begin(&mut self, kind: Aggregate, elements: u32) -> Result<State, DecodeError> {
+    fn begin(&mut self, kind: Aggregate, elements: u32) -> Result<RespState, DecodeError> {
         let attribute = kind == Aggregate::Attribute;
         let bit = 1u8.checked_shl(self.depth.into()).ok_or(DecodeError::TooDeep)?;
         if elements == 0 {
-            return Ok(if attribute { State::Value } else { self.end_value() });
+            return Ok(if attribute { RespState::Value } else { self.end_value() });
         }
         self.left[usize::from(self.depth)] = elements;
         self.attributes = if attribute { self.attributes | bit } else { self.attributes & !bit };
         self.depth += 1;
-        Ok(State::Value)
+        Ok(RespState::Value)
     }
 
     /// Counts a whole value, and the aggregates that it completes.
     #[inline]
-    fn end_value(&mut self) -> State {
+    fn end_value(&mut self) -> RespState {
         while self.depth > 0 {
             let top = self.depth - 1;
             let left = &mut self.left[usize::from(top)];
             *left -= 1;
             if *left > 0 {
-                return State::Value;
+                return RespState::Value;
             }
             self.depth = top;
             if self.attributes >> top & 1 == 1 {
-                return State::Value;
+                return RespState::Value;
             }
         }
-        State::Complete
+        RespState::Complete
     }
 }
 

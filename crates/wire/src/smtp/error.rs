@@ -1,5 +1,5 @@
 //! What can be wrong with a reply ([`DecodeError`]) or a command ([`RequestError`]). What a server answers in due
-//! form (`550 no such user`) is no fault of the protocol but a [`Line`](super::Line) with its code.
+//! form (`550 no such user`) is no fault of the protocol but a [`ReplyLine`](super::ReplyLine) with its code.
 
 use super::limits::{MAX_LINE_BYTES, MAX_LINES, MAX_PATH_BYTES};
 use crate::line::LineFault;

@@ -43,4 +43,4 @@ pub use decoder::ReplyDecoder;
 pub use error::{DecodeError, RequestError};
 pub use extensions::Extensions;
 pub use limits::{MAX_LINE_BYTES, MAX_LINES, MAX_PATH_BYTES};
-pub use reply::{EnhancedCode, Event, Line};
+pub use reply::{EnhancedCode, Event, ReplyLine};

@@ -9,14 +9,14 @@ use crate::line::content;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A line that others follow.
-    Line(Line<'a>),
+    Line(ReplyLine<'a>),
     /// The last line of the reply.
-    End(Line<'a>),
+    End(ReplyLine<'a>),
 }
 
 /// A line of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line<'a> {
+pub struct ReplyLine<'a> {
     /// The code, 200 to 559.
     pub code: u16,
     /// What stands after it, without the line's end; empty if nothing does.
@@ -40,7 +40,7 @@ impl fmt::Display for EnhancedCode {
     }
 }
 
-impl Line<'_> {
+impl ReplyLine<'_> {
     /// Whether the server has done, or goes on with, what was asked: 2xx and 3xx (RFC 5321, 4.2.1).
     pub fn is_positive(&self) -> bool {
         self.code < 400
@@ -82,7 +82,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, DecodeError> {
     if let Some(&byte) = text.iter().find(|byte| byte.is_ascii_control() && **byte != b'\t') {
         return Err(DecodeError::ControlCharacter(byte));
     }
-    let line = Line { code, text };
+    let line = ReplyLine { code, text };
     Ok(if is_last { Event::End(line) } else { Event::Line(line) })
 }
 
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn an_enhanced_code_is_of_the_reply_s_class() {
         let enhanced = |code, text: &str| {
-            Line { code, text: text.as_bytes() }.enhanced().map(|enhanced| enhanced.to_string())
+            ReplyLine { code, text: text.as_bytes() }.enhanced().map(|enhanced| enhanced.to_string())
         };
         assert_eq!(enhanced(550, "5.1.1 no such user").as_deref(), Some("5.1.1"));
         assert_eq!(enhanced(452, "4.3.1").as_deref(), Some("4.3.1"));

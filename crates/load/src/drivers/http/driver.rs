@@ -1,40 +1,43 @@
-//! Speaks HTTP/1.1 for the engine: which request comes next, and when its reply has ended.
+//! The driver of HTTP/1.1: chooses the next request and finds the end of its reply.
 
 use wire::http1::{Event, ResponseDecoder};
 
-use super::operation::{Operation, Scratch};
-use super::reply::Reply;
+use super::operation::{HttpRequest, Scratch};
+use super::reply::HttpReply;
 use super::spec::HttpSpec;
 use crate::driver::{Demand, Driver, Fault, OperationId, Step, Turn};
-use crate::drivers::OperationError;
-use crate::drivers::choice::Choice;
+use crate::drivers::choice::WeightedChoice;
+use crate::drivers::error::OperationError;
 
-/// Fewer bytes of a body are cheaper to copy than a further call of the system.
+/// Below this size, copying a body is cheaper than a further system call.
 const WORTH_SKIPPING: u64 = 16 * 1024;
 
-/// Speaks HTTP/1.1 for one worker.
+/// Drives HTTP/1.1 for one worker.
 #[derive(Debug)]
 pub struct HttpDriver {
-    operations: Vec<Operation>,
-    choice: Choice,
+    operations: Vec<HttpRequest>,
+    choice: WeightedChoice,
     scratch: Scratch,
 }
 
-/// One connection.
+/// The state of one connection.
 #[derive(Debug)]
 pub struct HttpDialogue {
     decoder: ResponseDecoder,
     operation: OperationId,
-    reply: Reply,
+    reply: HttpReply,
 }
 
 impl HttpDriver {
     /// A driver for a mix. With `close_after_each` every request asks the server to close.
     pub fn new(spec: &HttpSpec, close_after_each: bool) -> Result<Self, OperationError> {
         let weights: Vec<f64> = spec.operations.iter().map(|op| op.weight).collect();
-        let choice = Choice::new(&weights)?;
-        let operations: Result<Vec<Operation>, _> =
-            spec.operations.iter().map(|op| Operation::new(op, &spec.authority, close_after_each)).collect();
+        let choice = WeightedChoice::new(&weights)?;
+        let operations: Result<Vec<HttpRequest>, _> = spec
+            .operations
+            .iter()
+            .map(|op| HttpRequest::new(op, &spec.authority, close_after_each))
+            .collect();
         Ok(Self { operations: operations?, choice, scratch: Scratch::default() })
     }
 }
@@ -47,7 +50,7 @@ impl Driver for HttpDriver {
     }
 
     fn dialogue(&mut self) -> HttpDialogue {
-        HttpDialogue { decoder: ResponseDecoder::new(), operation: 0, reply: Reply::default() }
+        HttpDialogue { decoder: ResponseDecoder::new(), operation: 0, reply: HttpReply::default() }
     }
 
     fn begin(&mut self, dialogue: &mut HttpDialogue, turn: Turn<'_>) -> OperationId {
@@ -70,7 +73,7 @@ impl Driver for HttpDriver {
                     if !input.is_empty() {
                         let extra = input.len();
                         return Step::Failed(Fault::protocol(format!(
-                            "{extra} bytes after the end of the reply: a body longer than announced"
+                            "{extra} bytes after the end of the reply: the body is longer than announced"
                         )));
                     }
                     operation.usual_body = dialogue.reply.body_bytes;
@@ -89,7 +92,7 @@ impl Driver for HttpDriver {
         if operation.finder.is_some() {
             Demand::All
         } else if left >= WORTH_SKIPPING {
-            // All but the last byte, so that what comes behind the body is noticed.
+            // All but the last byte, so that bytes after the body are noticed.
             Demand::Skip(left - 1)
         } else if dialogue.decoder.is_in_head() && operation.usual_body >= WORTH_SKIPPING {
             Demand::Front
@@ -121,7 +124,7 @@ mod tests {
     use crate::drivers::http::{Expected, HttpOperation};
     use crate::record::ErrorKind;
 
-    /// Begins an operation; what is sent.
+    /// Begins an operation and returns the bytes sent.
     fn begin(driver: &mut HttpDriver, dialogue: &mut HttpDialogue) -> Vec<u8> {
         let (mut out, mut rng) = (Vec::new(), Pcg64Mcg::seed_from_u64(1));
         driver.begin(dialogue, Turn { out: &mut out, rng: &mut rng, counters: &mut [] });
@@ -133,7 +136,7 @@ mod tests {
         driver.receive(dialogue, piece, Turn { out: &mut out, rng: &mut rng, counters: &mut [] })
     }
 
-    /// Does one operation against a reply that arrives in the given pieces.
+    /// Carries out one operation with a reply that arrives in these pieces.
     fn converse(operation: HttpOperation, pieces: &[&[u8]]) -> (String, Step) {
         let spec = HttpSpec { authority: "box".to_owned(), operations: vec![operation] };
         let mut driver = HttpDriver::new(&spec, false).expect("a driver");
@@ -162,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_as_expected_is_a_success() {
+    fn the_expected_reply_is_a_success() {
         let (request, step) =
             converse(HttpOperation::get("/1k"), &[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"]);
         assert_eq!(request, "GET /1k HTTP/1.1\r\nHost: box\r\n\r\n");
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_is_not_the_one_expected_is_an_error_and_never_a_fast_success() {
+    fn an_unexpected_reply_is_an_error() {
         let not_found: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
         let (_, step) = converse(HttpOperation::get("/"), &[not_found]);
         assert_eq!(kind_of(step), Some(ErrorKind::UnexpectedReply));
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_body_is_left_unseen_unless_something_is_looked_for_in_it() {
+    fn a_large_body_is_skipped_unless_a_text_is_searched_in_it() {
         let head: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
         let body = vec![b'x'; 100_000];
         for (expect, demand) in [
@@ -198,17 +201,17 @@ mod tests {
             assert_eq!(driver.demand(&dialogue), Demand::All, "the size is not known yet");
             receive(&mut driver, &mut dialogue, head);
             assert_eq!(driver.demand(&dialogue), demand);
-            let seen = if let Demand::Skip(bytes) = demand {
+            let rest = if let Demand::Skip(bytes) = demand {
                 driver.skip(&mut dialogue, bytes);
                 assert_eq!(receive(&mut driver, &mut dialogue, &[]), Step::Wait);
                 &body[bytes as usize..]
             } else {
                 &body
             };
-            assert_eq!(receive(&mut driver, &mut dialogue, seen), Step::Done { reuse: true });
+            assert_eq!(receive(&mut driver, &mut dialogue, rest), Step::Done { reuse: true });
             begin(&mut driver, &mut dialogue);
-            let is_unseen = demand != Demand::All;
-            assert_eq!(driver.demand(&dialogue) == Demand::Front, is_unseen, "the size is known now");
+            let is_skipped = demand != Demand::All;
+            assert_eq!(driver.demand(&dialogue) == Demand::Front, is_skipped, "the size is known now");
         }
     }
 
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_the_protocol_or_ends_early_is_told_apart() {
+    fn protocol_errors_and_early_ends_are_counted_separately() {
         let long: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhixx";
         assert_eq!(kind_of(converse(HttpOperation::get("/"), &[long]).1), Some(ErrorKind::Protocol));
         let short: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi";
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drawn_path_and_body_keep_their_framing() {
+    fn a_random_body_has_the_right_content_length() {
         let operation = HttpOperation {
             method: "POST".to_owned(),
             body: Some("id={{ uniform(10, 99) }}".to_owned()),
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_that_cannot_be_sent_is_refused_by_name() {
+    fn an_invalid_operation_is_refused_with_its_name() {
         let injected =
             HttpOperation { name: Some("bad".to_owned()), ..HttpOperation::get("/ HTTP/1.1\r\nX: y") };
         let spec = HttpSpec { authority: "box".to_owned(), operations: vec![injected] };

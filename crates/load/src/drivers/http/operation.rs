@@ -1,4 +1,4 @@
-//! One kind of request, ready to be sent any number of times, and the validity of its replies.
+//! One kind of request, ready to send any number of times, and the check of its replies.
 
 use std::borrow::Cow;
 
@@ -7,22 +7,22 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use wire::http1::{HeadCache, PreparedRequest, Request};
 
-use super::reply::Reply;
+use super::reply::HttpReply;
 use super::spec::{HttpOperation, Statuses};
 use crate::driver::{Fault, Step};
-use crate::drivers::OperationError;
+use crate::drivers::error::OperationError;
 use crate::inputs::template::Template;
 
-/// How the bytes of a request come about.
+/// How the bytes of a request are made.
 #[derive(Debug)]
 enum Rendering {
-    /// The same each time.
+    /// They are the same each time.
     Fixed(Vec<u8>),
-    /// Target and body are drawn anew, the rest is ready.
-    Drawn { request: PreparedRequest, target: Template, body: Template },
+    /// Target and body are random; the rest is ready.
+    Random { request: PreparedRequest, target: Template, body: Template },
 }
 
-/// Memory for drawn parts, shared by the operations of a worker.
+/// Memory for the random parts, shared by the operations of a worker.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     target: Vec<u8>,
@@ -31,29 +31,29 @@ pub(super) struct Scratch {
 
 /// One operation of a mix.
 #[derive(Debug)]
-pub(super) struct Operation {
+pub(super) struct HttpRequest {
     pub name: String,
     pub is_head: bool,
-    /// What the decoder remembers of the heads of its replies.
+    /// Heads of earlier replies, for the decoder.
     pub cache: HeadCache,
-    /// Finds the text that is expected in the body.
+    /// Searches the expected text in the body.
     pub finder: Option<Finder<'static>>,
-    /// How long the body of its last whole reply was.
+    /// Length of the body of its last complete reply.
     pub usual_body: u64,
     spec: HttpOperation,
     rendering: Rendering,
 }
 
-impl Operation {
-    /// Checks everything that a user can have written. With `close_after_each` the request asks the server to
-    /// close.
+impl HttpRequest {
+    /// Checks everything that a user may have written. With `close_after_each` the request asks the server to
+    /// close the connection.
     pub fn new(
         spec: &HttpOperation,
         authority: &str,
         close_after_each: bool,
     ) -> Result<Self, OperationError> {
         let name = spec.name.clone().unwrap_or_else(|| format!("{} {}", spec.method, spec.path));
-        let refused = |reason: String| OperationError(format!("operation {name:?}: {reason}"));
+        let refused = |reason: String| OperationError::about(&format!("operation {name:?}"), reason);
         if spec.expect.contains.as_ref().is_some_and(String::is_empty) {
             return Err(refused("every body contains an empty text: leave `contains` out".to_owned()));
         }
@@ -74,40 +74,40 @@ impl Operation {
     pub fn render(&mut self, rng: &mut impl Rng, scratch: &mut Scratch, out: &mut Vec<u8>) {
         match &mut self.rendering {
             Rendering::Fixed(bytes) => out.extend_from_slice(bytes),
-            Rendering::Drawn { request, target, body } => {
+            Rendering::Random { request, target, body } => {
                 scratch.target.clear();
                 scratch.body.clear();
                 target.render(rng, &mut scratch.target);
                 body.render(rng, &mut scratch.body);
-                let target =
-                    std::str::from_utf8(&scratch.target).expect("a text with letters and digits drawn");
+                let target = std::str::from_utf8(&scratch.target)
+                    .expect("a text in which letters and digits were drawn");
                 request
                     .render_into(out, target, &scratch.body)
-                    .expect("a rendering of this template was checked when the operation was made");
+                    .expect("a rendering of this template was checked in new()");
             }
         }
     }
 
-    /// A reply that is whole: is it the one expected?
+    /// Checks a complete reply.
     #[inline]
-    pub fn check(&self, reply: &Reply, reuse: bool) -> Step {
+    pub fn check(&self, reply: &HttpReply, reuse: bool) -> Step {
         let expected = &self.spec.expect;
-        let complaint: Cow<'static, str> = if !expected.accepts(reply.status) {
+        let reason: Cow<'static, str> = if !expected.accepts(reply.status) {
             let wanted = match &expected.status {
                 None => "200 to 399".to_owned(),
                 Some(Statuses::One(status)) => status.to_string(),
                 Some(Statuses::Several(several)) => format!("one of {several:?}"),
             };
-            format!("{}: status {} where {wanted} is expected", self.name, reply.status).into()
+            format!("{}: status {}, expected {wanted}", self.name, reply.status).into()
         } else if let Some(bytes) = expected.bytes.filter(|b| *b != reply.body_bytes) {
-            format!("{}: a body of {} bytes where {bytes} are expected", self.name, reply.body_bytes).into()
+            format!("{}: a body of {} bytes, expected {bytes}", self.name, reply.body_bytes).into()
         } else if self.finder.is_some() && !reply.found {
             let text = expected.contains.as_deref().unwrap_or_default();
             format!("{}: the body does not contain {text:?}", self.name).into()
         } else {
             return Step::Done { reuse };
         };
-        Step::Failed(Fault::unexpected(complaint, reuse))
+        Step::Failed(Fault::unexpected(reason, reuse))
     }
 }
 
@@ -120,8 +120,7 @@ impl Rendering {
         }
         let template = |text: &str| Template::parse(text).map_err(|e| e.to_string());
         let (target, body) = (template(&spec.path)?, template(spec.body.as_deref().unwrap_or_default())?);
-        // A template gives letters and digits in the place of its drawn parts, so what holds for one rendering
-        // holds for all.
+        // The random parts of a template are letters and digits, so one valid rendering means that all are valid.
         let sample = |template: &Template| {
             let mut text = Vec::new();
             template.clone().render(&mut Pcg64Mcg::seed_from_u64(0), &mut text);
@@ -139,7 +138,7 @@ impl Rendering {
         Ok(if target.as_literal().is_some() && body.as_literal().is_some() {
             Self::Fixed(request.render().map_err(|e| e.to_string())?)
         } else {
-            Self::Drawn { request: request.prepare().map_err(|e| e.to_string())?, target, body }
+            Self::Random { request: request.prepare().map_err(|e| e.to_string())?, target, body }
         })
     }
 }

@@ -1,38 +1,38 @@
-//! What one connection has seen of a reply so far.
+//! What one connection has received of a reply.
 
 use memchr::memmem::Finder;
 
-/// A reply that is coming in. Kept small: there is one for each connection.
+/// A reply in progress. Keep it small: each connection has one.
 #[derive(Debug, Default)]
-pub(super) struct Reply {
+pub(super) struct HttpReply {
     pub status: u16,
     /// Bytes of the body so far.
     pub body_bytes: u64,
-    /// Whether the text that is looked for has been found.
+    /// Whether the expected text has been found.
     pub found: bool,
-    /// The end of the body so far, where a text that is looked for may have begun.
+    /// The end of the body so far, where the expected text may begin.
     carry: Vec<u8>,
 }
 
-impl Reply {
-    /// Nothing of the next reply yet.
+impl HttpReply {
+    /// Prepares for the next reply.
     #[inline]
     pub fn clear(&mut self) {
         (self.status, self.body_bytes, self.found) = (0, 0, false);
         self.carry.clear();
     }
 
-    /// A piece of the body; `finder` looks for a text in it.
+    /// Takes a piece of the body; `finder` searches a text in it.
     #[inline]
     pub fn take(&mut self, data: &[u8], finder: Option<&Finder<'_>>) {
         self.body_bytes += data.len() as u64;
         if let Some(finder) = finder {
-            self.look_for(finder, data);
+            self.search(finder, data);
         }
     }
 
-    /// Looks for a text that may lie across pieces of the body.
-    fn look_for(&mut self, finder: &Finder<'_>, data: &[u8]) {
+    /// Searches a text that may lie across pieces of the body.
+    fn search(&mut self, finder: &Finder<'_>, data: &[u8]) {
         if self.found {
             return;
         }
@@ -54,7 +54,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_is_found_wherever_the_body_is_cut(
+        fn a_text_is_found_across_any_pieces_of_the_body(
             body in "[ab]{0,40}",
             text in "[ab]{1,5}",
             mut cuts in prop::collection::vec(0_usize..41, 0..8),
@@ -63,7 +63,7 @@ mod tests {
             cuts.retain(|cut| *cut <= body.len());
             cuts.sort_unstable();
             let finder = Finder::new(&text);
-            let mut reply = Reply::default();
+            let mut reply = HttpReply::default();
             for piece in cuts.windows(2) {
                 reply.take(&body.as_bytes()[piece[0]..piece[1]], Some(&finder));
             }

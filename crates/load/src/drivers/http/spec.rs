@@ -1,5 +1,5 @@
-//! A mix of HTTP requests as plain data: what is sent, how often, and what is expected back. A plan records it,
-//! a TOML file holds it.
+//! A mix of HTTP requests as plain data: what is sent, how often, and which reply is expected. Plans record it, and
+//! users write it in TOML files.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,17 +15,17 @@ pub struct HttpSpec {
     pub operations: Vec<HttpOperation>,
 }
 
-/// One kind of request. `path` and `body` may hold templates (see [`Template`]).
+/// One kind of request. `path` and `body` may contain templates (see [`Template`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpOperation {
-    /// Its name in tables; the method and path if it has none.
+    /// Its name in tables; by default the method and the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its share of the mix, relative to the others.
     #[serde(default = "one")]
     pub weight: f64,
-    /// `GET` if not said.
+    /// `GET` by default.
     #[serde(default = "get")]
     pub method: String,
     /// Path and query, a template.
@@ -36,7 +36,7 @@ pub struct HttpOperation {
     /// The request's body, a template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// What the reply must be.
+    /// The expected reply.
     #[serde(default)]
     pub expect: Expected,
 }
@@ -64,17 +64,17 @@ impl HttpOperation {
     }
 }
 
-/// What a reply must be to count as a success.
+/// What a reply must have to count as a success.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
-    /// The status, or one of several; any from 200 to 399 if not said.
+    /// The status, or one of several; by default any from 200 to 399.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Statuses>,
-    /// Exactly so many bytes of body.
+    /// The length of the body in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// This text somewhere in the body.
+    /// A text that the body contains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
 }
@@ -90,7 +90,7 @@ pub enum Statuses {
 }
 
 impl Expected {
-    /// Whether a reply of this status is expected.
+    /// Whether this status is expected.
     pub(super) fn accepts(&self, status: u16) -> bool {
         match &self.status {
             None => (200..400).contains(&status),
@@ -100,7 +100,7 @@ impl Expected {
     }
 }
 
-/// Headers as a table in TOML and JSON, in the order written.
+/// Headers as a table in TOML and JSON, in their order.
 mod header_table {
     use serde::de::{MapAccess, Visitor};
     use serde::{Deserializer, Serializer};

@@ -1,24 +1,24 @@
-//! The state of one session: which reply comes next, and what is known of the message under way. What a reply leads
-//! to is the driver's.
+//! The state of one session: which reply comes next, and the message in progress. The driver decides what a reply leads
+//! to.
 
 use wire::smtp::{Extensions, ReplyDecoder};
 
 use super::refusal::{Refusal, SESSIONS};
 use crate::driver::Step;
 
-/// One connection.
+/// The state of one connection.
 #[derive(Debug, Default)]
 pub struct SmtpDialogue {
     pub(super) decoder: ReplyDecoder,
     pub(super) offered: Extensions,
     pub(super) awaited: Awaited,
     pub(super) is_secure: bool,
-    /// Messages that were begun in this session.
+    /// Messages that have begun in this session.
     pub(super) messages: u32,
-    pub(super) message: Message,
+    pub(super) message: MessageProgress,
 }
 
-/// What the next reply is to.
+/// What the next reply answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Awaited {
     #[default]
@@ -26,8 +26,9 @@ pub(super) enum Awaited {
     Hello,
     StartTls,
     Mail,
-    /// So many recipients after this one.
+    /// A recipient.
     Recipient {
+        /// Recipients after this one.
         left: u16,
     },
     Data,
@@ -36,35 +37,35 @@ pub(super) enum Awaited {
     Reset,
 }
 
-/// The message under way.
+/// The message in progress.
 #[derive(Debug, Default)]
-pub(super) struct Message {
+pub(super) struct MessageProgress {
     pub(super) bytes: usize,
     pub(super) recipients: u16,
-    /// Recipients that the server takes.
-    pub(super) taken: u16,
-    /// Commands are sent at once.
+    /// Recipients that the server has accepted.
+    pub(super) accepted: u16,
+    /// Whether its commands are sent together.
     pub(super) pipelined: bool,
     pub(super) refusal: Option<Box<Refusal>>,
 }
 
 impl SmtpDialogue {
-    /// One more reply is due, to this; the next to come is it.
+    /// Expects one more reply, which comes next and answers this.
     pub(super) fn expect(&mut self, awaited: Awaited) -> Step {
         self.decoder.expect();
         self.awaited = awaited;
         Step::Wait
     }
 
-    /// The session is over.
-    pub(super) fn quit(&mut self, counters: &mut [u64]) -> Step {
+    /// Ends the session and its last operation.
+    pub(super) fn end_session(&mut self, counters: &mut [u64]) -> Step {
         counters[SESSIONS] += 1;
-        self.outcome(false)
+        self.end_operation(false)
     }
 
-    /// What became of the operation.
+    /// Ends the operation.
     #[inline]
-    pub(super) fn outcome(&mut self, reuse: bool) -> Step {
+    pub(super) fn end_operation(&mut self, reuse: bool) -> Step {
         match self.message.refusal.take() {
             None => Step::Done { reuse },
             Some(refusal) => Step::Failed(refusal.fault(reuse)),
@@ -73,7 +74,7 @@ impl SmtpDialogue {
 }
 
 impl Awaited {
-    /// What it is an answer to.
+    /// The name of what it answers, for messages.
     pub(super) fn command(self) -> &'static str {
         match self {
             Self::Greeting => "the connection",

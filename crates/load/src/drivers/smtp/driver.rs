@@ -1,21 +1,21 @@
-//! The order of a session: greeting, `EHLO`, TLS, messages, `QUIT`; and what becomes of a message that is refused.
+//! The driver of SMTP: the order of a session (greeting, `EHLO`, TLS, messages, `QUIT`), and what follows a refusal.
 
-use wire::smtp::{Event, Extensions, Line, request};
+use wire::smtp::{Event, Extensions, ReplyLine, request};
 
-use super::super::OperationError;
-use super::super::choice::Choice;
-use super::dialogue::{Awaited, Message, SmtpDialogue};
+use super::dialogue::{Awaited, MessageProgress, SmtpDialogue};
 use super::message::MessageText;
 use super::refusal::{COUNTERS, MESSAGES, RECIPIENTS, Refusal};
 use super::spec::{SmtpSpec, StartTls};
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
+use crate::drivers::choice::WeightedChoice;
+use crate::drivers::error::OperationError;
 use crate::inputs::template::Template;
 
-/// Speaks SMTP for one worker.
+/// Drives SMTP for one worker.
 #[derive(Debug)]
 pub struct SmtpDriver {
     spec: SmtpSpec,
-    choice: Choice,
+    choice: WeightedChoice,
     recipient: Template,
     text: MessageText,
     /// A recipient's address, rendered.
@@ -23,16 +23,16 @@ pub struct SmtpDriver {
 }
 
 impl SmtpDriver {
-    /// A driver of any worker.
+    /// A driver for any worker.
     pub fn new(spec: &SmtpSpec) -> Result<Self, OperationError> {
         let choice = spec.check()?;
-        let recipient = Template::parse(&spec.recipient);
-        let recipient = recipient.map_err(|e| OperationError(format!("recipient: {e}")))?;
+        let recipient = Template::parse(&spec.sessions.recipient);
+        let recipient = recipient.map_err(|e| OperationError::about("recipient", e))?;
         let text = MessageText::new(spec);
         let mut driver = Self { spec: spec.clone(), choice, recipient, text, address: Vec::new() };
-        // Addresses differ in letters and digits only, so what holds for one holds for all.
+        // Addresses differ in letters and digits only, so one valid address means that all are valid.
         let mut rng = rand::SeedableRng::seed_from_u64(0);
-        driver.rcpt(&mut Vec::new(), &mut rng).map_err(|why| OperationError(format!("recipient: {why}")))?;
+        driver.rcpt(&mut Vec::new(), &mut rng).map_err(|why| OperationError::about("recipient", why))?;
         Ok(driver)
     }
 
@@ -45,17 +45,17 @@ impl SmtpDriver {
 
     fn hello(&self, dialogue: &mut SmtpDialogue, out: &mut Vec<u8>) -> Step {
         dialogue.offered = Extensions::default();
-        // Checked when the driver was made, as are all its words.
-        let _ = request::ehlo(out, &self.spec.client);
+        // The name was checked in new().
+        let _ = request::ehlo(out, &self.spec.sessions.client);
         dialogue.expect(Awaited::Hello)
     }
 
-    /// The server's extensions are known: TLS, or messages.
+    /// The server's extensions are known: continues with TLS, or ends the greeting.
     fn greeted(&self, dialogue: &mut SmtpDialogue, out: &mut Vec<u8>) -> Step {
-        if dialogue.is_secure || self.spec.starttls == StartTls::Never {
+        if dialogue.is_secure || self.spec.sessions.starttls == StartTls::Never {
             return Step::Done { reuse: true };
         }
-        match (dialogue.offered.starttls, self.spec.starttls) {
+        match (dialogue.offered.starttls, self.spec.sessions.starttls) {
             (true, _) => {
                 request::starttls(out);
                 dialogue.expect(Awaited::StartTls)
@@ -69,42 +69,42 @@ impl SmtpDriver {
     }
 
     fn is_last(&self, dialogue: &SmtpDialogue) -> bool {
-        dialogue.messages == self.spec.messages_per_session
+        dialogue.messages == self.spec.sessions.messages_per_session
     }
 
-    /// A reply is whole.
+    /// Takes a complete reply.
     #[inline]
-    fn take(&mut self, dialogue: &mut SmtpDialogue, line: Line<'_>, turn: &mut Turn<'_>) -> Step {
+    fn take(&mut self, dialogue: &mut SmtpDialogue, line: ReplyLine<'_>, turn: &mut Turn<'_>) -> Step {
         let is = |code: u16| line.code == code;
         match dialogue.awaited {
             Awaited::Greeting if is(220) => self.hello(dialogue, turn.out),
             Awaited::Hello if is(250) => self.greeted(dialogue, turn.out),
             Awaited::StartTls if is(220) => Step::Secure,
             Awaited::Mail if is(250) => self.next_recipient(dialogue, dialogue.message.recipients, turn),
-            // 251: it will be forwarded (RFC 5321, 3.4).
+            // 251: the server will forward it (RFC 5321, 3.4).
             Awaited::Recipient { left } if is(250) || is(251) => {
-                dialogue.message.taken += 1;
+                dialogue.message.accepted += 1;
                 self.next_recipient(dialogue, left, turn)
             }
             Awaited::Data if is(354) => self.send_text(dialogue, turn),
             Awaited::Text if is(250) => {
                 turn.counters[MESSAGES] += 1;
-                turn.counters[RECIPIENTS] += u64::from(dialogue.message.taken);
+                turn.counters[RECIPIENTS] += u64::from(dialogue.message.accepted);
                 self.end_message(dialogue, false, turn)
             }
-            Awaited::Quit if is(221) => dialogue.quit(turn.counters),
-            Awaited::Reset if is(250) => dialogue.outcome(true),
+            Awaited::Quit if is(221) => dialogue.end_session(turn.counters),
+            Awaited::Reset if is(250) => dialogue.end_operation(true),
             awaited => self.refused(dialogue, awaited, line, turn),
         }
     }
 
-    /// The server said no, or something else.
+    /// Takes a refusal or another unexpected reply.
     #[cold]
     fn refused(
         &mut self,
         dialogue: &mut SmtpDialogue,
         awaited: Awaited,
-        line: Line<'_>,
+        line: ReplyLine<'_>,
         turn: &mut Turn<'_>,
     ) -> Step {
         let refusal = Refusal::note(awaited.command(), line, turn.counters);
@@ -114,12 +114,12 @@ impl SmtpDriver {
         }
         dialogue.message.refusal.get_or_insert_with(|| Box::new(refusal));
         match awaited {
-            // What was sent with it will be answered too.
+            // The server also answers the commands that were sent with it.
             Awaited::Mail if dialogue.message.pipelined => {
                 self.next_recipient(dialogue, dialogue.message.recipients, turn)
             }
             Awaited::Recipient { left }
-                if left > 0 || dialogue.message.pipelined || dialogue.message.taken > 0 =>
+                if left > 0 || dialogue.message.pipelined || dialogue.message.accepted > 0 =>
             {
                 self.next_recipient(dialogue, left, turn)
             }
@@ -128,7 +128,7 @@ impl SmtpDriver {
         }
     }
 
-    /// So many recipients are still to be named, or answered for, before the text.
+    /// Continues with the next of the recipients that are left, or with the text.
     #[inline]
     fn next_recipient(&mut self, dialogue: &mut SmtpDialogue, left: u16, turn: &mut Turn<'_>) -> Step {
         let pipelined = dialogue.message.pipelined;
@@ -151,37 +151,41 @@ impl SmtpDriver {
 
     #[inline]
     fn send_text(&mut self, dialogue: &mut SmtpDialogue, turn: &mut Turn<'_>) -> Step {
-        if dialogue.message.taken == 0 {
-            // Of no use, but promised (RFC 2920, 3.1).
+        if dialogue.message.accepted == 0 {
+            // An empty message: the server has accepted DATA and waits for one (RFC 2920, 3.1).
             request::end_of_data(turn.out);
         } else {
             self.text.render(turn.out, dialogue.message.bytes, turn.rng);
         }
-        // A server may keep its answer back until QUIT is answered too, which nobody would wait for.
-        if dialogue.message.pipelined && self.spec.awaits_quit && self.is_last(dialogue) {
+        // QUIT is sent with the text only if its answer is awaited: a server may send both answers together.
+        if dialogue.message.pipelined && self.spec.sessions.awaits_quit && self.is_last(dialogue) {
             request::quit(turn.out);
             dialogue.decoder.expect();
         }
         dialogue.expect(Awaited::Text)
     }
 
-    /// What became of the message is known. `is_open`: the server still waits for its text.
+    /// Ends a message. With `is_open` the server still waits for its text.
     #[inline]
     fn end_message(&self, dialogue: &mut SmtpDialogue, is_open: bool, turn: &mut Turn<'_>) -> Step {
         if self.is_last(dialogue) {
-            let is_said = dialogue.decoder.due() > 0;
-            if !is_said {
+            let is_quit_sent = dialogue.decoder.due() > 0;
+            if !is_quit_sent {
                 request::quit(turn.out);
                 dialogue.decoder.expect();
             }
             dialogue.awaited = Awaited::Quit;
-            return if self.spec.awaits_quit { Step::Wait } else { dialogue.quit(turn.counters) };
+            return if self.spec.sessions.awaits_quit {
+                Step::Wait
+            } else {
+                dialogue.end_session(turn.counters)
+            };
         }
         if is_open {
             request::rset(turn.out);
             return dialogue.expect(Awaited::Reset);
         }
-        dialogue.outcome(true)
+        dialogue.end_operation(true)
     }
 }
 
@@ -215,8 +219,9 @@ impl Driver for SmtpDriver {
         let (bytes, recipients) = (kind.size.sample(turn.rng), kind.recipients.sample(turn.rng) as u16);
         let pipelined = kind.pipelining && dialogue.offered.pipelining;
         dialogue.messages += 1;
-        dialogue.message = Message { bytes: bytes as usize, recipients, taken: 0, pipelined, refusal: None };
-        let _ = request::mail(turn.out, &self.spec.sender, dialogue.offered.size.then_some(bytes));
+        dialogue.message =
+            MessageProgress { bytes: bytes as usize, recipients, accepted: 0, pipelined, refusal: None };
+        let _ = request::mail(turn.out, &self.spec.sessions.sender, dialogue.offered.size.then_some(bytes));
         dialogue.expect(Awaited::Mail);
         if pipelined {
             for _ in 0..recipients {
@@ -243,12 +248,12 @@ impl Driver for SmtpDriver {
             if !is_whole {
                 continue;
             }
-            // The words of a refusal, and only those, are kept for longer than their bytes lie in the decoder.
-            let words = if line.is_positive() { Vec::new() } else { line.text.to_vec() };
-            let line = Line { code: line.code, text: &words };
+            // The line borrows from the decoder; only the text of a refusal is needed after it.
+            let text = if line.is_positive() { Vec::new() } else { line.text.to_vec() };
+            let line = ReplyLine { code: line.code, text: &text };
             match self.take(dialogue, line, &mut turn) {
                 Step::Wait => {}
-                // Also what came with the answer to STARTTLS: somebody may have put it in (RFC 3207, 6).
+                // Also after the answer to STARTTLS: an attacker may have inserted them (RFC 3207, 6).
                 Step::Done { reuse: true } | Step::Secure if !input.is_empty() => {
                     return Step::Failed(Fault::protocol("bytes after the end of the reply"));
                 }

@@ -1,5 +1,5 @@
-//! The text of messages: a header that differs from one to the next, and a body of lines cut from one random text.
-//! Rendered for the hot path: a body costs one copy, however long.
+//! Renders the text of messages: a header with a random number, and a body of lines from one random text. A body costs
+//! one copy on the hot path, whatever its length.
 
 use rand::{Rng, RngExt, SeedableRng, distr::Alphanumeric};
 use rand_pcg::Pcg64Mcg;
@@ -7,10 +7,7 @@ use wire::smtp::request;
 
 use super::spec::SmtpSpec;
 
-/// Larger messages are refused by about every server.
-pub const MAX_MESSAGE_BYTES: u64 = 64 << 20;
-
-/// Bytes of a line with its end (RFC 5322, 2.1.1: at most 78 before it).
+/// Bytes of a line with its end (RFC 5322, 2.1.1 allows 78 before the end).
 const LINE_BYTES: usize = 74;
 
 const LINE_END: &[u8] = b"\r\n";
@@ -18,11 +15,11 @@ const LINE_END: &[u8] = b"\r\n";
 /// Renders messages.
 #[derive(Clone, Debug)]
 pub struct MessageText {
-    /// The header up to the message's own number.
+    /// The header up to the message's number.
     front: Vec<u8>,
     /// The header after it, and the empty line.
     back: Vec<u8>,
-    /// Lines of letters and digits, as many as the longest body has. None begins with a dot.
+    /// Lines of letters and digits, as many as the longest body needs. None begins with a dot.
     lines: Vec<u8>,
 }
 
@@ -30,23 +27,23 @@ impl MessageText {
     /// The text for messages of a spec.
     pub fn new(spec: &SmtpSpec) -> Self {
         let longest = spec.mix.iter().map(|operation| operation.size.max()).max().unwrap_or(0) as usize;
-        // No secret, and the same for all workers and servers.
+        // The same for all workers and servers.
         let mut rng = Pcg64Mcg::seed_from_u64(0);
         let mut lines = vec![0; longest.div_ceil(LINE_BYTES) * LINE_BYTES];
         for line in lines.chunks_exact_mut(LINE_BYTES) {
             line[..LINE_BYTES - 2].fill_with(|| rng.sample(Alphanumeric));
             line[LINE_BYTES - 2..].copy_from_slice(LINE_END);
         }
-        // A date that never changes: the engine's clock is none of a driver's business.
+        // The date is fixed: drivers do not read the clock.
         let front = format!(
             "From: <{}>\r\nTo: undisclosed-recipients:;\r\nDate: Sat, 21 Nov 2026 00:00:00 +0000\r\nMessage-ID: <",
-            spec.sender
+            spec.sessions.sender
         );
         let back = b"@showdown.example>\r\nSubject: Showdown\r\n\r\n".to_vec();
         Self { front: front.into_bytes(), back, lines }
     }
 
-    /// Appends a message of `bytes`, to within one, and the full stop that ends it.
+    /// Appends a message of `bytes`, to within one byte, and the full stop that ends it.
     pub fn render(&self, out: &mut Vec<u8>, bytes: usize, rng: &mut impl Rng) {
         let begin = out.len();
         out.extend_from_slice(&self.front);
@@ -56,7 +53,7 @@ impl MessageText {
         let body = bytes.saturating_sub(out.len() - begin).min(self.lines.len());
         let (cut, is_cut) = match body % LINE_BYTES {
             0 => (body, false),
-            // No room for a line's end.
+            // There is no room for the end of a line.
             1 => (body - 1, false),
             _ => (body - LINE_END.len(), true),
         };
@@ -70,12 +67,12 @@ impl MessageText {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spec::{self, MailOperation, StartTls};
+    use super::super::spec::{MailOperation, SmtpSessions};
     use super::*;
     use crate::inputs::sizes::SizeDistribution;
 
     #[test]
-    fn a_message_is_as_long_as_was_asked_and_of_whole_lines() {
+    fn a_message_has_the_requested_size_and_whole_lines() {
         let kind = MailOperation {
             name: "m".to_owned(),
             weight: 1.0,
@@ -83,15 +80,7 @@ mod tests {
             recipients: SizeDistribution::fixed(1),
             pipelining: true,
         };
-        let text = MessageText::new(&SmtpSpec {
-            client: spec::default_client(),
-            sender: spec::default_sender(),
-            recipient: spec::default_recipient(),
-            messages_per_session: 1,
-            awaits_quit: true,
-            starttls: StartTls::Never,
-            mix: vec![kind],
-        });
+        let text = MessageText::new(&SmtpSpec { sessions: SmtpSessions::default(), mix: vec![kind] });
         let mut rng = Pcg64Mcg::seed_from_u64(1);
         for bytes in (0..400).chain([1_024, 9_999, 10_000]) {
             let mut out = b"before".to_vec();
@@ -104,7 +93,7 @@ mod tests {
                 "{bytes}: {}",
                 message.len()
             );
-            // Nothing in it needs to be changed on its way, so what is rendered is what the codec would send.
+            // The codec has nothing to escape, so the rendered text is what it would send.
             let mut stuffed = Vec::new();
             request::text(&mut stuffed, message).expect("lines end in CRLF");
             assert_eq!(stuffed, message);

@@ -1,10 +1,10 @@
-//! What servers refuse, counted by code.
+//! Refusals of the server, counted by their codes.
 
-use wire::smtp::Line;
+use wire::smtp::ReplyLine;
 
 use crate::driver::Fault;
 
-/// Names of the driver's counters. What a server refuses is named by its code (RFC 5321, 4.2.3; RFC 7504).
+/// Names of the driver's counters. Refusals are named by their codes (RFC 5321, 4.2.3; RFC 7504).
 pub const COUNTERS: &[&str] = &[
     "messages",
     "recipients",
@@ -33,30 +33,30 @@ pub const COUNTERS: &[&str] = &[
     "refused otherwise 5xx",
 ];
 
-/// Messages that the server has taken.
+/// Messages that the server has accepted.
 pub const MESSAGES: usize = 0;
 /// Their recipients, without those that were refused.
 pub const RECIPIENTS: usize = 1;
-/// Sessions that were ended in good order.
+/// Sessions that ended with `QUIT`.
 pub const SESSIONS: usize = 2;
 
 /// The server closes the session (RFC 5321, 3.8).
 const CLOSING: u16 = 421;
 
-/// So much of the server's words is kept.
-const WORDS_BYTES: usize = 200;
+/// Longest part of the server's message that is kept.
+const DETAIL_BYTES: usize = 200;
 
 /// The first refusal of a message.
 #[derive(Debug)]
 pub struct Refusal {
     detail: String,
-    /// The server closes the connection with it.
+    /// Whether the server closes the connection with it.
     pub is_last: bool,
 }
 
 impl Refusal {
-    /// Notes an answer to `command` that is not the one hoped for, and counts it if it is a refusal.
-    pub fn note(command: &str, line: Line<'_>, counters: &mut [u64]) -> Self {
+    /// Makes a refusal from an unexpected answer to `command`, and counts it if its code is a refusal's.
+    pub fn note(command: &str, line: ReplyLine<'_>, counters: &mut [u64]) -> Self {
         let code_of = |name: &str| name.strip_prefix("refused ")?.parse::<u16>().ok();
         let others = if line.code < 500 { "refused otherwise 4xx" } else { "refused otherwise 5xx" };
         let named = COUNTERS.iter().position(|name| code_of(name) == Some(line.code));
@@ -64,12 +64,12 @@ impl Refusal {
         if let Some(counter) = at.filter(|_| !line.is_positive()).and_then(|at| counters.get_mut(at)) {
             *counter += 1;
         }
-        let words = String::from_utf8_lossy(&line.text[..line.text.len().min(WORDS_BYTES)]);
-        let detail = format!("the server answers {command} with {} {words}", line.code);
+        let text = String::from_utf8_lossy(&line.text[..line.text.len().min(DETAIL_BYTES)]);
+        let detail = format!("the server answers {command} with {} {text}", line.code);
         Self { detail: detail.trim_end().to_owned(), is_last: line.code == CLOSING }
     }
 
-    /// As an operation's fault.
+    /// The fault of the operation.
     pub fn fault(self, reuse: bool) -> Fault {
         Fault::unexpected(self.detail, reuse)
     }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_has_a_counter() {
+    fn every_refusal_is_counted_by_its_code() {
         for (code, name) in [
             (421, Some("refused 421")),
             (550, Some("refused 550")),
@@ -89,7 +89,7 @@ mod tests {
             (250, None),
         ] {
             let mut counters = vec![0; COUNTERS.len()];
-            let refusal = Refusal::note("RCPT", Line { code, text: b"5.1.1 no" }, &mut counters);
+            let refusal = Refusal::note("RCPT", ReplyLine { code, text: b"5.1.1 no" }, &mut counters);
             let counted: Vec<&str> = COUNTERS
                 .iter()
                 .zip(&counters)

@@ -1,17 +1,17 @@
-//! Where the SQL of the databases differs: placeholders, how a table is made, and what is to be done once it is
-//! full. Whatever reads the same in both is written where it is used.
+//! Where the SQL of the databases differs: placeholders, the creation of a table, and what follows once it is full.
+//! Statements that are the same in both stand where they are used.
 
-/// Whose SQL.
+/// The SQL of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum SqlDialect {
     /// MySQL and MariaDB.
     Mysql,
     /// PostgreSQL.
     Postgres,
 }
 
-impl Dialect {
-    /// A statement with `?` for its parameters and `{t}` for its table, as this database wants it.
+impl SqlDialect {
+    /// Renders a statement with `?` for its parameters and `{t}` for its table.
     pub fn render(self, template: &str, table: &str) -> String {
         let sql = template.replace("{t}", table);
         match self {
@@ -24,7 +24,7 @@ impl Dialect {
         }
     }
 
-    /// What makes a table as sysbench's `oltp_common.lua` does, but for the secondary index.
+    /// The statement that creates a table, as sysbench's `oltp_common.lua` has it, without the secondary index.
     pub fn create(self, table: &str) -> String {
         let (id, end) = match self {
             Self::Mysql => ("INTEGER NOT NULL AUTO_INCREMENT", " ENGINE=InnoDB"),
@@ -36,8 +36,8 @@ impl Dialect {
         )
     }
 
-    /// What is done with a table that is full, one after the other: the secondary index, numbers for the rows to
-    /// come, statistics for the planner.
+    /// The statements for a full table: the secondary index, the first number for new rows, statistics for the
+    /// planner.
     pub fn finish(self, table: &str, rows: u32) -> Vec<String> {
         let index = format!("CREATE INDEX k_{table} ON {table} (k)");
         match self {
@@ -56,9 +56,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_written_as_each_database_wants_them() {
+    fn parameters_have_each_database_s_form() {
         let template = "SELECT c FROM {t} WHERE id BETWEEN ? AND ?";
-        assert_eq!(Dialect::Mysql.render(template, "t1"), "SELECT c FROM t1 WHERE id BETWEEN ? AND ?");
-        assert_eq!(Dialect::Postgres.render(template, "t1"), "SELECT c FROM t1 WHERE id BETWEEN $1 AND $2");
+        assert_eq!(SqlDialect::Mysql.render(template, "t1"), "SELECT c FROM t1 WHERE id BETWEEN ? AND ?");
+        assert_eq!(
+            SqlDialect::Postgres.render(template, "t1"),
+            "SELECT c FROM t1 WHERE id BETWEEN $1 AND $2"
+        );
     }
 }

@@ -1,37 +1,72 @@
-//! Who logs in to a database, and where.
+//! The login to a database, and the errors of a query outside a load.
+
+use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::OperationError;
-use super::super::password::PasswordSource;
+use crate::drivers::error::OperationError;
+use crate::drivers::password::PasswordSource;
 
-/// A user and a database, as they are recorded.
+/// A user and a database, in the recorded form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Login {
+pub struct DatabaseLogin {
     /// The user's name.
     pub user: String,
     /// The database.
     pub database: String,
-    /// Where the password is; none is sent if not given.
+    /// Where the password is; by default none is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<PasswordSource>,
 }
 
-/// A login with its password, which is never printed.
-pub(crate) struct Credentials {
+/// A login with its password. It is never printed.
+pub struct DatabaseCredentials {
     pub user: String,
     pub database: String,
     pub password: Vec<u8>,
 }
 
-impl Login {
+impl DatabaseLogin {
     /// Reads the password.
-    pub(super) fn credentials(&self) -> Result<Credentials, OperationError> {
-        Ok(Credentials {
+    pub(super) fn credentials(&self) -> Result<DatabaseCredentials, OperationError> {
+        Ok(DatabaseCredentials {
             user: self.user.clone(),
             database: self.database.clone(),
             password: self.password.as_ref().map(PasswordSource::read).transpose()?.unwrap_or_default(),
         })
     }
+}
+
+/// Why a query has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    /// There is no password.
+    #[error(transparent)]
+    Password(#[from] OperationError),
+    /// No connection.
+    #[error("{address}: {source}")]
+    Connect {
+        /// The server.
+        address: SocketAddr,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// No answer on the connection.
+    #[error("there is no answer: {0}")]
+    Read(#[from] std::io::Error),
+    /// The answer takes too long.
+    #[error("there is no answer in time")]
+    TimedOut,
+    /// The login or the protocol fails, or the server closes the connection.
+    #[error("{0}")]
+    Session(String),
+    /// The server refuses the statement.
+    #[error("{statement}: {reason}")]
+    Refused {
+        /// The statement.
+        statement: String,
+        /// The server's message.
+        reason: String,
+    },
 }

@@ -1,24 +1,24 @@
-//! A session with MySQL or MariaDB: logs in by the password plugins that they ship, executes prepared statements
-//! with rows in binary, loads with inserts of many rows.
+//! A session with MySQL or MariaDB: logs in with their own password plugins, executes prepared statements with binary
+//! rows, and loads tables with inserts of many rows.
 
 use wire::Parameter;
 use wire::mysql::{Event, Expect, ReplyDecoder, ServerError, auth, request};
 
-use super::dialect::Dialect;
-use super::login::Credentials;
-use super::reply::{Failure, FailureKind, Reply};
-use super::row::Row;
-use super::session::{Batch, Prepared, Progress, Session, refused};
+use super::dialect::SqlDialect;
+use super::login::DatabaseCredentials;
+use super::reply::{Failure, FailureKind, SqlReply};
+use super::row::TableRow;
+use super::session::{PreparedStatement, Progress, RowBatch, SqlSession, refused};
 use crate::driver::Fault;
 
-/// One connection.
+/// The state of one connection.
 #[derive(Debug)]
 pub struct MysqlSession {
     decoder: ReplyDecoder,
     is_logged_in: bool,
-    /// The server's numbers of the prepared statements, by ours.
+    /// The server's numbers of the prepared statements, by the client's.
     statements: Vec<u32>,
-    reply: Reply,
+    reply: SqlReply,
 }
 
 impl MysqlSession {
@@ -29,8 +29,8 @@ impl MysqlSession {
     }
 }
 
-impl Session for MysqlSession {
-    const DIALECT: Dialect = Dialect::Mysql;
+impl SqlSession for MysqlSession {
+    const DIALECT: SqlDialect = SqlDialect::Mysql;
     const PASSWORD_VARIABLE: &'static str = "MYSQL_PWD";
 
     fn new() -> Self {
@@ -38,17 +38,17 @@ impl Session for MysqlSession {
             decoder: ReplyDecoder::new(),
             is_logged_in: false,
             statements: Vec::new(),
-            reply: Reply::default(),
+            reply: SqlReply::default(),
         }
     }
 
-    /// The server has the first word.
-    fn greet(&mut self, _: &Credentials, _: &mut Vec<u8>) {
+    /// The server sends the first message.
+    fn greet(&mut self, _: &DatabaseCredentials, _: &mut Vec<u8>) {
         self.decoder.expect(Expect::Greeting);
     }
 
-    /// One after the other: not all servers read ahead.
-    fn prepare(&mut self, statements: &[Prepared], out: &mut Vec<u8>) -> usize {
+    /// One at a time: not all servers read ahead.
+    fn prepare(&mut self, statements: &[PreparedStatement], out: &mut Vec<u8>) -> usize {
         let first = statements.iter().take(1);
         first
             .map(|statement| {
@@ -59,7 +59,7 @@ impl Session for MysqlSession {
     }
 
     #[inline]
-    fn execute(&mut self, statement: &Prepared, parameters: &[Parameter<'_>], out: &mut Vec<u8>) {
+    fn execute(&mut self, statement: &PreparedStatement, parameters: &[Parameter<'_>], out: &mut Vec<u8>) {
         request::execute(out, self.statements[usize::from(statement.number)], parameters);
         self.expect(Expect::Execute);
     }
@@ -70,14 +70,14 @@ impl Session for MysqlSession {
         self.expect(Expect::Query);
     }
 
-    fn load(&mut self, batch: &Batch, out: &mut Vec<u8>) {
+    fn load(&mut self, batch: &RowBatch, out: &mut Vec<u8>) {
         request::query(out, |out| {
             out.extend_from_slice(
                 format!("INSERT INTO {} (id, k, c, pad) VALUES ", batch.table_name()).as_bytes(),
             );
             let mut number = itoa::Buffer::new();
             for id in batch.ids.clone() {
-                let (k, row) = Row::of(batch.seed, batch.table, id, batch.rows);
+                let (k, row) = TableRow::of(batch.seed, batch.table, id, batch.rows);
                 out.extend_from_slice(if id == batch.ids.start { b"(" } else { b",(" });
                 for value in [id, k] {
                     out.extend_from_slice(number.format(value).as_bytes());
@@ -96,7 +96,7 @@ impl Session for MysqlSession {
     #[inline]
     fn receive(
         &mut self,
-        credentials: &Credentials,
+        credentials: &DatabaseCredentials,
         input: &mut &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Progress, Fault> {
@@ -129,51 +129,50 @@ impl Session for MysqlSession {
                     let plugin = if greeting.plugin == auth::CACHING_SHA2.as_bytes() {
                         auth::CACHING_SHA2
                     } else {
-                        // A server that wants another one for this user says so.
+                        // A server that needs another one for this user switches to it.
                         auth::NATIVE
                     };
                     let answer = auth::answer(plugin.as_bytes(), &credentials.password, &greeting.nonce)
                         .unwrap_or_default();
-                    let Credentials { user, database, .. } = credentials;
-                    let login = request::Login { user, database, plugin, answer: &answer };
-                    request::login(out, sequence.wrapping_add(1), &greeting, &login);
+                    let DatabaseCredentials { user, database, .. } = credentials;
+                    let response = request::HandshakeResponse { user, database, plugin, answer: &answer };
+                    request::handshake_response(out, sequence.wrapping_add(1), &greeting, &response);
                     self.decoder.expect(Expect::Login);
                 }
                 Event::AuthSwitch { plugin, nonce } => {
                     let Some(answer) = auth::answer(plugin, &credentials.password, nonce) else {
-                        let words = format!(
-                            "the server wants the login {}, which is not spoken here (those with a password are {} \
-                             and {})",
+                        let reason = format!(
+                            "the server needs the login plugin {}, which is not supported (supported are {} and {})",
                             String::from_utf8_lossy(plugin),
                             auth::NATIVE,
                             auth::CACHING_SHA2
                         );
-                        return Err(refused(credentials, Self::PASSWORD_VARIABLE, &words));
+                        return Err(refused(credentials, Self::PASSWORD_VARIABLE, &reason));
                     };
                     let number = self.decoder.sequence();
                     request::auth_answer(out, number, &answer);
                     self.decoder.expect(Expect::Login);
                 }
-                Event::AuthMore(word) if word == auth::FULL_LOGIN_WANTED => {
-                    let words = "the server's cache does not know this password, which is not sent in the clear: \
-                                 log in once with the server's own client";
-                    return Err(refused(credentials, Self::PASSWORD_VARIABLE, words));
+                Event::AuthMore(data) if data == auth::FULL_LOGIN_REQUIRED => {
+                    let reason = "the server has not cached this password, which is never sent unencrypted: log in once \
+                                  with the server's own client";
+                    return Err(refused(credentials, Self::PASSWORD_VARIABLE, reason));
                 }
                 Event::AuthMore(_) if event.is_final() => {
-                    return Err(Fault::protocol("a word of a login that is not known"));
+                    return Err(Fault::protocol("an unknown message of the login"));
                 }
-                // The last: the cache knows the password.
+                // AuthMore: the server has cached the password.
                 Event::Columns(_) | Event::Described | Event::AuthMore(_) => {}
             }
         }
     }
 
     #[inline]
-    fn reply(&self) -> &Reply {
+    fn reply(&self) -> &SqlReply {
         &self.reply
     }
 
-    fn reply_mut(&mut self) -> &mut Reply {
+    fn reply_mut(&mut self) -> &mut SqlReply {
         &mut self.reply
     }
 
@@ -182,7 +181,7 @@ impl Session for MysqlSession {
     }
 }
 
-/// What an error is, by its number ("Server Error Message Reference").
+/// Classifies an error by its number ("Server Error Message Reference").
 fn failure(error: &ServerError<'_>) -> Failure {
     let kind = match error.number {
         1213 => FailureKind::Deadlock,

@@ -1,25 +1,25 @@
-//! A session with PostgreSQL: logs in by whatever the server asks of a password, executes prepared statements
-//! with `Bind`, `Execute` and `Sync` in one piece, loads with `COPY`.
+//! A session with PostgreSQL: logs in with the method that the server asks for, executes prepared statements with
+//! `Bind`, `Execute` and `Sync` in one piece, and loads tables with `COPY`.
 
 use wire::Parameter;
 use wire::postgres::auth::{self, Scram};
 use wire::postgres::{Authentication, Event, Expect, ReplyDecoder, ServerError, request, rows_of};
 
-use super::dialect::Dialect;
-use super::login::Credentials;
-use super::reply::{Failure, FailureKind, Reply};
-use super::row::Row;
-use super::session::{Batch, Prepared, Progress, Session, refused};
+use super::dialect::SqlDialect;
+use super::login::DatabaseCredentials;
+use super::reply::{Failure, FailureKind, SqlReply};
+use super::row::TableRow;
+use super::session::{PreparedStatement, Progress, RowBatch, SqlSession, refused};
 use crate::driver::Fault;
 
-/// One connection.
+/// The state of one connection.
 #[derive(Debug)]
 pub struct PostgresSession {
     decoder: ReplyDecoder,
-    /// While a login by SCRAM is under way.
+    /// A login by SCRAM in progress.
     scram: Option<Box<Scram>>,
     is_logged_in: bool,
-    reply: Reply,
+    reply: SqlReply,
 }
 
 impl PostgresSession {
@@ -30,21 +30,21 @@ impl PostgresSession {
     }
 }
 
-impl Session for PostgresSession {
-    const DIALECT: Dialect = Dialect::Postgres;
+impl SqlSession for PostgresSession {
+    const DIALECT: SqlDialect = SqlDialect::Postgres;
     const PASSWORD_VARIABLE: &'static str = "PGPASSWORD";
 
     fn new() -> Self {
-        Self { decoder: ReplyDecoder::new(), scram: None, is_logged_in: false, reply: Reply::default() }
+        Self { decoder: ReplyDecoder::new(), scram: None, is_logged_in: false, reply: SqlReply::default() }
     }
 
-    fn greet(&mut self, credentials: &Credentials, out: &mut Vec<u8>) {
+    fn greet(&mut self, credentials: &DatabaseCredentials, out: &mut Vec<u8>) {
         request::startup(out, &credentials.user, &credentials.database);
         self.decoder.expect(Expect::Login);
     }
 
-    /// All in one transaction.
-    fn prepare(&mut self, statements: &[Prepared], out: &mut Vec<u8>) -> usize {
+    /// All statements in one round trip.
+    fn prepare(&mut self, statements: &[PreparedStatement], out: &mut Vec<u8>) -> usize {
         for statement in statements {
             request::parse(out, &statement.name, &statement.sql);
         }
@@ -54,7 +54,7 @@ impl Session for PostgresSession {
     }
 
     #[inline]
-    fn execute(&mut self, statement: &Prepared, parameters: &[Parameter<'_>], out: &mut Vec<u8>) {
+    fn execute(&mut self, statement: &PreparedStatement, parameters: &[Parameter<'_>], out: &mut Vec<u8>) {
         request::bind_and_execute(out, &statement.name, parameters);
         request::sync(out);
         self.expect();
@@ -66,13 +66,13 @@ impl Session for PostgresSession {
         self.expect();
     }
 
-    /// Does not wait for the server to ask for the data: one that refuses the copy passes over them.
-    fn load(&mut self, batch: &Batch, out: &mut Vec<u8>) {
+    /// Does not wait until the server asks for the data: a server that refuses the copy ignores them.
+    fn load(&mut self, batch: &RowBatch, out: &mut Vec<u8>) {
         request::query(out, &format!("COPY {} (id, k, c, pad) FROM STDIN", batch.table_name()));
         request::copy_data(out, |out| {
             let mut number = itoa::Buffer::new();
             for id in batch.ids.clone() {
-                let (k, row) = Row::of(batch.seed, batch.table, id, batch.rows);
+                let (k, row) = TableRow::of(batch.seed, batch.table, id, batch.rows);
                 for value in [id, k] {
                     out.extend_from_slice(number.format(value).as_bytes());
                     out.push(b'\t');
@@ -90,7 +90,7 @@ impl Session for PostgresSession {
     #[inline]
     fn receive(
         &mut self,
-        credentials: &Credentials,
+        credentials: &DatabaseCredentials,
         input: &mut &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Progress, Fault> {
@@ -130,11 +130,11 @@ impl Session for PostgresSession {
     }
 
     #[inline]
-    fn reply(&self) -> &Reply {
+    fn reply(&self) -> &SqlReply {
         &self.reply
     }
 
-    fn reply_mut(&mut self) -> &mut Reply {
+    fn reply_mut(&mut self) -> &mut SqlReply {
         &mut self.reply
     }
 
@@ -143,15 +143,15 @@ impl Session for PostgresSession {
     }
 }
 
-/// One step of a login.
+/// Answers one message of a login.
 fn answer(
     asked: Authentication<'_>,
     scram: &mut Option<Box<Scram>>,
-    credentials: &Credentials,
+    credentials: &DatabaseCredentials,
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
-    let Credentials { user, password, .. } = credentials;
-    let refuse = |words: &str| refused(credentials, PostgresSession::PASSWORD_VARIABLE, words);
+    let DatabaseCredentials { user, password, .. } = credentials;
+    let refuse = |reason: &str| refused(credentials, PostgresSession::PASSWORD_VARIABLE, reason);
     if password.is_empty() && asked != Authentication::Satisfied {
         return Err(refuse("the server asks for a password, and there is none"));
     }
@@ -166,23 +166,23 @@ fn answer(
                 return Err(refuse("the server offers no login by SCRAM-SHA-256"));
             }
             let begun = scram.insert(Box::new(Scram::new(password)));
-            request::sasl_initial(out, auth::MECHANISM, begun.word());
+            request::sasl_initial(out, auth::MECHANISM, begun.message());
         }
-        (Authentication::SaslContinue(word), Some(scram)) => {
-            scram.answer(word).map_err(|e| Fault::protocol(e.to_string()))?;
-            request::sasl_continue(out, scram.word());
+        (Authentication::SaslContinue(message), Some(scram)) => {
+            scram.answer(message).map_err(|e| Fault::protocol(e.to_string()))?;
+            request::sasl_continue(out, scram.message());
         }
-        (Authentication::SaslFinal(word), Some(scram)) => {
-            scram.verify(word).map_err(|e| Fault::protocol(e.to_string()))?;
+        (Authentication::SaslFinal(message), Some(scram)) => {
+            scram.verify(message).map_err(|e| Fault::protocol(e.to_string()))?;
         }
         (Authentication::SaslContinue(_) | Authentication::SaslFinal(_), None) => {
-            return Err(Fault::protocol("a word of a login that was not begun"));
+            return Err(Fault::protocol("a message of a login that has not begun"));
         }
     }
     Ok(())
 }
 
-/// What an error is, by its SQLSTATE ("PostgreSQL Error Codes").
+/// Classifies an error by its SQLSTATE ("PostgreSQL Error Codes").
 fn failure(error: &ServerError<'_>) -> Failure {
     let kind = match error.code {
         b"40P01" => FailureKind::Deadlock,

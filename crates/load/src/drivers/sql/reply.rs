@@ -1,22 +1,22 @@
-//! What is kept of a reply to a statement: counts, the first value, and why it failed if it did.
+//! What is kept of the reply to a statement: counts, the first value, and the failure.
 
-/// A reply so far.
+/// A reply in progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reply {
-    /// Rows that came.
+pub struct SqlReply {
+    /// Rows received.
     pub rows: u32,
-    /// Rows that were changed.
+    /// Rows changed.
     pub affected: u64,
-    /// The first field of the first row; nothing if it is NULL.
+    /// The first field of the first row; empty if it is NULL.
     pub first: Vec<u8>,
     /// Why the statement failed.
     pub failure: Option<Failure>,
-    /// All rows as text, a line each, fields with a space between; kept only if it is there.
+    /// All rows as text, a line each, with a blank between the fields. Rows are kept only if it is set.
     pub transcript: Option<String>,
 }
 
-impl Reply {
-    /// Gets ready for the next one.
+impl SqlReply {
+    /// Prepares for the next reply.
     #[inline]
     pub fn clear(&mut self) {
         self.rows = 0;
@@ -25,14 +25,14 @@ impl Reply {
         self.failure = None;
     }
 
-    /// A row has come.
+    /// Takes a row.
     #[inline]
     pub fn take_row<'a>(&mut self, mut fields: impl Iterator<Item = Option<&'a [u8]>>) {
         self.rows = self.rows.saturating_add(1);
         if let Some(transcript) = &mut self.transcript {
-            let words: Vec<_> =
+            let texts: Vec<_> =
                 fields.map(|field| String::from_utf8_lossy(field.unwrap_or(b"NULL"))).collect();
-            transcript.push_str(&words.join(" "));
+            transcript.push_str(&texts.join(" "));
             transcript.push('\n');
         } else if self.rows == 1
             && let Some(Some(first)) = fields.next()
@@ -45,27 +45,27 @@ impl Reply {
 /// Why a statement failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What follows from it.
+    /// How the driver reacts to it.
     pub kind: FailureKind,
-    /// The server's words.
+    /// The server's message.
     pub text: Box<str>,
 }
 
-/// What kind of failure it is: the first four are the server's way to let others go on, and the transaction is
-/// begun anew.
+/// The kind of a failure. After one of the first four, which let other transactions continue, the transaction begins
+/// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The transactions wait for each other.
+    /// Transactions wait for each other.
     Deadlock,
-    /// Another held a lock for too long.
+    /// Another transaction had a lock for too long.
     LockTimeout,
-    /// Another has changed what was read.
+    /// Another transaction has changed the rows that were read.
     Serialization,
-    /// Another has put back the row that was to be put in.
+    /// Another transaction has inserted the same row.
     Duplicate,
-    /// The table is there already.
+    /// The table exists already.
     TableExists,
-    /// Any other.
+    /// Any other failure.
     Other,
 }
 
@@ -75,17 +75,17 @@ mod tests {
 
     #[test]
     fn rows_are_counted_and_the_first_value_kept() {
-        let mut reply = Reply::default();
+        let mut reply = SqlReply::default();
         reply.take_row([Some(&b"a"[..]), None].into_iter());
         reply.take_row([Some(&b"b"[..])].into_iter());
         assert_eq!((reply.rows, reply.first.as_slice()), (2, &b"a"[..]));
         reply.clear();
-        assert_eq!(reply, Reply::default());
+        assert_eq!(reply, SqlReply::default());
     }
 
     #[test]
-    fn a_transcript_has_all() {
-        let mut reply = Reply { transcript: Some(String::new()), ..Reply::default() };
+    fn a_transcript_has_all_rows() {
+        let mut reply = SqlReply { transcript: Some(String::new()), ..SqlReply::default() };
         reply.take_row([Some(&b"Questions"[..]), Some(b"7")].into_iter());
         reply.take_row([None].into_iter());
         assert_eq!(reply.transcript.as_deref(), Some("Questions 7\nNULL\n"));

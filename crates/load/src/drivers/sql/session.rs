@@ -1,35 +1,35 @@
-//! What the drivers ask of a database's protocol. One request is in flight at a time.
+//! What the drivers need from a database's protocol. One request is in flight at a time.
 
 use std::ops::Range;
 
 use wire::Parameter;
 
-use super::dialect::Dialect;
-use super::login::Credentials;
-use super::reply::Reply;
-use super::table_name;
+use super::dialect::SqlDialect;
+use super::login::DatabaseCredentials;
+use super::reply::SqlReply;
+use super::spec::table_name;
 use crate::driver::Fault;
 
-/// How far a session has come after bytes have arrived.
+/// The progress of a session after bytes have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// More bytes are needed.
     Wait,
-    /// The login is done, or the reply is whole: [`Session::reply`] holds it.
+    /// The login is done, or the reply is complete: [`SqlSession::reply`] has it.
     Replied,
 }
 
-/// A statement to prepare, known by the same number and name on every connection.
+/// A statement to prepare. It has the same number and name on every connection.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct PreparedStatement {
     pub number: u16,
     pub name: String,
     pub sql: String,
 }
 
-/// Rows to put into a table.
+/// Rows to insert into a table.
 #[derive(Clone, Debug)]
-pub struct Batch {
+pub struct RowBatch {
     pub table: u32,
     /// Numbers of its rows.
     pub ids: Range<u32>,
@@ -38,61 +38,61 @@ pub struct Batch {
     pub seed: u64,
 }
 
-impl Batch {
+impl RowBatch {
     pub fn table_name(&self) -> String {
         table_name(self.table)
     }
 }
 
 /// One connection to a database.
-pub trait Session {
+pub trait SqlSession {
     /// Its SQL.
-    const DIALECT: Dialect;
-    /// Where its own clients find a password, for messages.
+    const DIALECT: SqlDialect;
+    /// The environment variable in which its own clients look for a password.
     const PASSWORD_VARIABLE: &'static str;
 
-    /// A connection that has just opened.
+    /// The session of a new connection.
     fn new() -> Self;
 
-    /// Says the first word of the login, if the client has it.
-    fn greet(&mut self, credentials: &Credentials, out: &mut Vec<u8>);
+    /// Writes the first message of the login, where the client sends it.
+    fn greet(&mut self, credentials: &DatabaseCredentials, out: &mut Vec<u8>);
 
-    /// Prepares the first of these, or as many as the protocol takes at once; gives how many, which is none only
-    /// if there are none. Each is prepared once, in the order of their numbers.
-    fn prepare(&mut self, statements: &[Prepared], out: &mut Vec<u8>) -> usize;
+    /// Prepares the first of these statements, or as many as the protocol can send together, and returns how many:
+    /// none only if there are none. Each is prepared once, in the order of their numbers.
+    fn prepare(&mut self, statements: &[PreparedStatement], out: &mut Vec<u8>) -> usize;
 
     /// Executes a prepared statement.
-    fn execute(&mut self, statement: &Prepared, parameters: &[Parameter<'_>], out: &mut Vec<u8>);
+    fn execute(&mut self, statement: &PreparedStatement, parameters: &[Parameter<'_>], out: &mut Vec<u8>);
 
-    /// Executes a statement as it is.
+    /// Executes a statement without preparing it.
     fn query(&mut self, sql: &str, out: &mut Vec<u8>);
 
-    /// Puts rows into a table, by the fastest way that the database has for a client.
-    fn load(&mut self, batch: &Batch, out: &mut Vec<u8>);
+    /// Inserts rows in the fastest way that the database offers a client.
+    fn load(&mut self, batch: &RowBatch, out: &mut Vec<u8>);
 
-    /// Takes what has arrived; writes what the login asks for.
+    /// Takes received bytes, and writes what the login needs.
     fn receive(
         &mut self,
-        credentials: &Credentials,
+        credentials: &DatabaseCredentials,
         input: &mut &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Progress, Fault>;
 
     /// The last reply.
-    fn reply(&self) -> &Reply;
+    fn reply(&self) -> &SqlReply;
 
-    /// The same, to say what is to be kept of it.
-    fn reply_mut(&mut self) -> &mut Reply;
+    /// The last reply, to choose what is kept of it.
+    fn reply_mut(&mut self) -> &mut SqlReply;
 
-    /// What is cut off by the peer's closing.
+    /// The error where the server closes the connection now.
     fn closed(&self) -> String;
 }
 
-/// Takes what has arrived, which must be no more than one reply: nothing else has been asked for.
+/// Takes received bytes, which may hold no more than one reply: there is one request.
 #[inline]
-pub fn receive_one<S: Session>(
+pub fn receive_one<S: SqlSession>(
     session: &mut S,
-    credentials: &Credentials,
+    credentials: &DatabaseCredentials,
     mut input: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<Progress, Fault> {
@@ -100,9 +100,9 @@ pub fn receive_one<S: Session>(
     if input.is_empty() { Ok(progress) } else { Err(Fault::protocol("bytes after the end of the reply")) }
 }
 
-/// The fault of a login that the server refuses.
-pub fn refused(credentials: &Credentials, variable: &str, words: &str) -> Fault {
-    let Credentials { user, database, .. } = credentials;
-    let mend = format!("check user, database and password (${variable})");
-    Fault::unexpected(format!("no login as {user} to {database}: {words}: {mend}"), false)
+/// The fault of a refused login.
+pub fn refused(credentials: &DatabaseCredentials, variable: &str, reason: &str) -> Fault {
+    let DatabaseCredentials { user, database, .. } = credentials;
+    let remedy = format!("check user, database and password (${variable})");
+    Fault::unexpected(format!("no login as {user} to {database}: {reason}: {remedy}"), false)
 }

@@ -1,14 +1,14 @@
-//! The prepared statements: their text, the parameters that are drawn for them, and what they must return.
+//! The prepared statements: their text, their random parameters, and the replies that they must have.
 
 use std::ops::RangeInclusive;
 
 use rand::{Rng, RngExt};
 use wire::Parameter;
 
-use super::reply::Reply;
-use super::row::{C_BYTES, Row};
+use super::reply::SqlReply;
+use super::row::{C_BYTES, TableRow};
 
-/// So many rows a range query asks for, as sysbench does unless told otherwise.
+/// Rows of a range query, as in sysbench's defaults.
 pub const RANGE_ROWS: u32 = 100;
 
 /// A kind of statement.
@@ -22,28 +22,28 @@ pub enum Statement {
     IndexUpdate,
     NonIndexUpdate,
     Delete,
-    /// A row with a number of its own.
+    /// Inserts the row that was deleted.
     PutBack,
-    /// A row that the database numbers.
+    /// Inserts a row; the database numbers it.
     Insert,
 }
 
-/// What a statement was sent with, as far as its reply depends on it.
+/// The parameters of a statement on which its reply depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentStatement {
     pub table: u32,
-    /// The row, or the first of a range.
+    /// The row, or the first row of a range.
     pub id: u32,
 }
 
-/// Whether a statement has done what it should.
+/// The result of checking a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It has found what it asked for.
+pub enum StatementResult {
+    /// The statement has found its rows.
     Found,
-    /// The row was not there, and need not be.
+    /// The row is missing, which is allowed.
     Missed,
-    /// It returned something else.
+    /// The reply is wrong, and why.
     Wrong(&'static str),
 }
 
@@ -77,7 +77,7 @@ impl Statement {
         }
     }
 
-    /// Gives the parameters for the row `id` to `send`; what else is needed is drawn, `k` from `1..=rows`.
+    /// Passes the parameters for the row `id` to `send`. Other values are drawn, `k` from `1..=rows`.
     #[inline]
     pub fn with_parameters<R>(
         self,
@@ -92,48 +92,55 @@ impl Statement {
             Self::Range | Self::Sum | Self::Order | Self::Distinct => {
                 send(&[number(id), number(id.saturating_add(RANGE_ROWS - 1))])
             }
-            Self::NonIndexUpdate => send(&[Parameter::Text(&Row::draw(rng).c), number(id)]),
+            Self::NonIndexUpdate => send(&[Parameter::Text(&TableRow::draw(rng).c), number(id)]),
             Self::PutBack | Self::Insert => {
                 let k = number(rng.random_range(1..=rows));
-                let row = Row::draw(rng);
+                let row = TableRow::draw(rng);
                 let values = [number(id), k, Parameter::Text(&row.c), Parameter::Text(&row.pad)];
                 send(if self == Self::Insert { &values[1..] } else { &values })
             }
         }
     }
 
-    /// Holds a reply against what was sent. `rows` are those of the table; with `gaps` any may be missing.
-    /// With `moving` rows are taken out and put back by others, which a write may run into.
-    pub fn check(self, reply: &Reply, sent: Sent, rows: u32, gaps: bool, moving: bool) -> Verdict {
+    /// Compares a reply with the sent statement. The table has `rows` rows; with `gaps` any of them may be missing.
+    /// With `moving` other transactions delete rows and insert them again, so that a write may miss its row.
+    pub fn check(
+        self,
+        reply: &SqlReply,
+        sent: SentStatement,
+        rows: u32,
+        gaps: bool,
+        moving: bool,
+    ) -> StatementResult {
         let is_value = reply.first.len() >= C_BYTES;
         match self {
-            Self::Point if reply.rows == 1 && is_value => Verdict::Found,
-            Self::Point if reply.rows == 0 && gaps => Verdict::Missed,
-            Self::Point => Verdict::Wrong("a point select that does not return its one row"),
+            Self::Point if reply.rows == 1 && is_value => StatementResult::Found,
+            Self::Point if reply.rows == 0 && gaps => StatementResult::Missed,
+            Self::Point => StatementResult::Wrong("a point select must return one row"),
             Self::Range | Self::Order | Self::Distinct => {
                 let whole = RANGE_ROWS.min(rows - sent.id + 1);
                 let expected: RangeInclusive<u32> = match (gaps, self) {
-                    // Rows that were put in stand after all others.
+                    // New rows stand after all others.
                     (true, _) => 0..=RANGE_ROWS,
-                    // Two rows may have been given the same text.
+                    // Two rows may have the same text.
                     (false, Self::Distinct) => 1..=RANGE_ROWS,
                     (false, _) => whole..=if sent.id + RANGE_ROWS > rows { RANGE_ROWS } else { whole },
                 };
                 if expected.contains(&reply.rows) && (is_value || reply.rows == 0) {
-                    Verdict::Found
+                    StatementResult::Found
                 } else {
-                    Verdict::Wrong("a range that does not return its rows")
+                    StatementResult::Wrong("a range must return its rows")
                 }
             }
-            Self::Sum if reply.rows == 1 => Verdict::Found,
-            Self::Sum => Verdict::Wrong("a sum that is not one row"),
+            Self::Sum if reply.rows == 1 => StatementResult::Found,
+            Self::Sum => StatementResult::Wrong("a sum must be one row"),
             Self::IndexUpdate | Self::NonIndexUpdate | Self::Delete => match reply.affected {
-                1 => Verdict::Found,
-                0 if gaps || moving => Verdict::Missed,
-                _ => Verdict::Wrong("a write that does not change its one row"),
+                1 => StatementResult::Found,
+                0 if gaps || moving => StatementResult::Missed,
+                _ => StatementResult::Wrong("a write must change one row"),
             },
-            Self::PutBack | Self::Insert if reply.affected == 1 => Verdict::Found,
-            Self::PutBack | Self::Insert => Verdict::Wrong("an insert that does not put in its one row"),
+            Self::PutBack | Self::Insert if reply.affected == 1 => StatementResult::Found,
+            Self::PutBack | Self::Insert => StatementResult::Wrong("an insert must insert one row"),
         }
     }
 }
@@ -160,15 +167,15 @@ mod tests {
         assert_eq!(parameters(Statement::Range), ["Int(7)", "Int(10"]);
     }
 
-    fn checked(statement: Statement, rows: u32, affected: u64, id: u32, gaps: bool) -> Verdict {
-        let reply = Reply { rows, affected, first: vec![b'5'; C_BYTES], ..Reply::default() };
-        statement.check(&reply, Sent { table: 0, id }, 1_000, gaps, false)
+    fn checked(statement: Statement, rows: u32, affected: u64, id: u32, gaps: bool) -> StatementResult {
+        let reply = SqlReply { rows, affected, first: vec![b'5'; C_BYTES], ..SqlReply::default() };
+        statement.check(&reply, SentStatement { table: 0, id }, 1_000, gaps, false)
     }
 
     #[test]
-    fn replies_are_counted() {
+    fn replies_are_checked() {
         use Statement::*;
-        use Verdict::*;
+        use StatementResult::*;
         assert_eq!([checked(Point, 1, 0, 1, false), checked(Point, 0, 0, 1, true)], [Found, Missed]);
         assert!(matches!(checked(Point, 0, 0, 1, false), Wrong(_)));
         assert!(matches!(checked(Point, 2, 0, 1, true), Wrong(_)));

@@ -1,4 +1,4 @@
-//! Which statements make up which transaction, as in the `oltp_*.lua` of sysbench 1.0.
+//! The statements of each transaction, as in the `oltp_*.lua` of sysbench 1.0.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,30 +7,30 @@ use super::statement::Statement::{
     Range, Sum,
 };
 
-/// What users of sysbench know as its OLTP benchmarks.
+/// One of sysbench's OLTP benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transaction {
-    /// One row by its key.
+    /// Selects one row by its key.
     PointSelect,
-    /// Ten rows by key, and four ranges of a hundred.
+    /// Selects ten rows by key, and four ranges of a hundred rows.
     ReadOnly,
-    /// The same, and then what a write-only one does.
+    /// A read-only transaction, then a write-only one.
     ReadWrite,
-    /// A row's indexed column is changed.
+    /// Changes the indexed column of a row.
     UpdateIndex,
-    /// A row's column without an index is changed.
+    /// Changes a column without an index of a row.
     UpdateNonIndex,
-    /// A row is put in.
+    /// Inserts a row.
     Insert,
-    /// A row is deleted, and not put back.
+    /// Deletes a row for good.
     Delete,
-    /// Both updates; a row is deleted and put back.
+    /// Does both updates, deletes a row and inserts it again.
     WriteOnly,
 }
 
 impl Transaction {
-    /// All of them.
+    /// All transactions.
     pub const ALL: [Self; 8] = [
         Self::PointSelect,
         Self::ReadOnly,
@@ -42,7 +42,7 @@ impl Transaction {
         Self::WriteOnly,
     ];
 
-    /// As it is written in files and on the command line.
+    /// Its name in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::PointSelect => "point-select",
@@ -56,7 +56,7 @@ impl Transaction {
         }
     }
 
-    /// Its statements. One alone commits itself; several stand between `BEGIN` and `COMMIT`.
+    /// Its statements. A single one commits by itself; several stand between `BEGIN` and `COMMIT`.
     pub(super) const fn statements(self) -> &'static [Statement] {
         match self {
             Self::PointSelect => &[Point],
@@ -94,26 +94,29 @@ impl Transaction {
 }
 
 impl std::str::FromStr for Transaction {
-    type Err = String;
+    type Err = UnknownTransaction;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let names = || Self::ALL.map(Self::name).join(", ");
-        let found = Self::ALL.into_iter().find(|kind| kind.name() == text);
-        found.ok_or_else(|| format!("expected one of {}", names()))
+    fn from_str(text: &str) -> Result<Self, UnknownTransaction> {
+        Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or(UnknownTransaction)
     }
 }
+
+/// A name that no transaction has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of {}", Transaction::ALL.map(Transaction::name).join(", "))]
+pub struct UnknownTransaction;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_files() {
+    fn names_are_those_in_files() {
         for kind in Transaction::ALL {
             assert_eq!(serde_json::to_string(&kind).expect("JSON"), format!("{:?}", kind.name()));
             assert_eq!(kind.name().parse(), Ok(kind));
         }
-        assert!("select".parse::<Transaction>().is_err_and(|e| e.contains("point-select")));
+        assert!("select".parse::<Transaction>().is_err_and(|e| e.to_string().contains("point-select")));
     }
 
     #[test]

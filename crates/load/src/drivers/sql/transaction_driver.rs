@@ -1,22 +1,23 @@
-//! The driver of transactions: logs in, prepares, and takes one statement after the other until the transaction
-//! is committed. What the server breaks off for the sake of others is begun anew and counted.
+//! The driver of transactions: logs in, prepares the statements, and sends one after the other until the transaction is
+//! committed. A transaction that the server aborts in favour of others begins again and is counted.
 
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::super::OperationError;
-use super::super::choice::Choice;
-use super::login::Credentials;
+use super::login::DatabaseCredentials;
 use super::reply::{Failure, FailureKind};
-use super::session::{Prepared, Progress, Session, receive_one};
-use super::statement::{Sent, Statement, Verdict};
+use super::session::{PreparedStatement, Progress, SqlSession, receive_one};
+use super::spec::{SqlSpec, SqlWork, table_name};
+use super::statement::{SentStatement, Statement, StatementResult};
 use super::transaction::Transaction;
-use super::{SqlSpec, Work, table_name};
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
+use crate::drivers::choice::WeightedChoice;
+use crate::drivers::error::OperationError;
+use crate::drivers::protocol::WorkerShare;
 use crate::inputs::keys::KeySampler;
 
 /// Names of the counters.
-pub(in super::super) const COUNTERS: &[&str] = &[
+pub(super) const COUNTERS: &[&str] = &[
     "statements",
     "found",
     "missed",
@@ -26,64 +27,64 @@ pub(in super::super) const COUNTERS: &[&str] = &[
     "serialization_failures",
     "duplicates",
 ];
-/// Prepared statements whose replies have come, those that failed too.
+/// Prepared statements with a reply, those that failed included.
 const STATEMENTS: usize = 0;
 const FOUND: usize = 1;
 const MISSED: usize = 2;
-/// Transactions that were begun anew.
+/// Transactions that began again.
 const RETRIES: usize = 3;
 const DEADLOCKS: usize = 4;
 const LOCK_TIMEOUTS: usize = 5;
 const SERIALIZATION_FAILURES: usize = 6;
 const DUPLICATES: usize = 7;
 
-/// Carries out transactions for one worker. It holds a password, so it cannot be printed.
+/// Drives transactions for one worker. It contains a password, so it is not `Debug`.
 pub struct TransactionDriver<S> {
     spec: SqlSpec,
     mix: Vec<(Transaction, f64)>,
-    choice: Choice,
+    choice: WeightedChoice,
     rows: KeySampler,
-    /// The kinds of statements that the mix has need of; each is prepared for every table.
+    /// The statements of the mix; each is prepared for every table.
     kinds: Vec<Statement>,
-    /// By table, and within a table as `kinds`.
-    prepared: Vec<Prepared>,
-    credentials: Credentials,
-    /// Transactions of this mix delete rows and put them back.
+    /// By table, and within a table in the order of `kinds`.
+    prepared: Vec<PreparedStatement>,
+    credentials: DatabaseCredentials,
+    /// Whether transactions of the mix delete rows and insert them again.
     moving: bool,
     session: std::marker::PhantomData<fn() -> S>,
 }
 
-/// One connection.
+/// The state of one connection.
 #[derive(Debug)]
 pub struct TransactionDialogue<S> {
     session: S,
-    state: State,
+    state: TransactionState,
     operation: OperationId,
-    sent: Sent,
+    sent: SentStatement,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum TransactionState {
     LoggingIn,
-    /// The statements from here to there are being prepared.
+    /// The statements in this range are being prepared.
     Preparing(u16, u16),
     Beginning,
     /// This statement of the transaction is in flight.
     Statement(u8),
     Committing,
-    /// The transaction is to be begun anew.
+    /// The transaction will begin again.
     RollingBack,
 }
 
-impl<S: Session> TransactionDriver<S> {
-    /// A driver for worker `worker` of `workers`. Reads the password.
-    pub fn new(spec: &SqlSpec, worker: u32, workers: u32) -> Result<Self, OperationError> {
+impl<S: SqlSession> TransactionDriver<S> {
+    /// A driver for one worker. Reads the password.
+    pub fn new(spec: &SqlSpec, share: WorkerShare) -> Result<Self, OperationError> {
         spec.check()?;
-        let Work::Transactions(mix) = &spec.work else {
-            return Err(OperationError("a stage of making tables is no transaction".to_owned()));
+        let SqlWork::Transactions(mix) = &spec.work else {
+            return Err(OperationError("a stage of a populate run is no transaction".to_owned()));
         };
         let weights: Vec<f64> = mix.iter().map(|(_, weight)| *weight).collect();
-        // What has no weight is never drawn, and need not be prepared.
+        // A transaction without a weight is never drawn, so its statements are not prepared.
         let live = |kind: &Statement| {
             mix.iter().any(|(transaction, weight)| *weight > 0.0 && transaction.statements().contains(kind))
         };
@@ -92,7 +93,7 @@ impl<S: Session> TransactionDriver<S> {
         let count = u64::from(tables.tables) * kinds.len() as u64;
         if u16::try_from(count).is_err() {
             let what =
-                format!("{count} prepared statements: a connection keeps 65,535: ask for fewer tables");
+                format!("{count} prepared statements: a connection has at most 65,535: use fewer tables");
             return Err(OperationError(what));
         }
         let texts = (0..tables.tables).flat_map(|table| {
@@ -101,11 +102,11 @@ impl<S: Session> TransactionDriver<S> {
         });
         let prepared = texts
             .zip(0_u16..)
-            .map(|(sql, number)| Prepared { number, name: format!("s{number}"), sql })
+            .map(|(sql, number)| PreparedStatement { number, name: format!("s{number}"), sql })
             .collect();
-        let first = u64::from(tables.rows) * u64::from(worker) / u64::from(workers);
+        let first = u64::from(tables.rows) * u64::from(share.worker) / u64::from(share.workers);
         Ok(Self {
-            choice: Choice::new(&weights)?,
+            choice: WeightedChoice::new(&weights)?,
             rows: KeySampler::new(tables.popularity, u64::from(tables.rows), first),
             moving: kinds.contains(&Statement::PutBack),
             kinds,
@@ -122,7 +123,7 @@ impl<S: Session> TransactionDriver<S> {
         self.mix[usize::from(dialogue.operation)].0.statements()
     }
 
-    /// Writes the first words of the dialogue's transaction.
+    /// Writes the beginning of the dialogue's transaction.
     #[inline]
     fn begin_transaction(
         &mut self,
@@ -134,7 +135,7 @@ impl<S: Session> TransactionDriver<S> {
             self.send(dialogue, 0, rng, out);
         } else {
             dialogue.session.query("BEGIN", out);
-            dialogue.state = State::Beginning;
+            dialogue.state = TransactionState::Beginning;
         }
     }
 
@@ -142,61 +143,65 @@ impl<S: Session> TransactionDriver<S> {
     #[inline]
     fn send(&mut self, dialogue: &mut TransactionDialogue<S>, at: u8, rng: &mut Pcg64Mcg, out: &mut Vec<u8>) {
         let statement = self.statements(dialogue)[usize::from(at)];
-        // What is put back is what was deleted.
+        // PutBack inserts the row that was deleted.
         if statement != Statement::PutBack {
             let tables = self.spec.tables.tables;
             let table = if tables > 1 { rng.random_range(0..tables) } else { 0 };
-            dialogue.sent = Sent { table, id: self.rows.sample(rng) as u32 + 1 };
+            dialogue.sent = SentStatement { table, id: self.rows.sample(rng) as u32 + 1 };
         }
         let sent = dialogue.sent;
-        let kind = self.kinds.iter().position(|kind| *kind == statement).expect("the mix was prepared");
+        let kind = self
+            .kinds
+            .iter()
+            .position(|kind| *kind == statement)
+            .expect("all statements of the mix are prepared");
         let prepared = &self.prepared[sent.table as usize * self.kinds.len() + kind];
         statement.with_parameters(sent.id, self.spec.tables.rows, rng, |parameters| {
             dialogue.session.execute(prepared, parameters, out);
         });
-        dialogue.state = State::Statement(at);
+        dialogue.state = TransactionState::Statement(at);
     }
 
-    /// Writes the next statements to prepare, if there are any.
+    /// Prepares the next statements, or ends the greeting.
     fn prepare(&self, dialogue: &mut TransactionDialogue<S>, done: u16, out: &mut Vec<u8>) -> Step {
         let left = &self.prepared[usize::from(done)..];
         if left.is_empty() {
             return Step::Done { reuse: true };
         }
         let count = dialogue.session.prepare(left, out) as u16;
-        dialogue.state = State::Preparing(done, done + count);
+        dialogue.state = TransactionState::Preparing(done, done + count);
         Step::Wait
     }
 
-    /// The reply to what was sent last is whole.
+    /// Continues after a complete reply.
     #[inline]
     fn advance(&mut self, dialogue: &mut TransactionDialogue<S>, turn: Turn<'_>) -> Step {
         let Turn { out, rng, counters } = turn;
-        if let State::Statement(_) = dialogue.state {
+        if let TransactionState::Statement(_) = dialogue.state {
             counters[STATEMENTS] += 1;
         }
         if let Some(failure) = dialogue.session.reply_mut().failure.take() {
             return self.fail(dialogue, &failure, Turn { out, rng, counters });
         }
         let statements = match dialogue.state {
-            State::LoggingIn => return self.prepare(dialogue, 0, out),
-            State::Preparing(_, done) => return self.prepare(dialogue, done, out),
-            State::Committing => return Step::Done { reuse: true },
-            State::RollingBack => {
+            TransactionState::LoggingIn => return self.prepare(dialogue, 0, out),
+            TransactionState::Preparing(_, done) => return self.prepare(dialogue, done, out),
+            TransactionState::Committing => return Step::Done { reuse: true },
+            TransactionState::RollingBack => {
                 self.begin_transaction(dialogue, rng, out);
                 return Step::Wait;
             }
-            State::Beginning | State::Statement(_) => self.statements(dialogue),
+            TransactionState::Beginning | TransactionState::Statement(_) => self.statements(dialogue),
         };
         let next = match dialogue.state {
-            State::Statement(at) => {
+            TransactionState::Statement(at) => {
                 let statement = statements[usize::from(at)];
                 let tables = &self.spec.tables;
                 let reply = dialogue.session.reply();
                 match statement.check(reply, dialogue.sent, tables.rows, tables.gaps, self.moving) {
-                    Verdict::Found => counters[FOUND] += 1,
-                    Verdict::Missed => counters[MISSED] += 1,
-                    Verdict::Wrong(what) => {
+                    StatementResult::Found => counters[FOUND] += 1,
+                    StatementResult::Missed => counters[MISSED] += 1,
+                    StatementResult::Wrong(what) => {
                         let id = dialogue.sent.id;
                         let text = format!(
                             "{what}: {} with id {id}: are the tables populated?",
@@ -215,25 +220,28 @@ impl<S: Session> TransactionDriver<S> {
             return Step::Done { reuse: true };
         } else {
             dialogue.session.query("COMMIT", out);
-            dialogue.state = State::Committing;
+            dialogue.state = TransactionState::Committing;
         }
         Step::Wait
     }
 
-    /// A statement has failed: is the transaction to be begun anew?
+    /// Takes a failed statement: begins the transaction again, or fails the operation.
     #[cold]
     fn fail(&mut self, dialogue: &mut TransactionDialogue<S>, failure: &Failure, turn: Turn<'_>) -> Step {
         let Failure { kind, text } = failure;
         let Turn { out, rng, counters } = turn;
         let counter = match (dialogue.state, kind) {
-            (State::LoggingIn | State::Preparing(..) | State::RollingBack, _)
+            (
+                TransactionState::LoggingIn | TransactionState::Preparing(..) | TransactionState::RollingBack,
+                _,
+            )
             | (_, FailureKind::TableExists | FailureKind::Other) => {
                 let what = match dialogue.state {
-                    State::Statement(at) => self.statements(dialogue)[usize::from(at)].template(),
-                    State::Preparing(first, _) => self.prepared[usize::from(first)].sql.as_str(),
+                    TransactionState::Statement(at) => self.statements(dialogue)[usize::from(at)].template(),
+                    TransactionState::Preparing(first, _) => self.prepared[usize::from(first)].sql.as_str(),
                     _ => "the transaction",
                 };
-                // The connection may be in a transaction that nobody ends.
+                // The connection may be in a transaction that is never ended.
                 return Step::Failed(Fault::unexpected(format!("{text}: {what}"), false));
             }
             (_, FailureKind::Deadlock) => DEADLOCKS,
@@ -247,13 +255,13 @@ impl<S: Session> TransactionDriver<S> {
             self.begin_transaction(dialogue, rng, out);
         } else {
             dialogue.session.query("ROLLBACK", out);
-            dialogue.state = State::RollingBack;
+            dialogue.state = TransactionState::RollingBack;
         }
         Step::Wait
     }
 }
 
-impl<S: Session> Driver for TransactionDriver<S> {
+impl<S: SqlSession> Driver for TransactionDriver<S> {
     type Dialogue = TransactionDialogue<S>;
 
     fn operations(&self) -> Vec<String> {
@@ -267,9 +275,9 @@ impl<S: Session> Driver for TransactionDriver<S> {
     fn dialogue(&mut self) -> Self::Dialogue {
         TransactionDialogue {
             session: S::new(),
-            state: State::LoggingIn,
+            state: TransactionState::LoggingIn,
             operation: 0,
-            sent: Sent::default(),
+            sent: SentStatement::default(),
         }
     }
 

@@ -1,106 +1,67 @@
-//! The driver that makes the tables: they are created, filled by many connections at once, indexed, and counted.
+//! The driver of a populate run: creates the tables, fills them over many connections, indexes and counts them.
 
-use serde::{Deserialize, Serialize};
-
-use super::super::OperationError;
-use super::dialect::Dialect;
-use super::login::Credentials;
+use super::dialect::SqlDialect;
+use super::login::DatabaseCredentials;
 use super::reply::FailureKind;
-use super::session::{Batch, Progress, Session, receive_one};
-use super::{SqlSpec, Tables, table_name};
+use super::session::{Progress, RowBatch, SqlSession, receive_one};
+use super::spec::{BATCH_ROWS, PopulateStage, SqlSpec, Tables, table_name};
 use crate::division::share;
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
+use crate::drivers::error::OperationError;
+use crate::drivers::protocol::WorkerShare;
 
-/// Rows that are put in at once: a fifth of a megabyte, which all servers take.
-const BATCH_ROWS: u32 = 1_000;
-
-/// Stages of making the tables. An operation of the second is a batch of rows, of the others a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stage {
-    /// The tables are created.
-    Create,
-    /// Rows are put in.
-    Load,
-    /// What is done once they are full.
-    Index,
-    /// Their rows are counted.
-    Count,
-}
-
-/// All stages in their order.
-pub const POPULATE: [Stage; 4] = [Stage::Create, Stage::Load, Stage::Index, Stage::Count];
-
-impl Stage {
-    /// The name of its operations.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Load => "load",
-            Self::Index => "index",
-            Self::Count => "count",
-        }
-    }
-
-    /// How many operations it has.
-    pub(super) fn operations(self, tables: &Tables) -> u64 {
-        let batches = if self == Self::Load { tables.rows.div_ceil(BATCH_ROWS) } else { 1 };
-        u64::from(tables.tables) * u64::from(batches)
-    }
-
-    /// The statements for a table; none for the rows, which are more than a statement.
-    fn statements(self, dialect: Dialect, table: u32, rows: u32) -> Vec<String> {
-        let name = table_name(table);
-        match self {
-            Self::Create => vec![dialect.create(&name)],
-            Self::Load => Vec::new(),
-            Self::Index => dialect.finish(&name, rows),
-            Self::Count => vec![format!("SELECT COUNT(*) FROM {name}")],
-        }
+/// The statements for a table; none for the rows, which the session loads in its own way.
+fn statements(stage: PopulateStage, dialect: SqlDialect, table: u32, rows: u32) -> Vec<String> {
+    let name = table_name(table);
+    match stage {
+        PopulateStage::Create => vec![dialect.create(&name)],
+        PopulateStage::Load => Vec::new(),
+        PopulateStage::Index => dialect.finish(&name, rows),
+        PopulateStage::Count => vec![format!("SELECT COUNT(*) FROM {name}")],
     }
 }
 
-/// Makes tables for one worker. It holds a password, so it cannot be printed.
+/// Fills tables for one worker. It contains a password, so it is not `Debug`.
 pub struct PopulateDriver<S> {
     tables: Tables,
-    stage: Stage,
-    credentials: Credentials,
+    stage: PopulateStage,
+    credentials: DatabaseCredentials,
     /// The next operation of this worker.
     next: u64,
     session: std::marker::PhantomData<fn() -> S>,
 }
 
-/// One connection.
+/// The state of one connection.
 #[derive(Debug)]
 pub struct PopulateDialogue<S> {
     session: S,
     is_logged_in: bool,
-    /// Which table.
+    /// The table of the operation in flight.
     table: u32,
-    /// What is still to be said of it, the next at the end.
+    /// The statements of the operation that are left, the next one last.
     left: Vec<String>,
 }
 
-impl<S: Session> PopulateDriver<S> {
-    /// A driver for worker `worker` of `workers`: each begins at its share. Reads the password.
-    pub fn new(spec: &SqlSpec, stage: Stage, worker: u32, workers: u32) -> Result<Self, OperationError> {
+impl<S: SqlSession> PopulateDriver<S> {
+    /// A driver for one worker, which begins at its share. Reads the password.
+    pub fn new(spec: &SqlSpec, stage: PopulateStage, part: WorkerShare) -> Result<Self, OperationError> {
         spec.check()?;
         let all = stage.operations(&spec.tables);
         Ok(Self {
             tables: spec.tables.clone(),
             stage,
             credentials: spec.login.credentials()?,
-            next: (0..worker).map(|earlier| share(all, earlier, workers)).sum(),
+            next: (0..part.worker).map(|earlier| share(all, earlier, part.workers)).sum(),
             session: std::marker::PhantomData,
         })
     }
 
-    fn batch(&self, number: u64) -> Batch {
+    fn batch(&self, number: u64) -> RowBatch {
         let Tables { rows, seed, .. } = self.tables;
         let of_a_table = u64::from(rows.div_ceil(BATCH_ROWS));
         let first = (number % of_a_table) as u32 * BATCH_ROWS + 1;
         let end = first.saturating_add(BATCH_ROWS).min(rows + 1);
-        Batch { table: (number / of_a_table) as u32, ids: first..end, rows, seed }
+        RowBatch { table: (number / of_a_table) as u32, ids: first..end, rows, seed }
     }
 
     fn check(&self, dialogue: &mut PopulateDialogue<S>) -> Result<(), String> {
@@ -108,22 +69,22 @@ impl<S: Session> PopulateDriver<S> {
         if let Some(failure) = dialogue.session.reply_mut().failure.take() {
             return Err(match failure.kind {
                 FailureKind::TableExists => {
-                    format!("table {table} exists already: drop it, or give a database without it")
+                    format!("table {table} exists already: drop it, or use a database without it")
                 }
                 _ => failure.text.into(),
             });
         }
-        if self.stage == Stage::Count {
+        if self.stage == PopulateStage::Count {
             let counted = String::from_utf8_lossy(&dialogue.session.reply().first);
             if counted.parse() != Ok(self.tables.rows) {
-                return Err(format!("table {table} has {counted} rows and not {}", self.tables.rows));
+                return Err(format!("table {table} has {counted} rows, expected {}", self.tables.rows));
             }
         }
         Ok(())
     }
 }
 
-impl<S: Session> Driver for PopulateDriver<S> {
+impl<S: SqlSession> Driver for PopulateDriver<S> {
     type Dialogue = PopulateDialogue<S>;
 
     fn operations(&self) -> Vec<String> {
@@ -142,15 +103,15 @@ impl<S: Session> Driver for PopulateDriver<S> {
     fn begin(&mut self, dialogue: &mut Self::Dialogue, turn: Turn<'_>) -> OperationId {
         let number = self.next % self.stage.operations(&self.tables);
         self.next += 1;
-        if self.stage == Stage::Load {
+        if self.stage == PopulateStage::Load {
             let batch = self.batch(number);
             dialogue.table = batch.table;
             dialogue.session.load(&batch, turn.out);
         } else {
             dialogue.table = number as u32;
-            dialogue.left = self.stage.statements(S::DIALECT, dialogue.table, self.tables.rows);
+            dialogue.left = statements(self.stage, S::DIALECT, dialogue.table, self.tables.rows);
             dialogue.left.reverse();
-            let first = dialogue.left.pop().expect("a stage but that of the rows has statements");
+            let first = dialogue.left.pop().expect("every stage but Load has statements");
             dialogue.session.query(&first, turn.out);
         }
         0
@@ -185,17 +146,19 @@ impl<S: Session> Driver for PopulateDriver<S> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Work;
     use super::super::postgres::PostgresSession;
-    use super::super::tests::sample;
+    use super::super::spec::SqlWork;
+    use super::super::spec::tests::sample;
     use super::*;
+    use crate::drivers::protocol::ALONE;
 
     #[test]
     fn batches_cover_every_row_of_every_table_once() {
-        let mut spec = sample(Work::Populate(Stage::Load));
+        let mut spec = sample(SqlWork::Populate(PopulateStage::Load));
         (spec.tables.tables, spec.tables.rows) = (3, 2_500);
-        let driver = PopulateDriver::<PostgresSession>::new(&spec, Stage::Load, 0, 1).expect("a driver");
-        let batches: Vec<(u32, std::ops::Range<u32>)> = (0..Stage::Load.operations(&spec.tables))
+        let driver =
+            PopulateDriver::<PostgresSession>::new(&spec, PopulateStage::Load, ALONE).expect("a driver");
+        let batches: Vec<(u32, std::ops::Range<u32>)> = (0..PopulateStage::Load.operations(&spec.tables))
             .map(|number| driver.batch(number))
             .map(|batch| (batch.table, batch.ids))
             .collect();

@@ -1,0 +1,107 @@
+//! The registration of HTTP/1.1, and the mix of its requests.
+
+use super::driver::HttpDriver;
+use super::operation;
+use super::spec::{HttpOperation, HttpSpec};
+use crate::drivers::error::OperationError;
+use crate::drivers::mix::{Mix, MixSection};
+use crate::drivers::mix_file;
+use crate::drivers::options::{DriverOption, GivenOptions, OptionError, any_text};
+use crate::drivers::protocol::{DriverUse, Protocol, ServerAccess, UrlPath, UrlScheme, WorkerShare};
+
+/// HTTP/1.1.
+#[derive(Debug)]
+pub struct Http;
+
+/// Requests, independent of the server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HttpMix(pub Vec<HttpOperation>);
+
+const METHOD: DriverOption = DriverOption::with_value(
+    "method",
+    "METHOD",
+    any_text,
+    "HTTP",
+    "Method of the one request [default: GET]",
+)
+.of_operation()
+.short('X');
+const HEADER: DriverOption = DriverOption::with_value(
+    "header",
+    "HEADER",
+    check_header,
+    "HTTP",
+    "Add a header to the one request, 'Name: value'; may be repeated",
+)
+.of_operation()
+.short('H')
+.repeated();
+const BODY: DriverOption =
+    DriverOption::with_value("body", "BODY", any_text, "HTTP", "Body of the one request").of_operation();
+
+fn check_header(text: &str) -> Result<(), String> {
+    split_header(text).map(drop).ok_or_else(|| "it has no colon: write 'Name: value'".to_owned())
+}
+
+fn split_header(text: &str) -> Option<(String, String)> {
+    let (name, value) = text.split_once(':')?;
+    Some((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+impl Mix for HttpMix {
+    type Operation = HttpOperation;
+    type Section = ();
+    const SECTION: Option<MixSection> = None;
+    const OPTIONS: &'static [DriverOption] = &[METHOD, HEADER, BODY];
+
+    fn check_operation(operation: &HttpOperation) -> Result<(), OperationError> {
+        operation::HttpRequest::new(operation, "localhost", false).map(drop)
+    }
+
+    fn of_workload((): (), operations: Vec<HttpOperation>) -> Self {
+        Self(operations)
+    }
+
+    fn of_options(given: &GivenOptions) -> Result<Self, OptionError> {
+        if let Some(path) = &given.mix_file {
+            return Ok(Self(mix_file::read(path)?));
+        }
+        let get = HttpOperation::get(&given.path_and_query);
+        Ok(Self(vec![HttpOperation {
+            method: given.text(&METHOD).map_or(get.method, str::to_owned),
+            headers: given.all(&HEADER).iter().filter_map(|text| split_header(text)).collect(),
+            body: given.text(&BODY).map(str::to_owned),
+            ..get
+        }]))
+    }
+
+    fn only(&self, at: usize) -> Self {
+        Self(vec![HttpOperation { weight: 1.0, ..self.0[at].clone() }])
+    }
+}
+
+impl Protocol for Http {
+    type Spec = HttpSpec;
+    type Mix = HttpMix;
+
+    const NAME: &'static str = "http";
+    const CODEC: Option<&'static str> = Some("http1");
+    const SCHEMES: &'static [UrlScheme] = &[
+        UrlScheme { names: &["http"], port: 80, is_tls: false },
+        UrlScheme { names: &["https"], port: 443, is_tls: true },
+    ];
+    const URL_PATH: UrlPath = UrlPath::Request;
+    const ALPN: Option<&'static [u8]> = Some(b"http/1.1");
+
+    fn spec(mix: HttpMix, access: &ServerAccess) -> HttpSpec {
+        HttpSpec { authority: access.authority.clone(), operations: mix.0 }
+    }
+
+    fn drive<U: DriverUse>(
+        spec: &HttpSpec,
+        share: WorkerShare,
+        user: U,
+    ) -> Result<U::Output, OperationError> {
+        Ok(user.driver(HttpDriver::new(spec, share.is_one_per_connection)?))
+    }
+}

@@ -1,0 +1,90 @@
+//! Reads the operations of a mix from a TOML file: an array of `[[op]]` tables. What a table holds is up to the
+//! protocol.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// Why a file is no mix.
+#[derive(Debug, thiserror::Error)]
+pub enum MixFileError {
+    /// It cannot be read.
+    #[error("{}: {source}: give a file of [[op]] tables", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A mistake in it.
+    #[error("{}:{line}: {reason}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// The parser's reason.
+        reason: String,
+    },
+    /// It has no operation.
+    #[error("{}: the mix is empty: give at least one [[op]]", .0.display())]
+    Empty(PathBuf),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MixFile<T> {
+    #[serde(default = "Vec::new")]
+    op: Vec<T>,
+}
+
+/// Reads the operations of a file, at least one.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, MixFileError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| MixFileError::Read { path: path.to_owned(), source })?;
+    let mix: MixFile<T> = toml::from_str(&text).map_err(|error| MixFileError::Line {
+        path: path.to_owned(),
+        line: error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count()),
+        reason: error.message().replace('\n', " "),
+    })?;
+    if mix.op.is_empty() { Err(MixFileError::Empty(path.to_owned())) } else { Ok(mix.op) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Operation {
+        path: String,
+        weight: Option<f64>,
+    }
+
+    fn read_text(text: &str) -> Result<Vec<Operation>, MixFileError> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("mix.toml");
+        std::fs::write(&path, text).expect("a file");
+        read(&path)
+    }
+
+    #[test]
+    fn every_table_is_an_operation() {
+        let operations =
+            read_text("[[op]]\npath = \"/\"\nweight = 90\n[[op]]\npath = \"/b\"\n").expect("a mix");
+        assert_eq!((operations[0].weight, operations[1].path.as_str()), (Some(90.0), "/b"));
+    }
+
+    #[test]
+    fn an_error_names_the_line() {
+        let error = read_text("[[op]]\npath = \"/\"\nwieght = 3\n").expect_err("a typo").to_string();
+        assert!(error.contains("mix.toml:3: unknown field `wieght`"), "{error}");
+        for text in ["op = []", ""] {
+            let error = read_text(text).expect_err("empty").to_string();
+            assert!(error.contains("the mix is empty"), "{error}");
+        }
+        let missing = read::<Operation>(Path::new("/nowhere/mix.toml")).expect_err("no file").to_string();
+        assert!(missing.ends_with("give a file of [[op]] tables"), "{missing}");
+    }
+}

@@ -1,0 +1,65 @@
+//! One statement outside a load, and its answer as text: is the server ready, what has it counted. It blocks.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::login::{DatabaseCredentials, DatabaseLogin, QueryError};
+use super::session::{Progress, SqlSession, receive_one};
+
+/// Sends a statement. The answer has a line for each row, with a blank between the fields. All of it takes `timeout` at
+/// most.
+pub fn query<S: SqlSession>(
+    address: SocketAddr,
+    login: &DatabaseLogin,
+    statement: &str,
+    timeout: Duration,
+) -> Result<String, QueryError> {
+    let credentials = login.credentials()?;
+    let deadline = Instant::now() + timeout;
+    let mut stream = TcpStream::connect_timeout(&address, timeout)
+        .map_err(|source| QueryError::Connect { address, source })?;
+    let mut session = S::new();
+    let mut out = Vec::new();
+    session.greet(&credentials, &mut out);
+    await_reply(&mut session, &credentials, &mut stream, &mut out, deadline)?;
+    session.reply_mut().transcript = Some(String::new());
+    session.query(statement, &mut out);
+    await_reply(&mut session, &credentials, &mut stream, &mut out, deadline)?;
+    let reply = session.reply_mut();
+    match reply.failure.take() {
+        Some(failure) => {
+            Err(QueryError::Refused { statement: statement.to_owned(), reason: failure.text.into() })
+        }
+        None => Ok(reply.transcript.take().unwrap_or_default()),
+    }
+}
+
+/// Sends `out` and reads until the reply is complete.
+fn await_reply<S: SqlSession>(
+    session: &mut S,
+    credentials: &DatabaseCredentials,
+    stream: &mut TcpStream,
+    out: &mut Vec<u8>,
+    deadline: Instant,
+) -> Result<(), QueryError> {
+    let mut block = [0; 4096];
+    loop {
+        stream.write_all(out)?;
+        out.clear();
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(QueryError::TimedOut);
+        }
+        stream.set_read_timeout(Some(left))?;
+        let count = stream.read(&mut block)?;
+        if count == 0 {
+            return Err(QueryError::Session(session.closed()));
+        }
+        match receive_one(session, credentials, &block[..count], out) {
+            Ok(Progress::Wait) => {}
+            Ok(Progress::Replied) => return Ok(()),
+            Err(fault) => return Err(QueryError::Session(fault.detail.into_owned())),
+        }
+    }
+}
