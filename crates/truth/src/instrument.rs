@@ -8,8 +8,8 @@ use host::telemetry::Sampler;
 use host::{CpuSet, Host};
 use load::drivers::ProtocolSpec;
 use load::drivers::http::{HttpOperation, HttpSpec};
-use load::drivers::keyspace::{Command, KeyspaceSpec, default_prefix};
-use load::drivers::memcache::{Dialect, MemcacheSpec};
+use load::drivers::keyspace::{KeyCommand, KeyspaceSpec, default_prefix};
+use load::drivers::memcache::{MemcacheDialect, MemcacheSpec};
 use load::engine::{self, Outcome, RunContext, RunError};
 use load::inputs::keys::Popularity;
 use load::record::PackError;
@@ -70,9 +70,9 @@ impl Protocol {
                 operations: vec![HttpOperation::get("/")],
             }),
             Self::Memcached => ProtocolSpec::Memcache(MemcacheSpec {
-                dialect: Dialect::Text,
+                dialect: MemcacheDialect::Text,
                 keyspace: KeyspaceSpec {
-                    mix: vec![(Command::Get, 1.0)],
+                    mix: vec![(KeyCommand::Get, 1.0)],
                     keys: 1_000,
                     key_prefix: default_prefix(),
                     popularity: Popularity::Uniform,

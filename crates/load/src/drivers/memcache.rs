@@ -153,8 +153,9 @@ const DIALECT: DriverOption = DriverOption::with_value(
     "DIALECT",
     parses::<MemcacheDialect>,
     "Key-value",
-    "Form of memcached's protocol: text or meta [default: text]",
-);
+    "Use this form of memcached's protocol [default: text]",
+)
+.choices(&["text", "meta"]);
 
 impl FromStr for MemcacheDialect {
     type Err = &'static str;
@@ -176,7 +177,7 @@ impl Protocol for Memcache {
     const CODEC: Option<&'static str> = Some("memcache");
     const SCHEMES: &'static [UrlScheme] =
         &[UrlScheme { names: &["memcache", "memcached"], port: 11_211, is_tls: false }];
-    const URL_PATH: UrlPath = UrlPath::Unused("there are keys, no paths");
+    const URL_PATH: UrlPath = UrlPath::Unused("keys have no paths");
     const OPTIONS: &'static [DriverOption] = &[DIALECT];
 
     fn spec(mix: KeyspaceSpec, access: &ServerAccess) -> MemcacheSpec {

@@ -22,6 +22,8 @@ pub struct DriverOption {
     pub short: Option<char>,
     /// The placeholder of its value in the help text; none for a switch.
     pub value: Option<&'static str>,
+    /// Its values, where there is a fixed list of them.
+    pub choices: &'static [&'static str],
     /// Checks a value.
     pub check: OptionCheck,
     /// Whether it may be repeated.
@@ -47,6 +49,7 @@ impl DriverOption {
             name,
             short: None,
             value: Some(value),
+            choices: &[],
             check,
             is_repeated: false,
             is_operation: false,
@@ -58,6 +61,12 @@ impl DriverOption {
     /// An option without a value.
     pub const fn switch(name: &'static str, heading: &'static str, help: &'static str) -> Self {
         Self { value: None, ..Self::with_value(name, "", any_text, heading, help) }
+    }
+
+    /// The same, with a fixed list of values.
+    #[must_use]
+    pub const fn choices(self, choices: &'static [&'static str]) -> Self {
+        Self { choices, ..self }
     }
 
     /// The same, in conflict with a mix from a file.
@@ -100,14 +109,15 @@ pub const KEY_SKEW: DriverOption = DriverOption::with_value(
     "SKEW",
     parses::<Popularity>,
     KEYS_AND_ROWS,
-    "Popularity of keys or rows: uniform, zipf:S, special (sysbench's) or sequential [default: uniform]",
+    "Choose how often each key or row is used: uniform, zipf:S such as zipf:0.99, special (as sysbench has it) or \
+     sequential [default: uniform]",
 );
 
 /// Whether the data is loaded first.
 pub const POPULATE: DriverOption = DriverOption::switch(
     "populate",
     KEYS_AND_ROWS,
-    "Store every key first and check the value of every hit; of a database, create and fill the tables first",
+    "Store every key before the load, and check every hit against it; for a database, create the tables",
 );
 
 const KEYS_AND_ROWS: &str = "Key-value and SQL";
@@ -129,7 +139,7 @@ pub enum OptionError {
     #[error(transparent)]
     MixFile(#[from] MixFileError),
     /// The mix is given twice.
-    #[error("weights come from --ops or from {0}: give one of them")]
+    #[error("weights come from --ops or from {0}: give one of the two")]
     TwoMixes(&'static str),
 }
 

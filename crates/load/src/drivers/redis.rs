@@ -187,7 +187,7 @@ impl Protocol for Redis {
     const NAME: &'static str = "redis";
     const CODEC: Option<&'static str> = Some("resp");
     const SCHEMES: &'static [UrlScheme] = &[UrlScheme { names: &["redis"], port: 6_379, is_tls: false }];
-    const URL_PATH: UrlPath = UrlPath::Unused("there are keys, no paths");
+    const URL_PATH: UrlPath = UrlPath::Unused("keys have no paths");
     const PASSWORD_VARIABLE: Option<&'static str> = Some("REDISCLI_AUTH");
 
     fn spec(mix: KeyspaceSpec, access: &ServerAccess) -> RedisSpec {

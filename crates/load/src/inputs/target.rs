@@ -40,7 +40,7 @@ pub enum TargetError {
         variables: String,
     },
     /// A database needs both.
-    #[error("the URL of a database names a user and a database: mysql://me@127.0.0.1/test")]
+    #[error("the URL of a database needs a user and a database: write mysql://me@127.0.0.1/test")]
     NoAccount,
     /// The name has no address.
     #[error("{host:?} does not resolve ({reason}): check the name, or give an address")]

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use load::capacity::Capacity;
-use load::drivers::ProtocolSpec;
 use load::engine::Outcome;
 use load::record::Micros;
 use load::spec::Trust;
@@ -200,12 +199,14 @@ fn particulars(summary: &Summary) -> String {
             ),
         );
     }
-    if let ProtocolSpec::Smtp(_) = summary.spec.protocol {
-        let per_hour = |name: &str| {
-            let number = summary.counters.get(name).copied().unwrap_or(0);
-            count((number as f64 / summary.duration_s.max(f64::MIN_POSITIVE) * 3600.0).round() as u64)
+    let hourly = summary.spec.protocol.protocol().hourly_counters();
+    if !hourly.is_empty() {
+        let per_hour = |name: &&str| {
+            let number = summary.counters.get(*name).copied().unwrap_or(0);
+            let rate = number as f64 / summary.duration_s.max(f64::MIN_POSITIVE) * 3600.0;
+            format!("{} {name}", count(rate.round() as u64))
         };
-        line("per hour", format!("{} messages, {} sessions", per_hour("messages"), per_hour("sessions")));
+        line("per hour", hourly.iter().map(per_hour).collect::<Vec<_>>().join(", "));
     }
     if !summary.counters.is_empty() {
         // Of many counters, such as one for each code of a refusal, only those above 0 are shown.

@@ -1,9 +1,8 @@
 //! `showdown load`: load a server that is already running, and measure it.
 
 mod args;
-mod smtp;
+mod protocol_options;
 mod spec;
-mod sql;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -11,6 +10,7 @@ use std::io::{BufWriter, Write};
 use anyhow::Context;
 use load::capacity::{self, Capacity};
 use load::drivers::ProtocolSpec;
+use load::drivers::options::POPULATE;
 use load::engine::{self, RunContext, RunError};
 use load::inputs::slo::Slo;
 use load::spec::{LoadSpec, Shape};
@@ -32,7 +32,7 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     });
     let hlog = hlog.transpose()?;
     let context = interrupt::context()?;
-    if args.populate {
+    if args.protocol.0.contains_key(POPULATE.name) {
         populate(args, &planned.spec, &context)?;
     }
     if let Some(slo) = &args.find_capacity {

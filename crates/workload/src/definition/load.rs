@@ -7,11 +7,11 @@ use std::time::Duration;
 use load::drivers::ProtocolSpec;
 use load::drivers::http::{HttpOperation, HttpSpec};
 use load::drivers::keyspace::KeyspaceSpec;
-use load::drivers::memcache::{Dialect, MemcacheSpec};
+use load::drivers::memcache::{MemcacheDialect, MemcacheSpec};
 use load::drivers::password::PasswordSource;
-use load::drivers::redis::{Auth, RedisSpec};
+use load::drivers::redis::{RedisAuth, RedisSpec};
 use load::drivers::smtp::{MailOperation, SmtpSpec};
-use load::drivers::sql::{Login, SqlSpec, Tables, Transaction, Work};
+use load::drivers::sql::{DatabaseLogin, SqlSpec, SqlWork, Tables, Transaction};
 use load::inputs::slo::Slo;
 use load::inputs::units::parse_duration;
 use load::runner::RunnerSpec;
@@ -19,7 +19,7 @@ use toml::Spanned;
 
 use super::account::DatabaseAccount;
 use super::protocol::{Kind, Protocol};
-use super::raw::{RawCommand, RawLoad, RawMail, RawRunnerOperation, RawTransaction};
+use super::raw::{RawCommand, RawLoad, RawRunnerOperation, RawTransaction};
 use super::source_text::{DefinitionError, SourceText, suggestion};
 
 /// Connections if nothing is said: enough to keep a few cores busy, few enough for any server.
@@ -160,10 +160,8 @@ impl LoadDefinition {
         let Some(mail) = &raw.mail else {
             return Err(source.error(&span, "load: mail needs [load.mail], which may be empty"));
         };
-        let RawMail { client, sender, recipient, messages_per_session, awaits_quit, starttls } =
-            mail.get_ref().clone();
         let mix = raw.op.iter().map(|op| op.get_ref().clone()).collect();
-        let spec = SmtpSpec { client, sender, recipient, messages_per_session, awaits_quit, starttls, mix };
+        let spec = SmtpSpec { sessions: mail.get_ref().clone(), mix };
         Self::check(&raw, Operations::Mail(spec), &span, source)
     }
 
@@ -329,19 +327,19 @@ impl Operations {
                 match protocol {
                     Protocol::Redis => {
                         let password = access.password.cloned();
-                        let auth = password.map(|password| Auth { user: None, password });
+                        let auth = password.map(|password| RedisAuth { user: None, password });
                         ProtocolSpec::Redis(RedisSpec { auth, keyspace })
                     }
                     // A server's protocol was checked to be one of a store.
-                    _ => ProtocolSpec::Memcache(MemcacheSpec { dialect: Dialect::Text, keyspace }),
+                    _ => ProtocolSpec::Memcache(MemcacheSpec { dialect: MemcacheDialect::Text, keyspace }),
                 }
             }
             Self::Tables(mix, tables) => {
                 let DatabaseAccount { user, database } = access.account.cloned().unwrap_or_default();
                 let spec = SqlSpec {
-                    login: Login { user, database, password: access.password.cloned() },
+                    login: DatabaseLogin { user, database, password: access.password.cloned() },
                     tables: Tables { seed, ..tables.clone() },
-                    work: Work::Transactions(mix.clone()),
+                    work: SqlWork::Transactions(mix.clone()),
                 };
                 // A server's protocol was checked to be one of a database.
                 match protocol {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use host::packages::PackageName;
 use host::process::StopSignal;
-use load::drivers::keyspace::{Command, default_prefix};
-use load::drivers::smtp::{StartTls, default_client, default_messages, default_recipient, default_sender};
+use load::drivers::keyspace::{KeyCommand, default_prefix};
+use load::drivers::smtp::SmtpSessions;
 use load::drivers::sql::Transaction;
 use load::inputs::keys::Popularity;
 use load::inputs::sizes::SizeDistribution;
@@ -180,7 +180,7 @@ pub struct RawLoad<Op> {
     #[serde(default)]
     pub tables: Option<Spanned<RawTables>>,
     #[serde(default)]
-    pub mail: Option<Spanned<RawMail>>,
+    pub mail: Option<Spanned<SmtpSessions>>,
     pub op: Vec<Spanned<Op>>,
 }
 
@@ -206,24 +206,6 @@ pub struct RawTables {
     pub popularity: Popularity,
 }
 
-/// Sessions of mail.
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RawMail {
-    #[serde(default = "default_client")]
-    pub client: String,
-    #[serde(default = "default_sender")]
-    pub sender: String,
-    #[serde(default = "default_recipient")]
-    pub recipient: String,
-    #[serde(default = "default_messages")]
-    pub messages_per_session: u32,
-    #[serde(default = "yes")]
-    pub awaits_quit: bool,
-    #[serde(default)]
-    pub starttls: StartTls,
-}
-
 fn yes() -> bool {
     true
 }
@@ -232,7 +214,7 @@ fn yes() -> bool {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawCommand {
-    pub command: Command,
+    pub command: KeyCommand,
     #[serde(default = "one")]
     pub weight: f64,
 }

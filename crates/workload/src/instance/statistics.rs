@@ -4,7 +4,8 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use load::drivers::sql::{self, Login};
+use load::drivers::RegisteredProtocol;
+use load::drivers::sql::DatabaseLogin;
 
 use super::error::InstanceError;
 use super::password::Password;
@@ -123,9 +124,11 @@ impl Instance {
     pub(super) fn ask_sql(&self, statement: &str, database: Option<&str>) -> Result<String, String> {
         let DatabaseAccount { user, database: own } = self.server.account.clone().unwrap_or_default();
         let password = self.credentials.password.as_deref().map(Password::source);
-        let login = Login { user, database: database.map_or(own, str::to_owned), password };
-        let speaks_postgres = self.server.protocol == Protocol::Postgres;
-        sql::ask(speaks_postgres, self.address, &login, statement, exchange::PATIENCE)
+        let login = DatabaseLogin { user, database: database.map_or(own, str::to_owned), password };
+        let name = if self.server.protocol == Protocol::Postgres { "postgres" } else { "mysql" };
+        let query = RegisteredProtocol::by_name(name).and_then(|protocol| protocol.sql_query());
+        let query = query.ok_or_else(|| format!("{name} takes no SQL"))?;
+        query(self.address, &login, statement, exchange::PATIENCE).map_err(|e| e.to_string())
     }
 
     fn no_counts(&self, what: String) -> InstanceError {

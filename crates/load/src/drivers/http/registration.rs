@@ -22,7 +22,7 @@ const METHOD: DriverOption = DriverOption::with_value(
     "METHOD",
     any_text,
     "HTTP",
-    "Method of the one request [default: GET]",
+    "Use this method for the request [default: GET]",
 )
 .of_operation()
 .short('X');
@@ -31,13 +31,14 @@ const HEADER: DriverOption = DriverOption::with_value(
     "HEADER",
     check_header,
     "HTTP",
-    "Add a header to the one request, 'Name: value'; may be repeated",
+    "Add a header to the request, such as 'Accept: text/html'; may be repeated",
 )
 .of_operation()
 .short('H')
 .repeated();
 const BODY: DriverOption =
-    DriverOption::with_value("body", "BODY", any_text, "HTTP", "Body of the one request").of_operation();
+    DriverOption::with_value("body", "BODY", any_text, "HTTP", "Send this body with the request")
+        .of_operation();
 
 fn check_header(text: &str) -> Result<(), String> {
     split_header(text).map(drop).ok_or_else(|| "it has no colon: write 'Name: value'".to_owned())

@@ -60,21 +60,32 @@ const GET: DriverOption = DriverOption::with_value(
     "WEIGHT",
     parses::<f64>,
     HEADING,
-    "Weight of get [default: 1 if no other weight is given]",
+    "Give the operation get this weight [default: 1 if no other weight is given]",
 );
-const SET: DriverOption = DriverOption::with_value("set", "WEIGHT", parses::<f64>, HEADING, "Weight of set");
-const DELETE: DriverOption =
-    DriverOption::with_value("delete", "WEIGHT", parses::<f64>, HEADING, "Weight of delete");
+const SET: DriverOption =
+    DriverOption::with_value("set", "WEIGHT", parses::<f64>, HEADING, "Give the operation set this weight");
+const DELETE: DriverOption = DriverOption::with_value(
+    "delete",
+    "WEIGHT",
+    parses::<f64>,
+    HEADING,
+    "Give the operation delete this weight",
+);
 const KEYS: DriverOption =
-    DriverOption::with_value("keys", "KEYS", check_count, HEADING, "Number of keys [default: 10k]");
-const KEY_PREFIX: DriverOption =
-    DriverOption::with_value("key-prefix", "PREFIX", any_text, HEADING, "Prefix of all keys [default: key-]");
+    DriverOption::with_value("keys", "KEYS", check_count, HEADING, "Use this number of keys [default: 10k]");
+const KEY_PREFIX: DriverOption = DriverOption::with_value(
+    "key-prefix",
+    "PREFIX",
+    any_text,
+    HEADING,
+    "Start every key with this prefix [default: key-]",
+);
 const VALUE_SIZE: DriverOption = DriverOption::with_value(
     "value-size",
     "SIZE",
     parses::<SizeDistribution>,
     HEADING,
-    "Sizes of values: 1k, a range (4..100), or weighted classes (4..100:60,1k..2k:30) [default: 1k]",
+    "Store values of these sizes: 1k, a range (4..100), or weighted classes (4..100:60,1k..2k:30) [default: 1k]",
 );
 
 impl Mix for KeyspaceSpec {

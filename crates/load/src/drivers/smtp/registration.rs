@@ -22,21 +22,21 @@ const MAIL_FROM: DriverOption = DriverOption::with_value(
     "ADDRESS",
     any_text,
     HEADING,
-    "The sender's address [default: sender@client.example]",
+    "Use this address of the sender [default: sender@client.example]",
 );
 const RCPT_TO: DriverOption = DriverOption::with_value(
     "rcpt-to",
     "ADDRESS",
     any_text,
     HEADING,
-    "The recipients' addresses, a template [default: user{{ uniform(1, 1000) }}@mx.example]",
+    "Use this template for the addresses of recipients [default: user{{ uniform(1, 1000) }}@mx.example]",
 );
 const MESSAGE_SIZE: DriverOption = DriverOption::with_value(
     "message-size",
     "SIZE",
     parses::<SizeDistribution>,
     HEADING,
-    "Sizes of messages, in the form of --value-size [default: 4k]",
+    "Send messages of these sizes, in the form of --value-size [default: 4k]",
 )
 .of_operation();
 const RECIPIENTS: DriverOption = DriverOption::with_value(
@@ -44,7 +44,7 @@ const RECIPIENTS: DriverOption = DriverOption::with_value(
     "COUNT",
     parses::<SizeDistribution>,
     HEADING,
-    "Recipients of a message: a number, a range, or weighted classes (1:80,2..5:20) [default: 1]",
+    "Send each message to this number of recipients: a number, a range, or weighted classes (1:80,2..5:20) [default: 1]",
 )
 .of_operation();
 const NO_PIPELINING: DriverOption = DriverOption::switch(
@@ -58,8 +58,9 @@ const STARTTLS: DriverOption = DriverOption::with_value(
     "WHEN",
     parses::<StartTls>,
     HEADING,
-    "Use TLS in sessions: never, offered (where the server offers it) or required [default: offered]",
-);
+    "Use TLS in sessions: never, offered (if the server offers it) or required [default: offered]",
+)
+.choices(&["never", "offered", "required"]);
 
 impl Mix for SmtpSpec {
     type Operation = MailOperation;
@@ -109,7 +110,7 @@ impl Protocol for Smtp {
     const NAME: &'static str = "smtp";
     const CODEC: Option<&'static str> = Some("smtp");
     const SCHEMES: &'static [UrlScheme] = &[UrlScheme { names: &["smtp"], port: 25, is_tls: false }];
-    const URL_PATH: UrlPath = UrlPath::Unused("there are messages, no paths");
+    const URL_PATH: UrlPath = UrlPath::Unused("mail has no paths");
     const MAY_START_TLS: bool = true;
     const ENDS_CONNECTIONS: bool = true;
     const HOURLY_COUNTERS: &'static [&'static str] = &["messages", "sessions"];

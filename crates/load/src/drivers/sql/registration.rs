@@ -72,14 +72,24 @@ const TRANSACTION: DriverOption = DriverOption::with_value(
     "NAME",
     parses::<Transaction>,
     HEADING,
-    "The transaction by its name in sysbench: point-select, read-only, read-write, update-index, update-non-index, \
+    "Run this transaction of sysbench: point-select, read-only, read-write, update-index, update-non-index, \
      insert, delete or write-only [default: point-select]",
 )
 .of_operation();
-const TABLES: DriverOption =
-    DriverOption::with_value("tables", "TABLES", check_number, HEADING, "Number of tables [default: 1]");
-const ROWS: DriverOption =
-    DriverOption::with_value("rows", "ROWS", check_number, HEADING, "Rows of each table [default: 10k]");
+const TABLES: DriverOption = DriverOption::with_value(
+    "tables",
+    "TABLES",
+    check_number,
+    HEADING,
+    "Use this number of tables [default: 1]",
+);
+const ROWS: DriverOption = DriverOption::with_value(
+    "rows",
+    "ROWS",
+    check_number,
+    HEADING,
+    "Use this number of rows in each table [default: 10k]",
+);
 
 fn check_number(text: &str) -> Result<(), String> {
     check_count(text).and_then(|()| parse_number(text).map(drop))

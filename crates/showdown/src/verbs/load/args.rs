@@ -5,20 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use load::drivers::memcache::Dialect;
-use load::drivers::smtp::StartTls;
-use load::drivers::sql::Transaction;
-use load::inputs::keys::Popularity;
 use load::inputs::rate::RateProfile;
-use load::inputs::sizes::SizeDistribution;
 use load::inputs::slo::Slo;
 use load::inputs::units::{parse_count, parse_duration, parse_duration_or_zero};
 use load::spec::Arrivals;
 
+use super::protocol_options::ProtocolOptions;
 use crate::verbs::options::{AnswerFormat, ProgressOption};
 
 /// Options of `showdown load`.
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -104,42 +99,9 @@ pub struct LoadArgs {
     #[arg(long, value_name = "FILE", help_heading = "Operations")]
     pub ops: Option<PathBuf>,
 
-    /// Use this method for the request [default: GET]
-    #[arg(short = 'X', long, conflicts_with = "ops", help_heading = "HTTP")]
-    pub method: Option<String>,
-
-    /// Add a header to the request, such as 'Accept: text/html'; may be repeated
-    #[arg(short = 'H', long, conflicts_with = "ops", help_heading = "HTTP")]
-    pub header: Vec<String>,
-
-    /// Send this body with the request
-    #[arg(long, conflicts_with = "ops", help_heading = "HTTP")]
-    pub body: Option<String>,
-
-    /// Use this address of the sender [default: sender@client.example]
-    #[arg(long, value_name = "ADDRESS", help_heading = "SMTP")]
-    pub mail_from: Option<String>,
-
-    /// Use this template for the addresses of recipients [default: user{{ uniform(1, 1000) }}@mx.example]
-    #[arg(long, value_name = "ADDRESS", help_heading = "SMTP")]
-    pub rcpt_to: Option<String>,
-
-    /// Send messages of these sizes, in the form of --value-size [default: 4k]
-    #[arg(long, value_name = "SIZE", conflicts_with = "ops", help_heading = "SMTP")]
-    pub message_size: Option<SizeDistribution>,
-
-    /// Send each message to this number of recipients: a number, a range, or weighted classes (1:80,2..5:20)
-    /// [default: 1]
-    #[arg(long, value_name = "COUNT", conflicts_with = "ops", help_heading = "SMTP")]
-    pub recipients: Option<SizeDistribution>,
-
-    /// Send commands one by one, even if the server offers PIPELINING
-    #[arg(long, conflicts_with = "ops", help_heading = "SMTP")]
-    pub no_pipelining: bool,
-
-    /// Use TLS in sessions: never, offered (if the server offers it) or required [default: offered]
-    #[arg(long, value_name = "WHEN", help_heading = "SMTP")]
-    pub starttls: Option<StartTls>,
+    /// The options of the protocols.
+    #[command(flatten)]
+    pub protocol: ProtocolOptions,
 
     /// Trust only certificates that an authority in this PEM file has signed [default: trust any certificate]
     #[arg(long, value_name = "FILE", help_heading = "TLS")]
@@ -152,56 +114,6 @@ pub struct LoadArgs {
     /// Do a full handshake on every connection
     #[arg(long, help_heading = "TLS")]
     pub no_tls_resumption: bool,
-
-    /// Give the operation get this weight [default: 1 if no other weight is given]
-    #[arg(long, value_name = "WEIGHT", help_heading = "Key-value")]
-    pub get: Option<f64>,
-
-    /// Give the operation set this weight
-    #[arg(long, value_name = "WEIGHT", help_heading = "Key-value")]
-    pub set: Option<f64>,
-
-    /// Give the operation delete this weight
-    #[arg(long, value_name = "WEIGHT", help_heading = "Key-value")]
-    pub delete: Option<f64>,
-
-    /// Use this number of keys [default: 10k]
-    #[arg(long, value_parser = parse_count, help_heading = "Key-value")]
-    pub keys: Option<u64>,
-
-    /// Choose how often each key or row is used: uniform, zipf:S such as zipf:0.99, special (as sysbench has it) or
-    /// sequential [default: uniform]
-    #[arg(long, value_name = "SKEW", help_heading = "Key-value and SQL")]
-    pub key_skew: Option<Popularity>,
-
-    /// Start every key with this prefix [default: key-]
-    #[arg(long, value_name = "PREFIX", help_heading = "Key-value")]
-    pub key_prefix: Option<String>,
-
-    /// Store values of these sizes: 1k, a range (4..100), or weighted classes (4..100:60,1k..2k:30) [default: 1k]
-    #[arg(long, value_name = "SIZE", help_heading = "Key-value")]
-    pub value_size: Option<SizeDistribution>,
-
-    /// Store every key before the load, and check every hit against it; for a database, create the tables
-    #[arg(long, help_heading = "Key-value and SQL")]
-    pub populate: bool,
-
-    /// Run this transaction of sysbench: point-select, read-only, read-write, update-index, update-non-index, insert,
-    /// delete or write-only [default: point-select]
-    #[arg(long, value_name = "NAME", conflicts_with = "ops", help_heading = "SQL")]
-    pub transaction: Option<Transaction>,
-
-    /// Use this number of tables [default: 1]
-    #[arg(long, value_parser = parse_count, help_heading = "SQL")]
-    pub tables: Option<u64>,
-
-    /// Use this number of rows in each table [default: 10k]
-    #[arg(long, value_parser = parse_count, help_heading = "SQL")]
-    pub rows: Option<u64>,
-
-    /// Use this form of memcached's protocol [default: text]
-    #[arg(long, value_parser = dialect_parser(), help_heading = "Key-value")]
-    pub dialect: Option<Dialect>,
 
     /// Write the histograms of every second to this file, in the standard HdrHistogram log format
     #[arg(long, value_name = "FILE", conflicts_with = "find_capacity", help_heading = "Output")]
@@ -219,9 +131,4 @@ pub struct LoadArgs {
 fn arrivals_parser() -> impl TypedValueParser<Value = Arrivals> {
     PossibleValuesParser::new(["poisson", "constant"])
         .map(|name| if name == "constant" { Arrivals::Constant } else { Arrivals::Poisson })
-}
-
-fn dialect_parser() -> impl TypedValueParser<Value = Dialect> {
-    PossibleValuesParser::new(["text", "meta"])
-        .map(|name| if name == "meta" { Dialect::Meta } else { Dialect::Text })
 }

@@ -4,20 +4,16 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use load::drivers::ProtocolSpec;
-use load::drivers::http::{HttpOperation, HttpSpec};
-use load::drivers::keyspace::{self, Command, KeyspaceSpec};
-use load::drivers::memcache::MemcacheSpec;
-use load::drivers::password::PasswordSource;
-use load::drivers::redis::{Auth, RedisSpec};
+use load::drivers::options::GivenOptions;
+use load::drivers::protocol::{UrlPath, UrlScheme};
+use load::drivers::registry::list_of;
+use load::drivers::{PROTOCOLS, ProtocolSpec, RegisteredProtocol};
 use load::inputs::rate::RateProfile;
-use load::inputs::sizes::SizeDistribution;
-use load::inputs::target::{Scheme, Target, TargetError};
+use load::inputs::target::{Target, TargetError};
+use load::sources;
 use load::spec::{LoadSpec, Shape, TlsSpec, Trust};
-use load::{mix, sources};
 
 use super::args::LoadArgs;
-use super::{smtp, sql};
 use crate::exit::usage;
 use crate::show::units::plural;
 
@@ -26,9 +22,6 @@ const STEP: Duration = Duration::from_secs(5);
 const STEP_WARMUP: Duration = Duration::from_secs(1);
 /// The longest wait for the first connection.
 const LOCATE: Duration = Duration::from_secs(5);
-/// The default number of keys, and the default size of their values.
-const KEYS: u64 = 10_000;
-const VALUE_BYTES: u64 = 1_024;
 
 /// A load that is ready to run.
 pub struct PlannedLoad {
@@ -85,8 +78,10 @@ pub fn plan(args: &LoadArgs) -> anyhow::Result<PlannedLoad> {
         .with_warmup(warmup)
         .with_duration(duration)
         .with_requests(args.requests)
-        // A mail session ends with QUIT, which the driver sends.
-        .with_requests_per_connection(args.requests_per_connection.filter(|_| target.scheme != Scheme::Smtp))
+        // Some drivers end connections themselves, such as a mail session with QUIT.
+        .with_requests_per_connection(
+            args.requests_per_connection.filter(|_| !target.protocol.ends_connections()),
+        )
         .with_timeout(args.timeout)
         .with_interval(
             args.rate.as_ref().map_or(LoadSpec::INTERVAL, |rate| rate.interval(LoadSpec::INTERVAL)),
@@ -97,148 +92,59 @@ pub fn plan(args: &LoadArgs) -> anyhow::Result<PlannedLoad> {
 
 /// Refuses options that have no effect on this target.
 fn refuse_foreign_options(args: &LoadArgs, target: &Target) -> anyhow::Result<()> {
-    let is_tls = matches!(target.scheme, Scheme::Https | Scheme::Smtp);
-    let is_http = target.scheme == Scheme::Https || target.scheme == Scheme::Http;
-    let is_smtp = target.scheme == Scheme::Smtp;
-    let is_memcache = target.scheme == Scheme::Memcache;
-    let refused =
-        |what: &str, whose: &str| Err(usage(format!("{what} is for {whose} targets: leave it out")));
-    let given = |options: &[(bool, &'static str)]| {
-        options.iter().find(|(is_given, _)| *is_given).map(|(_, name)| *name)
+    let refused = |option: &str, schemes: &[&'static UrlScheme]| {
+        let whose: Vec<String> = schemes.iter().map(|scheme| format!("{}://", scheme.name())).collect();
+        Err(usage(format!("--{option} is for {} targets: leave it out", list_of(&whose))))
     };
-    let of_http = given(&[
-        (args.method.is_some(), "--method"),
-        (!args.header.is_empty(), "--header"),
-        (args.body.is_some(), "--body"),
-    ]);
-    let of_tls = given(&[
-        (args.ca.is_some(), "--ca"),
-        (args.verify_certificate, "--verify-certificate"),
-        (args.no_tls_resumption, "--no-tls-resumption"),
-    ]);
-    let of_tables = given(&[
-        (args.transaction.is_some(), "--transaction"),
-        (args.tables.is_some(), "--tables"),
-        (args.rows.is_some(), "--rows"),
-    ]);
-    let of_data = given(&[(args.key_skew.is_some(), "--key-skew"), (args.populate, "--populate")]);
-    let of_keys = given(&[
-        (args.get.is_some(), "--get"),
-        (args.set.is_some(), "--set"),
-        (args.delete.is_some(), "--delete"),
-        (args.keys.is_some(), "--keys"),
-        (args.key_prefix.is_some(), "--key-prefix"),
-        (args.value_size.is_some(), "--value-size"),
-    ]);
-    let of_mail = given(&[
-        (args.mail_from.is_some(), "--mail-from"),
-        (args.rcpt_to.is_some(), "--rcpt-to"),
-        (args.message_size.is_some(), "--message-size"),
-        (args.recipients.is_some(), "--recipients"),
-        (args.no_pipelining, "--no-pipelining"),
-        (args.starttls.is_some(), "--starttls"),
-    ]);
-    let is_database = target.scheme.is_database();
-    match (of_http, of_tls, of_keys.or(of_data).or(of_tables)) {
-        (Some(option), ..) if !is_http => refused(option, "http:// and https://"),
-        (_, Some(option), _) if !is_tls => refused(option, "https:// and smtp://"),
-        _ if of_mail.is_some() && !is_smtp => refused(of_mail.unwrap_or_default(), "smtp://"),
-        _ if of_tables.is_some() && !is_database => {
-            refused(of_tables.unwrap_or_default(), "mysql:// and postgres://")
-        }
-        _ if of_keys.is_some() && (is_http || is_database || is_smtp) => {
-            refused(of_keys.unwrap_or_default(), "memcache:// and redis://")
-        }
-        (_, _, Some(option)) if is_http || is_smtp => {
-            refused(option, "memcache://, redis://, mysql:// and postgres://")
-        }
-        _ if args.dialect.is_some() && !is_memcache => refused("--dialect", "memcache://"),
-        _ if args.arrivals.is_some() && args.rate.is_none() && args.find_capacity.is_none() => {
-            Err(usage("--arrivals is for an open loop: give --rate or --find-capacity too"))
-        }
-        _ if target.path_and_query != "/" && !is_database && (args.ops.is_some() || !is_http) => {
-            let path = &target.path_and_query;
-            let reason = match (is_http, is_smtp) {
-                (true, _) => "the paths come from --ops",
-                (_, true) => "mail has no paths",
-                _ => "keys have no paths",
-            };
-            Err(usage(format!("the URL's path {path} has no effect, because {reason}: leave it out")))
-        }
-        _ => Ok(()),
+    let has = |protocol: &RegisteredProtocol, name: &str| {
+        protocol.options().iter().any(|option| option.name == name)
+    };
+    if let Some(option) = args.protocol.0.keys().find(|name| !has(&target.protocol, name)) {
+        let whose = PROTOCOLS.iter().filter(|protocol| has(protocol, option));
+        return refused(option, &whose.flat_map(|protocol| protocol.schemes()).collect::<Vec<_>>());
+    }
+    let of_tls = [
+        (args.ca.is_some(), "ca"),
+        (args.verify_certificate, "verify-certificate"),
+        (args.no_tls_resumption, "no-tls-resumption"),
+    ];
+    let is_tls =
+        |protocol: &RegisteredProtocol, scheme: &UrlScheme| scheme.is_tls || protocol.may_start_tls();
+    if let Some((_, option)) =
+        of_tls.into_iter().find(|(is_given, _)| *is_given && !is_tls(&target.protocol, target.scheme))
+    {
+        let whose = PROTOCOLS
+            .iter()
+            .flat_map(|protocol| protocol.schemes().iter().filter(|scheme| is_tls(protocol, scheme)));
+        return refused(option, &whose.collect::<Vec<_>>());
+    }
+    if args.arrivals.is_some() && args.rate.is_none() && args.find_capacity.is_none() {
+        return Err(usage("--arrivals is for an open loop: give --rate or --find-capacity too"));
+    }
+    let reason = match target.protocol.url_path() {
+        UrlPath::Request if args.ops.is_some() => "the paths come from --ops",
+        UrlPath::Unused(reason) => reason,
+        UrlPath::Request | UrlPath::Account => return Ok(()),
+    };
+    match target.path_and_query.as_str() {
+        "/" => Ok(()),
+        path => Err(usage(format!("the URL's path {path} has no effect, because {reason}: leave it out"))),
     }
 }
 
 fn protocol(args: &LoadArgs, target: &Target, seed: u64) -> anyhow::Result<ProtocolSpec> {
-    Ok(match target.scheme {
-        Scheme::Http | Scheme::Https => {
-            let operations = match &args.ops {
-                Some(path) => mix::read_http(path).map_err(usage)?,
-                None => vec![one_request(args, target)?],
-            };
-            ProtocolSpec::Http(HttpSpec { authority: target.authority(), operations })
-        }
-        Scheme::Memcache => ProtocolSpec::Memcache(MemcacheSpec {
-            dialect: args.dialect.unwrap_or_default(),
-            keyspace: keyspace(args, seed)?,
-        }),
-        Scheme::Redis => {
-            // The variable from which redis-cli takes its password.
-            let variable = "REDISCLI_AUTH".to_owned();
-            let is_set = std::env::var_os(&variable).is_some();
-            let auth = is_set.then_some(Auth { user: None, password: PasswordSource::Environment(variable) });
-            ProtocolSpec::Redis(RedisSpec { auth, keyspace: keyspace(args, seed)? })
-        }
-        // The variables from which the clients of these databases take their passwords.
-        Scheme::Mysql => ProtocolSpec::Mysql(sql::spec(args, target, "MYSQL_PWD", seed)?),
-        Scheme::Postgres => ProtocolSpec::Postgres(sql::spec(args, target, "PGPASSWORD", seed)?),
-        Scheme::Smtp => ProtocolSpec::Smtp(smtp::spec(args)?),
-    })
-}
-
-fn keyspace(args: &LoadArgs, seed: u64) -> anyhow::Result<KeyspaceSpec> {
-    let weights = [(Command::Get, args.get), (Command::Set, args.set), (Command::Delete, args.delete)];
-    let weights: Vec<(Command, f64)> =
-        weights.into_iter().filter_map(|(command, weight)| Some((command, weight?))).collect();
-    let mix = match (&args.ops, weights.is_empty()) {
-        (Some(_), false) => {
-            return Err(usage(
-                "weights come from --ops or from --get, --set and --delete: give one of the two",
-            ));
-        }
-        (Some(path), true) => mix::read_commands(path).map_err(usage)?,
-        (None, true) => vec![(Command::Get, 1.0)],
-        (None, false) => weights,
+    let given = GivenOptions {
+        values: args.protocol.0.clone(),
+        path_and_query: target.path_and_query.clone(),
+        mix_file: args.ops.clone(),
+        requests_per_connection: args.requests_per_connection,
     };
-    Ok(KeyspaceSpec {
-        mix,
-        keys: args.keys.unwrap_or(KEYS),
-        key_prefix: args.key_prefix.clone().unwrap_or_else(keyspace::default_prefix),
-        popularity: args.key_skew.unwrap_or_default(),
-        value_size: args.value_size.clone().unwrap_or_else(|| SizeDistribution::fixed(VALUE_BYTES)),
-        verify: args.populate,
-        seed,
-    })
-}
-
-fn one_request(args: &LoadArgs, target: &Target) -> anyhow::Result<HttpOperation> {
-    let header = |text: &String| {
-        let (name, value) = text
-            .split_once(':')
-            .ok_or_else(|| usage(format!("--header {text:?} has no colon: write 'Name: value'")))?;
-        anyhow::Ok((name.trim().to_owned(), value.trim().to_owned()))
-    };
-    let get = HttpOperation::get(&target.path_and_query);
-    Ok(HttpOperation {
-        method: args.method.clone().unwrap_or(get.method),
-        headers: args.header.iter().map(header).collect::<anyhow::Result<_>>()?,
-        body: args.body.clone(),
-        ..get
-    })
+    let access = target.access(seed).map_err(usage)?;
+    target.protocol.spec_of_options(&given, &access).map_err(usage)
 }
 
 fn tls(args: &LoadArgs, target: &Target, protocol: &ProtocolSpec) -> Option<TlsSpec> {
-    (target.scheme == Scheme::Https || protocol.starts_tls()).then(|| TlsSpec {
+    (target.scheme.is_tls || protocol.starts_tls()).then(|| TlsSpec {
         server_name: target.host.clone(),
         resumption: !args.no_tls_resumption,
         trust: match &args.ca {
