@@ -1,50 +1,48 @@
-//! Which resource was full while a trial's value was measured, with the evidence.
+//! The bottleneck: which resource was saturated while a trial's value was measured, with the evidence.
 //!
-//! Full means over nine tenths. A client that is full makes the trial invalid elsewhere; here it is named
-//! first, because then nothing else can be said. Which code takes the CPU is left to a profiler.
+//! A resource is saturated from 90 % utilisation. A saturated client is reported first, because then nothing can be
+//! concluded about the server; a gate makes such a trial invalid. Which code uses the CPU is a profiler's question.
 
-use archive::model::{ResourceUse, SaturatedResource};
+use archive::model::{ResourceUse, SaturatedResource, plural};
 use host::telemetry::Recording;
 
-/// A resource counts as full from here on.
-const FULL: f64 = 0.90;
+/// Utilisation from which a resource is saturated.
+const SATURATED: f64 = 0.90;
 
-/// What is looked at.
-pub struct Situation<'a> {
-    /// The host while measuring.
+/// The utilisation of client, server and host while the value was measured.
+pub struct ResourceReadings<'a> {
+    /// The host's telemetry.
     pub telemetry: &'a Recording,
-    /// The measured stretch, in the recording's microseconds.
+    /// Begin and end of the measurement on the recording's time line, microseconds.
     pub window_us: (u64, u64),
     /// CPUs of the server.
     pub server_cpus: &'a host::CpuSet,
-    /// CPU time a second that the server's own processes took.
+    /// CPU time that the server's processes used, in cores.
     pub server_cores: f64,
-    /// Share of its cores that the client needed, 0 to 1; none where the server makes its load by itself.
+    /// Share of its cores that the client used, 0 to 1; none where the program under test generates the load.
     pub client_utilisation: Option<f64>,
 }
 
-/// Names the resource that was full.
-pub fn find(situation: &Situation<'_>) -> SaturatedResource {
-    let cpus = situation.server_cpus.len().max(1) as f64;
-    let (from, to) = situation.window_us;
+/// Finds the saturated resource.
+pub fn find(readings: &ResourceReadings<'_>) -> SaturatedResource {
+    let (from, to) = readings.window_us;
     let busy_of = |cpu: usize| -> Option<f64> {
         let idle =
-            ["idle", "iowait"].map(|kind| situation.telemetry.mean(&format!("cpu.{cpu}.{kind}"), from..=to));
+            ["idle", "iowait"].map(|kind| readings.telemetry.mean(&format!("cpu.{cpu}.{kind}"), from..=to));
         Some(1.0 - idle[0]? - idle[1].unwrap_or(0.0))
     };
-    let busy: Vec<f64> =
-        situation.server_cpus.iter().filter_map(busy_of).map(|b| b.clamp(0.0, 1.0)).collect();
+    let busy: Vec<f64> = readings.server_cpus.iter().filter_map(busy_of).map(|b| b.clamp(0.0, 1.0)).collect();
     let busy_mean = if busy.is_empty() { 0.0 } else { busy.iter().sum::<f64>() / busy.len() as f64 };
     let busiest = busy.iter().copied().fold(0.0, f64::max);
-    let disk = situation
+    let disk = readings
         .telemetry
         .columns
         .iter()
         .filter(|c| c.name.starts_with("disk.") && c.name.rsplit('.').next() == Some("busy"))
-        .filter_map(|c| situation.telemetry.mean(&c.name, from..=to))
+        .filter_map(|c| readings.telemetry.mean(&c.name, from..=to))
         .fold(0.0, f64::max);
-    let pressure = situation.telemetry.mean("pressure.memory.full", from..=to).unwrap_or(0.0);
-    let client = situation.client_utilisation.map(|utilisation| ("client CPU", utilisation));
+    let pressure = readings.telemetry.mean("pressure.memory.full", from..=to).unwrap_or(0.0);
+    let client = readings.client_utilisation.map(|utilisation| ("client CPU", utilisation));
     let server = [
         ("server CPUs", busy_mean),
         ("one server CPU", busiest),
@@ -53,18 +51,19 @@ pub fn find(situation: &Situation<'_>) -> SaturatedResource {
     ];
     let candidates: Vec<(&str, f64)> = client.into_iter().chain(server).collect();
     let mut evidence = vec![format!(
-        "the server's CPUs were busy {:.0} % (busiest {:.0} %), its own processes took {:.2} of {cpus} cores",
+        "the server's CPUs were {:.0} % busy on average, the busiest one {:.0} %; the server's processes used {:.2} of {}",
         busy_mean * 100.0,
         busiest * 100.0,
-        situation.server_cores
+        readings.server_cores,
+        plural(readings.server_cpus.len() as u64, "core")
     )];
-    if let Some(utilisation) = situation.client_utilisation {
-        evidence.push(format!("the client needed {:.0} % of its cores", utilisation * 100.0));
+    if let Some(utilisation) = readings.client_utilisation {
+        evidence.push(format!("the client used {:.0} % of its cores", utilisation * 100.0));
     }
-    let full = candidates.iter().find(|(_, utilisation)| *utilisation >= FULL);
+    let saturated = candidates.iter().find(|(_, utilisation)| *utilisation >= SATURATED);
     SaturatedResource {
-        resource: full.map_or("none", |(name, _)| name).to_owned(),
-        utilisation: full.map(|(_, utilisation)| *utilisation),
+        resource: saturated.map_or("none", |(name, _)| name).to_owned(),
+        utilisation: saturated.map(|(_, utilisation)| *utilisation),
         evidence,
         candidates: candidates
             .iter()
@@ -89,7 +88,7 @@ mod tests {
             ..Recording::default()
         };
         let server_cpus = "1".parse().expect("a CPU");
-        find(&Situation {
+        find(&ResourceReadings {
             telemetry: &telemetry,
             window_us: (0, 9),
             server_cpus: &server_cpus,
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_full_resource_is_named_and_the_client_first() {
+    fn the_saturated_resource_is_named_and_the_client_first() {
         assert_eq!(with_idle(0.02, 0.5), "server CPUs");
         assert_eq!(with_idle(0.02, 0.95), "client CPU");
         assert_eq!(with_idle(0.6, 0.5), "none");

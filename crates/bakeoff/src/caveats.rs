@@ -1,44 +1,46 @@
-//! What can still mislead in a run, from its facts and plan: the entries of `docs/BIAS.md` that apply.
+//! The caveats of a run: what can still mislead, from its facts and plan. Each has an entry in `docs/BIAS.md`, whose
+//! heading is the caveat's id.
 
-use archive::model::{Caveat, Facts, Plan};
+use archive::model::{Caveat, Facts, Length, Plan};
 use host::CpuSet;
 use workload::is_kernel_setting;
 
-/// One rule: its anchor in `docs/BIAS.md`, when it applies, and what to say.
-struct Rule {
+/// A caveat and the condition under which it applies.
+struct CaveatRule {
+    /// Heading of its entry in `docs/BIAS.md`.
     id: &'static str,
     text: &'static str,
     applies: fn(&Plan, &Facts) -> bool,
 }
 
-/// The fact of the client that says who makes the load.
+/// The client's fact that names which side generates the load.
 pub const MADE_BY: &str = "load_made_by";
-/// Its value where that is the program under test, which speaks the protocol of `docs/BYOD.md`.
+/// Its value where the program under test does, which speaks the protocol of `docs/BYOD.md`.
 pub const MADE_BY_SERVER: &str = "server";
 
 fn has_client(facts: &Facts) -> bool {
-    facts.client.get(MADE_BY).is_none_or(|who| who != MADE_BY_SERVER)
+    facts.client.get(MADE_BY).is_none_or(|side| side != MADE_BY_SERVER)
 }
 
-const RULES: &[Rule] = &[
-    Rule {
+const RULES: &[CaveatRule] = &[
+    CaveatRule {
         id: "one-machine",
-        text: "Client and server run on one machine: they share caches, memory bandwidth and the kernel, and a server that makes the kernel work harder slows its client too.",
+        text: "Client and server run on one machine. They share caches, memory bandwidth and the kernel: a server that makes the kernel work harder also slows its client.",
         applies: |_, facts| has_client(facts),
     },
-    Rule {
+    CaveatRule {
         id: "own-load",
-        text: "The program under test makes its load and times it: its clock, its counts and its idea of an operation are believed, and a stall of all its threads shows as few operations, not as long ones.",
+        text: "The program under test generates and times its own load. Its clock, its counts and its definition of an operation are not checked independently, and a stall of all its threads shows as fewer operations instead of long ones (coordinated omission).",
         applies: |_, facts| !has_client(facts),
     },
-    Rule {
+    CaveatRule {
         id: "loopback",
-        text: "The load goes over loopback: no network card, no interrupts, no propagation delay; what a network costs is not in these numbers.",
+        text: "The load goes over the loopback interface: no network card, no interrupts, no propagation delay. The cost of a network is not in these numbers.",
         applies: |_, facts| has_client(facts),
     },
-    Rule {
+    CaveatRule {
         id: "shared-cpus",
-        text: "Server and client share CPUs, so the client's work is taken from the server's.",
+        text: "Server and client share CPUs: CPU time that the client uses is missing from the server.",
         applies: |plan, facts| {
             let parse = |text: &str| text.parse::<CpuSet>().ok();
             match (parse(&plan.cpus.server), parse(&plan.cpus.client)) {
@@ -47,9 +49,9 @@ const RULES: &[Rule] = &[
             }
         },
     },
-    Rule {
+    CaveatRule {
         id: "virtual-cpus",
-        text: "The CPUs are virtual: the hypervisor may take time away (steal is watched) and waking an idle CPU is slow, which can put a server in one of two modes from restart to restart.",
+        text: "The CPUs are virtual. The hypervisor may take CPU time (steal has a gate), and an idle CPU wakes up slowly, so that a server may run at one of two speeds from restart to restart.",
         applies: |_, facts| {
             facts
                 .host
@@ -57,29 +59,44 @@ const RULES: &[Rule] = &[
                 .any(|(key, value)| key.contains("hypervisor") && !value.is_empty() && value != "none")
         },
     },
-    Rule {
+    CaveatRule {
         id: "background",
-        text: "A fixed load ran background the measured one: its operations are in the server's work and in none of the values.",
+        text: "A fixed background load ran beside the measured load. The server carries it out, but its operations are not counted in the results.",
         applies: |plan, _| plan.background.is_some(),
     },
-    Rule {
+    CaveatRule {
         id: "kernel",
-        text: "A setting of the kernel is compared: it holds for the whole machine, so the client has it, too, and what it does to the client is in the ratio.",
+        text: "The variants differ in a kernel setting, which applies to the whole machine. It affects the client too, and that effect is part of the ratio.",
         applies: |plan, facts| {
             let swept = plan.sweep.iter().map(|axis| axis.vary.to_string());
             let set = plan.variants.iter().flat_map(|variant| variant.knobs.keys().cloned());
             has_client(facts) && swept.chain(set).any(|name| is_kernel_setting(&name))
         },
     },
-    Rule {
+    CaveatRule {
         id: "one-minute",
-        text: "The quick preset measures for seconds: effects that need minutes (compaction, log rotation, garbage collection, thermal limits) do not show.",
-        applies: |plan, _| plan.length == archive::model::Length::Quick,
+        text: "The quick preset measures for seconds. Effects that take minutes (compaction, log rotation, garbage collection, thermal limits) do not show.",
+        applies: |plan, _| plan.length == Length::Quick,
     },
 ];
 
-/// The caveats of a run.
+/// The caveats that apply to a run.
 pub fn caveats(plan: &Plan, facts: &Facts) -> Vec<Caveat> {
     let applying = RULES.iter().filter(|rule| (rule.applies)(plan, facts));
     applying.map(|rule| Caveat { id: rule.id.to_owned(), text: rule.text.to_owned() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_caveat_has_a_heading_in_the_bias_page() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BIAS.md");
+        let page = std::fs::read_to_string(page).expect("the page of biases");
+        let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        for rule in RULES {
+            assert!(headings.contains(&rule.id), "docs/BIAS.md has no heading \"## {}\"", rule.id);
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! What drivers count besides operations, summed up over the trials of a cell: messages, refusals by code, deadlocks.
+//! Driver counters over the trials of a variant: what a driver counts besides operations, such as messages, refusals by
+//! code, and deadlocks.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +7,22 @@ use archive::model::{Phase, PhaseKind, Trial, TrialStatus};
 
 type Counters = BTreeMap<String, u64>;
 
-/// Each count a second over the measurements of the valid ones of these trials. Of all together, not their median,
-/// which would hide what happens in one trial only.
+/// Each counter per second, over the measurements of the valid trials. All trials are added up: a median would hide
+/// what happens in one trial only.
 pub fn per_s(trials: &[&Trial]) -> BTreeMap<String, f64> {
     let valid = trials.iter().filter(|trial| trial.status == TrialStatus::Valid);
     let measured = valid.filter_map(|trial| measurement(trial));
-    together(&measured.map(|phase| (phase.length_s, &phase.counters)).collect::<Vec<_>>())
+    rates(&measured.map(|phase| (phase.length_s, &phase.counters)).collect::<Vec<_>>())
 }
 
-/// The phase that a trial's value is taken from.
+/// The phase that gave a trial's value.
 fn measurement(trial: &Trial) -> Option<&Phase> {
-    let is_it = |phase: &&Phase| matches!(phase.kind, PhaseKind::Measure | PhaseKind::ClosedLoop);
-    trial.phases.iter().rfind(is_it).filter(|phase| phase.length_s > 0.0)
+    let is_central = |phase: &&Phase| matches!(phase.kind, PhaseKind::Measure | PhaseKind::ClosedLoop);
+    trial.phases.iter().rfind(is_central).filter(|phase| phase.length_s > 0.0)
 }
 
-/// Of counts that were taken in so many seconds.
-fn together(taken: &[(f64, &Counters)]) -> BTreeMap<String, f64> {
+/// The rate of each counter, from pairs of seconds and counts.
+fn rates(taken: &[(f64, &Counters)]) -> BTreeMap<String, f64> {
     let seconds: f64 = taken.iter().map(|(seconds, _)| seconds).sum();
     let mut counted = BTreeMap::<String, f64>::new();
     for (name, number) in taken.iter().flat_map(|(_, counters)| counters.iter()) {
@@ -39,12 +40,12 @@ mod tests {
     }
 
     #[test]
-    fn what_one_trial_saw_counts_over_the_time_of_all() {
+    fn a_counter_of_one_trial_is_divided_by_the_time_of_all() {
         let quiet = counters(&[("messages", 100)]);
         let refused = counters(&[("messages", 300), ("refused 451", 4)]);
-        let counted = together(&[(2.0, &quiet), (6.0, &refused)]);
+        let counted = rates(&[(2.0, &quiet), (6.0, &refused)]);
         let expected = [("messages", 50.0), ("refused 451", 0.5)].map(|(name, rate)| (name.to_owned(), rate));
         assert_eq!(counted, BTreeMap::from(expected));
-        assert!(together(&[]).is_empty());
+        assert!(rates(&[]).is_empty());
     }
 }

@@ -1,26 +1,27 @@
-//! Curves along the axes of a sweep: medians with the least and the most, and the scalability law where the axis counts
-//! workers.
+//! Curves along the axes of a sweep: median, minimum and maximum at each value, and the universal scalability law where
+//! the axis is a number of workers or connections.
 
 use std::collections::BTreeMap;
 
 use archive::model::{CurvePoint, KnobValue, SweepCurve, SweepPoint, VariantSummary, Vary};
 use stats::usl;
 
-use crate::record::Record;
+use crate::verdict_input::VerdictInput;
 
 /// The curves of all variants.
-pub fn curves(record: &Record<'_>, summaries: &[VariantSummary]) -> Vec<SweepCurve> {
+pub fn curves(input: &VerdictInput<'_>, summaries: &[VariantSummary]) -> Vec<SweepCurve> {
     let mut curves = Vec::new();
-    for axis in &record.plan.sweep {
+    for axis in &input.plan.sweep {
         let name = axis.vary.to_string();
         let mut lines: BTreeMap<(usize, String), (SweepPoint, Vec<CurvePoint>)> = BTreeMap::new();
-        for (cell, summary) in record.cells.iter().zip(summaries) {
-            let Some(at) = cell.point.get(&name).and_then(KnobValue::as_f64) else { continue };
+        for (variant_point, summary) in input.variant_points.iter().zip(summaries) {
+            let Some(at) = variant_point.point.get(&name).and_then(KnobValue::as_f64) else { continue };
             let valid: Vec<f64> = summary.values.iter().filter(|v| v.valid).map(|v| v.value).collect();
             let Some(median) = summary.median else { continue };
-            let mut fixed = cell.point.clone();
+            let mut fixed = variant_point.point.clone();
             fixed.remove(&name);
-            let line = lines.entry((cell.variant, format!("{fixed:?}"))).or_insert((fixed, Vec::new()));
+            let line =
+                lines.entry((variant_point.variant, format!("{fixed:?}"))).or_insert((fixed, Vec::new()));
             line.1.push(CurvePoint {
                 at,
                 median,
@@ -36,7 +37,7 @@ pub fn curves(record: &Record<'_>, summaries: &[VariantSummary]) -> Vec<SweepCur
                 usl::fit(&points)
             });
             curves.push(SweepCurve {
-                variant: record.plan.variants[variant].name.clone(),
+                variant: input.plan.variants[variant].name.clone(),
                 axis: name.clone(),
                 fixed,
                 points,
@@ -47,7 +48,7 @@ pub fn curves(record: &Record<'_>, summaries: &[VariantSummary]) -> Vec<SweepCur
     curves
 }
 
-/// The scalability law speaks of concurrent workers or users, and of nothing else.
+/// The scalability law is about concurrent workers or users only.
 fn counts_workers(axis: &Vary) -> bool {
     match axis {
         Vary::Connections => true,

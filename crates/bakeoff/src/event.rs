@@ -1,83 +1,83 @@
-//! Progress as one stream of events: bars on a terminal today, JSON lines for a program, a live page later.
+//! Progress of a run as a stream of events: drawn as bars on a terminal, printed as JSON lines for a program.
 
 use archive::model::{Gate, TrialStatus};
 use serde::Serialize;
 
-/// Something that happened.
+/// One step of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// A setting of the kernel has its value again, which a run that was killed had changed.
-    SettingIsPutBack {
-        /// Its name.
+    /// A kernel setting that a killed run had changed is restored.
+    KernelSettingRestored {
+        /// Name of the setting.
         setting: String,
-        /// What it is now.
+        /// Its value now.
         value: String,
     },
     /// A run begins.
     RunBegins {
-        /// Its id.
+        /// Id of the run.
         run: String,
-        /// Its directory.
+        /// The run directory.
         dir: String,
-        /// How many trials it will have.
+        /// Number of trials planned.
         trials: u32,
     },
-    /// One more block than was planned makes up for trials that do not count.
-    BlockIsAdded {
-        /// Its number, from 1.
+    /// A spare block is added to replace invalid trials.
+    BlockAdded {
+        /// Number of the block, from 1.
         block: u32,
-        /// How many trials the run will have with it.
+        /// Number of trials of the run, this block included.
         trials: u32,
     },
     /// A trial begins.
     TrialBegins {
-        /// Its number, from 1.
+        /// Number of the trial, from 1.
         number: u32,
         /// Its block, from 1.
         block: u32,
-        /// Its variant, and point.
+        /// Its variant, and in a sweep its point.
         name: String,
     },
-    /// A trial does something else now.
+    /// A trial enters its next activity.
     Doing {
-        /// What, in a few words: `starting`, `warming up`, `trying 20,000/s`.
+        /// The activity in a few words: `starting`, `warming up`, `trying 20,000/s`.
         what: String,
     },
-    /// An interval of load has passed.
+    /// One interval of load has passed.
     Tick {
-        /// Operations a second that ended well.
+        /// Operations per second that succeeded.
         throughput_per_s: f64,
         /// Median response time, microseconds.
         p50_us: u64,
-        /// 99th percentile of response time, microseconds.
+        /// 99th percentile of the response time, microseconds.
         p99_us: u64,
         /// Operations that failed.
         errors: u64,
     },
     /// A trial has ended.
     TrialEnds {
-        /// Its number.
+        /// Number of the trial.
         number: u32,
-        /// Its variant, and point.
+        /// Its variant, and in a sweep its point.
         name: String,
-        /// Whether it counts.
+        /// Whether it is valid.
         status: TrialStatus,
-        /// Its value, if it came so far.
+        /// The measured value; none if the trial ended before it.
         value: Option<f64>,
-        /// The value's unit.
+        /// Unit of the value.
         unit: String,
-        /// Why it does not count.
+        /// Why the trial is not valid.
         reasons: Vec<String>,
-        /// Gates that failed.
+        /// The gates that failed.
         failed_gates: Vec<Gate>,
     },
-    /// The verdict.
+    /// The run has its verdict.
     Verdict {
-        /// In a sentence.
+        /// The verdict in one sentence.
         sentence: String,
     },
 }
 
-/// Whoever watches; called from the thread that gathers what a load measures, too.
+/// Receives the events. The thread that collects measurements calls it too.
 pub type Observer<'a> = dyn FnMut(Event) + Send + 'a;

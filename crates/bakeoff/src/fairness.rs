@@ -1,43 +1,45 @@
-//! In what the sides differ, and what each difference means for the comparison.
+//! The fairness audit: the facts in which the variants differ, and what each difference means for the comparison.
 //!
-//! A result of 2006 shrank from 8× to 4.5× once both sides used the same allocator. So every fact in which
-//! the variants differ is named beside the verdict, and those that make a comparison one of apples with
-//! oranges are called that.
+//! A result of 2006 shrank from 8× to 4.5× once both sides used the same allocator. So the report lists every fact in
+//! which the variants differ, and marks those that make the comparison one of apples with oranges.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use archive::model::{Difference, DifferenceClass, Facts, Plan, VariantFacts};
 
-/// Facts whose difference means that one side does less, or does it with other means.
+/// Facts whose difference means that one side does less work, or does it by other means.
 const APPLES_TO_ORANGES: &[(&str, &str)] = &[
     (
         "allocator",
-        "another allocator can be worth tens of per cent by itself: give both sides the same, or compare allocators",
+        "the allocator alone can change throughput by tens of percent: use the same one on both sides, or compare allocators",
     ),
-    ("libc", "another C library brings another allocator, memcpy and locks"),
-    ("preload", "a library is preloaded on one side only"),
-    ("durability", "one side keeps data that the other may lose"),
-    ("appendonly", "one side writes every change to disk, the other does not"),
-    ("appendfsync", "the sides promise different durability"),
-    ("access_log", "one side writes a log line for each request, the other does not"),
+    ("libc", "the C libraries differ in allocator, memcpy and locks: use the same one on both sides"),
+    ("preload", "the preloaded libraries differ: preload the same on both sides"),
+    ("durability", "the sides differ in what data they lose in a crash: set the same durability"),
+    ("appendonly", "one side writes every change to disk and the other does not: set the same durability"),
+    ("appendfsync", "the sides write to disk at different intervals: set the same durability"),
+    (
+        "access_log",
+        "one side writes a log line for each request and the other does not: log on both sides or on neither",
+    ),
 ];
 
-/// Facts that follow from comparing different servers.
+/// Facts that are expected to differ between different servers.
 const EXPECTED_OF_OTHER_SERVERS: &[&str] =
     &["version", "build", "executable", "argv", "cmdline", "package", "name", "digest", "knobs.", "config"];
 
-/// Facts that differ from start to start and mean nothing.
+/// Facts that differ at every start and do not matter.
 const INCIDENTAL: &[&str] = &["pid", "started", "port", "dir", "cwd"];
 
-/// All differences between the variants, the weightiest first.
+/// All differences between the variants, the most serious first.
 pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
     let sides: Vec<(String, BTreeMap<String, String>)> =
-        facts.variants.iter().map(|variant| (variant.name.clone(), flat(variant))).collect();
+        facts.variants.iter().map(|variant| (variant.name.clone(), flat_facts(variant))).collect();
     let keys: BTreeSet<&String> = sides.iter().flat_map(|(_, facts)| facts.keys()).collect();
     let servers: BTreeSet<&str> = plan.variants.iter().map(|variant| variant.server.as_str()).collect();
     let varied: BTreeSet<&str> =
         plan.variants.iter().flat_map(|variant| variant.knobs.keys()).map(String::as_str).collect();
-    let mut found: Vec<Difference> = keys
+    let mut differences: Vec<Difference> = keys
         .into_iter()
         .filter(|key| !INCIDENTAL.iter().any(|word| key.split('.').any(|part| part == *word)))
         .filter_map(|key| {
@@ -52,11 +54,11 @@ pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
             differs.then(|| Difference { key: key.clone(), values, class, remark })
         })
         .collect();
-    found.sort_by(|a, b| (a.class, &a.key).cmp(&(b.class, &b.key)));
-    found
+    differences.sort_by(|a, b| (a.class, &a.key).cmp(&(b.class, &b.key)));
+    differences
 }
 
-/// What a program says of its build takes a page, of which a line differs: only such lines are kept, on one.
+/// A program's build information takes a page, and one line of it differs: keeps the lines that differ, on one line.
 fn without_common_lines(values: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let is_common = |line: &str| values.values().all(|text| text.lines().any(|other| other == line));
     values
@@ -68,7 +70,7 @@ fn without_common_lines(values: &BTreeMap<String, String>) -> BTreeMap<String, S
         .collect()
 }
 
-fn flat(variant: &VariantFacts) -> BTreeMap<String, String> {
+fn flat_facts(variant: &VariantFacts) -> BTreeMap<String, String> {
     let mut flat = variant.facts.clone();
     for (name, value) in [
         ("version", &variant.version),
@@ -89,20 +91,20 @@ fn flat(variant: &VariantFacts) -> BTreeMap<String, String> {
 fn classify(key: &str, other_servers: bool, varied: &BTreeSet<&str>) -> (DifferenceClass, String) {
     let knob = key.strip_prefix("knobs.");
     if knob.is_some_and(|knob| varied.contains(knob)) {
-        return (DifferenceClass::TheVariantItself, "this is what is compared".to_owned());
+        return (DifferenceClass::TheVariantItself, "this is what the comparison is about".to_owned());
     }
-    let grave = APPLES_TO_ORANGES
+    let apples_to_oranges = APPLES_TO_ORANGES
         .iter()
         .find(|(word, _)| key.split(['.', '_']).any(|part| part == *word) || knob == Some(word));
-    if let Some((_, remark)) = grave {
+    if let Some((_, remark)) = apples_to_oranges {
         return (DifferenceClass::ApplesToOranges, (*remark).to_owned());
     }
     if other_servers && EXPECTED_OF_OTHER_SERVERS.iter().any(|start| key.starts_with(start)) {
-        return (DifferenceClass::Expected, "the servers are different programs".to_owned());
+        return (DifferenceClass::Expected, "expected: the servers are different programs".to_owned());
     }
     (
         DifferenceClass::Unexplained,
-        "nobody asked for this difference: see whether it can be removed".to_owned(),
+        "the plan does not ask for this difference: remove it if you can".to_owned(),
     )
 }
 
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_for_is_named_and_an_allocator_is_called_what_it_is() {
+    fn differences_are_classified_by_what_they_mean() {
         let class = |key, other| classify(key, other, &BTreeSet::from(["mpm"])).0;
         assert_eq!(class("knobs.mpm", false), DifferenceClass::TheVariantItself);
         assert_eq!(class("allocator", true), DifferenceClass::ApplesToOranges);
@@ -125,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_page_of_text_only_the_lines_that_differ_are_shown() {
+    fn only_the_lines_that_differ_are_kept() {
         let values = [("a", "Server: 2.4\n  MPM: event\n"), ("b", "Server: 2.4\n  MPM: worker\n")];
         let values = values.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
         let shown = without_common_lines(&values);
@@ -133,11 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_on_both_sides_is_no_difference() {
+    fn equal_facts_are_no_difference() {
         let (a, b) = (
             variant("a", &[("kernel", "6.1"), ("pid", "7")]),
             variant("b", &[("kernel", "6.1"), ("pid", "8")]),
         );
-        assert_eq!(flat(&a)["kernel"], flat(&b)["kernel"]);
+        assert_eq!(flat_facts(&a)["kernel"], flat_facts(&b)["kernel"]);
     }
 }

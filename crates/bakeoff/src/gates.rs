@@ -1,79 +1,79 @@
-//! What every trial must pass to count. A trial that fails a gate is invalid with that gate's reason; no gate
-//! is a warning only.
+//! The gates: checks that a trial must pass to be valid. A trial that fails a gate is invalid, with the gate's message
+//! as the reason. No gate is a mere warning.
 //!
 //! | gate | threshold | why |
 //! |---|---|---|
-//! | client | the engine's own rules ([`load::validity`]) | a client that is the limit measures itself |
-//! | steady | [`stats::steady`] | an average over a warm-up is an average over two things |
-//! | errors | 1 % | latencies are those of the operations that succeeded |
-//! | background | achieved and errors as for the client, of the load beside | a server that had less to do than was asked is another case |
-//! | counts | 0.5 % between the server's count and the client's | one of them is wrong |
-//! | steal | 2 % of the CPUs that the trial uses | the hypervisor took the time that is measured |
-//! | others | 2 % of the CPUs that the trial uses | as steal: of two CPUs it is 4 % of the server's, under the 5 % that a comparison is to show; an idle machine's own services take 0.3 to 0.8 % |
-//! | swap | nothing read back from swap | a page from disk costs what thousands of requests do |
-//! | restarts | the server's main process is the same at the end | half of the trial was another server |
-//! | clock | 10 ms and 0.5 % of the trial between the two clocks | someone set the time, or the machine was held; a clock that measures may run off by what nobody would act on |
-//! | frequency | 5 % between its lowest and highest | both sides must be measured at one speed |
+//! | client | the engine's own rules ([`load::validity`]) | a saturated client measures itself |
+//! | steady | [`stats::steady`] | a mean that includes the warm-up mixes two states |
+//! | errors | 1 % of operations | latencies are those of the operations that succeeded |
+//! | background | the client's rules for achieved load and errors, applied to the background load | the server had less work than planned |
+//! | counts | 0.5 % between the server's count and the client's | one of the two is wrong |
+//! | steal | 2 % of the trial's CPUs | the hypervisor took CPU time from the measurement |
+//! | others | 2 % of the trial's CPUs | as steal. With two CPUs, 2 % is 4 % of the server's CPU, less than the 5 % that a comparison must detect. Services of an idle machine use 0.3 to 0.8 % |
+//! | swap | no byte read from swap | one page from disk costs as much as thousands of requests |
+//! | restarts | the server's main process is the same at the end | part of the trial measured another process |
+//! | clock | 10 ms plus 0.5 % of the trial between wall clock and monotonic clock | the clock was stepped, or the machine was suspended. A smaller clock drift changes results by less than matters |
+//! | frequency | 5 % between lowest and highest CPU frequency | both sides must be measured at the same speed |
 
-mod evidence;
 mod host;
+mod input;
 #[cfg(test)]
 mod tests;
 
-use archive::model::Gate;
+use archive::model::{Gate, plural, thousands};
 use load::validity::MAX_ERROR_SHARE;
 
-pub use evidence::Evidence;
-use evidence::{gate, not_applicable, percent};
 pub use host::{MAX_STEAL, STEAL};
+pub use input::GateInput;
+use input::{gate, not_applicable, percent};
 
-/// Most that the server's count may differ from the client's.
-const MAX_DISAGREEMENT: f64 = 0.005;
+/// Largest relative difference between the server's count and the client's.
+const MAX_COUNT_DIFFERENCE: f64 = 0.005;
 
-/// Every gate with its finding.
-pub fn check(evidence: &Evidence<'_>) -> Vec<Gate> {
+/// Checks every gate.
+pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
     vec![
-        client(evidence),
-        steady(evidence),
-        errors(evidence),
-        background(evidence),
-        counts(evidence),
-        host::steal(evidence),
-        host::others(evidence),
-        host::swap(evidence),
-        restarts(evidence),
-        host::clock(evidence),
-        host::frequency(evidence),
+        client(input),
+        steady(input),
+        errors(input),
+        background(input),
+        counts(input),
+        host::steal(input),
+        host::others(input),
+        host::swap(input),
+        restarts(input),
+        host::clock(input),
+        host::frequency(input),
     ]
 }
 
-fn client(evidence: &Evidence<'_>) -> Gate {
-    let Some(reasons) = evidence.client_reasons else {
-        return not_applicable("client", "the program under test makes the load, by its own clock");
+fn client(input: &GateInput<'_>) -> Gate {
+    let Some(reasons) = input.client_reasons else {
+        return not_applicable("client", "the program under test generates the load, on its own clock");
     };
-    let message = if reasons.is_empty() { "the client had room".to_owned() } else { reasons.join("; ") };
-    let measured = match reasons.len() {
-        0 => "no rule broken".to_owned(),
-        1 => "1 rule broken".to_owned(),
-        more => format!("{more} rules broken"),
+    let message = match reasons.len() {
+        0 => "the client was not the limit".to_owned(),
+        _ => reasons.join("; "),
     };
-    gate("client", reasons.is_empty(), measured, "none".to_owned(), message)
+    let measured = format!("{} broken", plural(reasons.len() as u64, "rule"));
+    gate("client", reasons.is_empty(), measured, "0 rules broken".to_owned(), message)
 }
 
-fn steady(evidence: &Evidence<'_>) -> Gate {
-    if !evidence.is_watched {
-        return not_applicable("steady", "operations were timed one by one, after one that was not");
+fn steady(input: &GateInput<'_>) -> Gate {
+    if !input.has_warm_up {
+        return not_applicable("steady", "operations are timed one at a time, after one that is not counted");
     }
-    let message = evidence.unsteady.clone().unwrap_or_else(|| "throughput and p99 have settled".to_owned());
-    gate("steady", evidence.unsteady.is_none(), String::new(), "MSER-5 and no drift".to_owned(), message)
+    let message = input.unsteady.clone().unwrap_or_else(|| "throughput and p99 are steady".to_owned());
+    let threshold = "no drift or step after the MSER-5 cut".to_owned();
+    gate("steady", input.unsteady.is_none(), String::new(), threshold, message)
 }
 
-fn errors(evidence: &Evidence<'_>) -> Gate {
-    let share = evidence.error_share;
+fn errors(input: &GateInput<'_>) -> Gate {
+    let share = input.error_share;
     let message = if share > MAX_ERROR_SHARE {
         "too many operations failed: see the errors by kind"
     } else {
-        "operations succeed"
+        "operations succeeded"
     };
     gate(
         "errors",
@@ -84,39 +84,46 @@ fn errors(evidence: &Evidence<'_>) -> Gate {
     )
 }
 
-fn background(evidence: &Evidence<'_>) -> Gate {
-    let Some(load) = evidence.background else {
-        return not_applicable("background", "the plan has no load background the measured one");
+fn background(input: &GateInput<'_>) -> Gate {
+    let Some(load) = input.background else {
+        return not_applicable("background", "the plan has no background load");
     };
     let offered = load.offered_per_s.unwrap_or_default();
     let message = match load.reasons.len() {
-        0 => "the load background was as asked".to_owned(),
-        _ => format!("the load background: {}", load.reasons.join("; ")),
+        0 => "the background load ran as planned".to_owned(),
+        _ => format!("the background load did not run as planned: {}", load.reasons.join("; ")),
     };
     let measured = format!("{:.1}/s of {offered:.1}/s", load.achieved_per_s);
-    gate("background", load.valid, measured, "no rule broken".to_owned(), message)
+    gate("background", load.valid, measured, "0 rules broken".to_owned(), message)
 }
 
-fn counts(evidence: &Evidence<'_>) -> Gate {
-    let worst = evidence
+fn counts(input: &GateInput<'_>) -> Gate {
+    let worst = input
         .counts
         .iter()
         .filter_map(|check| Some((check.disagreement()?, check)))
         .max_by(|a, b| a.0.total_cmp(&b.0));
-    let Some((disagreement, check)) = worst else {
-        return not_applicable("counts", "the server keeps no count of its own");
+    let Some((difference, check)) = worst else {
+        return not_applicable("counts", "the server does not count its operations");
     };
-    let message = format!("{}: the server counts {}, the client {}", check.what, check.server, check.client);
+    let (server, client) = (thousands(check.server as f64), thousands(check.client as f64));
+    let counted = format!("{}: the server counted {server}, the client {client}", check.what);
+    let is_equal = difference <= MAX_COUNT_DIFFERENCE;
+    let message = if is_equal {
+        counted
+    } else {
+        format!("{counted}: check whether anything else used the server, and see its log")
+    };
     gate(
         "counts",
-        disagreement <= MAX_DISAGREEMENT,
-        percent(disagreement),
-        format!("at most {}", percent(MAX_DISAGREEMENT)),
+        is_equal,
+        percent(difference),
+        format!("at most {}", percent(MAX_COUNT_DIFFERENCE)),
         message,
     )
 }
 
-fn restarts(evidence: &Evidence<'_>) -> Gate {
-    let message = evidence.restarted.clone().unwrap_or_else(|| "the server ran through".to_owned());
-    gate("restarts", evidence.restarted.is_none(), String::new(), "none".to_owned(), message)
+fn restarts(input: &GateInput<'_>) -> Gate {
+    let message = input.died.clone().unwrap_or_else(|| "the server did not restart".to_owned());
+    gate("restarts", input.died.is_none(), String::new(), "no restart".to_owned(), message)
 }

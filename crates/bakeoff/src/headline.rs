@@ -1,20 +1,20 @@
-//! The answer of a whole run in one sentence, short enough for a heading; what it leaves out stands below it.
+//! The answer of a run in one sentence, short enough for a heading. The report has the rest below it.
 
-use archive::model::{Comparison, Plan, VariantSummary};
+use archive::model::{Comparison, Plan, VariantSummary, plural};
 use stats::verdict::RatioVerdict;
 
-use crate::cell::at;
-use crate::wording::{Wording, quantity};
+use crate::variant_point::point_text;
+use crate::wording::{MeasureWording, quantity};
 
-/// More differences than these are counted, not told.
-const MOST_TOLD: usize = 2;
+/// The sentence states at most this many differences, and counts the others.
+const MOST_STATED: usize = 2;
 
 /// The answer.
 pub fn headline(
     plan: &Plan,
     summaries: &[VariantSummary],
     comparisons: &[Comparison],
-    wording: &Wording,
+    wording: &MeasureWording,
 ) -> String {
     if !plan.sweep.is_empty() {
         return of_sweep(summaries, wording);
@@ -25,7 +25,12 @@ pub fn headline(
     match summaries {
         [one] => match one.median {
             Some(median) => {
-                format!("{}: {}, median of {} trials", one.name, quantity(median, wording.unit), one.valid)
+                format!(
+                    "{}: {}, median of {}",
+                    one.name,
+                    quantity(median, wording.unit),
+                    plural(one.valid.into(), "trial")
+                )
             }
             None => format!("inconclusive: {} has no valid trial", one.name),
         },
@@ -33,24 +38,24 @@ pub fn headline(
     }
 }
 
-/// Where on the axes each variant does best.
-fn of_sweep(summaries: &[VariantSummary], wording: &Wording) -> String {
+/// The point at which each variant is best.
+fn of_sweep(summaries: &[VariantSummary], wording: &MeasureWording) -> String {
     let best: Vec<String> = summaries
         .chunk_by(|a, b| a.name == b.name)
         .filter_map(|variant| best_point(variant, wording))
         .collect();
-    if best.is_empty() { "inconclusive: no trial is valid at any point".to_owned() } else { best.join("; ") }
+    if best.is_empty() { "inconclusive: no point has a valid trial".to_owned() } else { best.join("; ") }
 }
 
-fn best_point(variant: &[VariantSummary], wording: &Wording) -> Option<String> {
+fn best_point(variant: &[VariantSummary], wording: &MeasureWording) -> Option<String> {
     let medians = variant.iter().filter_map(|summary| Some((&summary.point, summary.median?)));
-    let (extreme, best) = if wording.higher_is_better {
-        ("most", medians.max_by(|(_, a), (_, b)| a.total_cmp(b)))
+    let (point, median) = if wording.higher_is_better {
+        medians.max_by(|(_, a), (_, b)| a.total_cmp(b))?
     } else {
-        ("least", medians.min_by(|(_, a), (_, b)| a.total_cmp(b)))
+        medians.min_by(|(_, a), (_, b)| a.total_cmp(b))?
     };
-    let (point, median) = best?;
-    Some(format!("{}: {extreme} at {} ({})", variant[0].name, at(point), quantity(median, wording.unit)))
+    let best = quantity(median, wording.unit);
+    Some(format!("{}: best at {} ({best})", variant[0].name, point_text(point)))
 }
 
 fn of_comparisons(comparisons: &[Comparison]) -> String {
@@ -67,31 +72,31 @@ fn of_comparisons(comparisons: &[Comparison]) -> String {
     if differ.is_empty() {
         return match open {
             0 => format!("no difference shown in any of {all} comparisons"),
-            _ if open == all => {
-                format!("inconclusive: none of {all} comparisons shows a difference, and none rules one out")
-            }
+            _ if open == all => format!("inconclusive: all {all} comparisons are inconclusive"),
+            1 => format!(
+                "inconclusive: no difference shown in {} of {all} comparisons, 1 is inconclusive",
+                all - 1
+            ),
             _ => format!(
-                "inconclusive: none of {all} comparisons shows a difference, and {open} of them cannot rule one out"
+                "inconclusive: no difference shown in {} of {all} comparisons, {open} are inconclusive",
+                all - open
             ),
         };
     }
-    let mut told: Vec<String> = differ.iter().take(MOST_TOLD).map(|&sentence| sentence.to_owned()).collect();
-    told.extend(more(
-        differ.len().saturating_sub(MOST_TOLD),
-        "shows a difference, too",
-        "show differences, too",
-    ));
-    told.extend(more(all - differ.len() - open, "shows none", "show none"));
-    told.extend(more(open, "is inconclusive", "are inconclusive"));
-    told.join("; ")
+    let mut parts: Vec<String> =
+        differ.iter().take(MOST_STATED).map(|&sentence| sentence.to_owned()).collect();
+    parts.extend(more(differ.len().saturating_sub(MOST_STATED), "shows a difference", "show a difference"));
+    parts.extend(more(all - differ.len() - open, "shows no difference", "show no difference"));
+    parts.extend(more(open, "is inconclusive", "are inconclusive"));
+    parts.join("; ")
 }
 
-/// `2 more are inconclusive`; nothing of none.
-fn more(count: usize, does: &str, do_so: &str) -> Option<String> {
+/// `2 more are inconclusive`, with the verb for one and for several; none for a count of 0.
+fn more(count: usize, one: &str, several: &str) -> Option<String> {
     match count {
         0 => None,
-        1 => Some(format!("1 more {does}")),
-        _ => Some(format!("{count} more {do_so}")),
+        1 => Some(format!("1 more {one}")),
+        _ => Some(format!("{count} more {several}")),
     }
 }
 
@@ -100,7 +105,7 @@ fn of_modes(summaries: &[VariantSummary]) -> String {
     if modal.is_empty() {
         return String::new();
     }
-    format!("; the trials of {} lie in two groups: look at the dots", modal.join(" and "))
+    format!("; the trials of {} fall into two groups: see the chart of trials", modal.join(" and "))
 }
 
 #[cfg(test)]
@@ -110,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    /// A comparison of `a` with `b` whose blocks have about this ratio, and scatter so much.
+    /// A comparison of `a` with `b` whose blocks have about this ratio, with this relative scatter.
     fn comparison(a: &str, ratio: f64, scatter: f64) -> Comparison {
         let blocks: Vec<(f64, f64)> =
             (0..10).map(|i| (100.0 * ratio * (1.0 + scatter * f64::from(i % 3 - 1)), 100.0)).collect();
@@ -127,21 +132,21 @@ mod tests {
     }
 
     #[test]
-    fn one_comparison_is_told_as_it_is() {
+    fn one_comparison_is_stated_in_its_own_sentence() {
         assert_eq!(of_comparisons(&[comparison("a", 1.5, 0.01)]), "a and b");
     }
 
     #[test]
-    fn of_several_the_first_differences_are_told_and_the_rest_counted() {
+    fn several_comparisons_state_the_first_differences_and_count_the_rest() {
         let differ = |name| comparison(name, 1.5, 0.01);
         let (alike, open) = (comparison("x", 1.0, 0.001), comparison("y", 1.0, 0.6));
         assert_eq!(
             of_comparisons(&[differ("a"), alike.clone(), open.clone()]),
-            "a and b; 1 more shows none; 1 more is inconclusive"
+            "a and b; 1 more shows no difference; 1 more is inconclusive"
         );
         assert_eq!(
             of_comparisons(&[differ("a"), differ("c"), differ("d"), differ("e"), open.clone(), open.clone()]),
-            "a and b; c and b; 2 more show differences, too; 2 more are inconclusive"
+            "a and b; c and b; 2 more show a difference; 2 more are inconclusive"
         );
         assert_eq!(
             of_comparisons(&[alike.clone(), alike.clone()]),
@@ -149,11 +154,11 @@ mod tests {
         );
         assert_eq!(
             of_comparisons(&[open.clone(), open.clone(), open.clone()]),
-            "inconclusive: none of 3 comparisons shows a difference, and none rules one out"
+            "inconclusive: all 3 comparisons are inconclusive"
         );
         assert_eq!(
             of_comparisons(&[open, alike]),
-            "inconclusive: none of 2 comparisons shows a difference, and 1 of them cannot rule one out"
+            "inconclusive: no difference shown in 1 of 2 comparisons, 1 is inconclusive"
         );
     }
 }

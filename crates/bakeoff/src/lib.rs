@@ -1,25 +1,25 @@
-//! The bake-off: from a question to a verdict that can be defended.
+//! The bake-off: from a request to a verdict.
 //!
-//! A [`question::Question`] becomes a [plan](archive::model::Plan) that is resolved to the last default. [`hold`]
-//! holds its trials: each starts a server anew, loads its data, checks its replies, warms it up until it is
-//! steady, measures it, holds its counts against the client's, judges every gate and stops it. Trials come in
-//! blocks, one of each variant in random order, and are written down one by one. From the valid ones the
-//! verdict is reached: a ratio with its interval, or that none was shown, or why nothing may be said.
+//! A [`plan_request::PlanRequest`] is resolved to a [plan](archive::model::Plan) that leaves no default open.
+//! [`run_plan`] runs its trials. Each trial starts the server, loads its data, checks its replies, warms it up to
+//! steady state, measures it, compares the server's operation count with the client's, checks every gate and stops
+//! the server. Trials come in blocks of one trial for each variant, in random order. Each trial is written to the run
+//! directory as soon as it has ended. The verdict is computed from the valid trials: a ratio with its confidence
+//! interval, "no difference shown", or "inconclusive" with the reason.
 //!
 //! # Goals
 //!
-//! - No verdict from a measurement that cannot be believed: every trial passes every gate or does not count.
-//! - A run that is stopped, killed or out of disk keeps every trial that had ended.
-//! - The same plan with the same seed holds the same trials in the same order with the same load.
+//! - A verdict uses valid trials only: a trial that fails a gate is excluded.
+//! - A run that is stopped, killed or out of disk space keeps every trial that had ended.
+//! - The same plan with the same seed runs the same trials in the same order with the same load.
 //!
 //! # Non-goals
 //!
-//! How load is made and timed is `load`'s; how servers are configured and started is `workload`'s; what the numbers
-//! mean statistically is `stats`'; how it all looks is `report`'s.
+//! `load` generates and times the load. `workload` configures and starts servers. `stats` has the statistics. `report`
+//! renders the result.
 
 mod bottleneck;
 mod caveats;
-mod cell;
 mod comparison;
 mod counters;
 mod curves;
@@ -27,20 +27,26 @@ pub mod event;
 mod fairness;
 mod gates;
 mod headline;
-mod kernel;
+mod host_lock;
+mod kernel_settings;
 mod local_lab;
-mod lock;
-mod order;
+mod plan_check;
+mod plan_error;
+pub mod plan_request;
+mod plan_variant;
 mod preset;
-pub mod question;
-mod record;
 mod run;
 mod stopping;
-mod sut;
+mod sweep_axis;
+mod system_under_test;
 mod trial;
-mod vary;
+mod trial_order;
+mod variant_point;
 mod verdict;
+mod verdict_input;
 mod wording;
 
 pub use local_lab::{RunPlanError, run_plan};
-pub use run::Finished;
+pub use plan_check::{FEWEST_BLOCKS, MOST_BLOCKS, check};
+pub use plan_error::PlanError;
+pub use run::FinishedRun;

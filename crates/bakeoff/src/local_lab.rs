@@ -1,4 +1,4 @@
-//! Where trials are held for real: this machine, its CPUs shared out, servers of a workload.
+//! Runs trials on this machine: the CPUs are split between server and client, and a workload starts the servers.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,89 +15,94 @@ use host::{CpuSet, Host};
 use load::engine::RunContext;
 use load::spec::LoadSpec;
 use tempfile::TempDir;
-use workload::{Catalogue, InstanceError, Instances, OperationCount, StartOptions, Workload};
+use workload::{
+    Catalogue, InstanceError, Instances, LookupError, OperationCount, ServerVariant, StartOptions, Workload,
+};
 
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
-use crate::cell::{Cell, cells};
 use crate::event::{Event, Observer};
 use crate::gates;
-use crate::kernel::Kernel;
-use crate::lock::{HostLock, LockError};
-use crate::order::Slot;
-use crate::question::{QuestionError, check, knob_value_of, variant_of};
-use crate::run::{Finished, Lab, run_blocks};
-use crate::sut::{SutError, SystemUnderTest};
+use crate::host_lock::{HostLock, LockError};
+use crate::kernel_settings::KernelSettings;
+use crate::plan_check::check;
+use crate::plan_error::PlanError;
+use crate::plan_variant::{knob_value, server_variant};
+use crate::run::{FinishedRun, Lab, run_blocks};
+use crate::system_under_test::{SutError, SystemUnderTest};
 use crate::trial::{self, FinishedTrial, TrialSetup};
+use crate::trial_order::ScheduledTrial;
+use crate::variant_point::{VariantPoint, variant_points};
 
-/// Why a plan was not finished.
+/// Why a plan could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunPlanError {
-    /// The plan asks for what is not there.
+    /// The plan is invalid on this machine.
     #[error(transparent)]
-    Question(#[from] QuestionError),
-    /// Somebody else is measuring.
+    Plan(#[from] PlanError),
+    /// Another run is measuring on this machine.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// A server that we may not run.
+    /// The user may not run a server.
     #[error(transparent)]
     Rights(#[from] InstanceError),
-    /// A server's program is missing.
+    /// A server's program is not installed.
     #[error(transparent)]
     Package(#[from] host::packages::Error),
-    /// A setting of the kernel that this one does not have, or does not let us change.
+    /// The kernel does not have a setting, or the user may not change it.
     #[error(transparent)]
     Kernel(#[from] host::knobs::Error),
-    /// The run directory.
+    /// The run directory cannot be written.
     #[error(transparent)]
     Archive(#[from] archive::ArchiveError),
-    /// CPUs or temporary files.
-    #[error("{what}: {source}")]
+    /// A system call failed.
+    #[error("cannot {what}: {source}")]
     System {
         /// What was tried.
         what: &'static str,
-        /// The system's words.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
-/// Holds the trials of a plan on this machine; `root` gets the run directory.
+/// Runs the trials of a plan on this machine; the run directory is created in `root`.
 pub fn run_plan(
     plan: &Plan,
     root: &Path,
     context: &RunContext,
     observe: &mut Observer<'_>,
-) -> Result<Finished, RunPlanError> {
+) -> Result<FinishedRun, RunPlanError> {
     check(plan)?;
-    let _alone = HostLock::take()?;
-    let workload = Catalogue::default().find(&plan.workload).map_err(QuestionError::from)?;
+    let _lock = HostLock::take()?;
+    let workload = Catalogue::default().find(&plan.workload).map_err(|e: LookupError| PlanError::from(e))?;
     let host = Host::local();
     let system = |what| move |source| RunPlanError::System { what, source };
-    // Servers may drop root's rights and must still get into their directories.
+    // A server that drops root's rights must still be able to enter its directory.
     let scratch = tempfile::Builder::new()
         .prefix("showdown-")
         .permissions(fs::Permissions::from_mode(0o755))
         .tempdir()
-        .map_err(system("a temporary directory"))?;
-    let known: Vec<workload::ServerVariant> = cells(plan)
+        .map_err(system("create a temporary directory"))?;
+    let variants: Vec<ServerVariant> = variant_points(plan)
         .iter()
-        .map(|cell| variant_of(&workload, &cell.variant(plan)))
-        .collect::<Result<_, _>>()?;
-    let (kernel, put_back) = Kernel::of(&host, &known)?;
-    for change in put_back {
-        observe(Event::SettingIsPutBack { setting: change.knob.to_string(), value: change.to });
+        .map(|variant_point| server_variant(&workload, &variant_point.variant(plan)))
+        .collect::<Result<_, _>>()
+        .map_err(PlanError::from)?;
+    let (kernel_settings, restored) = KernelSettings::of(&host, &variants)?;
+    for change in restored {
+        observe(Event::KernelSettingRestored { setting: change.knob.to_string(), value: change.to });
     }
     let servers = plan.variants.iter().map(|variant| variant.server.as_str());
     servers.clone().try_for_each(|server| workload.check_rights(server))?;
     workload.ensure_programs(servers, &host, &scratch.path().join("packages.log"))?;
-    let cpus = |text: &str| text.parse::<CpuSet>().map_err(|e| QuestionError::Plan(format!("cpus: {e}")));
+    let cpus = |text: &String| text.parse::<CpuSet>().map_err(|_| PlanError::CpuList(text.clone()));
     let (server_cpus, client_cpus) = (cpus(&plan.cpus.server)?, cpus(&plan.cpus.client)?);
-    // The engine's threads inherit it; servers are given their own.
-    client_cpus.pin_this_thread().map_err(system("the client's CPUs"))?;
+    // The engine's threads inherit these CPUs; servers are started on their own.
+    client_cpus.pin_this_thread().map_err(system("use the client's CPUs"))?;
     let mut lab = LocalLab {
         plan,
         workload,
         host,
-        kernel,
+        kernel_settings,
         context,
         server_cpus,
         client_cpus,
@@ -111,44 +116,44 @@ struct LocalLab<'a> {
     plan: &'a Plan,
     workload: Workload,
     host: Host,
-    kernel: Kernel,
+    kernel_settings: KernelSettings,
     context: &'a RunContext,
     server_cpus: CpuSet,
     client_cpus: CpuSet,
     scratch: TempDir,
-    /// The last value of each cell: where its next search begins.
+    /// The last value of each variant at each point: its next search begins there.
     hints: Vec<Option<f64>>,
 }
 
 impl LocalLab<'_> {
-    /// The cell's variant as the workload has it, with the kernel set as it asks.
-    fn variant(&mut self, cell: &Cell) -> Result<workload::ServerVariant, SutError> {
-        let known = variant_of(&self.workload, &cell.variant(self.plan)).map_err(SutError::of)?;
-        self.kernel.set(&known).map_err(SutError::of)?;
-        Ok(known)
+    /// The variant as the workload has it, after its kernel settings are applied.
+    fn variant(&mut self, variant_point: &VariantPoint) -> Result<ServerVariant, SutError> {
+        let variant = server_variant(&self.workload, &variant_point.variant(self.plan))?;
+        self.kernel_settings.apply(&variant)?;
+        Ok(variant)
     }
 
     fn start(
         &self,
-        slot: &Slot,
-        cell: &Cell,
-        variant: &workload::ServerVariant,
+        scheduled: &ScheduledTrial,
+        variant_point: &VariantPoint,
+        variant: &ServerVariant,
     ) -> Result<RunningServer, SutError> {
         let stage = StartOptions {
             host: self.host.clone(),
-            directory: self.scratch.path().join(slot.number.to_string()),
+            directory: self.scratch.path().join(scheduled.number.to_string()),
             cache: workload::data::default_cache(),
             cpus: self.server_cpus.clone(),
             port: None,
             seed: u64::from(self.plan.seed),
             interrupted: Arc::clone(&self.context.interrupted),
         };
-        let kernel = self.kernel.values().map_err(SutError::of)?;
-        let instances = Instances::start(&self.workload, variant, &stage).map_err(SutError::of)?;
+        let kernel_settings = self.kernel_settings.values()?;
+        let instances = Instances::start(&self.workload, variant, &stage)?;
         let directory = stage.directory.display().to_string();
         let on_op = self.plan.on_op.clone();
-        let name = self.plan.variants[cell.variant].name.clone();
-        Ok(RunningServer { instances, kernel, directory, host: self.host.clone(), name, on_op })
+        let name = self.plan.variants[variant_point.variant].name.clone();
+        Ok(RunningServer { instances, kernel_settings, directory, host: self.host.clone(), name, on_op })
     }
 }
 
@@ -172,12 +177,12 @@ impl Lab for LocalLab<'_> {
 
     fn run_trial(
         &mut self,
-        slot: &Slot,
-        cell: &Cell,
+        scheduled: &ScheduledTrial,
+        variant_point: &VariantPoint,
         writer: &TrialWriter,
         observe: &mut Observer<'_>,
     ) -> Result<FinishedTrial, archive::ArchiveError> {
-        let variant = self.variant(cell);
+        let variant = self.variant(variant_point);
         let setup = TrialSetup {
             plan: self.plan,
             host: &self.host,
@@ -185,48 +190,49 @@ impl Lab for LocalLab<'_> {
             client_cpus: &self.client_cpus,
             context: self.context,
         };
-        if self.hints.len() <= slot.cell {
-            self.hints.resize(slot.cell + 1, None);
+        if self.hints.len() <= scheduled.variant_point {
+            self.hints.resize(scheduled.variant_point + 1, None);
         }
-        let hint = self.hints[slot.cell];
+        let hint = self.hints[scheduled.variant_point];
         let start = || {
-            let server = self.start(slot, cell, &variant?)?;
+            let server = self.start(scheduled, variant_point, &variant?)?;
             Ok(Box::new(server) as Box<dyn SystemUnderTest>)
         };
-        let finished = trial::run(&setup, slot, cell, start, hint, writer, observe)?;
-        self.hints[slot.cell] = finished.trial.measured.as_ref().map(|m| m.value).or(hint);
-        // What a trial leaves behind is in the run directory; the rest would fill the disk.
-        let _ = fs::remove_dir_all(self.scratch.path().join(slot.number.to_string()));
+        let finished = trial::run(&setup, scheduled, variant_point, start, hint, writer, observe)?;
+        self.hints[scheduled.variant_point] = finished.trial.measured.as_ref().map(|m| m.value).or(hint);
+        // The run directory has everything that is kept; the data of all trials would fill the disk.
+        let _ = fs::remove_dir_all(self.scratch.path().join(scheduled.number.to_string()));
         Ok(finished)
     }
 
-    fn wait_for_the_cpus(&mut self, patience: Duration, observe: &mut Observer<'_>) {
+    fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>) {
         let cpus: CpuSet = self.server_cpus.iter().chain(self.client_cpus.iter()).collect();
-        let until = Instant::now() + patience;
-        while Instant::now() + LOOK < until && !self.context.interrupted.load(Ordering::Relaxed) {
-            match self.host.stolen_under_load(&cpus, LOOK) {
+        let until = Instant::now() + longest;
+        while Instant::now() + STEAL_SAMPLE < until && !self.context.interrupted.load(Ordering::Relaxed) {
+            match self.host.stolen_under_load(&cpus, STEAL_SAMPLE) {
                 Ok(Some(share)) if share > gates::MAX_STEAL => {
                     let what =
-                        format!("waiting for the CPUs, of which the hypervisor takes {:.0} %", share * 100.0);
+                        format!("waiting: the hypervisor takes {:.0} % of the CPU time", share * 100.0);
                     observe(Event::Doing { what });
                     thread::sleep(PAUSE.min(until.saturating_duration_since(Instant::now())));
                 }
-                // It leaves them alone, or cannot be watched: the trial's own gate has the last word.
+                // No steal, or none is reported: the gate of the trial decides.
                 _ => return,
             }
         }
     }
 }
 
-/// How long the CPUs are watched before a trial that waits for them, and how often.
-const LOOK: Duration = Duration::from_secs(1);
+/// How long steal is measured each time, while a trial waits for the CPUs.
+const STEAL_SAMPLE: Duration = Duration::from_secs(1);
+/// Pause between two such measurements.
 const PAUSE: Duration = Duration::from_secs(3);
 
-/// A server of a workload, or several instances of it.
+/// A server of a workload, in one or several instances.
 struct RunningServer {
     instances: Instances,
-    /// What those settings of the kernel are that some variant of the plan sets.
-    kernel: Vec<(String, String)>,
+    /// Names and values of the kernel settings that some variant of the plan has.
+    kernel_settings: Vec<(String, String)>,
     directory: String,
     host: Host,
     name: String,
@@ -235,16 +241,16 @@ struct RunningServer {
 
 impl SystemUnderTest for RunningServer {
     fn prepare(&mut self, context: &RunContext) -> Result<(), SutError> {
-        self.instances.populate(context).map_err(SutError::of)?;
-        self.instances.check(context).map_err(SutError::of)
+        self.instances.populate(context)?;
+        Ok(self.instances.check(context)?)
     }
 
     fn load_spec(&self) -> Result<LoadSpec, SutError> {
-        self.instances.load_spec(self.on_op.as_deref()).map_err(SutError::of)
+        Ok(self.instances.load_spec(self.on_op.as_deref())?)
     }
 
     fn count(&mut self) -> Result<Option<OperationCount>, SutError> {
-        self.instances.count().map_err(SutError::of)
+        Ok(self.instances.count()?)
     }
 
     fn facts(&self) -> VariantFacts {
@@ -256,24 +262,25 @@ impl SystemUnderTest for RunningServer {
         let mut processes = self.trees().into_iter().map(of_tree);
         let process = processes.next().unwrap_or_default();
         let mut facts = process.flat();
-        // Instances are alike: what one has otherwise is worth a look.
+        // Instances should be alike: facts in which one differs are listed with its number.
         for (number, other) in (2..).zip(processes) {
             let own = other.flat().into_iter().filter(|(key, value)| facts.get(key) != Some(value));
             let own: Vec<_> = own.map(|(key, value)| (format!("instance {number}.{key}"), value)).collect();
             facts.extend(own);
         }
-        // Told apart from the rest, because it is what comparisons founder on.
+        // These have fields of their own, because a difference in them invalidates a comparison.
         facts
             .retain(|key, _| !key.starts_with("allocator") && key != "libc" && !key.contains("command_line"));
         facts.extend(server.further);
-        // Every trial has a directory of its own: a knob that points there is the same on all sides.
-        let known_as = |value: model::KnobValue| match value {
+        // Every trial has its own directory: a knob that contains its path is the same on all sides.
+        let without_directory = |value: model::KnobValue| match value {
             model::KnobValue::Text(text) => {
                 model::KnobValue::Text(text.replace(&self.directory, "{{ dir }}"))
             }
             other => other,
         };
-        let kernel = self.kernel.iter().map(|(name, text)| (name.clone(), text.as_str().into()));
+        let kernel_settings =
+            self.kernel_settings.iter().map(|(name, text)| (name.clone(), text.as_str().into()));
         VariantFacts {
             name: self.name.clone(),
             version: server.version,
@@ -285,8 +292,8 @@ impl SystemUnderTest for RunningServer {
                 .first()
                 .knobs()
                 .iter()
-                .map(|(name, value)| (name.clone(), known_as(knob_value_of(value))))
-                .chain(kernel)
+                .map(|(name, value)| (name.clone(), without_directory(knob_value(value))))
+                .chain(kernel_settings)
                 .collect(),
             config: Vec::new(),
             facts,
@@ -302,8 +309,8 @@ impl SystemUnderTest for RunningServer {
         self.instances.trees()
     }
 
-    fn check_alive(&self) -> Option<String> {
-        self.instances.check_alive().err().map(|error| error.to_string())
+    fn check_alive(&self) -> Result<(), SutError> {
+        Ok(self.instances.check_alive()?)
     }
 
     fn logs(&self) -> Vec<(String, Vec<u8>)> {
@@ -312,7 +319,7 @@ impl SystemUnderTest for RunningServer {
     }
 
     fn stop(&mut self) {
-        // If it does not stop in good order, dropping it kills it.
+        // If it does not stop on request, dropping it kills it.
         let _ = self.instances.stop();
     }
 }

@@ -1,17 +1,18 @@
-//! How long a run takes: the three presets, and why their numbers.
+//! The three presets: how long a run takes, and the grounds for the numbers.
 //!
 //! | | quick | default | thorough |
 //! |---|---|---|---|
 //! | for two variants | about a minute | about ten | about an hour |
 //! | blocks | 6 | 20 | 40 |
-//! | operations that are timed, where one takes long | 1 | 1 | 2 |
+//! | operations that are timed, where one takes minutes | 1 | 1 | 2 |
 //!
-//! Six blocks are the fewest for which the signed-rank interval exists at 95 % (decision 0002), so `quick`
-//! shortens trials rather than their number; and so does `default`, because trials longer than seconds hardly differ
-//! less (decision 0006). Warm-up and closed loop are watched at an interval that gives
-//! at least sixty observations, because fewer than fifty are not judged ([`stats::steady`]). A step of the
-//! search lasts long enough that a rate 3 % over the capacity queues up the objective's few milliseconds; where the
-//! objective allows more, such as the 200 ms of a mail server, steps are made longer ([`long_enough_for`]).
+//! - Six blocks are the fewest for which the signed-rank interval exists at 95 % (decision 0002). So `quick` has
+//!   shorter trials rather than fewer blocks.
+//! - `default` has short trials too: trials longer than a few seconds hardly vary less (decision 0006).
+//! - Warm-up and closed loop give at least 60 observations: [`stats::steady`] does not evaluate fewer than 50.
+//! - At a rate 3 % over the capacity, the queue must exceed the objective's few milliseconds within one step of the
+//!   search. Where the objective is longer, such as 200 ms for a mail server, the steps are longer
+//!   ([`long_enough_for`]).
 
 use std::time::Duration;
 
@@ -26,22 +27,22 @@ pub struct Preset {
     pub warm_up: WarmUp,
     /// Length of each phase.
     pub phases: Phases,
-    /// Operations that are timed where they are so long that they are counted.
+    /// Number of operations that are timed, where they are timed one at a time.
     pub operations: u32,
 }
 
-/// Observations that a closed loop gives at least.
+/// Least number of observations of a closed loop.
 const OBSERVATIONS: u32 = 60;
-/// Telemetry of a trial of seconds needs more than one sample a second.
+/// Telemetry period of the quick preset: a trial of a few seconds needs more than one sample per second.
 const QUICK_TELEMETRY: Duration = Duration::from_millis(250);
-/// The usual period of telemetry, 1 Hz.
+/// Telemetry period of the other presets: 1 Hz.
 const TELEMETRY: Duration = Duration::from_secs(1);
 
-/// Fewer trials for a sweep: it has many points, and its curve is read as a whole.
+/// A sweep has fewer blocks: it has many points, and its curve is read as a whole.
 const SWEEP_BLOCKS: u32 = 3;
 
 impl Preset {
-    /// The preset of a length.
+    /// The preset of a comparison.
     pub fn of(length: Length) -> Self {
         let ms = Duration::from_millis;
         let (blocks, most, phases, operations) = match length {
@@ -58,31 +59,31 @@ impl Preset {
         }
     }
 
-    /// The same for a sweep.
+    /// The preset of a sweep.
     pub fn of_sweep(length: Length) -> Self {
         let preset = Self::of(length);
         Self { blocks: preset.blocks.min(SWEEP_BLOCKS), ..preset }
     }
 }
 
-/// A step lasts for so many times what the objective allows.
+/// Length of a search step, in multiples of the time limit of the objective.
 const STEP_OVER_LIMIT: f64 = 10.0;
 
-/// These phases for an objective that allows so many microseconds. In a step that is as short as the limit itself a
-/// queue that grows without end does not reach it, and the search finds now this rate and now that: of twelve trials
-/// of mail servers at 250 ms a step, five found no rate. At ten times the limit a rate 10 % too high shows.
+/// These phases, made long enough for an objective with this time limit. In a step as short as the limit, even a queue
+/// that grows without bound stays within it, and the search result is arbitrary: with steps of 250 ms, five of twelve
+/// trials of mail servers found no rate. In a step of ten times the limit, a rate 10 % too high misses the objective.
 pub fn long_enough_for(limit_us: f64, phases: &Phases) -> Phases {
     let least = Duration::from_secs_f64(limit_us / 1e6 * STEP_OVER_LIMIT);
     let search_step = phases.search_step.max(least);
     Phases { search_step, measure: phases.measure.max(2 * least), ..phases.clone() }
 }
 
-/// Interval at which a phase of this length is watched.
+/// Length of one observation in a phase of this length.
 pub fn interval_of(phase: Duration) -> Duration {
     (phase / OBSERVATIONS).clamp(Duration::from_millis(10), Duration::from_millis(100))
 }
 
-/// Period of telemetry.
+/// Time between two samples of telemetry.
 pub fn telemetry_period(length: Length) -> Duration {
     if length == Length::Quick { QUICK_TELEMETRY } else { TELEMETRY }
 }
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_objective_that_allows_much_takes_longer_steps() {
+    fn a_longer_objective_has_longer_steps() {
         let quick = Preset::of(Length::Quick).phases;
         assert_eq!(long_enough_for(5_000.0, &quick), quick);
         let of_mail = long_enough_for(200_000.0, &quick);
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn every_closed_loop_gives_enough_observations_to_be_judged() {
+    fn every_closed_loop_has_enough_observations_for_the_steady_state_check() {
         for length in [Length::Quick, Length::Default, Length::Thorough] {
             let phase = Preset::of(length).phases.closed_loop;
             let observations = phase.as_nanos() / interval_of(phase).as_nanos();

@@ -1,6 +1,6 @@
-//! A run: every trial in its turn, each written down as soon as it has ended, and the verdict.
+//! A run: its trials in order, each written to the run directory as soon as it has ended, and the verdict.
 //!
-//! How a trial is held is behind [`Lab`], so that order, stopping and recording are tested without a server.
+//! [`Lab`] runs a single trial. Tests replace it, so order, stopping and recording are tested without a server.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,63 +12,63 @@ use archive::model::{
 use archive::{ArchiveError, RunWriter, TrialWriter};
 use load::record::Micros;
 
-use crate::cell::{Cell, cells};
 use crate::event::{Event, Observer};
 use crate::gates;
-use crate::order::{Order, Slot};
-use crate::record::{Record, Trials};
 use crate::stopping::due;
 use crate::trial::{FinishedTrial, curve};
-use crate::verdict::reach;
+use crate::trial_order::{ScheduledTrial, TrialOrder};
+use crate::variant_point::{VariantPoint, variant_points};
+use crate::verdict::verdict;
+use crate::verdict_input::{FinishedTrials, VerdictInput};
 
-/// A variant that cannot be measured so many times in a row will not be measured at all.
+/// A run stops when a variant has failed this many times in a row.
 const FAILURES_IN_A_ROW: u32 = 3;
 
-/// At most so long a trial waits for CPUs that the hypervisor has.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Longest time that a trial waits for the hypervisor to leave the CPUs.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// Where trials are held.
+/// Runs single trials.
 pub trait Lab {
-    /// Facts of host and client.
+    /// The facts of host and client.
     fn facts(&mut self) -> Facts;
 
-    /// Holds one trial. What goes wrong with the server is told in the trial; the files are the writer's.
+    /// Runs one trial. A failure of the server is part of the trial; an error is one of the run directory.
     fn run_trial(
         &mut self,
-        slot: &Slot,
-        cell: &Cell,
+        scheduled: &ScheduledTrial,
+        variant_point: &VariantPoint,
         writer: &TrialWriter,
         observe: &mut Observer<'_>,
     ) -> Result<FinishedTrial, ArchiveError>;
 
-    /// Waits until the hypervisor leaves the CPUs alone, if it has them; for no longer than this.
-    fn wait_for_the_cpus(&mut self, patience: Duration, observe: &mut Observer<'_>);
+    /// Waits until the hypervisor leaves the CPUs alone, at most this long.
+    fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>);
 }
 
 /// A run that has ended.
 #[derive(Debug)]
-pub struct Finished {
-    /// Its directory.
+pub struct FinishedRun {
+    /// The run directory.
     pub dir: PathBuf,
-    /// What may be said.
+    /// Its verdict.
     pub verdict: Verdict,
-    /// Ended early by the user.
+    /// Whether the user ended it early.
     pub interrupted: bool,
-    /// Why it stopped before its last trial, other than by the user.
+    /// Why it stopped before its last trial; none if it did not, or if the user stopped it.
     pub stopped: Option<String>,
 }
 
-/// Holds all trials of a plan and reaches the verdict.
+/// Runs the trials of a plan and computes the verdict.
 pub fn run_blocks(
     plan: &Plan,
     lab: &mut dyn Lab,
     root: &Path,
     interrupted: &AtomicBool,
     observe: &mut Observer<'_>,
-) -> Result<Finished, ArchiveError> {
+) -> Result<FinishedRun, ArchiveError> {
     let writer = RunWriter::create(root, plan, SystemTime::now())?;
-    let cells = cells(plan);
-    let planned = plan.blocks * cells.len() as u32;
+    let variant_points = variant_points(plan);
+    let planned = plan.blocks * variant_points.len() as u32;
     observe(Event::RunBegins {
         run: writer.id().as_str().to_owned(),
         dir: writer.dir().display().to_string(),
@@ -76,25 +76,31 @@ pub fn run_blocks(
     });
     let facts = Facts { format: FORMAT, ..lab.facts() };
     writer.facts(&facts)?;
-    let mut series = Series {
+    let mut progress = RunProgress {
         plan,
         writer: &writer,
         facts,
-        trials: Trials::default(),
-        merged: vec![None; cells.len()],
-        failures: vec![0; cells.len()],
-        cells,
+        trials: FinishedTrials::default(),
+        merged: vec![None; variant_points.len()],
+        failures: vec![0; variant_points.len()],
+        variant_points,
         begun: Instant::now(),
         waited: Duration::ZERO,
     };
-    let stopped = series.run(lab, interrupted, observe)?;
-    let Series { facts, cells, trials, merged, .. } = series;
+    let stopped = progress.run(lab, interrupted, observe)?;
+    let RunProgress { facts, variant_points, trials, merged, .. } = progress;
     let curves: Vec<QuantileCurve> =
         merged.iter().map(|histogram| histogram.as_ref().map(curve).unwrap_or_default()).collect();
-    let verdict = reach(&Record { plan, facts: &facts, cells: &cells, trials: &trials, curves: &curves });
+    let verdict = verdict(&VerdictInput {
+        plan,
+        facts: &facts,
+        variant_points: &variant_points,
+        trials: &trials,
+        curves: &curves,
+    });
     writer.verdict(&verdict)?;
     observe(Event::Verdict { sentence: verdict.sentence.clone() });
-    Ok(Finished {
+    Ok(FinishedRun {
         dir: writer.dir().to_owned(),
         verdict,
         interrupted: interrupted.load(Ordering::Relaxed),
@@ -102,25 +108,25 @@ pub fn run_blocks(
     })
 }
 
-/// The trials of a run, as far as they have been held.
-struct Series<'a> {
+/// A run under way.
+struct RunProgress<'a> {
     plan: &'a Plan,
     writer: &'a RunWriter,
-    cells: Vec<Cell>,
+    variant_points: Vec<VariantPoint>,
     facts: Facts,
-    trials: Trials,
-    /// Response times of the trials of each cell that count.
+    trials: FinishedTrials,
+    /// Merged response times of the valid trials of each variant at each point.
     merged: Vec<Option<Micros>>,
-    /// Trials of each cell that failed in a row.
+    /// Number of trials in a row that failed, of each variant at each point.
     failures: Vec<u32>,
     begun: Instant,
-    /// Time that was spent in waiting for CPUs.
+    /// Time spent waiting for CPUs.
     waited: Duration,
 }
 
-impl Series<'_> {
-    /// Holds blocks until the stopping rule says that they are enough. Says why it stopped early, if it did so because a
-    /// variant cannot be measured.
+impl RunProgress<'_> {
+    /// Runs blocks until the stopping rule ends the run. Returns the reason if it stopped early because a variant cannot
+    /// be measured.
     fn run(
         &mut self,
         lab: &mut dyn Lab,
@@ -128,89 +134,90 @@ impl Series<'_> {
         observe: &mut Observer<'_>,
     ) -> Result<Option<String>, ArchiveError> {
         let plan = self.plan;
-        let mut order = Order::new(plan.seed);
+        let mut order = TrialOrder::new(plan.seed);
         for block in 1..=plan.blocks + plan.spare_blocks {
-            let due = due(block, plan, &self.cells, &self.trials);
+            let due = due(block, plan, &self.variant_points, &self.trials);
             if due.is_empty() {
                 break;
             }
             if block > plan.blocks {
-                observe(Event::BlockIsAdded { block, trials: (self.trials.all().len() + due.len()) as u32 });
+                observe(Event::BlockAdded { block, trials: (self.trials.all().len() + due.len()) as u32 });
             }
-            for slot in order.block(&due) {
+            for scheduled in order.next_block(&due) {
                 if interrupted.load(Ordering::Relaxed) {
                     return Ok(None);
                 }
-                let why_hopeless = self.run_trial(&slot, lab, observe)?;
-                if why_hopeless.is_some() {
-                    return Ok(why_hopeless);
+                let why_stopped = self.run_trial(&scheduled, lab, observe)?;
+                if why_stopped.is_some() {
+                    return Ok(why_stopped);
                 }
             }
         }
         Ok(None)
     }
 
-    /// Holds one trial and writes it down. If its variant cannot be measured at all, says why.
+    /// Runs one trial and writes it to the run directory. Returns the reason if its variant cannot be measured.
     fn run_trial(
         &mut self,
-        slot: &Slot,
+        scheduled: &ScheduledTrial,
         lab: &mut dyn Lab,
         observe: &mut Observer<'_>,
     ) -> Result<Option<String>, ArchiveError> {
-        self.wait_for_the_cpus(lab, observe);
-        let cell = &self.cells[slot.cell];
-        let name = cell.name(self.plan);
-        observe(Event::TrialBegins { number: slot.number, block: slot.block, name: name.clone() });
-        let writer = self.writer.begin_trial(slot.number, &name)?;
-        let finished = lab.run_trial(slot, cell, &writer, observe)?;
+        self.wait_for_cpus(lab, observe);
+        let index = scheduled.variant_point;
+        let variant_point = &self.variant_points[index];
+        let name = variant_point.name(self.plan);
+        observe(Event::TrialBegins { number: scheduled.number, block: scheduled.block, name: name.clone() });
+        let writer = self.writer.begin_trial(scheduled.number, &name)?;
+        let finished = lab.run_trial(scheduled, variant_point, &writer, observe)?;
         writer.finish(&finished.trial)?;
-        observe(ended(&name, &finished.trial));
-        if let Some(found) = finished.facts {
-            remember(&mut self.facts, found, self.plan);
+        observe(trial_ends(&name, &finished.trial));
+        if let Some(facts) = finished.facts {
+            add_variant_facts(&mut self.facts, facts, self.plan);
             self.writer.facts(&self.facts)?;
         }
-        let counts = finished.trial.status == TrialStatus::Valid;
-        if let Some(response) = finished.response_time.filter(|_| counts) {
-            match &mut self.merged[slot.cell] {
+        let is_valid = finished.trial.status == TrialStatus::Valid;
+        if let Some(response) = finished.response_time.filter(|_| is_valid) {
+            match &mut self.merged[index] {
                 Some(all) => all.add(response).expect("histograms of one precision add"),
                 none => *none = Some(response),
             }
         }
         let has_failed = finished.trial.status == TrialStatus::Failed;
-        let failures = if has_failed { self.failures[slot.cell] + 1 } else { 0 };
-        self.failures[slot.cell] = failures;
-        let is_hopeless = failures > 0 && (slot.block == 1 || failures >= FAILURES_IN_A_ROW);
-        let why = is_hopeless.then(|| format!("{name}: {}", finished.trial.reasons.join("; ")));
-        self.trials.push(slot.cell, finished.trial);
+        let failures = if has_failed { self.failures[index] + 1 } else { 0 };
+        self.failures[index] = failures;
+        let cannot_be_measured = failures > 0 && (scheduled.block == 1 || failures >= FAILURES_IN_A_ROW);
+        let why = cannot_be_measured.then(|| format!("{name}: {}", finished.trial.reasons.join("; ")));
+        self.trials.push(index, finished.trial);
         Ok(why)
     }
 
-    /// After a trial from which the hypervisor took its CPUs the next waits for them, rather than to be lost, too. What is
-    /// looked at are CPUs, not values. The waits together are never longer than the trials: a run takes twice its time
-    /// at most.
-    fn wait_for_the_cpus(&mut self, lab: &mut dyn Lab, observe: &mut Observer<'_>) {
-        let lost = |gate: &Gate| gate.id == gates::STEAL && gate.outcome == GateOutcome::Failed;
-        if !self.trials.all().next_back().is_some_and(|last| last.gates.iter().any(lost)) {
+    /// After a trial that failed the gate `steal`, waits for the hypervisor to leave the CPUs. The wait depends on the
+    /// CPUs and not on measured values. All waits together are no longer than the trials, so a run takes at most twice
+    /// its time.
+    fn wait_for_cpus(&mut self, lab: &mut dyn Lab, observe: &mut Observer<'_>) {
+        let failed_steal = |gate: &Gate| gate.id == gates::STEAL && gate.outcome == GateOutcome::Failed;
+        if !self.trials.all().next_back().is_some_and(|last| last.gates.iter().any(failed_steal)) {
             return;
         }
         let finished = self.begun.elapsed().saturating_sub(self.waited);
         let begun = Instant::now();
-        lab.wait_for_the_cpus(PATIENCE.min(finished.saturating_sub(self.waited)), observe);
+        lab.wait_for_cpus(LONGEST_WAIT.min(finished.saturating_sub(self.waited)), observe);
         self.waited += begun.elapsed();
     }
 }
 
-/// Keeps a variant's facts, in the plan's order; the first trial's are those of all.
-fn remember(facts: &mut Facts, found: VariantFacts, plan: &Plan) {
-    if facts.variants.iter().any(|known| known.name == found.name) {
+/// Adds a variant's facts from its first trial, in the plan's order.
+fn add_variant_facts(facts: &mut Facts, of_variant: VariantFacts, plan: &Plan) {
+    if facts.variants.iter().any(|known| known.name == of_variant.name) {
         return;
     }
-    facts.variants.push(found);
+    facts.variants.push(of_variant);
     let place = |name: &str| plan.variants.iter().position(|variant| variant.name == name);
     facts.variants.sort_by_key(|variant| place(&variant.name));
 }
 
-fn ended(name: &str, trial: &Trial) -> Event {
+fn trial_ends(name: &str, trial: &Trial) -> Event {
     let failed = trial.gates.iter().filter(|gate| gate.outcome == GateOutcome::Failed).cloned();
     Event::TrialEnds {
         number: trial.number,

@@ -1,47 +1,47 @@
-//! The stopping rule: when a run has held enough blocks. It holds those that were planned; trials that do not count are
-//! made up for as far as the plan's spare blocks reach; and where nothing counts it ends early.
+//! The stopping rule: which trials the next block has. A run has the planned blocks. Spare blocks replace invalid
+//! trials, as far as the plan allows. A run of which no block is valid ends early.
 //!
-//! What is looked at is only which trials count, never their values, and a server that is compared with itself has
-//! the same chances on both sides. So the sign of each block's ratio is a fair coin still, and the verdict's error
-//! rate holds (decision 0002).
+//! The rule depends on which trials are valid, never on their values. When a server is compared with itself, both sides
+//! have the same chance to be valid. So the sign of each block's ratio stays a fair coin toss, and the verdict's error
+//! rate is unchanged (decision 0002).
 
 use archive::model::{Plan, TrialStatus};
 
-use crate::cell::{Cell, at_point};
-use crate::record::Trials;
+use crate::variant_point::{VariantPoint, at_point};
+use crate::verdict_input::FinishedTrials;
 
-/// Cells that are compared with each other and of which fewer than one block in so many counted have a reason of
-/// their own not to count, which another block would only meet again.
-const LUCK: usize = 3;
+/// Where fewer than one block in this many is valid, the cause is systematic: a spare block would fail too.
+const SYSTEMATIC_FAILURE: usize = 3;
 
-/// So many blocks of which none counts say that the others would not, either.
-const FUTILE: u32 = 6;
+/// A run ends after this many blocks if none of them is valid.
+const FUTILE_BLOCKS: u32 = 6;
 
-/// The cells of which a trial is due in this block; none if the run has held enough.
-pub fn due(block: u32, plan: &Plan, cells: &[Cell], trials: &Trials) -> Vec<usize> {
-    let all = || (0..cells.len()).collect();
+/// Which of the plan's variants and points have a trial in this block; none if the run has ended.
+pub fn due(block: u32, plan: &Plan, variant_points: &[VariantPoint], trials: &FinishedTrials) -> Vec<usize> {
+    let all = 0..variant_points.len();
     if block > plan.blocks {
-        return wanting(plan, cells, trials);
+        return incomplete(plan, variant_points, trials);
     }
-    let is_futile = block > FUTILE && (0..cells.len()).all(|cell| complete(cell, cells, trials) == 0);
-    if is_futile { Vec::new() } else { all() }
+    let is_futile =
+        block > FUTILE_BLOCKS && all.clone().all(|index| complete_blocks(index, variant_points, trials) == 0);
+    if is_futile { Vec::new() } else { all.collect() }
 }
 
-/// The cells that want for another block, so that as many blocks count as were planned.
-fn wanting(plan: &Plan, cells: &[Cell], trials: &Trials) -> Vec<usize> {
-    let wants = |&cell: &usize| {
-        let complete = complete(cell, cells, trials);
-        let held = trials.of(cell).count();
-        complete < plan.blocks as usize && complete * LUCK >= held
+/// Those that need another block to reach the planned number of valid blocks.
+fn incomplete(plan: &Plan, variant_points: &[VariantPoint], trials: &FinishedTrials) -> Vec<usize> {
+    let needs_block = |&index: &usize| {
+        let complete = complete_blocks(index, variant_points, trials);
+        let begun = trials.of(index).count();
+        complete < plan.blocks as usize && complete * SYSTEMATIC_FAILURE >= begun
     };
-    (0..cells.len()).filter(wants).collect()
+    (0..variant_points.len()).filter(needs_block).collect()
 }
 
-/// Blocks that count for a cell: those in which all variants at its point have a trial that does.
-fn complete(cell: usize, cells: &[Cell], trials: &Trials) -> usize {
-    let here = at_point(cells, &cells[cell].point);
-    let counts = |cell: usize, block| {
-        trials.in_block(cell, block).is_some_and(|trial| trial.status == TrialStatus::Valid)
+/// Number of blocks in which all variants at this point have a valid trial.
+fn complete_blocks(index: usize, variant_points: &[VariantPoint], trials: &FinishedTrials) -> usize {
+    let here = at_point(variant_points, &variant_points[index].point);
+    let is_valid = |index: usize, block| {
+        trials.in_block(index, block).is_some_and(|trial| trial.status == TrialStatus::Valid)
     };
-    trials.blocks().filter(|&block| here.iter().all(|&cell| counts(cell, block))).count()
+    trials.blocks().filter(|&block| here.iter().all(|&index| is_valid(index, block))).count()
 }

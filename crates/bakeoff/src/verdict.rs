@@ -1,6 +1,6 @@
-//! From trials to what may be said: summaries by cell, and what follows from them. Valid trials only; pairs are held
-//! against each other in `comparison`, the curves of a sweep are `curves`', the answer in a sentence is `headline`'s,
-//! the statistics `stats`'.
+//! The verdict of a run from its valid trials: a summary of each variant (in a sweep: at each point), and what follows.
+//! `comparison` compares pairs, `curves` has the curves of a sweep, `headline` the answer in one sentence, and `stats`
+//! the statistics.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,16 +15,18 @@ use crate::counters;
 use crate::curves::curves;
 use crate::fairness;
 use crate::headline::headline;
-use crate::record::Record;
+use crate::variant_point::VariantPoint;
+use crate::verdict_input::VerdictInput;
 use crate::wording::wording;
 
-/// Reaches the verdict.
-pub fn reach(record: &Record<'_>) -> Verdict {
-    let plan = record.plan;
+/// Computes the verdict.
+pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
+    let plan = input.plan;
     let wording = wording(&plan.measure);
-    let summaries: Vec<VariantSummary> = (0..record.cells.len()).map(|cell| summary(record, cell)).collect();
-    let comparisons = comparisons(record, &summaries);
-    let planned = record.cells.len() * plan.blocks as usize;
+    let summaries: Vec<VariantSummary> =
+        (0..input.variant_points.len()).map(|index| summary(input, index)).collect();
+    let comparisons = comparisons(input, &summaries);
+    let planned = input.variant_points.len() * plan.blocks as usize;
     Verdict {
         format: FORMAT,
         reached_unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64),
@@ -32,24 +34,25 @@ pub fn reach(record: &Record<'_>) -> Verdict {
         measure: wording.what,
         unit: wording.unit.to_owned(),
         higher_is_better: wording.higher_is_better,
-        complete: record.trials.all().filter(|t| t.status != TrialStatus::Interrupted).count() >= planned,
+        complete: input.trials.all().filter(|t| t.status != TrialStatus::Interrupted).count() >= planned,
         comparisons,
-        curves: curves(record, &summaries),
+        curves: curves(input, &summaries),
         variants: summaries,
-        fairness: fairness::differences(plan, record.facts),
-        caveats: caveats(plan, record.facts),
+        fairness: fairness::differences(plan, input.facts),
+        caveats: caveats(plan, input.facts),
     }
 }
 
-fn summary(record: &Record<'_>, cell: usize) -> VariantSummary {
-    let trials: Vec<&Trial> = record.trials.of(cell).collect();
+fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
+    let trials: Vec<&Trial> = input.trials.of(index).collect();
+    let VariantPoint { variant, point } = &input.variant_points[index];
     let value = |trial: &&Trial| {
         let value = trial.measured.as_ref()?.value;
         Some(TrialValue { trial: trial.number, value, valid: trial.status == TrialStatus::Valid })
     };
     let valid: Vec<(u32, f64)> = trials.iter().filter_map(|t| Some((t.number, t.valid_value()?))).collect();
     let values: Vec<f64> = valid.iter().map(|(_, value)| *value).collect();
-    let found = match modes::detect(&values) {
+    let modes = match modes::detect(&values) {
         Modes::Two { low, high } => [low, high]
             .into_iter()
             .map(|mode| Mode {
@@ -60,22 +63,22 @@ fn summary(record: &Record<'_>, cell: usize) -> VariantSummary {
         Modes::One | Modes::Undetermined { .. } => Vec::new(),
     };
     VariantSummary {
-        name: record.plan.variants[record.cells[cell].variant].name.clone(),
-        point: record.cells[cell].point.clone(),
+        name: input.plan.variants[*variant].name.clone(),
+        point: point.clone(),
         values: trials.iter().filter_map(value).collect(),
         median: Sample::new(&values).ok().map(|sample| sample.median()),
         interval: median_interval(&values),
         valid: values.len() as u32,
         invalid: (trials.len() - values.len()) as u32,
-        modes: found,
+        modes,
         counted_per_s: counters::per_s(&trials),
-        response_time_curve_us: record.curves.get(cell).cloned().unwrap_or_default(),
+        response_time_curve_us: input.curves.get(index).cloned().unwrap_or_default(),
     }
 }
 
-/// Interval of the median at 95 % at least, from order statistics (Conover, Practical Nonparametric
-/// Statistics, 3.2): the narrowest symmetric pair of ranks whose binomial tails stay under 2.5 % each. None
-/// under six values, where no pair does.
+/// The confidence interval of the median, at least 95 %, from order statistics (Conover, Practical Nonparametric
+/// Statistics, 3.2). It is the narrowest symmetric pair of ranks whose binomial tails are each at most 2.5 %. None for
+/// fewer than six values, where no pair qualifies.
 fn median_interval(values: &[f64]) -> Option<ConfidenceInterval> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -100,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_of_a_median_needs_six_values() {
+    fn the_confidence_interval_of_a_median_needs_six_values() {
         assert_eq!(median_interval(&[1.0, 2.0, 3.0, 4.0, 5.0]), None);
         let six = median_interval(&[6.0, 1.0, 2.0, 3.0, 4.0, 5.0]).expect("an interval");
         assert_eq!((six.low, six.high), (1.0, 6.0));

@@ -1,11 +1,11 @@
-//! Verdicts in words: what a reader repeats to a colleague.
+//! Names of measures, and the sentence of a comparison.
 
-use archive::model::{Measure, thousands, with_unit};
+use archive::model::{Measure, plural, thousands, with_unit};
 use stats::ratio::RatioEstimate;
 use stats::verdict::{InconclusiveReason, RatioVerdict};
 
-/// What a measure is called, its unit, and whether more is better.
-pub struct Wording {
+/// Name and unit of a measure, and whether more is better.
+pub struct MeasureWording {
     /// `capacity at p99 < 5 ms`.
     pub what: String,
     /// `/s` or `µs`.
@@ -15,27 +15,31 @@ pub struct Wording {
 }
 
 /// The wording of a measure.
-pub fn wording(measure: &Measure) -> Wording {
+pub fn wording(measure: &Measure) -> MeasureWording {
     match measure {
-        Measure::MaxThroughput => {
-            Wording { what: "throughput in a closed loop".to_owned(), unit: "/s", higher_is_better: true }
-        }
-        Measure::MaxBytes => Wording {
+        Measure::MaxThroughput => MeasureWording {
+            what: "throughput in a closed loop".to_owned(),
+            unit: "/s",
+            higher_is_better: true,
+        },
+        Measure::MaxBytes => MeasureWording {
             what: "bytes a second in a closed loop".to_owned(),
             unit: "MB/s",
             higher_is_better: true,
         },
-        Measure::OneByOne { .. } => Wording {
+        Measure::OneByOne { .. } => MeasureWording {
             what: "operations an hour, one at a time".to_owned(),
             unit: "/h",
             higher_is_better: true,
         },
-        Measure::Capacity { slo } => {
-            Wording { what: format!("capacity at {}", spaced(slo)), unit: "/s", higher_is_better: true }
-        }
+        Measure::Capacity { slo } => MeasureWording {
+            what: format!("capacity at {}", spaced(slo)),
+            unit: "/s",
+            higher_is_better: true,
+        },
         Measure::LatencyCurve { rates_per_s, .. } => {
             let rate = rates_per_s.last().copied().unwrap_or_default();
-            Wording {
+            MeasureWording {
                 what: format!("p99 response time at {}/s", thousands(rate)),
                 unit: "µs",
                 higher_is_better: false,
@@ -44,7 +48,7 @@ pub fn wording(measure: &Measure) -> Wording {
     }
 }
 
-/// `p99<5ms` as people write it: `p99 < 5 ms`.
+/// An objective with spaces: `p99<5ms` becomes `p99 < 5 ms`.
 fn spaced(slo: &str) -> String {
     let mut out = String::new();
     let mut previous = ' ';
@@ -65,7 +69,7 @@ fn spaced(slo: &str) -> String {
     out
 }
 
-/// The sentence of one comparison, `a` the numerator.
+/// The sentence of a comparison; `a` is the numerator of the ratio.
 pub fn sentence(
     measure: &Measure,
     (a, b): (&str, &str),
@@ -74,21 +78,16 @@ pub fn sentence(
 ) -> String {
     match (verdict, estimate) {
         (RatioVerdict::Difference { .. }, Some(e)) => {
+            let times = ratio(e.ratio);
             let claim = match measure {
-                Measure::MaxThroughput => {
-                    format!("{a} does {} × {b}'s throughput in a closed loop", ratio(e.ratio))
-                }
-                Measure::MaxBytes => {
-                    format!("{a} moves {} × {b}'s bytes a second in a closed loop", ratio(e.ratio))
-                }
+                Measure::MaxThroughput => format!("{a} has {times} × {b}'s throughput in a closed loop"),
+                Measure::MaxBytes => format!("{a} moves {times} × {b}'s bytes a second in a closed loop"),
                 Measure::OneByOne { .. } => {
-                    format!("{a} does {} × {b}'s operations an hour, one at a time", ratio(e.ratio))
+                    format!("{a} completes {times} × {b}'s operations an hour, one at a time")
                 }
-                Measure::Capacity { slo } => {
-                    format!("{a} carries {} × {b}'s load at {}", ratio(e.ratio), spaced(slo))
-                }
+                Measure::Capacity { slo } => format!("{a} carries {times} × {b}'s load at {}", spaced(slo)),
                 Measure::LatencyCurve { .. } => {
-                    format!("{a}'s {} is {} × {b}'s", wording(measure).what, ratio(e.ratio))
+                    format!("{a}'s {} is {times} × {b}'s", wording(measure).what)
                 }
             };
             format!("{claim} ({})", interval(e))
@@ -102,7 +101,7 @@ pub fn sentence(
         }
         (RatioVerdict::Inconclusive { why: InconclusiveReason::TooWide { within, useful } }, Some(e)) => {
             format!(
-                "inconclusive: {a} and {b} may differ by up to {:.0} % either way, and {:.0} % is to be ruled out ({}): run more blocks, or find out why trials differ",
+                "inconclusive: {a} and {b} may differ by up to {:.0} %, and \"no difference\" must rule out {:.0} % ({}): run more blocks, or find out why the trials differ",
                 within * 100.0,
                 useful * 100.0,
                 interval(e)
@@ -117,15 +116,15 @@ pub fn sentence(
 
 fn interval(estimate: &RatioEstimate) -> String {
     format!(
-        "{:.0} % CI {}–{}, {} blocks",
+        "{:.0} % CI {}–{}, {}",
         estimate.confidence.level() * 100.0,
         ratio(estimate.low),
         ratio(estimate.high),
-        estimate.blocks
+        plural(estimate.blocks as u64, "block")
     )
 }
 
-/// A ratio with three decimals near 1 and two further off.
+/// A ratio with three decimals near 1, and two elsewhere.
 fn ratio(value: f64) -> String {
     if (0.9..1.1).contains(&value) { format!("{value:.3}") } else { format!("{value:.2}") }
 }
@@ -141,34 +140,35 @@ mod tests {
 
     use super::*;
 
-    fn said(measure: &Measure, blocks: &[(f64, f64)]) -> String {
+    fn sentence_of(measure: &Measure, blocks: &[(f64, f64)]) -> String {
         let found = compare(blocks, &VerdictRule::default());
         sentence(measure, ("nginx", "apache"), found.estimate.as_ref(), &found.verdict)
     }
 
     #[test]
-    fn a_verdict_is_one_sentence_with_its_interval() {
+    fn a_verdict_is_one_sentence_with_its_confidence_interval() {
         let capacity = Measure::Capacity { slo: "p99<5ms".to_owned() };
         let blocks: Vec<(f64, f64)> =
             (0..10).map(|i| (162.0 + f64::from(i % 3), 100.0 + f64::from(i % 2))).collect();
-        let said_of = said(&capacity, &blocks);
+        let carries = sentence_of(&capacity, &blocks);
         assert!(
-            said_of.starts_with("nginx carries 1.62 × apache's load at p99 < 5 ms (95 % CI 1.6"),
-            "{said_of}"
+            carries.starts_with("nginx carries 1.62 × apache's load at p99 < 5 ms (95 % CI 1.6"),
+            "{carries}"
         );
         let alike: Vec<(f64, f64)> =
             (0..10).map(|i| (100.0 + f64::from(i % 3), 100.0 + f64::from((i + 1) % 3))).collect();
         assert!(
-            said(&Measure::MaxThroughput, &alike)
+            sentence_of(&Measure::MaxThroughput, &alike)
                 .starts_with("no difference shown between nginx and apache: within ±")
         );
         assert!(
-            said(&Measure::MaxThroughput, &[(1.0, 1.0)]).starts_with("inconclusive: nginx against apache: ")
+            sentence_of(&Measure::MaxThroughput, &[(1.0, 1.0)])
+                .starts_with("inconclusive: nginx against apache: ")
         );
     }
 
     #[test]
-    fn objectives_are_spaced_as_people_write_them() {
+    fn objectives_and_values_are_spaced() {
         assert_eq!(spaced("p99.9<20ms,errors<0.1%"), "p99.9 < 20 ms, errors < 0.1%");
         assert_eq!([quantity(131_043.0, "/s"), quantity(15_343.0, "MB/s")], ["131,043/s", "15,343 MB/s"]);
     }

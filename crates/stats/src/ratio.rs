@@ -70,7 +70,7 @@ pub struct RatioEstimate {
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum RatioError {
     /// Too few blocks with a valid trial of both variants.
-    #[error("a ratio takes {needed} complete blocks, and there are {blocks}")]
+    #[error("a ratio needs at least {needed} complete blocks, and this run has {blocks}")]
     TooFewBlocks {
         /// Blocks at hand.
         blocks: usize,

@@ -98,7 +98,7 @@ export function modes(): Report {
   report.verdict.comparisons = [
     first,
     { ...first, a: "nginx-2", verdict: { verdict: "no_difference_shown" }, estimate: { ...first.estimate, ratio: 1.004, low: 0.985, high: 1.021 }, sentence: "no difference shown between nginx-2 and apache: within ±2.1 %" },
-    { ...first, a: "nginx-3", verdict: { verdict: "inconclusive" }, estimate: null, sentence: "inconclusive: nginx-3 against apache: a ratio takes 3 complete blocks, and there are 2" },
+    { ...first, a: "nginx-3", verdict: { verdict: "inconclusive" }, estimate: null, sentence: "inconclusive: nginx-3 against apache: a ratio needs at least 3 complete blocks, and this run has 2" },
   ];
   return report;
 }

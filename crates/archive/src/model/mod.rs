@@ -32,7 +32,7 @@ pub use plan::{
 };
 pub use times::{QuantileCurve, Times};
 pub use trial::{Measured, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome};
-pub use unit::{thousands, with_unit};
+pub use unit::{plural, thousands, with_unit};
 pub use usage::{CountCheck, ResourceUse, SaturatedResource, ServerUsage};
 pub use verdict::{Comparison, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict};
 

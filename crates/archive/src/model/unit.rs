@@ -1,4 +1,4 @@
-//! Numbers and units of measures, as the record's readers are told them: `131,043/s`, `4,712 µs`.
+//! Numbers with their units and nouns, as people read them: `131,043/s`, `4,712 µs`, `1 trial`.
 
 use num_format::{Locale, ToFormattedString};
 
@@ -13,9 +13,23 @@ pub fn with_unit(number: &str, unit: &str) -> String {
     format!("{number}{space}{unit}")
 }
 
+/// A count with its noun, which takes an `s` in the plural: `1 trial`, `2,000 trials`.
+pub fn plural(count: u64, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", thousands(count as f64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_singular_and_everything_else_plural() {
+        assert_eq!(
+            [0, 1, 2_000].map(|count| plural(count, "false verdict")),
+            ["0 false verdicts", "1 false verdict", "2,000 false verdicts"]
+        );
+    }
 
     #[test]
     fn digits_come_in_threes() {

@@ -1,4 +1,4 @@
-//! Every gate fails where it should, and a healthy trial passes them all.
+//! Each gate fails on its disturbance, and an undisturbed trial passes all gates.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use ::host::CpuSet;
 use ::host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySample as Tick};
 use archive::model::{CountCheck, GateOutcome};
 
-use super::{Evidence, check};
+use super::{GateInput, check};
 
 /// A recording of one column, one sample a second.
 fn recording(name: &str, values: &[f64]) -> Recording {
@@ -32,15 +32,15 @@ fn recordings(columns: &[(&str, &[f64])]) -> Recording {
 
 static CPUS: LazyLock<CpuSet> = LazyLock::new(|| "0-1".parse().expect("CPUs"));
 
-fn failed(evidence: &Evidence<'_>) -> Vec<String> {
-    let failed = check(evidence).into_iter().filter(|g| g.outcome == GateOutcome::Failed);
+fn failed(input: &GateInput<'_>) -> Vec<String> {
+    let failed = check(input).into_iter().filter(|g| g.outcome == GateOutcome::Failed);
     failed.map(|g| g.id).collect()
 }
 
-fn healthy(telemetry: &Recording) -> Evidence<'_> {
-    Evidence {
+fn undisturbed(telemetry: &Recording) -> GateInput<'_> {
+    GateInput {
         client_reasons: Some(&[]),
-        is_watched: true,
+        has_warm_up: true,
         unsteady: None,
         error_share: 0.0,
         background: None,
@@ -49,69 +49,69 @@ fn healthy(telemetry: &Recording) -> Evidence<'_> {
         cpus: &CPUS,
         window_us: (0, 10_000_000),
         measured_us: (0, 10_000_000),
-        restarted: None,
+        died: None,
     }
 }
 
 #[test]
-fn a_healthy_trial_passes() {
-    assert_eq!(failed(&healthy(&recording("cpu.steal", &[0.0, 0.01]))), Vec::<String>::new());
+fn an_undisturbed_trial_passes() {
+    assert_eq!(failed(&undisturbed(&recording("cpu.steal", &[0.0, 0.01]))), Vec::<String>::new());
 }
 
 #[test]
-fn every_kind_of_disturbance_fails_its_gate() {
+fn every_disturbance_fails_its_gate() {
     let quiet = recording("cpu.steal", &[0.0]);
-    assert_eq!(failed(&healthy(&recording("cpu.steal", &[0.1, 0.1]))), ["steal"]);
-    assert_eq!(failed(&healthy(&recording("swap.in", &[0.0, 4096.0]))), ["swap"]);
-    assert_eq!(failed(&healthy(&recording("cpu.0.frequency", &[3e9, 2e9]))), ["frequency"]);
-    assert_eq!(failed(&Evidence { error_share: 0.02, ..healthy(&quiet) }), ["errors"]);
-    assert_eq!(failed(&Evidence { unsteady: Some("drifts".to_owned()), ..healthy(&quiet) }), ["steady"]);
-    assert_eq!(failed(&Evidence { restarted: Some("died".to_owned()), ..healthy(&quiet) }), ["restarts"]);
+    assert_eq!(failed(&undisturbed(&recording("cpu.steal", &[0.1, 0.1]))), ["steal"]);
+    assert_eq!(failed(&undisturbed(&recording("swap.in", &[0.0, 4096.0]))), ["swap"]);
+    assert_eq!(failed(&undisturbed(&recording("cpu.0.frequency", &[3e9, 2e9]))), ["frequency"]);
+    assert_eq!(failed(&GateInput { error_share: 0.02, ..undisturbed(&quiet) }), ["errors"]);
+    assert_eq!(failed(&GateInput { unsteady: Some("drifts".to_owned()), ..undisturbed(&quiet) }), ["steady"]);
+    assert_eq!(failed(&GateInput { died: Some("died".to_owned()), ..undisturbed(&quiet) }), ["restarts"]);
     let slow = ["slow".to_owned()];
-    assert_eq!(failed(&Evidence { client_reasons: Some(&slow), ..healthy(&quiet) }), ["client"]);
-    assert_eq!(failed(&Evidence { client_reasons: None, ..healthy(&quiet) }), Vec::<String>::new());
+    assert_eq!(failed(&GateInput { client_reasons: Some(&slow), ..undisturbed(&quiet) }), ["client"]);
+    assert_eq!(failed(&GateInput { client_reasons: None, ..undisturbed(&quiet) }), Vec::<String>::new());
     let counts = [CountCheck { what: "requests".to_owned(), client: 1_000, server: 1_006 }];
-    assert_eq!(failed(&Evidence { counts: &counts, ..healthy(&quiet) }), ["counts"]);
-    let mut jumped = recording("cpu.steal", &[0.0, 0.0]);
-    jumped.samples[1].unix_ms += 50;
-    assert_eq!(failed(&healthy(&jumped)), ["clock"]);
-    let mut put_right = recording("cpu.steal", &[0.0; 12]);
-    put_right.samples[5..].iter_mut().for_each(|sample| sample.unix_ms += 50);
-    assert_eq!(failed(&healthy(&put_right)), Vec::<String>::new());
+    assert_eq!(failed(&GateInput { counts: &counts, ..undisturbed(&quiet) }), ["counts"]);
+    let mut stepped = recording("cpu.steal", &[0.0, 0.0]);
+    stepped.samples[1].unix_ms += 50;
+    assert_eq!(failed(&undisturbed(&stepped)), ["clock"]);
+    let mut corrected = recording("cpu.steal", &[0.0; 12]);
+    corrected.samples[5..].iter_mut().for_each(|sample| sample.unix_ms += 50);
+    assert_eq!(failed(&undisturbed(&corrected)), Vec::<String>::new());
 }
 
-fn others_gate(evidence: &Evidence<'_>) -> (GateOutcome, String) {
-    let gate = check(evidence).into_iter().find(|gate| gate.id == "others").expect("a gate");
+fn others_gate(input: &GateInput<'_>) -> (GateOutcome, String) {
+    let gate = check(input).into_iter().find(|gate| gate.id == "others").expect("a gate");
     (gate.outcome, gate.message)
 }
 
 #[test]
-fn programs_of_others_are_named() {
+fn other_programs_are_named() {
     let usual = recordings(&[("programs.ours", &[1.6; 3]), ("programs.others", &[0.02; 3])]);
-    assert_eq!(others_gate(&healthy(&usual)).0, GateOutcome::Passed);
+    assert_eq!(others_gate(&undisturbed(&usual)).0, GateOutcome::Passed);
     let mut compiled = recordings(&[("programs.ours", &[1.2; 3]), ("programs.others", &[0.7; 3])]);
     let rustc = OtherProgram { command: "rustc".to_owned(), pid: 812, cpu: Duration::from_millis(2_100) };
     compiled.others.push(rustc);
-    let (outcome, message) = others_gate(&healthy(&compiled));
+    let (outcome, message) = others_gate(&undisturbed(&compiled));
     assert_eq!(outcome, GateOutcome::Failed);
     assert!(message.contains("(rustc (pid 812) 2.1 s)"), "{message}");
 }
 
 #[test]
-fn others_count_in_the_measured_stretch_and_before_it() {
+fn other_programs_count_during_the_measurement_and_before_it() {
     let ours: (_, &[f64]) = ("programs.ours", &[1.0; 10]);
     let (mut early, mut late) = ([0.0; 10], [0.0; 10]);
     early[..3].fill(0.5);
     late[9] = 0.1;
     for values in [early, late] {
         let telemetry = recordings(&[ours, ("programs.others", &values)]);
-        let evidence = Evidence { measured_us: (9_000_000, 9_000_000), ..healthy(&telemetry) };
-        assert_eq!(failed(&evidence), ["others"], "{values:?}");
+        let input = GateInput { measured_us: (9_000_000, 9_000_000), ..undisturbed(&telemetry) };
+        assert_eq!(failed(&input), ["others"], "{values:?}");
     }
 }
 
 #[test]
-fn others_may_have_cpus_of_their_own() {
+fn other_programs_on_further_cpus_do_not_count() {
     let others_on = |cpu_1: f64| {
         let telemetry = recordings(&[
             ("cpu.0.user", &[0.9]),
@@ -120,7 +120,7 @@ fn others_may_have_cpus_of_their_own() {
             ("programs.ours", &[1.0]),
             ("programs.others", &[0.9]),
         ]);
-        failed(&healthy(&telemetry))
+        failed(&undisturbed(&telemetry))
     };
     assert_eq!(others_on(0.1), Vec::<String>::new());
     assert_eq!(others_on(0.9), ["others"]);

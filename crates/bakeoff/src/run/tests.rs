@@ -1,4 +1,4 @@
-//! Runs without a server: a ring that says of each trial what came of it.
+//! Runs without a server: a lab whose trials end as the test prescribes.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -7,13 +7,13 @@ use std::time::Duration;
 use archive::model::{Facts, Gate, GateOutcome, Kind, Measured, Plan, Trial, TrialStatus};
 use archive::{ArchiveError, TrialWriter};
 
-use super::{Finished, Lab, run_blocks};
-use crate::cell::Cell;
+use super::{FinishedRun, Lab, run_blocks};
 use crate::event::{Event, Observer};
-use crate::order::Slot;
 use crate::trial::{FinishedTrial, blank};
+use crate::trial_order::ScheduledTrial;
+use crate::variant_point::VariantPoint;
 
-/// A plan of four blocks of two variants, and two spare ones.
+/// A plan of four blocks of two variants, and two spare blocks.
 const PLAN: &str = r#"
 format = 1
 showdown = "0.1.0"
@@ -32,40 +32,40 @@ phases = { closed_loop = "1s", search_step = "1s", measure = "1s", curve_step = 
 variants = [{ name = "nginx", server = "nginx", knobs = {} }, { name = "apache", server = "apache", knobs = {} }]
 "#;
 
-/// What comes of the trials with these numbers; all others count. Apache is twice as fast as nginx.
-struct Scripted<'a> {
+/// Trials with these numbers end with these statuses; all others are valid. Apache is twice as fast as nginx.
+struct ScriptedLab<'a> {
     plan: &'a Plan,
     outcomes: BTreeMap<u32, TrialStatus>,
 }
 
-impl Lab for Scripted<'_> {
+impl Lab for ScriptedLab<'_> {
     fn facts(&mut self) -> Facts {
         Facts::default()
     }
 
     fn run_trial(
         &mut self,
-        slot: &Slot,
-        cell: &Cell,
+        scheduled: &ScheduledTrial,
+        variant_point: &VariantPoint,
         _writer: &TrialWriter,
         _observe: &mut Observer<'_>,
     ) -> Result<FinishedTrial, ArchiveError> {
-        let status = self.outcomes.get(&slot.number).copied().unwrap_or(TrialStatus::Valid);
+        let status = self.outcomes.get(&scheduled.number).copied().unwrap_or(TrialStatus::Valid);
         let trial = Trial {
             status,
             gates: (status == TrialStatus::Invalid).then(steal).into_iter().collect(),
             measured: Some(Measured {
                 what: "throughput in a closed loop".to_owned(),
-                value: [100.0, 200.0][cell.variant] + f64::from(slot.number),
+                value: [100.0, 200.0][variant_point.variant] + f64::from(scheduled.number),
                 unit: "/s".to_owned(),
                 higher_is_better: true,
             }),
-            ..blank(self.plan, slot, cell)
+            ..blank(self.plan, scheduled, variant_point)
         };
         Ok(FinishedTrial { trial, response_time: None, facts: None })
     }
 
-    fn wait_for_the_cpus(&mut self, _patience: Duration, observe: &mut Observer<'_>) {
+    fn wait_for_cpus(&mut self, _longest: Duration, observe: &mut Observer<'_>) {
         observe(Event::Doing { what: WAITING.to_owned() });
     }
 }
@@ -82,18 +82,18 @@ fn steal() -> Gate {
     }
 }
 
-/// Holds the plan of a comparison; gives what was told, too.
-fn run_scripted(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> (Finished, Vec<Event>) {
+/// Runs the plan of a comparison; also returns its events.
+fn run_scripted(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> (FinishedRun, Vec<Event>) {
     run_scripted_plan(&PLAN.parse().expect("a plan"), outcomes)
 }
 
 fn run_scripted_plan(
     plan: &Plan,
     outcomes: impl IntoIterator<Item = (u32, TrialStatus)>,
-) -> (Finished, Vec<Event>) {
+) -> (FinishedRun, Vec<Event>) {
     let runs = tempfile::tempdir().expect("a directory");
     let mut events = Vec::new();
-    let mut lab = Scripted { plan, outcomes: outcomes.into_iter().collect() };
+    let mut lab = ScriptedLab { plan, outcomes: outcomes.into_iter().collect() };
     let finished = run_blocks(plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |event| {
         events.push(event);
     });
@@ -105,43 +105,43 @@ fn trials(events: &[Event]) -> usize {
 }
 
 #[test]
-fn a_run_whose_trials_all_count_holds_what_was_planned() {
+fn a_run_of_valid_trials_has_the_planned_blocks() {
     let (finished, events) = run_scripted([]);
     assert_eq!(trials(&events), 8);
     assert!(finished.verdict.complete && finished.stopped.is_none());
 }
 
 #[test]
-fn a_block_that_does_not_count_is_made_up_for() {
+fn a_spare_block_replaces_an_invalid_block() {
     let (_, events) = run_scripted([(3, TrialStatus::Invalid)]);
     assert_eq!(trials(&events), 10);
-    let added = events.iter().find(|event| matches!(event, Event::BlockIsAdded { .. }));
-    assert_eq!(added, Some(&Event::BlockIsAdded { block: 5, trials: 10 }));
+    let added = events.iter().find(|event| matches!(event, Event::BlockAdded { .. }));
+    assert_eq!(added, Some(&Event::BlockAdded { block: 5, trials: 10 }));
 }
 
 #[test]
-fn spare_blocks_come_to_an_end() {
+fn a_run_has_at_most_the_spare_blocks_of_its_plan() {
     let (finished, events) = run_scripted([1, 3, 9, 11].map(|number| (number, TrialStatus::Invalid)));
     assert_eq!(trials(&events), 12);
-    assert!(finished.verdict.complete, "all that was planned was held");
+    assert!(finished.verdict.complete, "all planned trials have run");
 }
 
 #[test]
-fn what_fails_in_most_blocks_is_not_tried_once_more() {
+fn a_variant_that_fails_in_most_blocks_gets_no_spare_block() {
     let (_, events) = run_scripted([1, 3, 5].map(|number| (number, TrialStatus::Invalid)));
     assert_eq!(trials(&events), 8);
 }
 
 #[test]
-fn a_run_of_which_nothing_counts_ends_before_its_time() {
+fn a_run_without_a_valid_block_ends_early() {
     let plan: Plan = PLAN.replace("blocks = 4", "blocks = 20").parse().expect("a plan");
     let (finished, events) = run_scripted_plan(&plan, (1..=99).map(|number| (number, TrialStatus::Invalid)));
     assert_eq!(trials(&events), 6 * 2);
     assert!(!finished.verdict.complete);
     assert_eq!(
         finished.verdict.sentence,
-        "inconclusive: nginx against apache: a ratio takes 3 complete blocks, and there are 0; \
-         12 of 12 trials do not count, 12 of them because the hypervisor took CPU time"
+        "inconclusive: nginx against apache: a ratio needs at least 3 complete blocks, and this run has 0; \
+         12 of 12 trials are invalid; the most frequent reason (12 trials): the hypervisor took CPU time"
     );
 }
 
@@ -153,8 +153,8 @@ fn a_variant_that_cannot_be_measured_ends_the_run() {
 }
 
 #[test]
-fn a_comparison_names_the_larger_first_and_a_sweep_keeps_to_the_plan() {
-    let pairs = |finished: &Finished| {
+fn a_comparison_names_the_larger_first_and_a_sweep_follows_the_plan() {
+    let pairs = |finished: &FinishedRun| {
         let comparisons = &finished.verdict.comparisons;
         comparisons.iter().map(|c| format!("{}/{} {:?}", c.a, c.b, c.point)).collect::<Vec<_>>()
     };
@@ -166,41 +166,41 @@ fn a_comparison_names_the_larger_first_and_a_sweep_keeps_to_the_plan() {
     let (swept, events) = run_scripted_plan(&Plan { kind: Kind::Sweep, ..plan }, [(2, TrialStatus::Invalid)]);
     let at = |n| format!("nginx/apache {{\"connections\": Integer({n})}}");
     assert_eq!(pairs(&swept), [at(1), at(2)]);
-    assert_eq!(trials(&events), 4 * 4 + 2, "only the point that wants for a block gets one");
+    assert_eq!(trials(&events), 4 * 4 + 2, "only the incomplete point gets a spare block");
 }
 
 #[test]
-fn a_sweep_says_where_each_variant_does_best_in_numbers_and_in_words() {
+fn a_sweep_states_the_best_point_of_each_variant() {
     let swept = |axes: &str, outcomes: &[(u32, TrialStatus)]| {
         let plan: Plan = format!("{PLAN}sweep = [{axes}]").parse().expect("a plan");
         run_scripted_plan(&Plan { kind: Kind::Sweep, ..plan }, outcomes.iter().copied()).0.verdict
     };
     let words = r#"{ vary = "mpm", values = ["event", "prefork"] }"#;
-    let of_words = swept(words, &[]);
-    assert!(of_words.curves.is_empty(), "words lie on no curve");
+    let on_words = swept(words, &[]);
+    assert!(on_words.curves.is_empty(), "an axis of words has no curve");
     for (variant, name) in ["nginx", "apache"].into_iter().enumerate() {
-        let best = of_words.variants.iter().filter(|summary| summary.name == name);
+        let best = on_words.variants.iter().filter(|summary| summary.name == name);
         let best = best.max_by(|a, b| a.median.partial_cmp(&b.median).expect("medians")).expect("a best");
         let (at, median) = (&best.point["mpm"], best.median.expect("a median").round());
-        let said = of_words.sentence.split("; ").nth(variant).expect("a part");
-        assert_eq!(said, format!("{name}: most at mpm {at} ({median}/s)"));
+        let sentence = on_words.sentence.split("; ").nth(variant).expect("a part");
+        assert_eq!(sentence, format!("{name}: best at mpm {at} ({median}/s)"));
     }
     let both = swept(&format!("{words}, {{ vary = \"connections\", values = [1, 2] }}"), &[]);
-    assert_eq!(both.sentence.matches("most at connections ").count(), 2, "{}", both.sentence);
+    assert_eq!(both.sentence.matches("best at connections ").count(), 2, "{}", both.sentence);
     let none: Vec<(u32, TrialStatus)> = (1..=99).map(|number| (number, TrialStatus::Invalid)).collect();
-    assert_eq!(swept(words, &none).sentence, "inconclusive: no trial is valid at any point");
+    assert_eq!(swept(words, &none).sentence, "inconclusive: no point has a valid trial");
 }
 
 #[test]
-fn after_a_trial_without_its_cpus_the_next_waits_for_them() {
+fn the_trial_after_one_with_steal_waits_for_the_cpus() {
     let (_, events) = run_scripted([(3, TrialStatus::Invalid)]);
-    let of_trial = |number: u32| {
+    let waits_before = |number: u32| {
         let mut before = events.iter().take_while(
             |event| !matches!(event, Event::TrialBegins { number: begun, .. } if *begun == number),
         );
         before.any(|event| matches!(event, Event::Doing { what } if what == WAITING))
     };
-    assert!(!of_trial(3) && of_trial(4));
+    assert!(!waits_before(3) && waits_before(4));
     let waits = events.iter().filter(|event| matches!(event, Event::Doing { .. })).count();
-    assert_eq!(waits, 1, "those that follow trials with their CPUs do not");
+    assert_eq!(waits, 1, "the other trials do not wait");
 }

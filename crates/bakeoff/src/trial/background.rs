@@ -1,4 +1,5 @@
-//! The fixed load that runs beside the one that is measured, from before its first phase until after its last.
+//! The background load: a fixed load that runs beside the measured one, from before its first phase until after its
+//! last.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,17 +15,17 @@ use load::validity::Reason;
 
 use super::phases;
 
-/// It has no end of its own, and its intervals are seen by nobody.
+/// Length of its intervals, which nothing uses.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A load under way, by workers of its own.
+/// A running background load, with its own workers.
 pub struct BackgroundLoad {
     stop: Arc<AtomicBool>,
     run: JoinHandle<Result<Outcome, RunError>>,
 }
 
 impl BackgroundLoad {
-    /// Starts it: the same operations on the same server as the load of `spec`, drawn otherwise.
+    /// Starts it: the same operations on the same server as `spec`, with another random seed.
     pub fn start(spec: &LoadSpec, load: Background, context: &RunContext) -> Self {
         let stop: Arc<AtomicBool> = Arc::default();
         let spec = spec
@@ -40,16 +41,16 @@ impl BackgroundLoad {
         Self { stop, run: thread::spawn(move || engine::run(&spec, &context, &mut |_| {})) }
     }
 
-    /// Ends it. What it measured is that of a run that was interrupted, because it has no end of its own.
+    /// Stops it. Its outcome is that of an interrupted run, because the load has no end of its own.
     pub fn stop(self) -> Result<Outcome, RunError> {
         self.stop.store(true, Ordering::Relaxed);
         self.run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
-/// The record of what it measured, from `start` after the trial's beginning. It is valid if the server had to do what
-/// was asked: how late a single send was, and whose times are longer for it, matters to a load whose times are compared.
-pub fn record(outcome: &Outcome, start: Duration) -> Result<Phase, PackError> {
+/// The background load as a phase; `start` is from the beginning of the trial. It is valid if the server received the
+/// planned load: late sends do not matter, because its response times are not compared.
+pub fn phase_of(outcome: &Outcome, start: Duration) -> Result<Phase, PackError> {
     let summary = Summary::of(outcome)?;
     let falls_short = |rule: &&Reason| {
         matches!(rule, Reason::NothingSucceeded | Reason::Achieved { .. } | Reason::Errors { .. })

@@ -11,7 +11,7 @@ use load::summary::Summary;
 use load::validity::Reason;
 
 use super::load_phases::{LoadError, LoadPhases};
-use super::steadiness::{self, Watched};
+use super::steadiness::{SteadyQuantity, check_loop};
 use crate::preset::interval_of;
 use crate::wording::wording;
 
@@ -119,8 +119,8 @@ pub fn measure(
             let drain = Interval::new(warm.run.operations.len(), warm.run.counters.len());
             let cut = Outcome { total: warm.measured, drain, measured: warm.length, ..warm.run };
             let amount = match plan.measure {
-                Measure::MaxBytes => Watched::Bytes.amount(&cut.total) / MEGABYTE,
-                _ => Watched::Operations.amount(&cut.total),
+                Measure::MaxBytes => SteadyQuantity::Bytes.amount(&cut.total) / MEGABYTE,
+                _ => SteadyQuantity::Operations.amount(&cut.total),
             };
             result.take(plan, amount / cut.measured.as_secs_f64().max(1e-9), cut)?;
         }
@@ -174,12 +174,13 @@ struct Warm {
 /// A closed loop until throughput and p99 have settled, or for as long as the plan allows.
 fn warm_up(plan: &Plan, loads: &mut LoadPhases<'_>) -> std::result::Result<Warm, LoadError> {
     let length = plan.phases.closed_loop.max(plan.warm_up.least);
-    let watched = if plan.measure == Measure::MaxBytes { Watched::Bytes } else { Watched::Operations };
-    let (mut before, mut refused) = (Duration::ZERO, None);
+    let quantity =
+        if plan.measure == Measure::MaxBytes { SteadyQuantity::Bytes } else { SteadyQuantity::Operations };
+    let (mut before, mut earlier) = (Duration::ZERO, None);
     loop {
         loads.doing("warming up in a closed loop".to_owned());
         let (run, _) = loads.closed_loop(length, interval_of(length))?;
-        let settled = steadiness::evaluate(&run, before, refused, watched)?;
+        let settled = check_loop(&run, before, earlier, quantity)?;
         before += length;
         if settled.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.most {
             return Ok(Warm {
@@ -190,7 +191,7 @@ fn warm_up(plan: &Plan, loads: &mut LoadPhases<'_>) -> std::result::Result<Warm,
                 run,
             });
         }
-        refused = Some(settled.seen);
+        earlier = Some(settled.series);
     }
 }
 

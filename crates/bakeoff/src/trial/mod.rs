@@ -1,11 +1,11 @@
-//! One trial: a server is started, loaded with data, checked, warmed up, measured, asked what it counted, judged
-//! and stopped. Whatever goes wrong with the server becomes part of the trial's record.
+//! One trial: start the server, load its data, check its replies, warm it up, measure it, read its operation count, check
+//! the gates, and stop it. A failure of the server becomes part of the trial's record.
 
 mod background;
-mod evidence;
 mod load_phases;
 mod measure;
 mod phases;
+mod server_usage;
 mod steadiness;
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -22,64 +22,64 @@ use archive::model::{
 use host::telemetry::{Recording, SampledServer};
 use host::{CpuSet, Host};
 
-use crate::bottleneck::{self, Situation};
-use crate::cell::Cell;
+use crate::bottleneck::{self, ResourceReadings};
 use crate::event::{Event, Observer};
-use crate::gates::{self, Evidence};
-use crate::order::Slot;
+use crate::gates::{self, GateInput};
 use crate::preset::telemetry_period;
-use crate::sut::{SutError, SystemUnderTest};
+use crate::system_under_test::{SutError, SystemUnderTest};
+use crate::trial_order::ScheduledTrial;
+use crate::variant_point::VariantPoint;
 use background::BackgroundLoad;
 use load_phases::{LoadError, LoadPhases};
 use phases::Reached;
 use workload::OperationCount;
 
-/// What came of a trial.
+/// A trial that has ended.
 pub struct FinishedTrial {
     /// The trial's record.
     pub trial: Trial,
-    /// Response times of its measurement.
+    /// Response times of its measurement; none if it ended before that.
     pub response_time: Option<Micros>,
-    /// The variant's facts, as its server showed them.
+    /// The variant's facts; none if its server did not start.
     pub facts: Option<VariantFacts>,
 }
 
 pub use phases::curve;
 
-/// What surrounds a trial.
+/// What all trials of a run have in common.
 pub struct TrialSetup<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// The machine.
+    /// The machine to run on.
     pub host: &'a Host,
     /// The server's CPUs.
     pub server_cpus: &'a CpuSet,
     /// The client's CPUs.
     pub client_cpus: &'a CpuSet,
-    /// What surrounds the engine.
+    /// The context of the engine.
     pub context: &'a RunContext,
 }
 
-/// Why a trial failed: its server, or the load.
+/// Why a trial failed.
 #[derive(Debug, thiserror::Error)]
 enum TrialError {
     #[error(transparent)]
     SystemUnderTest(#[from] SutError),
     #[error(transparent)]
     Load(#[from] LoadError),
-    #[error("telemetry cannot be taken: {0}")]
+    #[error("cannot record telemetry: {0}")]
     Telemetry(std::io::Error),
 }
 
-/// A trial of which nothing is known but its place, and that has failed if nothing more becomes known.
-pub fn blank(plan: &Plan, slot: &Slot, cell: &Cell) -> Trial {
+/// The record of a trial that has not begun. Its status is `Failed` until it has another.
+pub fn blank(plan: &Plan, scheduled: &ScheduledTrial, variant_point: &VariantPoint) -> Trial {
     Trial {
         format: FORMAT,
-        number: slot.number,
-        block: slot.block,
-        position: slot.position,
-        variant: plan.variants[cell.variant].name.clone(),
-        point: cell.point.clone(),
+        number: scheduled.number,
+        block: scheduled.block,
+        position: scheduled.position,
+        variant: plan.variants[variant_point.variant].name.clone(),
+        point: variant_point.point.clone(),
         started_unix_ms: 0,
         duration_s: 0.0,
         status: TrialStatus::Failed,
@@ -97,11 +97,11 @@ pub fn blank(plan: &Plan, slot: &Slot, cell: &Cell) -> Trial {
     }
 }
 
-/// Holds one trial. `start` starts the server; `hint` is the value of an earlier trial of the same cell.
+/// Runs one trial. `start` starts the server; `hint` is the value of an earlier trial of the same variant and point.
 pub fn run(
     setup: &TrialSetup<'_>,
-    slot: &Slot,
-    cell: &Cell,
+    scheduled: &ScheduledTrial,
+    variant_point: &VariantPoint,
     start: impl FnOnce() -> Result<Box<dyn SystemUnderTest>, SutError>,
     hint: Option<f64>,
     writer: &TrialWriter,
@@ -109,13 +109,20 @@ pub fn run(
 ) -> Result<FinishedTrial, archive::ArchiveError> {
     let began = Instant::now();
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-    let blank = Trial { started_unix_ms, ..blank(setup.plan, slot, cell) };
+    let blank = Trial { started_unix_ms, ..blank(setup.plan, scheduled, variant_point) };
     let mut finished = match start() {
         Ok(mut sut) => {
-            let mut bout =
-                TrialRun { setup, cell, began, sut: sut.as_mut(), trial: blank, facts: None, is_own: false };
-            let outcome = bout.execute(hint, observe);
-            let (trial, facts) = (bout.trial, bout.facts);
+            let mut trial_run = TrialRun {
+                setup,
+                variant_point,
+                began,
+                sut: sut.as_mut(),
+                trial: blank,
+                facts: None,
+                makes_own_load: false,
+            };
+            let outcome = trial_run.execute(hint, observe);
+            let (trial, facts) = (trial_run.trial, trial_run.facts);
             let finished = finish(trial, facts, outcome, sut.as_ref(), writer)?;
             sut.stop();
             finished
@@ -126,7 +133,7 @@ pub fn run(
             facts: None,
         },
     };
-    // What fails because the user has had enough says nothing of the server.
+    // A trial that failed because the user interrupted it is no failure of the server.
     if finished.trial.status == TrialStatus::Failed && is_interrupted(setup) {
         finished.trial.status = TrialStatus::Interrupted;
     }
@@ -141,19 +148,19 @@ fn is_interrupted(setup: &TrialSetup<'_>) -> bool {
 /// A trial under way.
 struct TrialRun<'a> {
     setup: &'a TrialSetup<'a>,
-    cell: &'a Cell,
+    variant_point: &'a VariantPoint,
     began: Instant,
     sut: &'a mut dyn SystemUnderTest,
     trial: Trial,
     facts: Option<VariantFacts>,
-    /// The contender makes its load by itself.
-    is_own: bool,
+    /// Whether the program under test generates the load.
+    makes_own_load: bool,
 }
 
-/// What a bout leaves for the files.
+/// What a trial leaves for the run directory.
 struct TrialOutcome {
     recording: Recording,
-    /// From the trial's start to the recording's.
+    /// From the start of the trial to that of the recording.
     lead: Duration,
     result: measure::Result,
 }
@@ -165,33 +172,34 @@ impl TrialRun<'_> {
         self.sut.prepare(self.setup.context)?;
         self.facts = Some(self.sut.facts());
         let before = self.sut.count()?;
-        let servers = vec![SampledServer { name: evidence::WATCH.to_owned(), trees: self.sut.trees() }];
+        let servers = vec![SampledServer { name: server_usage::WATCH.to_owned(), trees: self.sut.trees() }];
         let sampler =
             self.setup.host.sample(servers, telemetry_period(plan.length)).map_err(TrialError::Telemetry)?;
         let sampled_from = sampler.started();
         let load_from = sampled_from.elapsed();
 
         let spec = self.spec()?;
-        self.is_own = matches!(spec.protocol, ProtocolSpec::Runner(_));
+        self.makes_own_load = matches!(spec.protocol, ProtocolSpec::Runner(_));
         let background = plan.background.map(|load| BackgroundLoad::start(&spec, load, self.setup.context));
-        let beside_from = self.began.elapsed();
+        let background_from = self.began.elapsed();
         let mut loads = LoadPhases::new(spec, self.setup.context, self.began, observe);
-        let measured = measure::measure(plan, self.cell.rate_per_s(), hint, &mut loads);
+        let measured = measure::measure(plan, self.variant_point.rate_per_s(), hint, &mut loads);
         let (phases, timeline, mut reached, interrupted) =
             (loads.phases, loads.time_line, loads.reached_server, loads.interrupted);
         let background = background.map(BackgroundLoad::stop);
         let window = (load_from, sampled_from.elapsed());
-        let died = self.sut.check_alive();
-        let after = if died.is_none() { self.sut.count() } else { Ok(None) };
+        let alive = self.sut.check_alive();
+        let after = if alive.is_ok() { self.sut.count() } else { Ok(None) };
         let recording = sampler.stop();
         (self.trial.phases, self.trial.timeline) = (phases, timeline);
         let result = measured?;
         if let Some(outcome) = background.transpose().map_err(LoadError::from)? {
             reached.add(&outcome).map_err(LoadError::from)?;
-            self.trial.background = Some(background::record(&outcome, beside_from).map_err(LoadError::from)?);
+            self.trial.background =
+                Some(background::phase_of(&outcome, background_from).map_err(LoadError::from)?);
         }
         self.trial.counts = counts(before, after?, &reached).into_iter().collect();
-        self.evaluate(&result, &recording, window, died);
+        self.evaluate(&result, &recording, window, alive);
         if interrupted {
             self.trial.status = TrialStatus::Interrupted;
         }
@@ -199,32 +207,33 @@ impl TrialRun<'_> {
         Ok(TrialOutcome { recording, lead, result })
     }
 
-    /// What the engine is to do, but for shape and length.
+    /// The load of this trial, except for shape and length.
     fn spec(&self) -> Result<LoadSpec, TrialError> {
         let plan = self.setup.plan;
         let mut spec = self.sut.load_spec()?;
-        spec.connections = self.cell.connections(plan);
+        spec.connections = self.variant_point.connections(plan);
         spec.workers = plan.load.threads.min(spec.connections);
         spec.seed = u64::from(plan.seed) << 32 | u64::from(self.trial.number) << 8;
         Ok(spec)
     }
 
+    /// Checks the gates, and finds the bottleneck.
     fn evaluate(
         &mut self,
         result: &measure::Result,
         recording: &Recording,
         (from, to): (Duration, Duration),
-        died: Option<String>,
+        alive: Result<(), SutError>,
     ) {
         let setup = self.setup;
         let window_us = (from.as_micros() as u64, to.as_micros() as u64);
         let measured_us = measured_window(&self.trial.phases, window_us, self.began_us(from));
-        let usage = evidence::usage(recording, measured_us);
+        let usage = server_usage::usage(recording, measured_us);
         self.trial.warm_up.clone_from(&result.warm_up);
         self.trial.measured.clone_from(&result.measured);
-        self.trial.gates = gates::check(&Evidence {
-            client_reasons: (!self.is_own).then_some(result.client_reasons.as_slice()),
-            is_watched: result.warm_up.is_some() || !matches!(setup.plan.measure, Measure::OneByOne { .. }),
+        self.trial.gates = gates::check(&GateInput {
+            client_reasons: (!self.makes_own_load).then_some(result.client_reasons.as_slice()),
+            has_warm_up: result.warm_up.is_some() || !matches!(setup.plan.measure, Measure::OneByOne { .. }),
             unsteady: result.unsteady.clone(),
             error_share: result.error_share,
             background: self.trial.background.as_ref(),
@@ -233,14 +242,14 @@ impl TrialRun<'_> {
             cpus: &setup.server_cpus.iter().chain(setup.client_cpus.iter()).collect(),
             window_us,
             measured_us,
-            restarted: died,
+            died: alive.err().map(|error| error.to_string()),
         });
-        self.trial.saturated = Some(bottleneck::find(&Situation {
+        self.trial.saturated = Some(bottleneck::find(&ResourceReadings {
             telemetry: recording,
             window_us: measured_us,
             server_cpus: setup.server_cpus,
             server_cores: usage.as_ref().map_or(0.0, |usage| usage.cores),
-            client_utilisation: (!self.is_own).then_some(result.client_utilisation),
+            client_utilisation: (!self.makes_own_load).then_some(result.client_utilisation),
         }));
         self.trial.server = usage;
         self.trial.reasons.extend(result.reasons.iter().cloned());
@@ -259,15 +268,14 @@ impl TrialRun<'_> {
         self.trial.reasons.extend(failures);
     }
 
-    /// The trial's beginning on the recording's time line, which began `from` before the load did.
+    /// When the trial began, on the recording's time line; the load began `from` after the recording.
     fn began_us(&self, from: Duration) -> i64 {
         let first = self.trial.phases.first().map_or(0.0, |phase| phase.start_s);
         from.as_micros() as i64 - (first * 1e6) as i64
     }
 }
 
-/// The stretch of the recording in which the value was measured; the whole load where that was too short to
-/// hold two samples.
+/// The window of the recording in which the value was measured; the whole load where that is too short for two samples.
 fn measured_window(phases: &[Phase], whole: (u64, u64), began_us: i64) -> (u64, u64) {
     const SHORT_US: u64 = 2_000_000;
     let central = phases.iter().rev().find(|p| p.kind == PhaseKind::Measure).or(phases.last());
@@ -277,7 +285,7 @@ fn measured_window(phases: &[Phase], whole: (u64, u64), began_us: i64) -> (u64, 
     if to.saturating_sub(from) < SHORT_US { whole } else { (from, to) }
 }
 
-/// Holds what the server has counted against what the client has: operations, or what it names.
+/// The counts of server and client: of operations, or of what the server's count names.
 fn counts(
     before: Option<OperationCount>,
     after: Option<OperationCount>,
@@ -291,7 +299,7 @@ fn counts(
     Some(CountCheck { what: before.what, client, server: after.count.saturating_sub(before.count) })
 }
 
-/// Writes what lies beside the record, and closes the record.
+/// Writes the trial's other files, and completes its record.
 fn finish(
     mut trial: Trial,
     mut facts: Option<VariantFacts>,
@@ -312,7 +320,7 @@ fn finish(
     }
     match outcome {
         Ok(TrialOutcome { recording, lead, result }) => {
-            trial.files.telemetry = Some(writer.telemetry(&evidence::table(&recording, lead))?);
+            trial.files.telemetry = Some(writer.telemetry(&server_usage::table(&recording, lead))?);
             if let Some(outcome) = &result.outcome {
                 let mut log = Vec::new();
                 if ::load::hlog::write(outcome, &mut log).is_ok() {
@@ -324,7 +332,7 @@ fn finish(
         Err(error) => {
             trial.status = TrialStatus::Failed;
             trial.reasons.push(error.to_string());
-            trial.reasons.extend(sut.check_alive());
+            trial.reasons.extend(sut.check_alive().err().map(|error| error.to_string()));
         }
     }
     Ok(FinishedTrial { trial, response_time, facts })

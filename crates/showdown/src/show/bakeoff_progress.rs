@@ -41,11 +41,11 @@ impl BakeoffProgress {
                 self.bar.reset_elapsed();
                 self.bar.enable_steady_tick(Duration::from_millis(250));
             }
-            Event::SettingIsPutBack { setting, value } => {
+            Event::KernelSettingRestored { setting, value } => {
                 self.bar
                     .println(format!("{setting} is back at {value}: a run that was killed had changed it"));
             }
-            Event::BlockIsAdded { block, trials } => {
+            Event::BlockAdded { block, trials } => {
                 self.trials = *trials;
                 self.bar.set_length(u64::from(*trials));
                 self.bar.println(format!("      block {block} is added to replace invalid trials"));

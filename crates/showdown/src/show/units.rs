@@ -1,5 +1,6 @@
 //! Numbers for people: three or four digits and a unit.
 
+pub use archive::model::plural;
 use archive::model::with_unit;
 use num_format::{Locale, ToFormattedString};
 
@@ -27,11 +28,6 @@ pub fn bytes(count: f64) -> String {
 /// A whole number with separators: `1,234,567`.
 pub fn count(number: u64) -> String {
     number.to_formatted_string(&Locale::en)
-}
-
-/// A number of things: `1 trial`, `2 trials`, `1,024 connections`. The plural ends in s.
-pub fn plural(number: u64, thing: &str) -> String {
-    format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// A rate per second: whole from 100 up, with decimals below.
@@ -62,13 +58,5 @@ mod tests {
         assert_eq!([time(85.4), time(1_240.0), time(2e6)], ["85 µs", "1.24 ms", "2.00 s"]);
         assert_eq!([bytes(812.0), bytes(1_258_291.0)], ["812 B", "1.20 MiB"]);
         assert_eq!([count(7), count(1_234_567), rate(0.5)], ["7", "1,234,567", "0.50"]);
-    }
-
-    #[test]
-    fn one_thing_has_no_plural() {
-        assert_eq!(
-            [plural(0, "run"), plural(1, "run"), plural(2_000, "run")],
-            ["0 runs", "1 run", "2,000 runs"]
-        );
     }
 }

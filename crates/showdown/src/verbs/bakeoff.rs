@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use archive::model::{Background, Kind, Length, Plan};
-use bakeoff::question::{Asked, MOST_BLOCKS, Question};
+use bakeoff::MOST_BLOCKS;
+use bakeoff::plan_request::{MeasureRequest, PlanRequest};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
 use load::inputs::slo::Slo;
@@ -242,8 +243,10 @@ fn parse_background(text: &str) -> Result<Background, BackgroundError> {
 
 fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
     let varies_rate = vary.iter().any(|axis| axis.starts_with("rate="));
-    let asked = match (args.measure, args.rates.as_slice()) {
-        (Some(MeasureOption::Latency) | None, rates) if !rates.is_empty() => Asked::Latency(rates.to_vec()),
+    let measure = match (args.measure, args.rates.as_slice()) {
+        (Some(MeasureOption::Latency) | None, rates) if !rates.is_empty() => {
+            MeasureRequest::Latency(rates.to_vec())
+        }
         (Some(MeasureOption::Latency), _) if !varies_rate => {
             return Err(usage(
                 "--measure latency needs --rates: give operations per second, such as --rates 10k,20k",
@@ -252,20 +255,20 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         (_, rates) if !rates.is_empty() => {
             return Err(usage("--rates is for --measure latency: leave it out, or pass --measure latency"));
         }
-        (Some(MeasureOption::Throughput), _) => Asked::Throughput,
-        (Some(MeasureOption::Bytes), _) => Asked::Bytes,
-        (Some(MeasureOption::OneByOne), _) => Asked::OneByOne,
-        (None, _) if !vary.is_empty() && args.slo.is_none() => Asked::UsualSweep,
-        (Some(MeasureOption::Capacity), _) => Asked::Capacity,
-        _ => Asked::Usual,
+        (Some(MeasureOption::Throughput), _) => MeasureRequest::Throughput,
+        (Some(MeasureOption::Bytes), _) => MeasureRequest::Bytes,
+        (Some(MeasureOption::OneByOne), _) => MeasureRequest::OneByOne,
+        (None, _) if !vary.is_empty() && args.slo.is_none() => MeasureRequest::DefaultOfSweep,
+        (Some(MeasureOption::Capacity), _) => MeasureRequest::Capacity,
+        _ => MeasureRequest::Default,
     };
     let connections =
         args.connections.map(|n| u32::try_from(n).map_err(|_| usage("--connections: at most 4 billion")));
-    let question = Question {
+    let request = PlanRequest {
         command: std::env::args().collect(),
         variants: args.variants.clone(),
         workload: args.workload.clone(),
-        asked,
+        measure,
         slo: args.slo.as_ref().map(ToString::to_string),
         on_op: args.on_op.clone(),
         vary: vary.to_vec(),
@@ -281,7 +284,7 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         seed: args.seed,
         tags: args.tag.clone(),
     };
-    bakeoff::question::plan(&question, &Host::local()).map_err(usage)
+    bakeoff::plan_request::plan(&request, &Host::local()).map_err(usage)
 }
 
 fn read_plan(path: &Path) -> anyhow::Result<Plan> {
@@ -290,7 +293,7 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
         let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
         usage(format!("{}:{line}: {}", path.display(), error.message().replace('\n', " ")))
     })?;
-    bakeoff::question::check(&plan).map_err(usage)?;
+    bakeoff::check(&plan).map_err(usage)?;
     Ok(plan)
 }
 

@@ -50,7 +50,7 @@ fn a_setting_of_the_kernel_is_compared_and_put_back() {
     assert_eq!(found(&run), [is(other), is(&before)]);
     let verdict = json(&run.join("verdict.json")).to_string();
     assert!(
-        verdict.contains("this is what is compared") && verdict.contains("for the whole machine"),
+        verdict.contains("this is what the comparison is about") && verdict.contains("for the whole machine"),
         "{verdict}"
     );
 

@@ -1,4 +1,4 @@
-//! What the telemetry of a trial says of its server: CPU, memory, processes, in the archive's terms.
+//! A trial's telemetry as the archive has it: the server's use of CPU, memory and processes, and the table of samples.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use archive::model::ServerUsage;
 use archive::telemetry::{Column, Meaning, Telemetry};
 use host::telemetry::Recording;
 
-/// The name under which the server's processes are watched.
+/// Name under which telemetry records the server's processes.
 pub const WATCH: &str = "server";
 
-/// What the server took in a stretch of time (microseconds of the recording); none without a sample in it.
+/// The server's resource use in a window of the recording (microseconds); none without a sample in it.
 pub fn usage(recording: &Recording, (from, to): (u64, u64)) -> Option<ServerUsage> {
     let mean = |name: &str| recording.mean(&format!("{WATCH}.{name}"), from..=to);
     let most = |name: &str| recording.max(&format!("{WATCH}.{name}"), from..=to).unwrap_or(0.0);
@@ -26,8 +26,8 @@ pub fn usage(recording: &Recording, (from, to): (u64, u64)) -> Option<ServerUsag
     })
 }
 
-/// A recording as the archive writes it: columns instead of samples, times from the trial's start, which was
-/// `lead` before the recording's.
+/// A recording as the archive writes it: columns instead of samples, times from the start of the trial, which began
+/// `lead` before the recording.
 pub fn table(recording: &Recording, lead: Duration) -> Telemetry {
     let columns = recording.columns.iter().enumerate().map(|(at, column)| Column {
         meaning: Meaning {

@@ -1,18 +1,18 @@
-//! What is compared in one trial of each block: a variant, in a sweep at one point of its axes.
+//! A variant at one point of a sweep: each block has one trial of it. In a comparison there is one point, without axes.
 
 use archive::model::{KnobValue, Plan, SweepPoint, Variant, Vary};
 
 /// A variant at a point.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct VariantPoint {
     /// Index of the variant in the plan.
     pub variant: usize,
-    /// Where on the axes; empty in a comparison.
+    /// Values of the axes; empty in a comparison.
     pub point: SweepPoint,
 }
 
-/// All cells of a plan: every variant at every combination of the axes' values.
-pub fn cells(plan: &Plan) -> Vec<Cell> {
+/// Every variant of a plan at every combination of the axes' values.
+pub fn variant_points(plan: &Plan) -> Vec<VariantPoint> {
     let mut points = vec![SweepPoint::new()];
     for axis in &plan.sweep {
         let name = axis.vary.to_string();
@@ -28,17 +28,17 @@ pub fn cells(plan: &Plan) -> Vec<Cell> {
             .collect();
     }
     (0..plan.variants.len())
-        .flat_map(|variant| points.iter().map(move |point| Cell { variant, point: point.clone() }))
+        .flat_map(|variant| points.iter().map(move |point| VariantPoint { variant, point: point.clone() }))
         .collect()
 }
 
-/// The cells at a point, which are compared with each other, in the order of the plan.
-pub fn at_point(cells: &[Cell], point: &SweepPoint) -> Vec<usize> {
-    (0..cells.len()).filter(|&cell| cells[cell].point == *point).collect()
+/// Indices of the variants at one point, which are compared with each other, in the plan's order.
+pub fn at_point(variant_points: &[VariantPoint], point: &SweepPoint) -> Vec<usize> {
+    (0..variant_points.len()).filter(|&index| variant_points[index].point == *point).collect()
 }
 
-impl Cell {
-    /// The variant with the axes' values for its knobs.
+impl VariantPoint {
+    /// The variant, with its knobs set to the axes' values.
     pub fn variant(&self, plan: &Plan) -> Variant {
         let mut variant = plan.variants[self.variant].clone();
         for axis in &plan.sweep {
@@ -49,13 +49,13 @@ impl Cell {
         variant
     }
 
-    /// Connections of the client here.
+    /// Number of client connections at this point.
     pub fn connections(&self, plan: &Plan) -> u32 {
         let varied = self.point.get(&Vary::Connections.to_string()).and_then(KnobValue::as_f64);
         varied.map_or(plan.load.connections, |n| n as u32)
     }
 
-    /// Offered rate here, where that is an axis.
+    /// Offered rate at this point, where the rate is an axis.
     pub fn rate_per_s(&self) -> Option<f64> {
         self.point.get(&Vary::Rate.to_string()).and_then(KnobValue::as_f64)
     }
@@ -66,12 +66,12 @@ impl Cell {
         if self.point.is_empty() {
             return name.clone();
         }
-        format!("{name} at {}", at(&self.point))
+        format!("{name} at {}", point_text(&self.point))
     }
 }
 
 /// A point of a sweep for people: `connections 64, threads 2`.
-pub fn at(point: &SweepPoint) -> String {
+pub fn point_text(point: &SweepPoint) -> String {
     let axes: Vec<String> = point.iter().map(|(axis, value)| format!("{axis} {value}")).collect();
     axes.join(", ")
 }

@@ -2,23 +2,38 @@
 
 use archive::model::{Axis, KnobValue, Vary};
 
-/// Why an axis was refused.
+/// An axis that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "--vary {text:?}: {problem}: write NAME=VALUE,VALUE or NAME=FROM..TO, such as threads=1,2 or connections=1..1024"
 )]
-pub struct VaryError {
+pub struct AxisError {
     text: String,
-    problem: String,
+    problem: AxisProblem,
 }
 
-/// More points than this on one axis were a mistake.
+/// What is wrong with an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum AxisProblem {
+    #[error("it has no \"=\"")]
+    NoEquals,
+    #[error("the range does not go from a smaller to a larger number")]
+    Range,
+    #[error("connections and rate take numbers")]
+    NotNumeric,
+    #[error("a name or a value is empty")]
+    Empty,
+    #[error("it has more than {MOST_VALUES} values")]
+    TooMany,
+}
+
+/// More values than this on one axis are a typing error.
 const MOST_VALUES: usize = 64;
 
-/// Reads an axis. A range is walked by doubling, its end included, for what scales by ratios.
-pub fn parse(text: &str) -> Result<Axis, VaryError> {
-    let refused = |problem: &str| VaryError { text: text.to_owned(), problem: problem.to_owned() };
-    let (name, values) = text.split_once('=').ok_or_else(|| refused("it has no \"=\""))?;
+/// Parses an axis. A range goes up by doubling and includes its end.
+pub fn parse(text: &str) -> Result<Axis, AxisError> {
+    let refused = |problem| AxisError { text: text.to_owned(), problem };
+    let (name, values) = text.split_once('=').ok_or_else(|| refused(AxisProblem::NoEquals))?;
     let vary = Vary::from(name.trim().to_owned());
     let number = |word: &str| match vary {
         Vary::Rate => load::inputs::units::parse_rate(word).ok(),
@@ -29,29 +44,29 @@ pub fn parse(text: &str) -> Result<Axis, VaryError> {
             let (from, to) = number(from.trim())
                 .zip(number(to.trim()))
                 .filter(|(from, to)| from < to)
-                .ok_or_else(|| refused("a range goes from a smaller number to a larger"))?;
+                .ok_or_else(|| refused(AxisProblem::Range))?;
             let doubled = std::iter::successors(Some(from), |at| Some(at * 2.0)).take_while(|at| *at < to);
-            doubled.chain([to]).map(setting).collect()
+            doubled.chain([to]).map(knob_value).collect()
         }
         None => values
             .split(',')
             .map(str::trim)
-            .map(|word| number(word).map_or_else(|| KnobValue::from(word), setting))
+            .map(|word| number(word).map_or_else(|| KnobValue::from(word), knob_value))
             .collect(),
     };
     if matches!(vary, Vary::Connections | Vary::Rate) && values.iter().any(|v| v.as_f64().is_none()) {
-        return Err(refused("it takes numbers"));
+        return Err(refused(AxisProblem::NotNumeric));
     }
     if name.trim().is_empty() || values.contains(&KnobValue::Text(String::new())) {
-        return Err(refused("a name or a value is empty"));
+        return Err(refused(AxisProblem::Empty));
     }
     if values.len() > MOST_VALUES {
-        return Err(refused("it has more than 64 values"));
+        return Err(refused(AxisProblem::TooMany));
     }
     Ok(Axis { vary, values })
 }
 
-fn setting(number: f64) -> KnobValue {
+fn knob_value(number: f64) -> KnobValue {
     if number.fract() == 0.0 { KnobValue::Integer(number as i64) } else { KnobValue::Number(number) }
 }
 
@@ -64,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_double_and_lists_are_taken_as_written() {
+    fn a_range_doubles_and_a_list_is_kept() {
         assert_eq!(values("connections=1..10"), ["1", "2", "4", "8", "10"]);
         assert_eq!(values("connections=1..1024").len(), 11);
         assert_eq!(values("threads=1,2"), ["1", "2"]);
@@ -73,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_axis_is_refused_with_what_to_write() {
+    fn a_malformed_axis_is_refused_with_the_syntax() {
         for text in ["threads", "=1", "threads=", "threads=2..1", "connections=a,b", "connections=1,,2"] {
             let error = parse(text).expect_err(text).to_string();
             assert!(error.contains("write NAME=VALUE"), "{error}");

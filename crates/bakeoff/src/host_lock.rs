@@ -1,40 +1,39 @@
-//! One measurement on a machine at a time: two at once would measure each other.
+//! One measurement at a time on a machine: two at once would disturb each other.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
-/// Why the lock was not had.
+/// Why the lock could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Someone is measuring.
+    /// Another run is measuring.
     #[error("another showdown is measuring on this machine (pid {pid}): wait until it has ended")]
     Taken {
-        /// Who, as it wrote itself.
+        /// Process id of the other run, as it wrote it into the lock file.
         pid: String,
     },
-    /// The lock file cannot be used.
-    #[error("{path}: {reason}: the lock file cannot be used, remove it or set TMPDIR", path = path.display())]
+    /// The lock file cannot be opened or written.
+    #[error("cannot use the lock file {path}: {source}: remove it or set TMPDIR", path = path.display())]
     Unusable {
-        /// Its path.
+        /// Path of the lock file.
         path: PathBuf,
-        /// The system's words.
-        reason: String,
+        /// The system's error.
+        source: std::io::Error,
     },
 }
 
-/// FinishedTrial while measuring. The kernel lets go of it when the process ends, however it ends.
+/// The lock. The kernel releases it when the process ends, for whatever reason.
 #[derive(Debug)]
-pub struct HostLock(#[expect(dead_code, reason = "holding it is its purpose")] File);
+pub struct HostLock(#[expect(dead_code, reason = "the open file is the lock")] File);
 
 impl HostLock {
     /// Takes the lock of this user on this machine.
     pub fn take() -> Result<Self, LockError> {
         let user = rustix::process::getuid().as_raw();
         let path = std::env::temp_dir().join(format!("showdown-{user}.lock"));
-        let unusable =
-            |error: std::io::Error| LockError::Unusable { path: path.clone(), reason: error.to_string() };
+        let unusable = |source: std::io::Error| LockError::Unusable { path: path.clone(), source };
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)

@@ -1,5 +1,5 @@
-//! Settings of the kernel that variants have: set before a trial's server starts, put back before the next one's.
-//! That they are put back whatever happens is `host`'s work.
+//! Kernel settings of the variants: applied before a trial's server starts, restored before the next one's.
+//! `host` restores them when the process is killed.
 
 use std::collections::BTreeSet;
 
@@ -7,37 +7,37 @@ use host::Host;
 use host::knobs::{self, Knob, KnobChange, Knobs};
 use workload::ServerVariant;
 
-/// The kernel's settings during a run.
-pub struct Kernel {
-    /// The right to change them; none where no variant does.
+/// The kernel settings during a run.
+pub struct KernelSettings {
+    /// The right to change them; none where no variant has a kernel setting.
     knobs: Option<Knobs>,
-    /// All that some variant sets.
+    /// The settings that some variant has.
     varied: BTreeSet<Knob>,
 }
 
-impl Kernel {
-    /// Tries every value that a variant will ask for, so that a run ends before its first trial where one cannot be had.
-    /// Says what it has put back of what a run that was killed had left.
+impl KernelSettings {
+    /// Tries every value of every variant, so that a run with an impossible one ends before its first trial. Also
+    /// returns what it has restored after a killed run.
     pub fn of(host: &Host, variants: &[ServerVariant]) -> Result<(Self, Vec<KnobChange>), knobs::Error> {
         let journal = knobs::default_journal_dir();
-        let put_back = host.recover_knobs(&journal)?;
+        let restored = host.recover_knobs(&journal)?;
         let varied: BTreeSet<Knob> =
             variants.iter().flat_map(|variant| variant.kernel.keys()).cloned().collect();
         let knobs = if varied.is_empty() { None } else { Some(host.knobs(&journal)?) };
-        let mut kernel = Self { knobs, varied };
-        variants.iter().try_for_each(|variant| kernel.set(variant))?;
-        kernel.restore()?;
-        Ok((kernel, put_back))
+        let mut settings = Self { knobs, varied };
+        variants.iter().try_for_each(|variant| settings.apply(variant))?;
+        settings.restore()?;
+        Ok((settings, restored))
     }
 
-    /// Puts back what the variant before had, and sets what this one asks for.
-    pub fn set(&mut self, variant: &ServerVariant) -> Result<(), knobs::Error> {
+    /// Restores the settings of the variant before, then applies those of this one.
+    pub fn apply(&mut self, variant: &ServerVariant) -> Result<(), knobs::Error> {
         self.restore()?;
         let Some(knobs) = &mut self.knobs else { return Ok(()) };
         variant.kernel.iter().try_for_each(|(knob, value)| knobs.set(knob, value).map(drop))
     }
 
-    /// What all those are now that some variant sets: names and values.
+    /// Names and current values of the settings that some variant has.
     pub fn values(&self) -> Result<Vec<(String, String)>, knobs::Error> {
         let Some(knobs) = &self.knobs else { return Ok(Vec::new()) };
         self.varied.iter().map(|knob| Ok((knob.to_string(), knobs.get(knob)?))).collect()

@@ -1,0 +1,140 @@
+//! Checks a plan before anything is started, also a plan that the user wrote.
+
+use archive::model::{Background, FORMAT, Kind, KnobValue, Measure, Plan, Vary};
+use host::CpuSet;
+use load::inputs::slo::Slo;
+use workload::{Catalogue, Workload};
+
+use crate::plan_error::PlanError;
+use crate::plan_variant::server_variant;
+use crate::variant_point::variant_points;
+
+/// With fewer blocks there is no confidence interval, and so no verdict.
+pub const FEWEST_BLOCKS: u32 = 3;
+/// More blocks would take days: a typing error.
+pub const MOST_BLOCKS: u32 = 1_000;
+
+/// Checks that a plan can be run.
+pub fn check(plan: &Plan) -> Result<(), PlanError> {
+    if plan.format != FORMAT {
+        return Err(PlanError::Format(plan.format));
+    }
+    let workload = Catalogue::default().find(&plan.workload)?;
+    check_size(plan)?;
+    if workload.load.is_runner() {
+        check_own_load(plan, &workload)?;
+    } else if let Measure::OneByOne { .. } = plan.measure {
+        return Err(PlanError::NotOneByOne(workload.name));
+    }
+    check_measure(plan)?;
+    for cpus in [&plan.cpus.server, &plan.cpus.client] {
+        if cpus.parse::<CpuSet>().map_or(true, |set| set.is_empty()) {
+            return Err(PlanError::CpuList(cpus.clone()));
+        }
+    }
+    if let Some(operation) = &plan.on_op {
+        let unknown = |why| PlanError::Operation { workload: workload.name.clone(), why };
+        workload.load.only(operation).map_err(unknown)?;
+    }
+    check_connections(plan, &workload)
+}
+
+/// Checks the numbers of variants, blocks, connections and threads, and the lengths of the phases.
+fn check_size(plan: &Plan) -> Result<(), PlanError> {
+    if plan.kind == Kind::Compare && plan.variants.len() < 2 {
+        return Err(PlanError::OneVariant);
+    }
+    if plan.kind == Kind::Compare && plan.blocks < FEWEST_BLOCKS {
+        return Err(PlanError::TooFewBlocks { blocks: plan.blocks, fewest: FEWEST_BLOCKS });
+    }
+    if plan.blocks == 0 || plan.load.connections == 0 || plan.load.threads == 0 {
+        return Err(PlanError::NoLoad);
+    }
+    if plan.blocks > MOST_BLOCKS || plan.spare_blocks > MOST_BLOCKS {
+        return Err(PlanError::TooManyBlocks(MOST_BLOCKS));
+    }
+    if let Some(Background { rate_per_s, connections }) = plan.background
+        && (connections == 0 || !is_rate(rate_per_s))
+    {
+        return Err(PlanError::Background);
+    }
+    let phases = [
+        ("closed_loop", plan.phases.closed_loop),
+        ("measure", plan.phases.measure),
+        ("search_step", plan.phases.search_step),
+    ];
+    match phases.iter().find(|(_, length)| length.is_zero()) {
+        Some((name, _)) => Err(PlanError::EmptyPhase(name)),
+        None => Ok(()),
+    }
+}
+
+/// Checks a plan whose program under test makes the load: it has no rate and no connections that could be set.
+fn check_own_load(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
+    let lacks = if plan.measure.slo().is_some() || matches!(plan.measure, Measure::LatencyCurve { .. }) {
+        "has no rate to set, nor a capacity"
+    } else if plan.measure == Measure::MaxBytes && !moves_bytes(workload, plan.on_op.as_deref()) {
+        "reports no bytes that its operations move (bytes in [metrics])"
+    } else if plan.background.is_some() {
+        "has no server that a background load could be sent to"
+    } else if plan.load.connections != 1 || plan.load.threads != 1 {
+        "has no connections or client threads to set"
+    } else if plan.sweep.iter().any(|axis| !matches!(axis.vary, Vary::Knob(_))) {
+        "has no connections or rate to vary"
+    } else {
+        return Ok(());
+    };
+    Err(own_load(workload, lacks))
+}
+
+/// The error for a request that a workload with its own load cannot meet.
+pub fn own_load(workload: &Workload, lacks: &'static str) -> PlanError {
+    PlanError::OwnLoad { workload: workload.name.clone(), lacks }
+}
+
+/// Whether the operations are measured by the bytes that they move.
+pub fn moves_bytes(workload: &Workload, on_op: Option<&str>) -> bool {
+    let is_measured_in_bytes = |name: &str| workload.metrics.bytes.iter().any(|known| known == name);
+    on_op.map_or_else(
+        || workload.load.names.iter().all(|name| is_measured_in_bytes(name)),
+        is_measured_in_bytes,
+    )
+}
+
+fn check_measure(plan: &Plan) -> Result<(), PlanError> {
+    if plan.measure == (Measure::OneByOne { operations: 0 }) {
+        return Err(PlanError::NoOperations);
+    }
+    if let Some(slo) = plan.measure.slo() {
+        slo.parse::<Slo>()?;
+    }
+    match &plan.measure {
+        Measure::LatencyCurve { rates_per_s, .. }
+            if rates_per_s.is_empty() || !rates_per_s.iter().all(|rate| is_rate(*rate)) =>
+        {
+            Err(PlanError::Rates)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_rate(per_s: f64) -> bool {
+    per_s.is_finite() && per_s > 0.0
+}
+
+/// Checks that every copy of every server gets a connection.
+fn check_connections(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
+    let zero = KnobValue::Integer(0);
+    if plan.sweep.iter().any(|axis| axis.vary == Vary::Connections && axis.values.contains(&zero)) {
+        return Err(PlanError::NoConnections);
+    }
+    for variant_point in variant_points(plan) {
+        let instances = server_variant(workload, &variant_point.variant(plan))?.instances();
+        let connections = variant_point.connections(plan);
+        if u32::from(instances) > connections {
+            let name = variant_point.name(plan);
+            return Err(PlanError::IdleInstances { name, instances, connections });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! Resolves a request, as given on a command line, to a plan that leaves no default open.
+
+use archive::model::{Background, CpuSplit, FORMAT, Kind, Length, Load, Measure, Plan};
+use host::Host;
+use load::inputs::slo::Slo;
+use workload::{Catalogue, Workload};
+
+use crate::plan_check::{check, moves_bytes, own_load};
+use crate::plan_error::PlanError;
+use crate::plan_variant::plan_variants;
+use crate::preset::{Preset, long_enough_for};
+use crate::sweep_axis;
+
+/// Which measure a request asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum MeasureRequest {
+    /// The workload's own measure: capacity under its objective, or throughput where a runner makes the load.
+    #[default]
+    Default,
+    /// The workload's own measure for a sweep: throughput, unless its operations are timed one at a time.
+    DefaultOfSweep,
+    /// Capacity under an objective.
+    Capacity,
+    /// Operations per second in a closed loop.
+    Throughput,
+    /// Bytes per second in a closed loop.
+    Bytes,
+    /// Operations per hour, one at a time.
+    OneByOne,
+    /// Latency at these rates.
+    Latency(Vec<f64>),
+}
+
+/// A request for a comparison or a sweep.
+#[derive(Clone, Debug, Default)]
+pub struct PlanRequest {
+    /// The command line, program name first.
+    pub command: Vec<String>,
+    /// Variants as written: `apache:mpm=event`.
+    pub variants: Vec<String>,
+    /// Name or path of the workload; if none is given, the one that has these servers.
+    pub workload: Option<String>,
+    /// The measure.
+    pub measure: MeasureRequest,
+    /// The objective; the workload's own if none is given.
+    pub slo: Option<String>,
+    /// Restricts the mix to one operation.
+    pub on_op: Option<String>,
+    /// Axes as written; a sweep if there are any.
+    pub vary: Vec<String>,
+    /// The preset; the default one if none is given.
+    pub length: Option<Length>,
+    /// Number of blocks instead of the preset's.
+    pub blocks: Option<u32>,
+    /// Number of spare blocks instead of half of the blocks.
+    pub spare_blocks: Option<u32>,
+    /// Number of connections instead of the workload's.
+    pub connections: Option<u32>,
+    /// A fixed background load.
+    pub background: Option<Background>,
+    /// The seed; a random one if none is given.
+    pub seed: Option<u32>,
+    /// Tags to find the run by.
+    pub tags: Vec<String>,
+}
+
+/// Makes the plan and checks it.
+pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
+    let length = request.length.unwrap_or(Length::Default);
+    let sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let kind = if sweep.is_empty() { Kind::Compare } else { Kind::Sweep };
+    let (workload, variants) =
+        Catalogue::default().resolve(request.workload.as_deref(), &request.variants)?;
+    let preset = if kind == Kind::Sweep { Preset::of_sweep(length) } else { Preset::of(length) };
+    let (cpus, threads) = cpu_split(&workload, host)?;
+    let on_op = request.on_op.clone().or_else(|| workload.load.default_operation.clone());
+    let measure = measure(request, &workload, on_op.as_deref(), preset.operations)?;
+    let blocks = request.blocks.unwrap_or(preset.blocks);
+    let mut plan = Plan {
+        format: FORMAT,
+        showdown: env!("CARGO_PKG_VERSION").to_owned(),
+        command: request.command.clone(),
+        kind,
+        workload: workload.reference(),
+        on_op,
+        length,
+        seed: request.seed.unwrap_or_else(rand::random),
+        blocks,
+        spare_blocks: request.spare_blocks.unwrap_or_else(|| blocks.div_ceil(2)),
+        tags: request.tags.clone(),
+        measure,
+        load: Load { connections: request.connections.unwrap_or_else(|| workload.connections()), threads },
+        background: request.background,
+        cpus,
+        warm_up: preset.warm_up,
+        phases: preset.phases,
+        variants: plan_variants(variants),
+        sweep,
+    };
+    if let Measure::Capacity { slo } = &plan.measure
+        && let Some(limit_us) = slo.parse().ok().and_then(|slo: Slo| slo.latency_limit_us())
+    {
+        plan.phases = long_enough_for(limit_us, &plan.phases);
+    }
+    check(&plan)?;
+    Ok(plan)
+}
+
+/// The CPUs of server and client, and the number of client threads. A program that makes its own load gets all CPUs.
+fn cpu_split(workload: &Workload, host: &Host) -> Result<(CpuSplit, u32), PlanError> {
+    let allowed = host.allowed_cpus().map_err(PlanError::Cpus)?;
+    if workload.load.is_runner() {
+        return Ok((CpuSplit { server: allowed.to_string(), client: allowed.to_string() }, 1));
+    }
+    let split = host::affinity::split(&host.cores(&allowed));
+    let cpus = CpuSplit { server: split.server.to_string(), client: split.client.to_string() };
+    Ok((cpus, split.client.len() as u32))
+}
+
+fn measure(
+    request: &PlanRequest,
+    workload: &Workload,
+    on_op: Option<&str>,
+    operations: u32,
+) -> Result<Measure, PlanError> {
+    use MeasureRequest as Asked;
+    let slo = request.slo.clone().or_else(|| workload.slo().map(ToString::to_string));
+    let slo = || slo.clone().ok_or_else(|| own_load(workload, "has no capacity"));
+    let has_slo = request.slo.is_some();
+    Ok(match &request.measure {
+        Asked::Default | Asked::DefaultOfSweep if workload.load.is_one_by_one => {
+            Measure::OneByOne { operations }
+        }
+        Asked::OneByOne => Measure::OneByOne { operations },
+        Asked::Default | Asked::DefaultOfSweep if moves_bytes(workload, on_op) && !has_slo => {
+            Measure::MaxBytes
+        }
+        Asked::Bytes => Measure::MaxBytes,
+        Asked::Default if workload.load.is_runner() && !has_slo => Measure::MaxThroughput,
+        Asked::Default | Asked::Capacity => Measure::Capacity { slo: slo()? },
+        Asked::Throughput | Asked::DefaultOfSweep => Measure::MaxThroughput,
+        Asked::Latency(rates) => Measure::LatencyCurve { rates_per_s: rates.clone(), slo: Some(slo()?) },
+    })
+}

@@ -1,0 +1,42 @@
+//! Converts between the plan's variants and knob values and those of the workload.
+
+use archive::model::{KnobValue, Variant};
+use workload::{ServerVariant, TypedValue, VariantError, Workload};
+
+/// A workload's knob value as the plan has it.
+pub fn knob_value(value: &TypedValue) -> KnobValue {
+    match value {
+        TypedValue::Switch(on) => KnobValue::Flag(*on),
+        TypedValue::Integer(number) => KnobValue::Integer(*number),
+        TypedValue::Number(number) => KnobValue::Number(*number),
+        TypedValue::Text(text) => KnobValue::Text(text.clone()),
+    }
+}
+
+/// Variants as the plan has them, each with a name of its own: the second `nginx` is `nginx#2`.
+pub fn plan_variants(variants: Vec<ServerVariant>) -> Vec<Variant> {
+    let mut named: Vec<Variant> = Vec::new();
+    for variant in variants {
+        let written = variant.to_string();
+        let earlier =
+            named.iter().filter(|v| v.name == written || v.name.starts_with(&format!("{written}#"))).count();
+        let name = if earlier == 0 { written } else { format!("{written}#{}", earlier + 1) };
+        let knobs = variant.knobs.iter().map(|(name, value)| (name.clone(), knob_value(value)));
+        let kernel = variant.kernel.iter().map(|(name, text)| (name.to_string(), text.as_str().into()));
+        let knobs = knobs.chain(kernel).collect();
+        named.push(Variant { name, server: variant.server, knobs });
+    }
+    named
+}
+
+/// A plan's variant as the workload has it. For a checked plan this does not fail.
+pub fn server_variant(workload: &Workload, variant: &Variant) -> Result<ServerVariant, VariantError> {
+    let text = |value: &KnobValue| match value {
+        KnobValue::Flag(on) => if *on { "on" } else { "off" }.to_owned(),
+        other => other.to_string(),
+    };
+    let knobs: Vec<(String, String)> =
+        variant.knobs.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+    let knobs = knobs.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    workload.variant(&variant.server, knobs)
+}
