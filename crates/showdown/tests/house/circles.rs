@@ -1,0 +1,294 @@
+//! No files of a crate import each other in a circle.
+//!
+//! A simple reader of `use` declarations and of paths that begin with `crate`, `super`, `self` or a child module. A
+//! re-export (`pub use`) is followed to the file that defines the item, and is no import by itself. Unit tests are left
+//! out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use super::{MAY_USE, files_below, project};
+
+/// The path of a module in its crate; the root's is empty.
+type ModulePath = Vec<String>;
+
+/// What a file imports.
+#[derive(Debug, Default)]
+struct Imports {
+    /// Paths of `use` declarations, and paths in the code.
+    used: Vec<Vec<String>>,
+    /// Re-exports: the name and the path behind it; `*` is a glob.
+    exported: Vec<(String, Vec<String>)>,
+    /// The text without comments and unit tests.
+    code: String,
+}
+
+fn module_of(file: &Path, sources: &Path) -> ModulePath {
+    let relative = file.strip_prefix(sources).expect("a file of the crate").with_extension("");
+    let mut path: ModulePath = relative.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    if path.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
+        path.pop();
+    }
+    path
+}
+
+fn code_of(text: &str) -> String {
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
+    let lines = code.lines().map(|line| line.split("//").next().unwrap_or(line));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The paths of a use tree: `a::{b, c::d as e}` has `a::b` and `a::c::d`, each with the name that it introduces.
+fn expand(prefix: &[String], tree: &str, paths: &mut Vec<(String, Vec<String>)>) {
+    let tree = tree.trim();
+    if let Some((head, rest)) = tree.split_once('{') {
+        let head = head.trim().trim_end_matches("::");
+        let segments = head.split("::").filter(|part| !part.is_empty()).map(str::to_owned);
+        let prefix: Vec<String> = prefix.iter().cloned().chain(segments).collect();
+        let inner = rest.strip_suffix('}').unwrap_or(rest);
+        for part in split_at_commas(inner) {
+            expand(&prefix, part, paths);
+        }
+    } else if !tree.is_empty() {
+        let (path, alias) = tree.split_once(" as ").map_or((tree, None), |(path, alias)| (path, Some(alias)));
+        let segments = path.split("::").map(|part| part.trim().to_owned());
+        let mut path: Vec<String> = prefix.iter().cloned().chain(segments).collect();
+        if path.len() > 1 && path.last().is_some_and(|last| last == "self") {
+            path.pop();
+        }
+        let name =
+            alias.map_or_else(|| path.last().cloned().unwrap_or_default(), |alias| alias.trim().to_owned());
+        paths.push((name, path));
+    }
+}
+
+/// The parts of a list whose commas are not inside braces.
+fn split_at_commas(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0_u32, 0, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+/// The paths in code that begin with one of these names: `crate::a::B`.
+fn paths_in(code: &str, first: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
+    let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let candidates = code.split(|c: char| !is_path(c)).filter(|text| text.contains("::"));
+    let paths = candidates.map(|text| text.split("::").map(str::to_owned).collect::<Vec<_>>());
+    paths.filter(|path| first(&path[0])).collect()
+}
+
+fn read(code: String, children: &[String]) -> Imports {
+    let mut imports = Imports::default();
+    let mut rest = String::new();
+    let mut lines = code.lines();
+    while let Some(line) = lines.next() {
+        let trimmed = line.trim_start();
+        let (is_public, tree) = match trimmed.split_once("use ") {
+            Some(("", tree)) => (false, tree),
+            Some((visibility, tree)) if visibility.starts_with("pub") && visibility.ends_with(' ') => {
+                (true, tree)
+            }
+            _ => {
+                rest.push_str(line);
+                rest.push('\n');
+                continue;
+            }
+        };
+        let mut tree = tree.to_owned();
+        while !tree.contains(';') {
+            let Some(next) = lines.next() else { break };
+            tree.push_str(next.trim());
+        }
+        let mut paths = Vec::new();
+        expand(&[], tree.split(';').next().unwrap_or_default(), &mut paths);
+        if is_public {
+            imports.exported.extend(paths);
+        } else {
+            imports.used.extend(paths.into_iter().map(|(_, path)| path));
+        }
+    }
+    let is_own =
+        |name: &str| ["crate", "super", "self"].contains(&name) || children.iter().any(|c| c == name);
+    imports.used.extend(paths_in(&rest, is_own));
+    imports.code = code;
+    imports
+}
+
+/// The files of a crate, by their modules.
+struct Crate(BTreeMap<ModulePath, Imports>);
+
+impl Crate {
+    fn read(sources: &Path) -> Self {
+        let files = files_below(sources, &["rs"]);
+        let modules: Vec<ModulePath> = files.iter().map(|file| module_of(file, sources)).collect();
+        let children = |module: &ModulePath| -> Vec<String> {
+            let below =
+                modules.iter().filter(|other| other.len() == module.len() + 1 && other.starts_with(module));
+            below.filter_map(|other| other.last().cloned()).collect()
+        };
+        let read_file = |(file, module): (&std::path::PathBuf, &ModulePath)| {
+            let text = fs::read_to_string(file).expect("a source file");
+            (module.clone(), read(code_of(&text), &children(module)))
+        };
+        Self(files.iter().zip(&modules).map(read_file).collect())
+    }
+
+    /// The module whose file defines what a path in `module` names; none for other crates.
+    fn resolve(&self, module: &ModulePath, path: &[String], depth: u32) -> Option<ModulePath> {
+        let mut at = module.clone();
+        let mut rest = path;
+        let mut is_first = true;
+        while let Some((segment, further)) = rest.split_first() {
+            match segment.as_str() {
+                "crate" if is_first => at = ModulePath::new(),
+                "self" if is_first => {}
+                "super" => {
+                    at.pop()?;
+                }
+                name => {
+                    let child: ModulePath = at.iter().cloned().chain([name.to_owned()]).collect();
+                    if self.0.contains_key(&child) {
+                        at = child;
+                    } else if is_first {
+                        return None;
+                    } else {
+                        return Some(self.definition(&at, name, depth));
+                    }
+                }
+            }
+            is_first = false;
+            rest = further;
+        }
+        Some(at)
+    }
+
+    /// The module that defines a name which `module` has, directly or by a re-export.
+    fn definition(&self, module: &ModulePath, name: &str, depth: u32) -> ModulePath {
+        let exported = &self.0[module].exported;
+        let target = |path: &Vec<String>| self.resolve(module, path, depth + 1);
+        let named = exported.iter().find(|(known, _)| known == name).and_then(|(_, path)| target(path));
+        let by_glob = || {
+            let globs = exported.iter().filter(|(known, _)| known == "*");
+            let mut behind = globs.filter_map(|(_, path)| target(&path[..path.len() - 1].to_vec()));
+            let defines = |kind: &&str, code: &str| code.contains(&format!("{kind} {name}"));
+            let kinds = ["fn", "struct", "enum", "trait", "const", "type"];
+            behind.find(|other| kinds.iter().any(|kind| defines(kind, &self.0[other].code)))
+        };
+        if depth > 8 {
+            return module.clone();
+        }
+        named.or_else(by_glob).unwrap_or_else(|| module.clone())
+    }
+
+    /// Each module with those whose items it uses.
+    fn graph(&self) -> BTreeMap<&ModulePath, Vec<ModulePath>> {
+        self.0
+            .iter()
+            .map(|(module, imports)| {
+                let used = imports.used.iter().filter_map(|path| self.resolve(module, path, 0));
+                let mut used: Vec<ModulePath> = used.filter(|other| other != module).collect();
+                used.sort();
+                used.dedup();
+                (module, used)
+            })
+            .collect()
+    }
+
+    /// Groups of modules that import each other, directly or by way of others.
+    fn circles(&self) -> Vec<Vec<&ModulePath>> {
+        let graph = self.graph();
+        let reachable: BTreeMap<&ModulePath, BTreeSet<ModulePath>> =
+            graph.keys().map(|module| (*module, reachable(module, &graph))).collect();
+        let mut circles: Vec<Vec<&ModulePath>> = Vec::new();
+        for module in graph.keys().filter(|module| reachable[**module].contains(**module)) {
+            let meets = |other: &&ModulePath| {
+                reachable[*module].contains(*other) && reachable[*other].contains(*module)
+            };
+            match circles.iter_mut().find(|circle| meets(&circle[0])) {
+                Some(circle) => circle.push(module),
+                None => circles.push(vec![module]),
+            }
+        }
+        circles
+    }
+}
+
+/// All modules that a module imports, directly or by way of others.
+fn reachable(module: &ModulePath, graph: &BTreeMap<&ModulePath, Vec<ModulePath>>) -> BTreeSet<ModulePath> {
+    let mut reachable = BTreeSet::new();
+    let mut next = graph[module].clone();
+    while let Some(module) = next.pop() {
+        if reachable.insert(module.clone()) {
+            next.extend(graph[&module].iter().cloned());
+        }
+    }
+    reachable
+}
+
+#[test]
+fn use_trees_are_expanded() {
+    let mut paths = Vec::new();
+    expand(&[], "crate::a::{self, b::{C, D as E}, f::*}", &mut paths);
+    let paths: Vec<String> =
+        paths.into_iter().map(|(name, path)| format!("{name}={}", path.join("::"))).collect();
+    assert_eq!(paths, ["a=crate::a", "C=crate::a::b::C", "E=crate::a::b::D", "*=crate::a::f::*"]);
+}
+
+/// A crate of these files: the module and its code.
+fn made_up(files: &[(&str, &str)]) -> Crate {
+    let path = |module: &str| -> ModulePath {
+        module.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    };
+    let children = |module: &str| -> Vec<String> {
+        let below = files.iter().map(|(other, _)| path(other));
+        below
+            .filter(|other| other.len() == path(module).len() + 1 && other.starts_with(&path(module)))
+            .filter_map(|other| other.last().cloned())
+            .collect()
+    };
+    Crate(files.iter().map(|(module, code)| (path(module), read(code_of(code), &children(module)))).collect())
+}
+
+#[test]
+fn a_circle_is_found_through_re_exports_and_paths_in_the_code() {
+    let through_the_root = made_up(&[
+        ("", "pub use self::a::A;\npub use b::B;"),
+        ("a", "use crate::B;\npub struct A(B);"),
+        ("b", "pub struct B;\nfn f() { super::a::A; }"),
+    ]);
+    assert_eq!(through_the_root.circles(), [[&["a".to_owned()], &["b".to_owned()]]]);
+    let only_down = made_up(&[
+        ("", "pub use self::a::A;\npub use b::B;"),
+        ("a", "use crate::B;\n#[cfg(test)]\nmod tests {\n use super::*; use crate::A; }"),
+        ("b", "// see crate::a::A\npub struct B;"),
+    ]);
+    assert!(only_down.circles().is_empty());
+    let parent_and_child =
+        made_up(&[("", ""), ("a", "fn f() { b::g(); }\npub struct S;"), ("a::b", "use super::S;")]);
+    assert_eq!(parent_and_child.circles().len(), 1);
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let mut found = Vec::new();
+    for (name, _) in MAY_USE {
+        for circle in Crate::read(&project("crates").join(name).join("src")).circles() {
+            let modules: Vec<String> =
+                circle.iter().map(|module| format!("crate::{}", module.join("::"))).collect();
+            found.push(format!("{name}: {}", modules.join(", ")));
+        }
+    }
+    assert!(found.is_empty(), "move what they share into a file of its own:\n{}", found.join("\n"));
+}
