@@ -12,8 +12,6 @@
 //! server's. What remains is the server's own percentile; where it lies so far from the measured one that somebody would
 //! notice, the percentile is in client_share. Whether a whole run may be believed is [`crate::validity`]'s.
 
-use serde::Serialize;
-
 use crate::record::{ClientStats, Micros};
 
 /// The percentiles that are looked at, with their quantiles.
@@ -27,7 +25,7 @@ const TOLERATED_US: u64 = 20;
 const ALIKE: f64 = 1.05;
 
 /// A percentile of the response time of which a part may be the client's.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClientShare {
     /// Which: `p99.9`.
     pub percentile: &'static str,

@@ -1,48 +1,48 @@
-//! Puts the workers' intervals together: one merged interval for each interval, and the total of a run.
+//! Merges the workers' intervals: one interval of all workers for each stretch of time, and the total of a run.
 
 use std::collections::BTreeMap;
 
 use crate::clock::Nanos;
-use crate::record::{DRAIN, Errors, Interval, PackedInterval};
-use crate::worker::FromWorker;
+use crate::record::{CompactInterval, DRAIN, Errors, Interval};
+use crate::worker::{WorkerFailure, WorkerMessage};
 
 /// One interval of a run, all workers merged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimedInterval {
-    /// Negative during the warm-up; 0 begins where measuring begins; [`DRAIN`] is what ended after the end.
+    /// Negative during the warm-up; 0 begins where measuring begins; [`DRAIN`] contains what ended after the end.
     pub index: i64,
-    /// What was recorded, packed.
-    pub stats: PackedInterval,
+    /// What was recorded.
+    pub stats: CompactInterval,
 }
 
-/// What is known of a worker.
+/// How far a worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Standing {
+struct WorkerProgress {
     ready: bool,
     done: bool,
-    /// The latest interval it has handed on.
+    /// The last interval that it sent.
     latest: i64,
 }
 
-/// An interval that some workers have told their part of.
-struct Part {
+/// An interval that some workers have not sent yet.
+struct OpenInterval {
     /// Whose memory it is.
     worker: u32,
     stats: Box<Interval>,
 }
 
-/// An interval that every worker has told its part of.
-pub(crate) struct Complete {
-    /// Whose memory it is: it can be filled again.
+/// An interval that all workers have sent.
+pub(crate) struct CompleteInterval {
+    /// Whose memory it is: this worker can fill it again.
     pub worker: u32,
     pub index: i64,
     pub stats: Box<Interval>,
 }
 
-/// Gathers the messages of a fixed number of workers.
+/// Takes the messages of a fixed number of workers.
 pub(crate) struct Collector {
-    workers: Vec<Standing>,
-    open: BTreeMap<i64, Part>,
+    workers: Vec<WorkerProgress>,
+    open: BTreeMap<i64, OpenInterval>,
     /// Connections that are open before the start, over all workers.
     pub opened: u32,
     /// Why the others are not.
@@ -57,15 +57,15 @@ pub(crate) struct Collector {
     pub stopped: Nanos,
     /// When the last operation had ended.
     pub ended: Nanos,
-    /// What ended a worker before its time.
-    pub failure: Option<String>,
+    /// The first failure of a worker.
+    pub failure: Option<WorkerFailure>,
 }
 
 impl Collector {
     pub fn new(workers: u32, operations: usize, counters: usize) -> Self {
-        let standing = Standing { ready: false, done: false, latest: i64::MIN };
+        let waiting = WorkerProgress { ready: false, done: false, latest: i64::MIN };
         Self {
-            workers: vec![standing; workers as usize],
+            workers: vec![waiting; workers as usize],
             open: BTreeMap::new(),
             opened: 0,
             setup_errors: Errors::default(),
@@ -78,27 +78,27 @@ impl Collector {
         }
     }
 
-    /// Takes one message. Returns an interval that may be filled again, and by whom.
-    pub fn take(&mut self, message: FromWorker) -> Option<(u32, Box<Interval>)> {
+    /// Takes one message. Returns an interval that can be filled again, and by which worker.
+    pub fn take(&mut self, message: WorkerMessage) -> Option<(u32, Box<Interval>)> {
         match message {
-            FromWorker::Ready { worker, open, errors } => {
+            WorkerMessage::Ready { worker, open, errors } => {
                 self.workers[worker as usize].ready = true;
                 self.opened += open;
                 self.setup_errors.merge(&errors);
             }
-            FromWorker::Interval { worker, index, stats } => {
+            WorkerMessage::Interval { worker, index, stats } => {
                 self.workers[worker as usize].latest = index;
                 match self.open.get_mut(&index) {
-                    Some(part) => {
-                        part.stats.merge(&stats);
+                    Some(open) => {
+                        open.stats.merge(&*stats);
                         return Some((worker, stats));
                     }
                     None => {
-                        self.open.insert(index, Part { worker, stats });
+                        self.open.insert(index, OpenInterval { worker, stats });
                     }
                 }
             }
-            FromWorker::Done { worker, stopped, ended, failure } => {
+            WorkerMessage::Done { worker, stopped, ended, failure } => {
                 self.workers[worker as usize].done = true;
                 self.stopped = self.stopped.max(stopped);
                 self.ended = self.ended.max(ended);
@@ -118,21 +118,21 @@ impl Collector {
         self.workers.iter().all(|worker| worker.done)
     }
 
-    /// The earliest interval that no worker has anything to add to, if there is one.
-    pub fn next_complete(&mut self) -> Option<Complete> {
-        let of = |worker: &Standing| if worker.done { i64::MAX } else { worker.latest };
-        let told_by_all = self.workers.iter().map(of).min().unwrap_or(i64::MAX);
-        let index = *self.open.keys().next().filter(|index| **index <= told_by_all)?;
-        let Part { worker, stats } = self.open.remove(&index)?;
+    /// The earliest interval that every worker has sent or passed, if there is one.
+    pub fn next_complete(&mut self) -> Option<CompleteInterval> {
+        let latest = |worker: &WorkerProgress| if worker.done { i64::MAX } else { worker.latest };
+        let sent_by_all = self.workers.iter().map(latest).min().unwrap_or(i64::MAX);
+        let index = *self.open.keys().next().filter(|index| **index <= sent_by_all)?;
+        let OpenInterval { worker, stats } = self.open.remove(&index)?;
         self.add(index, &stats);
-        Some(Complete { worker, index, stats })
+        Some(CompleteInterval { worker, index, stats })
     }
 
     fn add(&mut self, index: i64, stats: &Interval) {
         if index >= 0 {
             self.total.append(stats);
         } else {
-            // Connections are opened before anything is measured, and still belong to the run.
+            // Connections are opened before measuring begins, and still belong to the run.
             let mut connections = Interval::new(stats.operations.len(), stats.counters.len());
             connections.connections = stats.connections.clone();
             connections.connections.errors = Errors::default();
@@ -141,7 +141,7 @@ impl Collector {
         if index == DRAIN {
             self.drain.append(stats);
         }
-        self.intervals.push(TimedInterval { index, stats: PackedInterval::pack(stats) });
+        self.intervals.push(TimedInterval { index, stats: stats.compact() });
     }
 }
 
@@ -150,19 +150,18 @@ mod tests {
     use super::*;
     use crate::record::record;
 
-    fn interval(worker: u32, index: i64, us: u32) -> FromWorker {
+    fn interval(worker: u32, index: i64, us: u32) -> WorkerMessage {
         let mut stats = Box::new(Interval::new(1, 0));
         record(&mut stats.operations[0].response_time, us);
-        FromWorker::Interval { worker, index, stats }
+        WorkerMessage::Interval { worker, index, stats }
     }
 
-    fn done(worker: u32, at: u64, failure: Option<&str>) -> FromWorker {
-        let failure = failure.map(str::to_owned);
-        FromWorker::Done { worker, stopped: Nanos(at), ended: Nanos(at + 5), failure }
+    fn done(worker: u32, at: u64, failure: Option<WorkerFailure>) -> WorkerMessage {
+        WorkerMessage::Done { worker, stopped: Nanos(at), ended: Nanos(at + 5), failure }
     }
 
-    /// Takes messages; tells which intervals they completed.
-    fn completed(collector: &mut Collector, messages: impl IntoIterator<Item = FromWorker>) -> Vec<i64> {
+    /// Takes messages; returns the indices of the intervals that they completed.
+    fn completed(collector: &mut Collector, messages: impl IntoIterator<Item = WorkerMessage>) -> Vec<i64> {
         for message in messages {
             collector.take(message);
         }
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_complete_when_every_worker_has_told_its_part() {
+    fn an_interval_is_complete_when_every_worker_has_sent_it() {
         let mut collector = Collector::new(2, 1, 0);
         assert_eq!(completed(&mut collector, [interval(0, -1, 5), interval(0, 0, 7)]), [0_i64; 0]);
         assert_eq!(completed(&mut collector, [interval(1, -1, 5), interval(1, 0, 9)]), [-1, 0]);
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_has_ended_holds_up_no_interval() {
+    fn a_worker_that_ends_completes_its_intervals() {
         let mut collector = Collector::new(2, 1, 0);
         assert_eq!(completed(&mut collector, [interval(0, 0, 7), done(0, 1, None)]), [0_i64; 0]);
         assert_eq!(completed(&mut collector, [interval(1, 0, 7)]), [0]);
@@ -194,7 +193,8 @@ mod tests {
     #[test]
     fn the_first_failure_is_kept() {
         let mut collector = Collector::new(3, 1, 0);
-        completed(&mut collector, [done(0, 1, None), done(1, 1, Some("killed")), done(2, 1, Some("later"))]);
-        assert_eq!(collector.failure.as_deref(), Some("killed"));
+        let (first, second) = (WorkerFailure::Panicked, WorkerFailure::ProcessEnded);
+        completed(&mut collector, [done(0, 1, None), done(1, 1, Some(first)), done(2, 1, Some(second))]);
+        assert_eq!(collector.failure, Some(WorkerFailure::Panicked));
     }
 }

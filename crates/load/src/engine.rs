@@ -1,5 +1,5 @@
-//! One run of the engine: workers in this process, or in as many as its connections need; their intervals
-//! put together; an outcome.
+//! One run of the engine: starts the workers, in one process or in several, collects their intervals, and returns an
+//! outcome.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -12,20 +12,22 @@ use rustix::process::setpriority_process;
 use rustix::thread::gettid;
 
 use crate::clock::Nanos;
-use crate::collector::{Collector, Complete, TimedInterval};
+use crate::collector::{Collector, CompleteInterval, TimedInterval};
 use crate::processes::{LoadProcess, connections_a_process, distribute};
 use crate::record::{DRAIN, ErrorKind, Errors, Interval};
 use crate::spec::LoadSpec;
-use crate::worker::FromWorker;
+use crate::worker::WorkerMessage;
 use crate::worker_threads::{WorkerThreads, WorkerThreadsError};
 
-/// From "all are ready" to the start, so that every worker has heard of it in time.
+pub use crate::worker::WorkerFailure;
+
+/// From "all are ready" to the start, so that every worker receives the start in time.
 const LEAD: Duration = Duration::from_millis(20);
 
-/// How long the collector waits for a message before it looks whether the run was interrupted.
-const LOOK: Duration = Duration::from_millis(50);
+/// How long the collector waits for a message before it checks for an interruption.
+const INTERRUPTION_CHECK: Duration = Duration::from_millis(50);
 
-/// Why a run came to nothing.
+/// Why a run has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// Workers cannot be started.
@@ -37,37 +39,37 @@ pub enum RunError {
     )]
     Process(std::io::Error),
     /// Not one connection could be opened.
-    #[error("none of {connections} connections could be opened: {reason}{}", mend(*.kind))]
+    #[error("none of {connections} connections could be opened: {reason}{}", remedy(*.kind))]
     NothingOpens {
         /// How many were tried.
         connections: u64,
-        /// What kind of error stands for all.
+        /// The kind of error that is reported for all.
         kind: ErrorKind,
         /// The first of that kind.
         reason: String,
     },
-    /// More connections than can be held by the processes that may be started.
+    /// More connections than one process can open, and no further process can be started.
     #[error(
         "{connections} connections need several load processes, which this program cannot start: ask for at most {limit}"
     )]
     TooManyConnections {
-        /// How many were asked for.
+        /// How many connections the spec has.
         connections: u32,
-        /// What one process may hold.
+        /// How many one process can open.
         limit: u64,
     },
-    /// A worker ended before its time.
-    #[error("{0}")]
-    Worker(String),
+    /// A worker ended too early.
+    #[error(transparent)]
+    Worker(#[from] WorkerFailure),
     /// Interrupted before anything was measured.
     #[error("interrupted before the load began")]
     Interrupted,
 }
 
-/// What may help where nothing opens.
-fn mend(kind: ErrorKind) -> &'static str {
+/// What may help where no connection opens.
+fn remedy(kind: ErrorKind) -> &'static str {
     match kind {
-        // Its reasons name their mends.
+        // These reasons contain their remedies.
         ErrorKind::Tls => "",
         ErrorKind::NoDescriptors => ": raise the limit of descriptors (ulimit -n)",
         ErrorKind::NoPorts => {
@@ -77,10 +79,10 @@ fn mend(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// What happens during a run, for whoever watches.
+/// What happens during a run.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Connections are open, as far as they could be; the load begins.
+    /// Connections are open as far as possible; the load begins.
     Begins {
         /// Open connections.
         opened: u32,
@@ -96,20 +98,20 @@ pub enum Event<'a> {
     },
 }
 
-/// What surrounds a run.
+/// How a run is interrupted, and how it starts further processes.
 #[derive(Clone, Default)]
 pub struct RunContext {
-    /// Set to end the run early and keep what was measured.
+    /// Set to end the run early; what was measured is kept.
     pub interrupted: Arc<AtomicBool>,
     /// Makes the command of a further load process, one that calls
-    /// [`load_process_main`](crate::processes::load_process_main); without it one process must do.
+    /// [`load_process_main`](crate::processes::load_process_main). None: one process must suffice.
     pub load_process: Option<Arc<dyn Fn() -> Command + Send + Sync>>,
 }
 
 /// What a run measured.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What was asked; with as many workers as there were.
+    /// The spec, with the number of workers that ran.
     pub spec: LoadSpec,
     /// Names of the operations, by id.
     pub operations: Vec<String>,
@@ -119,26 +121,26 @@ pub struct Outcome {
     pub began: SystemTime,
     /// How long operations began in the measured part.
     pub measured: Duration,
-    /// How long the last of them took to end after that.
+    /// How long the last operations took to end after that.
     pub draining: Duration,
-    /// All of the measured part, the drain included.
+    /// The merged record of the measured part, the drain included.
     pub total: Interval,
-    /// What ended when no more began.
+    /// What ended after the last operation had begun.
     pub drain: Interval,
-    /// Interval by interval, in their order: the warm-up's with negative indices, last the drain.
+    /// The intervals in order of time: the warm-up's with negative indices, last the drain.
     pub intervals: Vec<TimedInterval>,
-    /// Connections that were open at the start; none where each operation opens its own.
+    /// Connections that were open at the start; 0 where each operation opens its own.
     pub opened: u32,
     /// Why others were not.
     pub setup_errors: Errors,
     /// Ended early by the user.
     pub interrupted: bool,
-    /// LoadProcesses that the load came from.
+    /// Processes that made the load.
     pub processes: u32,
 }
 
 impl Outcome {
-    /// Start, from the beginning of measuring, and length of an interval that is not the warm-up's.
+    /// Start (from the beginning of measuring) and length of an interval after the warm-up.
     pub fn span_of(&self, interval: &TimedInterval) -> (Duration, Duration) {
         if interval.index == DRAIN {
             return (self.measured, self.draining);
@@ -158,11 +160,11 @@ impl Outcome {
     }
 }
 
-/// Whoever watches a run.
+/// Receives the events of a run.
 pub type Observer<'a> = dyn FnMut(Event<'_>) + Send + 'a;
 
-/// Runs the load. `observe` is called as the run goes on, one event after the other, from a thread that gives way
-/// to the workers.
+/// Runs the load. Calls `observe` during the run, one event after the other, from a thread with a lower priority than
+/// the workers.
 pub fn run(spec: &LoadSpec, context: &RunContext, observe: &mut Observer<'_>) -> Result<Outcome, RunError> {
     let (operations, counters) = spec.protocol.names().map_err(WorkerThreadsError::from)?;
     let limit = connections_a_process();
@@ -175,7 +177,7 @@ pub fn run(spec: &LoadSpec, context: &RunContext, observe: &mut Observer<'_>) ->
     let collector = Collector::new(workers, operations.len(), counters.len());
     let collected = thread::scope(|scope| {
         let collecting = scope.spawn(move || {
-            give_way();
+            lower_priority();
             collect(collector, &messages, sources, context, observe)
         });
         collecting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -198,17 +200,17 @@ pub fn run(spec: &LoadSpec, context: &RunContext, observe: &mut Observer<'_>) ->
     })
 }
 
-/// Puts the calling thread behind the workers, whose CPUs it shares: merging and packing an interval takes more
-/// than half a millisecond, and for that time no reply would be read.
-fn give_way() {
-    // Without it the run is as good but for that.
+/// Gives the calling thread the lowest priority. It shares the workers' CPUs: merging and compacting an interval takes more
+/// than half a millisecond, and no reply would be read during that time.
+fn lower_priority() {
+    // Where that is not allowed, replies are read late at the end of intervals.
     let _ = setpriority_process(Some(gettid()), 19);
 }
 
-/// Follows the workers to their end. Gives what they measured, and when the run began on both clocks.
+/// Takes the workers' messages until all have ended. Returns what they measured, and when the run began on both clocks.
 fn collect(
     mut collector: Collector,
-    messages: &mpsc::Receiver<FromWorker>,
+    messages: &mpsc::Receiver<WorkerMessage>,
     mut sources: LoadProcesses,
     context: &RunContext,
     observe: &mut Observer<'_>,
@@ -218,17 +220,17 @@ fn collect(
         if context.interrupted.load(Ordering::Relaxed) {
             sources.stop();
         }
-        match messages.recv_timeout(LOOK) {
+        match messages.recv_timeout(INTERRUPTION_CHECK) {
             Ok(message) => sources.recycle(collector.take(message)),
             Err(mpsc::RecvTimeoutError::Timeout) => continue,
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                collector.failure = Some("a load worker failed: it ended without a word".to_owned());
+                collector.failure = Some(WorkerFailure::Lost);
             }
         }
         if begin.is_none() && collector.all_ready() {
             begin = Some(sources.start(&collector, context, observe)?);
         }
-        while let Some(Complete { worker, index, stats }) = collector.next_complete() {
+        while let Some(CompleteInterval { worker, index, stats }) = collector.next_complete() {
             observe(Event::Tick { index, stats: &stats });
             sources.recycle(Some((worker, stats)));
         }
@@ -236,12 +238,12 @@ fn collect(
     sources.stop();
     sources.join();
     if let Some(failure) = collector.failure.take() {
-        return Err(RunError::Worker(failure));
+        return Err(failure.into());
     }
     Ok((collector, begin.ok_or(RunError::Interrupted)?))
 }
 
-/// All workers of a run, wherever they are. Dropping it ends them.
+/// All workers of a run, in this process or in others. Dropping it ends them.
 struct LoadProcesses {
     workers: Option<WorkerThreads>,
     processes: Vec<LoadProcess>,
@@ -254,7 +256,7 @@ impl LoadProcesses {
         processes: u32,
         limit: u64,
         context: &RunContext,
-        to_collector: &mpsc::Sender<FromWorker>,
+        to_collector: &mpsc::Sender<WorkerMessage>,
     ) -> Result<Self, RunError> {
         let mut sources = Self { workers: None, processes: Vec::new(), stop: Arc::default() };
         if processes == 1 {
@@ -274,7 +276,7 @@ impl LoadProcesses {
         Ok(sources)
     }
 
-    /// All workers are ready: the run begins soon, at the instant returned, unless it makes no sense.
+    /// All workers are ready: sets the instant at which the run begins, and returns it. An error if no connection opened.
     fn start(
         &mut self,
         ready: &Collector,
@@ -296,13 +298,13 @@ impl LoadProcesses {
         Ok(begin)
     }
 
-    /// Tells all to end now, with what they have.
+    /// Asks all workers to end now and to send what they have.
     fn stop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.processes.iter_mut().for_each(LoadProcess::interrupt);
     }
 
-    /// Gives a worker an interval to fill again.
+    /// Returns an interval to a worker of this process, to be filled again.
     fn recycle(&self, interval: Option<(u32, Box<Interval>)>) {
         if let (Some(workers), Some((worker, interval))) = (&self.workers, interval) {
             workers.recycle(worker, interval);

@@ -1,6 +1,7 @@
-//! The standard histogram log (version 1.3 of the format, as Java's `HistogramLogWriter` writes it): one line
-//! for each interval and histogram, which `HistogramLogAnalyzer` and the `hdrhistogram` libraries of other
-//! languages read. Values are microseconds; the column of maxima is in milliseconds.
+//! The standard histogram log (version 1.3 of the format, as Java's `HistogramLogWriter` writes it).
+//!
+//! One line for each interval and histogram. `HistogramLogAnalyzer` and the `hdrhistogram` libraries of other languages
+//! read it. Values are microseconds; the column of maxima is in milliseconds.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -11,24 +12,23 @@ use hdrhistogram::serialization::interval_log::{
 };
 
 use crate::engine::Outcome;
-use crate::record::{Micros, PackError};
+use crate::record::Micros;
 
-/// Why a log could not be written.
+/// Why a log cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum HlogError {
-    /// The file takes no more.
+    /// The file cannot be written.
     #[error("the histogram log cannot be written: {0}")]
     Io(#[from] io::Error),
-    /// An interval does not decode; a bug.
-    #[error(transparent)]
-    Pack(#[from] PackError),
     /// A histogram does not encode; a bug.
     #[error("a histogram does not encode: {0}")]
     Encode(String),
 }
 
-/// Writes the measured intervals of a run, and last the drain. Each line's tag is `operation.response_time`, `operation.service_time` or
-/// `operation.first_byte`; the client's own lateness is under `client.lag`.
+/// Writes the measured intervals of a run, and last the drain.
+///
+/// The tag of a line is `operation.response_time`, `operation.service_time` or `operation.first_byte`. How late the client
+/// sent has the tag `client.lag`.
 pub fn write(outcome: &Outcome, out: &mut impl Write) -> Result<(), HlogError> {
     let mut serializer = V2DeflateSerializer::new();
     let mut builder = IntervalLogWriterBuilder::new();
@@ -40,7 +40,7 @@ pub fn write(outcome: &Outcome, out: &mut impl Write) -> Result<(), HlogError> {
     let mut log = builder.begin_log_with(out, &mut serializer)?;
     for interval in outcome.intervals.iter().filter(|interval| interval.index >= 0) {
         let (start, length) = outcome.span_of(interval);
-        let stats = interval.stats.unpack()?;
+        let stats = interval.stats.expand();
         let mut line = |tag: String, histogram: &Micros| write_line(&mut log, &tag, start, length, histogram);
         for (name, op) in outcome.operations.iter().zip(&stats.operations) {
             line(format!("{name}.response_time"), &op.response_time)?;

@@ -55,7 +55,7 @@
 //! let protocol = ProtocolSpec::Http(HttpSpec { authority: address.to_string(), operations });
 //! let spec = LoadSpec::closed(protocol, address, 2).with_duration(None).with_requests(100);
 //! let outcome = load::engine::run(&spec, &Default::default(), &mut |_event| {})?;
-//! let summary = Summary::of(&outcome)?;
+//! let summary = Summary::of(&outcome);
 //! assert_eq!((summary.requests, summary.failed), (100, 0));
 //! assert!(summary.response_time_us.p50 <= summary.response_time_us.p99);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -69,12 +69,16 @@ mod division;
 pub mod driver;
 pub mod drivers;
 pub mod engine;
+#[cfg(test)]
+mod example;
 pub mod hlog;
 pub mod inputs;
+pub mod output;
 pub mod processes;
 pub mod record;
 pub mod runner;
 pub mod sources;
+pub mod spans;
 pub mod spec;
 pub mod summary;
 pub mod tls;

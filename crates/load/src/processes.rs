@@ -1,11 +1,11 @@
 //! Workers in further processes, for more connections than one process may have descriptors.
 //!
-//! The parent starts the same program with a hidden verb, writes its share of the run as one JSON line to
-//! its standard input, and later `start <nanoseconds>`. The child answers on standard output with one JSON
-//! line for each message of its workers. When either end closes, the other gives up: a child never outlives
-//! its parent. Nothing is lost on the way: histograms cross whole.
+//! The parent starts the same program with a hidden verb. It writes the process's share of the run as one JSON line to
+//! its standard input, and later `start <nanoseconds>`. The child writes one JSON line to its standard output for each
+//! message of its workers. When one end closes, the other stops: a child never outlives its parent. Nothing is lost on
+//! the way: histograms are sent complete.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::ops::Range;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
@@ -17,27 +17,44 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Nanos;
 use crate::division::share;
-use crate::record::{Errors, PackedInterval};
+use crate::record::{CompactInterval, Errors};
 use crate::spec::LoadSpec;
-use crate::worker::FromWorker;
-use crate::worker_threads::WorkerThreads;
+use crate::worker::{WorkerFailure, WorkerMessage};
+use crate::worker_threads::{WorkerThreads, WorkerThreadsError};
 
 /// Descriptors that a process keeps for other things than connections.
 const RESERVED_DESCRIPTORS: u64 = 64;
 
-/// How many connections one process can hold, after its limit has been raised as far as it may.
+/// Why a load process ends with an error.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadProcessError {
+    /// Its share of the run does not arrive.
+    #[error("the load process cannot read its share of the run: {0}")]
+    Read(#[source] io::Error),
+    /// Its share of the run cannot be read.
+    #[error("showdown starts this verb itself, with a share of a run on its standard input: {0}")]
+    Assignment(#[source] serde_json::Error),
+    /// Its workers cannot be started.
+    #[error(transparent)]
+    Workers(#[from] WorkerThreadsError),
+    /// Its parent does not read its messages.
+    #[error("the load process cannot report to its parent: {0}")]
+    Write(#[source] io::Error),
+}
+
+/// How many connections one process can have open. Raises the limit of descriptors as far as allowed.
 pub fn connections_a_process() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, ..limit };
-    // Where it may not be raised, the old limit holds.
+    // Where it may not be raised, the old limit applies.
     let _ = setrlimit(Resource::Nofile, raised);
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).saturating_sub(RESERVED_DESCRIPTORS).max(1)
 }
 
-/// How many processes hold `connections`, and how many workers there are then: at least as many as asked, the
-/// same number in each process, and none without a connection. A process has room for `room` descriptors of
-/// connections and of workers but the first.
+/// Number of processes for `connections`, and the number of workers: at least `workers`, the same number in each
+/// process, and none without a connection. A process has room for `room` descriptors of connections and of all its
+/// workers but the first.
 pub(crate) fn distribute(connections: u32, workers: u32, room: u64) -> (u32, u32) {
     let workers_in = |processes: u32| {
         let wanted = workers.min(connections).max(processes).next_multiple_of(processes);
@@ -55,45 +72,46 @@ pub(crate) fn distribute(connections: u32, workers: u32, room: u64) -> (u32, u32
     (processes, workers_in(processes))
 }
 
+/// The first line to a load process.
 #[derive(Serialize, Deserialize)]
 struct Assignment {
     spec: LoadSpec,
     workers: Range<u32>,
 }
 
+/// A [`WorkerMessage`] as JSON.
 #[derive(Serialize, Deserialize)]
 enum ProcessMessage {
     Ready { worker: u32, open: u32, errors: Errors },
-    Interval { worker: u32, index: i64, stats: Box<PackedInterval> },
-    Done { worker: u32, stopped: u64, ended: u64, failure: Option<String> },
+    Interval { worker: u32, index: i64, stats: Box<CompactInterval> },
+    Done { worker: u32, stopped: u64, ended: u64, failure: Option<WorkerFailure> },
 }
 
-impl From<FromWorker> for ProcessMessage {
-    fn from(message: FromWorker) -> Self {
+impl From<WorkerMessage> for ProcessMessage {
+    fn from(message: WorkerMessage) -> Self {
         match message {
-            FromWorker::Ready { worker, open, errors } => Self::Ready { worker, open, errors },
-            FromWorker::Interval { worker, index, stats } => {
-                Self::Interval { worker, index, stats: Box::new(PackedInterval::pack(&stats)) }
+            WorkerMessage::Ready { worker, open, errors } => Self::Ready { worker, open, errors },
+            WorkerMessage::Interval { worker, index, stats } => {
+                Self::Interval { worker, index, stats: Box::new(stats.compact()) }
             }
-            FromWorker::Done { worker, stopped, ended, failure } => {
+            WorkerMessage::Done { worker, stopped, ended, failure } => {
                 Self::Done { worker, stopped: stopped.0, ended: ended.0, failure }
             }
         }
     }
 }
 
-impl ProcessMessage {
-    fn into_message(self) -> Result<FromWorker, String> {
-        Ok(match self {
-            Self::Ready { worker, open, errors } => FromWorker::Ready { worker, open, errors },
-            Self::Interval { worker, index, stats } => {
-                let stats = Box::new(stats.unpack().map_err(|e| e.to_string())?);
-                FromWorker::Interval { worker, index, stats }
+impl From<ProcessMessage> for WorkerMessage {
+    fn from(message: ProcessMessage) -> Self {
+        match message {
+            ProcessMessage::Ready { worker, open, errors } => Self::Ready { worker, open, errors },
+            ProcessMessage::Interval { worker, index, stats } => {
+                Self::Interval { worker, index, stats: Box::new(stats.expand()) }
             }
-            Self::Done { worker, stopped, ended, failure } => {
-                FromWorker::Done { worker, stopped: Nanos(stopped), ended: Nanos(ended), failure }
+            ProcessMessage::Done { worker, stopped, ended, failure } => {
+                Self::Done { worker, stopped: Nanos(stopped), ended: Nanos(ended), failure }
             }
-        })
+        }
     }
 }
 
@@ -110,11 +128,11 @@ impl LoadProcess {
         mut command: Command,
         spec: &LoadSpec,
         workers: Range<u32>,
-        to_collector: Sender<FromWorker>,
-    ) -> std::io::Result<Self> {
+        to_collector: Sender<WorkerMessage>,
+    ) -> io::Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let mut stdin = child.stdin.take().expect("standard input was asked to be a pipe");
-        let stdout = child.stdout.take().expect("standard output was asked to be a pipe");
+        let mut stdin = child.stdin.take().expect("standard input is a pipe");
+        let stdout = child.stdout.take().expect("standard output is a pipe");
         let assignment = Assignment { spec: spec.clone(), workers: workers.clone() };
         serde_json::to_writer(&mut stdin, &assignment)?;
         stdin.write_all(b"\n")?;
@@ -122,15 +140,15 @@ impl LoadProcess {
         Ok(Self { child, stdin: Some(stdin), reader })
     }
 
-    /// The run begins at `begin`; the clock is the same for all processes of a machine.
+    /// The run begins at `begin`; all processes of a machine share this clock.
     pub fn start(&mut self, begin: Nanos) {
         if let Some(stdin) = &mut self.stdin {
-            // A process that has died is noticed by its reader.
+            // If the process is dead, its reader reports that.
             let _ = writeln!(stdin, "start {}", begin.0);
         }
     }
 
-    /// Tells it to end now, with what it has.
+    /// Asks it to end now and to send what it has.
     pub fn interrupt(&mut self) {
         self.stdin = None;
     }
@@ -143,18 +161,17 @@ impl LoadProcess {
     }
 }
 
-/// Passes a process's messages on; a process that ends without a last word for each worker has failed.
-fn forward(lines: impl BufRead, workers: Range<u32>, to_collector: &Sender<FromWorker>) {
-    let mut left = workers.clone().collect::<Vec<u32>>();
-    let mut why = "a load process ended unexpectedly: was it killed, or out of memory?".to_owned();
+/// Passes a process's messages on. Workers whose end the process does not report have failed.
+fn forward(lines: impl BufRead, workers: Range<u32>, to_collector: &Sender<WorkerMessage>) {
+    let mut left = workers.collect::<Vec<u32>>();
+    let mut failure = WorkerFailure::ProcessEnded;
     for line in lines.lines() {
         let message = line
             .map_err(|e| e.to_string())
-            .and_then(|line| serde_json::from_str::<ProcessMessage>(&line).map_err(|e| e.to_string()))
-            .and_then(ProcessMessage::into_message);
-        match message {
+            .and_then(|line| serde_json::from_str::<ProcessMessage>(&line).map_err(|e| e.to_string()));
+        match message.map(WorkerMessage::from) {
             Ok(message) => {
-                if let FromWorker::Done { worker, .. } = message {
+                if let WorkerMessage::Done { worker, .. } = message {
                     left.retain(|w| *w != worker);
                 }
                 if to_collector.send(message).is_err() {
@@ -162,31 +179,29 @@ fn forward(lines: impl BufRead, workers: Range<u32>, to_collector: &Sender<FromW
                 }
             }
             Err(reason) => {
-                why = format!("a load process said something unintelligible: {reason}");
+                failure = WorkerFailure::ProcessMessage(reason);
                 break;
             }
         }
     }
     for worker in left {
-        let (now, failure) = (Nanos::now(), Some(why.clone()));
-        let _ = to_collector.send(FromWorker::Done { worker, stopped: now, ended: now, failure });
+        let (now, failure) = (Nanos::now(), Some(failure.clone()));
+        let _ = to_collector.send(WorkerMessage::Done { worker, stopped: now, ended: now, failure });
     }
 }
 
-/// The child's end: what the hidden verb does. Returns when the run is over or the parent is gone.
-pub fn load_process_main() -> Result<(), String> {
-    let mut stdin = BufReader::new(std::io::stdin());
+/// The child's end: the hidden verb. Returns when the run is over or the parent is gone.
+pub fn load_process_main() -> Result<(), LoadProcessError> {
+    let mut stdin = BufReader::new(io::stdin());
     let mut line = String::new();
-    stdin.read_line(&mut line).map_err(|e| e.to_string())?;
-    let Assignment { spec, workers } =
-        serde_json::from_str(&line).map_err(|e| format!("this verb is for showdown itself: {e}"))?;
+    stdin.read_line(&mut line).map_err(LoadProcessError::Read)?;
+    let Assignment { spec, workers } = serde_json::from_str(&line).map_err(LoadProcessError::Assignment)?;
     let _ = connections_a_process();
     let spec = Arc::new(spec);
     let (sender, messages) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
-    let workers = WorkerThreads::spawn(&spec, workers, &sender, &stop).map_err(|e| e.to_string())?;
+    let workers = Arc::new(WorkerThreads::spawn(&spec, workers, &sender, &stop)?);
     drop(sender);
-    let workers = Arc::new(workers);
     let starter = workers.clone();
     thread::spawn(move || {
         let mut line = String::new();
@@ -199,10 +214,10 @@ pub fn load_process_main() -> Result<(), String> {
         stop.store(true, Ordering::Relaxed);
         starter.start(Nanos::now());
     });
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = io::stdout().lock();
     for message in messages {
-        let line = serde_json::to_string(&ProcessMessage::from(message)).map_err(|e| e.to_string())?;
-        writeln!(stdout, "{line}").and_then(|()| stdout.flush()).map_err(|e| e.to_string())?;
+        let line = serde_json::to_string(&ProcessMessage::from(message)).expect("messages are plain data");
+        writeln!(stdout, "{line}").and_then(|()| stdout.flush()).map_err(LoadProcessError::Write)?;
     }
     Ok(())
 }
@@ -214,15 +229,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_process_does_where_the_descriptors_suffice() {
+    fn one_process_is_enough_where_the_descriptors_suffice() {
         assert_eq!(distribute(64, 1, 20_000), (1, 1));
         assert_eq!(distribute(64, 4, 20_000), (1, 4));
         assert_eq!(distribute(60_000, 2, 20_000), (3, 3));
     }
 
+    #[test]
+    fn workers_of_a_process_that_ends_too_early_have_failed() {
+        let (sender, messages) = mpsc::channel();
+        let done = ProcessMessage::Done { worker: 4, stopped: 1, ended: 2, failure: None };
+        let line = serde_json::to_string(&done).expect("plain data") + "\n";
+        forward(line.as_bytes(), 4..6, &sender);
+        forward(&b"rubbish\n"[..], 6..7, &sender);
+        drop(sender);
+        let failures: Vec<(u32, Option<WorkerFailure>)> = messages
+            .iter()
+            .map(|message| match message {
+                WorkerMessage::Done { worker, failure, .. } => (worker, failure),
+                other => unreachable!("only ends were sent: {other:?}"),
+            })
+            .collect();
+        assert_eq!(failures[..2], [(4, None), (5, Some(WorkerFailure::ProcessEnded))]);
+        assert!(matches!(failures[2], (6, Some(WorkerFailure::ProcessMessage(_)))), "{failures:?}");
+    }
+
     proptest! {
         #[test]
-        fn no_process_holds_more_than_it_has_room_for(
+        fn no_process_has_more_descriptors_than_room(
             connections in 1_u32..5_000,
             workers in 1_u32..40,
             room in 2_u64..3_000,
@@ -233,8 +267,8 @@ mod tests {
             let each = all / processes;
             for process in 0..processes {
                 let workers = process * each..(process + 1) * each;
-                let held: u64 = workers.map(|worker| share(connections.into(), worker, all)).sum();
-                prop_assert!(held + u64::from(each) - 1 <= room);
+                let open: u64 = workers.map(|worker| share(connections.into(), worker, all)).sum();
+                prop_assert!(open + u64::from(each) - 1 <= room);
             }
         }
     }

@@ -1,27 +1,28 @@
-//! An outcome as the numbers that people and programs read: the object that `--format json` prints
-//! (documented in `docs/FORMATS.md`).
+//! An outcome as numbers: whether it is valid, throughput, errors, percentiles, connections, and the client.
+//!
+//! The run over time is in [`crate::spans`]; the JSON of `showdown load` is in [`crate::output`].
 
 use std::collections::BTreeMap;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use stats::times::Times;
 
 use crate::client_share::ClientShare;
-use crate::collector::TimedInterval;
 use crate::engine::Outcome;
-use crate::record::{DRAIN, ErrorKind, Interval, OperationStats, PackError, times};
-use crate::spec::{LoadSpec, Shape};
+use crate::record::{ErrorKind, OperationStats, times};
+use crate::spans::per_second;
+use crate::spec::LoadSpec;
 use crate::validity::{self, Reason};
 
-/// One operation of the mix.
+/// One operation of the mix. Part of the JSON object that [`crate::output`] describes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OperationSummary {
-    /// Operations that were due in the measured time and ended well.
+    /// Successful operations that were due in the measured time.
     pub requests: u64,
     /// Operations that failed.
     pub failed: u64,
-    /// Ended well within the measured time, a second.
+    /// Successful operations that ended within the measured time, a second.
     pub throughput_per_s: f64,
     /// From the intended start.
     pub response_time_us: Times,
@@ -29,20 +30,20 @@ pub struct OperationSummary {
     pub service_time_us: Times,
     /// From the actual send to the first byte.
     pub first_byte_us: Times,
-    /// Bytes sent and received, payload and framing.
+    /// Bytes sent, payload and framing.
     pub bytes_sent: u64,
-    /// Likewise.
+    /// Bytes received, payload and framing.
     pub bytes_received: u64,
 }
 
-/// The client's own behaviour.
+/// The client's own behaviour. Part of the JSON object that [`crate::output`] describes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClientSummary {
     /// CPU time of the workers in user mode.
     pub user_cpu_s: f64,
     /// CPU time of the workers in the kernel.
     pub system_cpu_s: f64,
-    /// Part of the two that was spent waiting precisely.
+    /// Part of the two that was spent in polls that found no work, to wake in time.
     pub spin_cpu_s: f64,
     /// Share of its cores that the client needed for its work, 0 to 1.
     pub utilisation: f64,
@@ -58,10 +59,10 @@ pub struct ClientSummary {
     pub processes: u32,
 }
 
-/// Connections.
+/// Connections. Part of the JSON object that [`crate::output`] describes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConnectionSummary {
-    /// Asked for.
+    /// Connections of the spec.
     pub asked: u32,
     /// Open at the start of the load.
     pub at_start: u32,
@@ -71,57 +72,38 @@ pub struct ConnectionSummary {
     pub opened: u64,
     /// Time to connect.
     pub connect_us: Times,
-    /// TLS handshakes: their number, how many resumed a session, and their times.
+    /// TLS handshakes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSummary>,
 }
 
-/// TLS handshakes.
+/// TLS handshakes. Part of the JSON object that [`crate::output`] describes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TlsSummary {
-    /// All of them.
+    /// All handshakes.
     pub handshakes: u64,
     /// Those that resumed a session.
     pub resumed: u64,
-    /// Their times, apart from connecting.
+    /// Their times, without the time to connect.
     pub handshake_us: Times,
 }
 
-/// One interval, or one step of an offered load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SpanSummary {
-    /// Seconds from the start of measuring.
-    pub start_s: f64,
-    /// Its length.
-    pub length_s: f64,
-    /// Operations a second that fell due.
-    pub offered_per_s: f64,
-    /// Operations that ended well in it, whenever they were due.
-    pub requests: u64,
-    /// Operations that failed in it.
-    pub failed: u64,
-    /// Operations that ended well in it, a second.
-    pub throughput_per_s: f64,
-    /// From the intended start.
-    pub response_time_us: Times,
-}
-
-/// Everything that is to be said of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The numbers of a run.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// Whether the numbers may be believed.
+    /// Whether the numbers are valid.
     pub valid: bool,
     /// Why not, one line each.
     pub reasons: Vec<String>,
     /// The same for programs.
     pub rules_broken: Vec<Reason>,
-    /// Percentiles of the response time of which a part may be the client's own.
+    /// Percentiles of the response time that may contain a delay of the client.
     pub client_shares: Vec<ClientShare>,
     /// What a reader should know besides.
     pub notes: Vec<String>,
-    /// Operations that were due in the measured time and ended well: what the distributions are made of.
+    /// Successful operations that were due in the measured time: the distributions are made of these.
     pub requests: u64,
-    /// Operations that were due during the warm-up and ended well in the measured time: they count as
+    /// Successful operations that were due during the warm-up and ended in the measured time. They count as
     /// throughput and are not timed.
     pub carried: u64,
     /// Operations that failed.
@@ -132,11 +114,11 @@ pub struct Summary {
     pub error_examples: BTreeMap<ErrorKind, String>,
     /// Seconds measured.
     pub duration_s: f64,
-    /// Unix time at which measuring began, seconds.
-    pub began_unix_s: f64,
-    /// Operations that ended well within the measured time, a second.
+    /// When measuring began.
+    pub began: SystemTime,
+    /// Successful operations that ended within the measured time, a second.
     pub throughput_per_s: f64,
-    /// Operations a second that fell due; in a closed loop what was begun.
+    /// Operations a second that fell due; in a closed loop those that began.
     pub offered_per_s: f64,
     /// Bytes received a second, payload and framing.
     pub bytes_per_s: f64,
@@ -147,47 +129,25 @@ pub struct Summary {
     /// From the actual send to the first byte, all operations.
     pub first_byte_us: Times,
     /// By operation, in the order of the mix.
-    #[serde(serialize_with = "as_objects")]
     pub operations: Vec<(String, OperationSummary)>,
-    /// The protocol's own counters: hits and misses.
+    /// The protocol's own counters, such as hits and misses.
     pub counters: BTreeMap<String, u64>,
     /// Connections.
     pub connections: ConnectionSummary,
     /// The client.
     pub client: ClientSummary,
-    /// Step by step, where the offered load has several.
-    pub steps: Vec<SpanSummary>,
-    /// Interval by interval.
-    pub intervals: Vec<SpanSummary>,
-    /// What ended after the end of the measured time, when no more began.
-    pub drain: SpanSummary,
-    /// What was asked, with the seed: enough to do it again.
+    /// The spec, with the seed: enough to run it again.
     pub spec: LoadSpec,
 }
 
-/// Names and summaries as a list of objects that have a `name`.
-fn as_objects<S: Serializer>(
-    operations: &[(String, OperationSummary)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Named<'a> {
-        name: &'a str,
-        #[serde(flatten)]
-        summary: &'a OperationSummary,
-    }
-    serializer.collect_seq(operations.iter().map(|(name, summary)| Named { name, summary }))
-}
-
 impl Summary {
-    /// Reads everything off an outcome.
-    pub fn of(outcome: &Outcome) -> Result<Self, PackError> {
+    /// Computes the numbers of an outcome. Callers that need them twice pass them on.
+    pub fn of(outcome: &Outcome) -> Self {
         let (total, drain) = (&outcome.total, &outcome.drain);
         let validity = validity::check(outcome);
         let errors = total.errors();
-        let bytes = |stats: &Interval| stats.operations.iter().map(|op| op.bytes_received).sum::<u64>();
-        // What ended after the end was measured, but is no throughput of that time.
-        let a_second = |total: u64, drain: u64| rate(total - drain, outcome.measured);
+        // What ended after the end was measured, and is no throughput of the measured time.
+        let a_second = |total: u64, drain: u64| per_second(total - drain, outcome.measured);
         let operation = |(name, (op, drain)): (&String, (&OperationStats, &OperationStats))| {
             let summary = OperationSummary {
                 requests: op.response_time.len(),
@@ -203,7 +163,7 @@ impl Summary {
         };
         let by_operation = total.operations.iter().zip(&drain.operations);
         let response = total.merged(|op| &op.response_time);
-        Ok(Self {
+        Self {
             valid: validity.reasons.is_empty(),
             reasons: validity.reasons.iter().map(ToString::to_string).collect(),
             rules_broken: validity.reasons,
@@ -215,10 +175,10 @@ impl Summary {
             errors: errors.counts,
             error_examples: errors.examples,
             duration_s: outcome.measured.as_secs_f64(),
-            began_unix_s: outcome.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
+            began: outcome.began,
             throughput_per_s: a_second(total.succeeded(), drain.succeeded()),
-            offered_per_s: rate(total.client.offered, outcome.measured),
-            bytes_per_s: a_second(bytes(total), bytes(drain)),
+            offered_per_s: per_second(total.client.offered, outcome.measured),
+            bytes_per_s: a_second(total.bytes_received(), drain.bytes_received()),
             response_time_us: times(&response),
             service_time_us: times(&total.merged(|op| &op.service_time)),
             first_byte_us: times(&total.merged(|op| &op.first_byte)),
@@ -226,17 +186,19 @@ impl Summary {
             counters: outcome.counters.iter().cloned().zip(total.counters.iter().copied()).collect(),
             connections: connections(outcome),
             client: client(outcome),
-            steps: steps(outcome)?,
-            intervals: intervals(outcome)?,
-            drain: span(outcome.measured, outcome.draining, drain),
             spec: outcome.spec.clone(),
-        })
+        }
     }
-}
 
-/// A count over a length of time; zero where there was no time.
-fn rate(count: u64, length: Duration) -> f64 {
-    if length.is_zero() { 0.0 } else { count as f64 / length.as_secs_f64() }
+    /// Share of the operations that failed, 0 to 1.
+    pub fn error_share(&self) -> f64 {
+        self.failed as f64 / (self.requests + self.failed).max(1) as f64
+    }
+
+    /// Unix time at which measuring began.
+    pub fn began_unix(&self) -> Duration {
+        self.began.duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
 }
 
 fn connections(outcome: &Outcome) -> ConnectionSummary {
@@ -268,57 +230,4 @@ fn client(outcome: &Outcome) -> ClientSummary {
         threads: outcome.spec.workers,
         processes: outcome.processes,
     }
-}
-
-fn span(start: Duration, length: Duration, stats: &Interval) -> SpanSummary {
-    SpanSummary {
-        start_s: start.as_secs_f64(),
-        length_s: length.as_secs_f64(),
-        offered_per_s: rate(stats.client.offered, length),
-        requests: stats.succeeded(),
-        failed: stats.errors().total(),
-        throughput_per_s: rate(stats.succeeded(), length),
-        response_time_us: times(&stats.merged(|op| &op.response_time)),
-    }
-}
-
-/// The measured intervals but the drain, with their start and length.
-fn measured_intervals(outcome: &Outcome) -> impl Iterator<Item = (Duration, Duration, &TimedInterval)> {
-    outcome.intervals.iter().filter(|interval| (0..DRAIN).contains(&interval.index)).map(|interval| {
-        let (start, length) = outcome.span_of(interval);
-        (start, length, interval)
-    })
-}
-
-fn intervals(outcome: &Outcome) -> Result<Vec<SpanSummary>, PackError> {
-    measured_intervals(outcome)
-        .map(|(start, length, interval)| Ok(span(start, length, &interval.stats.unpack()?)))
-        .collect()
-}
-
-/// Merges the intervals of each step of the offered load. A interval belongs to the step in which it begins.
-fn steps(outcome: &Outcome) -> Result<Vec<SpanSummary>, PackError> {
-    let Shape::Open { rate, .. } = &outcome.spec.shape else { return Ok(Vec::new()) };
-    let mut begin = Duration::ZERO;
-    let mut summaries = Vec::new();
-    let steps = rate.steps();
-    if steps.len() < 2 {
-        return Ok(summaries);
-    }
-    for (length, ..) in steps {
-        let end = begin + length;
-        let mut merged = Interval::new(outcome.operations.len(), outcome.counters.len());
-        let mut measured = Duration::ZERO;
-        for (start, length, interval) in measured_intervals(outcome) {
-            if start >= begin && start < end {
-                merged.append(&interval.stats.unpack()?);
-                measured += length;
-            }
-        }
-        if !measured.is_zero() {
-            summaries.push(span(begin, measured, &merged));
-        }
-        begin = end;
-    }
-    Ok(summaries)
 }

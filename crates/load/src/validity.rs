@@ -13,8 +13,6 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use crate::client_share::{ClientShare, client_shares};
 use crate::engine::Outcome;
 use crate::record::{ErrorKind, Micros};
@@ -34,8 +32,7 @@ pub const MIN_ACHIEVED: f64 = 0.98;
 pub const MAX_ERROR_SHARE: f64 = 0.01;
 
 /// Why a run is invalid.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "rule", rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
     /// Nothing was measured.
     NothingSucceeded,
@@ -242,50 +239,9 @@ fn check_achieved(outcome: &Outcome, response: &Micros, attempts: u64, validity:
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
-
     use super::*;
-    use crate::drivers::ProtocolSpec;
-    use crate::drivers::http::{HttpOperation, HttpSpec};
-    use crate::record::{Errors, Interval, record};
-    use crate::spec::LoadSpec;
-
-    const SECOND_NS: u64 = 1_000_000_000;
-
-    /// Ten seconds of a thousand operations a second, each of a millisecond, that a client did with half of its
-    /// core and on time.
-    fn outcome() -> Outcome {
-        let mut total = Interval::new(1, 0);
-        for _ in 0..10_000 {
-            let operation = &mut total.operations[0];
-            for histogram in [&mut operation.response_time, &mut operation.service_time] {
-                record(histogram, 1_000);
-            }
-            for histogram in [&mut total.client.lag, &mut total.client.pickup] {
-                record(histogram, 5);
-            }
-        }
-        total.client.offered = 10_000;
-        (total.client.user_cpu_ns, total.client.wall_ns) = (5 * SECOND_NS, 10 * SECOND_NS);
-        let operations = vec![HttpOperation::get("/")];
-        let protocol = ProtocolSpec::Http(HttpSpec { authority: "box".to_owned(), operations });
-        let spec = LoadSpec::open(protocol, ([127, 0, 0, 1], 80).into(), 4, 1_000.0);
-        Outcome {
-            spec,
-            operations: vec!["GET /".to_owned()],
-            counters: Vec::new(),
-            began: SystemTime::UNIX_EPOCH,
-            measured: Duration::from_secs(10),
-            draining: Duration::ZERO,
-            total,
-            drain: Interval::new(1, 0),
-            intervals: Vec::new(),
-            opened: 4,
-            setup_errors: Errors::default(),
-            interrupted: false,
-            processes: 1,
-        }
-    }
+    use crate::example::{SECOND_NS, outcome};
+    use crate::record::{Interval, record};
 
     /// The rules that an outcome breaks once it is changed.
     fn broken(change: impl FnOnce(&mut Outcome)) -> Vec<Reason> {

@@ -14,7 +14,7 @@ use crate::record::Interval;
 use crate::runner::{self, RunnerSpec};
 use crate::spec::LoadSpec;
 use crate::tls::{self, TlsError};
-use crate::worker::{self, Context, FromWorker};
+use crate::worker::{self, WorkerContext, WorkerMessage};
 
 /// Why workers cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +44,7 @@ impl WorkerThreads {
     pub fn spawn(
         spec: &Arc<LoadSpec>,
         workers: Range<u32>,
-        to_collector: &Sender<FromWorker>,
+        to_collector: &Sender<WorkerMessage>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, WorkerThreadsError> {
         let mut pool =
@@ -52,7 +52,7 @@ impl WorkerThreads {
         for worker in workers {
             let (start, wait_for_start) = mpsc::channel();
             let (give_back, cleared) = mpsc::channel();
-            let context = Context {
+            let context = WorkerContext {
                 spec: spec.clone(),
                 worker,
                 tls: spec
@@ -99,7 +99,7 @@ impl WorkerThreads {
     }
 }
 
-fn spawn_worker(context: Context) -> Result<JoinHandle<()>, WorkerThreadsError> {
+fn spawn_worker(context: WorkerContext) -> Result<JoinHandle<()>, WorkerThreadsError> {
     let spec = context.spec.clone();
     let share = WorkerShare {
         worker: context.worker,
@@ -113,7 +113,7 @@ fn spawn_worker(context: Context) -> Result<JoinHandle<()>, WorkerThreadsError> 
 /// Starts the thread of a worker: one instance of its loop is compiled for each driver.
 struct SpawnWorker {
     thread: thread::Builder,
-    context: Context,
+    context: WorkerContext,
 }
 
 impl DriverUse for SpawnWorker {

@@ -92,7 +92,7 @@ fn what_a_runner_says_is_collected_like_any_other_load() -> Result<(), Box<dyn s
     let script = Script::start(RIGHT)?;
     for _ in 0..2 {
         let outcome = run(&script.load_spec())?;
-        let summary = Summary::of(&outcome)?;
+        let summary = Summary::of(&outcome);
         assert_eq!(outcome.measured, Duration::from_millis(400));
         assert_eq!((summary.requests, summary.failed), (11, 2));
         assert_eq!(summary.errors[&ErrorKind::Reported], 2);

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use archive::model::{Background, Phase, PhaseKind};
 use load::engine::{self, Outcome, RunContext, RunError};
-use load::record::PackError;
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
 use load::validity::Reason;
@@ -50,13 +49,13 @@ impl BackgroundLoad {
 
 /// The background load as a phase; `start` is from the beginning of the trial. It is valid if the server received the
 /// planned load: late sends do not matter, because its response times are not compared.
-pub fn phase_of(outcome: &Outcome, start: Duration) -> Result<Phase, PackError> {
-    let summary = Summary::of(outcome)?;
+pub fn phase_of(outcome: &Outcome, start: Duration) -> Phase {
+    let summary = Summary::of(outcome);
     let falls_short = |rule: &&Reason| {
         matches!(rule, Reason::NothingSucceeded | Reason::Achieved { .. } | Reason::Errors { .. })
     };
     let reasons: Vec<String> =
         summary.rules_broken.iter().filter(falls_short).map(ToString::to_string).collect();
     let phase = phases::phase(PhaseKind::Background, start, outcome, &summary, None);
-    Ok(Phase { valid: reasons.is_empty(), reasons, ..phase })
+    Phase { valid: reasons.is_empty(), reasons, ..phase }
 }

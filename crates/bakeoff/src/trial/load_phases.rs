@@ -1,37 +1,38 @@
-//! The load of one trial: runs of the engine, one after the other, on the same server, with their record.
+//! The load of one trial: runs of the engine, one after the other, on the same server, and their record.
 
 use std::time::{Duration, Instant};
 
 use archive::model::{Phase, PhaseKind, Tick};
-use load::capacity::{self, CapacityStep};
+use load::capacity::{StepEvaluation, evaluate};
 use load::engine::{self, Outcome, RunContext, RunError};
-use load::inputs::rate::RateProfile;
 use load::inputs::slo::Slo;
-use load::record::PackError;
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
 
 use super::phases::{Reached, phase, time_line};
 use crate::event::{Event, Observer};
 
-/// Before each open loop of a trial, so that its connections are in use when it counts.
+/// Before each open loop of a trial, so that its connections are in use when measuring begins.
 const LEAD: Duration = Duration::from_millis(50);
 
-/// Interval at which operations of seconds are watched.
-const WATCH: Duration = Duration::from_millis(100);
+/// Interval at which operations that last seconds are recorded.
+const LONG_OPERATION_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Why the load could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The engine failed.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// An interval does not decode; a bug.
-    #[error(transparent)]
-    Pack(#[from] PackError),
+/// One run of the engine with its numbers, which are computed once.
+pub struct MeasuredRun {
+    /// What was recorded.
+    pub outcome: Outcome,
+    /// Its numbers.
+    pub summary: Summary,
 }
 
-/// Everything that the engine did in a trial.
+impl From<Outcome> for MeasuredRun {
+    fn from(outcome: Outcome) -> Self {
+        Self { summary: Summary::of(&outcome), outcome }
+    }
+}
+
+/// The runs of the engine in a trial.
 pub struct LoadPhases<'a> {
     spec: LoadSpec,
     context: &'a RunContext,
@@ -48,7 +49,7 @@ pub struct LoadPhases<'a> {
 }
 
 impl<'a> LoadPhases<'a> {
-    /// LoadPhases as `spec` says but for shape, length and interval; times count from `began`.
+    /// Runs take all but shape, length and interval from `spec`; times count from `began`.
     pub fn new(
         spec: LoadSpec,
         context: &'a RunContext,
@@ -67,41 +68,30 @@ impl<'a> LoadPhases<'a> {
         }
     }
 
-    /// Tells what is being done.
+    /// Reports what the trial does now.
     pub fn doing(&mut self, what: String) {
         (self.observe)(Event::Doing { what });
     }
 
-    /// A closed loop as fast as it goes.
-    pub fn closed_loop(
-        &mut self,
-        length: Duration,
-        interval: Duration,
-    ) -> Result<(Outcome, Summary), LoadError> {
-        let shape = Shape::Closed { think: Duration::ZERO };
+    /// A closed loop without think time.
+    pub fn closed_loop(&mut self, length: Duration, interval: Duration) -> Result<MeasuredRun, RunError> {
         let start = self.began.elapsed();
-        let (outcome, summary) =
-            self.run(LoadSpec { shape, duration: Some(length), interval, ..self.spec.clone() })?;
-        self.keep(PhaseKind::ClosedLoop, start, &outcome, &summary, None)?;
-        Ok((outcome, summary))
+        let spec = self.spec.clone().with_shape(Shape::closed());
+        let run = self.run(spec.with_duration(length).with_interval(interval))?;
+        self.keep(PhaseKind::ClosedLoop, start, &run, None);
+        Ok(run)
     }
 
-    /// As many operations as that, one after the other, however long they take.
-    pub fn operations(&mut self, kind: PhaseKind, count: u64) -> Result<Outcome, LoadError> {
+    /// A number of operations, one after the other, however long they take.
+    pub fn operations(&mut self, kind: PhaseKind, count: u64) -> Result<MeasuredRun, RunError> {
         let start = self.began.elapsed();
-        let spec = LoadSpec {
-            shape: Shape::Closed { think: Duration::ZERO },
-            duration: None,
-            requests: Some(count),
-            interval: WATCH,
-            ..self.spec.clone()
-        };
-        let (outcome, summary) = self.run(spec)?;
-        self.keep(kind, start, &outcome, &summary, None)?;
-        Ok(outcome)
+        let spec = self.spec.clone().with_shape(Shape::closed()).with_duration(None).with_requests(count);
+        let run = self.run(spec.with_interval(LONG_OPERATION_INTERVAL))?;
+        self.keep(kind, start, &run, None);
+        Ok(run)
     }
 
-    /// An open loop at a rate, held against an objective if there is one.
+    /// An open loop at a rate, compared with an objective if there is one.
     pub fn open_loop(
         &mut self,
         kind: PhaseKind,
@@ -109,18 +99,17 @@ impl<'a> LoadPhases<'a> {
         length: Duration,
         interval: Duration,
         slo: Option<&Slo>,
-    ) -> Result<(Outcome, Option<CapacityStep>), LoadError> {
-        let shape = Shape::Open { rate: RateProfile::constant(rate), arrivals: Arrivals::Poisson };
+    ) -> Result<(MeasuredRun, Option<StepEvaluation>), RunError> {
         let start = self.began.elapsed();
-        let spec = LoadSpec { shape, duration: Some(length), warmup: LEAD, interval, ..self.spec.clone() };
-        let (outcome, summary) = self.run(spec)?;
-        let step = slo.map(|slo| capacity::evaluate(rate, slo, &outcome)).transpose()?;
-        self.keep(kind, start + LEAD, &outcome, &summary, step.as_ref())?;
-        Ok((outcome, step))
+        let spec = self.spec.clone().with_shape(Shape::open(rate, Arrivals::Poisson)).with_warmup(LEAD);
+        let run = self.run(spec.with_duration(length).with_interval(interval))?;
+        let evaluation = slo.map(|slo| evaluate(slo, &run.outcome, &run.summary));
+        self.keep(kind, start + LEAD, &run, evaluation.as_ref());
+        Ok((run, evaluation))
     }
 
-    fn run(&mut self, mut spec: LoadSpec) -> Result<(Outcome, Summary), LoadError> {
-        // Every run of a trial draws differently, and all of them follow from the plan's seed.
+    fn run(&mut self, mut spec: LoadSpec) -> Result<MeasuredRun, RunError> {
+        // Every run of a trial draws other random numbers, and all of them follow from the plan's seed.
         self.spec.seed = self.spec.seed.wrapping_add(1);
         spec.seed = self.spec.seed;
         let workers = f64::from(spec.workers);
@@ -133,32 +122,30 @@ impl<'a> LoadPhases<'a> {
                     throughput_per_s: stats.succeeded() as f64 / seconds.max(1e-3),
                     p50_us: response.value_at_quantile(0.5),
                     p99_us: response.value_at_quantile(0.99),
-                    errors: stats.errors().total(),
+                    errors: stats.failed(),
                 });
             }
         })?;
         self.interrupted |= outcome.interrupted;
-        self.reached_server.add(&outcome)?;
-        let summary = Summary::of(&outcome)?;
-        Ok((outcome, summary))
+        self.reached_server.add(&outcome);
+        Ok(outcome.into())
     }
 
     fn keep(
         &mut self,
         kind: PhaseKind,
         start: Duration,
-        outcome: &Outcome,
-        summary: &Summary,
-        step: Option<&CapacityStep>,
-    ) -> Result<(), LoadError> {
-        let mut phase = phase(kind, start, outcome, summary, step.map(|step| step.meets_slo));
-        if let Some(step) = step {
-            // FinishedTrial against the objective, as the search holds it.
-            phase.valid = step.client_reasons.is_empty();
-            phase.reasons.clone_from(&step.client_reasons);
+        run: &MeasuredRun,
+        evaluation: Option<&StepEvaluation>,
+    ) {
+        let meets_slo = evaluation.map(|evaluation| evaluation.meets_slo);
+        let mut phase = phase(kind, start, &run.outcome, &run.summary, meets_slo);
+        if let Some(evaluation) = evaluation {
+            // Where there is an objective, a run is as valid as the search takes it to be.
+            phase.valid = evaluation.client_reasons.is_empty();
+            phase.reasons.clone_from(&evaluation.client_reasons);
         }
         self.phases.push(phase);
-        self.time_line.extend(time_line(outcome, start)?);
-        Ok(())
+        self.time_line.extend(time_line(&run.outcome, start));
     }
 }

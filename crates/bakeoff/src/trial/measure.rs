@@ -3,42 +3,30 @@
 use std::time::Duration;
 
 use archive::model::{Length, Measure, Measured, PhaseKind, Plan, WarmUpOutcome, thousands};
-use load::capacity::{Next, Search, StepOutcome};
-use load::engine::Outcome;
+use load::capacity::{CLIENT_WAS_THE_LIMIT, FirstGuess, NoCapacity, StepOutcome, StepPurpose, run_procedure};
+use load::engine::{Outcome, RunError};
 use load::inputs::slo::Slo;
 use load::record::{Interval, Micros};
-use load::summary::Summary;
 use load::validity::Reason;
 
-use super::load_phases::{LoadError, LoadPhases};
+use super::load_phases::{LoadPhases, MeasuredRun};
 use super::steadiness::{SteadyQuantity, check_loop};
 use crate::preset::interval_of;
 use crate::wording::wording;
 
-/// First rate of a search, as a share of what the closed loop drew.
-const FIRST_SHARE: f64 = 0.8;
-/// How far a search strides when an earlier trial has told about where the capacity lies.
-const NEAR: f64 = 1.06;
-/// A rate that was found and then misses its objective gives way to one this much lower.
-const RETREAT: f64 = 0.97;
-/// Measurements at retreating rates before a trial has no value.
-const MOST_RETREATS: u32 = 6;
 const HOUR_US: f64 = 3.6e9;
 const MEGABYTE: f64 = 1e6;
-/// Rates that are measured for the curve of latency over load, as shares of the capacity found.
-const CURVE_SHARES: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
-
-/// What came of it.
-pub struct Result {
+/// The result of a trial's load.
+pub struct TrialMeasurement {
     /// The value; none where nothing meets the objective, or it was interrupted.
     pub measured: Option<Measured>,
     /// How the warm-up ended.
     pub warm_up: Option<WarmUpOutcome>,
-    /// Why it never settled.
+    /// Why the server never settled.
     pub unsteady: Option<String>,
-    /// What the engine holds against the measurement.
+    /// Why the client may be the reason for the value.
     pub client_reasons: Vec<String>,
-    /// Why there is no value, or none that counts.
+    /// Why there is no value.
     pub reasons: Vec<String>,
     /// Share of operations that failed in the measurement.
     pub error_share: f64,
@@ -50,8 +38,8 @@ pub struct Result {
     pub response_time: Option<Micros>,
 }
 
-impl Result {
-    fn nothing(warm_up: Option<WarmUpOutcome>, unsteady: Option<String>) -> Self {
+impl TrialMeasurement {
+    fn without_value(warm_up: Option<WarmUpOutcome>, unsteady: Option<String>) -> Self {
         Self {
             measured: None,
             warm_up,
@@ -65,10 +53,10 @@ impl Result {
         }
     }
 
-    /// Takes the value from a run that has been cut to what was measured. What the engine holds against it
-    /// is the caller's to say where an objective was judged.
-    fn take(&mut self, plan: &Plan, value: f64, outcome: Outcome) -> std::result::Result<(), LoadError> {
-        let summary = Summary::of(&outcome)?;
+    /// Takes the value from a run that has been cut to what was measured. Where there is an objective, the capacity
+    /// search has decided already whether the client was the limit.
+    fn take(&mut self, plan: &Plan, value: f64, run: MeasuredRun) {
+        let MeasuredRun { outcome, summary } = run;
         let wording = wording(&plan.measure);
         self.measured = Some(Measured {
             what: wording.what,
@@ -79,55 +67,54 @@ impl Result {
         if !matches!(plan.measure, Measure::Capacity { .. }) {
             let is_of_times = matches!(plan.measure, Measure::LatencyCurve { .. });
             let of_client = |rule: &&Reason| match rule {
-                // Failures have a gate of their own.
+                // Failures have their own gate.
                 Reason::Errors { .. } | Reason::NothingSucceeded => false,
-                // A reply that lies unread makes times longer. Throughput it leaves alone as long as the client has
-                // room: then the server's queue is shorter by what the client's is longer.
+                // A reply that lies unread makes times longer. It does not change throughput while the client has room:
+                // the server's queue is shorter by as much as the client's is longer.
                 Reason::Lag { .. } | Reason::Pickup { .. } => is_of_times,
                 Reason::ClientCpu { .. } | Reason::Starved { .. } | Reason::Achieved { .. } => true,
             };
             self.client_reasons
                 .extend(summary.rules_broken.iter().filter(of_client).map(ToString::to_string));
         }
-        self.error_share = summary.failed as f64 / (summary.requests + summary.failed).max(1) as f64;
+        self.error_share = summary.error_share();
         self.client_utilisation = summary.client.utilisation;
         self.response_time = Some(outcome.total.merged(|op| &op.response_time));
         self.outcome = Some(outcome);
-        Ok(())
     }
 }
 
-/// Measures. `hint` is the value of an earlier trial of the same variant.
+/// Runs the load of a trial. `hint` is the value of an earlier trial of the same variant.
 pub fn measure(
     plan: &Plan,
     rate: Option<f64>,
     hint: Option<f64>,
     loads: &mut LoadPhases<'_>,
-) -> std::result::Result<Result, LoadError> {
+) -> Result<TrialMeasurement, RunError> {
     if let Measure::OneByOne { operations } = plan.measure {
         return one_by_one(plan, operations, loads);
     }
     let warm = warm_up(plan, loads)?;
-    let mut result = Result::nothing(Some(warm.outcome), warm.unsteady);
+    let mut result = TrialMeasurement::without_value(Some(warm.outcome), warm.unsteady);
     if loads.interrupted {
         return Ok(result);
     }
     match (&plan.measure, rate) {
         (_, Some(rate)) => at_rates(plan, &[rate], &mut result, loads)?,
         (Measure::MaxThroughput | Measure::MaxBytes, None) => {
-            // What was cut off takes the drain with it: the total has no part of it any more.
+            // What was cut off includes the drain, so the total has no part of it.
             let drain = Interval::new(warm.run.operations.len(), warm.run.counters.len());
             let cut = Outcome { total: warm.measured, drain, measured: warm.length, ..warm.run };
             let amount = match plan.measure {
                 Measure::MaxBytes => SteadyQuantity::Bytes.amount(&cut.total) / MEGABYTE,
                 _ => SteadyQuantity::Operations.amount(&cut.total),
             };
-            result.take(plan, amount / cut.measured.as_secs_f64().max(1e-9), cut)?;
+            result.take(plan, amount / cut.measured.as_secs_f64().max(1e-9), cut.into());
         }
         (Measure::Capacity { slo }, None) => {
             let slo = slo.parse().expect("the plan's objective was checked when it was made");
-            let drawn = warm.measured.succeeded() as f64 / warm.length.as_secs_f64().max(1e-9);
-            capacity(plan, &slo, drawn, hint, &mut result, loads)?;
+            let closed_loop_per_s = warm.measured.succeeded() as f64 / warm.length.as_secs_f64().max(1e-9);
+            capacity(plan, &slo, closed_loop_per_s, hint, &mut result, loads)?;
         }
         (Measure::OneByOne { .. }, None) => {}
         (Measure::LatencyCurve { rates_per_s, .. }, None) => at_rates(plan, rates_per_s, &mut result, loads)?,
@@ -135,35 +122,36 @@ pub fn measure(
     Ok(result)
 }
 
-/// Operations that take so long that there is no interval to watch: one that warms caches, then those that count.
-/// The value is made of their median.
+/// Operations that last so long that intervals show nothing: one to warm the caches, then those that count. The value
+/// is computed from their median.
 fn one_by_one(
     plan: &Plan,
     operations: u32,
     loads: &mut LoadPhases<'_>,
-) -> std::result::Result<Result, LoadError> {
-    let mut result = Result::nothing(None, None);
-    loads.doing("one operation before it counts".to_owned());
+) -> Result<TrialMeasurement, RunError> {
+    let mut result = TrialMeasurement::without_value(None, None);
+    loads.doing("one operation that is not counted".to_owned());
     loads.operations(PhaseKind::ClosedLoop, 1)?;
     if loads.interrupted {
         return Ok(result);
     }
     loads.doing(format!("timing {operations} operations, one at a time"));
-    let outcome = loads.operations(PhaseKind::Measure, operations.into())?;
+    let run = loads.operations(PhaseKind::Measure, operations.into())?;
     if loads.interrupted {
         return Ok(result);
     }
-    let times = outcome.total.merged(|op| &op.response_time);
+    let times = run.outcome.total.merged(|op| &op.response_time);
     if times.is_empty() {
-        let why = outcome.total.errors().examples.into_values().next();
+        let why = run.summary.error_examples.into_values().next();
         result.reasons.push(format!("no operation succeeded: {}", why.unwrap_or_default()));
         return Ok(result);
     }
-    result.take(plan, HOUR_US / times.value_at_quantile(0.5).max(1) as f64, outcome)?;
+    result.take(plan, HOUR_US / times.value_at_quantile(0.5).max(1) as f64, run);
     Ok(result)
 }
 
-struct Warm {
+/// A server that has settled, or had as long as the plan allows.
+struct WarmedUp {
     outcome: WarmUpOutcome,
     unsteady: Option<String>,
     run: Outcome,
@@ -172,18 +160,18 @@ struct Warm {
 }
 
 /// A closed loop until throughput and p99 have settled, or for as long as the plan allows.
-fn warm_up(plan: &Plan, loads: &mut LoadPhases<'_>) -> std::result::Result<Warm, LoadError> {
+fn warm_up(plan: &Plan, loads: &mut LoadPhases<'_>) -> Result<WarmedUp, RunError> {
     let length = plan.phases.closed_loop.max(plan.warm_up.least);
     let quantity =
         if plan.measure == Measure::MaxBytes { SteadyQuantity::Bytes } else { SteadyQuantity::Operations };
     let (mut before, mut earlier) = (Duration::ZERO, None);
     loop {
         loads.doing("warming up in a closed loop".to_owned());
-        let (run, _) = loads.closed_loop(length, interval_of(length))?;
-        let settled = check_loop(&run, before, earlier, quantity)?;
+        let run = loads.closed_loop(length, interval_of(length))?.outcome;
+        let settled = check_loop(&run, before, earlier, quantity);
         before += length;
         if settled.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.most {
-            return Ok(Warm {
+            return Ok(WarmedUp {
                 outcome: settled.outcome,
                 unsteady: settled.unsteady,
                 measured: settled.measured,
@@ -195,77 +183,52 @@ fn warm_up(plan: &Plan, loads: &mut LoadPhases<'_>) -> std::result::Result<Warm,
     }
 }
 
+/// The highest rate that meets the objective, see [`run_procedure`]. `closed_loop_per_s` is the throughput of the warm-up.
 fn capacity(
     plan: &Plan,
     slo: &Slo,
-    drawn: f64,
+    closed_loop_per_s: f64,
     hint: Option<f64>,
-    result: &mut Result,
+    result: &mut TrialMeasurement,
     loads: &mut LoadPhases<'_>,
-) -> std::result::Result<(), LoadError> {
+) -> Result<(), RunError> {
     let phases = &plan.phases;
     let interval = interval_of(phases.measure);
-    let mut search = match hint {
-        Some(hint) => Search::near(hint, NEAR),
-        None => Search::new(FIRST_SHARE * drawn),
-    };
-    let found = loop {
-        match search.next() {
-            Next::Found(found) => break found,
-            Next::Try(rate) => {
-                loads.doing(format!("trying {}/s", thousands(rate)));
-                let (_, step) =
-                    loads.open_loop(PhaseKind::SearchStep, rate, phases.search_step, interval, Some(slo))?;
-                if loads.interrupted {
-                    return Ok(());
-                }
-                search.record(rate, step.map_or(StepOutcome::Missed, |step| step.outcome()));
-            }
-        }
-    };
-    let Some(mut rate) = found else {
-        result.reasons.push(format!("no rate that was tried meets {slo}: relax the objective"));
-        return Ok(());
-    };
-    if search.is_client_limited() {
-        result.client_reasons.push(
-            "the client was the limit of the search: the server can carry at least this: give the client more CPUs"
-                .to_owned(),
-        );
-    }
-    for _ in 0..MOST_RETREATS {
-        loads.doing(format!("measuring at {}/s", thousands(rate)));
-        let (outcome, step) =
-            loads.open_loop(PhaseKind::Measure, rate, phases.measure, interval, Some(slo))?;
-        if loads.interrupted {
-            return Ok(());
-        }
-        match step.map(|step| step.outcome()) {
-            Some(StepOutcome::Met) => {
-                result.take(plan, rate, outcome)?;
-                break;
-            }
-            // It says nothing of the server: the same again.
-            Some(StepOutcome::ClientLimited) => {}
-            Some(StepOutcome::Missed) | None => rate *= RETREAT,
-        }
-    }
-    if result.measured.is_none() {
-        result.reasons.push(format!(
-            "no rate near {}/s meets {slo} for {:?}",
-            thousands(rate),
-            phases.measure
-        ));
-        return Ok(());
-    }
+    let guess = hint.map_or(FirstGuess::ClosedLoop(closed_loop_per_s), FirstGuess::EarlierTrial);
     // In the quick preset the first trial of each variant draws the curve for all.
     let draws_curve = plan.length != Length::Quick || hint.is_none();
-    for share in CURVE_SHARES {
-        if loads.interrupted || !draws_curve {
-            break;
+    let mut confirmed: Option<MeasuredRun> = None;
+    let found = run_procedure(guess, draws_curve, |purpose, rate| {
+        let (kind, length, doing) = match purpose {
+            StepPurpose::Search => {
+                (PhaseKind::SearchStep, phases.search_step, format!("trying {}/s", thousands(rate)))
+            }
+            StepPurpose::Confirm => {
+                (PhaseKind::Measure, phases.measure, format!("measuring at {}/s", thousands(rate)))
+            }
+            StepPurpose::Curve(share) => {
+                let doing = format!("latency at {:.0} % of the capacity", share * 100.0);
+                (PhaseKind::CurveStep, phases.curve_step, doing)
+            }
+        };
+        loads.doing(doing);
+        let (run, evaluation) = loads.open_loop(kind, rate, length, interval, Some(slo))?;
+        if loads.interrupted {
+            return Ok(None);
         }
-        loads.doing(format!("latency at {:.0} % of the capacity", share * 100.0));
-        loads.open_loop(PhaseKind::CurveStep, rate * share, phases.curve_step, interval, Some(slo))?;
+        let outcome = evaluation.map_or(StepOutcome::Missed, |evaluation| evaluation.outcome());
+        if (purpose, outcome) == (StepPurpose::Confirm, StepOutcome::Met) {
+            confirmed = Some(run);
+        }
+        Ok::<_, RunError>(Some(outcome))
+    })?;
+    if found.is_client_limited {
+        result.client_reasons.push(CLIENT_WAS_THE_LIMIT.to_owned());
+    }
+    match (found.capacity_per_s, confirmed) {
+        (Ok(rate), Some(run)) => result.take(plan, rate, run),
+        (Err(NoCapacity::Interrupted(_)), _) | (Ok(_), None) => {}
+        (Err(no_capacity), _) => result.reasons.push(no_capacity.reason(slo)),
     }
     Ok(())
 }
@@ -274,22 +237,22 @@ fn capacity(
 fn at_rates(
     plan: &Plan,
     rates: &[f64],
-    result: &mut Result,
+    result: &mut TrialMeasurement,
     loads: &mut LoadPhases<'_>,
-) -> std::result::Result<(), LoadError> {
+) -> Result<(), RunError> {
     let slo: Option<Slo> = plan.measure.slo().and_then(|text| text.parse().ok());
     let length = plan.phases.measure;
     for (at, &rate) in rates.iter().enumerate() {
         let is_last = at + 1 == rates.len();
         let kind = if is_last { PhaseKind::Measure } else { PhaseKind::CurveStep };
         loads.doing(format!("measuring at {}/s", thousands(rate)));
-        let (outcome, _) = loads.open_loop(kind, rate, length, interval_of(length), slo.as_ref())?;
+        let (run, _) = loads.open_loop(kind, rate, length, interval_of(length), slo.as_ref())?;
         if loads.interrupted {
             return Ok(());
         }
         if is_last {
-            let p99_us = outcome.total.merged(|op| &op.response_time).value_at_quantile(0.99);
-            result.take(plan, p99_us as f64, outcome)?;
+            let p99_us = run.summary.response_time_us.p99;
+            result.take(plan, p99_us as f64, run);
         }
     }
     Ok(())

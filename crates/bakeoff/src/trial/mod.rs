@@ -11,7 +11,7 @@ mod steadiness;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::load::drivers::ProtocolSpec;
-use ::load::engine::RunContext;
+use ::load::engine::{RunContext, RunError};
 use ::load::record::Micros;
 use ::load::spec::LoadSpec;
 use archive::TrialWriter;
@@ -30,7 +30,7 @@ use crate::system_under_test::{SutError, SystemUnderTest};
 use crate::trial_order::ScheduledTrial;
 use crate::variant_point::VariantPoint;
 use background::BackgroundLoad;
-use load_phases::{LoadError, LoadPhases};
+use load_phases::LoadPhases;
 use phases::Reached;
 use workload::OperationCount;
 
@@ -66,7 +66,7 @@ enum TrialError {
     #[error(transparent)]
     SystemUnderTest(#[from] SutError),
     #[error(transparent)]
-    Load(#[from] LoadError),
+    Load(#[from] RunError),
     #[error("cannot record telemetry: {0}")]
     Telemetry(std::io::Error),
 }
@@ -162,7 +162,7 @@ struct TrialOutcome {
     recording: Recording,
     /// From the start of the trial to that of the recording.
     lead: Duration,
-    result: measure::Result,
+    result: measure::TrialMeasurement,
 }
 
 impl TrialRun<'_> {
@@ -193,10 +193,9 @@ impl TrialRun<'_> {
         let recording = sampler.stop();
         (self.trial.phases, self.trial.timeline) = (phases, timeline);
         let result = measured?;
-        if let Some(outcome) = background.transpose().map_err(LoadError::from)? {
-            reached.add(&outcome).map_err(LoadError::from)?;
-            self.trial.background =
-                Some(background::phase_of(&outcome, background_from).map_err(LoadError::from)?);
+        if let Some(outcome) = background.transpose()? {
+            reached.add(&outcome);
+            self.trial.background = Some(background::phase_of(&outcome, background_from));
         }
         self.trial.counts = counts(before, after?, &reached).into_iter().collect();
         self.evaluate(&result, &recording, window, alive);
@@ -220,7 +219,7 @@ impl TrialRun<'_> {
     /// Checks the gates, and finds the bottleneck.
     fn evaluate(
         &mut self,
-        result: &measure::Result,
+        result: &measure::TrialMeasurement,
         recording: &Recording,
         (from, to): (Duration, Duration),
         alive: Result<(), SutError>,

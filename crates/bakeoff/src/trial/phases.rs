@@ -1,4 +1,4 @@
-//! From what the engine measured to what the archive keeps: phases, distributions, time lines.
+//! Turns what the engine measured into the archive's types: phases, distributions, time lines.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use archive::model::{ClientHealth, Handshakes, OperationTimes, Phase, PhaseKind, QuantileCurve, Tick};
 use load::TimedInterval;
 use load::engine::Outcome;
-use load::record::{Interval, Micros, PackError};
+use load::record::{CompactInterval, DRAIN, Micros, RecordedTimes};
 use load::spec::Shape;
 use load::summary::Summary;
 
-/// Points drawn to each halving of the distance to 100 %.
+/// Points of a percentile line for each halving of the distance to 100 %.
 const CURVE_STEPS: u32 = 5;
-/// A line of percentiles ends here, where a trial's count of values still carries it.
+/// Where a percentile line ends: a trial has enough values for it.
 const CURVE_END: f64 = 0.9999;
-/// Time lines are no finer than this: a chart is some hundreds of pixels wide.
+/// Shortest step of a time line: a chart is some hundreds of pixels wide.
 const FINEST_TICK: Duration = Duration::from_millis(100);
 
-/// One phase; `start` is from the trial's beginning.
+/// The record of one phase; `start` is from the trial's beginning.
 pub fn phase(
     kind: PhaseKind,
     start: Duration,
@@ -79,7 +79,7 @@ fn errors(summary: &Summary) -> BTreeMap<String, u64> {
     summary.errors.iter().map(|(kind, count)| (kind.name().to_owned(), *count)).collect()
 }
 
-/// A distribution as a line over the percentile axis, as far as its count of values carries.
+/// A distribution as a line over the percentile axis, as far as its number of values allows.
 pub fn curve(histogram: &Micros) -> QuantileCurve {
     if histogram.is_empty() {
         return Vec::new();
@@ -92,62 +92,55 @@ pub fn curve(histogram: &Micros) -> QuantileCurve {
         .collect()
 }
 
-/// One interval of a run, unpacked.
-pub struct Observation {
+/// One measured interval of a run.
+pub struct Observation<'a> {
     /// From the beginning of the run.
     pub start: Duration,
     /// Its length.
     pub length: Duration,
     /// What was recorded.
-    pub stats: Interval,
+    pub stats: &'a CompactInterval,
 }
 
-/// The measured intervals of a run that are whole, in order.
-pub fn observations(outcome: &Outcome) -> Result<Vec<Observation>, PackError> {
+/// The measured intervals of a run that have their full length, in order.
+pub fn observations(outcome: &Outcome) -> Vec<Observation<'_>> {
     let length = outcome.spec.interval;
-    let mut observations: Vec<Observation> = Vec::new();
     let mut intervals: Vec<&TimedInterval> =
-        outcome.intervals.iter().filter(|interval| interval.index >= 0).collect();
+        outcome.intervals.iter().filter(|interval| (0..DRAIN).contains(&interval.index)).collect();
     intervals.sort_by_key(|interval| interval.index);
-    for interval in intervals {
-        let start = length * interval.index as u32;
-        if start + length <= outcome.measured {
-            observations.push(Observation { start, length, stats: interval.stats.unpack()? });
-        }
-    }
-    Ok(observations)
+    intervals
+        .into_iter()
+        .map(|TimedInterval { index, stats }| Observation { start: length * *index as u32, length, stats })
+        .filter(|observation| observation.start + length <= outcome.measured)
+        .collect()
 }
 
 /// The time line of a run that began `start` after its trial, in steps of a tenth of a second or more.
-pub fn time_line(outcome: &Outcome, start: Duration) -> Result<Vec<Tick>, PackError> {
+pub fn time_line(outcome: &Outcome, start: Duration) -> Vec<Tick> {
     let is_open = matches!(outcome.spec.shape, Shape::Open { .. });
-    let observations = observations(outcome)?;
     let together = FINEST_TICK.as_nanos().div_ceil(outcome.spec.interval.as_nanos()).max(1) as usize;
-    Ok(observations
-        .chunks(together)
-        .map(|chunk| {
-            let mut merged = chunk[0].stats.clone();
-            chunk[1..].iter().for_each(|later| merged.append(&later.stats));
-            let seconds: f64 = chunk.iter().map(|o| o.length.as_secs_f64()).sum();
-            let response = merged.merged(|op| &op.response_time);
-            let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
-            Tick {
-                t_s: (start + chunk[0].start).as_secs_f64(),
-                throughput_per_s: merged.succeeded() as f64 / seconds,
-                offered_per_s: is_open.then(|| merged.client.offered as f64 / seconds),
-                p50_us: at(0.5),
-                p99_us: at(0.99),
-                errors: merged.errors().total(),
-            }
-        })
-        .collect())
+    let tick = |chunk: &[Observation<'_>]| {
+        let sum = |of: fn(&CompactInterval) -> u64| chunk.iter().map(|o| of(o.stats)).sum::<u64>();
+        let seconds: f64 = chunk.iter().map(|o| o.length.as_secs_f64()).sum();
+        let mut response = chunk[0].stats.merged(|op| &op.response_time);
+        chunk[1..].iter().for_each(|o| o.stats.merged(|op| &op.response_time).add_to(&mut response));
+        let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
+        Tick {
+            t_s: (start + chunk[0].start).as_secs_f64(),
+            throughput_per_s: sum(CompactInterval::succeeded) as f64 / seconds,
+            offered_per_s: is_open.then(|| sum(|stats| stats.client.offered) as f64 / seconds),
+            p50_us: at(0.5),
+            p99_us: at(0.99),
+            errors: sum(CompactInterval::failed),
+        }
+    };
+    observations(outcome).chunks(together).map(tick).collect()
 }
 
-/// What reached the server in the whole of its runs, their warm-ups included: what the server's own count is held
-/// against.
+/// What reached the server in all its runs, their warm-ups included. The server's own count is compared with it.
 #[derive(Debug, Default)]
 pub struct Reached {
-    /// Operations, those that failed too.
+    /// Operations, failed ones included.
     pub operations: u64,
     /// The driver's counters.
     pub counters: BTreeMap<String, u64>,
@@ -155,15 +148,13 @@ pub struct Reached {
 
 impl Reached {
     /// Adds a run.
-    pub fn add(&mut self, outcome: &Outcome) -> Result<(), PackError> {
-        for interval in &outcome.intervals {
-            let stats = interval.stats.unpack()?;
+    pub fn add(&mut self, outcome: &Outcome) {
+        for TimedInterval { stats, .. } in &outcome.intervals {
             let failed: u64 = stats.operations.iter().map(|op| op.errors.total()).sum();
             self.operations += stats.succeeded() + failed;
             for (name, count) in outcome.counters.iter().zip(&stats.counters) {
                 *self.counters.entry(name.clone()).or_default() += count;
             }
         }
-        Ok(())
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use archive::model::WarmUpOutcome;
 use load::engine::Outcome;
-use load::record::{Interval, PackError};
+use load::record::{CompactInterval, Interval, RecordedTimes};
 use stats::steady::{DriftTolerance, SteadyState, UnsteadyReason, detect_steady_state, significant_drift};
 
 use super::phases::{Observation, observations};
@@ -54,10 +54,10 @@ pub enum SteadyQuantity {
 
 impl SteadyQuantity {
     /// Its amount in an interval.
-    pub fn amount(self, stats: &Interval) -> f64 {
+    pub fn amount<H: RecordedTimes>(self, stats: &Interval<H>) -> f64 {
         match self {
             Self::Operations => stats.succeeded() as f64,
-            Self::Bytes => stats.operations.iter().map(|op| op.bytes_received).sum::<u64>() as f64,
+            Self::Bytes => stats.bytes_received() as f64,
         }
     }
 }
@@ -82,20 +82,20 @@ pub fn check_loop(
     before: Duration,
     earlier: Option<LoopSeries>,
     quantity: SteadyQuantity,
-) -> Result<CheckedLoop, PackError> {
-    let observations = observations(run)?;
-    let p99 = from_first_reply(observations.iter().map(|o| p99_of(&o.stats)));
+) -> CheckedLoop {
+    let observations = observations(run);
+    let p99 = from_first_reply(observations.iter().map(|o| p99_of(o.stats)));
     // All connections begin at once: there is nothing to observe before the first operation has ended.
     let opening = observations.len() - p99.len();
-    let per_s = |o: &Observation| quantity.amount(&o.stats) / o.length.as_secs_f64();
+    let per_s = |o: &Observation<'_>| quantity.amount(o.stats) / o.length.as_secs_f64();
     let series = LoopSeries { throughput: observations[opening..].iter().map(per_s).collect(), p99 };
     let LoopCheck { throughput, p99, unsteady, cut } =
         LoopCheck::of(earlier.unwrap_or_default(), &series, quantity);
     let cut = opening + cut;
     let mut measured = Interval::new(run.operations.len(), run.counters.len());
-    observations[cut.min(observations.len())..].iter().for_each(|o| measured.append(&o.stats));
+    observations[cut.min(observations.len())..].iter().for_each(|o| measured.append(o.stats));
     let interval = run.spec.interval;
-    Ok(CheckedLoop {
+    CheckedLoop {
         series,
         outcome: WarmUpOutcome {
             discarded_s: (before + interval * cut as u32).as_secs_f64(),
@@ -106,7 +106,7 @@ pub fn check_loop(
         unsteady,
         measured,
         length: interval * observations.len().saturating_sub(cut) as u32,
-    })
+    }
 }
 
 /// The result of both series.
@@ -158,7 +158,7 @@ fn discarded(state: &SteadyState) -> usize {
 }
 
 /// None for an interval without a reply.
-fn p99_of(stats: &Interval) -> Option<f64> {
+fn p99_of(stats: &CompactInterval) -> Option<f64> {
     let response = stats.merged(|op| &op.response_time);
     (!response.is_empty()).then(|| response.value_at_quantile(0.99) as f64)
 }

@@ -1,87 +1,91 @@
-//! Which rate to try next: bracket, bisect on a logarithmic scale, confirm. Pure, so that it is tested
-//! against made-up servers.
+//! Which rate to try next: bracket, bisect on a logarithmic scale, repeat. Pure, so that tests run it against scripted
+//! servers.
 //!
-//! The search assumes that a higher rate never meets an objective that a lower one misses. Near the limit
-//! measurements contradict that now and then; so the rate that is found is measured a second time, and
-//! gives way to the next lower one that was met if it fails then.
+//! The search assumes that a rate above one that misses the objective misses it too. Near the limit, measurements
+//! sometimes contradict this. So the search tries its best rate a second time; if that misses, the next lower rate that
+//! met the objective is the best.
 //!
-//! A client that was held up for a moment says nothing of the server: what it spoiled is tried again. Only a rate at
-//! which it is too late time after time is one that it cannot offer.
+//! A step in which the client was the limit says nothing about the server, so its rate is tried again. A rate at which
+//! the client is the limit several times is one that it cannot offer.
 
-/// How a rate fared.
+/// The outcome of a run at one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepOutcome {
     /// The objective was met.
     Met,
     /// The objective was missed.
     Missed,
-    /// The client was the limit: no word about the server.
+    /// The client was the limit: nothing is known about the server.
     ClientLimited,
 }
 
-/// What the search wants.
+/// What the search needs next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Next {
+pub(super) enum NextRate {
     /// Try this rate, operations a second.
     Try(f64),
-    /// Over: the highest rate that met the objective twice, if any did.
+    /// The search is over: the highest rate that met the objective twice, if one did.
     Found(Option<f64>),
 }
 
 /// Rates within this factor of each other count as the same.
 pub const PRECISION: f64 = 1.02;
-/// A capacity below this share of the first rate tried is not looked for.
+/// The search does not look for a capacity below this share of the first rate.
 const LOWEST_SHARE: f64 = 1e-3;
-/// However the measurements contradict each other, the search ends.
+/// The search ends after this many steps, even if measurements contradict each other.
 const MOST_TRIES: usize = 32;
-/// A rate at which the client was the limit so many times is one that it cannot offer.
-const PATIENCE: usize = 3;
-/// How far a step goes up or down while one side of the bracket is open.
+/// Steps at one rate in which the client was the limit, until the client cannot offer that rate.
+pub(super) const CLIENT_LIMITED_TRIES: usize = 3;
+/// Factor between rates while one side of the bracket is open.
 const STRIDE: f64 = 1.5;
+/// The same where an earlier search has found about where the capacity is. Restarts of one server differ by a few
+/// percent, so a stride or two reach the other side.
+const STRIDE_NEAR: f64 = 1.06;
 
 /// The state of a search.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub(super) struct Search {
     first: f64,
     stride: f64,
     tried: Vec<(f64, StepOutcome)>,
-    /// Lowest rate that is taken as missed, or as too much for the client.
+    /// Lowest rate that counts as missed, or as too high for the client.
     ceiling: Option<f64>,
 }
 
 impl Search {
-    /// A search that begins at `first`, best a little under the capacity that is guessed.
+    /// A search that begins at `first`, best a little under the expected capacity.
     pub fn new(first: f64) -> Self {
-        Self::near(first, STRIDE)
+        Self { first, stride: STRIDE, tried: Vec::new(), ceiling: None }
     }
 
-    /// A search that begins at `first` and strides by this factor while one side is open: small where an
-    /// earlier search has told about where the capacity lies.
-    pub fn near(first: f64, stride: f64) -> Self {
-        Self { first, stride, tried: Vec::new(), ceiling: None }
+    /// A search that begins at the capacity of an earlier one, and goes in smaller strides.
+    pub fn near(earlier: f64) -> Self {
+        Self { stride: STRIDE_NEAR, ..Self::new(earlier) }
     }
 
-    /// Tells how `rate` fared.
+    /// Records the outcome of a run at `rate`.
     pub fn record(&mut self, rate: f64, outcome: StepOutcome) {
         self.tried.push((rate, outcome));
         let is_too_high = match outcome {
             StepOutcome::Met => false,
             StepOutcome::Missed => true,
-            StepOutcome::ClientLimited => self.times(rate, StepOutcome::ClientLimited) >= PATIENCE,
+            StepOutcome::ClientLimited => {
+                self.times(rate, StepOutcome::ClientLimited) >= CLIENT_LIMITED_TRIES
+            }
         };
         if is_too_high {
             self.ceiling = Some(self.ceiling.map_or(rate, |ceiling| ceiling.min(rate)));
         }
     }
 
-    /// The highest rate so far that met the objective, below those that are taken as missed.
+    /// The highest rate so far that met the objective, below those that count as missed.
     pub fn best(&self) -> Option<f64> {
         let met =
             self.tried.iter().filter(|(rate, outcome)| *outcome == StepOutcome::Met && self.is_open(*rate));
         met.map(|(rate, _)| *rate).max_by(f64::total_cmp)
     }
 
-    /// Whether it lies below those that are taken as missed.
+    /// Whether a rate is below those that count as missed.
     fn is_open(&self, rate: f64) -> bool {
         self.ceiling.is_none_or(|ceiling| rate < ceiling)
     }
@@ -90,31 +94,31 @@ impl Search {
         self.tried.iter().filter(|tried| **tried == (rate, outcome)).count()
     }
 
-    /// What is to be tried next.
-    pub fn next(&self) -> Next {
+    /// What to try next.
+    pub fn next(&self) -> NextRate {
         let floor = self.best();
         if self.tried.len() >= MOST_TRIES {
-            return Next::Found(floor);
+            return NextRate::Found(floor);
         }
         if let Some(&(rate, StepOutcome::ClientLimited)) = self.tried.last()
             && self.is_open(rate)
         {
-            return Next::Try(rate);
+            return NextRate::Try(rate);
         }
         match (floor, self.ceiling) {
-            (None, None) => Next::Try(self.first),
-            (None, Some(ceiling)) if ceiling / 2.0 < self.first * LOWEST_SHARE => Next::Found(None),
-            (None, Some(ceiling)) => Next::Try(ceiling / self.stride),
-            (Some(floor), None) => Next::Try(floor * self.stride),
+            (None, None) => NextRate::Try(self.first),
+            (None, Some(ceiling)) if ceiling / 2.0 < self.first * LOWEST_SHARE => NextRate::Found(None),
+            (None, Some(ceiling)) => NextRate::Try(ceiling / self.stride),
+            (Some(floor), None) => NextRate::Try(floor * self.stride),
             (Some(floor), Some(ceiling)) if ceiling / floor > PRECISION => {
-                Next::Try((floor * ceiling).sqrt())
+                NextRate::Try((floor * ceiling).sqrt())
             }
-            (Some(floor), _) if self.times(floor, StepOutcome::Met) < 2 => Next::Try(floor),
-            (Some(floor), _) => Next::Found(Some(floor)),
+            (Some(floor), _) if self.times(floor, StepOutcome::Met) < 2 => NextRate::Try(floor),
+            (Some(floor), _) => NextRate::Found(Some(floor)),
         }
     }
 
-    /// Was it the client that set the ceiling?
+    /// Did the client set the ceiling?
     pub fn is_client_limited(&self) -> bool {
         let ceiling = self.ceiling.unwrap_or(f64::INFINITY);
         let at_ceiling = |outcome: StepOutcome| self.tried.contains(&(ceiling, outcome));
@@ -126,12 +130,12 @@ impl Search {
 mod tests {
     use super::*;
 
-    fn find(first: f64, mut fares: impl FnMut(f64, usize) -> StepOutcome) -> (Option<f64>, Search) {
+    fn find(first: f64, mut outcome: impl FnMut(f64, usize) -> StepOutcome) -> (Option<f64>, Search) {
         let mut search = Search::new(first);
         for count in 0.. {
             match search.next() {
-                Next::Try(rate) => search.record(rate, fares(rate, count)),
-                Next::Found(found) => return (found, search),
+                NextRate::Try(rate) => search.record(rate, outcome(rate, count)),
+                NextRate::Found(found) => return (found, search),
             }
         }
         unreachable!("a search ends")
@@ -152,8 +156,8 @@ mod tests {
     }
 
     #[test]
-    fn a_lucky_measurement_does_not_decide() {
-        // Met once at a rate that it cannot hold.
+    fn one_lucky_measurement_does_not_decide() {
+        // Meets the objective once at a rate above the capacity.
         let (found, _) = find(8_000.0, |rate, count| {
             if rate <= 10_000.0 || count == 1 { StepOutcome::Met } else { StepOutcome::Missed }
         });
@@ -161,12 +165,12 @@ mod tests {
     }
 
     #[test]
-    fn an_objective_that_no_rate_meets_is_told_as_that() {
+    fn an_objective_that_no_rate_meets_has_no_capacity() {
         assert_eq!(find(1_000.0, |_, _| StepOutcome::Missed).0, None);
     }
 
     #[test]
-    fn a_client_that_cannot_show_more_is_named() {
+    fn a_client_that_cannot_offer_more_is_the_limit() {
         let (found, search) =
             find(
                 1_000.0,
@@ -177,11 +181,11 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_is_held_up_now_and_then_is_not_the_limit() {
+    fn a_client_that_is_disturbed_now_and_then_is_not_the_limit() {
         for every in [2, 3, 5] {
-            let mut fares = up_to(10_000.0);
+            let mut outcome = up_to(10_000.0);
             let disturbed = |rate, count| {
-                if count % every == 1 { StepOutcome::ClientLimited } else { fares(rate, count) }
+                if count % every == 1 { StepOutcome::ClientLimited } else { outcome(rate, count) }
             };
             let (found, search) = find(4_000.0, disturbed);
             assert!(!search.is_client_limited());
@@ -191,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_end_the_search_all_the_same() {
+    fn contradicting_measurements_still_end_the_search() {
         let (_, search) =
             find(1_000.0, |_, count| if count % 2 == 0 { StepOutcome::Met } else { StepOutcome::Missed });
         assert!(search.tried.len() <= MOST_TRIES);

@@ -10,7 +10,7 @@ use super::{RunnerError, RunnerSpec};
 use crate::clock::Nanos;
 use crate::record::{DRAIN, Errors, Interval};
 use crate::spec::Shape;
-use crate::worker::{Context, FromWorker, LastWord};
+use crate::worker::{EndReport, WorkerContext, WorkerFailure, WorkerMessage};
 
 /// How long one look for a line takes, and with it how late an interruption is heard.
 const LOOK: Duration = Duration::from_millis(20);
@@ -21,21 +21,21 @@ const CLOCK_SHARE: f64 = 0.02;
 const CLOCK_SLACK_S: f64 = 0.25;
 
 /// Carries out one run and tells the collector that it is over.
-pub(crate) fn run(runner: &RunnerSpec, context: &Context) {
-    let last_word = LastWord::new(context);
+pub(crate) fn run(runner: &RunnerSpec, context: &WorkerContext) {
+    let end = EndReport::new(context);
     let begin = match begin(context) {
         Ok(Some(begin)) => begin,
-        Ok(None) => return last_word.tell(Nanos::now(), None),
-        Err(error) => return last_word.tell(Nanos::now(), Some(error.to_string())),
+        Ok(None) => return end.stopped(Nanos::now()),
+        Err(error) => return end.failed(WorkerFailure::Runner(error.to_string())),
     };
     match lead(runner, context, begin) {
-        Ok(stopped) => last_word.tell(stopped, None),
-        Err(error) => last_word.tell(Nanos::now(), Some(error.to_string())),
+        Ok(stopped) => end.stopped(stopped),
+        Err(error) => end.failed(WorkerFailure::Runner(error.to_string())),
     }
 }
 
 /// Says that the worker is ready, and waits for the instant at which the run begins; none if there will be none.
-fn begin(context: &Context) -> Result<Option<Nanos>, RunnerError> {
+fn begin(context: &WorkerContext) -> Result<Option<Nanos>, RunnerError> {
     let spec = &context.spec;
     if matches!(spec.shape, Shape::Open { .. }) {
         return Err(RunnerError::NotForRunners("ask for throughput instead of a rate"));
@@ -46,14 +46,14 @@ fn begin(context: &Context) -> Result<Option<Nanos>, RunnerError> {
     if spec.interval.as_millis() == 0 {
         return Err(RunnerError::NotForRunners("its intervals are of a millisecond or more"));
     }
-    let ready = FromWorker::Ready { worker: context.worker, open: 1, errors: Errors::default() };
+    let ready = WorkerMessage::Ready { worker: context.worker, open: 1, errors: Errors::default() };
     // A collector that is gone has given the run up.
     let _ = context.to_collector.send(ready);
     Ok(context.start.recv().ok())
 }
 
 /// Gives the instant from which no more operations were begun.
-fn lead(runner: &RunnerSpec, context: &Context, begin: Nanos) -> Result<Nanos, RunnerError> {
+fn lead(runner: &RunnerSpec, context: &WorkerContext, begin: Nanos) -> Result<Nanos, RunnerError> {
     let spec = &context.spec;
     let warm_up = (spec.warmup.as_nanos() / spec.interval.as_nanos()) as i64;
     let end = spec.duration.map_or(Nanos::NEVER, |length| begin.after(spec.warmup).after(length));
@@ -66,7 +66,7 @@ fn lead(runner: &RunnerSpec, context: &Context, begin: Nanos) -> Result<Nanos, R
     let mut latest: Option<u64> = None;
     let hand_on = |index: i64, mut stats: Box<Interval>, length: Duration| {
         stats.client.wall_ns = length.as_nanos() as u64;
-        let _ = context.to_collector.send(FromWorker::Interval { worker: context.worker, index, stats });
+        let _ = context.to_collector.send(WorkerMessage::Interval { worker: context.worker, index, stats });
     };
     loop {
         let is_enough = Nanos::now() >= end || spec.requests.is_some_and(|most| done >= most);

@@ -1,12 +1,14 @@
-//! What workers say to the collector.
+//! Messages from workers to the collector.
+
+use serde::{Deserialize, Serialize};
 
 use crate::clock::Nanos;
 use crate::record::{Errors, Interval};
 
 /// A message of one worker.
 #[derive(Debug)]
-pub enum FromWorker {
-    /// Connections are open as far as they could be; the worker waits for the start.
+pub enum WorkerMessage {
+    /// Connections are open as far as possible; the worker waits for the start.
     Ready {
         /// Which worker.
         worker: u32,
@@ -24,7 +26,7 @@ pub enum FromWorker {
         /// What was recorded.
         stats: Box<Interval>,
     },
-    /// The worker has ended: no more intervals will come from it.
+    /// The worker has ended: it sends no more intervals.
     Done {
         /// Which worker.
         worker: u32,
@@ -32,7 +34,30 @@ pub enum FromWorker {
         stopped: Nanos,
         /// When the last of them had ended.
         ended: Nanos,
-        /// What ended it before its time, if something did.
-        failure: Option<String>,
+        /// Why it ended too early, if it did.
+        failure: Option<WorkerFailure>,
     },
+}
+
+/// Why a worker ended too early.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub enum WorkerFailure {
+    /// It cannot wait for its sockets.
+    #[error("a load worker failed: epoll: {0}")]
+    Epoll(String),
+    /// It panicked.
+    #[error("a load worker failed: it panicked")]
+    Panicked,
+    /// All workers are gone, and one did not report its end.
+    #[error("a load worker failed: it ended without a report")]
+    Lost,
+    /// The process of the worker is gone.
+    #[error("a load process ended unexpectedly: was it killed, or out of memory?")]
+    ProcessEnded,
+    /// The process of the worker sent something else than a message.
+    #[error("a load process sent a message that cannot be read: {0}")]
+    ProcessMessage(String),
+    /// The program that makes the load failed.
+    #[error("{0}")]
+    Runner(String),
 }

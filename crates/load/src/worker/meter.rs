@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
 use super::cpu::CpuTimes;
-use super::message::FromWorker;
+use super::message::WorkerMessage;
 use crate::clock::Nanos;
 use crate::driver::OperationId;
 use crate::record::{DRAIN, Interval, micros_of, record};
@@ -49,7 +49,7 @@ pub(super) struct Meter {
     /// Since when CPU time has not been accounted for, and what it was then.
     since: Nanos,
     cpu: CpuTimes,
-    to_collector: Sender<FromWorker>,
+    to_collector: Sender<WorkerMessage>,
     cleared: Receiver<Box<Interval>>,
 }
 
@@ -58,7 +58,7 @@ impl Meter {
     pub fn new(
         first: Box<Interval>,
         worker: u32,
-        to_collector: Sender<FromWorker>,
+        to_collector: Sender<WorkerMessage>,
         cleared: Receiver<Box<Interval>>,
     ) -> Self {
         Self {
@@ -215,7 +215,7 @@ impl Meter {
     fn hand_on(&self, stats: Box<Interval>) {
         // A collector that is gone has no more use for intervals; the run is being torn down.
         let _ =
-            self.to_collector.send(FromWorker::Interval { worker: self.worker, index: self.index, stats });
+            self.to_collector.send(WorkerMessage::Interval { worker: self.worker, index: self.index, stats });
     }
 }
 
@@ -251,7 +251,7 @@ mod tests {
         messages
             .iter()
             .map(|message| match message {
-                FromWorker::Interval { index, stats, .. } => {
+                WorkerMessage::Interval { index, stats, .. } => {
                     (index, stats.operations[0].response_time.len(), stats.operations[0].carried)
                 }
                 other => unreachable!("a meter hands on intervals only: {other:?}"),

@@ -47,7 +47,8 @@ use crate::record::{ErrorKind, Interval};
 use crate::spec::{LoadSpec, Shape};
 use crate::tls::TlsContext;
 
-pub(crate) use self::message::FromWorker;
+pub use self::message::WorkerFailure;
+pub(crate) use self::message::WorkerMessage;
 
 /// Connections opened at once before the start: fewer than a listen queue holds, for an overflowing queue
 /// costs a retransmission after a second.
@@ -58,11 +59,11 @@ const BACKLOG_GRACE: Duration = Duration::from_secs(2);
 const INTERRUPT_GRACE: Duration = Duration::from_millis(100);
 
 /// Everything that one worker runs with.
-pub(crate) struct Context {
+pub(crate) struct WorkerContext {
     pub spec: Arc<LoadSpec>,
     pub worker: u32,
     pub tls: Option<TlsContext>,
-    pub to_collector: Sender<FromWorker>,
+    pub to_collector: Sender<WorkerMessage>,
     pub cleared: Receiver<Box<Interval>>,
     /// Gives the instant at which the run begins; closed if there will be none.
     pub start: Receiver<Nanos>,
@@ -70,54 +71,57 @@ pub(crate) struct Context {
     pub stop: Arc<AtomicBool>,
 }
 
-/// Opens the connections, waits for the start, runs, and tells the collector that it is over.
-pub(crate) fn run<D: Driver>(driver: D, context: Context) {
-    let last_word = LastWord::new(&context);
+/// Opens the connections, waits for the start, runs, and reports the end to the collector.
+pub(crate) fn run<D: Driver>(driver: D, context: WorkerContext) {
+    let end = EndReport::new(&context);
     match Worker::new(driver, context).and_then(Worker::live) {
-        Ok(stopped) => last_word.tell(stopped, None),
-        Err(errno) => {
-            let failure = format!("a load worker failed: epoll: {}", std::io::Error::from(errno));
-            last_word.tell(Nanos::now(), Some(failure));
-        }
+        Ok(stopped) => end.stopped(stopped),
+        Err(errno) => end.failed(WorkerFailure::Epoll(std::io::Error::from(errno).to_string())),
     }
 }
 
-/// Tells the collector that the worker has ended, however it ends: a run does not wait for the dead.
-pub(crate) struct LastWord {
+/// Reports the end of a worker to the collector when it is dropped, also after a panic: a run does not wait for a worker
+/// that is gone.
+pub(crate) struct EndReport {
     worker: u32,
-    to_collector: Sender<FromWorker>,
+    to_collector: Sender<WorkerMessage>,
     stopped: Nanos,
-    failure: Option<String>,
+    failure: Option<WorkerFailure>,
 }
 
-impl LastWord {
-    pub fn new(context: &Context) -> Self {
+impl EndReport {
+    pub fn new(context: &WorkerContext) -> Self {
         Self {
             worker: context.worker,
             to_collector: context.to_collector.clone(),
             stopped: Nanos::now(),
-            failure: Some("a load worker failed: it panicked".to_owned()),
+            failure: Some(WorkerFailure::Panicked),
         }
     }
 
-    /// It has ended in this way, operations being begun until `stopped`.
-    pub fn tell(mut self, stopped: Nanos, failure: Option<String>) {
-        (self.stopped, self.failure) = (stopped, failure);
+    /// The worker has ended; it began operations until `stopped`.
+    pub fn stopped(mut self, stopped: Nanos) {
+        (self.stopped, self.failure) = (stopped, None);
+    }
+
+    /// The worker cannot go on.
+    pub fn failed(mut self, failure: WorkerFailure) {
+        (self.stopped, self.failure) = (Nanos::now(), Some(failure));
     }
 }
 
-impl Drop for LastWord {
+impl Drop for EndReport {
     fn drop(&mut self) {
         let ended = Nanos::now();
         let failure = self.failure.take();
-        let done = FromWorker::Done { worker: self.worker, stopped: self.stopped, ended, failure };
-        // A collector that is gone has given the run up.
+        let done = WorkerMessage::Done { worker: self.worker, stopped: self.stopped, ended, failure };
+        // A collector that is gone has ended the run.
         let _ = self.to_collector.send(done);
     }
 }
 
 struct Worker<D: Driver> {
-    context: Context,
+    context: WorkerContext,
     operations: Operations<D>,
     /// When waits are looked at again.
     next_sweep: Nanos,
@@ -128,7 +132,7 @@ struct Worker<D: Driver> {
 }
 
 impl<D: Driver> Worker<D> {
-    fn new(driver: D, mut context: Context) -> Result<Self, Errno> {
+    fn new(driver: D, mut context: WorkerContext) -> Result<Self, Errno> {
         let first = Box::new(Interval::new(driver.operations().len(), driver.counters().len()));
         let (_, nobody) = std::sync::mpsc::channel();
         let cleared = std::mem::replace(&mut context.cleared, nobody);
@@ -143,7 +147,7 @@ impl<D: Driver> Worker<D> {
         if self.context.spec.requests_per_connection != Some(1) {
             self.open_all()?;
         }
-        let ready = FromWorker::Ready {
+        let ready = WorkerMessage::Ready {
             worker: self.context.worker,
             open: self.operations.counts.open(),
             errors: std::mem::take(&mut self.operations.setup_errors),

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use load::capacity::Capacity;
 use load::engine::Outcome;
 use load::record::Micros;
+use load::spans::Spans;
 use load::spec::Trust;
 use load::summary::Summary;
 use stats::times::Times;
@@ -21,7 +22,7 @@ const HISTOGRAM_WIDTH: f64 = 50.0;
 const MOST_COUNTERS: usize = 8;
 
 /// The answer of one run.
-pub fn summary(title: &str, summary: &Summary, outcome: &Outcome) -> String {
+pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &Outcome) -> String {
     let mut out = format!("{title}\n\n");
     let answer = format!(
         "{} requests/s, {} received per second, {} in {}{}",
@@ -41,9 +42,9 @@ pub fn summary(title: &str, summary: &Summary, outcome: &Outcome) -> String {
         out.push('\n');
         out.push_str(&operations(summary));
     }
-    if !summary.steps.is_empty() {
+    if !spans.steps.is_empty() {
         out.push('\n');
-        out.push_str(&steps(summary));
+        out.push_str(&steps(spans));
     }
     out.push('\n');
     out.push_str(&histogram(&outcome.total.merged(|op| &op.response_time)));
@@ -67,7 +68,7 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
     ];
     for step in &found.curve {
         let (summary, response) = (&step.summary, &step.summary.response_time_us);
-        let verdict = match (step.client_reasons.is_empty(), step.meets_slo) {
+        let verdict = match (step.evaluation.client_reasons.is_empty(), step.evaluation.meets_slo) {
             (false, _) => "client was the limit",
             (true, true) => "meets",
             (true, false) => "misses",
@@ -112,10 +113,10 @@ fn operations(summary: &Summary) -> String {
     table(&rows)
 }
 
-fn steps(summary: &Summary) -> String {
+fn steps(spans: &Spans) -> String {
     let mut rows =
         vec![["from", "offered/s", "achieved/s", "failed", "p50", "p99", "max"].map(str::to_owned).to_vec()];
-    for step in &summary.steps {
+    for step in &spans.steps {
         let response = &step.response_time_us;
         let mut row = vec![format!("{} s", step.start_s), rate(step.offered_per_s)];
         row.extend([rate(step.throughput_per_s), count(step.failed)]);

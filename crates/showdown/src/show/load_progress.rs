@@ -150,21 +150,21 @@ impl LoadProgress {
                 };
             }
             CapacityEvent::Run(event) => self.observe(event),
-            CapacityEvent::StepOutcome(step) => self.observe_step(step),
+            CapacityEvent::StepEnded(step) => self.observe_step(step),
         }
     }
 
     fn observe_step(&self, step: &CapacityStep) {
         let p99_us = step.summary.response_time_us.p99;
-        let client_was_the_limit = !step.client_reasons.is_empty();
-        let verdict = match (client_was_the_limit, step.meets_slo) {
+        let client_was_the_limit = !step.evaluation.client_reasons.is_empty();
+        let verdict = match (client_was_the_limit, step.evaluation.meets_slo) {
             (true, _) => "the client was the limit",
             (false, true) => "meets the objective",
             (false, false) => "misses the objective",
         };
         let (rate, p99) = (units::rate(step.rate_per_s), units::time(p99_us as f64));
         self.bar.println(format!("{rate:>12}/s  p99 {p99:>8}  {verdict}"));
-        let (rate_per_s, meets_slo) = (step.rate_per_s, step.meets_slo);
+        let (rate_per_s, meets_slo) = (step.rate_per_s, step.evaluation.meets_slo);
         self.mode.print_json(&ProgressLine::StepOutcome {
             rate_per_s,
             meets_slo,

@@ -13,6 +13,8 @@ use load::drivers::ProtocolSpec;
 use load::drivers::options::POPULATE;
 use load::engine::{self, RunContext, RunError};
 use load::inputs::slo::Slo;
+use load::output::{CapacityOutput, LoadOutput};
+use load::spans::Spans;
 use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
 
@@ -42,8 +44,10 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     let outcome = engine::run(&planned.spec, &context, &mut |event| progress.observe(&event));
     progress.finish();
     let outcome = outcome.map_err(classify)?;
-    let summary = Summary::of(&outcome)?;
-    args.format.print(&summary, || show::load::summary(&planned.title, &summary, &outcome))?;
+    let (summary, spans) = (Summary::of(&outcome), Spans::of(&outcome));
+    args.format.print(&LoadOutput::of(&summary, &spans), || {
+        show::load::summary(&planned.title, &summary, &spans, &outcome)
+    })?;
     if let Some((path, mut file)) = hlog {
         let written = load::hlog::write(&outcome, &mut file).map_err(anyhow::Error::from);
         let written = written.and_then(|()| file.flush().map_err(anyhow::Error::from));
@@ -60,7 +64,7 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
 pub fn process() -> anyhow::Result<CommandStatus> {
     // A Ctrl-C on the terminal reaches the whole process group, but the parent decides when the load ends.
     let _ignored = interrupt::flag()?;
-    load::processes::load_process_main().map_err(anyhow::Error::msg)?;
+    load::processes::load_process_main()?;
     Ok(CommandStatus::Success)
 }
 
@@ -122,9 +126,9 @@ fn find_capacity(
     progress.finish();
     let found: Capacity = found.map_err(|error| match error {
         capacity::CapacityError::Run(error) => classify(error),
-        other => other.into(),
+        other @ capacity::CapacityError::NothingSucceeds(_) => other.into(),
     })?;
-    args.format.print(&found, || show::load::capacity(&planned.title, &found))?;
+    args.format.print(&CapacityOutput::from(&found), || show::load::capacity(&planned.title, &found))?;
     let interrupted = context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
     Ok(match (interrupted, found.valid) {
         (true, _) => CommandStatus::Interrupted,

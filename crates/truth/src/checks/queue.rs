@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use load::record::ErrorKind;
+use load::spans::Spans;
 use stats::confidence::Confidence;
 use stats::proportion::Proportion;
 use stats::queueing::lost_share;
@@ -49,7 +50,7 @@ pub fn slower_and_slower(instrument: &Instrument<'_>, length: Duration) -> Resul
     let measured = instrument.run(&server, &Load::http(256, Pace::Poisson(RATE), length))?;
     let mut findings = compare("queue", "slower and slower", &measured, false);
     let p50: Vec<f64> =
-        measured.summary.intervals.iter().map(|span| span.response_time_us.p50 as f64).collect();
+        Spans::of(&measured.outcome).intervals.iter().map(|span| span.response_time_us.p50 as f64).collect();
     let is_steady =
         matches!(detect_steady_state(&p50, DriftTolerance::PERCENTILE), SteadyState::Steady { .. });
     let called = f64::from(u8::from(is_steady));

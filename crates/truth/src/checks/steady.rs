@@ -1,5 +1,6 @@
 //! A cache that fills: only what comes after it may be measured.
 
+use load::spans::Spans;
 use std::time::Duration;
 
 use stats::steady::{DriftTolerance, SteadyState, detect_steady_state};
@@ -29,7 +30,8 @@ pub fn check(instrument: &Instrument<'_>, length: Duration) -> Result<Vec<Findin
     let warm = log.iter().filter(|served| served.received >= warm_from).count() as f64;
     let last = log.iter().map(|served| served.received).max().unwrap_or_default();
     let known = warm / last.since(warm_from).as_secs_f64().max(1e-9);
-    let throughput: Vec<f64> = measured.summary.intervals.iter().map(|span| span.throughput_per_s).collect();
+    let throughput: Vec<f64> =
+        Spans::of(&measured.outcome).intervals.iter().map(|span| span.throughput_per_s).collect();
     let what = "throughput of the settled part, a cache that fills";
     let finding = |mean| Finding::new("steady", what, Unit::PerSecond, known, mean).within(known * TOLERANCE);
     Ok(vec![match detect_steady_state(&throughput, DriftTolerance::THROUGHPUT) {

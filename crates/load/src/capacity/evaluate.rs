@@ -1,0 +1,58 @@
+//! Whether one run meets an objective, and whether the client decided that it does not.
+
+use super::search::StepOutcome;
+use crate::client_share::ServerTimes;
+use crate::engine::Outcome;
+use crate::inputs::slo::{Quantity, Slo};
+use crate::summary::Summary;
+use crate::validity::Reason;
+
+/// One run compared with an objective.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepEvaluation {
+    /// Did it meet the objective?
+    pub meets_slo: bool,
+    /// Why the client may be the reason that it did not, one line each. The client's delays are part of the response
+    /// times, so they can only make a server look worse: an objective that was met was met.
+    pub client_reasons: Vec<String>,
+}
+
+impl StepEvaluation {
+    /// What the search learns from it.
+    pub fn outcome(&self) -> StepOutcome {
+        match (self.meets_slo, self.client_reasons.is_empty()) {
+            (true, _) => StepOutcome::Met,
+            (false, true) => StepOutcome::Missed,
+            (false, false) => StepOutcome::ClientLimited,
+        }
+    }
+}
+
+/// Compares a run with an objective. Percentiles are read from its merged histogram; `summary` is the summary of
+/// `outcome`.
+pub fn evaluate(slo: &Slo, outcome: &Outcome, summary: &Summary) -> StepEvaluation {
+    let response = outcome.total.merged(|op| &op.response_time);
+    let is_met = |at_quantile: &dyn Fn(f64) -> u64, mean: f64, max: u64| {
+        slo.is_met(|quantity| match quantity {
+            Quantity::Percentile(percent) => at_quantile(percent / 100.0) as f64,
+            Quantity::Mean => mean,
+            Quantity::Max => max as f64,
+            Quantity::Errors => summary.error_share(),
+        })
+    };
+    let meets_slo = summary.requests > 0
+        && is_met(&|quantile| response.value_at_quantile(quantile), response.mean(), response.max());
+    let mut client_reasons = Vec::new();
+    if !meets_slo {
+        let of_cpu = |rule: &&Reason| {
+            matches!(rule, Reason::ClientCpu { .. } | Reason::Starved { .. } | Reason::Achieved { .. })
+        };
+        client_reasons.extend(summary.rules_broken.iter().filter(of_cpu).map(ToString::to_string));
+        if let Some(server) = ServerTimes::of(&response, &outcome.total.client)
+            && is_met(&|quantile| server.percentile(quantile), server.mean(), server.max())
+        {
+            client_reasons.push("without the client's own delays the objective is met".to_owned());
+        }
+    }
+    StepEvaluation { meets_slo, client_reasons }
+}

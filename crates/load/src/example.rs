@@ -1,0 +1,47 @@
+//! An outcome for tests: a client with CPU to spare, on time, and a server that answers in a millisecond.
+
+use std::time::{Duration, SystemTime};
+
+use crate::collector::TimedInterval;
+use crate::drivers::ProtocolSpec;
+use crate::drivers::http::{HttpOperation, HttpSpec};
+use crate::engine::Outcome;
+use crate::record::{Errors, Interval, record};
+use crate::spec::LoadSpec;
+
+/// Nanoseconds of a second.
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+
+/// An open loop of ten seconds: 1,000 operations a second of 1 ms each. The client needed half of its core.
+pub(crate) fn outcome() -> Outcome {
+    let mut total = Interval::new(1, 0);
+    for _ in 0..10_000 {
+        let operation = &mut total.operations[0];
+        for histogram in [&mut operation.response_time, &mut operation.service_time] {
+            record(histogram, 1_000);
+        }
+        for histogram in [&mut total.client.lag, &mut total.client.pickup] {
+            record(histogram, 5);
+        }
+    }
+    total.client.offered = 10_000;
+    (total.client.user_cpu_ns, total.client.wall_ns) = (5 * SECOND_NS, 10 * SECOND_NS);
+    let operations = vec![HttpOperation::get("/")];
+    let protocol = ProtocolSpec::Http(HttpSpec { authority: "box".to_owned(), operations });
+    let spec = LoadSpec::open(protocol, ([127, 0, 0, 1], 80).into(), 4, 1_000.0);
+    Outcome {
+        spec: spec.with_interval(Duration::from_secs(10)),
+        operations: vec!["GET /".to_owned()],
+        counters: Vec::new(),
+        began: SystemTime::UNIX_EPOCH,
+        measured: Duration::from_secs(10),
+        draining: Duration::ZERO,
+        intervals: vec![TimedInterval { index: 0, stats: total.compact() }],
+        total,
+        drain: Interval::new(1, 0),
+        opened: 4,
+        setup_errors: Errors::default(),
+        interrupted: false,
+        processes: 1,
+    }
+}

@@ -1,0 +1,51 @@
+//! The JSON of `showdown load --find-capacity … --format json`, described in `docs/FORMATS.md`.
+
+use serde::Serialize;
+
+use super::LoadOutput;
+use crate::capacity::{Capacity, CapacityStep};
+
+/// A search for the capacity.
+#[derive(Debug, Serialize)]
+pub struct CapacityOutput<'a> {
+    slo: String,
+    capacity_per_s: Option<f64>,
+    valid: bool,
+    reasons: &'a [String],
+    method: &'a str,
+    closed_loop_per_s: f64,
+    curve: Vec<StepOutput<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct StepOutput<'a> {
+    rate_per_s: f64,
+    meets_slo: bool,
+    client_reasons: &'a [String],
+    summary: LoadOutput<'a>,
+}
+
+impl<'a> From<&'a Capacity> for CapacityOutput<'a> {
+    fn from(capacity: &'a Capacity) -> Self {
+        Self {
+            slo: capacity.slo.to_string(),
+            capacity_per_s: capacity.capacity_per_s,
+            valid: capacity.valid,
+            reasons: &capacity.reasons,
+            method: &capacity.method,
+            closed_loop_per_s: capacity.closed_loop_per_s,
+            curve: capacity.curve.iter().map(StepOutput::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a CapacityStep> for StepOutput<'a> {
+    fn from(step: &'a CapacityStep) -> Self {
+        Self {
+            rate_per_s: step.rate_per_s,
+            meets_slo: step.evaluation.meets_slo,
+            client_reasons: &step.evaluation.client_reasons,
+            summary: LoadOutput::of(&step.summary, &step.spans),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The JSON of `showdown load --format json`, described in `docs/FORMATS.md`.
+//!
+//! The types here, and the parts of a summary that they borrow, are the public format. The engine's own types are not
+//! in it, so that a change of those cannot change the format. A test compares the field names with the table in
+//! `docs/FORMATS.md`. Fields may be added; none is removed or renamed without a change of that page.
+
+mod capacity;
+mod spec;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use stats::times::Times;
+
+use crate::client_share::ClientShare;
+use crate::spans::{SpanSummary, Spans};
+use crate::summary::{ClientSummary, ConnectionSummary, OperationSummary, Summary};
+use crate::validity::Reason;
+
+pub use capacity::CapacityOutput;
+use spec::SpecOutput;
+
+/// One run.
+#[derive(Debug, Serialize)]
+pub struct LoadOutput<'a> {
+    valid: bool,
+    reasons: &'a [String],
+    rules_broken: Vec<RuleOutput>,
+    client_shares: Vec<ClientShareOutput>,
+    notes: &'a [String],
+    requests: u64,
+    carried: u64,
+    failed: u64,
+    errors: BTreeMap<&'static str, u64>,
+    error_examples: BTreeMap<&'static str, &'a str>,
+    duration_s: f64,
+    began_unix_s: f64,
+    throughput_per_s: f64,
+    offered_per_s: f64,
+    bytes_per_s: f64,
+    response_time_us: &'a Times,
+    service_time_us: &'a Times,
+    first_byte_us: &'a Times,
+    operations: Vec<OperationOutput<'a>>,
+    counters: &'a BTreeMap<String, u64>,
+    connections: &'a ConnectionSummary,
+    client: &'a ClientSummary,
+    steps: &'a [SpanSummary],
+    intervals: &'a [SpanSummary],
+    drain: &'a SpanSummary,
+    spec: SpecOutput<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct OperationOutput<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    summary: &'a OperationSummary,
+}
+
+#[derive(Debug, Serialize)]
+struct ClientShareOutput {
+    percentile: &'static str,
+    response_time_us: u64,
+    client_us: u64,
+    held_up: f64,
+}
+
+/// A rule that a run broke, with its figures.
+#[derive(Debug, Serialize)]
+#[serde(tag = "rule", rename_all = "snake_case")]
+enum RuleOutput {
+    NothingSucceeded,
+    ClientCpu { utilisation: f64 },
+    Starved { share: f64 },
+    Lag { p99_us: u64, response_time_p50_us: u64 },
+    Pickup { p99_us: u64, response_time_p50_us: u64 },
+    Achieved { offered_per_s: f64, achieved_per_s: f64 },
+    Errors { share: f64 },
+}
+
+impl From<&Reason> for RuleOutput {
+    fn from(reason: &Reason) -> Self {
+        match *reason {
+            Reason::NothingSucceeded => Self::NothingSucceeded,
+            Reason::ClientCpu { utilisation } => Self::ClientCpu { utilisation },
+            Reason::Starved { share } => Self::Starved { share },
+            Reason::Lag { p99_us, response_time_p50_us } => Self::Lag { p99_us, response_time_p50_us },
+            Reason::Pickup { p99_us, response_time_p50_us } => Self::Pickup { p99_us, response_time_p50_us },
+            Reason::Achieved { offered_per_s, achieved_per_s } => {
+                Self::Achieved { offered_per_s, achieved_per_s }
+            }
+            Reason::Errors { share } => Self::Errors { share },
+        }
+    }
+}
+
+impl From<&ClientShare> for ClientShareOutput {
+    fn from(share: &ClientShare) -> Self {
+        let ClientShare { percentile, response_time_us, client_us, held_up } = *share;
+        Self { percentile, response_time_us, client_us, held_up }
+    }
+}
+
+impl<'a> LoadOutput<'a> {
+    /// The object of a run.
+    pub fn of(summary: &'a Summary, spans: &'a Spans) -> Self {
+        let operation = |(name, summary): &'a (String, OperationSummary)| OperationOutput { name, summary };
+        Self {
+            valid: summary.valid,
+            reasons: &summary.reasons,
+            rules_broken: summary.rules_broken.iter().map(RuleOutput::from).collect(),
+            client_shares: summary.client_shares.iter().map(ClientShareOutput::from).collect(),
+            notes: &summary.notes,
+            requests: summary.requests,
+            carried: summary.carried,
+            failed: summary.failed,
+            errors: summary.errors.iter().map(|(kind, count)| (kind.name(), *count)).collect(),
+            error_examples: summary
+                .error_examples
+                .iter()
+                .map(|(kind, example)| (kind.name(), example.as_str()))
+                .collect(),
+            duration_s: summary.duration_s,
+            began_unix_s: summary.began_unix().as_secs_f64(),
+            throughput_per_s: summary.throughput_per_s,
+            offered_per_s: summary.offered_per_s,
+            bytes_per_s: summary.bytes_per_s,
+            response_time_us: &summary.response_time_us,
+            service_time_us: &summary.service_time_us,
+            first_byte_us: &summary.first_byte_us,
+            operations: summary.operations.iter().map(operation).collect(),
+            counters: &summary.counters,
+            connections: &summary.connections,
+            client: &summary.client,
+            steps: &spans.steps,
+            intervals: &spans.intervals,
+            drain: &spans.drain,
+            spec: SpecOutput::from(&summary.spec),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::capacity::{Capacity, CapacityStep, StepEvaluation};
+    use crate::example;
+    use crate::record::ErrorKind;
+    use crate::validity::{self, Reason};
+
+    /// The section of docs/FORMATS.md on this format.
+    fn page() -> String {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/FORMATS.md");
+        let page = std::fs::read_to_string(path).expect("docs/FORMATS.md");
+        let (_, section) = page.split_once("## `showdown load --format json`\n").expect("the section");
+        section.split("\n## ").next().expect("its text").to_owned()
+    }
+
+    /// Names in backticks, without the `[]` of a list.
+    fn names(text: &str) -> BTreeSet<String> {
+        text.split('`').skip(1).step_by(2).map(|name| name.trim_end_matches("[]").to_owned()).collect()
+    }
+
+    /// The first column of the section's table, and the row of a field.
+    fn documented(page: &str) -> BTreeSet<String> {
+        let table = page.lines().skip_while(|line| *line != "| field | meaning |").skip(2);
+        let rows = table.take_while(|line| line.starts_with("| `"));
+        rows.flat_map(|row| names(row.split('|').nth(1).expect("a column"))).collect()
+    }
+
+    fn row<'a>(page: &'a str, field: &str) -> &'a str {
+        let is_row = |line: &&str| names(line.split('|').nth(1).unwrap_or_default()).contains(field);
+        page.lines().find(is_row).unwrap_or_else(|| panic!("docs/FORMATS.md has no row for {field}"))
+    }
+
+    fn keys(object: &Value) -> BTreeSet<String> {
+        object.as_object().expect("an object").keys().cloned().collect()
+    }
+
+    #[test]
+    fn formats_md_documents_every_field_of_a_load() {
+        let mut outcome = example::outcome();
+        // A tail for which the client was late.
+        outcome.total.client.lag.record_n(3_000, 200).expect("a time");
+        outcome.total.operations[0].response_time.record_n(4_000, 200).expect("a time");
+        let (summary, spans) = (Summary::of(&outcome), Spans::of(&outcome));
+        let object = serde_json::to_value(LoadOutput::of(&summary, &spans)).expect("plain data");
+        let page = page();
+        assert_eq!(keys(&object), documented(&page));
+        let parts = ["operations", "client_shares", "connections", "client", "intervals"];
+        for field in parts {
+            let part = object[field].as_array().map_or(&object[field], |list| &list[0]);
+            let missing: Vec<String> = keys(part).difference(&names(row(&page, field))).cloned().collect();
+            assert!(missing.is_empty(), "docs/FORMATS.md does not document {missing:?} of {field}");
+        }
+        assert_eq!(keys(&object["intervals"][0]), keys(&object["drain"]));
+        assert_eq!(object["spec"]["shape"]["arrivals"], "poisson");
+    }
+
+    #[test]
+    fn formats_md_documents_every_rule_and_error() {
+        let reasons = [
+            Reason::NothingSucceeded,
+            Reason::ClientCpu { utilisation: 1.0 },
+            Reason::Starved { share: 1.0 },
+            Reason::Lag { p99_us: 1, response_time_p50_us: 1 },
+            Reason::Pickup { p99_us: 1, response_time_p50_us: 1 },
+            Reason::Achieved { offered_per_s: 1.0, achieved_per_s: 1.0 },
+            Reason::Errors { share: 1.0 },
+        ];
+        let page = page();
+        let documented = names(&page);
+        for reason in &reasons {
+            let rule = serde_json::to_value(RuleOutput::from(reason)).expect("plain data");
+            assert!(documented.contains(rule["rule"].as_str().expect("a name")), "{rule}");
+        }
+        for kind in ErrorKind::ALL {
+            assert!(documented.contains(kind.name()), "{kind}");
+        }
+        assert_eq!(validity::check(&example::outcome()).reasons, []);
+    }
+
+    #[test]
+    fn formats_md_documents_every_field_of_a_search() {
+        let outcome = example::outcome();
+        let evaluation = StepEvaluation { meets_slo: true, client_reasons: Vec::new() };
+        let (summary, spans) = (Summary::of(&outcome), Spans::of(&outcome));
+        let capacity = Capacity {
+            slo: "p99<5ms".parse().expect("an objective"),
+            capacity_per_s: Some(1_000.0),
+            valid: true,
+            reasons: Vec::new(),
+            method: String::new(),
+            closed_loop_per_s: 1_200.0,
+            curve: vec![CapacityStep { rate_per_s: 1_000.0, evaluation, summary, spans }],
+        };
+        let object = serde_json::to_value(CapacityOutput::from(&capacity)).expect("plain data");
+        let page = page();
+        let (_, search) = page.split_once("With `--find-capacity`").expect("the part on searches");
+        let documented = names(search);
+        for key in keys(&object).union(&keys(&object["curve"][0])) {
+            assert!(documented.contains(key), "docs/FORMATS.md does not document {key} of a search");
+        }
+    }
+}

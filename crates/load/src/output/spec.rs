@@ -1,0 +1,108 @@
+//! The spec of a run in the JSON of `showdown load`: enough to run it again.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::drivers::ProtocolSpec;
+use crate::spec::{Arrivals, LoadSpec, Shape, TlsSpec, Trust};
+
+/// What was run. Durations are text, such as `1m 30s`.
+#[derive(Debug, Serialize)]
+pub(super) struct SpecOutput<'a> {
+    addresses: &'a [SocketAddr],
+    sources: &'a [IpAddr],
+    tls: Option<TlsOutput<'a>>,
+    /// The input of the protocol's driver, with the driver's own keys.
+    protocol: &'a ProtocolSpec,
+    connections: u32,
+    workers: u32,
+    shape: ShapeOutput,
+    #[serde(with = "humantime_serde")]
+    warmup: Duration,
+    #[serde(with = "humantime_serde")]
+    duration: Option<Duration>,
+    requests: Option<u64>,
+    requests_per_connection: Option<u32>,
+    #[serde(with = "humantime_serde")]
+    timeout: Duration,
+    #[serde(with = "humantime_serde")]
+    interval: Duration,
+    seed: u64,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "loop", rename_all = "lowercase")]
+enum ShapeOutput {
+    Closed {
+        #[serde(with = "humantime_serde")]
+        think: Duration,
+    },
+    Open {
+        rate: String,
+        arrivals: &'static str,
+    },
+}
+
+#[derive(Debug, Serialize)]
+struct TlsOutput<'a> {
+    server_name: &'a str,
+    resumption: bool,
+    trust: TrustOutput<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum TrustOutput<'a> {
+    Anyone,
+    System,
+    File(&'a str),
+}
+
+impl<'a> From<&'a LoadSpec> for SpecOutput<'a> {
+    fn from(spec: &'a LoadSpec) -> Self {
+        Self {
+            addresses: &spec.addresses,
+            sources: &spec.sources,
+            tls: spec.tls.as_ref().map(TlsOutput::from),
+            protocol: &spec.protocol,
+            connections: spec.connections,
+            workers: spec.workers,
+            shape: ShapeOutput::from(&spec.shape),
+            warmup: spec.warmup,
+            duration: spec.duration,
+            requests: spec.requests,
+            requests_per_connection: spec.requests_per_connection,
+            timeout: spec.timeout,
+            interval: spec.interval,
+            seed: spec.seed,
+        }
+    }
+}
+
+impl From<&Shape> for ShapeOutput {
+    fn from(shape: &Shape) -> Self {
+        match shape {
+            Shape::Closed { think } => Self::Closed { think: *think },
+            Shape::Open { rate, arrivals } => Self::Open {
+                rate: rate.to_string(),
+                arrivals: match arrivals {
+                    Arrivals::Poisson => "poisson",
+                    Arrivals::Constant => "constant",
+                },
+            },
+        }
+    }
+}
+
+impl<'a> From<&'a TlsSpec> for TlsOutput<'a> {
+    fn from(tls: &'a TlsSpec) -> Self {
+        let trust = match &tls.trust {
+            Trust::Anyone => TrustOutput::Anyone,
+            Trust::System => TrustOutput::System,
+            Trust::File(path) => TrustOutput::File(path),
+        };
+        Self { server_name: &tls.server_name, resumption: tls.resumption, trust }
+    }
+}

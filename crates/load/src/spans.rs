@@ -1,0 +1,131 @@
+//! A run over time: its intervals, the steps of its offered load, and the drain.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use stats::times::Times;
+
+use crate::engine::Outcome;
+use crate::record::{DRAIN, Interval, Micros, RecordedTimes, micros, times};
+use crate::spec::Shape;
+
+/// One interval, or one step of an offered load. Part of the JSON object that [`crate::output`] describes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpanSummary {
+    /// Seconds from the start of measuring.
+    pub start_s: f64,
+    /// Length in seconds.
+    pub length_s: f64,
+    /// Operations a second that fell due.
+    pub offered_per_s: f64,
+    /// Successful operations that ended in it, whenever they were due.
+    pub requests: u64,
+    /// Operations that failed in it.
+    pub failed: u64,
+    /// Successful operations that ended in it, a second.
+    pub throughput_per_s: f64,
+    /// From the intended start.
+    pub response_time_us: Times,
+}
+
+/// A run over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spans {
+    /// Each step of the offered load; empty where there is only one.
+    pub steps: Vec<SpanSummary>,
+    /// Each interval.
+    pub intervals: Vec<SpanSummary>,
+    /// What ended after the measured time, when no more operations began.
+    pub drain: SpanSummary,
+}
+
+impl Spans {
+    /// Reads each interval of an outcome once.
+    pub fn of(outcome: &Outcome) -> Self {
+        let measured = outcome.intervals.iter().filter(|interval| (0..DRAIN).contains(&interval.index));
+        let intervals: Vec<SpanCounts> = measured
+            .map(|interval| {
+                let (start, length) = outcome.span_of(interval);
+                SpanCounts::of(start, length, &interval.stats)
+            })
+            .collect();
+        Self {
+            steps: steps(outcome, &intervals),
+            intervals: intervals.iter().map(SpanCounts::summary).collect(),
+            drain: SpanCounts::of(outcome.measured, outcome.draining, &outcome.drain).summary(),
+        }
+    }
+}
+
+/// Merges the intervals of each step of the offered load. An interval belongs to the step in which it begins.
+fn steps(outcome: &Outcome, intervals: &[SpanCounts]) -> Vec<SpanSummary> {
+    let Shape::Open { rate, .. } = &outcome.spec.shape else { return Vec::new() };
+    let steps = rate.steps();
+    if steps.len() < 2 {
+        return Vec::new();
+    }
+    let mut begin = Duration::ZERO;
+    let mut summaries = Vec::new();
+    for (length, ..) in steps {
+        let end = begin + length;
+        let mut step = SpanCounts::empty(begin);
+        intervals.iter().filter(|span| (begin..end).contains(&span.start)).for_each(|span| step.add(span));
+        if !step.length.is_zero() {
+            summaries.push(step.summary());
+        }
+        begin = end;
+    }
+    summaries
+}
+
+/// What a [`SpanSummary`] is computed from; adds up without loss.
+struct SpanCounts {
+    start: Duration,
+    length: Duration,
+    offered: u64,
+    requests: u64,
+    failed: u64,
+    response: Micros,
+}
+
+impl SpanCounts {
+    fn empty(start: Duration) -> Self {
+        Self { start, length: Duration::ZERO, offered: 0, requests: 0, failed: 0, response: micros() }
+    }
+
+    fn of<H: RecordedTimes>(start: Duration, length: Duration, stats: &Interval<H>) -> Self {
+        Self {
+            start,
+            length,
+            offered: stats.client.offered,
+            requests: stats.succeeded(),
+            failed: stats.failed(),
+            response: stats.merged(|op| &op.response_time),
+        }
+    }
+
+    fn add(&mut self, later: &Self) {
+        self.length += later.length;
+        self.offered += later.offered;
+        self.requests += later.requests;
+        self.failed += later.failed;
+        later.response.add_to(&mut self.response);
+    }
+
+    fn summary(&self) -> SpanSummary {
+        SpanSummary {
+            start_s: self.start.as_secs_f64(),
+            length_s: self.length.as_secs_f64(),
+            offered_per_s: per_second(self.offered, self.length),
+            requests: self.requests,
+            failed: self.failed,
+            throughput_per_s: per_second(self.requests, self.length),
+            response_time_us: times(&self.response),
+        }
+    }
+}
+
+/// A count over a length of time; zero where there was no time.
+pub(crate) fn per_second(count: u64, length: Duration) -> f64 {
+    if length.is_zero() { 0.0 } else { count as f64 / length.as_secs_f64() }
+}
