@@ -33,8 +33,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         }
     }
     if let Some(operation) = &plan.on_op {
-        let unknown = |why| PlanError::Operation { workload: workload.name.clone(), why };
-        workload.load.only(operation).map_err(unknown)?;
+        workload.only(operation)?;
     }
     check_connections(plan, &workload)
 }

@@ -62,13 +62,8 @@ pub enum PlanError {
     #[error("cpus: {0:?} is not a list of CPUs: write one such as 0 or 0-3,8")]
     CpuList(String),
     /// An operation that the workload does not have.
-    #[error("workload {workload} {why}")]
-    Operation {
-        /// The workload.
-        workload: String,
-        /// The error, with a suggestion.
-        why: String,
-    },
+    #[error(transparent)]
+    Operation(#[from] workload::UnknownName),
     /// A sweep over zero connections.
     #[error("connections must be 1 or more")]
     NoConnections,

@@ -1,49 +1,50 @@
-//! Which workloads there are, and which one a name, a path or a server belongs to.
+//! Finds workloads by name, by path, or by the servers that they have.
 
 use std::path::{Path, PathBuf};
 
-use crate::definition::{DefinitionError, Workload, suggestion};
+use crate::definition::{DefinitionError, Workload};
 use crate::folder::{DEFINITION, Folder};
+use crate::names::available;
 use crate::variant::{ServerVariant, VariantError, VariantText};
 
-/// Where a user's own workloads are looked for, below the current directory.
+/// The folder, in the current directory, that holds a user's own workloads.
 pub const DIRECTORY: &str = "workloads";
 
-/// Why no workload is found for what was asked.
+/// Why no workload was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LookupError {
-    /// The workload's file is wrong.
+    /// The workload's file has an error.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// A variant is none of the workload.
+    /// The workload does not have this variant.
     #[error(transparent)]
     ServerVariant(#[from] VariantError),
     /// No workload of that name, and no such path.
-    #[error("there is no workload {name:?}{suggestion}: give one of these, or the path of a workload.toml")]
+    #[error("there is no workload {name:?}{available}: give one of these, or the path of a workload.toml")]
     NoWorkload {
-        /// As asked.
+        /// The name as given.
         name: String,
-        /// Which there are.
-        suggestion: String,
+        /// The available names.
+        available: String,
     },
     /// No workload has that server.
-    #[error("no workload has a server {name:?}{suggestion}")]
+    #[error("no workload has a server {name:?}{available}")]
     NoServer {
-        /// As asked.
+        /// The name as given.
         name: String,
-        /// Which there are.
-        suggestion: String,
+        /// The available names.
+        available: String,
     },
-    /// The servers do different work.
+    /// The servers belong to different workloads.
     #[error("{0}: compare servers of one workload")]
-    Apart(String),
+    DifferentWorkloads(String),
     /// Several workloads have these servers.
-    #[error("the workloads {0} all have these servers: say which one with --workload")]
+    #[error("the workloads {0} all have these servers: choose one with --workload")]
     Ambiguous(String),
 }
 
-/// The workloads that can be named here: the built-in ones, and the user's own in a directory. One of the
-/// user's own takes the place of a built-in one with the same name.
+/// The built-in workloads, and the user's own in a directory. A workload of the user's replaces a built-in one with
+/// the same name.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     directory: PathBuf,
@@ -56,12 +57,12 @@ impl Default for Catalogue {
 }
 
 impl Catalogue {
-    /// The catalogue with the user's own workloads in this directory, which need not exist.
+    /// A catalogue that looks for the user's own workloads in this directory, which need not exist.
     pub fn with(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into() }
     }
 
-    /// All workloads, by name: each as it is, or why it is refused.
+    /// All workloads, sorted by name: each with its definition, or with the error in its file.
     pub fn all(&self) -> Vec<(String, Result<Workload, DefinitionError>)> {
         let own = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let own = own.map(|entry| entry.path()).filter(|path| path.join(DEFINITION).is_file());
@@ -79,7 +80,7 @@ impl Catalogue {
     pub fn find(&self, reference: &str) -> Result<Workload, LookupError> {
         let path = Path::new(reference);
         let own = self.directory.join(reference);
-        // A plain name is never a file: there may be one called "cache" here for other reasons.
+        // A plain name is never a path: a file called "cache" may exist here for other reasons.
         let is_path =
             reference.contains('/') || path.extension().is_some_and(|extension| extension == "toml");
         let folder = if is_path && path.is_file() {
@@ -96,13 +97,13 @@ impl Catalogue {
         let Some(folder) = folder else {
             let names: Vec<String> = self.all().into_iter().map(|(name, _)| name).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let suggestion = suggestion(reference, &names);
-            return Err(LookupError::NoWorkload { name: reference.to_owned(), suggestion });
+            let available = available(reference, &names);
+            return Err(LookupError::NoWorkload { name: reference.to_owned(), available });
         };
         Ok(Workload::read(&folder, DEFINITION)?)
     }
 
-    /// The workload of these variants: the one that is named, or else the only one that has their servers.
+    /// The workload of these variants: the named one, or else the only one that has their servers.
     pub fn resolve<S: AsRef<str>>(
         &self,
         reference: Option<&str>,
@@ -131,7 +132,7 @@ impl Catalogue {
         let mut broken = None;
         for (_, workload) in self.all() {
             match workload {
-                // Servers stand for the workload that has them; one that borrows them is asked for by its name.
+                // A server name selects the workload that defines the server. One with `servers_of` is selected by its name.
                 Ok(workload) if workload.uses_servers_of_another() => {}
                 Ok(workload) => workloads.push(workload),
                 Err(error) => broken = broken.or(Some(error)),
@@ -142,7 +143,7 @@ impl Catalogue {
         let unknown =
             variants.iter().find(|text| !workloads.iter().any(|workload| has(workload, &text.server)));
         if let Some(VariantText { server, .. }) = unknown {
-            // It may be in the one that cannot be read.
+            // The server may be in the file with the error.
             if let Some(error) = broken {
                 return Err(error.into());
             }
@@ -151,13 +152,10 @@ impl Catalogue {
                 .flat_map(|workload| &workload.servers)
                 .map(|server| server.name.as_str())
                 .collect();
-            return Err(LookupError::NoServer {
-                name: server.clone(),
-                suggestion: suggestion(server, &names),
-            });
+            return Err(LookupError::NoServer { name: server.clone(), available: available(server, &names) });
         }
-        let all_of_it = |workload: &Workload| variants.iter().all(|text| has(workload, &text.server));
-        let (mut fitting, others): (Vec<_>, Vec<_>) = workloads.into_iter().partition(all_of_it);
+        let has_all = |workload: &Workload| variants.iter().all(|text| has(workload, &text.server));
+        let (mut fitting, others): (Vec<_>, Vec<_>) = workloads.into_iter().partition(has_all);
         match (fitting.pop(), fitting.is_empty()) {
             (Some(workload), true) => Ok(workload),
             (Some(last), false) => {
@@ -165,13 +163,13 @@ impl Catalogue {
                 Err(LookupError::Ambiguous(names.join(" and ")))
             }
             (None, _) => {
-                let where_is = |text: &VariantText| {
+                let workload_of = |text: &VariantText| {
                     let homes = others.iter().filter(|workload| has(workload, &text.server));
                     let homes: Vec<&str> = homes.map(|workload| workload.name.as_str()).collect();
-                    format!("{} is of {}", text.server, homes.join(" and "))
+                    format!("{} belongs to {}", text.server, homes.join(" and "))
                 };
-                let said: Vec<String> = variants.iter().map(where_is).collect();
-                Err(LookupError::Apart(said.join(", ")))
+                let owners: Vec<String> = variants.iter().map(workload_of).collect();
+                Err(LookupError::DifferentWorkloads(owners.join(", ")))
             }
         }
     }
@@ -187,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_name_their_workload() {
+    fn server_names_select_their_workload() {
         assert_eq!(resolve(None, &["nginx", "apache"]), Ok(("static-web".into(), 2)));
         assert_eq!(
             resolve(None, &["memcached:threads=1", "memcached:threads=2", "redis"]),
@@ -197,19 +195,20 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_found_is_refused_with_what_there_is() {
+    fn an_unknown_name_is_refused_with_the_available_names() {
         let refused = |reference, variants: &[&str]| resolve(reference, variants).expect_err("refused");
         assert_eq!(
             refused(None, &["nginx", "redis"]),
-            "nginx is of static-web, redis is of cache: compare servers of one workload"
+            "nginx belongs to static-web, redis belongs to cache: compare servers of one workload"
         );
-        assert!(refused(None, &["mencached"]).contains("did you mean \"memcached\"? there are "));
-        assert!(refused(Some("cahce"), &[]).contains("did you mean \"cache\"? there are block-io, build, "));
+        assert!(refused(None, &["mencached"]).contains("did you mean \"memcached\"? available: "));
+        assert!(refused(Some("cahce"), &[]).contains("did you mean \"cache\"? available: block-io, build, "));
         assert!(refused(Some("static-web"), &["redis"]).contains("has no server \"redis\""));
     }
 
     #[test]
-    fn a_folder_of_the_user_s_comes_first_and_shares_its_servers() -> Result<(), Box<dyn std::error::Error>> {
+    fn a_workload_of_the_user_s_comes_first_and_may_have_the_same_servers()
+    -> Result<(), Box<dyn std::error::Error>> {
         let own = tempfile::tempdir()?;
         let folder = own.path().join("mine");
         std::fs::create_dir(&folder)?;
@@ -217,7 +216,7 @@ mod tests {
                     slo = \"p99<5ms\"\n[[load.op]]\npath = \"/\"\n";
         std::fs::write(folder.join(DEFINITION), text)?;
         let catalogue = Catalogue::with(own.path());
-        let error = catalogue.resolve(None, &["nginx"]).expect_err("two have it").to_string();
+        let error = catalogue.resolve(None, &["nginx"]).expect_err("two workloads have an nginx").to_string();
         assert!(error.starts_with("the workloads mine and static-web all have these servers"), "{error}");
         assert_eq!(catalogue.resolve(None, &["nginx", "apache"])?.0.name, "static-web");
         for reference in
@@ -230,9 +229,12 @@ mod tests {
         assert_eq!(
             catalogue.resolve(None, &["apache"])?.0.name,
             "static-web",
-            "a broken one is no hindrance"
+            "an error in another workload does not matter"
         );
-        let error = catalogue.resolve(None, &["my-server"]).expect_err("it may be there").to_string();
+        let error = catalogue
+            .resolve(None, &["my-server"])
+            .expect_err("the server may be in the broken file")
+            .to_string();
         assert!(error.contains("workload.toml:1"), "{error}");
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! The files that a workload serves: what they are to hold, and making them once for all trials.
+//! The files that a workload serves: their description, and a cache that generates them once for all trials.
 //!
-//! They lie in a cache under a digest of their description, written to a temporary directory first and then
-//! renamed. So a set of files is whole or not there, and files of many megabytes are not made anew for each
-//! trial. One at a time makes files in a cache; what a killed one left there, the next one removes.
+//! A set of files lies in the cache under a digest of its description. It is written to a temporary directory and then
+//! renamed, so it is complete or absent. A lock allows one process at a time to write to a cache. The next process
+//! removes what a killed one left.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -15,10 +15,10 @@ use rand_pcg::Pcg64Mcg;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-/// Part of the digest: another way to make the same files must not find those made the old way.
+/// Part of the digest. Change it when the generator changes, so that old files are not used.
 const GENERATOR: &str = "showdown data 1";
 
-/// What fills a file.
+/// The kind of content of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileContent {
@@ -29,41 +29,41 @@ pub enum FileContent {
     Text,
 }
 
-/// A file to make.
+/// A file to generate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFile {
     /// Its path below the data directory.
     pub path: String,
     /// Its size.
     pub bytes: u64,
-    /// What fills it.
+    /// The kind of its content.
     pub content: FileContent,
 }
 
-/// Why the files are not there.
+/// Why the files could not be generated.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// Writing failed.
     #[error(
-        "cannot make the workload's data ({needed} bytes) in {path}: {source}: make room, or choose another directory for it"
+        "cannot write the workload's data ({needed} bytes) to {path}: {source}: free some space, or choose another directory"
     )]
     Write {
         /// The cache.
         path: PathBuf,
-        /// What all files take.
+        /// The size of all files.
         needed: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// What files in the making begin with.
+/// The prefix of directories with incomplete files.
 const UNFINISHED: &str = ".unfinished-";
 
-/// The directory with these files, made if they are not in `cache` yet.
+/// The directory with these files. They are generated if they are not in `cache` yet.
 pub fn prepare(files: &[DataFile], cache: &Path) -> Result<PathBuf, DataError> {
     let ready = cache.join(digest(files));
-    if !is_whole(files, &ready) {
+    if !is_complete(files, &ready) {
         let needed = files.iter().map(|file| file.bytes).sum();
         make(files, cache, &ready).map_err(|source| DataError::Write {
             path: cache.to_owned(),
@@ -74,7 +74,7 @@ pub fn prepare(files: &[DataFile], cache: &Path) -> Result<PathBuf, DataError> {
     Ok(ready)
 }
 
-fn is_whole(files: &[DataFile], ready: &Path) -> bool {
+fn is_complete(files: &[DataFile], ready: &Path) -> bool {
     let is_there =
         |file: &DataFile| fs::metadata(ready.join(&file.path)).is_ok_and(|found| found.len() == file.bytes);
     ready.is_dir() && files.iter().all(is_there)
@@ -84,8 +84,8 @@ fn make(files: &[DataFile], cache: &Path, ready: &Path) -> io::Result<()> {
     fs::create_dir_all(cache)?;
     let lock = File::options().append(true).create(true).open(cache.join(".lock"))?;
     lock.lock()?;
-    if is_whole(files, ready) {
-        // Another one was faster.
+    if is_complete(files, ready) {
+        // Another process has generated them in the meantime.
         return Ok(());
     }
     for entry in fs::read_dir(cache)? {
@@ -94,19 +94,19 @@ fn make(files: &[DataFile], cache: &Path, ready: &Path) -> io::Result<()> {
             fs::remove_dir_all(entry.path())?;
         }
     }
-    // Removed again if anything fails.
+    // It is removed if anything fails.
     let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(cache)?;
     for file in files {
         let path = unfinished.path().join(&file.path);
         fs::create_dir_all(path.parent().unwrap_or(cache))?;
         write(file, &path)?;
-        // A server's workers may be another user, whatever our umask is.
+        // The workers of a server may run as another user: the umask must not lock them out.
         for directory in path.ancestors().skip(1).take_while(|at| at.starts_with(unfinished.path())) {
             fs::set_permissions(directory, fs::Permissions::from_mode(0o755))?;
         }
     }
     if ready.exists() {
-        // Somebody has taken files out of it.
+        // Files are missing from it, or have another size.
         fs::remove_dir_all(ready)?;
     }
     fs::rename(unfinished.path(), ready)?;
@@ -115,7 +115,7 @@ fn make(files: &[DataFile], cache: &Path, ready: &Path) -> io::Result<()> {
 }
 
 fn write(file: &DataFile, path: &Path) -> io::Result<()> {
-    // Each file has its own bytes, always the same.
+    // The bytes follow from the path: they differ between files and are the same each time.
     let seed = Sha256::digest(file.path.as_bytes());
     let mut rng = Pcg64Mcg::seed_from_u64(u64::from_le_bytes(*seed.first_chunk().unwrap_or(&[0; 8])));
     let mut out = BufWriter::new(File::create(path)?);
@@ -133,7 +133,7 @@ fn write(file: &DataFile, path: &Path) -> io::Result<()> {
     out.into_inner()?.set_permissions(fs::Permissions::from_mode(0o644))
 }
 
-/// Words of a small vocabulary, in lines.
+/// Fills a block with lines of words from a small vocabulary.
 fn fill_text(block: &mut [u8], rng: &mut impl Rng) {
     let mut vocabulary = Pcg64Mcg::seed_from_u64(0);
     let words: Vec<Vec<u8>> =
@@ -161,8 +161,8 @@ fn digest(files: &[DataFile]) -> String {
     format!("{first_half:032x}")
 }
 
-/// Where the files of workloads are kept if nobody says otherwise: for root a directory that the users that
-/// servers run their workers as can enter, for others the usual one (XDG Base Directory Specification).
+/// The default cache. For root it is a directory that the users of the servers' workers can enter; for other users it
+/// follows the XDG Base Directory Specification.
 pub fn default_cache() -> PathBuf {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/var/cache"));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_made_once_and_are_the_same_each_time() -> Result<(), Box<dyn std::error::Error>> {
+    fn files_are_generated_once_and_are_the_same_each_time() -> Result<(), Box<dyn std::error::Error>> {
         let (one, two) = (tempfile::tempdir()?, tempfile::tempdir()?);
         let first = prepare(&files(), one.path())?;
         let page = fs::read(first.join("pages/a.html"))?;
@@ -190,7 +190,7 @@ mod tests {
 
         let written = fs::metadata(first.join("1k"))?.modified()?;
         assert_eq!(prepare(&files(), one.path())?, first);
-        assert_eq!(fs::metadata(first.join("1k"))?.modified()?, written, "not made again");
+        assert_eq!(fs::metadata(first.join("1k"))?.modified()?, written, "they are not generated again");
         for path in [first.clone(), first.join("pages")] {
             assert_eq!(fs::metadata(path)?.permissions().mode() & 0o777, 0o755);
         }
@@ -198,19 +198,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_whole_is_made_again() -> Result<(), Box<dyn std::error::Error>> {
+    fn an_incomplete_set_of_files_is_generated_again() -> Result<(), Box<dyn std::error::Error>> {
         let cache = tempfile::tempdir()?;
         let ready = prepare(&files(), cache.path())?;
         fs::write(ready.join("1k"), "short")?;
         fs::create_dir(cache.path().join(".unfinished-x"))?;
         prepare(&files(), cache.path())?;
         assert_eq!(fs::metadata(ready.join("1k"))?.len(), 1024);
-        assert_eq!(fs::read_dir(cache.path())?.count(), 2, "the files, the lock and nothing unfinished");
+        assert_eq!(fs::read_dir(cache.path())?.count(), 2, "only the files and the lock are left");
         Ok(())
     }
 
     #[test]
-    fn several_may_make_the_same_files_at_once() -> Result<(), Box<dyn std::error::Error>> {
+    fn several_threads_may_generate_the_same_files_at_once() -> Result<(), Box<dyn std::error::Error>> {
         let cache = tempfile::tempdir()?;
         let made: Vec<bool> = std::thread::scope(|scope| {
             let threads: Vec<_> =
@@ -218,13 +218,14 @@ mod tests {
             threads.into_iter().map(|thread| thread.join().unwrap_or(false)).collect()
         });
         assert_eq!(made, [true; 8]);
-        assert_eq!(fs::read_dir(cache.path())?.count(), 2, "the files, and the lock");
+        assert_eq!(fs::read_dir(cache.path())?.count(), 2, "only the files and the lock are left");
         Ok(())
     }
 
     #[test]
     fn a_cache_that_cannot_be_written_is_named() {
-        let error = prepare(&files(), Path::new("/proc/none")).expect_err("no place").to_string();
+        let error =
+            prepare(&files(), Path::new("/proc/none")).expect_err("/proc is not writable").to_string();
         assert!(error.contains("21024 bytes") && error.contains("/proc/none"), "{error}");
     }
 }

@@ -1,10 +1,11 @@
-//! The files of a workload: in a folder on disk, or in this program.
+//! The files of a workload: in a folder on disk, or compiled into this program.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
 
-/// The workloads that come with the program: the repository's `workloads/`.
+/// The built-in workloads: the repository's `workloads/`.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
 
 /// The file that describes a workload.
@@ -20,12 +21,12 @@ pub enum Folder {
 }
 
 impl Folder {
-    /// The workload of this name that comes with the program.
+    /// The built-in workload of this name.
     pub fn built_in(name: &str) -> Option<Self> {
         Self::all_built_in().into_iter().find(|folder| folder.name() == name)
     }
 
-    /// All workloads that come with the program, by name.
+    /// All built-in workloads, sorted by name.
     pub fn all_built_in() -> Vec<Self> {
         let folders = BUILT_IN.dirs().filter(|dir| dir.get_file(dir.path().join(DEFINITION)).is_some());
         let mut names: Vec<&'static str> = folders.filter_map(|dir| dir.path().to_str()).collect();
@@ -39,8 +40,8 @@ impl Folder {
             Self::BuiltIn(name) => (*name).to_owned(),
             Self::Disk(path) => {
                 // `.` has no name of its own.
-                let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                whole
+                let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                absolute
                     .file_name()
                     .map_or_else(|| "workload".into(), |name| name.to_string_lossy())
                     .into_owned()
@@ -48,7 +49,7 @@ impl Folder {
         }
     }
 
-    /// The directory, if there is one.
+    /// The directory, if the files are on disk.
     pub fn directory(&self) -> Option<&Path> {
         match self {
             Self::BuiltIn(_) => None,
@@ -56,7 +57,7 @@ impl Folder {
         }
     }
 
-    /// A file of it as messages call it.
+    /// A file's name in messages.
     pub fn label(&self, file: &str) -> String {
         match self {
             Self::BuiltIn(name) => format!("(built-in) {name}/{file}"),
@@ -64,15 +65,15 @@ impl Folder {
         }
     }
 
-    /// The text of a file; the error says why there is none.
-    pub fn read(&self, file: &str) -> Result<String, String> {
+    /// The text of a file.
+    pub fn read(&self, file: &str) -> io::Result<String> {
         match self {
             Self::BuiltIn(name) => BUILT_IN
                 .get_file(Path::new(name).join(file))
                 .and_then(|file| file.contents_utf8())
                 .map(str::to_owned)
-                .ok_or_else(|| "there is no such file".to_owned()),
-            Self::Disk(path) => std::fs::read_to_string(path.join(file)).map_err(|e| e.to_string()),
+                .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such file")),
+            Self::Disk(path) => std::fs::read_to_string(path.join(file)),
         }
     }
 }
@@ -82,13 +83,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_repository_s_workloads_are_in_the_program() {
+    fn the_repository_s_workloads_are_built_in() {
         let names: Vec<String> = Folder::all_built_in().iter().map(Folder::name).collect();
         let all = ["block-io", "build", "cache", "download", "kv", "mail", "oltp", "static-web", "tls"];
         assert_eq!(names, all);
-        let folder = Folder::built_in("cache").expect("it is there");
+        let folder = Folder::built_in("cache").expect("cache is built in");
         assert!(folder.read(DEFINITION).is_ok_and(|text| text.contains("title")));
-        assert_eq!(folder.read("nothing"), Err("there is no such file".to_owned()));
+        let error = folder.read("nothing").expect_err("cache has no file of that name");
+        assert_eq!(error.to_string(), "there is no such file");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! The servers of one variant behind one load: as many as its knob `instances` says, each with its own process,
-//! port, directory and all of the data, and one password and certificate for all. Seen from outside they are one server of which
-//! there is more: connections are spread over them, what they count is added up, and they stop together.
+//! The instances of one variant that share one load: as many as its knob `instances` says. Each has its own process, port,
+//! directory and all of the data; password and certificate are the same for all. The load's connections are divided among
+//! them, their counts are added up, and they stop together.
 //!
-//! What one of them does is [`Instance`]'s.
+//! A single instance is [`Instance`].
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::definition::Workload;
 use crate::instance::{EffectiveConfigFile, Instance, InstanceError, OperationCount, StartOptions};
 use crate::variant::ServerVariant;
 
-/// Servers of one variant that run. They are stopped when this is dropped, and when we die.
+/// The running instances of one variant. They are stopped when this is dropped, and when this program ends.
 #[derive(Debug)]
 pub struct Instances {
     first: Instance,
@@ -22,31 +22,31 @@ pub struct Instances {
 }
 
 impl Instances {
-    /// Starts all of them, one after the other; the stage's port is the first one's, and the next are the others'.
+    /// Starts all of them, one after the other. A given port is that of the first; the others get the ports after it.
     pub fn start(
         workload: &Workload,
         variant: &ServerVariant,
-        stage: &StartOptions,
+        options: &StartOptions,
     ) -> Result<Self, InstanceError> {
         let count = variant.instances();
-        let stage_of = |index: u16| match (count, index) {
-            (1, _) => stage.clone(),
+        let options_of = |index: u16| match (count, index) {
+            (1, _) => options.clone(),
             _ => StartOptions {
-                directory: stage.directory.join(format!("instance-{}", index + 1)),
-                port: stage.port.map(|port| port.saturating_add(index)),
-                ..stage.clone()
+                directory: options.directory.join(format!("instance-{}", index + 1)),
+                port: options.port.map(|port| port.saturating_add(index)),
+                ..options.clone()
             },
         };
-        let first = Instance::start(workload, variant, &stage_of(0))?;
+        let first = Instance::start(workload, variant, &options_of(0))?;
         let start = |index| {
             let credentials = Some(first.credentials.clone());
-            Instance::start_with(workload, variant, &stage_of(index), credentials)
+            Instance::start_with(workload, variant, &options_of(index), credentials)
         };
         let others = (1..count).map(start).collect::<Result<_, _>>()?;
         Ok(Self { first, others })
     }
 
-    /// One of them, which is like the others but for its port and directory.
+    /// The first instance. The others differ from it in port and directory only.
     pub fn first(&self) -> &Instance {
         &self.first
     }
@@ -70,7 +70,7 @@ impl Instances {
         self.iter_mut().try_for_each(|instance| instance.check(context))
     }
 
-    /// How many operations they have counted together, see [`Instance::count`].
+    /// The sum of their counts of operations, see [`Instance::count`].
     pub fn count(&mut self) -> Result<Option<OperationCount>, InstanceError> {
         let mut sum: Option<OperationCount> = None;
         for instance in self.iter_mut() {
@@ -83,14 +83,14 @@ impl Instances {
         Ok(sum)
     }
 
-    /// A load whose connections are spread over all of them, see [`Instance::load_spec`]. Where the protocol has the
-    /// client name the server (`Host` of HTTP), it names the first.
+    /// A load whose connections are divided among all of them, see [`Instance::load_spec`]. A client that sends the
+    /// server's name (`Host` of HTTP) sends that of the first.
     pub fn load_spec(&self, only: Option<&str>) -> Result<LoadSpec, InstanceError> {
         let addresses = self.iter().map(Instance::address).collect();
         Ok(self.first.load_spec(only)?.with_addresses(addresses))
     }
 
-    /// The effective configuration of each; those of the second and further ones are called `instance-2-…`.
+    /// The effective configuration of each. The names of the second instance's files begin with `instance-2-`, and so on.
     pub fn effective_configuration(&self) -> Vec<EffectiveConfigFile> {
         let named = |prefix: &str, file: &EffectiveConfigFile| EffectiveConfigFile {
             name: format!("{prefix}{}", file.name),
@@ -103,7 +103,7 @@ impl Instances {
             .collect()
     }
 
-    /// The files that get what each writes, with their names, made in the same way.
+    /// The logs of each, named in the same way, with their paths.
     pub fn logs(&self) -> Vec<(String, PathBuf)> {
         self.numbered().map(|(prefix, one)| (format!("{prefix}server.log"), one.log_path())).collect()
     }
@@ -118,14 +118,14 @@ impl Instances {
         self.iter().map(Instance::tree).collect()
     }
 
-    /// Whether all of them still run; the error says how the first that does not ended.
+    /// Checks that all of them still run. The error has how the first one that does not run ended.
     pub fn check_alive(&self) -> Result<(), InstanceError> {
         self.iter().try_for_each(Instance::check_alive)
     }
 
-    /// Stops all of them, and comes back when nothing is left.
+    /// Stops all of them, and waits until none of their processes is left.
     pub fn stop(&mut self) -> Result<(), InstanceError> {
-        // Each is stopped, also where an earlier one would not.
+        // Every instance is stopped, also where stopping an earlier one fails.
         let stopped: Vec<_> = self.iter_mut().map(Instance::stop).collect();
         stopped.into_iter().try_for_each(|outcome| outcome.map(drop))
     }

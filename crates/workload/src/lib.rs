@@ -1,23 +1,24 @@
-//! A `workload.toml` made into a running server, loaded data and operations for the engine.
+//! Turns a `workload.toml` into a running server, loaded data, and operations for the load engine.
 //!
-//! A [`Workload`] is data: servers that can do the same work (how to install, configure, start and ask them),
-//! the knobs that a [`ServerVariant`] may set beside those of the kernel, the files to serve, the operations and what is expected of each. Two
-//! are built in, from the repository's `workloads/`; a user's own service is one more file of the same kind,
-//! which [`scaffold::create`] begins. [`Catalogue`] finds workloads by name, path or server, [`Instance`] is
-//! a server of one, started for one trial, and [`Instances`] are several like it behind one load.
+//! A [`Workload`] is data. It defines servers that can run the same operations (their packages, configuration, commands
+//! and statistics), the knobs that a [`ServerVariant`] may set beside kernel settings, the files to serve, and the
+//! operations with their expected replies. The folders of the repository's `workloads/` are built in. A user's own
+//! service is one more such file: [`scaffold::create`] writes an example, and `docs/WORKLOAD.md` documents every key.
+//!
+//! [`Catalogue`] finds workloads by name, path or server. An [`Instance`] is a server that was started for one trial.
+//! [`Instances`] are several copies of a server that share one load.
 //!
 //! # Goals
 //!
-//! - A mistake in a file is told with file, line and what was expected, before anything is started.
-//! - Servers run as ordinary processes from a directory of ours, with our configuration, on a port of ours,
-//!   and leave nothing behind.
-//! - A server that answers wrongly is not measured: one reply of every operation is checked first.
-//! - Passwords are in no argument list, no record and no shown configuration.
+//! - A mistake in a file is reported with file, line and the expected form, before anything is started.
+//! - Servers run as ordinary processes with their own directory, configuration and port, and leave nothing behind.
+//! - One reply of every operation is checked before the load: a server with wrong replies is not measured.
+//! - Passwords are in no argument list, no run directory and no shown configuration.
 //!
 //! # Non-goals
 //!
-//! How load is made is `load`'s; how processes are kept is `host`'s; which trials there are, and what is kept
-//! of them, is `bakeoff`'s. There is no shell, and no code of a workload runs in this process.
+//! The crate `load` generates load, `host` supervises processes, and `bakeoff` plans trials and records them. No shell is
+//! used, and no code of a workload runs in this process.
 //!
 //! # Example
 //!
@@ -27,7 +28,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (workload, variants) = Catalogue::default().resolve(None, &["nginx:sendfile=off"])?;
 //! let host = host::Host::local();
-//! let stage = StartOptions {
+//! let options = StartOptions {
 //!     directory: "/tmp/trial".into(),
 //!     cache: workload::data::default_cache(),
 //!     cpus: host.allowed_cpus()?,
@@ -36,7 +37,7 @@
 //!     interrupted: Default::default(),
 //!     host,
 //! };
-//! let mut nginx = Instance::start(&workload, &variants[0], &stage)?;
+//! let mut nginx = Instance::start(&workload, &variants[0], &options)?;
 //! nginx.populate(&Default::default())?;
 //! nginx.check(&Default::default())?;
 //! let spec = nginx.load_spec(Some("get-1k"))?.with_requests(1_000);
@@ -53,6 +54,7 @@ pub mod definition;
 mod folder;
 mod instance;
 mod instances;
+mod names;
 mod programs;
 mod render;
 pub mod scaffold;
@@ -61,6 +63,10 @@ mod variant;
 pub use catalogue::{Catalogue, DIRECTORY, LookupError};
 pub use definition::{Knob, ServerDefinition, TypedValue, Workload};
 pub use folder::{DEFINITION, Folder};
-pub use instance::{EffectiveConfigFile, Instance, InstanceError, OperationCount, ServerFacts, StartOptions};
+pub use instance::{
+    ConfigurationError, EffectiveConfigFile, Instance, InstanceError, OperationCount, ServerFacts,
+    ServerQueryError, StartOptions, StatisticsError,
+};
 pub use instances::Instances;
+pub use names::UnknownName;
 pub use variant::{ServerVariant, VariantError, VariantText, is_kernel_setting};

@@ -1,4 +1,4 @@
-//! The programs that servers are, whether they are here, and whether we may run them.
+//! The programs that servers need: whether they are installed, and whether this user may run them.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use crate::definition::{ServerDefinition, Workload};
 use crate::instance::{InstanceError, certificate};
 
 impl ServerDefinition {
-    /// The program that it needs from the system; none where it brings its own, which has a path.
+    /// The program that it needs from the system; none where it starts a program by its path.
     pub fn program(&self) -> Option<Program> {
         let name = self.start.first().filter(|program| !program.contains(['/', '{']))?;
         Some(Program { name: name.clone(), packages: self.packages.clone() })
     }
 
-    /// Whether that program is here already.
+    /// Whether that program is installed.
     pub fn is_installed(&self) -> bool {
         self.program().is_none_or(|program| {
             let path = base_environment().remove("PATH").unwrap_or_default();
@@ -26,7 +26,7 @@ impl ServerDefinition {
 }
 
 impl Workload {
-    /// Whether we may run the server of this name.
+    /// Checks that this user may run the server of this name.
     pub fn check_rights(&self, server: &str) -> Result<(), InstanceError> {
         let needs_root = self.servers.iter().any(|known| known.name == server && known.needs_root);
         if needs_root && !rustix::process::geteuid().is_root() {
@@ -35,8 +35,8 @@ impl Workload {
         Ok(())
     }
 
-    /// Sees to it that the programs of these servers are here: a missing one is installed if we may, with
-    /// what that prints in `log`; otherwise the error names the command to run.
+    /// Installs the missing programs of these servers, with the installer's output in `log`. Where this user may not
+    /// install packages, the error names the command to run.
     pub fn ensure_programs<'a>(
         &self,
         servers: impl IntoIterator<Item = &'a str>,

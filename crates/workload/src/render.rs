@@ -1,8 +1,7 @@
-//! Templates: configuration files, arguments and environments, rendered by minijinja. What the variables hold
-//! is decided by who fills the [`TemplateVariables`].
+//! Renders templates with minijinja: configuration files, arguments and environment variables. The caller sets the
+//! [`TemplateVariables`].
 //!
-//! Strict: a variable that does not exist is an error and never an empty text, which a server might take for
-//! its default.
+//! An undefined variable is an error. Rendered as an empty text, it could silently select a server's default.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -10,25 +9,26 @@ use std::path::Path;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value};
 
-/// The variables that every template has beside the server's knobs. `password` exists only where the server
-/// asks for one, `user` and `group` are none unless we are root, `https` is none unless the load is over TLS (see
-/// [`https`]), and `showdown` is this program.
+/// The variables of every template beside the server's knobs. `password` is defined only where the server has
+/// `password = true`. `user` and `group` are none unless this program runs as root. `https` is none unless the load
+/// uses TLS, see [`https`]. `showdown` is the path of this program.
 pub const BUILT_IN: &[&str] =
     &["host", "port", "dir", "data", "here", "cpus", "user", "group", "password", "showdown", "https"];
 
-/// The variable `https`: `https.certificate` and `https.key` are the paths of PEM files, `https.resumption` says whether
-/// sessions may be resumed.
+/// The variable `https`: `https.certificate` and `https.key` are paths of PEM files, `https.resumption` is true where
+/// clients may resume sessions.
 pub fn https(certificate: &Path, key: &Path, resumption: bool) -> Value {
     let (certificate, key) = (certificate.to_string_lossy(), key.to_string_lossy());
     minijinja::context! { certificate, key, resumption }
 }
 
-/// Why a text cannot be rendered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a template cannot be rendered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct RenderError {
     /// The line within the template, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// What is wrong on that line.
     pub message: String,
 }
 
@@ -44,7 +44,7 @@ impl From<Error> for RenderError {
 pub struct TemplateVariables(BTreeMap<String, Value>);
 
 impl TemplateVariables {
-    /// Gives a variable its value, another than before if it had one.
+    /// Sets a variable, and replaces an earlier value.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.to_owned(), value.into());
     }
@@ -59,15 +59,15 @@ impl TemplateVariables {
         Ok(environment().render_str(template, &self.0)?)
     }
 
-    /// Renders a list of arguments. One that becomes empty is left out, so that an argument can depend on
-    /// a variable: `{% if user %}--user={{ user }}{% endif %}`.
+    /// Renders a list of arguments, without those that become empty. So an argument can depend on a variable:
+    /// `{% if user %}--user={{ user }}{% endif %}`.
     pub fn render_argv(&self, argv: &[String]) -> Result<Vec<String>, RenderError> {
         let rendered: Result<Vec<String>, RenderError> = argv.iter().map(|word| self.render(word)).collect();
         Ok(rendered?.into_iter().filter(|word| !word.is_empty()).collect())
     }
 }
 
-/// The variables that a template takes from its scope.
+/// The names of the variables that a template uses.
 pub fn variables(template: &str) -> Result<HashSet<String>, RenderError> {
     let environment = environment();
     let functions: HashSet<&str> = environment.globals().map(|(name, _)| name).collect();
@@ -75,15 +75,15 @@ pub fn variables(template: &str) -> Result<HashSet<String>, RenderError> {
     Ok(names.into_iter().filter(|name| !functions.contains(name.as_str())).collect())
 }
 
-/// Plain text: nothing is escaped, it ends as its template ends, and a line that holds nothing but a condition
-/// leaves no line behind.
+/// Settings for plain text: nothing is escaped, a final line feed is kept, and a line that contains only a condition
+/// is removed.
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     let mut syntax = SyntaxConfig::builder();
     syntax.keep_trailing_newline(true).trim_blocks(true).lstrip_blocks(true);
-    environment.set_syntax(syntax.build().expect("the delimiters are the usual ones"));
+    environment.set_syntax(syntax.build().expect("the default delimiters are valid"));
     environment
 }
 
@@ -91,38 +91,38 @@ fn environment() -> Environment<'static> {
 mod tests {
     use super::*;
 
-    fn scope() -> TemplateVariables {
-        let mut scope = TemplateVariables::default();
-        scope.set("port", 8080);
-        scope.set("user", ());
-        scope.set("sendfile", true);
-        scope
+    fn variables_of_a_test() -> TemplateVariables {
+        let mut variables = TemplateVariables::default();
+        variables.set("port", 8080);
+        variables.set("user", ());
+        variables.set("sendfile", true);
+        variables
     }
 
     #[test]
-    fn conditions_leave_no_empty_lines_and_nothing_is_escaped() -> Result<(), RenderError> {
+    fn a_condition_leaves_no_empty_line_and_nothing_is_escaped() -> Result<(), RenderError> {
         let template = "listen {{ port }};\n{% if sendfile %}\nsendfile on;\n{% endif %}\nroot \"/a&b\";\n";
-        assert_eq!(scope().render(template)?, "listen 8080;\nsendfile on;\nroot \"/a&b\";\n");
+        assert_eq!(variables_of_a_test().render(template)?, "listen 8080;\nsendfile on;\nroot \"/a&b\";\n");
         Ok(())
     }
 
     #[test]
-    fn an_argument_that_is_empty_is_left_out() -> Result<(), RenderError> {
+    fn an_empty_argument_is_left_out() -> Result<(), RenderError> {
         let argv =
             ["memcached", "-p{{ port }}", "{% if user %}--user={{ user }}{% endif %}"].map(str::to_owned);
-        assert_eq!(scope().render_argv(&argv)?, ["memcached", "-p8080"]);
+        assert_eq!(variables_of_a_test().render_argv(&argv)?, ["memcached", "-p8080"]);
         Ok(())
     }
 
     #[test]
-    fn what_is_not_there_is_an_error_with_its_line() {
-        let error = scope().render("a\n{{ prot }}").expect_err("no such variable");
+    fn an_undefined_variable_is_an_error_with_its_line() {
+        let error = variables_of_a_test().render("a\n{{ prot }}").expect_err("prot is not defined");
         assert_eq!(error.line, 2);
-        assert_eq!(scope().render("{% if %}").expect_err("no template").line, 1);
+        assert_eq!(variables_of_a_test().render("{% if %}").expect_err("the condition is empty").line, 1);
     }
 
     #[test]
-    fn the_variables_of_a_template_are_known_without_rendering_it() -> Result<(), RenderError> {
+    fn the_variables_of_a_template_are_listed_without_rendering_it() -> Result<(), RenderError> {
         let names = variables("{% for i in range(cpus) %}{{ i }} {{ port }}{% endfor %}")?;
         assert!(names.contains("cpus") && names.contains("port") && !names.contains("i"), "{names:?}");
         Ok(())

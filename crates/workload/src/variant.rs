@@ -1,6 +1,5 @@
-//! Variants: a server and the knobs that are set on it, as in `apache:mpm=prefork,max_request_workers=64`, and
-//! what is set of the kernel beneath it, as in `nginx:net.ipv4.tcp_autocorking=0`. Setting the kernel is left to
-//! `host`.
+//! Variants: a server with some of its knobs set, as in `apache:mpm=prefork,max_request_workers=64`, and with kernel
+//! settings, as in `nginx:net.ipv4.tcp_autocorking=0`. Applying kernel settings is left to `host`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +7,8 @@ use std::str::FromStr;
 
 use host::knobs::{InvalidKnob, Knob as KernelSetting};
 
-use crate::definition::{INSTANCES, TypedValue, Workload};
+use crate::definition::{INSTANCES, InvalidValue, NoSuchKnob, TypedValue, Workload};
+use crate::names::UnknownName;
 
 /// A server of a workload with some of its knobs set; the others keep their defaults.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,17 +17,17 @@ pub struct ServerVariant {
     pub server: String,
     /// The knobs that are set.
     pub knobs: BTreeMap<String, TypedValue>,
-    /// The settings of the kernel that hold while it runs. Only the kernel knows which values they take.
+    /// The kernel settings while it runs. Only the kernel can check their values.
     pub kernel: BTreeMap<KernelSetting, String>,
 }
 
-/// Whether a name is that of a setting of the kernel: no knob's name has a dot or a slash in it.
+/// Whether a name is that of a kernel setting: it has a dot or a slash, which no knob's name has.
 pub fn is_kernel_setting(name: &str) -> bool {
     name.contains(['.', '/'])
 }
 
 impl ServerVariant {
-    /// How many servers like this stand behind one load.
+    /// How many copies of the server share one load.
     pub fn instances(&self) -> u16 {
         match self.knobs.get(INSTANCES) {
             Some(TypedValue::Integer(count)) => u16::try_from(*count).unwrap_or(u16::MAX).max(1),
@@ -48,26 +48,39 @@ impl fmt::Display for ServerVariant {
     }
 }
 
-/// Why a variant is none of a workload.
+/// Why a text is not a variant of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VariantError {
-    /// The text is not of the form that variants have.
-    #[error("{text:?} is no variant ({reason}): write SERVER or SERVER:KNOB=VALUE,KNOB=VALUE")]
+    /// The text does not have the form of a variant.
+    #[error("{text:?} is not a variant ({reason}): write SERVER or SERVER:KNOB=VALUE,KNOB=VALUE")]
     Malformed {
-        /// As written.
+        /// The text as written.
         text: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// A server, a knob or a value that does not exist.
-    #[error("{0}")]
-    Unknown(String),
-    /// What looks like a setting of the kernel and names none.
+    /// A server that the workload does not have.
+    #[error(transparent)]
+    Server(#[from] UnknownName),
+    /// A knob that the server does not have.
+    #[error(transparent)]
+    Knob(#[from] NoSuchKnob),
+    /// A value that the knob does not accept.
+    #[error("server {server}: knob {knob}: {source}")]
+    Value {
+        /// The server.
+        server: String,
+        /// The knob.
+        knob: String,
+        /// The value.
+        source: InvalidValue,
+    },
+    /// A name that looks like a kernel setting but is not one.
     #[error(transparent)]
     Kernel(#[from] InvalidKnob),
 }
 
-/// A variant as written, not yet held against a workload.
+/// A variant as written, not yet checked against a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariantText {
     /// The server's name.
@@ -86,7 +99,7 @@ impl FromStr for VariantText {
             None => (text, None),
         };
         if server.trim().is_empty() {
-            return Err(malformed("it names no server".to_owned()));
+            return Err(malformed("it does not name a server".to_owned()));
         }
         let mut variant = Self { server: server.trim().to_owned(), settings: Vec::new() };
         for setting in settings.into_iter().flat_map(|settings| settings.split(',')) {
@@ -94,7 +107,7 @@ impl FromStr for VariantText {
                 .split_once('=')
                 .map(|(name, value)| (name.trim(), value.trim()))
                 .filter(|(name, value)| !name.is_empty() && !value.is_empty())
-                .ok_or_else(|| malformed(format!("{setting:?} sets nothing")))?;
+                .ok_or_else(|| malformed(format!("{setting:?} is not KNOB=VALUE")))?;
             if variant.settings.iter().any(|(earlier, _)| earlier == name) {
                 return Err(malformed(format!("{name} is set twice")));
             }
@@ -105,24 +118,23 @@ impl FromStr for VariantText {
 }
 
 impl Workload {
-    /// A variant of it, its knobs given as text, and settings of the kernel among them.
+    /// Checks the settings of a variant, which are knobs and kernel settings with their values as text.
     pub fn variant<'a>(
         &self,
         server: &str,
         settings: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<ServerVariant, VariantError> {
-        let definition = self.server(server).map_err(VariantError::Unknown)?;
-        let value_of = |name: &str, text: &str| -> Result<TypedValue, String> {
-            definition.knob(name)?.parse(text).map_err(|why| format!("knob {name}: {why}"))
-        };
+        let definition = self.server(server)?;
         let mut variant =
             ServerVariant { server: server.to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
         for (name, text) in settings {
             if is_kernel_setting(name) {
                 variant.kernel.insert(name.parse()?, text.to_owned());
             } else {
-                let value = value_of(name, text)
-                    .map_err(|why| VariantError::Unknown(format!("server {server} {why}")))?;
+                let value = definition.knob(name)?.parse(text).map_err(|source| {
+                    let (server, knob) = (server.to_owned(), name.to_owned());
+                    VariantError::Value { server, knob, source }
+                })?;
                 variant.knobs.insert(name.to_owned(), value);
             }
         }
@@ -139,8 +151,8 @@ mod tests {
         match text.parse::<VariantText>() {
             Err(error) => error.to_string(),
             Ok(written) => {
-                let folder = Folder::built_in("static-web").expect("it is built in");
-                let workload = Workload::read(&folder, DEFINITION).expect("it is well-formed");
+                let folder = Folder::built_in("static-web").expect("static-web is built in");
+                let workload = Workload::read(&folder, DEFINITION).expect("static-web is well-formed");
                 let settings = written.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
                 workload.variant(&written.server, settings).expect_err(text).to_string()
             }
@@ -148,8 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_reads_as_it_is_written() -> Result<(), Box<dyn std::error::Error>> {
-        let folder = Folder::built_in("static-web").expect("it is built in");
+    fn a_variant_displays_as_it_was_written() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = Folder::built_in("static-web").expect("static-web is built in");
         let workload = Workload::read(&folder, DEFINITION)?;
         for text in [
             "nginx",
@@ -165,17 +177,17 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_refused_with_what_there_is() {
+    fn an_unknown_name_is_refused_with_the_defined_names() {
         assert_eq!(
             refused("ngnix"),
-            "workload static-web has no server \"ngnix\": did you mean \"nginx\"? there are apache, nginx"
+            "workload static-web has no server \"ngnix\" (did you mean \"nginx\"? available: apache, nginx)"
         );
         assert!(refused("apache:sendfil=on").contains(
-            "server apache has no knob \"sendfil\": did you mean \"sendfile\"? there are access_log, "
+            "server apache has no knob \"sendfil\" (did you mean \"sendfile\"? available: access_log, "
         ));
         assert_eq!(
             refused("apache:mpm=evnt"),
-            "server apache knob mpm: \"evnt\" is not one of event, worker, prefork"
+            "server apache: knob mpm: \"evnt\" is not one of event, worker, prefork"
         );
         assert!(refused("nginx:worker_processes=0").contains("is not a whole number from 1 to"));
         assert_eq!(
@@ -185,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_variant_is_refused_with_the_form() {
+    fn a_malformed_variant_is_refused_with_the_correct_form() {
         for text in ["", ":a=1", "nginx:", "nginx:sendfile", "nginx:=1", "nginx:a=1,a=2", "nginx:a=1,"] {
             assert!(refused(text).contains("write SERVER or SERVER:KNOB=VALUE"), "{text}");
         }

@@ -85,15 +85,15 @@ fn describe_server(server: &ServerDefinition) -> String {
     let mut out = format!("  {}{state}\n", server.name);
     let width = server.knobs.iter().map(|knob| knob.name.len()).max().unwrap_or(0);
     for knob in &server.knobs {
-        let Knob { name, about, kind, default, .. } = knob;
-        let _ = writeln!(out, "    {name:<width$}  {about} [{}, default {default}]", values(kind));
+        let Knob { name, about, knob_type, default, .. } = knob;
+        let _ = writeln!(out, "    {name:<width$}  {about} [{}, default {default}]", values(knob_type));
     }
     out
 }
 
 /// The values that a knob accepts.
-fn values(kind: &KnobType) -> String {
-    match kind {
+fn values(knob_type: &KnobType) -> String {
+    match knob_type {
         KnobType::Switch => "on or off".to_owned(),
         KnobType::Integer { from, to } => format!("{from}..{to}"),
         KnobType::Number { from, to } => format!("{from}..{to}"),

@@ -1,8 +1,8 @@
-//! By which account a database is used. Its password is none of a definition's: each server that is started has its own.
+//! The account that the load uses in a database. Its password is not part of a definition: each start makes its own.
 
 use serde::Deserialize;
 
-/// A user of a database, and the database.
+/// A database user, and the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatabaseAccount {

@@ -20,7 +20,8 @@ use toml::Spanned;
 use super::account::DatabaseAccount;
 use super::protocol::{Kind, Protocol};
 use super::raw::{RawCommand, RawLoad, RawRunnerOperation, RawTransaction};
-use super::source_text::{DefinitionError, SourceText, suggestion};
+use super::source_text::{DefinitionError, SourceText};
+use crate::names::available;
 
 /// Connections if nothing is said: enough to keep a few cores busy, few enough for any server.
 const CONNECTIONS: u32 = 64;
@@ -237,7 +238,7 @@ impl LoadDefinition {
         if let Some(alone) = raw.alone.as_ref().filter(|alone| !names.contains(alone.get_ref())) {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
             let name = alone.get_ref();
-            let what = format!("alone: there is no operation {name:?}{}", suggestion(name, &known));
+            let what = format!("alone: there is no operation {name:?}{}", available(name, &known));
             return Err(source.error(&alone.span(), what));
         }
         let slo = match &raw.slo {
@@ -272,13 +273,10 @@ impl LoadDefinition {
         matches!(self.operations, Operations::Runner(_))
     }
 
-    /// Only the operation of this name; the error goes on from the workload's name.
-    pub fn only(&self, name: &str) -> Result<Operations, String> {
-        let Some(at) = self.names.iter().position(|known| known == name) else {
-            let known: Vec<&str> = self.names.iter().map(String::as_str).collect();
-            return Err(format!("has no operation {name:?}{}", suggestion(name, &known)));
-        };
-        Ok(match &self.operations {
+    /// Only the operation of this name, if there is one.
+    pub fn only(&self, name: &str) -> Option<Operations> {
+        let at = self.names.iter().position(|known| known == name)?;
+        Some(match &self.operations {
             Operations::Http(operations) => {
                 Operations::Http(vec![HttpOperation { weight: 1.0, ..operations[at].clone() }])
             }

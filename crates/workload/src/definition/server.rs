@@ -1,4 +1,4 @@
-//! A server as a workload describes it: what to install and start, when it is ready, what it can be asked.
+//! A server as a workload defines it: its packages, its commands, when it is ready, its statistics and its knobs.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,64 +13,79 @@ use super::account::DatabaseAccount;
 use super::knob::{INSTANCES, Knob};
 use super::protocol::{Kind, Protocol};
 use super::raw::{RawReady, RawServer, RawStatistics, RawVersion};
-use super::source_text::{DefinitionError, SourceText, suggestion};
+use super::source_text::{DefinitionError, SourceText};
 use super::templates::{ConfigTemplate, TemplateCheck};
 use crate::folder::Folder;
+use crate::names::UnknownName;
 
-/// How long a server may take to be ready if nothing is said.
+/// The default time that a server may take to become ready.
 const READY_WITHIN: Duration = Duration::from_secs(10);
 
-/// A server.
+/// A server as defined.
 #[derive(Clone, Debug)]
 pub struct ServerDefinition {
-    /// Its name, as variants begin with it.
+    /// Its name, with which variants begin.
     pub name: String,
     /// What it is.
     pub about: String,
-    /// What it speaks.
+    /// Its protocol.
     pub protocol: Protocol,
-    /// The package that it is in, by distribution (`ID` of os-release(5)).
+    /// The package that contains it, by distribution (`ID` of os-release(5)).
     pub packages: BTreeMap<String, PackageName>,
     /// Its configuration files.
     pub config: Vec<ConfigTemplate>,
     /// The command that starts it, a template.
     pub start: Vec<String>,
-    /// Environment variables that it has beside the usual few, their values templates.
+    /// Environment variables added to the base environment; their values are templates.
     pub environment: BTreeMap<String, String>,
-    /// Whether a password is made up for each start.
+    /// Whether each start generates a password.
     pub has_password: bool,
-    /// Whether the whole of it runs as an unprivileged user where we are root.
+    /// Whether all its processes run as an unprivileged user where this program runs as root.
     pub is_unprivileged: bool,
-    /// Whether it cannot do without root's rights.
+    /// Whether it needs root.
     pub needs_root: bool,
-    /// Who logs in to a database.
+    /// The account that the load uses in a database.
     pub account: Option<DatabaseAccount>,
-    /// Commands, templates, that are run to their ends before the start, such as what makes a data directory.
+    /// Commands that run before the start, such as one that creates a data directory. Their words are templates.
     pub prepare: Vec<Vec<String>>,
-    /// The signal that asks it to stop.
+    /// The signal that stops it.
     pub stop: StopSignal,
-    /// When it is ready.
+    /// How to find out whether it is ready.
     pub ready: ReadyCheck,
-    /// How to ask for its version.
+    /// How to find out its version.
     pub version: Option<VersionCommand>,
-    /// The command that tells how it was built.
+    /// The command that prints how it was built.
     pub build: Option<Vec<String>>,
-    /// How to ask what it has counted.
+    /// How to read its count of operations.
     pub statistics: Option<StatisticsQuery>,
-    /// What a variant may set.
+    /// The settings that a variant may change.
     pub knobs: Vec<Knob>,
 }
 
-/// When a server is ready.
+/// Why a server does not have a knob.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoSuchKnob {
+    /// The server defines no knob of this name.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+    /// The knob `instances` of a runner.
+    #[error(
+        "server {0} has no knob {INSTANCES}: it is a runner, which generates its own load; \
+         that load cannot be divided among several"
+    )]
+    RunnerInstances(String),
+}
+
+/// How to find out whether a server is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadyCheck {
-    /// What is tried.
+    /// The probe, repeated until it succeeds.
     pub probe: ReadyProbe,
     /// How long that may take.
     pub within: Duration,
 }
 
-/// What is tried to see whether a server is ready.
+/// A probe of whether a server is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadyProbe {
     /// A GET of this path is answered with a status from 200 to 399.
@@ -81,52 +96,52 @@ pub enum ReadyProbe {
     Command(Vec<String>),
     /// This statement succeeds.
     Sql(String),
-    /// It says so itself, as runners do.
+    /// A runner reports it.
     Runner,
 }
 
-/// How to ask a program for its version.
+/// How to find out a server's version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionCommand {
     /// The command.
     pub run: Vec<String>,
-    /// The version is what follows this in the first line that begins with it.
+    /// The version follows this prefix, in the first line that begins with it.
     pub after: String,
 }
 
-/// How to ask a server what it has counted.
+/// How to read a server's count of operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatisticsQuery {
-    /// The question.
-    pub ask: StatisticsSource,
-    /// The names of the counters that together count the operations.
+    /// Where the statistics come from.
+    pub source: StatisticsSource,
+    /// The names of the counters whose sum is the number of operations.
     pub counters: Vec<String>,
-    /// The engine's counter that counts the same; operations if not given.
+    /// The client's counter to compare with; if none, the number of operations.
     pub client_counter: Option<String>,
 }
 
-/// A question to a server.
+/// Where a server's statistics come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatisticsSource {
-    /// GET of a path, a template; one that becomes empty asks nothing.
+    /// GET of a path, a template. Where it becomes empty, the server has no statistics.
     Http(String),
-    /// A command, a template, whose answer ends in a line `END`, such as `stats`.
+    /// A memcached command, a template, whose reply ends with a line `END`, such as `stats`.
     Memcache(String),
-    /// A command, a template, that is answered with a bulk string, such as `INFO commandstats`.
+    /// A Redis command, a template, whose reply is a bulk string, such as `INFO commandstats`.
     Redis(String),
-    /// A statement, a template, that is answered with rows of a name and a number.
+    /// A statement, a template, whose rows have a name and a number.
     Sql {
         /// The statement.
         statement: String,
-        /// Where it is asked, if not in the database of the load.
+        /// The database in which it runs, if not that of the load.
         database: Option<String>,
     },
-    /// A file that it writes, a template of its path. What is counted is how often the name of a counter stands there.
+    /// A log that the server writes, a template of its path. A counter is the number of occurrences of its name.
     Log(String),
 }
 
 impl StatisticsSource {
-    /// The question as a template.
+    /// The path, command or statement, a template.
     pub fn template(&self) -> &str {
         match self {
             Self::Http(template) | Self::Memcache(template) | Self::Redis(template) | Self::Log(template) => {
@@ -138,7 +153,7 @@ impl StatisticsSource {
 }
 
 impl ServerDefinition {
-    /// Checks a server as written, and reads its templates.
+    /// Checks a server as it is written in the file, and reads its templates.
     pub(super) fn check(
         name: &str,
         raw: Spanned<RawServer>,
@@ -150,13 +165,13 @@ impl ServerDefinition {
         let span = raw.span();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || !name.chars().all(is_plain) {
-            let what = format!("server {name:?}: a name is of letters, digits, - and _");
+            let what = format!("server {name:?}: write its name in letters, digits, - and _");
             return Err(source.error(&span, what));
         }
         let raw = raw.into_inner();
         let protocol = match raw.protocol {
             Some(own) if own.get_ref().kind() != protocol.kind() => {
-                let what = format!("server {name:?}: the operations are for another kind of protocol");
+                let what = format!("server {name:?}: the protocol does not have the operations of [load]");
                 return Err(source.error(&own.span(), what));
             }
             Some(own) => own.into_inner(),
@@ -180,7 +195,7 @@ impl ServerDefinition {
         let config = config?;
         let ready = match &raw.ready {
             Some(ready) => check_ready(ready, protocol, source, &mut templates)?,
-            None => ReadyCheck { probe: usual_probe(protocol), within: READY_WITHIN },
+            None => ReadyCheck { probe: default_probe(protocol), within: READY_WITHIN },
         };
         if let Some(version) = &raw.version {
             templates.words(&version.get_ref().run, &version.span())?;
@@ -193,12 +208,12 @@ impl ServerDefinition {
         templates.every_knob_is_used(&knobs, &knob_spans)?;
         if is_tls && !templates.uses("https") {
             let what =
-                "the load is over TLS: use {{ https.certificate }} and {{ https.key }} in config or start";
+                "the load uses TLS: use {{ https.certificate }} and {{ https.key }} in config or start";
             return Err(source.error(&span, format!("server {name:?}: {what}")));
         }
-        let of_tls = is_tls.then(Knob::of_tls);
-        let of_instances = (protocol.kind() != Kind::Own).then(Knob::of_instances);
-        let knobs = knobs.into_iter().chain(of_tls.into_iter().flatten()).chain(of_instances).collect();
+        let tls_knobs = is_tls.then(Knob::of_tls);
+        let instances_knob = (protocol.kind() != Kind::Own).then(Knob::of_instances);
+        let knobs = knobs.into_iter().chain(tls_knobs.into_iter().flatten()).chain(instances_knob).collect();
         Ok(Self {
             name: name.to_owned(),
             about: raw.about,
@@ -224,19 +239,18 @@ impl ServerDefinition {
         })
     }
 
-    /// A knob by name; the error goes on from the server's name and says which there are.
-    pub fn knob(&self, name: &str) -> Result<&Knob, String> {
+    /// A knob by name.
+    pub fn knob(&self, name: &str) -> Result<&Knob, NoSuchKnob> {
         if name == INSTANCES && self.protocol.kind() == Kind::Own {
-            let what = "is a program that makes its own load, which cannot be spread over several";
-            return Err(format!("has no knob {INSTANCES}: it {what}"));
+            return Err(NoSuchKnob::RunnerInstances(self.name.clone()));
         }
         let names: Vec<&str> = self.knobs.iter().map(|knob| knob.name.as_str()).collect();
         let found = self.knobs.iter().find(|knob| knob.name == name);
-        found.ok_or_else(|| format!("has no knob {name:?}{}", suggestion(name, &names)))
+        found.ok_or_else(|| UnknownName::new(format!("server {}", self.name), "knob", name, &names).into())
     }
 }
 
-fn usual_probe(protocol: Protocol) -> ReadyProbe {
+fn default_probe(protocol: Protocol) -> ReadyProbe {
     if protocol == Protocol::Runner { ReadyProbe::Runner } else { ReadyProbe::Tcp }
 }
 
@@ -249,9 +263,9 @@ fn check_ready(
     let span = raw.span();
     let RawReady { http, tcp, command, sql, within } = raw.get_ref();
     let probe = match (http, tcp, command, sql) {
-        (None, None, None, None) => usual_probe(protocol),
+        (None, None, None, None) => default_probe(protocol),
         _ if protocol == Protocol::Runner => {
-            let what = "ready: a runner says itself when it is: give only within";
+            let what = "ready: a runner reports when it is ready: give only within";
             return Err(source.error(&span, what));
         }
         (Some(path), None, None, None) => ReadyProbe::Http(http_path(path, &span, source)?),
@@ -283,9 +297,9 @@ fn check_statistics(
     let RawStatistics { http, memcache, redis, sql, log, database, counters, client_counter } =
         raw.into_inner();
     if counters.is_empty() || counters.iter().any(String::is_empty) {
-        return Err(refuse("give the names of the counters that together count the operations"));
+        return Err(refuse("counters: give the names of the counters whose sum is the number of operations"));
     }
-    let ask = match (http, memcache, redis, sql, log) {
+    let statistics_source = match (http, memcache, redis, sql, log) {
         (Some(path), None, None, None, None) => StatisticsSource::Http(path),
         (None, Some(command), None, None, None) => StatisticsSource::Memcache(command),
         (None, None, Some(command), None, None) => StatisticsSource::Redis(command),
@@ -293,19 +307,20 @@ fn check_statistics(
         (None, None, None, None, Some(path)) => StatisticsSource::Log(path),
         _ => {
             return Err(refuse(
-                "give one of http = \"/path\", memcache = \"stats\", redis = \"INFO\", sql = \"SHOW STATUS\" and log = \"{{ dir }}/log\"",
+                "give one of http = \"/path\", memcache = \"stats\", redis = \"INFO\", sql = \"SHOW STATUS\" and \
+                 log = \"{{ dir }}/log\"",
             ));
         }
     };
-    let question = templates.word(ask.template(), &span)?;
-    if let (StatisticsSource::Http(_), false) = (&ask, question.is_empty()) {
-        http_path(&question, &span, source)?;
+    let query = templates.word(statistics_source.template(), &span)?;
+    if let (StatisticsSource::Http(_), false) = (&statistics_source, query.is_empty()) {
+        http_path(&query, &span, source)?;
     }
-    Ok(StatisticsQuery { ask, counters, client_counter })
+    Ok(StatisticsQuery { source: statistics_source, counters, client_counter })
 }
 
 fn http_path(path: &str, span: &Range<usize>, source: SourceText<'_>) -> Result<String, DefinitionError> {
     let is_path = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
-    let what = || format!("{path:?} is no path: write it as /path, blanks as %20");
+    let what = || format!("{path:?} is not a path: write it as /path, with %20 for a blank");
     if is_path { Ok(path.to_owned()) } else { Err(source.error(span, what())) }
 }

@@ -1,9 +1,10 @@
-//! Where in a file something stands: errors that begin with file and line, and the nearest known name for one
-//! that is not known.
+//! The text of a workload file, and errors that begin with its name and a line number.
 
 use std::ops::Range;
 
-/// Why a workload is refused: `workloads/x/workload.toml:12: what was found: what is expected`.
+use crate::names::available;
+
+/// Why a workload file is refused: `workloads/x/workload.toml:12: what is wrong: what is expected`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct DefinitionError {
@@ -11,7 +12,7 @@ pub struct DefinitionError {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What was found there, and what is expected.
+    /// What is wrong on that line, and what is expected.
     pub message: String,
 }
 
@@ -34,38 +35,27 @@ impl SourceText<'_> {
         DefinitionError { file: self.file.to_owned(), line, message: message.into() }
     }
 
-    /// What the TOML parser or serde found, with the nearest name where a field is unknown.
+    /// An error of the TOML parser or of serde. For an unknown key it suggests the nearest known key.
     pub fn toml_error(&self, error: &toml::de::Error) -> DefinitionError {
         let message = error.message().replace('\n', " ");
-        self.error(&error.span().unwrap_or(0..0), mend_unknown(&message).unwrap_or(message))
+        self.error(&error.span().unwrap_or(0..0), rephrase_unknown(&message).unwrap_or(message))
     }
 }
 
-/// Serde's "unknown field `X`, expected one of `A`, `B`" (or "unknown variant") in our words.
-fn mend_unknown(message: &str) -> Option<String> {
-    let kind =
-        ["field", "variant"].into_iter().find(|kind| message.starts_with(&format!("unknown {kind} ")))?;
+/// Rephrases serde's "unknown field `X`, expected one of `A`, `B`" (or "unknown variant").
+fn rephrase_unknown(message: &str) -> Option<String> {
+    let (unknown, known) = unknown_name(message)?;
+    let what = if message.starts_with("unknown field ") { "key" } else { "value" };
+    Some(format!("unknown {what} {unknown:?}{}", available(unknown, &known)))
+}
+
+/// The unknown name in serde's message about an unknown field or variant, and the names that serde expects.
+pub fn unknown_name(message: &str) -> Option<(&str, Vec<&str>)> {
+    if !message.starts_with("unknown field ") && !message.starts_with("unknown variant ") {
+        return None;
+    }
     let mut names = message.split('`').skip(1).step_by(2);
-    let unknown = names.next()?;
-    let known: Vec<&str> = names.collect();
-    let what = if kind == "field" { "field" } else { "value" };
-    Some(format!("there is no {what} {unknown:?} here{}", suggestion(unknown, &known)))
-}
-
-/// The end of a message about an unknown name: `: did you mean "workers"? There are threads, workers`.
-pub fn suggestion(unknown: &str, known: &[&str]) -> String {
-    if known.is_empty() {
-        return ": there are none".to_owned();
-    }
-    // Of short names, all are near: what is said must not be guesswork.
-    let nearest = known
-        .iter()
-        .map(|name| (strsim::damerau_levenshtein(&unknown.to_lowercase(), &name.to_lowercase()), name))
-        .min()
-        .filter(|(distance, name)| *distance <= name.len().max(unknown.len()).saturating_sub(1) / 3)
-        .map_or(String::new(), |(_, name)| format!(" did you mean {name:?}?"));
-    let be = if known.len() == 1 { "is" } else { "are" };
-    format!(":{nearest} there {be} {}", known.join(", "))
+    Some((names.next()?, names.collect()))
 }
 
 #[cfg(test)]
@@ -76,17 +66,15 @@ mod tests {
     fn an_error_names_file_and_line() {
         let source = SourceText { file: "x.toml", text: "a = 1\nb = 2\n" };
         assert_eq!(source.error(&(6..7), "no").to_string(), "x.toml:2: no");
-        assert_eq!(source.error(&(900..901), "no").line, 3, "past the end is at the end");
+        assert_eq!(source.error(&(900..901), "no").line, 3, "a span past the end is on the last line");
     }
 
     #[test]
-    fn an_unknown_name_comes_with_the_nearest_and_all_known() {
+    fn an_unknown_key_is_reported_with_the_nearest_and_all_known_keys() {
         assert_eq!(
-            mend_unknown("unknown field `wieght`, expected one of `name`, `weight`").as_deref(),
-            Some("there is no field \"wieght\" here: did you mean \"weight\"? there are name, weight")
+            rephrase_unknown("unknown field `wieght`, expected one of `name`, `weight`").as_deref(),
+            Some("unknown key \"wieght\" (did you mean \"weight\"? available: name, weight)")
         );
-        assert_eq!(suggestion("port", &["threads"]), ": there is threads");
-        assert_eq!(suggestion("port", &[]), ": there are none");
-        assert_eq!(mend_unknown("missing field `title`"), None);
+        assert_eq!(rephrase_unknown("missing field `title`"), None);
     }
 }

@@ -1,5 +1,5 @@
-//! The templates of a server, held against what a start will give them: every variable exists, every template
-//! renders with the defaults, and every knob turns something.
+//! Checks the templates of a server before any start: every variable is defined, every template renders with the
+//! defaults, and every knob is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -8,11 +8,12 @@ use std::path::Path;
 use toml::Spanned;
 
 use super::knob::Knob;
-use super::source_text::{DefinitionError, SourceText, suggestion};
+use super::source_text::{DefinitionError, SourceText};
 use crate::folder::Folder;
+use crate::names::available;
 use crate::render::{self, BUILT_IN, RenderError, TemplateVariables};
 
-/// A configuration file to be.
+/// The template of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigTemplate {
     /// Its name, in the workload's folder and in the server's directory.
@@ -21,18 +22,18 @@ pub struct ConfigTemplate {
     pub text: String,
 }
 
-/// The templates of one server, while they are checked.
+/// A check of one server's templates.
 pub(super) struct TemplateCheck<'t> {
     source: SourceText<'t>,
-    /// What command lines may use: everything but the password.
+    /// The variables of command lines: all but the password.
     public: TemplateVariables,
-    /// What only the server reads may use.
+    /// The variables of configuration files and the environment, which only the server reads.
     secret: TemplateVariables,
     used: BTreeSet<String>,
 }
 
 impl<'t> TemplateCheck<'t> {
-    /// A check with values as a start could have.
+    /// A check that renders with sample values.
     pub fn new(
         knobs: &[Knob],
         spans: &[Range<usize>],
@@ -44,8 +45,8 @@ impl<'t> TemplateCheck<'t> {
         for name in BUILT_IN {
             match *name {
                 "https" => {
-                    let anywhere = Path::new("/x");
-                    public.set(name, is_tls.then(|| render::https(anywhere, anywhere, true)));
+                    let path = Path::new("/x");
+                    public.set(name, is_tls.then(|| render::https(path, path, true)));
                 }
                 "cpus" | "port" => public.set(name, 1),
                 "user" | "group" => public.set(name, ()),
@@ -53,10 +54,10 @@ impl<'t> TemplateCheck<'t> {
                 path => public.set(path, "/x"),
             }
         }
-        let base = public.clone();
+        let built_in = public.clone();
         for (knob, span) in knobs.iter().zip(spans) {
             let value = knob
-                .default_value(&base)
+                .default_value(&built_in)
                 .map_err(|why| source.error(span, format!("knob {:?}: {why}", knob.name)))?;
             public.set(&knob.name, &value);
         }
@@ -67,12 +68,12 @@ impl<'t> TemplateCheck<'t> {
         Ok(Self { source, public, secret, used: BTreeSet::new() })
     }
 
-    /// A command line.
+    /// Checks a command line.
     pub fn argv(&mut self, words: &Spanned<Vec<String>>) -> Result<(), DefinitionError> {
         self.words(words.get_ref(), &words.span())
     }
 
-    /// A command line whose place is known otherwise.
+    /// Checks a command line at a span.
     pub fn words(&mut self, words: &[String], span: &Range<usize>) -> Result<(), DefinitionError> {
         if words.first().is_none_or(String::is_empty) {
             let what = "a command is a list of words with a program first, such as [\"nginx\", \"-v\"]";
@@ -81,7 +82,7 @@ impl<'t> TemplateCheck<'t> {
         words.iter().try_for_each(|word| self.word(word, span).map(drop))
     }
 
-    /// One word of a command; gives what becomes of it.
+    /// Checks one word of a command, and returns it rendered.
     pub fn word(&mut self, word: &str, span: &Range<usize>) -> Result<String, DefinitionError> {
         let (used, rendered) = check(word, &self.public)
             .map_err(|e| self.source.error(span, format!("{word:?}: {}", e.message)))?;
@@ -89,7 +90,7 @@ impl<'t> TemplateCheck<'t> {
         Ok(rendered)
     }
 
-    /// The values of environment variables.
+    /// Checks the values of environment variables.
     pub fn environment(&mut self, values: &BTreeMap<String, Spanned<String>>) -> Result<(), DefinitionError> {
         for value in values.values() {
             let word = value.get_ref();
@@ -100,7 +101,7 @@ impl<'t> TemplateCheck<'t> {
         Ok(())
     }
 
-    /// Reads a configuration file from the workload's folder.
+    /// Reads a configuration file from the workload's folder, and checks it.
     pub fn config_file(
         &mut self,
         name: &Spanned<String>,
@@ -108,7 +109,9 @@ impl<'t> TemplateCheck<'t> {
     ) -> Result<ConfigTemplate, DefinitionError> {
         let (name, span) = (name.get_ref(), name.span());
         if name.is_empty() || name.contains('/') || name.starts_with('.') {
-            let what = format!("config {name:?}: give the plain name of a file beside this one");
+            let what = format!(
+                "config {name:?}: give the name of a file in the folder of this file, without a path"
+            );
             return Err(self.source.error(&span, what));
         }
         let text = folder
@@ -126,14 +129,14 @@ impl<'t> TemplateCheck<'t> {
         self.used.contains(name)
     }
 
-    /// A knob that no template uses would be turned in vain.
+    /// Checks that every knob is used: setting an unused knob would change nothing.
     pub fn every_knob_is_used(&self, knobs: &[Knob], spans: &[Range<usize>]) -> Result<(), DefinitionError> {
         match knobs.iter().zip(spans).find(|(knob, _)| !self.used.contains(&knob.name)) {
             None => Ok(()),
             Some((knob, span)) => {
                 let name = &knob.name;
                 let what = format!(
-                    "knob {name:?} does nothing: use {{{{ {name} }}}} in start, config or environment, or remove it"
+                    "knob {name:?} is not used: use {{{{ {name} }}}} in start, config or environment, or remove it"
                 );
                 Err(self.source.error(span, what))
             }
@@ -141,21 +144,21 @@ impl<'t> TemplateCheck<'t> {
     }
 }
 
-/// Renders a template for a try; gives the variables that it uses, and what becomes of it.
-fn check(template: &str, scope: &TemplateVariables) -> Result<(BTreeSet<String>, String), RenderError> {
+/// Renders a template with sample values; returns the variables that it uses, and the rendered text.
+fn check(template: &str, variables: &TemplateVariables) -> Result<(BTreeSet<String>, String), RenderError> {
     let used: BTreeSet<String> = render::variables(template)?.into_iter().collect();
-    let known = scope.names();
+    let known = variables.names();
     if let Some(unknown) = used.iter().find(|name| !known.contains(&name.as_str())) {
         let line = template.lines().position(|line| line.contains(unknown.as_str())).map_or(1, |at| at + 1);
         let message = if unknown == "password" {
-            "a password is for files and the environment of a server with password = true: all users can see \
-             the arguments of a command"
+            "use the password only in config and environment of a server with password = true: all users can \
+             see the arguments of a command"
                 .to_owned()
         } else {
-            format!("there is no variable {unknown:?}{}", suggestion(unknown, &known))
+            format!("there is no variable {unknown:?}{}", available(unknown, &known))
         };
         return Err(RenderError { line, message });
     }
-    let rendered = scope.render(template)?;
+    let rendered = variables.render(template)?;
     Ok((used, rendered))
 }

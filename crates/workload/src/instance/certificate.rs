@@ -1,5 +1,5 @@
-//! A server's certificate and key: made for one start by openssl(1), on disk only for as long as the server runs, and
-//! in a directory of which nothing goes into the record. The client trusts this certificate and no other.
+//! A server's certificate and key. openssl(1) generates them for one start. They are on disk only while the server runs,
+//! and never copied to the run directory. The client trusts this certificate and no other.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,57 +12,57 @@ use host::process::ProcessExit;
 use load::spec::{TlsSpec, Trust};
 
 use super::error::InstanceError;
-use super::{stage, tool};
+use super::{files, tool};
 
-/// The program that makes keys.
+/// The program that generates keys.
 const OPENSSL: &str = "openssl";
 
-/// The name that the client asks for.
+/// The server name that the client sends and checks.
 const NAME: &str = "localhost";
 
-/// A certificate and its key, which are removed when this is dropped.
+/// A certificate and its key. Dropping this removes the files.
 pub struct Certificate {
     /// The certificate, PEM.
     pub certificate: PathBuf,
-    /// Its key, PEM, which only we and root may read.
+    /// Its key, PEM, readable only by its owner and root.
     pub key: PathBuf,
 }
 
-/// The program that certificates are made with.
+/// The program that generates certificates.
 pub fn program() -> Program {
-    let package = OPENSSL.parse().expect("it is the plain name of a package");
+    let package = OPENSSL.parse().expect("openssl is a valid package name");
     Program { name: OPENSSL.to_owned(), packages: BTreeMap::from([("debian".to_owned(), package)]) }
 }
 
 impl Certificate {
-    /// Makes one with a key of this kind, `rsa` or `ecdsa`.
-    pub fn make(host: &Host, directory: &Path, kind: &str) -> Result<Self, InstanceError> {
+    /// Generates one with a key of this type, `rsa` or `ecdsa`.
+    pub fn generate(host: &Host, directory: &Path, key_type: &str) -> Result<Self, InstanceError> {
         let (certificate, key) = (directory.join("certificate.pem"), directory.join("key.pem"));
-        // Private before there is anything in it.
-        stage::write_private(&key, "")?;
-        let made = Self { certificate, key };
+        // The file is private before openssl writes the key to it.
+        files::write_private(&key, "")?;
+        let pair = Self { certificate, key };
         let mut argv: Vec<String> =
             [OPENSSL, "req", "-x509", "-nodes", "-days", "7", "-newkey"].map(str::to_owned).into();
-        argv.extend(match kind {
+        argv.extend(match key_type {
             "ecdsa" => ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"].map(str::to_owned).to_vec(),
             _ => vec!["rsa:2048".to_owned()],
         });
         let names = format!("subjectAltName=DNS:{NAME},IP:127.0.0.1");
         argv.extend(["-subj", &format!("/CN={NAME}"), "-addext", &names].map(str::to_owned));
-        for (option, path) in [("-keyout", &made.key), ("-out", &made.certificate)] {
+        for (option, path) in [("-keyout", &pair.key), ("-out", &pair.certificate)] {
             argv.extend([option.to_owned(), path.to_string_lossy().into_owned()]);
         }
         let output = tool::run(host, &argv, directory, &directory.join("openssl.log"))?;
         if output.ending == ProcessExit::Code(0) {
-            return Ok(made);
+            return Ok(pair);
         }
-        let said = output.text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
+        let last_line =
+            output.text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
         let (program, ending) = (OPENSSL.to_owned(), output.ending.to_string());
-        Err(InstanceError::Prepare { server: "its certificate".to_owned(), program, ending, said })
+        Err(InstanceError::Prepare { server: "certificate".to_owned(), program, ending, output: last_line })
     }
 
-    /// How the client secures its connections. It always offers to resume a session: whether that is taken up is the
-    /// server's to say.
+    /// The client's side. The client always offers to resume a session; the server accepts or declines.
     pub fn client(&self) -> TlsSpec {
         TlsSpec {
             server_name: NAME.to_owned(),
@@ -80,7 +80,7 @@ impl fmt::Debug for Certificate {
 
 impl Drop for Certificate {
     fn drop(&mut self) {
-        // If they stay, they are those of a server that is gone.
+        // Files that cannot be removed belong to a server that no longer runs.
         let _ = fs::remove_file(&self.key);
         let _ = fs::remove_file(&self.certificate);
     }

@@ -1,5 +1,5 @@
-//! Before the load: every key stored, and one reply of every operation held against what is expected, by the
-//! same drivers that will make the load.
+//! Before the load: stores every key, and checks one reply of every operation. Both use the drivers that generate the
+//! load.
 
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -12,20 +12,20 @@ use load::spec::LoadSpec;
 use super::error::InstanceError;
 use super::running::Instance;
 
-/// Connections that store the keys; enough to hide the round trips.
+/// The connections that store the keys: enough to hide the round trips.
 const POPULATE_CONNECTIONS: u32 = 32;
 const POPULATE_WORKERS: u32 = 4;
-/// An index over a large table takes its time.
+/// Creating an index on a large table takes minutes.
 const POPULATE_TIMEOUT: Duration = Duration::from_mins(5);
 
 impl Instance {
-    /// Stores every key once, or makes the tables, where the workload has either. Each operation must succeed.
+    /// Stores every key once, or creates the tables, where the workload has keys or tables. Every operation must succeed.
     pub fn populate(&self, context: &RunContext) -> Result<(), InstanceError> {
-        let stages = self.protocol(None)?.populate();
-        stages.into_iter().try_for_each(|(stage, operations)| self.populate_stage(stage, operations, context))
+        let steps = self.protocol(None)?.populate();
+        steps.into_iter().try_for_each(|(step, operations)| self.populate_step(step, operations, context))
     }
 
-    fn populate_stage(
+    fn populate_step(
         &self,
         protocol: ProtocolSpec,
         operations: u64,
@@ -49,18 +49,17 @@ impl Instance {
                 server: self.server.name.clone(),
                 failed,
                 operations,
-                what: first_complaint(&errors),
+                error: first_error(&errors),
                 log: Box::new(self.log_tail()),
             });
         }
         Ok(())
     }
 
-    /// Carries out every operation of the workload once. A reply that is not as it should be is an error that
-    /// names the operation and what came instead; so is a ratio under its bound (a get of a populated store
-    /// that misses), and a counter that the server does not have.
+    /// Runs every operation of the workload once. It is an error if a reply differs from what the operation expects, if a
+    /// ratio is below its bound (a get that misses in a populated store), or if the server lacks a counter.
     ///
-    /// A runner has checked itself before it said that it is ready: one of its operations may be a whole build.
+    /// A runner checks itself before it reports that it is ready, because one of its operations may be a whole build.
     pub fn check(&mut self, context: &RunContext) -> Result<(), InstanceError> {
         if self.workload.load.is_runner() {
             return self.check_counters();
@@ -68,18 +67,23 @@ impl Instance {
         for operation in &self.workload.load.names {
             let spec = self.load_spec(Some(operation))?.with_connections(1).with_requests(1);
             let outcome = run(&spec, context)?;
-            let what = if outcome.total.succeeded() == 0 {
-                Some(first_complaint(&outcome.total.errors()))
+            let error = if outcome.total.succeeded() == 0 {
+                Some(first_error(&outcome.total.errors()))
             } else {
                 let counters =
                     outcome.counters.iter().cloned().zip(outcome.total.counters.iter().copied()).collect();
-                self.workload.metrics.ratios.iter().find_map(|ratio| ratio.complaint(&counters))
+                self.workload
+                    .metrics
+                    .ratios
+                    .iter()
+                    .find_map(|ratio| ratio.check(&counters).err())
+                    .map(|error| error.to_string())
             };
-            if let Some(what) = what {
+            if let Some(error) = error {
                 return Err(InstanceError::Check {
                     server: self.server.name.clone(),
                     operation: operation.clone(),
-                    what,
+                    error,
                     log: Box::new(self.log_tail()),
                 });
             }
@@ -97,6 +101,6 @@ fn run(spec: &LoadSpec, context: &RunContext) -> Result<Outcome, InstanceError> 
     }
 }
 
-fn first_complaint(errors: &Errors) -> String {
+fn first_error(errors: &Errors) -> String {
     errors.examples.values().next().cloned().unwrap_or_else(|| "there is no reply".to_owned())
 }

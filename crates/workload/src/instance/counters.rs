@@ -1,28 +1,29 @@
-//! Counters found by name in what servers say of themselves, whatever form that has.
+//! Finds counters by name in the statistics that servers print.
 //!
-//! Two forms cover them: a name with its number on one line, and names in one line with numbers below them.
+//! Two forms cover all of these servers: a name with its number on one line, and names on one line with their numbers
+//! on the next.
 //!
-//! | server | says |
+//! | server | output |
 //! |---|---|
 //! | Apache httpd, `/server-status?auto` | `Total Accesses: 42` |
 //! | memcached, `stats` | `STAT cmd_get 42` |
 //! | Redis, `INFO commandstats` | `cmdstat_get:calls=42,usec=80,…` |
-//! | Prometheus text format | `http_requests_total{code="200"} 42`, several of which add up |
+//! | Prometheus text format | `http_requests_total{code="200"} 42`, several of which are added up |
 //! | JSON | `{"requests": 42}` |
-//! | Postfix and Exim, logs | nothing: how often a text stands there is counted by [`in_log`] |
-//! | nginx, `stub_status` | `server accepts handled requests`, below it ` 7 7 42`, aligned at the right |
+//! | Postfix and Exim, logs | no counters: [`count_in_log`] counts how often a text occurs |
+//! | nginx, `stub_status` | `server accepts handled requests`, and below it ` 7 7 42`, aligned at the right |
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// How often each text stands in a file, as a text in which [`read`] finds that; what is not there is left out. A
-/// file that is not there yet holds nothing.
-pub fn in_log(path: &Path, texts: &[String]) -> Result<String, String> {
+/// Counts how often each text occurs in a file, and returns the counts in a form that [`read`] understands. Texts that do
+/// not occur are left out. A file that does not exist yet contains nothing.
+pub fn count_in_log(path: &Path, texts: &[String]) -> io::Result<String> {
     let log = match fs::read(path) {
         Ok(log) => String::from_utf8_lossy(&log).into_owned(),
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(format!("{}: {error}", path.display())),
+        Err(error) => return Err(error),
     };
     let counts = texts.iter().map(|text| (text, log.matches(text.as_str()).count()));
     let lines = counts.filter(|(_, count)| *count > 0).map(|(text, count)| format!("{text}: {count}"));
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_counter_is_found_in_the_words_of_each_server() {
+    fn a_counter_is_found_in_the_output_of_each_server() {
         let nginx = "Active connections: 1 \nserver accepts handled requests\n 7 7 42 \nReading: 0 Writing: 1 Waiting: 0 \n";
         assert_eq!((read(nginx, "requests"), read(nginx, "accepts")), (Some(42), Some(7)));
         assert_eq!(
@@ -88,18 +89,18 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_a_log_is_counted() -> std::io::Result<()> {
+    fn occurrences_in_a_log_are_counted() -> io::Result<()> {
         let file = tempfile::NamedTempFile::new()?;
         fs::write(file.path(), "1 <= a@b\n1 => c@d\nmessage-id=<1>\n2 <= a@b\n")?;
         let texts = [" <= ", "message-id=", "queued"].map(str::to_owned);
-        let counted = in_log(file.path(), &texts).expect("it can be read");
+        let counted = count_in_log(file.path(), &texts)?;
         assert_eq!(texts.map(|text| read(&counted, &text)), [Some(2), Some(1), None]);
-        assert_eq!(in_log(Path::new("/nowhere/log"), &[]), Ok(String::new()));
+        assert_eq!(count_in_log(Path::new("/nowhere/log"), &[])?, "");
         Ok(())
     }
 
     #[test]
-    fn another_name_that_only_looks_alike_is_not_taken() {
+    fn a_similar_name_is_not_matched() {
         assert_eq!(read("total_requests: 9\nrequests_failed: 1\n", "requests"), None);
         assert_eq!(read("requests: many\n", "requests"), None);
         assert_eq!(read("", "requests"), None);
@@ -107,7 +108,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_text_is_too_strange(text in "(requests|[a-z{}\" :=0-9.\n])*", name in "[a-z{]+") {
+        fn no_text_makes_it_panic(text in "(requests|[a-z{}\" :=0-9.\n])*", name in "[a-z{]+") {
             let _ = read(&text, &name);
         }
     }

@@ -1,5 +1,5 @@
-//! What a client and its server have in common for one start: a password, a certificate. Instances behind one load have
-//! the same, for the client does not ask which of them it talks to.
+//! The secrets of one start: a password, a certificate. All instances of a load have the same, because the client uses
+//! them for every connection.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use super::certificate::Certificate;
 use super::error::InstanceError;
 use super::password::Password;
 
-/// Password and certificate, where there are any.
+/// The password and the certificate of a start, where the server has them.
 #[derive(Clone, Debug, Default)]
 pub struct ServerCredentials {
-    /// Made for a server that asks for one.
+    /// For a server with `password = true`.
     pub password: Option<Arc<Password>>,
-    /// Made where the load is over TLS.
+    /// For a load over TLS.
     pub certificate: Option<Arc<Certificate>>,
 }
 
 impl ServerCredentials {
-    /// Makes those that are needed into `directory`; `certificate` is the kind of its key.
-    pub fn make(
+    /// Generates them in `directory`. `certificate` is the type of its key, if one is needed.
+    pub fn generate(
         host: &Host,
         directory: &Path,
         has_password: bool,
         certificate: Option<&str>,
     ) -> Result<Self, InstanceError> {
-        let password = has_password.then(|| Password::make(directory)).transpose()?;
-        let certificate = certificate.map(|kind| Certificate::make(host, directory, kind)).transpose()?;
+        let password = has_password.then(|| Password::generate(directory)).transpose()?;
+        let certificate = certificate.map(|kind| Certificate::generate(host, directory, kind)).transpose()?;
         Ok(Self { password: password.map(Arc::new), certificate: certificate.map(Arc::new) })
     }
 }

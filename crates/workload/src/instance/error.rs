@@ -1,95 +1,102 @@
-//! What can go wrong with a server of a workload, each in one line with the mend.
+//! Errors of a server's start, check and end. Each is one line with the reason and, where there is one, the remedy.
 
 use std::io;
 use std::path::PathBuf;
 
 use host::process::LogTail;
 use load::engine::RunError;
+use load::runner::RunnerError;
 
+use super::statistics::StatisticsError;
 use crate::data::DataError;
+use crate::definition::DefaultValueError;
+use crate::names::UnknownName;
+use crate::render::RenderError;
 
-/// Why a server does not run, or not as it should.
+/// Why a server does not run, or does not work.
 #[derive(Debug, thiserror::Error)]
 pub enum InstanceError {
-    /// Its data.
+    /// The workload's files could not be generated.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// Its port.
+    /// No port is available.
     #[error(transparent)]
     Port(#[from] host::ports::Error),
-    /// Starting, being ready, stopping.
+    /// The process did not start, become ready or stop.
     #[error(transparent)]
     Process(Box<host::process::Error>),
-    /// A file of its directory.
+    /// A file in the directory of the start could not be written.
     #[error("cannot write {path}: {source}")]
     Write {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A path that configuration files cannot hold.
+    /// A path cannot be written in configuration files.
     #[error(
-        "the directory {0:?} has a quote, a backslash, a $ or a line feed in its name, which configuration files cannot hold: choose another"
+        "the path {0:?} has a quote, a backslash, a $ or a line feed in it, which configuration files cannot quote: \
+         choose another directory"
     )]
     Path(PathBuf),
-    /// The server's workers cannot come to the data.
+    /// The server's workers cannot read the data.
     #[error(
-        "{server} runs its workers as {user}, who may not enter {path}: chmod o+x it, or keep the data elsewhere, such as in /var/cache/showdown"
+        "{server} runs its workers as {user}, who may not enter {path}: chmod o+x it, or choose another directory for \
+         the data, such as /var/cache/showdown"
     )]
     Unreachable {
         /// The server.
         server: String,
-        /// Its workers' user.
+        /// The user of its workers.
         user: String,
-        /// The directory that bars the way.
+        /// The directory that the user may not enter.
         path: PathBuf,
     },
-    /// A template or a knob that does not work out with the values of this start.
-    #[error("{server}: {what}")]
+    /// A template or a knob is wrong with the values of this start.
+    #[error("{server}: {source}")]
     Configuration {
         /// The server.
         server: String,
-        /// What does not.
-        what: String,
+        /// What is wrong.
+        source: ConfigurationError,
     },
-    /// An operation that the workload does not have.
-    #[error("workload {0}")]
-    NoOperation(String),
-    /// A reply that is not as it should be.
-    #[error("{server} does not answer {operation:?} as it should: {what}{log}")]
+    /// A server or an operation that the workload does not have.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+    /// A reply differs from what its operation expects.
+    #[error("{server} fails the check of operation {operation:?}: {error}{log}")]
     Check {
         /// The server.
         server: String,
         /// The operation.
         operation: String,
-        /// What came instead.
-        what: String,
-        /// The end of its log.
+        /// The difference.
+        error: String,
+        /// The end of the server's log.
         log: Box<LogTail>,
     },
-    /// Keys that could not be stored, or tables that could not be made.
-    #[error("{server}: loading the data failed in {failed} of {operations} operations: {what}{log}")]
+    /// Keys were not stored, or tables not created.
+    #[error("{server}: {failed} of {operations} operations failed while loading the data: {error}{log}")]
     Populate {
         /// The server.
         server: String,
-        /// How many failed.
+        /// How many operations failed.
         failed: u64,
-        /// How many there should be.
+        /// How many operations load the data.
         operations: u64,
-        /// The first complaint.
-        what: String,
-        /// The end of its log.
+        /// The first error.
+        error: String,
+        /// The end of the server's log.
         log: Box<LogTail>,
     },
-    /// A server that only root can run.
-    #[error("{server} needs root, for its processes run as several users: run this command as root")]
+    /// Only root can run the server.
+    #[error("{server} needs root, because its processes run as several users: run this command as root")]
     NeedsRoot {
         /// The server.
         server: String,
     },
-    /// What was to be done before the start.
-    #[error("{server}: {program} {ending}: {said}")]
+    /// A command that prepares the start failed.
+    #[error("{server}: {program} {ending}: {output}")]
     Prepare {
         /// The server.
         server: String,
@@ -97,23 +104,57 @@ pub enum InstanceError {
         program: String,
         /// How it ended.
         ending: String,
-        /// What it said last.
-        said: String,
+        /// The last lines of its output.
+        output: String,
     },
-    /// The server's own counts.
-    #[error("{server} does not tell its counts: {what}")]
+    /// The server's own count of operations cannot be read.
+    #[error("cannot read the statistics of {server}: {source}")]
     Statistics {
         /// The server.
         server: String,
-        /// Why not.
-        what: String,
+        /// The reason.
+        source: StatisticsError,
     },
-    /// The load engine.
+    /// The load engine failed.
     #[error(transparent)]
     Load(#[from] RunError),
-    /// The user has had enough.
+    /// The user interrupted.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// What is wrong with a server's configuration at a start.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigurationError {
+    /// The default of a knob, which may be a template, is not a value that the knob accepts.
+    #[error("knob {knob}: {source}: set it to a value that it accepts")]
+    Knob {
+        /// The knob.
+        knob: String,
+        /// What is wrong with its default.
+        source: DefaultValueError,
+    },
+    /// A word of a command or the value of an environment variable cannot be rendered.
+    #[error(transparent)]
+    Template(#[from] RenderError),
+    /// A configuration file cannot be rendered.
+    #[error("{file}:{}: {source}", source.line)]
+    File {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        source: RenderError,
+    },
+    /// The pipes to a runner cannot be opened.
+    #[error(transparent)]
+    Runner(#[from] RunnerError),
+}
+
+impl ConfigurationError {
+    /// The error of this server.
+    pub(super) fn of(self, server: &str) -> InstanceError {
+        InstanceError::Configuration { server: server.to_owned(), source: self }
+    }
 }
 
 impl From<host::process::Error> for InstanceError {

@@ -1,23 +1,36 @@
-//! A server of a workload that has been started: configured, pinned, ready, and stopped again whatever happens.
+//! A server of a workload that has been started: configured, pinned to CPUs, ready, and stopped when it is dropped.
 //!
-//! Starting and stopping is in `running`, what is asked of a running server in the files named for the question.
+//! | file | content |
+//! |---|---|
+//! | `options` | what a start needs |
+//! | `start` | the steps of a start |
+//! | `readiness` | the wait until the server is ready |
+//! | `running` | the running server: its load, its configuration, its end |
+//! | `check` | loading data, and one checked reply of each operation |
+//! | `statistics`, `counters`, `query` | the server's own count of operations |
+//! | `facts`, `tool` | its version and how it was built |
+//! | `credentials`, `password`, `certificate` | secrets of one start |
 
 pub(crate) mod certificate;
 mod check;
 mod counters;
 mod credentials;
 mod error;
-mod exchange;
 mod facts;
-mod identity;
+mod files;
+mod options;
 mod password;
+mod query;
+mod readiness;
 mod running;
-mod stage;
+mod service_user;
+mod start;
 mod statistics;
 mod tool;
 
-pub use self::error::InstanceError;
+pub use self::error::{ConfigurationError, InstanceError};
 pub use self::facts::ServerFacts;
+pub use self::options::StartOptions;
+pub use self::query::ServerQueryError;
 pub use self::running::{EffectiveConfigFile, Instance};
-pub use self::stage::StartOptions;
-pub use self::statistics::OperationCount;
+pub use self::statistics::{OperationCount, StatisticsError};

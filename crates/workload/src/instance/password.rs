@@ -1,5 +1,5 @@
-//! A server's password: made up for one start, on disk only where the server and the engine read it, and gone
-//! with the server. It is in no argument list, and printing what holds it shows no more than that there is one.
+//! A server's password. Each start generates one. It is in files that only the server and the engine read, and they
+//! are removed when the server stops. It is never in an argument list, and `Debug` masks it.
 
 use std::fmt;
 use std::fs;
@@ -10,23 +10,23 @@ use rand::RngExt;
 use rand::distr::Alphanumeric;
 
 use super::error::InstanceError;
-use super::stage::write_private;
+use super::files::write_private;
 
 /// 62³² possibilities: 190 bits.
 const LENGTH: usize = 32;
 
-/// What stands in its place wherever a configuration is shown.
+/// Replaces the password wherever a configuration is shown.
 pub const MASKED: &str = "***";
 
-/// A password and the file that holds it, which is removed when this is dropped.
+/// A password and the file that contains it. Dropping this removes the file.
 pub struct Password {
     text: String,
     file: PathBuf,
 }
 
 impl Password {
-    /// Makes one up, and writes it into a file of the server's directory.
-    pub fn make(directory: &Path) -> Result<Self, InstanceError> {
+    /// Generates a password, and writes it to a file in the server's directory.
+    pub fn generate(directory: &Path) -> Result<Self, InstanceError> {
         let text: String = rand::rng().sample_iter(Alphanumeric).take(LENGTH).map(char::from).collect();
         let file = directory.join("password");
         write_private(&file, &text)?;
@@ -38,7 +38,7 @@ impl Password {
         &self.text
     }
 
-    /// Where the engine finds it.
+    /// Where the engine reads it.
     pub fn source(&self) -> PasswordSource {
         PasswordSource::File(self.file.clone())
     }
@@ -52,7 +52,7 @@ impl fmt::Debug for Password {
 
 impl Drop for Password {
     fn drop(&mut self) {
-        // If it stays, it is the password of a server that is gone.
+        // A file that cannot be removed has the password of a server that no longer runs.
         let _ = fs::remove_file(&self.file);
     }
 }

@@ -1,4 +1,4 @@
-//! What a server has counted by itself, to be held against what the client has counted.
+//! The server's own count of operations, which a trial compares with the client's count.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -7,146 +7,173 @@ use std::time::Duration;
 use load::drivers::RegisteredProtocol;
 use load::drivers::sql::DatabaseLogin;
 
+use super::counters;
 use super::error::InstanceError;
 use super::password::Password;
+use super::query::{self, ServerQueryError};
 use super::running::Instance;
-use super::{counters, exchange};
 use crate::definition::{DatabaseAccount, Protocol, StatisticsQuery, StatisticsSource};
+use crate::render::RenderError;
 
-/// How often a server that counts late is asked before it is believed, and how long after each other.
-const SETTLE_ASKS: u32 = 20;
+/// How often the statistics of a server that counts late are read, at most, and the pause between.
+const SETTLE_QUERIES: u32 = 20;
 const SETTLE_PAUSE: Duration = Duration::from_millis(50);
 
 /// A server's count of operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationCount {
-    /// What it counts, in the server's words: `cmd_get + cmd_set`.
+    /// The server's names for what it counts: `cmd_get + cmd_set`.
     pub what: String,
-    /// How many since it was started.
+    /// The number of operations since it was started.
     pub count: u64,
-    /// The engine's counter that counts the same; operations if none.
+    /// The client's counter to compare with; if none, the number of operations.
     pub client_counter: Option<String>,
 }
 
+/// Why a server's statistics cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StatisticsError {
+    /// The template of the query cannot be rendered.
+    #[error(transparent)]
+    Template(#[from] RenderError),
+    /// The query has no usable reply.
+    #[error(transparent)]
+    Query(#[from] ServerQueryError),
+    /// A counter is missing.
+    #[error("there is no counter {counter:?} in the reply, which begins {beginning:?}")]
+    NoCounter {
+        /// The counter.
+        counter: String,
+        /// The first characters of the reply.
+        beginning: String,
+    },
+}
+
 impl Instance {
-    /// How many operations the server has counted since its start; none if it keeps no count.
+    /// How many operations the server has counted since its start; none if it has no statistics.
     ///
-    /// What we ask over HTTP is a request too. Whether it is counted shows when nothing else is asked: then each
-    /// answer is one more than the last, or the same. Our questions are left out, up to one: whether a server
-    /// counts a question before it answers differs, but it is the same each time, so that the difference of two
-    /// counts is exact.
+    /// Reading statistics over HTTP is a request too, which a server may count. While nothing else runs, its count then
+    /// grows by one with each query, or not at all. All earlier queries are subtracted if it counts them. The last query
+    /// may or may not be in the count; that is the same each time, so the difference of two counts is exact.
     pub fn count(&mut self) -> Result<Option<OperationCount>, InstanceError> {
-        let Some(mut told) = self.told()? else { return Ok(None) };
-        if let Some(StatisticsQuery { ask: StatisticsSource::Http(_), .. }) = self.server.statistics {
-            let mut a_question = None;
-            for _ in 0..SETTLE_ASKS {
-                // Apache's workers note a request after they have answered it.
+        let Some(mut current) = self.read_count()? else { return Ok(None) };
+        if let Some(StatisticsQuery { source: StatisticsSource::Http(_), .. }) = self.server.statistics {
+            let mut per_query = None;
+            for _ in 0..SETTLE_QUERIES {
+                // Apache's workers count a request after they have sent its reply.
                 sleep(SETTLE_PAUSE);
-                let Some(next) = self.told()? else { return Ok(None) };
-                let step = next.count.saturating_sub(told.count);
-                told = next;
-                if a_question.replace(step) == Some(step) && step <= 1 {
+                let Some(next) = self.read_count()? else { return Ok(None) };
+                let step = next.count.saturating_sub(current.count);
+                current = next;
+                if per_query.replace(step) == Some(step) && step <= 1 {
                     break;
                 }
             }
-            let earlier_questions = self.asked - 1;
-            told.count = told.count.saturating_sub(a_question.unwrap_or(0).min(1) * earlier_questions);
+            let earlier_queries = self.http_queries - 1;
+            current.count = current.count.saturating_sub(per_query.unwrap_or(0).min(1) * earlier_queries);
         }
-        Ok(Some(told))
+        Ok(Some(current))
     }
 
-    /// What it says at once, our questions included.
-    fn told(&mut self) -> Result<Option<OperationCount>, InstanceError> {
-        let Some((text, counters)) = self.ask()? else { return Ok(None) };
-        // Texts of a log may have blanks around them.
+    /// The current count, which may include queries.
+    fn read_count(&mut self) -> Result<Option<OperationCount>, InstanceError> {
+        let Some((text, counters)) = self.read_statistics()? else { return Ok(None) };
+        // Texts of a log may begin or end with blanks.
         let what = counters.iter().map(|name| name.trim()).collect::<Vec<_>>().join(" + ");
-        // A server may name a counter only once it has something to count.
+        // A server may list a counter only after the first operation that it counts.
         let count = counters.iter().filter_map(|name| counters::read(&text, name)).sum();
         let client_counter =
             self.server.statistics.as_ref().and_then(|statistics| statistics.client_counter.clone());
         Ok(Some(OperationCount { what, count, client_counter }))
     }
 
-    /// After every operation was carried out, every counter must be there.
+    /// Checks that the server has every counter. Call it after every operation has run once.
     pub(super) fn check_counters(&mut self) -> Result<(), InstanceError> {
-        let Some((text, counters)) = self.ask()? else { return Ok(()) };
+        let Some((text, counters)) = self.read_statistics()? else { return Ok(()) };
         match counters.iter().find(|name| counters::read(&text, name).is_none()) {
             None => Ok(()),
-            Some(missing) => Err(self.no_counts(format!(
-                "there is no counter {missing:?} in what it says, which begins {:?}",
-                text.chars().take(200).collect::<String>()
-            ))),
+            Some(missing) => Err(self.statistics_error(StatisticsError::NoCounter {
+                counter: missing.clone(),
+                beginning: text.chars().take(200).collect(),
+            })),
         }
     }
 
-    /// Asks the question, if there is one with these knobs; gives the answer and the counters to look for.
-    fn ask(&mut self) -> Result<Option<(String, Vec<String>)>, InstanceError> {
-        let Some(StatisticsQuery { ask, counters, .. }) = self.server.statistics.clone() else {
-            return Ok(None);
-        };
-        let question = self.scope.render(ask.template()).map_err(|e| self.no_counts(e.message))?;
-        if question.is_empty() {
+    /// Reads the statistics, if the server has any with these knobs; returns the text and the names of its counters.
+    fn read_statistics(&mut self) -> Result<Option<(String, Vec<String>)>, InstanceError> {
+        let Some(statistics) = self.server.statistics.clone() else { return Ok(None) };
+        let rendered = self.variables.render(statistics.source.template());
+        let query = rendered.map_err(|error| self.statistics_error(error.into()))?;
+        if query.is_empty() {
             return Ok(None);
         }
-        let answer = match ask {
+        let text = match &statistics.source {
             StatisticsSource::Http(_) => {
-                self.asked += 1;
-                exchange::http_get(self.address, self.tls().as_ref(), &question).and_then(|reply| match reply
-                    .status
-                {
-                    200..400 => Ok(reply.body),
-                    status => Err(format!("{question} is answered with status {status}")),
-                })
+                self.http_queries += 1;
+                query::http_get(self.address, self.tls().as_ref(), &query)
             }
             StatisticsSource::Memcache(_) => {
-                let request = format!("{question}\r\n");
-                exchange::converse(self.address, None, request.as_bytes(), |text| text.ends_with(b"END\r\n"))
+                let request = format!("{query}\r\n");
+                query::exchange(self.address, None, request.as_bytes(), |text| text.ends_with(b"END\r\n"))
             }
             StatisticsSource::Redis(_) => {
-                // Inline commands; QUIT makes the server close at the end of its answer.
+                // Inline commands. QUIT makes the server close the connection after the reply.
                 let auth = self
                     .credentials
                     .password
                     .iter()
                     .map(|password| format!("AUTH {}\r\n", password.reveal()));
-                let request = auth.chain([format!("{question}\r\nQUIT\r\n")]).collect::<String>();
-                exchange::converse(self.address, None, request.as_bytes(), |_| false)
+                let request = auth.chain([format!("{query}\r\nQUIT\r\n")]).collect::<String>();
+                query::exchange(self.address, None, request.as_bytes(), |_| false)
             }
             StatisticsSource::Sql { database, .. } => {
-                settled(|| self.ask_sql(&question, database.as_deref()))
+                until_stable(|| self.ask_sql(&query, database.as_deref()))
             }
-            StatisticsSource::Log(_) => settled(|| counters::in_log(Path::new(&question), &counters)),
+            StatisticsSource::Log(_) => until_stable(|| {
+                let path = Path::new(&query);
+                counters::count_in_log(path, &statistics.counters)
+                    .map_err(|source| ServerQueryError::Log { path: path.to_owned(), source })
+            }),
         };
-        Ok(Some((answer.map_err(|what| self.no_counts(what))?, counters)))
+        match text {
+            Ok(text) => Ok(Some((text, statistics.counters))),
+            Err(error) => Err(self.statistics_error(error.into())),
+        }
     }
 
-    /// Asks a database, as the user of the load.
-    pub(super) fn ask_sql(&self, statement: &str, database: Option<&str>) -> Result<String, String> {
+    /// Runs a statement in a database, with the account of the load.
+    pub(super) fn ask_sql(
+        &self,
+        statement: &str,
+        database: Option<&str>,
+    ) -> Result<String, ServerQueryError> {
         let DatabaseAccount { user, database: own } = self.server.account.clone().unwrap_or_default();
         let password = self.credentials.password.as_deref().map(Password::source);
         let login = DatabaseLogin { user, database: database.map_or(own, str::to_owned), password };
         let name = if self.server.protocol == Protocol::Postgres { "postgres" } else { "mysql" };
         let query = RegisteredProtocol::by_name(name).and_then(|protocol| protocol.sql_query());
-        let query = query.ok_or_else(|| format!("{name} takes no SQL"))?;
-        query(self.address, &login, statement, exchange::PATIENCE).map_err(|e| e.to_string())
+        let query = query.ok_or(ServerQueryError::NoSql(name))?;
+        Ok(query(self.address, &login, statement, query::TIMEOUT)?)
     }
 
-    fn no_counts(&self, what: String) -> InstanceError {
-        InstanceError::Statistics { server: self.server.name.clone(), what }
+    fn statistics_error(&self, source: StatisticsError) -> InstanceError {
+        InstanceError::Statistics { server: self.server.name.clone(), source }
     }
 }
 
-/// Asks until two answers are the same: PostgreSQL adds up what a session has counted when the session has ended,
-/// and a log may be written by a process of its own, a moment after.
-fn settled(mut ask: impl FnMut() -> Result<String, String>) -> Result<String, String> {
-    let mut answer = ask()?;
-    for _ in 0..SETTLE_ASKS {
+/// Reads until two replies are equal. PostgreSQL adds the counts of a session when the session ends, and a separate
+/// process may write a log with a delay.
+fn until_stable(
+    mut read: impl FnMut() -> Result<String, ServerQueryError>,
+) -> Result<String, ServerQueryError> {
+    let mut reply = read()?;
+    for _ in 0..SETTLE_QUERIES {
         sleep(SETTLE_PAUSE);
-        let next = ask()?;
-        if next == answer {
+        let next = read()?;
+        if next == reply {
             break;
         }
-        answer = next;
+        reply = next;
     }
-    Ok(answer)
+    Ok(reply)
 }

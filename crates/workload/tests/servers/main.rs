@@ -1,11 +1,11 @@
 //! The built-in workloads on their real servers (nginx, Apache httpd, memcached, Redis, MariaDB, PostgreSQL, Postfix,
-//! Exim) and the example of `workloads new` on Python: they start, answer, count, stop, and leave nothing.
+//! Exim), and the examples of `workloads new`: they start, answer, count, stop, and leave nothing behind.
 //!
-//! Not libtest's harness: servers are started by a keeper, which is this program again.
+//! It has a main function of its own: a supervisor process, which is this program again, starts the servers.
 
+mod cycles;
 mod mistakes;
-mod rounds;
-mod scene;
+mod test_directory;
 
 use std::process::ExitCode;
 
@@ -31,27 +31,30 @@ fn test() -> ExitCode {
         "postgres",
         "postgres:synchronous_commit=off,full_page_writes=off,fsync=off,isolation=serializable",
     ] {
-        trials.push(Trial::test(format!("round {variant}"), move || rounds::built_in(variant)));
+        trials.push(Trial::test(format!("full cycle {variant}"), move || cycles::built_in(variant)));
     }
     // Mail servers need root.
     if rustix::process::geteuid().is_root() {
         for variant in ["postfix", "postfix:delivery=maildir,tls=on", "exim", "exim:delivery=maildir,tls=on"]
         {
-            trials.push(Trial::test(format!("round {variant}"), move || rounds::built_in(variant)));
+            trials.push(Trial::test(format!("full cycle {variant}"), move || cycles::built_in(variant)));
         }
     }
     let mut named = |name: &str, test: fn() -> Result<(), Failed>| trials.push(Trial::test(name, test));
-    named("a server may keep no count", rounds::without_count);
-    named("a command may say when it is ready", rounds::ready_by_command);
-    named("a new workload runs as it stands", rounds::scaffold);
-    named("a server need not count the questions for its count", rounds::uncounted_questions);
-    named("a password stays with the server", rounds::password);
-    named("a port that is taken names its holder", mistakes::port_taken);
-    named("a refused configuration is told in the server's words", mistakes::refused_configuration);
-    named("a wrong answer is told by operation", mistakes::wrong_answer);
-    named("a counter that is not there is told", mistakes::no_such_counter);
-    named("a cache without memory is told", mistakes::no_memory);
-    named("a server that is never ready is given up", mistakes::never_ready);
-    named("data that workers cannot reach is told", mistakes::unreachable_data);
+    named("a server may have no statistics", cycles::without_count);
+    named("a command may probe whether a server is ready", cycles::ready_by_command);
+    named("a new workload runs as it stands", cycles::scaffold);
+    named("a server need not count the queries of its statistics", cycles::uncounted_queries);
+    named("a password is only in files of the server", cycles::password);
+    named("a taken port is reported with its process", mistakes::port_taken);
+    named(
+        "a refused configuration is reported with the server's own message",
+        mistakes::refused_configuration,
+    );
+    named("a wrong reply is reported with its operation", mistakes::wrong_answer);
+    named("a missing counter is reported", mistakes::no_such_counter);
+    named("a cache with too little memory is reported", mistakes::no_memory);
+    named("a server that never becomes ready is stopped", mistakes::never_ready);
+    named("data that workers cannot reach are reported", mistakes::unreachable_data);
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -1,4 +1,4 @@
-//! What goes wrong is told in one line that names the thing, the reason and the mend.
+//! Errors are one line with the subject, the reason and the remedy.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use libtest_mimic::Failed;
 use load::engine::RunContext;
 use workload::{Catalogue, Instance, InstanceError, ServerVariant, StartOptions};
 
-use crate::scene::{Scene, one_file, resolve};
+use crate::test_directory::{TestDirectory, one_file, resolve};
 
 const PYTHON: &str = r#"
 start = ["python3", "-m", "http.server", "--bind", "{{ host }}", "--directory", "{{ dir }}", "{{ port }}"]
@@ -18,34 +18,34 @@ ready = { http = "/" }
 "#;
 
 fn refused(result: Result<impl Sized, InstanceError>) -> String {
-    result.err().expect("it cannot go well").to_string()
+    result.err().expect("it fails").to_string()
 }
 
 pub fn port_taken() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let directory = TestDirectory::new()?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let port = listener.local_addr()?.port();
     let (workload, variant) = resolve("memcached")?;
-    let stage = StartOptions { port: Some(port), ..scene.stage()? };
-    let error = refused(Instance::start(&workload, &variant, &stage));
+    let options = StartOptions { port: Some(port), ..directory.options()? };
+    let error = refused(Instance::start(&workload, &variant, &options));
     let me = std::process::id();
     assert!(
         error.starts_with(&format!("port {port} is taken by ")) && error.contains(&format!("(pid {me})")),
         "{error}"
     );
     drop(listener);
-    assert_eq!(Instance::start(&workload, &variant, &stage)?.address().port(), port);
+    assert_eq!(Instance::start(&workload, &variant, &options)?.address().port(), port);
     Ok(())
 }
 
 pub fn refused_configuration() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let directory = TestDirectory::new()?;
     for server in ["nginx", "apache", "redis"] {
         let (mut workload, variant) = resolve(server)?;
         for server in &mut workload.servers {
             server.config.iter_mut().for_each(|file| file.text.insert_str(0, "no_such_directive on\n"));
         }
-        let error = refused(Instance::start(&workload, &variant, &scene.stage()?));
+        let error = refused(Instance::start(&workload, &variant, &directory.options()?));
         assert!(error.contains("exited with status 1"), "{error}");
         assert!(error.contains("no_such_directive"), "{error}");
     }
@@ -53,73 +53,78 @@ pub fn refused_configuration() -> Result<(), Failed> {
 }
 
 pub fn wrong_answer() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let directory = TestDirectory::new()?;
     let operations = "[[load.op]]\nname = \"home\"\npath = \"/\"\n\
                       [[load.op]]\nname = \"logo\"\npath = \"/logo.png\"\nexpect = { status = 200 }\n";
-    let workload = one_file(&scene, PYTHON, operations)?;
-    let mut server = scene.start(&workload, "test")?;
+    let workload = one_file(&directory, PYTHON, operations)?;
+    let mut server = directory.start(&workload, "test")?;
     let error = refused(server.check(&RunContext::default()));
     let expected =
-        "test does not answer \"logo\" as it should: logo: status 404 where 200 is expected; its log ";
+        "test fails the check of operation \"logo\": logo: status 404 where 200 is expected; its log ";
     assert!(error.starts_with(expected) && error.contains("server.log ends: "), "{error}");
     assert!(error.contains("File not found"), "{error}");
     Ok(())
 }
 
 pub fn no_such_counter() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let directory = TestDirectory::new()?;
     let server = format!("{PYTHON}\nstatistics = {{ http = \"/\", counters = [\"requests_total\"] }}");
-    let workload = one_file(&scene, &server, "[[load.op]]\npath = \"/\"\n")?;
-    let error = refused(scene.start(&workload, "test")?.check(&RunContext::default()));
+    let workload = one_file(&directory, &server, "[[load.op]]\npath = \"/\"\n")?;
+    let error = refused(directory.start(&workload, "test")?.check(&RunContext::default()));
     assert!(
-        error.starts_with("test does not tell its counts: there is no counter \"requests_total\""),
+        error.starts_with("cannot read the statistics of test: there is no counter \"requests_total\""),
         "{error}"
     );
     Ok(())
 }
 
 pub fn no_memory() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let directory = TestDirectory::new()?;
     // 500 keys take 0.9 MB; Redis itself takes as much before the first.
     let (mut workload, _) = resolve("redis")?;
-    let redis = workload.servers.iter_mut().find(|server| server.name == "redis").ok_or("it is there")?;
+    let redis = workload.servers.iter_mut().find(|server| server.name == "redis").ok_or("cache has redis")?;
     redis.config[0].text.push_str("maxmemory 1mb\nmaxmemory-policy noeviction\n");
-    let server = scene.start(&workload, "redis")?;
+    let server = directory.start(&workload, "redis")?;
     let error = refused(server.populate(&RunContext::default()));
-    assert!(error.starts_with("redis: loading the data failed in ") && error.contains("OOM"), "{error}");
+    assert!(
+        error.starts_with("redis: ")
+            && error.contains("operations failed while loading the data")
+            && error.contains("OOM"),
+        "{error}"
+    );
 
-    // Never populated: as if all had been thrown away.
+    // It was never populated, as if it had evicted every value.
     let (workload, _) = resolve("memcached")?;
-    let error = refused(scene.start(&workload, "memcached")?.check(&RunContext::default()));
-    assert!(error.contains("\"get\" as it should: hit ratio 0.00 % (at least 99.90 %)"), "{error}");
+    let error = refused(directory.start(&workload, "memcached")?.check(&RunContext::default()));
+    assert!(error.contains("check of operation \"get\": hit ratio 0.00 % (at least 99.90 %)"), "{error}");
     Ok(())
 }
 
 pub fn never_ready() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let directory = TestDirectory::new()?;
     let server = "start = [\"python3\", \"-c\", \"import time; time.sleep(60)\", \"{{ port }}\"]\n\
                   ready = { tcp = true, within = \"100ms\" }";
-    let workload = one_file(&scene, server, "[[load.op]]\npath = \"/\"\n")?;
-    let error = refused(scene.start(&workload, "test"));
+    let workload = one_file(&directory, server, "[[load.op]]\npath = \"/\"\n")?;
+    let error = refused(directory.start(&workload, "test"));
     assert!(error.contains("was not ready within 100ms") && error.contains("does not accept"), "{error}");
 
     let interrupted = Arc::new(AtomicBool::new(true));
     let variant =
         ServerVariant { server: "test".to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
-    let stopped = Instance::start(&workload, &variant, &StartOptions { interrupted, ..scene.stage()? });
+    let stopped = Instance::start(&workload, &variant, &StartOptions { interrupted, ..directory.options()? });
     assert!(matches!(stopped, Err(InstanceError::Interrupted)), "{stopped:?}");
     Ok(())
 }
 
-/// Only root's servers have workers of another user.
+/// Only servers that root starts have workers of another user.
 pub fn unreachable_data() -> Result<(), Failed> {
-    let scene = Scene::new()?;
-    let closed = scene.path().join("closed");
+    let directory = TestDirectory::new()?;
+    let closed = directory.path().join("closed");
     std::fs::create_dir(&closed)?;
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700))?;
     let (workload, variants) = Catalogue::with("/nowhere").resolve(None, &["nginx"])?;
-    let stage = StartOptions { cache: closed.join("cache"), ..scene.stage()? };
-    let started = Instance::start(&workload, &variants[0], &stage);
+    let options = StartOptions { cache: closed.join("cache"), ..directory.options()? };
+    let started = Instance::start(&workload, &variants[0], &options);
     if rustix::process::geteuid().is_root() {
         let error = refused(started);
         assert!(error.contains(&format!("who may not enter {}: chmod o+x it", closed.display())), "{error}");

@@ -1,26 +1,26 @@
-//! Whom servers run their workers as. An ordinary user's servers run as that user. Root's could run as root,
-//! but Apache httpd and memcached refuse to, so all of root's get an unprivileged user, the same for all.
+//! The user of the servers' workers. A server started by an ordinary user runs as that user. Apache httpd and memcached
+//! refuse to run as root, so all servers that root starts get the same unprivileged user.
 
 use std::fs;
 
 use host::process::RunAs;
 
-/// Who: Debian's user for web servers, or the one that every system has.
+/// In order of preference: Debian's user for web servers, and the one that every system has.
 const CANDIDATES: [&str; 2] = ["www-data", "nobody"];
 
-/// A user for workers, and its group.
+/// The user of workers, and its group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceUser {
     /// The user's name.
     pub user: String,
     /// Its group's name.
     pub group: String,
-    /// The numbers of both.
+    /// The ids of both.
     pub run_as: RunAs,
 }
 
 impl ServiceUser {
-    /// The user to give up root's rights for; none if we are not root.
+    /// The user for workers; none if this program does not run as root.
     pub fn needed() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             return None;
@@ -29,7 +29,7 @@ impl ServiceUser {
         Self::choose(&read("/etc/passwd"), &read("/etc/group"))
     }
 
-    /// The first candidate in texts of passwd(5) and group(5).
+    /// The first candidate that passwd(5) and group(5) contain.
     fn choose(passwd: &str, group: &str) -> Option<Self> {
         let field = |line: &str, at: usize| line.split(':').nth(at).map(str::to_owned);
         CANDIDATES.iter().find_map(|user| {
@@ -50,10 +50,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_group_is_the_user_s_own_whatever_it_is_called() {
+    fn the_group_is_the_primary_group_of_the_user() {
         let passwd = "root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n";
         let group = "root:x:0:\nnogroup:x:65534:\n";
-        let who = ServiceUser::choose(passwd, group).expect("nobody is there");
+        let who = ServiceUser::choose(passwd, group).expect("passwd has the user nobody");
         assert_eq!((who.user.as_str(), who.group.as_str()), ("nobody", "nogroup"));
         assert_eq!(who.run_as, RunAs { uid: 65_534, gid: 65_534 });
         assert_eq!(ServiceUser::choose("root:x:0:0::/:/bin/sh\n", group), None);

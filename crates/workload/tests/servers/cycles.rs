@@ -1,86 +1,86 @@
-//! What each server must do: the whole way from its start to its end.
+//! The full cycle of each server: start, populate, check, load, compare the counts, stop.
 
 use libtest_mimic::Failed;
 use load::engine::{self, RunContext};
 use workload::{Catalogue, Instance, ServerVariant, TypedValue, Workload};
 
-use crate::scene::{KEYS, Scene, one_file, resolve};
+use crate::test_directory::{KEYS, TestDirectory, one_file, resolve};
 
-/// Operations of a load.
+/// The operations of a load.
 const OPERATIONS: u64 = 400;
 
 pub fn built_in(variant: &str) -> Result<(), Failed> {
     let (workload, variant) = resolve(variant)?;
-    round(&Scene::new()?, &workload, &variant)
+    full_cycle(&TestDirectory::new()?, &workload, &variant)
 }
 
 pub fn without_count() -> Result<(), Failed> {
     let (workload, variant) = resolve("apache:extended_status=off")?;
-    let scene = Scene::new()?;
-    let mut apache = Instance::start(&workload, &variant, &scene.stage()?)?;
+    let directory = TestDirectory::new()?;
+    let mut apache = Instance::start(&workload, &variant, &directory.options()?)?;
     apache.check(&RunContext::default())?;
     assert_eq!(apache.count()?, None);
     Ok(())
 }
 
 pub fn ready_by_command() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let directory = TestDirectory::new()?;
     let server = r#"
 start = ["python3", "-c", "import os, time; time.sleep(.2); open(os.environ['MARK'], 'w'); time.sleep(60)"]
 environment = { MARK = "{{ dir }}/mark-{{ port }}" }
 ready = { command = ["test", "-e", "{{ dir }}/mark-{{ port }}"] }
 "#;
-    let workload = one_file(&scene, server, "[[load.op]]\npath = \"/\"\n")?;
-    let server = scene.start(&workload, "test")?;
-    assert!(scene.stage()?.directory.join(format!("mark-{}", server.address().port())).exists());
+    let workload = one_file(&directory, server, "[[load.op]]\npath = \"/\"\n")?;
+    let server = directory.start(&workload, "test")?;
+    assert!(directory.options()?.directory.join(format!("mark-{}", server.address().port())).exists());
     Ok(())
 }
 
 pub fn scaffold() -> Result<(), Failed> {
-    let scene = Scene::new()?;
-    workload::scaffold::create(scene.path(), "shop")?;
-    let catalogue = Catalogue::with(scene.path());
+    let directory = TestDirectory::new()?;
+    workload::scaffold::create(directory.path(), "shop")?;
+    let catalogue = Catalogue::with(directory.path());
     let (workload, variants) = catalogue.resolve(None, &workload::scaffold::example_variants("shop"))?;
-    variants.iter().try_for_each(|variant| round(&scene, &workload, variant))
+    variants.iter().try_for_each(|variant| full_cycle(&directory, &workload, variant))
 }
 
-/// Whether it counts what it is asked for its count or not, no operation is lost.
-pub fn uncounted_questions() -> Result<(), Failed> {
-    let scene = Scene::new()?;
-    workload::scaffold::create(scene.path(), "shop")?;
-    let program = scene.path().join("shop/server.py");
+/// The count of operations is exact whether the server counts the queries of its statistics or not.
+pub fn uncounted_queries() -> Result<(), Failed> {
+    let directory = TestDirectory::new()?;
+    workload::scaffold::create(directory.path(), "shop")?;
+    let program = directory.path().join("shop/server.py");
     let text = std::fs::read_to_string(&program)?;
     let counts_all = "        count = next(answered)\n";
     assert!(text.contains(counts_all), "{text}");
     let counts_others = "        if url.path != '/stats':\n            Handler.answered = next(answered)\n        \
                          count = getattr(Handler, 'answered', 0)\n";
     std::fs::write(program, text.replace(counts_all, counts_others))?;
-    let catalogue = Catalogue::with(scene.path());
+    let catalogue = Catalogue::with(directory.path());
     let (workload, variants) = catalogue.resolve(None, &workload::scaffold::example_variants("shop"))?;
-    round(&scene, &workload, &variants[0])
+    full_cycle(&directory, &workload, &variants[0])
 }
 
-/// Starts, checks, loads, compares the counts, stops.
-fn round(scene: &Scene, workload: &Workload, variant: &ServerVariant) -> Result<(), Failed> {
-    let stage = scene.stage()?;
-    let mut server = Instance::start(workload, variant, &stage)?;
-    let nobody = RunContext::default();
-    server.populate(&nobody)?;
-    server.check(&nobody)?;
+/// Starts, populates, checks, loads, compares the counts, and stops.
+fn full_cycle(directory: &TestDirectory, workload: &Workload, variant: &ServerVariant) -> Result<(), Failed> {
+    let options = directory.options()?;
+    let mut server = Instance::start(workload, variant, &options)?;
+    let context = RunContext::default();
+    server.populate(&context)?;
+    server.check(&context)?;
 
-    let before = server.count()?.ok_or("every server here counts")?;
+    let before = server.count()?.ok_or("the server has statistics")?;
     let spec = server.load_spec(workload.load.names.first().map(String::as_str))?;
-    // Not every test machine sends 10 MiB at once.
+    // Only the first operation: a slow test machine must not send replies of 10 MiB.
     let spec = spec.with_connections(8).with_requests(OPERATIONS);
-    let outcome = engine::run(&spec, &nobody, &mut |_| {})?;
+    let outcome = engine::run(&spec, &context, &mut |_| {})?;
     assert_eq!((outcome.total.succeeded(), outcome.total.errors().total()), (OPERATIONS, 0));
     let is_secure = variant.knobs.get("tls").is_some_and(|tls| *tls == TypedValue::Switch(true));
     assert_eq!(outcome.total.connections.tls.is_empty(), !is_secure);
-    let after = server.count()?.ok_or("every server here counts")?;
+    let after = server.count()?.ok_or("the server has statistics")?;
     let counter = |name: &String| outcome.counters.iter().position(|counter| counter == name);
     let counted = match &after.client_counter {
         None => OPERATIONS,
-        Some(name) => outcome.total.counters[counter(name).ok_or("the driver counts it")?],
+        Some(name) => outcome.total.counters[counter(name).ok_or("the driver has the counter")?],
     };
     assert_eq!(after.count - before.count, counted, "{} differs from the client's count", after.what);
 
@@ -89,28 +89,28 @@ fn round(scene: &Scene, workload: &Workload, variant: &ServerVariant) -> Result<
     }
     let facts = server.facts();
     assert!(facts.version.chars().any(|c| c.is_ascii_digit()), "no version: {facts:?}");
-    assert!(stage.cpus.len() == 1 && server.address().ip().is_loopback());
+    assert!(options.cpus.len() == 1 && server.address().ip().is_loopback());
 
     let processes = server.tree().processes();
     assert!(!processes.is_empty());
     server.stop()?;
-    assert!(processes.iter().all(|process| !process.is_alive()), "something is left of {variant}");
+    assert!(processes.iter().all(|process| !process.is_alive()), "a process of {variant} is left");
     assert!(server.check_alive().is_err());
     Ok(())
 }
 
 pub fn password() -> Result<(), Failed> {
     let (workload, variant) = resolve("redis")?;
-    let stage = Scene::new().and_then(|scene| Ok((scene.stage()?, scene)));
-    let (stage, _scene) = stage?;
-    let mut redis = Instance::start(&workload, &variant, &stage)?;
+    let directory = TestDirectory::new()?;
+    let options = directory.options()?;
+    let mut redis = Instance::start(&workload, &variant, &options)?;
     redis.populate(&RunContext::default())?;
 
-    let path = stage.directory.join("password");
+    let path = options.directory.join("password");
     let password = std::fs::read_to_string(&path)?;
     assert_eq!(password.len(), 32);
-    let config = std::fs::read_to_string(stage.directory.join("redis.conf"))?;
-    assert!(config.contains(&password), "the server reads it");
+    let config = std::fs::read_to_string(options.directory.join("redis.conf"))?;
+    assert!(config.contains(&password), "the server reads the password");
 
     let [command, shown] = redis.effective_configuration() else { return Err("two files".into()) };
     assert!(command.text.starts_with("redis-server\n") && !command.text.contains(&password));
@@ -122,11 +122,11 @@ pub fn password() -> Result<(), Failed> {
         let cmdline = std::fs::read(format!("/proc/{}/cmdline", process.pid))?;
         assert!(!String::from_utf8_lossy(&cmdline).contains(&password));
     }
-    // Who does not know it is not let in, and nothing was asked of it that it does not count.
+    // Every set was authenticated and counted.
     assert_eq!(redis.count()?.map(|count| count.count), Some(KEYS));
 
     redis.stop()?;
     assert!(!path.exists());
-    assert!(!std::fs::read_to_string(stage.directory.join("redis.conf"))?.contains(&password));
+    assert!(!std::fs::read_to_string(options.directory.join("redis.conf"))?.contains(&password));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A place to start servers in, gone at the end of the test.
+//! A directory to start servers in, removed at the end of the test.
 
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -13,20 +13,20 @@ use tempfile::TempDir;
 use workload::definition::Operations;
 use workload::{Catalogue, Instance, InstanceError, ServerVariant, StartOptions, Workload};
 
-/// Keys enough for a test.
+/// The keys of a test.
 pub const KEYS: u64 = 500;
 
-/// And rows of a table.
+/// The rows of a table in a test.
 const ROWS: u32 = 1_500;
 
-/// Directories for a server's start.
-pub struct Scene {
+/// The directories of a start.
+pub struct TestDirectory {
     directory: TempDir,
 }
 
-impl Scene {
+impl TestDirectory {
     pub fn new() -> std::io::Result<Self> {
-        // Root's servers have workers of another user, who must come to the data.
+        // The workers of servers that root starts run as another user, who must reach the data.
         let directory = tempfile::Builder::new().permissions(Permissions::from_mode(0o755)).tempdir()?;
         Ok(Self { directory })
     }
@@ -35,10 +35,11 @@ impl Scene {
         self.directory.path()
     }
 
-    pub fn stage(&self) -> std::io::Result<StartOptions> {
+    /// Options of a start on one CPU.
+    pub fn options(&self) -> std::io::Result<StartOptions> {
         let host = Host::local();
         Ok(StartOptions {
-            directory: self.path().join("stage"),
+            directory: self.path().join("start"),
             cache: self.path().join("cache"),
             cpus: host.allowed_cpus()?.iter().take(1).collect(),
             port: None,
@@ -48,15 +49,15 @@ impl Scene {
         })
     }
 
-    /// Starts a server of a workload as it is.
+    /// Starts a server of a workload with its defaults.
     pub fn start(&self, workload: &Workload, server: &str) -> Result<Instance, InstanceError> {
         let variant =
             ServerVariant { server: server.to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
-        Instance::start(workload, &variant, &self.stage().expect("CPUs are known"))
+        Instance::start(workload, &variant, &self.options().expect("the allowed CPUs can be read"))
     }
 }
 
-/// The built-in workload of a variant, with few keys and rows.
+/// The built-in workload of a variant, with fewer keys and rows.
 pub fn resolve(variant: &str) -> Result<(Workload, ServerVariant), workload::LookupError> {
     let (mut workload, mut variants) = Catalogue::with("/nowhere").resolve(None, &[variant])?;
     workload.load.operations = match workload.load.operations {
@@ -67,12 +68,16 @@ pub fn resolve(variant: &str) -> Result<(Workload, ServerVariant), workload::Loo
     Ok((workload, variants.remove(0)))
 }
 
-/// A workload of one file, with one server over HTTP; `server` is the body of its section.
-pub fn one_file(scene: &Scene, server: &str, operations: &str) -> Result<Workload, workload::LookupError> {
+/// A workload of one file, with one HTTP server; `server` is the body of its table.
+pub fn one_file(
+    directory: &TestDirectory,
+    server: &str,
+    operations: &str,
+) -> Result<Workload, workload::LookupError> {
     let text = format!(
         "title = \"Test\"\n[server.test]\n{server}\n[load]\nprotocol = \"http\"\nslo = \"p99<5ms\"\n{operations}"
     );
-    let path = scene.path().join("workload.toml");
-    std::fs::write(&path, text).expect("the scene can be written");
+    let path = directory.path().join("workload.toml");
+    std::fs::write(&path, text).expect("the file is written");
     Catalogue::with("/nowhere").find(&path.display().to_string())
 }

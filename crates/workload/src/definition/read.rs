@@ -1,0 +1,142 @@
+//! Reads `workload.toml`, and checks that its parts fit together. Each part is checked by the file of its name.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use ::load::drivers::http::HttpOperation;
+use ::load::drivers::smtp::MailOperation;
+use ::load::inputs::units::parse_size;
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+
+use super::raw::{
+    RawCommand, RawData, RawLoad, RawProtocolOnly, RawRunnerOperation, RawServer, RawTransaction, RawWorkload,
+};
+use super::servers_of::ServerOwner;
+use super::source_text::SourceText;
+use super::{DefinitionError, LoadDefinition, Metrics, Protocol, ServerDefinition, Workload, protocol};
+use crate::data::DataFile;
+use crate::folder::Folder;
+use crate::names::available;
+
+impl Workload {
+    /// Reads and checks the file of this name in a folder.
+    pub fn read(folder: &Folder, file: &str) -> Result<Self, DefinitionError> {
+        let label = folder.label(file);
+        let text = folder.read(file).map_err(|why| DefinitionError {
+            file: label.clone(),
+            line: 1,
+            message: format!("cannot read this file: {why}"),
+        })?;
+        let source = SourceText { file: &label, text: &text };
+        let only_protocol: RawProtocolOnly = toml::from_str(&text).map_err(|e| source.toml_error(&e))?;
+        match only_protocol.load.protocol.kind() {
+            protocol::Kind::Requests => {
+                Self::check::<HttpOperation>(folder, file, source, LoadDefinition::check_http)
+            }
+            protocol::Kind::Keys => {
+                Self::check::<RawCommand>(folder, file, source, LoadDefinition::check_keys)
+            }
+            protocol::Kind::Tables => {
+                Self::check::<RawTransaction>(folder, file, source, LoadDefinition::check_tables)
+            }
+            protocol::Kind::Mail => {
+                Self::check::<MailOperation>(folder, file, source, LoadDefinition::check_mail)
+            }
+            protocol::Kind::Own => {
+                Self::check::<RawRunnerOperation>(folder, file, source, LoadDefinition::check_runner)
+            }
+        }
+    }
+
+    fn check<Op: DeserializeOwned>(
+        folder: &Folder,
+        file: &str,
+        source: SourceText<'_>,
+        check_load: impl Fn(Spanned<RawLoad<Op>>, SourceText<'_>) -> Result<LoadDefinition, DefinitionError>,
+    ) -> Result<Self, DefinitionError> {
+        let raw: RawWorkload<Op> = toml::from_str(source.text).map_err(|e| source.toml_error(&e))?;
+        let protocol = raw.load.get_ref().protocol;
+        let is_tls = raw.load.get_ref().tls.as_ref().is_some_and(|is_tls| *is_tls.get_ref());
+        let load = check_load(raw.load, source)?;
+        let mut data = check_data(raw.data, source)?;
+        let (servers, server_folder) = match &raw.servers_of {
+            None => (check_servers(raw.server, protocol, is_tls, folder, source)?, folder.clone()),
+            Some(name) => {
+                if let Some(own) = raw.server.values().next() {
+                    let what = "servers_of: a workload with servers_of defines no servers: remove [server] or servers_of";
+                    return Err(source.error(&own.span(), what));
+                }
+                let owner = ServerOwner::find(name, folder, source)?;
+                let shared = owner.servers(protocol, name, source)?;
+                let owner_source = owner.source();
+                if data.is_empty() {
+                    data = check_data(shared.data, owner_source)?;
+                }
+                let servers = check_servers(shared.server, protocol, is_tls, &owner.folder, owner_source)?;
+                (servers, owner.folder)
+            }
+        };
+        let unknown = |server: &ServerDefinition| {
+            let counter = server.statistics.as_ref()?.client_counter.as_deref()?;
+            (!load.counters.contains(&counter)).then(|| {
+                format!(
+                    "server {:?}: there is no counter {counter:?}{}",
+                    server.name,
+                    available(counter, load.counters)
+                )
+            })
+        };
+        if let Some(what) = servers.iter().find_map(unknown) {
+            return Err(source.error_at_line(1, what));
+        }
+        Ok(Self {
+            name: folder.name(),
+            title: raw.title,
+            about: raw.about,
+            data,
+            servers,
+            metrics: Metrics::check(raw.metrics, &load.names, load.counters, source)?,
+            load,
+            folder: folder.clone(),
+            server_folder,
+            file: file.to_owned(),
+            text: source.text.to_owned(),
+        })
+    }
+}
+
+fn check_servers(
+    servers: BTreeMap<String, Spanned<RawServer>>,
+    protocol: Protocol,
+    is_tls: bool,
+    folder: &Folder,
+    source: SourceText<'_>,
+) -> Result<Vec<ServerDefinition>, DefinitionError> {
+    if servers.is_empty() {
+        return Err(source.error_at_line(1, "there is no server: define one in [server.NAME]"));
+    }
+    let check = |(name, server): (String, _)| {
+        ServerDefinition::check(&name, server, protocol, is_tls, folder, source)
+    };
+    servers.into_iter().map(check).collect()
+}
+
+fn check_data(raw: RawData, source: SourceText<'_>) -> Result<Vec<DataFile>, DefinitionError> {
+    let mut files: Vec<DataFile> = Vec::new();
+    for file in raw.files {
+        let (span, file) = (file.span(), file.into_inner());
+        let refuse = |what: String| source.error(&span, format!("file {:?}: {what}", file.path));
+        let mut parts = Path::new(&file.path).components().peekable();
+        if parts.peek().is_none() || !parts.all(|part| matches!(part, Component::Normal(_))) {
+            return Err(refuse("give a path below the data directory, without . and ..".to_owned()));
+        }
+        if files.iter().any(|earlier| earlier.path == file.path) {
+            return Err(refuse("it is listed twice".to_owned()));
+        }
+        let bytes = parse_size(file.size.get_ref())
+            .map_err(|e| source.error(&file.size.span(), format!("size: {e}")))?;
+        files.push(DataFile { path: file.path, bytes, content: file.content });
+    }
+    Ok(files)
+}

@@ -1,0 +1,171 @@
+//! Whole workload files: which are accepted, and with which line and message others are refused.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A service of the user's own, in one file.
+const MY_API: &str = r#"title = "My API"
+
+[server.api]
+start   = ["./my-api", "--port", "{{ port }}", "--workers", "{{ workers }}"]
+ready   = { http = "/health", within = "10s" }
+version = ["./my-api", "--version"]
+
+[server.api.knobs.workers]
+about   = "worker threads"
+default = 2
+range   = "1..64"
+
+[load]
+protocol = "http"
+slo      = "p99<20ms"
+
+[[load.op]]
+name   = "list"
+weight = 90
+path   = "/items?page={{ uniform(1, 100) }}"
+expect = { status = 200, contains = "items" }
+"#;
+
+fn read(text: &str) -> Result<Workload, String> {
+    let folder = tempfile::tempdir().expect("the directory is created");
+    std::fs::write(folder.path().join("workload.toml"), text).expect("the file is written");
+    let read = Workload::read(&Folder::Disk(folder.path().to_owned()), "workload.toml");
+    let directory = format!("{}/", folder.path().display());
+    read.map_err(|error| error.to_string().replace(&directory, ""))
+}
+
+/// The error where the example has `to` in place of `from`.
+fn refused(from: &str, to: &str) -> String {
+    assert!(MY_API.contains(from), "{from}");
+    read(&MY_API.replacen(from, to, 1)).expect_err(to)
+}
+
+#[test]
+fn a_service_is_defined_in_one_file() -> Result<(), Box<dyn std::error::Error>> {
+    let workload = read(MY_API)?;
+    let server = workload.server("api")?;
+    assert_eq!(
+        server.ready,
+        ReadyCheck { probe: ReadyProbe::Http("/health".into()), within: Duration::from_secs(10) }
+    );
+    assert_eq!(
+        server.version,
+        Some(VersionCommand { run: vec!["./my-api".into(), "--version".into()], after: String::new() })
+    );
+    assert_eq!((workload.connections(), workload.load.names), (64, vec!["list".to_owned()]));
+    Ok(())
+}
+
+#[test]
+fn a_mistake_is_reported_with_its_line_and_the_expected_form() {
+    let range = refused("\"1..64\"", "\"64..1\"");
+    assert_eq!(range, "workload.toml:11: knob \"workers\": range \"64..1\" goes down: write it as 1..64");
+    for (from, to, expected) in [
+        ("title = \"My API\"\n", "", "workload.toml:1: missing field `title`"),
+        ("title =", "titel =", ":1: unknown key \"titel\" (did you mean \"title\"? available: "),
+        ("weight =", "wieght =", ":19: unknown key \"wieght\" (did you mean \"weight\"? available: "),
+        ("\"http\"\nslo", "\"htp\"\nslo", ":14: unknown value \"htp\" (did you mean \"http\"? available: "),
+        ("p99<20ms", "p99<20", ":15: slo: \"p99<20\" is not an objective such as p99<5ms"),
+        ("= 90", "= \"much\"", ":19: invalid type: string \"much\", expected f64"),
+        ("= 90", "= -1", "load: "),
+        (
+            "uniform(1, 100)",
+            "unifrom(1, 100)",
+            ":17: operation \"list\": \"unifrom(1, 100)\" is not uniform(A, B)",
+        ),
+        (
+            "{{ workers }}",
+            "{{ wokers }}",
+            ":4: \"{{ wokers }}\": there is no variable \"wokers\" (did you mean \"workers\"? available: ",
+        ),
+        (
+            "{{ workers }}",
+            "2",
+            ":8: knob \"workers\" is not used: use {{ workers }} in start, config or environment",
+        ),
+        (
+            "{{ workers }}",
+            "{{ workers | no }}{{ password }}",
+            ":4: \"{{ workers | no }}{{ password }}\": use the password only in config",
+        ),
+        ("[\"./my-api\", \"--version\"]", "[]", ":6: a command is a list of words with a program first"),
+        ("[\"./my-api\", \"--version\"]", "\"v\"", ":6: invalid type: string \"v\", expected a command"),
+        ("http = \"/health\"", "http = \"/\", tcp = true", ":5: ready: give one of"),
+        ("\"/health\"", "\"health\"", ":5: \"health\" is not a path: write it as /path"),
+        ("\"10s\"", "\"10\"", ":5: ready: within: \"10\" is not a time above 0"),
+        ("knobs.workers", "knobs.port", ":8: knob \"port\": templates have a variable of that name"),
+        ("knobs.workers", "knobs.Workers", ":8: knob \"Workers\": write its name in small letters"),
+        (
+            "[server.api]",
+            "[server.\"a:b\"]\nstart = [\"x\"]\n[server.api]",
+            ": server \"a:b\": write its name in letters",
+        ),
+        ("ready ", "config = [\"api.conf\"]\nready ", ":5: config "),
+        ("ready ", "config = [\"../x\"]\nready ", ":5: config \"../x\": give the name of a file"),
+        (
+            "ready ",
+            "protocol = \"redis\"\nready ",
+            ":5: server \"api\": the protocol does not have the operations",
+        ),
+        ("ready ", "statistics = { http = \"/\" }\nready ", ":5: missing field `counters`"),
+        ("ready ", "packages = { debian = \"-y\" }\nready ", ":5: \"-y\" is not a package name"),
+        (
+            "[load]",
+            "[data]\nfiles = [{ path = \"../a\", size = \"1k\" }]\n[load]",
+            ":14: file \"../a\": give a path below",
+        ),
+        (
+            "[load]",
+            "[data]\nfiles = [{ path = \"a\", size = \"1t\" }]\n[load]",
+            ":14: size: \"1t\" is not a size",
+        ),
+        ("[load]", "[load]\nconnections = 0", ":14: connections: give at least one"),
+        (
+            "[load]",
+            "[load.keyspace]\nkeys = 1\nvalue_size = \"1\"\n[load]",
+            "keyspace: it is for memcache and redis",
+        ),
+    ] {
+        let error = refused(from, to);
+        assert!(error.starts_with("workload.toml:") && error.contains(expected), "{to}: {error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn a_store_needs_a_key_space_and_commands() {
+    let store = |load: &str| {
+        read(&format!(
+            "title = \"S\"\n[server.s]\nstart = [\"s\"]\n[load]\nprotocol = \"redis\"\nslo = \"p99<5ms\"\n{load}"
+        ))
+    };
+    let keyspace = "[load.keyspace]\nkeys = 10\nvalue_size = \"1k\"\n";
+    let workload = store(&format!("{keyspace}[[load.op]]\ncommand = \"get\"\n")).expect("a store");
+    assert_eq!(workload.load.counters, ["hits", "misses"]);
+    assert!(workload.only("get").is_ok());
+    let error = workload.only("set").expect_err("the mix has only get").to_string();
+    assert!(error.ends_with(" has no operation \"set\" (available: get)"), "{error}");
+
+    let error = store("[[load.op]]\ncommand = \"get\"\n").expect_err("the key space is missing");
+    assert!(error.contains("a store needs [load.keyspace] with keys and value_size"), "{error}");
+    let error =
+        store(&format!("{keyspace}[[load.op]]\ncommand = \"incr\"\n")).expect_err("incr is not a command");
+    assert!(error.contains(":11: unknown value \"incr\" (available: get, set, delete"), "{error}");
+    let twice =
+        format!("{keyspace}[[load.op]]\ncommand = \"get\"\n").repeat(1) + "[[load.op]]\ncommand = \"get\"\n";
+    let error = store(&twice).expect_err("two operations have one name");
+    assert!(error.contains("two operations are called \"get\""), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn no_changed_character_makes_it_panic(at in 0..MY_API.len(), with in "\\PC{0,2}") {
+        let mut text = MY_API.to_owned();
+        text.replace_range(at..=at, &with);
+        let _ = read(&text);
+    }
+}

@@ -1,0 +1,27 @@
+//! What a start needs: the host, directories, CPUs, a port and a seed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use host::{CpuSet, Host};
+
+/// Where a server is started, and with which resources.
+#[derive(Clone, Debug)]
+pub struct StartOptions {
+    /// The host.
+    pub host: Host,
+    /// A directory for this one start, created if missing. It gets the configuration, the log and, while the server
+    /// runs, its password.
+    pub directory: PathBuf,
+    /// The cache of the workload's files, see [`crate::data::default_cache`].
+    pub cache: PathBuf,
+    /// The server's CPUs.
+    pub cpus: CpuSet,
+    /// The server's port; if none, a free one.
+    pub port: Option<u16>,
+    /// The seed of keys, values and rows.
+    pub seed: u64,
+    /// Set it to stop waiting for the server.
+    pub interrupted: Arc<AtomicBool>,
+}

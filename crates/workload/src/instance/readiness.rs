@@ -1,0 +1,71 @@
+//! The wait until a server is ready: its probe is repeated until it succeeds, the time is up, the server ends, or the user
+//! interrupts.
+
+use std::sync::atomic::Ordering;
+
+use host::Readiness;
+use host::process::ProcessExit;
+use load::drivers::ProtocolSpec;
+use load::runner::{RunnerError, RunnerSession};
+
+use super::error::{ConfigurationError, InstanceError};
+use super::query;
+use super::running::Instance;
+use crate::definition::ReadyProbe;
+
+impl Instance {
+    pub(super) fn wait_ready(&self) -> Result<(), InstanceError> {
+        match &self.server.ready.probe {
+            ReadyProbe::Tcp => self.repeat(host::process::tcp_probe(self.address)),
+            ReadyProbe::Http(path) => {
+                self.repeat(|| match query::http_get(self.address, self.tls().as_ref(), path) {
+                    Ok(_) => Readiness::Ready,
+                    Err(error) => Readiness::NotYet(error.to_string()),
+                })
+            }
+            ReadyProbe::Sql(statement) => self.repeat(|| match self.ask_sql(statement, None) {
+                Ok(_) => Readiness::Ready,
+                Err(error) => Readiness::NotYet(error.to_string()),
+            }),
+            ReadyProbe::Command(command) => self.wait_for_command(command),
+            ReadyProbe::Runner => self.wait_for_runner(),
+        }
+    }
+
+    fn wait_for_command(&self, command: &[String]) -> Result<(), InstanceError> {
+        let command = self
+            .variables
+            .render_argv(command)
+            .map_err(|error| ConfigurationError::Template(error).of(&self.server.name))?;
+        self.repeat(|| match self.run_tool(&command) {
+            Ok(output) if output.ending == ProcessExit::Code(0) => Readiness::Ready,
+            Ok(output) => Readiness::NotYet(format!("{} {}", command[0], output.ending)),
+            Err(error) => Readiness::Never(error.to_string()),
+        })
+    }
+
+    fn wait_for_runner(&self) -> Result<(), InstanceError> {
+        let ProtocolSpec::Runner(runner) = self.protocol(None)? else { return Ok(()) };
+        let mut session = RunnerSession::open(&runner)
+            .map_err(|error| ConfigurationError::Runner(error).of(&self.server.name))?;
+        self.repeat(|| match session.is_ready() {
+            Ok(true) => Readiness::Ready,
+            Ok(false) => Readiness::NotYet("it has not printed that it is ready".to_owned()),
+            // How it ended will be known in a moment, and explains more.
+            Err(RunnerError::Gone) => Readiness::NotYet(RunnerError::Gone.to_string()),
+            Err(error) => Readiness::Never(error.to_string()),
+        })
+    }
+
+    fn repeat(&self, mut probe: impl FnMut() -> Readiness) -> Result<(), InstanceError> {
+        let is_interrupted = || self.options.interrupted.load(Ordering::Relaxed);
+        let outcome = self.running.wait_ready(self.server.ready.within, || {
+            if is_interrupted() { Readiness::Never("interrupted".to_owned()) } else { probe() }
+        });
+        match outcome {
+            Ok(_) => Ok(()),
+            Err(_) if is_interrupted() => Err(InstanceError::Interrupted),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The start of a server: directory, data, port, knobs, credentials, configuration files, preparation, process, and the
+//! wait until it is ready.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use host::ServerCommand;
+use host::process::{PipeEnds, Pipes, ProcessExit, RunAs};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::credentials::ServerCredentials;
+use super::error::{ConfigurationError, InstanceError};
+use super::options::StartOptions;
+use super::password::{MASKED, Password};
+use super::running::{EffectiveConfigFile, Instance};
+use super::service_user::ServiceUser;
+use super::{files, tool};
+use crate::data;
+use crate::definition::{CERTIFICATE, Knob, RESUMPTION, ServerDefinition, TypedValue, Workload};
+use crate::render::{self, TemplateVariables};
+use crate::variant::ServerVariant;
+
+/// Servers listen on loopback only.
+const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// The timeout of a command in `prepare`: creating a data directory takes less.
+const PREPARE_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// The name of the first file of the effective configuration: the command that started the server, one word a line.
+const COMMAND: &str = "command";
+
+/// The log of a server, in its directory.
+pub(super) const SERVER_LOG: &str = "server.log";
+
+impl Instance {
+    /// Starts a server and waits until it is ready.
+    pub fn start(
+        workload: &Workload,
+        variant: &ServerVariant,
+        options: &StartOptions,
+    ) -> Result<Self, InstanceError> {
+        Self::start_with(workload, variant, options, None)
+    }
+
+    /// Starts a server with the credentials of another.
+    pub(crate) fn start_with(
+        workload: &Workload,
+        variant: &ServerVariant,
+        options: &StartOptions,
+        credentials: Option<ServerCredentials>,
+    ) -> Result<Self, InstanceError> {
+        let server = workload.server(&variant.server)?.clone();
+        let wrong = |error: ConfigurationError| error.of(&server.name);
+        workload.check_rights(&server.name)?;
+        raise_descriptor_limit();
+        let directory = files::make_directory(&options.directory)?;
+        let working_directory = match workload.server_folder.directory() {
+            Some(folder) => {
+                files::quotable(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))?
+            }
+            None => directory.clone(),
+        };
+        let service_user = ServiceUser::needed();
+        let data = files::quotable(data_directory(workload, &server, service_user.as_ref(), options)?)?;
+        let address = listen_address(options)?;
+
+        let mut variables = TemplateVariables::default();
+        variables.set("host", address.ip().to_string());
+        variables.set("port", address.port());
+        variables.set("dir", directory.to_string_lossy());
+        variables.set("data", data.to_string_lossy());
+        variables.set("here", working_directory.to_string_lossy());
+        variables.set("cpus", options.cpus.len());
+        variables.set("showdown", this_program());
+        variables.set("https", ());
+        variables.set("user", service_user.as_ref().map(|service| service.user.clone()));
+        variables.set("group", service_user.as_ref().map(|service| service.group.clone()));
+        let knobs = knob_values(&server, variant, &variables).map_err(wrong)?;
+        for (name, value) in &knobs {
+            variables.set(name, value);
+        }
+
+        let key_type = knobs.get(CERTIFICATE).map(ToString::to_string);
+        let credentials = match credentials {
+            Some(given) => given,
+            None => ServerCredentials::generate(
+                &options.host,
+                &directory,
+                server.has_password,
+                key_type.as_deref(),
+            )?,
+        };
+        if let Some(pair) = &credentials.certificate {
+            let resumption = knobs.get(RESUMPTION) == Some(&TypedValue::Switch(true));
+            variables.set("https", render::https(&pair.certificate, &pair.key, resumption));
+        }
+        let password = credentials.password.as_deref();
+        let mut config = write_configuration(&server, &variables, password, &directory)?;
+        let run_as = service_user.filter(|_| server.is_unprivileged).map(|service| service.run_as);
+        if let Some(user) = run_as {
+            files::give_to(user, &directory)?;
+        }
+        prepare(&server, &variables, run_as, &working_directory, &directory, options)?;
+        let argv = variables.render_argv(&server.start).map_err(|e| wrong(e.into()))?;
+        config.insert(0, EffectiveConfigFile { name: COMMAND.to_owned(), text: argv.join("\n") + "\n" });
+        let log = directory.join(SERVER_LOG);
+        let mut command = ServerCommand::new(&server.name, argv, &working_directory, &log);
+        command.stop = server.stop;
+        command.cpus = Some(options.cpus.clone());
+        command.run_as = run_as;
+        let secret = with_password(&variables, password.map(Password::reveal));
+        for (name, value) in &server.environment {
+            command.env.insert(name.clone(), secret.render(value).map_err(|e| wrong(e.into()))?);
+        }
+        let pipes = workload.load.is_runner().then(|| make_pipes(&directory)).transpose()?;
+        command.pipes = pipes.as_ref().map(|(pipes, _)| pipes.clone());
+        let running = options.host.start(&command)?;
+        let instance = Self {
+            workload: workload.clone(),
+            server,
+            options: options.clone(),
+            directory,
+            working_directory,
+            address,
+            knobs,
+            config,
+            variables,
+            credentials,
+            running,
+            pipes,
+            http_queries: 0,
+        };
+        instance.wait_ready()?;
+        Ok(instance)
+    }
+}
+
+/// Raises the limit of descriptors of this process, which all servers inherit, to the hard limit. With the usual 1,024 a
+/// benchmark would measure that limit.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it cannot be raised, the old limit stays.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// The path of this program, which has built-in runners.
+fn this_program() -> String {
+    let path = std::env::current_exe().unwrap_or_else(|_| "showdown".into());
+    path.to_string_lossy().into_owned()
+}
+
+/// Creates the pipes to a runner, and opens this program's ends.
+fn make_pipes(directory: &Path) -> Result<(Pipes, PipeEnds), InstanceError> {
+    let failed = |source| InstanceError::Write { path: directory.to_owned(), source };
+    let pipes = Pipes::make(directory).map_err(failed)?;
+    let ends = pipes.open_ends().map_err(failed)?;
+    Ok((pipes, ends))
+}
+
+/// Runs the commands of `prepare`; each must end with status 0.
+fn prepare(
+    server: &ServerDefinition,
+    variables: &TemplateVariables,
+    run_as: Option<RunAs>,
+    working_directory: &Path,
+    directory: &Path,
+    options: &StartOptions,
+) -> Result<(), InstanceError> {
+    for words in &server.prepare {
+        let argv = variables
+            .render_argv(words)
+            .map_err(|error| ConfigurationError::Template(error).of(&server.name))?;
+        let program = argv.first().cloned().unwrap_or_default();
+        let log = directory.join("prepare.log");
+        let mut command = ServerCommand::new(&program, argv, working_directory, log);
+        command.run_as = run_as;
+        let output = tool::run_command(&options.host, &command, PREPARE_TIMEOUT)?;
+        if output.ending != ProcessExit::Code(0) {
+            let last_lines: Vec<&str> =
+                output.text.lines().rev().filter(|line| !line.trim().is_empty()).take(3).collect();
+            return Err(InstanceError::Prepare {
+                server: server.name.clone(),
+                program,
+                ending: output.ending.to_string(),
+                output: last_lines.into_iter().rev().collect::<Vec<_>>().join(" | "),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The address to listen on: with the given port, which must be free, or with a free port.
+fn listen_address(options: &StartOptions) -> Result<SocketAddr, InstanceError> {
+    let Some(port) = options.port else {
+        let ports = options.host.free_ports(HOST, 1)?;
+        return Ok((HOST, ports[0]).into());
+    };
+    let address = (HOST, port).into();
+    options.host.check_port(address)?;
+    Ok(address)
+}
+
+/// The directory with the workload's files, which the server's workers must be able to enter.
+fn data_directory(
+    workload: &Workload,
+    server: &ServerDefinition,
+    service_user: Option<&ServiceUser>,
+    options: &StartOptions,
+) -> Result<PathBuf, InstanceError> {
+    if workload.data.is_empty() {
+        return Ok(options.cache.clone());
+    }
+    let data = data::prepare(&workload.data, &options.cache)?;
+    let absolute = std::path::absolute(&data).unwrap_or(data);
+    if let Some((service, path)) = service_user.zip(files::first_closed_directory(&absolute)) {
+        return Err(InstanceError::Unreachable {
+            server: server.name.clone(),
+            user: service.user.clone(),
+            path: path.to_owned(),
+        });
+    }
+    Ok(absolute)
+}
+
+/// The value of every knob: the variant's, or the default.
+fn knob_values(
+    server: &ServerDefinition,
+    variant: &ServerVariant,
+    variables: &TemplateVariables,
+) -> Result<BTreeMap<String, TypedValue>, ConfigurationError> {
+    let value = |knob: &Knob| match variant.knobs.get(&knob.name) {
+        Some(value) => Ok((knob.name.clone(), value.clone())),
+        None => match knob.default_value(variables) {
+            Ok(value) => Ok((knob.name.clone(), value)),
+            Err(source) => Err(ConfigurationError::Knob { knob: knob.name.clone(), source }),
+        },
+    };
+    server.knobs.iter().map(value).collect()
+}
+
+/// Writes the configuration files, and returns them with the password masked.
+fn write_configuration(
+    server: &ServerDefinition,
+    variables: &TemplateVariables,
+    password: Option<&Password>,
+    directory: &Path,
+) -> Result<Vec<EffectiveConfigFile>, InstanceError> {
+    let real = with_password(variables, password.map(Password::reveal));
+    let masked = with_password(variables, password.map(|_| MASKED));
+    let mut shown = Vec::new();
+    for template in &server.config {
+        let wrong =
+            |source| ConfigurationError::File { file: template.name.clone(), source }.of(&server.name);
+        files::write_private(&directory.join(&template.name), &real.render(&template.text).map_err(wrong)?)?;
+        let text = masked.render(&template.text).map_err(wrong)?;
+        shown.push(EffectiveConfigFile { name: template.name.clone(), text });
+    }
+    Ok(shown)
+}
+
+fn with_password(variables: &TemplateVariables, password: Option<&str>) -> TemplateVariables {
+    let mut variables = variables.clone();
+    if let Some(password) = password {
+        variables.set("password", password);
+    }
+    variables
+}
