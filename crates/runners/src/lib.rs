@@ -1,70 +1,64 @@
-//! Programs that make their load themselves: embedded stores and disks, which no socket leads to.
+//! Runners: programs that generate their own load, for embedded stores and disks, which have no network protocol.
 //!
-//! Each speaks the protocol of `docs/BYOD.md` on standard input and output, as the driver of any user would, and is
-//! started by a workload (`workloads/kv`) as an ordinary process: `showdown runner kv lmdb …`. Try one by hand:
+//! Each runner speaks the protocol of `docs/BYOD.md` on standard input and output, like a runner that a user writes.
+//! A workload (`workloads/kv`) starts it as an ordinary process: `showdown runner kv lmdb …`. To try one by hand:
 //!
 //! ```text
 //! $ showdown runner kv lmdb --directory /tmp/kv
 //! {"runner":1}
-//! start 1000 1 read=1
-//! {"interval":0,"operations":{"read":{"histogram":"HISTFAAA…"}}}
+//! start 1000 1 search=1
+//! {"interval":0,"operations":{"search":{"histogram":"HISTFAAA…"}}}
 //! stop
 //! {"stopped":1.731}
 //! ```
 //!
 //! # Goals
 //!
-//! - What a thread does between two operations is a few random numbers and a look at the clock: what is measured
-//!   is the store.
-//! - Data is loaded and one operation of each kind is checked before the runner says that it is ready.
-//! - An error of the store is counted with its words; a runner that cannot go on ends with one line.
+//! - Between two operations a thread only draws random numbers and reads the clock, so that the store is measured.
+//! - A runner loads its data and checks one operation of each kind before it reports ready.
+//! - Errors of the store are counted by their message. A runner that cannot continue exits with one line.
 //!
 //! # Non-goals
 //!
-//! Which trials there are and what the figures mean is not known here: this crate uses no other crate of the
-//! house, so that the protocol is all that there is between them.
+//! Trials and the meaning of the results are the concern of other crates. This crate depends on no other crate of the
+//! workspace: the protocol is the only connection.
 
 pub mod block;
+mod closed_loop;
+mod completed;
+mod error;
 pub mod kv;
-mod loops;
+mod mix;
+mod operations;
 mod protocol;
-mod tally;
+mod reporter;
 
-/// Which runner.
+pub use error::{BuiltinRunnerError, OperationFailure};
+
+/// A runner.
 #[derive(clap::Subcommand, Debug)]
 pub enum Runner {
-    /// An embedded key-value store, read and updated by threads
+    /// Read and update an embedded key-value store with threads
     Kv {
-        /// Which
+        /// The store
         #[command(subcommand)]
-        store: kv::Store,
+        store: kv::StoreCommand,
     },
-    /// A file, read and written by threads with buffers of one size
-    Block(block::Options),
-    /// The version of a store
+    /// Read and write a file with threads and buffers of one size
+    Block(block::BlockOptions),
+    /// Print the version of a store
     Version {
-        /// Which
+        /// The store
         #[command(subcommand)]
-        store: kv::Named,
+        store: kv::VersionCommand,
     },
 }
 
-/// Why a runner cannot begin or go on, in a line.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct RunnerError(pub String);
-
-impl RunnerError {
-    fn of(what: &str, error: impl std::fmt::Display) -> Self {
-        Self(format!("{what}: {error}"))
-    }
-}
-
-/// Is this runner until standard input ends.
-pub fn run(runner: &Runner) -> Result<(), RunnerError> {
+/// Runs this runner until standard input ends.
+pub fn run(runner: &Runner) -> Result<(), BuiltinRunnerError> {
     match runner {
         Runner::Kv { store } => kv::run(store),
         Runner::Block(options) => block::run(options),
-        Runner::Version { store } => protocol::say_version(&store.version()?),
+        Runner::Version { store } => protocol::print_version(&store.version()?),
     }
 }

@@ -1,5 +1,4 @@
-//! The runner's side of the protocol: what comes on standard input, what goes to standard output. `docs/BYOD.md`
-//! describes it.
+//! The runner's side of the protocol in `docs/BYOD.md`: commands from standard input, JSON lines to standard output.
 
 use std::io::{self, BufRead, Write};
 use std::sync::mpsc::{Receiver, channel};
@@ -8,92 +7,93 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::RunnerError;
+use crate::BuiltinRunnerError;
 
-/// The version that is spoken here.
+/// The version of the protocol.
 const VERSION: u64 = 1;
 
-/// What we are told.
+/// A command to the runner.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Word {
-    /// Begin a run.
-    Start(Start),
+pub enum RunnerCommand {
+    /// Start a run.
+    Start(StartCommand),
     /// Begin no more operations.
     Stop,
 }
 
-/// How to run.
+/// The parameters of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Start {
-    /// Length of the intervals.
+pub struct StartCommand {
+    /// The length of the intervals.
     pub interval: Duration,
-    /// What is drawn at random follows from it.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// Operations with their weights.
+    /// The operations with their weights.
     pub mix: Vec<(String, f64)>,
 }
 
-/// Reads a line.
-pub fn read(line: &str) -> Result<Word, RunnerError> {
-    let wrong = || RunnerError(format!("{line:?} is no word to a runner: see docs/BYOD.md"));
-    let mut words = line.split_whitespace();
-    match words.next() {
-        Some("stop") => Ok(Word::Stop),
+/// Parses a line.
+pub fn parse(line: &str) -> Result<RunnerCommand, BuiltinRunnerError> {
+    let invalid = || BuiltinRunnerError::InvalidCommand(line.to_owned());
+    let mut fields = line.split_whitespace();
+    match fields.next() {
+        Some("stop") => Ok(RunnerCommand::Stop),
         Some("start") => {
-            let mut number = || words.next()?.parse::<u64>().ok();
-            let (interval_ms, seed) = number().filter(|ms| *ms > 0).zip(number()).ok_or_else(wrong)?;
-            let pair = |word: &str| {
-                let (name, weight) = word.split_once('=')?;
+            let mut number = || fields.next()?.parse::<u64>().ok();
+            let (interval_ms, seed) = number().filter(|ms| *ms > 0).zip(number()).ok_or_else(invalid)?;
+            let pair = |field: &str| {
+                let (name, weight) = field.split_once('=')?;
                 Some((name.to_owned(), weight.parse().ok().filter(|weight| *weight > 0.0)?))
             };
-            let mix: Vec<(String, f64)> = words.map(pair).collect::<Option<_>>().ok_or_else(wrong)?;
+            let mix: Vec<(String, f64)> = fields.map(pair).collect::<Option<_>>().ok_or_else(invalid)?;
             if mix.is_empty() {
-                return Err(wrong());
+                return Err(invalid());
             }
-            Ok(Word::Start(Start { interval: Duration::from_millis(interval_ms), seed, mix }))
+            let interval = Duration::from_millis(interval_ms);
+            Ok(RunnerCommand::Start(StartCommand { interval, seed, mix }))
         }
-        _ => Err(wrong()),
+        _ => Err(invalid()),
     }
 }
 
-/// Words as they come, read by a thread of their own; closed at the end of standard input, or after a wrong one.
-pub fn words() -> Receiver<Result<Word, RunnerError>> {
-    let (sender, words) = channel();
+/// Reads commands in a thread. The channel closes when standard input ends, and after an invalid command.
+pub fn read_commands() -> Receiver<Result<RunnerCommand, BuiltinRunnerError>> {
+    let (sender, commands) = channel();
     thread::spawn(move || {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
-            let word = read(&line);
-            let is_wrong = word.is_err();
-            if sender.send(word).is_err() || is_wrong {
+            let command = parse(&line);
+            let is_invalid = command.is_err();
+            if sender.send(command).is_err() || is_invalid {
                 return;
             }
         }
     });
-    words
+    commands
 }
 
-/// The answer to another question than those of the protocol.
-pub fn say_version(version: &str) -> Result<(), RunnerError> {
-    writeln!(io::stdout(), "{version}").map_err(|e| RunnerError::of("standard output", e))
+/// Prints a version. This is not part of the protocol.
+pub fn print_version(version: &str) -> Result<(), BuiltinRunnerError> {
+    writeln!(io::stdout(), "{version}").map_err(BuiltinRunnerError::Output)
 }
 
-/// We wait for a start.
-pub fn say_ready() -> Result<(), RunnerError> {
-    say(&json!({ "runner": VERSION }))
+/// Reports that the runner is ready for a start command.
+pub fn print_ready() -> Result<(), BuiltinRunnerError> {
+    print(&json!({ "runner": VERSION }))
 }
 
-/// What ended in an interval.
-pub fn say_interval(index: u64, operations: &Value) -> Result<(), RunnerError> {
-    say(&json!({ "interval": index, "operations": operations }))
+/// Reports the operations that completed in an interval.
+pub fn print_interval(index: u64, operations: &Value) -> Result<(), BuiltinRunnerError> {
+    print(&json!({ "interval": index, "operations": operations }))
 }
 
-/// The run is over.
-pub fn say_stopped(after: Duration, operations: &Value) -> Result<(), RunnerError> {
-    say(&json!({ "stopped": after.as_secs_f64(), "operations": operations }))
+/// Reports the end of a run.
+pub fn print_stopped(after: Duration, operations: &Value) -> Result<(), BuiltinRunnerError> {
+    print(&json!({ "stopped": after.as_secs_f64(), "operations": operations }))
 }
 
-fn say(line: &Value) -> Result<(), RunnerError> {
+fn print(line: &Value) -> Result<(), BuiltinRunnerError> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|e| RunnerError::of("standard output", e))
+    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(BuiltinRunnerError::Output)
 }
 
 #[cfg(test)]
@@ -101,14 +101,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_read_as_the_document_has_them() -> Result<(), RunnerError> {
+    fn commands_are_parsed_as_documented() -> Result<(), BuiltinRunnerError> {
         let mix = vec![("read".to_owned(), 9.0), ("update".to_owned(), 0.5)];
-        let start = Start { interval: Duration::from_millis(100), seed: 42, mix };
-        assert_eq!(read("start 100 42 read=9 update=0.5")?, Word::Start(start));
-        assert_eq!(read("stop")?, Word::Stop);
-        for wrong in ["", "go", "start", "start 0 1 a=1", "start 100 1", "start 100 1 a", "start 100 1 a=-1"]
+        let start = StartCommand { interval: Duration::from_millis(100), seed: 42, mix };
+        assert_eq!(parse("start 100 42 read=9 update=0.5")?, RunnerCommand::Start(start));
+        assert_eq!(parse("stop")?, RunnerCommand::Stop);
+        for invalid in
+            ["", "go", "start", "start 0 1 a=1", "start 100 1", "start 100 1 a", "start 100 1 a=-1"]
         {
-            assert!(read(wrong).is_err(), "{wrong}");
+            assert!(parse(invalid).is_err(), "{invalid}");
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! MemoryFacts: how much, swap, and huge pages.
+//! Memory: how much, swap, and huge pages.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::root::Root;
 
 const THP: &str = "/sys/kernel/mm/transparent_hugepage";
 
-/// MemoryFacts and swap.
+/// Memory and swap.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryFacts {
     /// Usable memory.
@@ -24,7 +24,7 @@ pub struct MemoryFacts {
     pub thp_sizes: BTreeMap<String, String>,
     /// Reserved huge pages.
     pub huge_pages: Option<u64>,
-    /// KernelFacts samepage merging: 1 when it runs.
+    /// Kernel samepage merging: 1 when it runs.
     pub ksm: Option<String>,
 }
 

@@ -45,11 +45,11 @@ pub struct HostFacts {
     pub kernel: KernelFacts,
     /// The processors.
     pub cpu: CpuFacts,
-    /// MemoryFacts and swap.
+    /// Memory and swap.
     pub memory: MemoryFacts,
     /// The limits of this process's control groups.
     pub cgroup: CgroupLimits,
-    /// KernelFacts settings that matter to servers, by their sysctl(8) names.
+    /// Kernel settings that affect servers, by their sysctl(8) names.
     pub sysctls: BTreeMap<String, String>,
     /// The resource limits of this process (`/proc/self/limits`), as "soft / hard".
     pub limits: BTreeMap<String, String>,

@@ -1,8 +1,9 @@
-//! Block I/O: one file, read and written by threads with buffers of one size. What is transferred is settled here;
-//! the system calls that do it are in `psync` and `uring`.
+//! Block I/O: threads read and write one file with buffers of one size. This module checks the options and makes the
+//! file; `psync` and `uring` make the system calls.
 //!
-//! The queue depth is threads × depth, as fio's `numjobs` × `iodepth`.
+//! The total queue depth is threads × depth, like fio's `numjobs` × `iodepth`.
 
+mod error;
 mod options;
 mod psync;
 mod target;
@@ -15,52 +16,57 @@ use std::path::PathBuf;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-pub use self::options::{Cache, Engine, Options, Pattern, Sync};
+pub use self::error::BlockError;
+pub use self::options::{AccessPattern, BlockOptions, CacheMode, IoEngine, WriteSync};
 use self::psync::Psync;
-use self::target::Target;
+use self::target::TargetFile;
 use self::uring::Uring;
-use crate::RunnerError;
-use crate::loops::serve;
+use crate::closed_loop::serve;
+use crate::error::BuiltinRunnerError;
 
-/// Our file below the directory that is given.
-const NAME: &str = "showdown-block";
+/// The name of the runner's file below the given directory.
+const FILE_NAME: &str = "showdown-block";
 
-/// The file is filled in pieces of this length.
+/// The length of the pieces in which the file is written.
 const FILL_BYTES: usize = 1 << 20;
 
-/// Makes the file, and is a runner of it.
-pub fn run(options: &Options) -> Result<(), RunnerError> {
-    if !options.directory.is_dir() {
-        return Err(RunnerError(format!("there is no directory {}", options.directory.display())));
-    }
-    let slots = options.file_bytes / options.buffer;
-    if slots < u64::from(options.threads) {
-        let Options { file_bytes, buffer, threads, .. } = options;
-        let what = format!("{threads} buffers of {buffer} bytes do not fit into a file of {file_bytes}");
-        return Err(RunnerError(format!("{what}: make it larger")));
-    }
-    if options.engine == Engine::Psync && options.depth > 1 {
-        let what = format!("depth={} needs engine=io_uring", options.depth);
-        return Err(RunnerError(format!(
-            "{what}: pread(2) has one transfer under way, take threads for more"
-        )));
-    }
-    let file = DataFile(options.directory.join(NAME));
-    file.fill(options.file_bytes).map_err(|e| {
-        RunnerError::of(&format!("cannot write {} bytes to {}", options.file_bytes, file.0.display()), e)
+/// Makes the file and runs as its runner.
+pub fn run(options: &BlockOptions) -> Result<(), BuiltinRunnerError> {
+    let blocks = check(options)?;
+    let file = DataFile(options.directory.join(FILE_NAME));
+    file.fill(options.file_bytes).map_err(|source| BlockError::Fill {
+        bytes: options.file_bytes,
+        path: file.0.clone(),
+        source,
     })?;
-    let target = Target::new(&file.0, options, slots);
+    let target = TargetFile::new(&file.0, options, blocks);
     match options.engine {
-        Engine::Psync => serve(&Psync(target), options.threads),
-        Engine::Uring => serve(&Uring(target), options.threads),
+        IoEngine::Psync => serve(&Psync(target), options.threads),
+        IoEngine::Uring => serve(&Uring(target), options.threads),
     }
 }
 
-/// A file of ours, gone with this.
+/// Checks the options. Returns how many buffers the file contains.
+fn check(options: &BlockOptions) -> Result<u64, BlockError> {
+    let BlockOptions { file_bytes, buffer, threads, depth, .. } = *options;
+    if !options.directory.is_dir() {
+        return Err(BlockError::NoDirectory(options.directory.clone()));
+    }
+    let blocks = file_bytes / buffer;
+    if blocks < u64::from(threads) {
+        return Err(BlockError::FileTooSmall { threads, buffer, file_bytes });
+    }
+    if options.engine == IoEngine::Psync && depth > 1 {
+        return Err(BlockError::DepthNeedsUring { depth });
+    }
+    Ok(blocks)
+}
+
+/// The runner's file. It is removed when this is dropped.
 struct DataFile(PathBuf);
 
 impl DataFile {
-    /// Random bytes, on the medium when this comes back: no hole is read, and nothing is written back later.
+    /// Writes random bytes to the medium: the file has no holes, and nothing is written back later.
     fn fill(&self, bytes: u64) -> io::Result<()> {
         let mut file = File::create(&self.0)?;
         let mut rng = Pcg64Mcg::seed_from_u64(1);
@@ -78,7 +84,7 @@ impl DataFile {
 
 impl Drop for DataFile {
     fn drop(&mut self) {
-        // What cannot be removed now is written over by the next one.
+        // If this fails, the next runner overwrites the file.
         let _ = fs::remove_file(&self.0);
     }
 }

@@ -1,26 +1,26 @@
-//! pread(2) and pwrite(2): a thread has one transfer under way, and is in the kernel until it has ended.
+//! pread(2) and pwrite(2): a thread has one transfer in flight, and stays in the kernel until it is complete.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use rand_pcg::Pcg64Mcg;
 
-use super::target::{Buffer, Cursor, OPERATIONS, READ, Target};
-use crate::RunnerError;
-use crate::loops::Work;
+use super::target::{AlignedBuffer, FileCursor, OPERATIONS, READ, TargetFile};
+use crate::error::{BuiltinRunnerError, OperationFailure};
+use crate::operations::SyncOperations;
 
-/// Transfers that are waited for one by one.
-pub struct Psync<'a>(pub Target<'a>);
+/// Synchronous transfers.
+pub struct Psync<'a>(pub TargetFile<'a>);
 
-/// What one thread has.
-pub struct Hand {
+/// The state of one thread.
+pub struct PsyncThread {
     file: File,
-    buffer: Buffer,
-    cursor: Cursor,
+    buffer: AlignedBuffer,
+    cursor: FileCursor,
 }
 
-impl Work for Psync<'_> {
-    type Hand = Hand;
+impl SyncOperations for Psync<'_> {
+    type ThreadState = PsyncThread;
 
     fn operations(&self) -> Vec<String> {
         OPERATIONS.map(str::to_owned).to_vec()
@@ -30,19 +30,23 @@ impl Work for Psync<'_> {
         self.0.bytes_each()
     }
 
-    fn hand(&self) -> Result<Hand, RunnerError> {
-        Ok(Hand { file: self.0.open()?, buffer: self.0.buffer(), cursor: self.0.cursor() })
+    fn thread_state(&self) -> Result<PsyncThread, BuiltinRunnerError> {
+        Ok(PsyncThread { file: self.0.open()?, buffer: self.0.buffer(), cursor: self.0.cursor() })
     }
 
-    fn operate(&self, hand: &mut Hand, operation: usize, rng: &mut Pcg64Mcg) -> Result<(), String> {
+    fn execute(
+        &self,
+        thread: &mut PsyncThread,
+        operation: usize,
+        rng: &mut Pcg64Mcg,
+    ) -> Result<(), OperationFailure> {
         for _ in 0..self.0.transfers() {
-            let offset = self.0.offset(&mut hand.cursor, rng);
-            let moved = if operation == READ {
-                hand.file.read_exact_at(hand.buffer.bytes(), offset)
+            let offset = self.0.offset(&mut thread.cursor, rng);
+            if operation == READ {
+                thread.file.read_exact_at(thread.buffer.bytes(), offset)?;
             } else {
-                hand.file.write_all_at(hand.buffer.bytes(), offset)
-            };
-            moved.map_err(|e| e.to_string())?;
+                thread.file.write_all_at(thread.buffer.bytes(), offset)?;
+            }
         }
         Ok(())
     }

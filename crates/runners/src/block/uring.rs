@@ -1,6 +1,7 @@
-//! `io_uring(7)`: a thread has as many operations under way as its depth, and hands each to the kernel as it begins, so
-//! that the device is not kept waiting for those that begin with it (fio's default too, `iodepth_batch_submit=1`).
-//! Handed over together with the next wait they were 10 % fewer at depth 16.
+//! `io_uring(7)`: a thread has as many operations in flight as the queue depth.
+//!
+//! It submits each operation when it begins, so that the device need not wait for a batch (also fio's default,
+//! `iodepth_batch_submit=1`). Submitting them together with the next wait gave 10 % less throughput at depth 16.
 
 use std::fs::File;
 use std::io;
@@ -10,47 +11,49 @@ use io_uring::types::Fd;
 use io_uring::{IoUring, opcode};
 use rand_pcg::Pcg64Mcg;
 
-use super::target::{Buffer, Cursor, OPERATIONS, READ, Target};
-use crate::RunnerError;
-use crate::loops::{Ended, Queue};
+use super::error::BlockError;
+use super::target::{AlignedBuffer, FileCursor, OPERATIONS, READ, TargetFile};
+use crate::error::{BuiltinRunnerError, OperationFailure};
+use crate::operations::{Completion, QueuedOperations};
 
-/// Transfers of which many are under way.
-pub struct Uring<'a>(pub Target<'a>);
+/// Asynchronous transfers.
+pub struct Uring<'a>(pub TargetFile<'a>);
 
-/// What one thread has.
-pub struct Hand {
-    ring: IoUring,
-    /// Whether its thread has begun to use it.
+/// The state of one thread.
+pub struct UringThread {
+    io_uring: IoUring,
+    /// Whether the thread has enabled its `io_uring`.
     is_enabled: bool,
     file: File,
-    cursor: Cursor,
-    places: Vec<Place>,
-    /// Transfers that the kernel has.
-    under_way: usize,
+    cursor: FileCursor,
+    slots: Vec<QueueSlot>,
+    /// The number of transfers that the kernel has not completed.
+    in_flight: usize,
 }
 
-/// An operation that is under way.
-struct Place {
-    buffer: Buffer,
+/// An operation in flight.
+struct QueueSlot {
+    buffer: AlignedBuffer,
     operation: usize,
-    /// Transfers that it still is, with the one that is under way.
+    /// The remaining transfers, with the current one.
     left: u64,
-    /// Of that one.
+    /// The offset of the current transfer.
     offset: u64,
+    /// The bytes that the current transfer has moved.
     moved: usize,
 }
 
 impl Uring<'_> {
-    /// Makes the operation's next transfer ready, from its first byte.
-    fn go_on(&self, hand: &mut Hand, place: usize, rng: &mut Pcg64Mcg) {
-        hand.places[place].offset = self.0.offset(&mut hand.cursor, rng);
-        hand.places[place].moved = 0;
-        hand.submit(place);
+    /// Submits the next transfer of the operation in a slot.
+    fn next_transfer(&self, thread: &mut UringThread, slot: usize, rng: &mut Pcg64Mcg) {
+        thread.slots[slot].offset = self.0.offset(&mut thread.cursor, rng);
+        thread.slots[slot].moved = 0;
+        thread.submit(slot);
     }
 }
 
-impl Queue for Uring<'_> {
-    type Hand = Hand;
+impl QueuedOperations for Uring<'_> {
+    type ThreadState = UringThread;
 
     fn operations(&self) -> Vec<String> {
         OPERATIONS.map(str::to_owned).to_vec()
@@ -64,66 +67,65 @@ impl Queue for Uring<'_> {
         self.0.bytes_each()
     }
 
-    fn hand(&self) -> Result<Hand, RunnerError> {
+    fn thread_state(&self) -> Result<UringThread, BuiltinRunnerError> {
         let depth = self.0.options.depth;
-        let (ring, is_enabled) = ring(depth).map_err(|e| {
-            let mend =
-                "take engine=psync, or allow it (sysctl kernel.io_uring_disabled=0, a container's seccomp)";
-            RunnerError::of(&format!("no io_uring of {depth} entries ({mend})"), e)
-        })?;
-        let place = |_| Place { buffer: self.0.buffer(), operation: READ, left: 0, offset: 0, moved: 0 };
-        let places = (0..depth).map(place).collect();
-        Ok(Hand { ring, is_enabled, file: self.0.open()?, cursor: self.0.cursor(), places, under_way: 0 })
+        let (io_uring, is_enabled) =
+            create_io_uring(depth).map_err(|source| BlockError::Uring { depth, source })?;
+        let slot = |_| QueueSlot { buffer: self.0.buffer(), operation: READ, left: 0, offset: 0, moved: 0 };
+        let slots = (0..depth).map(slot).collect();
+        let (file, cursor) = (self.0.open()?, self.0.cursor());
+        Ok(UringThread { io_uring, is_enabled, file, cursor, slots, in_flight: 0 })
     }
 
-    fn begin(&self, hand: &mut Hand, place: usize, operation: usize, rng: &mut Pcg64Mcg) {
-        hand.places[place].operation = operation;
-        hand.places[place].left = self.0.transfers();
-        self.go_on(hand, place, rng);
+    fn begin(&self, thread: &mut UringThread, slot: usize, operation: usize, rng: &mut Pcg64Mcg) {
+        thread.slots[slot].operation = operation;
+        thread.slots[slot].left = self.0.transfers();
+        self.next_transfer(thread, slot, rng);
     }
 
-    fn wait(&self, hand: &mut Hand, rng: &mut Pcg64Mcg, ended: &mut Vec<Ended>) {
-        while ended.is_empty() {
-            hand.wait();
-            while let Some((place, moved)) = hand.take() {
-                match hand.account(place, moved) {
-                    Err(what) => ended.push(Ended { place, outcome: Err(what) }),
-                    Ok(false) => hand.submit(place),
-                    Ok(true) if hand.places[place].left > 0 => self.go_on(hand, place, rng),
-                    Ok(true) => ended.push(Ended { place, outcome: Ok(()) }),
+    fn wait(&self, thread: &mut UringThread, rng: &mut Pcg64Mcg, completions: &mut Vec<Completion>) {
+        while completions.is_empty() {
+            thread.wait();
+            while let Some((slot, moved)) = thread.take_completed() {
+                match thread.account(slot, moved) {
+                    Err(error) => completions.push(Completion { slot, result: Err(error) }),
+                    Ok(false) => thread.submit(slot),
+                    Ok(true) if thread.slots[slot].left > 0 => self.next_transfer(thread, slot, rng),
+                    Ok(true) => completions.push(Completion { slot, result: Ok(()) }),
                 }
             }
         }
     }
 }
 
-/// A ring that runs completions when its thread asks for them and does not interrupt it (`io_uring_setup(2)`,
-/// `IORING_SETUP_DEFER_TASKRUN`), as fio's; a plain one on kernels before 6.1. It belongs to the thread that enables it.
-fn ring(depth: u32) -> io::Result<(IoUring, bool)> {
+/// Creates an `io_uring` that runs completions when its thread waits for them, without interrupts, as fio does
+/// (`io_uring_setup(2)`, `IORING_SETUP_DEFER_TASKRUN`). On kernels before 6.1 it creates a plain one. Returns whether it
+/// is enabled. It belongs to the thread that enables it.
+fn create_io_uring(depth: u32) -> io::Result<(IoUring, bool)> {
     let deferring = IoUring::builder()
         .setup_single_issuer()
         .setup_coop_taskrun()
         .setup_defer_taskrun()
         .setup_r_disabled()
         .build(depth);
-    deferring.map(|ring| (ring, false)).or_else(|_| Ok((IoUring::new(depth)?, true)))
+    deferring.map(|io_uring| (io_uring, false)).or_else(|_| Ok((IoUring::new(depth)?, true)))
 }
 
-impl Hand {
-    /// Gives the kernel what is left of a place's transfer.
-    fn submit(&mut self, place: usize) {
-        self.push(place);
+impl UringThread {
+    /// Submits the rest of a slot's transfer to the kernel.
+    fn submit(&mut self, slot: usize) {
+        self.push(slot);
         self.enter(0);
     }
 
-    /// Makes what is left of a place's transfer ready for the kernel.
+    /// Adds the rest of a slot's transfer to the submission queue.
     #[expect(
         unsafe_code,
-        reason = "the kernel is given addresses: those of buffers that it has to itself until it is done"
+        reason = "the kernel gets the addresses of buffers, which are not used until the transfer is complete"
     )]
-    fn push(&mut self, place: usize) {
+    fn push(&mut self, slot: usize) {
         let fd = Fd(self.file.as_raw_fd());
-        let Place { buffer, operation, offset, moved, .. } = &mut self.places[place];
+        let QueueSlot { buffer, operation, offset, moved, .. } = &mut self.slots[slot];
         let rest = &mut buffer.bytes()[*moved..];
         let (begin, length) = (rest.as_mut_ptr(), rest.len() as u32);
         let offset = *offset + *moved as u64;
@@ -132,63 +134,63 @@ impl Hand {
         } else {
             opcode::Write::new(fd, begin, length).offset(offset).build()
         };
-        // SAFETY: the file and the buffers live until nothing is under way any more, which `drop` waits for, and a
-        // place's buffer is not touched while its transfer is.
-        let pushed = unsafe { self.ring.submission().push(&entry.user_data(place as u64)) };
-        pushed.expect("there is an entry for each place");
-        self.under_way += 1;
+        // SAFETY: the file and the buffers live until no transfer is in flight, which `drop` waits for. A slot's buffer is
+        // not accessed during its transfer.
+        let pushed = unsafe { self.io_uring.submission().push(&entry.user_data(slot as u64)) };
+        pushed.expect("there is an entry for each slot");
+        self.in_flight += 1;
     }
 
-    /// Waits until a transfer has ended.
+    /// Waits until a transfer is complete.
     fn wait(&mut self) {
-        if self.ring.completion().is_empty() {
+        if self.io_uring.completion().is_empty() {
             self.enter(1);
         }
     }
 
-    /// Hands over what is ready, and waits until so many transfers have ended.
-    fn enter(&mut self, ends: usize) {
+    /// Submits the queued transfers, and waits for this many completions.
+    fn enter(&mut self, completions: usize) {
         if !self.is_enabled {
-            self.ring.submitter().register_enable_rings().expect("it was made disabled");
+            self.io_uring.submitter().register_enable_rings().expect("the io_uring was created disabled");
             self.is_enabled = true;
         }
         loop {
-            match self.ring.submit_and_wait(ends) {
+            match self.io_uring.submit_and_wait(completions) {
                 Ok(_) => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => panic!("io_uring_enter(2) on a ring that was made well: {error}"),
+                Err(error) => panic!("io_uring_enter(2) failed: {error}"),
             }
         }
     }
 
-    /// A transfer that has ended: its place, and the bytes that it has moved or a negative error number.
-    fn take(&mut self) -> Option<(usize, i32)> {
-        let entry = self.ring.completion().next()?;
-        self.under_way -= 1;
+    /// Takes a completed transfer: its slot, and the number of bytes or a negative error number.
+    fn take_completed(&mut self) -> Option<(usize, i32)> {
+        let entry = self.io_uring.completion().next()?;
+        self.in_flight -= 1;
         Some((entry.user_data() as usize, entry.result()))
     }
 
-    /// Whether that was all of the transfer.
-    fn account(&mut self, place: usize, moved: i32) -> Result<bool, String> {
-        let place = &mut self.places[place];
+    /// Records the bytes of a slot's transfer. Returns whether the transfer is complete.
+    fn account(&mut self, slot: usize, moved: i32) -> Result<bool, OperationFailure> {
+        let slot = &mut self.slots[slot];
         match usize::try_from(moved) {
-            Err(_) => Err(io::Error::from_raw_os_error(-moved).to_string()),
-            Ok(0) => Err("the file ends there".to_owned()),
+            Err(_) => Err(io::Error::from_raw_os_error(-moved).into()),
+            Ok(0) => Err(OperationFailure::EndOfFile),
             Ok(moved) => {
-                place.moved += moved;
-                let is_whole = place.moved == place.buffer.bytes().len();
-                place.left -= u64::from(is_whole);
-                Ok(is_whole)
+                slot.moved += moved;
+                let is_complete = slot.moved == slot.buffer.bytes().len();
+                slot.left -= u64::from(is_complete);
+                Ok(is_complete)
             }
         }
     }
 }
 
-impl Drop for Hand {
+impl Drop for UringThread {
     fn drop(&mut self) {
-        while self.under_way > 0 {
+        while self.in_flight > 0 {
             self.wait();
-            while self.take().is_some() {}
+            while self.take_completed().is_some() {}
         }
     }
 }
@@ -202,31 +204,31 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
-    use crate::block::options::Options;
+    use crate::block::options::BlockOptions;
 
     #[test]
-    fn every_place_ends_once_and_what_is_written_lies_in_its_slots() -> Result<(), Box<dyn std::error::Error>>
-    {
+    fn every_slot_completes_once_and_the_written_blocks_are_in_the_file()
+    -> Result<(), Box<dyn std::error::Error>> {
         let file = tempfile::NamedTempFile::new()?;
         fs::write(file.path(), [0; 4096])?;
-        let words =
+        let args =
             ["block", "--directory=/", "--buffer=512", "--amount=1024", "--depth=4", "--pattern=sequential"];
-        let matches = Options::augment_args(Command::new("block")).get_matches_from(words);
-        let options = Options::from_arg_matches(&matches)?;
-        let uring = Uring(Target::new(Path::new(file.path()), &options, 8));
-        let (mut hand, mut rng) = (uring.hand()?, Pcg64Mcg::seed_from_u64(1));
-        // Four writes of two transfers each are the whole file, once.
-        (0..4).for_each(|place| uring.begin(&mut hand, place, 1, &mut rng));
-        let mut ended = Vec::new();
-        while ended.len() < 4 {
-            let mut some = Vec::new();
-            uring.wait(&mut hand, &mut rng, &mut some);
-            ended.extend(some);
+        let matches = BlockOptions::augment_args(Command::new("block")).get_matches_from(args);
+        let options = BlockOptions::from_arg_matches(&matches)?;
+        let uring = Uring(TargetFile::new(Path::new(file.path()), &options, 8));
+        let (mut thread, mut rng) = (uring.thread_state()?, Pcg64Mcg::seed_from_u64(1));
+        // Four writes of two transfers each cover the whole file once.
+        (0..4).for_each(|slot| uring.begin(&mut thread, slot, 1, &mut rng));
+        let mut all = Vec::new();
+        while all.len() < 4 {
+            let mut completions = Vec::new();
+            uring.wait(&mut thread, &mut rng, &mut completions);
+            all.extend(completions);
         }
-        assert!(ended.iter().all(|one| one.outcome.is_ok()));
-        let mut places: Vec<usize> = ended.iter().map(|one| one.place).collect();
-        places.sort_unstable();
-        assert_eq!((places, hand.under_way), (vec![0, 1, 2, 3], 0));
+        assert!(all.iter().all(|completion| completion.result.is_ok()));
+        let mut slots: Vec<usize> = all.iter().map(|completion| completion.slot).collect();
+        slots.sort_unstable();
+        assert_eq!((slots, thread.in_flight), (vec![0, 1, 2, 3], 0));
         assert!(fs::read(file.path())? == uring.0.buffer().bytes().repeat(8));
         Ok(())
     }

@@ -1,10 +1,12 @@
-//! What all stores hold, and what a store must do.
+//! The options of all stores, and the interface that a store implements.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-/// Bytes of a key, which every value begins with.
+use super::error::StoreError;
+
+/// Bytes of a key. Every value begins with its key.
 pub const KEY_BYTES: usize = 8;
 
 /// When a commit is on the disk.
@@ -16,22 +18,22 @@ pub enum Durability {
     System,
 }
 
-/// What is stored where, and who works it.
+/// The records, and the threads that use them.
 #[derive(clap::Args, Debug)]
-pub struct Shape {
-    /// Where a directory for its files is made, and removed at the end
+pub struct StoreOptions {
+    /// Make a directory for the store here, and remove it at the end
     #[arg(long)]
     pub directory: PathBuf,
-    /// Threads, each in a closed loop
+    /// Run this many threads, each in a closed loop
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: u32,
-    /// Records stored before the first run
+    /// Load this many records before the first run
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub records: u64,
     /// Bytes of a value
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(8..=1 << 24))]
     pub value_bytes: u32,
-    /// Updates fall on this many records
+    /// Update only this many of the records
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     pub hot: u64,
     /// When a commit is on the disk
@@ -40,23 +42,25 @@ pub struct Shape {
 }
 
 /// A store. Every call is a transaction of its own.
-pub trait Engine: Sync {
-    /// What one thread has of its own.
-    type Hand: Send;
+pub trait StoreEngine: Sync {
+    /// What one thread needs to use the store, such as a connection.
+    type Handle: Send;
 
-    fn hand(&self) -> Result<Self::Hand, String>;
+    /// Opens a handle for one thread.
+    fn open_handle(&self) -> Result<Self::Handle, StoreError>;
 
-    /// Stores records that are not there yet, in the order of their keys.
-    fn load(&self, records: &mut dyn Iterator<Item = ([u8; KEY_BYTES], Vec<u8>)>) -> Result<(), String>;
+    /// Inserts new records, in the order of their keys.
+    fn load(&self, records: &mut dyn Iterator<Item = ([u8; KEY_BYTES], Vec<u8>)>) -> Result<(), StoreError>;
 
-    /// Looks a value up and gives it to `check`.
+    /// Looks up a value and passes it to `check`.
     fn search(
         &self,
-        hand: &mut Self::Hand,
+        handle: &mut Self::Handle,
         key: [u8; KEY_BYTES],
-        check: impl FnOnce(Option<&[u8]>) -> Result<(), String>,
-    ) -> Result<(), String>;
+        check: impl FnOnce(Option<&[u8]>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError>;
 
-    /// Gives a record another value.
-    fn update(&self, hand: &mut Self::Hand, key: [u8; KEY_BYTES], value: &[u8]) -> Result<(), String>;
+    /// Changes the value of a record.
+    fn update(&self, handle: &mut Self::Handle, key: [u8; KEY_BYTES], value: &[u8])
+    -> Result<(), StoreError>;
 }

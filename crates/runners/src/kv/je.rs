@@ -1,5 +1,5 @@
-//! Berkeley DB Java Edition: a runner in Java (`workloads/kv/je`), compiled by Maven on its first use, that this
-//! process turns into. What it does with the store is written there.
+//! Berkeley DB Java Edition: compiles the runner in Java (`workloads/kv/je`) with Maven on its first use, and replaces
+//! this process with it (exec).
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,15 +10,18 @@ use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
 
-use super::engine::{Durability, Shape};
-use crate::RunnerError;
+use super::engine::{Durability, StoreOptions};
 
-/// Java's runner: paths within its folder, and what is there.
+/// The sources of the runner: path in its directory, and contents.
 const SOURCES: [(&str, &str); 6] = [
     ("pom.xml", include_str!("../../../../workloads/kv/je/pom.xml")),
     (
-        "src/main/java/showdown/kv/Loops.java",
-        include_str!("../../../../workloads/kv/je/src/main/java/showdown/kv/Loops.java"),
+        "src/main/java/showdown/kv/ClosedLoops.java",
+        include_str!("../../../../workloads/kv/je/src/main/java/showdown/kv/ClosedLoops.java"),
+    ),
+    (
+        "src/main/java/showdown/kv/CompletedOperations.java",
+        include_str!("../../../../workloads/kv/je/src/main/java/showdown/kv/CompletedOperations.java"),
     ),
     (
         "src/main/java/showdown/kv/Main.java",
@@ -32,27 +35,77 @@ const SOURCES: [(&str, &str); 6] = [
         "src/main/java/showdown/kv/Store.java",
         include_str!("../../../../workloads/kv/je/src/main/java/showdown/kv/Store.java"),
     ),
-    (
-        "src/main/java/showdown/kv/Tally.java",
-        include_str!("../../../../workloads/kv/je/src/main/java/showdown/kv/Tally.java"),
-    ),
 ];
 
 /// Debian's package with `java` and `javac`.
 const JDK: &str = "default-jdk-headless";
 
-/// Which version, of those in Maven Central.
+/// Why the runner in Java cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum JeError {
+    /// A program is not installed.
+    #[error("there is no program {program}: apt install {package}")]
+    NoProgram {
+        /// The program.
+        program: &'static str,
+        /// Debian's package with the program.
+        package: &'static str,
+    },
+    /// A program cannot be run.
+    #[error("cannot run {program}: {source}: apt install {package}")]
+    Program {
+        /// The program.
+        program: &'static str,
+        /// Debian's package with the program.
+        package: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The version does not have the setting for latches.
+    #[error(
+        "Berkeley DB Java Edition {} ignores je.env.sharedLatches and always shares latches: use version={}",
+        JeVersion::Last.name(), JeVersion::WithLatchSetting.name()
+    )]
+    LatchesAlwaysShared,
+    /// The cache directory cannot be written.
+    #[error("cannot write to {}: {source}", path.display())]
+    Cache {
+        /// The directory.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Maven failed.
+    #[error("mvn cannot build the runner in {} (it needs Maven Central): {message}", directory.display())]
+    Build {
+        /// The directory with the sources.
+        directory: PathBuf,
+        /// Maven's first error message.
+        message: String,
+    },
+}
+
+impl JeError {
+    fn of_program(program: &'static str, package: &'static str, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NoProgram { program, package },
+            _ => Self::Program { program, package, source },
+        }
+    }
+}
+
+/// The version of Berkeley DB Java Edition in Maven Central.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Version {
-    /// The last; it always shares latches
+pub enum JeVersion {
+    /// The latest version, which always shares latches
     #[value(name = "18.3.12")]
     Last,
-    /// The last that can be told not to share latches
+    /// The latest version with a setting for shared latches
     #[value(name = "5.0.73")]
     WithLatchSetting,
 }
 
-impl Version {
+impl JeVersion {
     fn name(self) -> &'static str {
         match self {
             Self::Last => "18.3.12",
@@ -64,11 +117,11 @@ impl Version {
 /// The garbage collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Collector {
-    /// In parts, mostly beside the program: Java's own choice on a server
+    /// Incremental and mostly concurrent: Java's default on a server
     G1,
-    /// By all CPUs while the program waits
+    /// By all CPUs, while the program is stopped
     Parallel,
-    /// By one thread while the program waits
+    /// By one thread, while the program is stopped
     Serial,
 }
 
@@ -82,129 +135,116 @@ impl Collector {
     }
 }
 
-/// The store, and the virtual machine that it lives in.
+/// The options of the store and of its Java virtual machine.
 #[derive(clap::Args, Debug)]
-pub struct Options {
-    /// What is stored, and who works it
+pub struct JeOptions {
+    /// The records and the threads
     #[command(flatten)]
-    pub shape: Shape,
-    /// Which version
+    pub store: StoreOptions,
+    /// The version of Berkeley DB Java Edition
     #[arg(long, value_enum, default_value = "18.3.12")]
-    pub version: Version,
-    /// Whether readers share the latches of inner nodes (je.env.sharedLatches)
+    pub version: JeVersion,
+    /// Share the latches of inner nodes among readers (je.env.sharedLatches)
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true)]
     pub shared_latches: bool,
-    /// Java's heap in MB, of which the store's cache takes 60 % (je.maxMemoryPercent)
+    /// The size of Java's heap in MB. The cache of the store takes 60 % (je.maxMemoryPercent)
     #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(16..))]
     pub heap_mb: u32,
     /// The garbage collector
     #[arg(long, value_enum, default_value = "g1")]
     pub collector: Collector,
-    /// Where the compiled runner is kept for the next time
+    /// Keep the compiled runner in this directory
     #[arg(long)]
     pub cache: PathBuf,
 }
 
-/// Its version and Java's.
-pub fn version(version: Version) -> Result<String, RunnerError> {
-    // It says so on standard error.
-    let said = Command::new("java").arg("-version").output().map_err(|e| no_program("java", JDK, &e))?;
-    let java = String::from_utf8_lossy(&said.stderr).lines().next().unwrap_or_default().to_owned();
+/// The versions of Berkeley DB Java Edition and of Java.
+pub fn version(version: JeVersion) -> Result<String, JeError> {
+    // Java prints its version to standard error.
+    let output =
+        Command::new("java").arg("-version").output().map_err(|e| JeError::of_program("java", JDK, e))?;
+    let java = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned();
     Ok(format!("Berkeley DB Java Edition {}, {java}", version.name()))
 }
 
-/// Turns this process into Java's runner; comes back only with the reason why it cannot.
-pub fn become_runner(options: &Options) -> RunnerError {
-    let Options { shape, version, .. } = options;
-    if *version == Version::Last && !options.shared_latches {
-        return RunnerError(format!(
-            "Berkeley DB Java Edition {} does not look at je.env.sharedLatches, its latches are always shared: \
-             take version={}",
-            Version::Last.name(),
-            Version::WithLatchSetting.name()
-        ));
+/// Replaces this process with the runner in Java. Returns only if that fails.
+pub fn become_runner(options: &JeOptions) -> JeError {
+    let JeOptions { store, version, .. } = options;
+    if *version == JeVersion::Last && !options.shared_latches {
+        return JeError::LatchesAlwaysShared;
     }
-    let home = match compiled(&options.cache, *version) {
-        Ok(home) => home,
+    let directory = match compiled(&options.cache, *version) {
+        Ok(directory) => directory,
         Err(error) => return error,
     };
-    let durability = match shape.durability {
+    let durability = match store.durability {
         Durability::Commit => "commit",
         Durability::System => "system",
     };
     let error = Command::new("java")
         .args([format!("-Xms{}m", options.heap_mb), format!("-Xmx{}m", options.heap_mb)])
         .arg(options.collector.flag())
-        // Its statistics are a mapped file, and a pause waits for the disk that this lies on.
+        // Java's statistics are in a mapped file. With them, a garbage collection pause can wait for its disk.
         .arg("-XX:-UsePerfData")
         .arg("-cp")
-        .arg(format!("{0}/target/classes:{0}/target/lib/*", home.display()))
+        .arg(format!("{0}/target/classes:{0}/target/lib/*", directory.display()))
         .arg("showdown.kv.Main")
-        .arg(format!("--directory={}", shape.directory.display()))
-        .arg(format!("--threads={}", shape.threads))
-        .arg(format!("--records={}", shape.records))
-        .arg(format!("--value-bytes={}", shape.value_bytes))
-        .arg(format!("--hot={}", shape.hot))
+        .arg(format!("--directory={}", store.directory.display()))
+        .arg(format!("--threads={}", store.threads))
+        .arg(format!("--records={}", store.records))
+        .arg(format!("--value-bytes={}", store.value_bytes))
+        .arg(format!("--hot={}", store.hot))
         .arg(format!("--durability={durability}"))
         .arg(format!("--shared-latches={}", options.shared_latches))
         .exec();
-    no_program("java", JDK, &error)
+    JeError::of_program("java", JDK, error)
 }
 
-fn no_program(program: &str, package: &str, error: &io::Error) -> RunnerError {
-    let mend = format!("apt install {package}");
-    match error.kind() {
-        io::ErrorKind::NotFound => RunnerError(format!("there is no program {program}: {mend}")),
-        _ => RunnerError(format!("cannot run {program}: {error}: {mend}")),
-    }
-}
-
-/// The directory of the compiled runner, compiled if it was not yet: by one process while others wait.
-fn compiled(cache: &Path, version: Version) -> Result<PathBuf, RunnerError> {
-    // Another compiler of ours may hash otherwise; then it is compiled once more.
+/// The directory of the compiled runner. Compiles it if needed, in one process at a time.
+fn compiled(cache: &Path, version: JeVersion) -> Result<PathBuf, JeError> {
+    // Another Rust compiler may compute another hash. Then the runner is compiled again.
     let mut hasher = DefaultHasher::new();
     SOURCES.hash(&mut hasher);
     let runners = cache.join("runners");
-    let home = runners.join(format!("je-{}-{:016x}", version.name(), hasher.finish()));
-    let failed = |e: io::Error| RunnerError::of(&format!("cannot write to {}", runners.display()), e);
+    let directory = runners.join(format!("je-{}-{:016x}", version.name(), hasher.finish()));
+    let failed = |source| JeError::Cache { path: runners.clone(), source };
     fs::create_dir_all(&runners).map_err(failed)?;
     let lock = File::create(runners.join("lock")).map_err(failed)?;
     lock.lock().map_err(failed)?;
-    if home.is_dir() {
-        return Ok(home);
+    if directory.is_dir() {
+        return Ok(directory);
     }
-    let making = runners.join("making");
-    match fs::remove_dir_all(&making) {
+    let unfinished = runners.join("unfinished");
+    match fs::remove_dir_all(&unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
     for (path, text) in SOURCES {
-        let path = making.join(path);
-        fs::create_dir_all(path.parent().expect("it lies in a folder")).map_err(failed)?;
+        let path = unfinished.join(path);
+        fs::create_dir_all(path.parent().expect("a source file has a parent")).map_err(failed)?;
         fs::write(path, text).map_err(failed)?;
     }
-    compile(&making, version)?;
-    fs::rename(&making, &home).map_err(failed)?;
-    Ok(home)
+    compile(&unfinished, version)?;
+    fs::rename(&unfinished, &directory).map_err(failed)?;
+    Ok(directory)
 }
 
-fn compile(folder: &Path, version: Version) -> Result<(), RunnerError> {
-    // Maven's own message about a compiler that is missing names no package.
+fn compile(directory: &Path, version: JeVersion) -> Result<(), JeError> {
+    // Maven's own message about a missing compiler does not name a package.
     let javac = Command::new("javac").arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    javac.map_err(|e| no_program("javac", JDK, &e))?;
+    javac.map_err(|e| JeError::of_program("javac", JDK, e))?;
     let output = Command::new("mvn")
         .args(["--quiet", "--batch-mode", &format!("-Dje.version={}", version.name())])
         .args(["compile", "dependency:copy-dependencies", "-DincludeScope=runtime"])
         .arg("-DoutputDirectory=target/lib")
-        .current_dir(folder)
+        .current_dir(directory)
         .stdin(Stdio::null())
         .output()
-        .map_err(|e| no_program("mvn", "maven", &e))?;
+        .map_err(|e| JeError::of_program("mvn", "maven", e))?;
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    let why = said.lines().find(|line| line.starts_with("[ERROR]")).unwrap_or(said.trim());
-    let what = format!("mvn cannot build the runner in {} (it needs Maven Central)", folder.display());
-    Err(RunnerError::of(&what, why))
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    let message = text.lines().find(|line| line.starts_with("[ERROR]")).unwrap_or(text.trim()).to_owned();
+    Err(JeError::Build { directory: directory.to_owned(), message })
 }

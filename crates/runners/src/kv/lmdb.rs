@@ -5,14 +5,15 @@ use std::path::Path;
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions};
 
-use super::engine::{Durability, Engine, KEY_BYTES, Shape};
+use super::engine::{Durability, KEY_BYTES, StoreEngine, StoreOptions};
+use super::error::StoreError;
 
-/// The map is as large as the data may ever get: it takes address space and no memory. A page holds less than it
-/// could when it was split, and copies live until no reader needs them.
+/// The size of the map, relative to the data. It takes address space and no memory. Split pages are not full, and
+/// copies of pages stay until no reader needs them.
 const MAP_FACTOR: u64 = 8;
-/// For the smallest stores.
-const LEAST_MAP_BYTES: u64 = 64 << 20;
-/// Reader slots beside those of the threads.
+/// The size of the map for small stores.
+const MIN_MAP_BYTES: u64 = 64 << 20;
+/// Reader slots in addition to those of the threads.
 const SPARE_READERS: u32 = 8;
 
 /// The store.
@@ -21,76 +22,67 @@ pub struct Lmdb {
     database: Database<Bytes, Bytes>,
 }
 
-/// Its name and version.
+/// The name and version of the library.
 pub fn version() -> String {
     let heed::LmdbVersion { major, minor, patch, .. } = heed::lmdb_version();
     format!("LMDB {major}.{minor}.{patch}")
 }
 
 impl Lmdb {
-    /// Makes an empty one.
+    /// Creates an empty store.
     #[expect(
         unsafe_code,
-        reason = "opening maps a file: sound as long as nobody else writes to it, and it is in a directory made for us"
+        reason = "opening maps a file: sound as long as no other process writes to it, and it is in the runner's directory"
     )]
-    pub fn create(directory: &Path, shape: &Shape) -> Result<Self, String> {
-        let record = u64::from(shape.value_bytes) + KEY_BYTES as u64;
-        let map = (shape.records.saturating_mul(record).saturating_mul(MAP_FACTOR))
-            .max(LEAST_MAP_BYTES)
+    pub fn create(directory: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
+        let record = u64::from(options.value_bytes) + KEY_BYTES as u64;
+        let map = (options.records.saturating_mul(record).saturating_mul(MAP_FACTOR))
+            .max(MIN_MAP_BYTES)
             .next_multiple_of(1 << 20);
-        let create = || -> heed::Result<Self> {
-            let mut open = EnvOpenOptions::new();
-            open.map_size(map as usize).max_readers(shape.threads + SPARE_READERS);
-            let environment = unsafe {
-                if shape.durability == Durability::System {
-                    // Commits do not wait for the disk (mdb_env_open, MDB_NOSYNC).
-                    open.flags(EnvFlags::NO_SYNC);
-                }
-                open.open(directory)?
-            };
-            let mut transaction = environment.write_txn()?;
-            let database = environment.create_database(&mut transaction, None)?;
-            transaction.commit()?;
-            Ok(Self { environment, database })
+        let mut open = EnvOpenOptions::new();
+        open.map_size(map as usize).max_readers(options.threads + SPARE_READERS);
+        let environment = unsafe {
+            if options.durability == Durability::System {
+                // Commits do not wait for the disk (mdb_env_open, MDB_NOSYNC).
+                open.flags(EnvFlags::NO_SYNC);
+            }
+            open.open(directory)?
         };
-        create().map_err(|e| e.to_string())
+        let mut transaction = environment.write_txn()?;
+        let database = environment.create_database(&mut transaction, None)?;
+        transaction.commit()?;
+        Ok(Self { environment, database })
     }
 }
 
-impl Engine for Lmdb {
-    type Hand = ();
+impl StoreEngine for Lmdb {
+    type Handle = ();
 
-    fn hand(&self) -> Result<(), String> {
+    fn open_handle(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    fn load(&self, records: &mut dyn Iterator<Item = ([u8; KEY_BYTES], Vec<u8>)>) -> Result<(), String> {
-        let load = || -> heed::Result<()> {
-            let mut transaction = self.environment.write_txn()?;
-            for (key, value) in records {
-                self.database.put(&mut transaction, &key, &value)?;
-            }
-            transaction.commit()
-        };
-        load().map_err(|e| e.to_string())
+    fn load(&self, records: &mut dyn Iterator<Item = ([u8; KEY_BYTES], Vec<u8>)>) -> Result<(), StoreError> {
+        let mut transaction = self.environment.write_txn()?;
+        for (key, value) in records {
+            self.database.put(&mut transaction, &key, &value)?;
+        }
+        Ok(transaction.commit()?)
     }
 
     fn search(
         &self,
         (): &mut (),
         key: [u8; KEY_BYTES],
-        check: impl FnOnce(Option<&[u8]>) -> Result<(), String>,
-    ) -> Result<(), String> {
-        let transaction = self.environment.read_txn().map_err(|e| e.to_string())?;
-        check(self.database.get(&transaction, &key).map_err(|e| e.to_string())?)
+        check: impl FnOnce(Option<&[u8]>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let transaction = self.environment.read_txn()?;
+        check(self.database.get(&transaction, &key)?)
     }
 
-    fn update(&self, (): &mut (), key: [u8; KEY_BYTES], value: &[u8]) -> Result<(), String> {
-        let update = || -> heed::Result<()> {
-            let mut transaction = self.environment.write_txn()?;
-            self.database.put(&mut transaction, &key, value)?;
-            transaction.commit()
-        };
-        update().map_err(|e| e.to_string())
+    fn update(&self, (): &mut (), key: [u8; KEY_BYTES], value: &[u8]) -> Result<(), StoreError> {
+        let mut transaction = self.environment.write_txn()?;
+        self.database.put(&mut transaction, &key, value)?;
+        Ok(transaction.commit()?)
     }
 }

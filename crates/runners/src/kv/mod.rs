@@ -1,9 +1,10 @@
-//! Embedded key-value stores under threads: search, and updates that contend for few records.
+//! Embedded key-value stores under threads: searches, and updates that contend for few records.
 //!
-//! All stores hold the same records (a key of eight bytes, a value of a fixed length that begins with its key),
-//! loaded in the order of their keys before anything is timed. What a search finds is held against its key.
+//! All stores contain the same records: a key of eight bytes, and a value of a fixed length that begins with its key.
+//! They are loaded in key order before a run. Every search checks the value against its key.
 
 mod engine;
+mod error;
 pub mod je;
 mod lmdb;
 pub mod rocksdb;
@@ -12,80 +13,84 @@ mod sqlite;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use rand::{Rng, RngExt};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-pub use self::engine::{Durability, Shape};
-use self::engine::{Engine, KEY_BYTES};
-use crate::RunnerError;
-use crate::loops::{Work, serve};
+pub use self::engine::{Durability, StoreOptions};
+use self::engine::{KEY_BYTES, StoreEngine};
+pub use self::error::{KvError, StoreError};
+use crate::closed_loop::serve;
+use crate::error::{BuiltinRunnerError, OperationFailure};
+use crate::operations::SyncOperations;
 
 /// The operations, by index.
 const SEARCH: usize = 0;
 const UPDATE: usize = 1;
 
-/// Our directory below the one that is given: what is in it is ours to remove.
-const HOME: &str = "showdown-kv";
+/// The name of the runner's directory below the given one. The runner removes it with its contents.
+const DIRECTORY_NAME: &str = "showdown-kv";
 
-/// Which store.
+/// A store.
 #[derive(clap::Subcommand, Debug)]
-pub enum Store {
+pub enum StoreCommand {
     /// `SQLite`: a B-tree in a file with a write-ahead log, one writer at a time
-    Sqlite(Shape),
-    /// LMDB: a B+tree in a memory map, copied on write, one writer at a time
-    Lmdb(Shape),
-    /// `RocksDB`: a log-structured merge tree, of the system's shared library
-    Rocksdb(rocksdb::Options),
+    Sqlite(StoreOptions),
+    /// LMDB: a copy-on-write B+tree in a memory map, one writer at a time
+    Lmdb(StoreOptions),
+    /// `RocksDB`: a log-structured merge tree, from the system's shared library
+    Rocksdb(rocksdb::RocksDbOptions),
     /// Berkeley DB Java Edition: a B+tree in an append-only log, in a Java virtual machine
-    Je(je::Options),
+    Je(je::JeOptions),
 }
 
-/// A store that is asked for its version.
+/// A store whose version is printed.
 #[derive(clap::Subcommand, Debug)]
-pub enum Named {
-    /// `SQLite`'s
+pub enum VersionCommand {
+    /// Print the version of `SQLite`
     Sqlite,
-    /// LMDB's
+    /// Print the version of LMDB
     Lmdb,
-    /// That of its shared library
+    /// Print the version of `RocksDB`'s shared library
     Rocksdb(rocksdb::LibraryFile),
-    /// That of Berkeley DB Java Edition, and of the Java virtual machine
+    /// Print the versions of Berkeley DB Java Edition and of the Java virtual machine
     Je {
-        /// The version that is used
-        version: je::Version,
+        /// The version of Berkeley DB Java Edition
+        version: je::JeVersion,
     },
 }
 
-impl Named {
-    /// Its name and version.
-    pub fn version(&self) -> Result<String, RunnerError> {
+impl VersionCommand {
+    /// The name and version of the store.
+    pub fn version(&self) -> Result<String, KvError> {
         match self {
             Self::Sqlite => Ok(format!("SQLite {}", rusqlite::version())),
             Self::Lmdb => Ok(lmdb::version()),
-            Self::Rocksdb(file) => rocksdb::version(file),
-            Self::Je { version } => je::version(*version),
+            Self::Rocksdb(file) => Ok(rocksdb::version(file)?),
+            Self::Je { version } => Ok(je::version(*version)?),
         }
     }
 }
 
-/// Loads the store, and is a runner of it.
-pub fn run(store: &Store) -> Result<(), RunnerError> {
+/// Loads the store and runs as its runner.
+pub fn run(store: &StoreCommand) -> Result<(), BuiltinRunnerError> {
     match store {
-        Store::Sqlite(shape) => bench(shape, |home| sqlite::Sqlite::create(home, shape)),
-        Store::Lmdb(shape) => bench(shape, |home| lmdb::Lmdb::create(home, shape)),
-        Store::Rocksdb(options) => bench(&options.shape, |home| rocksdb::RocksDb::create(home, options)),
-        Store::Je(options) => Err(je::become_runner(options)),
+        StoreCommand::Sqlite(options) => run_store(options, |dir| sqlite::Sqlite::create(dir, options)),
+        StoreCommand::Lmdb(options) => run_store(options, |dir| lmdb::Lmdb::create(dir, options)),
+        StoreCommand::Rocksdb(options) => {
+            run_store(&options.store, |dir| rocksdb::RocksDb::create(dir, options))
+        }
+        StoreCommand::Je(options) => Err(KvError::Je(je::become_runner(options)).into()),
     }
 }
 
-/// A directory of ours, gone with this.
-struct Home(PathBuf);
+/// The runner's directory. It is removed when this is dropped.
+struct StoreDirectory(PathBuf);
 
-impl Home {
-    fn make(below: &Path) -> Result<Self, RunnerError> {
-        let path = below.join(HOME);
-        let failed = |e| RunnerError::of(&format!("cannot make {}", path.display()), e);
-        // One who was killed has left his.
+impl StoreDirectory {
+    fn make(below: &Path) -> Result<Self, KvError> {
+        let path = below.join(DIRECTORY_NAME);
+        let failed = |source| KvError::Directory { path: path.clone(), source };
+        // A killed runner may have left its directory.
         match fs::remove_dir_all(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
@@ -95,36 +100,34 @@ impl Home {
     }
 }
 
-impl Drop for Home {
+impl Drop for StoreDirectory {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next one.
+        // If this fails, the next runner removes it.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-fn bench<E: Engine>(
-    shape: &Shape,
-    create: impl FnOnce(&Path) -> Result<E, String>,
-) -> Result<(), RunnerError> {
-    let home = Home::make(&shape.directory)?;
-    let engine = create(&home.0)
-        .map_err(|e| RunnerError::of(&format!("cannot make a store in {}", home.0.display()), e))?;
-    let length = shape.value_bytes as usize;
-    let mut rng = <Pcg64Mcg as rand::SeedableRng>::seed_from_u64(1);
-    let mut records = (0..shape.records).map(|number| (key(number), value(number, length, &mut rng)));
-    engine
-        .load(&mut records)
-        .map_err(|e| RunnerError::of(&format!("cannot store {} records", shape.records), e))?;
-    let hot = shape.hot.min(shape.records);
-    serve(&Bench { engine, records: shape.records, hot, length }, shape.threads)
+fn run_store<E: StoreEngine>(
+    options: &StoreOptions,
+    create: impl FnOnce(&Path) -> Result<E, StoreError>,
+) -> Result<(), BuiltinRunnerError> {
+    let directory = StoreDirectory::make(&options.directory)?;
+    let engine =
+        create(&directory.0).map_err(|source| KvError::Create { path: directory.0.clone(), source })?;
+    let value_bytes = options.value_bytes as usize;
+    let mut rng = Pcg64Mcg::seed_from_u64(1);
+    let mut records = (0..options.records).map(|number| (key(number), value(number, value_bytes, &mut rng)));
+    engine.load(&mut records).map_err(|source| KvError::Load { records: options.records, source })?;
+    let hot = options.hot.min(options.records);
+    serve(&StoreOperations { engine, records: options.records, hot, value_bytes }, options.threads)
 }
 
-/// Big-endian, so that the order of keys is that of their numbers.
+/// Big-endian, so that keys sort by their numbers.
 fn key(number: u64) -> [u8; KEY_BYTES] {
     number.to_be_bytes()
 }
 
-/// Random, so that no store can make it smaller.
+/// Random bytes, which no store can compress, after the key.
 fn value(number: u64, length: usize, rng: &mut Pcg64Mcg) -> Vec<u8> {
     let mut value = vec![0; length];
     rng.fill_bytes(&mut value);
@@ -132,40 +135,46 @@ fn value(number: u64, length: usize, rng: &mut Pcg64Mcg) -> Vec<u8> {
     value
 }
 
-struct Bench<E> {
+struct StoreOperations<E> {
     engine: E,
     records: u64,
     hot: u64,
-    length: usize,
+    value_bytes: usize,
 }
 
-impl<E: Engine> Work for Bench<E> {
-    type Hand = E::Hand;
+impl<E: StoreEngine> SyncOperations for StoreOperations<E> {
+    type ThreadState = E::Handle;
 
     fn operations(&self) -> Vec<String> {
         vec!["search".to_owned(), "update".to_owned()]
     }
 
-    fn hand(&self) -> Result<E::Hand, RunnerError> {
-        self.engine.hand().map_err(|e| RunnerError::of("a thread cannot use the store", e))
+    fn thread_state(&self) -> Result<E::Handle, BuiltinRunnerError> {
+        Ok(self.engine.open_handle().map_err(KvError::Open)?)
     }
 
-    fn operate(&self, hand: &mut E::Hand, operation: usize, rng: &mut Pcg64Mcg) -> Result<(), String> {
+    fn execute(
+        &self,
+        handle: &mut E::Handle,
+        operation: usize,
+        rng: &mut Pcg64Mcg,
+    ) -> Result<(), OperationFailure> {
         match operation {
             SEARCH => {
                 let key = key(rng.random_range(0..self.records));
-                self.engine.search(hand, key, |found| match found {
-                    Some(value) if value.len() == self.length && value.starts_with(&key) => Ok(()),
-                    Some(_) => Err("a record has another value than was stored".to_owned()),
-                    None => Err("a record is missing".to_owned()),
-                })
+                self.engine.search(handle, key, |found| match found {
+                    Some(value) if value.len() == self.value_bytes && value.starts_with(&key) => Ok(()),
+                    Some(_) => Err(StoreError::WrongValue),
+                    None => Err(StoreError::RecordMissing),
+                })?;
             }
             UPDATE => {
-                // Spread over the whole store, so that they share no page unless the store makes them.
+                // The records are spread over the whole store, so that they do not share pages by their position.
                 let number = rng.random_range(0..self.hot) * (self.records / self.hot);
-                self.engine.update(hand, key(number), &value(number, self.length, rng))
+                self.engine.update(handle, key(number), &value(number, self.value_bytes, rng))?;
             }
-            other => unreachable!("{other} is none of our operations"),
+            other => unreachable!("{other} is not an index of an operation"),
         }
+        Ok(())
     }
 }

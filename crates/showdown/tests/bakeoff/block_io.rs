@@ -49,7 +49,7 @@ fn what_does_not_fit_or_is_not_there_is_told() {
         ),
         (
             "depth=8",
-            "depth=8 needs engine=io_uring: pread(2) has one transfer under way, take threads for more",
+            "depth=8 needs engine=io_uring: pread(2) has one transfer in flight, use threads for more",
         ),
         ("directory=/nowhere", "there is no directory /nowhere"),
     ] {

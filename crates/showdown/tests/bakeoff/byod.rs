@@ -72,12 +72,12 @@ fn both_operations_of_the_example_are_mixed() {
 #[test]
 fn a_runner_that_is_wrong_fails_its_trial_with_the_reason() {
     for (from, to, why) in [
-        ("say({\"runner\": 1})", "print(\"hello\", flush=True)", "the runner printed \"hello\""),
-        ("say({\"runner\": 1})", "say({\"runner\": 2})", "speaks version 2 of the protocol"),
-        ("say({\"runner\": 1})", "sys.exit(\"no data\")", "no data"),
+        ("send({\"runner\": 1})", "print(\"hello\", flush=True)", "the runner printed \"hello\""),
+        ("send({\"runner\": 1})", "send({\"runner\": 2})", "speaks version 2 of the protocol"),
+        ("send({\"runner\": 1})", "sys.exit(\"no data\")", "no data"),
         ("counts.setdefault(name", "counts.setdefault(\"lnog\"", "\"lnog\" is no operation of this run"),
         ("index, counts = now, {}", "sys.exit(\"lost the disk\")", "lost the disk"),
-        ("say({\"stopped\": time.monotonic() - begin})", "say({\"stopped\": 77})", "ran for 77.000 s"),
+        ("send({\"stopped\": time.monotonic() - begin})", "send({\"stopped\": 77})", "ran for 77.000 s"),
     ] {
         let home = home(|runner| {
             assert!(runner.contains(from), "{from}");

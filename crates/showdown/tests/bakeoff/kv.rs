@@ -106,7 +106,7 @@ fn latches_are_shared_or_not_where_the_version_knows_how() {
     let plan = home.small_plan(&[&variant("18.3.12", false), &variant("18.3.12", true)]);
     let output = home.run(&["run", &plan, "--runs", "refused"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("take version=5.0.73"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("use version=5.0.73"), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -228,9 +228,10 @@ fn a_runner_ends_with_its_input_and_tells_what_it_does_not_understand() {
     assert!(child.wait().expect("it ends").success());
     assert!(!home.path("data/showdown-kv").exists());
 
-    for (words, why) in
-        [("go\n", "\"go\" is no word to a runner"), ("start 20 1 scan=1\n", "there is no operation \"scan\"")]
-    {
+    for (words, why) in [
+        ("go\n", "\"go\" is not a runner command"),
+        ("start 20 1 scan=1\n", "there is no operation \"scan\""),
+    ] {
         let (mut child, _stdout) = runner(&home, &["lmdb", &directory, "--records=100"]);
         child.stdin.take().expect("a pipe").write_all(words.as_bytes()).expect("it reads");
         let output = child.wait_with_output().expect("it ends");

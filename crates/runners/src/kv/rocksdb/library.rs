@@ -1,22 +1,45 @@
-//! The part of `RocksDB`'s C interface (`rocksdb/c.h`) that is used here, of a shared library that is loaded when it
-//! is asked for: nobody else needs to have it. All that is unsafe is in this file.
-#![expect(unsafe_code, reason = "a C library is called; each call keeps what c.h asks of its caller")]
+//! Bindings to the part of `RocksDB`'s C interface (`rocksdb/c.h`) that the runner uses. The shared library is loaded at
+//! run time, so only users of this runner need it. All unsafe code of the `RocksDB` runner is in this file.
+#![expect(unsafe_code, reason = "calls into a C library; each call meets the requirements of c.h")]
 
-use std::ffi::{CStr, CString, c_char, c_uchar, c_void};
-use std::fs;
-use std::path::Path;
+use std::ffi::{CStr, CString, NulError, c_char, c_uchar, c_void};
+use std::path::{Path, PathBuf};
 use std::ptr;
 
 use libloading::Library;
+use procfs::process::{MMapPath, MemoryMaps};
+use procfs::{FromRead, ProcError};
 
-/// What the library gives and takes back; never looked into.
-type Pointer = *mut c_void;
-/// Where a call leaves its complaint, which is ours to free.
-type Complaint = *mut *mut c_char;
+/// An opaque pointer from the library.
+type Opaque = *mut c_void;
+/// Where a call stores an error message, which the caller must free.
+type ErrorMessage = *mut *mut c_char;
+
+/// An error of the library.
+#[derive(Debug, thiserror::Error)]
+pub enum RocksDbError {
+    /// The library cannot be loaded.
+    #[error("cannot load {}: {source}: apt install librocksdb-dev", file.display())]
+    Library {
+        /// The file.
+        file: PathBuf,
+        /// The error of the dynamic loader.
+        source: libloading::Error,
+    },
+    /// The path of the store contains a NUL.
+    #[error(transparent)]
+    Path(#[from] NulError),
+    /// The library returned this message.
+    #[error("{0}")]
+    Call(String),
+    /// The library's file cannot be determined.
+    #[error("cannot read /proc/self/maps: {0}")]
+    Maps(#[from] ProcError),
+}
 
 macro_rules! functions {
     ($($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// Its functions, by their names in c.h without `rocksdb_`, as they have been since version 5.
+        /// The functions by their names in c.h without `rocksdb_`. The types are those since version 5.
         struct Functions {
             $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
         }
@@ -33,63 +56,63 @@ macro_rules! functions {
 }
 
 functions! {
-    options_create() -> Pointer;
-    options_destroy(Pointer);
-    options_set_create_if_missing(Pointer, c_uchar);
-    options_set_block_based_table_factory(Pointer, Pointer);
-    block_based_options_create() -> Pointer;
-    block_based_options_destroy(Pointer);
-    block_based_options_set_block_cache(Pointer, Pointer);
-    cache_create_lru(usize) -> Pointer;
-    cache_destroy(Pointer);
-    readoptions_create() -> Pointer;
-    readoptions_destroy(Pointer);
-    writeoptions_create() -> Pointer;
-    writeoptions_destroy(Pointer);
-    writeoptions_set_sync(Pointer, c_uchar);
-    flushoptions_create() -> Pointer;
-    flushoptions_destroy(Pointer);
-    open(Pointer, *const c_char, Complaint) -> Pointer;
-    close(Pointer);
-    put(Pointer, Pointer, *const u8, usize, *const u8, usize, Complaint);
-    get_pinned(Pointer, Pointer, *const u8, usize, Complaint) -> Pointer;
-    pinnableslice_value(Pointer, *mut usize) -> *const u8;
-    pinnableslice_destroy(Pointer);
-    flush(Pointer, Pointer, Complaint);
-    free(Pointer);
+    options_create() -> Opaque;
+    options_destroy(Opaque);
+    options_set_create_if_missing(Opaque, c_uchar);
+    options_set_block_based_table_factory(Opaque, Opaque);
+    block_based_options_create() -> Opaque;
+    block_based_options_destroy(Opaque);
+    block_based_options_set_block_cache(Opaque, Opaque);
+    cache_create_lru(usize) -> Opaque;
+    cache_destroy(Opaque);
+    readoptions_create() -> Opaque;
+    readoptions_destroy(Opaque);
+    writeoptions_create() -> Opaque;
+    writeoptions_destroy(Opaque);
+    writeoptions_set_sync(Opaque, c_uchar);
+    flushoptions_create() -> Opaque;
+    flushoptions_destroy(Opaque);
+    open(Opaque, *const c_char, ErrorMessage) -> Opaque;
+    close(Opaque);
+    put(Opaque, Opaque, *const u8, usize, *const u8, usize, ErrorMessage);
+    get_pinned(Opaque, Opaque, *const u8, usize, ErrorMessage) -> Opaque;
+    pinnableslice_value(Opaque, *mut usize) -> *const u8;
+    pinnableslice_destroy(Opaque);
+    flush(Opaque, Opaque, ErrorMessage);
+    free(Opaque);
 }
 
 /// An open store.
 pub struct Database {
     functions: Functions,
-    open: Pointer,
-    reading: Pointer,
-    /// Durable or not, as asked.
-    writing: Pointer,
+    open: Opaque,
+    reading: Opaque,
+    /// Durable if requested.
+    writing: Opaque,
     /// Not durable.
-    loading: Pointer,
-    /// The functions are in it.
+    loading: Opaque,
+    /// Contains the functions.
     _library: Library,
 }
 
 // SAFETY: "a single DB object may be safely shared by multiple threads" (RocksDB wiki, Basic Operations,
-// Concurrency); the options are written before it is shared and only read after.
+// Concurrency). The options are written before the object is shared, and only read afterwards.
 unsafe impl Send for Database {}
 unsafe impl Sync for Database {}
 
 impl Database {
-    /// Makes a store with a block cache of this size, whose writes are on the disk when they return if `is_durable`.
-    /// `file` is the library: a path, or a name that the system looks for.
+    /// Creates a store with a block cache of this size. If `is_durable`, writes are on the disk when they return. `file`
+    /// is the library: a path, or a name that the system searches for.
     pub fn create(
         file: &Path,
         directory: &Path,
         cache_bytes: usize,
         is_durable: bool,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, RocksDbError> {
         let (library, functions) = load(file)?;
-        let path = CString::new(directory.as_os_str().as_encoded_bytes()).map_err(|e| e.to_string())?;
-        // SAFETY: each thing is destroyed once, after its last use; the table's options share in the cache, the
-        // store's in the table's, and the store in all of them.
+        let path = CString::new(directory.as_os_str().as_encoded_bytes())?;
+        // SAFETY: each object is destroyed once, after its last use. The table options share ownership of the cache,
+        // the store's options that of the table options, and the store that of all of them.
         unsafe {
             let f = &functions;
             let (options, tables) = ((f.options_create)(), (f.block_based_options_create)());
@@ -97,7 +120,7 @@ impl Database {
             (f.block_based_options_set_block_cache)(tables, cache);
             (f.options_set_block_based_table_factory)(options, tables);
             (f.options_set_create_if_missing)(options, 1);
-            let opened = f.checked(|complaint| (f.open)(options, path.as_ptr(), complaint));
+            let opened = f.checked(|message| (f.open)(options, path.as_ptr(), message));
             (f.options_destroy)(options);
             (f.block_based_options_destroy)(tables);
             (f.cache_destroy)(cache);
@@ -109,51 +132,51 @@ impl Database {
         }
     }
 
-    /// Stores a record, durably if so asked.
-    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), String> {
+    /// Stores a record, durably if requested.
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), RocksDbError> {
         self.write(self.writing, key, value)
     }
 
     /// Stores a record that is durable only after [`Self::flush`].
-    pub fn load(&self, key: &[u8], value: &[u8]) -> Result<(), String> {
+    pub fn load(&self, key: &[u8], value: &[u8]) -> Result<(), RocksDbError> {
         self.write(self.loading, key, value)
     }
 
-    fn write(&self, options: Pointer, key: &[u8], value: &[u8]) -> Result<(), String> {
+    fn write(&self, options: Opaque, key: &[u8], value: &[u8]) -> Result<(), RocksDbError> {
         let f = &self.functions;
-        // SAFETY: the store is open, and copies what it keeps.
-        f.checked(|complaint| unsafe {
-            (f.put)(self.open, options, key.as_ptr(), key.len(), value.as_ptr(), value.len(), complaint);
+        // SAFETY: the store is open, and it copies key and value.
+        f.checked(|message| unsafe {
+            (f.put)(self.open, options, key.as_ptr(), key.len(), value.as_ptr(), value.len(), message);
         })
     }
 
-    /// Gives the value of a key to `look`, where it lies.
-    pub fn get<T>(&self, key: &[u8], look: impl FnOnce(Option<&[u8]>) -> T) -> Result<T, String> {
+    /// Passes the value of a key to `read`, without a copy.
+    pub fn get<T>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> T) -> Result<T, RocksDbError> {
         let f = &self.functions;
-        // SAFETY: the value stays where it is until the slice is destroyed, which is after the look at it; nothing
-        // was found where there is no slice.
+        // SAFETY: the value is valid until the slice is destroyed, which is after `read`. Without a slice there is no
+        // value.
         unsafe {
-            let slice = f.checked(|complaint| {
-                (f.get_pinned)(self.open, self.reading, key.as_ptr(), key.len(), complaint)
+            let slice = f.checked(|message| {
+                (f.get_pinned)(self.open, self.reading, key.as_ptr(), key.len(), message)
             })?;
             if slice.is_null() {
-                return Ok(look(None));
+                return Ok(read(None));
             }
             let mut length = 0;
             let value = (f.pinnableslice_value)(slice, &raw mut length);
-            let seen = look(Some(std::slice::from_raw_parts(value, length)));
+            let result = read(Some(std::slice::from_raw_parts(value, length)));
             (f.pinnableslice_destroy)(slice);
-            Ok(seen)
+            Ok(result)
         }
     }
 
-    /// Writes what is in memory to a file of the tree.
-    pub fn flush(&self) -> Result<(), String> {
+    /// Writes the memtable to a file of the tree.
+    pub fn flush(&self) -> Result<(), RocksDbError> {
         let f = &self.functions;
-        // SAFETY: the store is open; by default the call waits until all is written.
+        // SAFETY: the store is open. By default the call waits until the write is complete.
         unsafe {
             let options = (f.flushoptions_create)();
-            let flushed = f.checked(|complaint| (f.flush)(self.open, options, complaint));
+            let flushed = f.checked(|message| (f.flush)(self.open, options, message));
             (f.flushoptions_destroy)(options);
             flushed
         }
@@ -163,7 +186,7 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         let f = &self.functions;
-        // SAFETY: nobody else has it any more.
+        // SAFETY: this is the only reference.
         unsafe {
             (f.close)(self.open);
             (f.readoptions_destroy)(self.reading);
@@ -174,35 +197,37 @@ impl Drop for Database {
 }
 
 impl Functions {
-    /// Makes a call that may leave a complaint, which is then the error.
-    fn checked<T>(&self, call: impl FnOnce(Complaint) -> T) -> Result<T, String> {
-        let mut complaint = ptr::null_mut();
-        let result = call(&raw mut complaint);
-        if complaint.is_null() {
+    /// Makes a call that may store an error message, and returns that as the error.
+    fn checked<T>(&self, call: impl FnOnce(ErrorMessage) -> T) -> Result<T, RocksDbError> {
+        let mut message = ptr::null_mut();
+        let result = call(&raw mut message);
+        if message.is_null() {
             return Ok(result);
         }
-        // SAFETY: a complaint is a text that ends in a zero, and ours to free once.
+        // SAFETY: the message is a NUL-terminated text, which the caller must free once.
         unsafe {
-            let text = CStr::from_ptr(complaint).to_string_lossy().into_owned();
-            (self.free)(complaint.cast());
-            Err(text)
+            let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+            (self.free)(message.cast());
+            Err(RocksDbError::Call(text))
         }
     }
 }
 
-fn load(file: &Path) -> Result<(Library, Functions), String> {
-    let failed =
-        |e: libloading::Error| format!("cannot load {}: {e}: apt install librocksdb-dev", file.display());
-    // SAFETY: what it runs when it is loaded are the constructors of a C++ library, which ask nothing of us.
+fn load(file: &Path) -> Result<(Library, Functions), RocksDbError> {
+    let failed = |source| RocksDbError::Library { file: file.to_owned(), source };
+    // SAFETY: loading runs the constructors of a C++ library, which have no requirements.
     let library = unsafe { Library::new(file) }.map_err(failed)?;
     let functions = Functions::of(&library).map_err(failed)?;
     Ok((library, functions))
 }
 
-/// The library's version, which is the end of its file's name: the C interface does not tell.
-pub fn version(file: &Path) -> Result<String, String> {
+/// The library's version, from the name of its file: the C interface has no function for it.
+pub fn version(file: &Path) -> Result<String, RocksDbError> {
     let (_library, _) = load(file)?;
-    let maps = fs::read_to_string("/proc/self/maps").map_err(|e| format!("/proc/self/maps: {e}"))?;
-    let version = maps.lines().find_map(|line| Some(line.split_once("librocksdb.so.")?.1.trim()));
-    Ok(version.unwrap_or("of no known version").to_owned())
+    let maps = MemoryMaps::from_file("/proc/self/maps")?;
+    let version = maps.into_iter().find_map(|map| match map.pathname {
+        MMapPath::Path(path) => Some(path.to_str()?.split_once("librocksdb.so.")?.1.to_owned()),
+        _ => None,
+    });
+    Ok(version.unwrap_or_else(|| "of unknown version".to_owned()))
 }

@@ -1,20 +1,21 @@
-//! `RocksDB`: one store, shared by all threads; tables of blocks of its default size, in a cache of blocks.
+//! `RocksDB`: one store, shared by all threads. Tables have blocks of the default size, in a block cache.
 
 mod library;
 
 use std::path::{Path, PathBuf};
 
 use self::library::Database;
-use super::engine::{Durability, Engine, KEY_BYTES, Shape};
-use crate::RunnerError;
+pub use self::library::RocksDbError;
+use super::engine::{Durability, KEY_BYTES, StoreEngine, StoreOptions};
+use super::error::StoreError;
 
-/// The store.
+/// The options of the store.
 #[derive(clap::Args, Debug)]
-pub struct Options {
-    /// What is stored, and who works it
+pub struct RocksDbOptions {
+    /// The records and the threads
     #[command(flatten)]
-    pub shape: Shape,
-    /// The cache of blocks in MB
+    pub store: StoreOptions,
+    /// The size of the block cache in MB
     #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
     pub cache_mb: u32,
     /// The library
@@ -22,57 +23,56 @@ pub struct Options {
     pub library: LibraryFile,
 }
 
-/// Which build of the library.
+/// The build of the library.
 #[derive(clap::Args, Debug)]
 pub struct LibraryFile {
-    /// The shared library: a path, or a name that the system looks for
+    /// Load this shared library: a path, or a name that the system searches for
     #[arg(long, default_value = "librocksdb.so")]
     pub library: PathBuf,
 }
 
-/// Its name and version.
-pub fn version(file: &LibraryFile) -> Result<String, RunnerError> {
-    library::version(&file.library).map(|version| format!("RocksDB {version}")).map_err(RunnerError)
+/// The name and version of the library.
+pub fn version(file: &LibraryFile) -> Result<String, RocksDbError> {
+    library::version(&file.library).map(|version| format!("RocksDB {version}"))
 }
 
 /// The store.
 pub struct RocksDb(Database);
 
 impl RocksDb {
-    /// Makes an empty one.
-    pub fn create(directory: &Path, options: &Options) -> Result<Self, String> {
-        let is_durable = options.shape.durability == Durability::Commit;
+    /// Creates an empty store.
+    pub fn create(directory: &Path, options: &RocksDbOptions) -> Result<Self, StoreError> {
+        let is_durable = options.store.durability == Durability::Commit;
         let cache_bytes = (options.cache_mb as usize) << 20;
-        Database::create(&options.library.library, directory, cache_bytes, is_durable).map(Self)
+        Ok(Self(Database::create(&options.library.library, directory, cache_bytes, is_durable)?))
     }
 }
 
-impl Engine for RocksDb {
-    type Hand = ();
+impl StoreEngine for RocksDb {
+    type Handle = ();
 
-    fn hand(&self) -> Result<(), String> {
+    fn open_handle(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    fn load(&self, records: &mut dyn Iterator<Item = ([u8; KEY_BYTES], Vec<u8>)>) -> Result<(), String> {
+    fn load(&self, records: &mut dyn Iterator<Item = ([u8; KEY_BYTES], Vec<u8>)>) -> Result<(), StoreError> {
         for (key, value) in records {
             self.0.load(&key, &value)?;
         }
-        // So that searches find records in the tree, as in a store that has been opened, and not where they were
-        // written last.
-        self.0.flush()
+        // Moves the records from the memtable into the tree, where searches find them in a reopened store.
+        Ok(self.0.flush()?)
     }
 
     fn search(
         &self,
         (): &mut (),
         key: [u8; KEY_BYTES],
-        check: impl FnOnce(Option<&[u8]>) -> Result<(), String>,
-    ) -> Result<(), String> {
+        check: impl FnOnce(Option<&[u8]>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         self.0.get(&key, check)?
     }
 
-    fn update(&self, (): &mut (), key: [u8; KEY_BYTES], value: &[u8]) -> Result<(), String> {
-        self.0.put(&key, value)
+    fn update(&self, (): &mut (), key: [u8; KEY_BYTES], value: &[u8]) -> Result<(), StoreError> {
+        Ok(self.0.put(&key, value)?)
     }
 }

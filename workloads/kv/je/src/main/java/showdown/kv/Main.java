@@ -9,35 +9,35 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * A runner of Berkeley DB Java Edition: loads the store, and works it with threads whenever it is told to.
- * docs/BYOD.md has the protocol; the other stores' runner is crates/runners, which this does the same as.
+ * The runner of Berkeley DB Java Edition: loads the store, and reads and updates it with threads on each start command.
+ * docs/BYOD.md documents the protocol. crates/runners contains the runner of the other stores, with the same behaviour.
  */
 public final class Main {
-    /** Our directory below the one that is given: what is in it is ours to remove. */
-    private static final String HOME = "showdown-kv";
+    /** The name of the runner's directory below the given one. The runner removes it with its contents. */
+    private static final String DIRECTORY_NAME = "showdown-kv";
 
     private Main() {
     }
 
-    public static void main(String[] words) {
+    public static void main(String[] arguments) {
         try {
-            run(options(words));
+            run(options(arguments));
         } catch (Exception error) {
             System.err.println(Store.reason(error));
             System.exit(1);
         }
-        // The thread that reads words may still wait for one.
+        // The thread that reads commands may still wait for one.
         System.exit(0);
     }
 
     private static void run(Map<String, String> options) throws Exception {
         int threads = Integer.parseInt(options.get("threads"));
         long records = Long.parseLong(options.get("records"));
-        Path home = Path.of(options.get("directory"), HOME);
-        // One who was killed has left his.
-        remove(home);
-        Files.createDirectories(home);
-        try (Store store = new Store(home.toFile(), records,
+        Path directory = Path.of(options.get("directory"), DIRECTORY_NAME);
+        // A killed runner may have left its directory.
+        remove(directory);
+        Files.createDirectories(directory);
+        try (Store store = new Store(directory.toFile(), records,
                 Integer.parseInt(options.get("value-bytes")), Long.parseLong(options.get("hot")),
                 options.get("durability").equals("commit"), options.get("shared-latches").equals("true"))) {
             try {
@@ -45,16 +45,16 @@ public final class Main {
             } catch (Exception error) {
                 throw new IOException("cannot store " + records + " records: " + Store.reason(error), error);
             }
-            new Loops(store, threads).serve();
+            new ClosedLoops(store, threads).serve();
         } finally {
-            remove(home);
+            remove(directory);
         }
     }
 
-    private static Map<String, String> options(String[] words) {
+    private static Map<String, String> options(String[] arguments) {
         Map<String, String> options = new HashMap<>();
-        for (String word : words) {
-            String[] pair = word.split("=", 2);
+        for (String argument : arguments) {
+            String[] pair = argument.split("=", 2);
             options.put(pair[0].substring("--".length()), pair[1]);
         }
         return options;

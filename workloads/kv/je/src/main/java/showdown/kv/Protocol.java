@@ -14,15 +14,15 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 
-/** The runner's side of the protocol, version 1: what comes on standard input, what goes to standard output. */
+/** The runner's side of the protocol, version 1: commands from standard input, JSON lines to standard output. */
 final class Protocol {
-    /** Standard input has ended: told from a line of the same text by being another object. */
+    /** Marks the end of standard input. Compared by identity, so that no line is equal to it. */
     private static final String END = new String("end");
 
     private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
 
     Protocol() {
-        var reader = new Thread(this::readAll, "words");
+        var reader = new Thread(this::readAll, "commands");
         reader.setDaemon(true);
         reader.start();
     }
@@ -34,7 +34,7 @@ final class Protocol {
                 lines.add(line);
             }
         } catch (IOException error) {
-            // As good as its end.
+            // Treated as the end of standard input.
         }
         lines.add(END);
     }
@@ -45,34 +45,34 @@ final class Protocol {
         return isEnd(line) ? null : line;
     }
 
-    /** Whether this is no line, but the end of them. */
+    /** Whether this marks the end of standard input. */
     boolean isEnd(String line) {
         return line == END;
     }
 
-    /** The next line if one comes within that time, or null. */
-    String poll(long patienceNs) throws InterruptedException {
-        return lines.poll(Math.max(0, patienceNs), TimeUnit.NANOSECONDS);
+    /** The next line; null if none arrives within the timeout. */
+    String poll(long timeoutNs) throws InterruptedException {
+        return lines.poll(Math.max(0, timeoutNs), TimeUnit.NANOSECONDS);
     }
 
-    void sayReady() {
-        say("{\"runner\": 1}");
+    void printReady() {
+        print("{\"runner\": 1}");
     }
 
-    void sayInterval(long index, Tally.Operation[] operations) {
-        say("{\"interval\": " + index + ", \"operations\": " + json(operations) + "}");
+    void printInterval(long index, CompletedOperations.OperationResult[] operations) {
+        print("{\"interval\": " + index + ", \"operations\": " + json(operations) + "}");
     }
 
-    void sayStopped(double seconds, Tally.Operation[] operations) {
-        say("{\"stopped\": " + seconds + ", \"operations\": " + json(operations) + "}");
+    void printStopped(double seconds, CompletedOperations.OperationResult[] operations) {
+        print("{\"stopped\": " + seconds + ", \"operations\": " + json(operations) + "}");
     }
 
-    private static void say(String line) {
+    private static void print(String line) {
         System.out.println(line);
         System.out.flush();
     }
 
-    private static String json(Tally.Operation[] operations) {
+    private static String json(CompletedOperations.OperationResult[] operations) {
         var all = new StringJoiner(", ", "{", "}");
         for (int at = 0; at < operations.length; at++) {
             var one = new StringJoiner(", ", "{", "}");
@@ -91,11 +91,11 @@ final class Protocol {
 
     private static String json(Map<String, Long> counts) {
         var all = new StringJoiner(", ", "{", "}");
-        counts.forEach((what, count) -> all.add(quote(what) + ": " + count));
+        counts.forEach((message, count) -> all.add(quote(message) + ": " + count));
         return all.toString();
     }
 
-    /** Controls become blanks: they say nothing in a message. */
+    /** Replaces control characters with blanks and escapes quotes and backslashes. */
     private static String quote(String text) {
         String plain = text.replaceAll("\\p{Cntrl}", " ");
         return "\"" + plain.replace("\\", "\\\\").replace("\"", "\\\"") + "\"";

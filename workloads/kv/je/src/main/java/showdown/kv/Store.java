@@ -17,15 +17,15 @@ import java.nio.ByteBuffer;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 
-/** The store: an environment with one database, shared by all threads; every call is a transaction of its own. */
+/** The store: an environment with one database, shared by all threads. Every call is a transaction of its own. */
 final class Store implements AutoCloseable {
     /** The operations, by index. */
     static final String[] OPERATIONS = {"search", "update"};
     private static final int SEARCH = 0;
 
-    /** How long a thread waits for a record that others hold, before it gives up: as long as SQLite's do. */
-    private static final long PATIENCE_SECONDS = 5;
-    /** Records loaded by one transaction: each is a lock in memory until its commit. */
+    /** How long a thread waits for the lock of a record: as long as the SQLite runner. */
+    private static final long LOCK_TIMEOUT_SECONDS = 5;
+    /** Records loaded by one transaction. Each needs a lock in memory until the commit. */
     private static final int BATCH = 1000;
 
     private final Environment environment;
@@ -40,12 +40,12 @@ final class Store implements AutoCloseable {
         this.hot = Math.min(hot, records);
         EnvironmentConfig config = new EnvironmentConfig();
         config.setAllowCreate(true).setTransactional(true);
-        config.setLockTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS);
-        // Both write a commit to the file; SYNC also waits until it is on the disk.
+        config.setLockTimeout(LOCK_TIMEOUT_SECONDS, TimeUnit.SECONDS);
+        // Both write a commit to the file. SYNC also waits until it is on the disk.
         config.setDurability(isDurable ? Durability.COMMIT_SYNC : Durability.COMMIT_WRITE_NO_SYNC);
         config.setConfigParam("je.env.sharedLatches", Boolean.toString(sharesLatches));
         if (JEVersion.CURRENT_VERSION.getMajor() >= 18) {
-            // It keeps 5 GB of the disk free and refuses to write below that; the other stores use what there is.
+            // By default it refuses to write with less than 5 GB of free disk space. The other stores have no such limit.
             config.setConfigParam("je.freeDisk", "0");
         }
         environment = new Environment(home, config);
@@ -53,12 +53,12 @@ final class Store implements AutoCloseable {
                 new DatabaseConfig().setAllowCreate(true).setTransactional(true));
     }
 
-    /** Stores all records in the order of their keys. */
+    /** Stores all records in key order. */
     void load() {
         var random = new SplittableRandom(1);
-        var withoutWaiting = new TransactionConfig().setDurability(Durability.COMMIT_NO_SYNC);
+        var withoutSync = new TransactionConfig().setDurability(Durability.COMMIT_NO_SYNC);
         for (long first = 0; first < records; first += BATCH) {
-            Transaction transaction = environment.beginTransaction(null, withoutWaiting);
+            Transaction transaction = environment.beginTransaction(null, withoutSync);
             for (long number = first; number < Math.min(first + BATCH, records); number++) {
                 database.put(transaction, new DatabaseEntry(key(number)), new DatabaseEntry(value(number, random)));
             }
@@ -67,12 +67,12 @@ final class Store implements AutoCloseable {
         environment.sync();
     }
 
-    /** Carries out an operation, an index into OPERATIONS. */
-    void operate(int operation, SplittableRandom random) throws IOException {
+    /** Executes an operation, given as an index into OPERATIONS. */
+    void execute(int operation, SplittableRandom random) throws IOException {
         if (operation == SEARCH) {
             search(random.nextLong(records));
         } else {
-            // Spread over the whole store, so that they share no page unless the store makes them.
+            // The records are spread over the whole store, so that they do not share pages by their position.
             update(random.nextLong(hot) * (records / hot), random);
         }
     }
@@ -85,7 +85,7 @@ final class Store implements AutoCloseable {
         }
         byte[] value = found.getData();
         if (value.length != valueBytes || ByteBuffer.wrap(value).getLong() != number) {
-            throw new IOException("a record has another value than was stored");
+            throw new IOException("a record has a wrong value");
         }
     }
 
@@ -93,12 +93,12 @@ final class Store implements AutoCloseable {
         database.put(null, new DatabaseEntry(key(number)), new DatabaseEntry(value(number, random)));
     }
 
-    /** Big-endian, so that the order of keys is that of their numbers. */
+    /** Big-endian, so that keys sort by their numbers. */
     private static byte[] key(long number) {
         return ByteBuffer.allocate(Long.BYTES).putLong(number).array();
     }
 
-    /** Random, so that no store can make it smaller, after its key. */
+    /** The key, then random bytes, which no store can compress. */
     private byte[] value(long number, SplittableRandom random) {
         byte[] value = new byte[valueBytes];
         random.nextBytes(value);
@@ -106,7 +106,7 @@ final class Store implements AutoCloseable {
         return value;
     }
 
-    /** Why something failed, in words that do not change from time to time: the store's messages number lockers. */
+    /** The reason of a failure, as a text without variable parts: the store's messages contain locker numbers. */
     static String reason(Throwable error) {
         Throwable root = error;
         while (root.getCause() != null) {
@@ -125,8 +125,8 @@ final class Store implements AutoCloseable {
             database.close();
             environment.close();
         } catch (RuntimeException error) {
-            // One that a full disk has broken cannot be closed in good order; its files are removed all the same.
-            System.err.println("the store was not closed: " + reason(error));
+            // After a full disk the store cannot be closed cleanly. Its files are removed anyway.
+            System.err.println("cannot close the store: " + reason(error));
         }
     }
 }

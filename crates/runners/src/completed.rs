@@ -1,4 +1,4 @@
-//! What ended in an interval, as threads gather it and as it is told.
+//! Completed operations: collected by the threads, and printed as JSON with histograms.
 
 use std::collections::BTreeMap;
 
@@ -7,48 +7,48 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use serde_json::{Map, Value, json};
 
-/// Longest time told apart: an hour.
+/// Longer times are recorded as this: an hour.
 const LONGEST_US: u32 = 3_600_000_000;
 
-/// What one thread ended in an interval: raw times, since pushing one is cheaper than finding its bucket, and the
-/// buckets are made by a thread that measures nothing.
+/// The operations that a thread completed in an interval. It stores raw times: appending one is cheaper than finding
+/// its histogram bucket, and a thread that does not measure builds the histogram.
 #[derive(Debug, Default, PartialEq)]
-pub struct Tally {
-    /// By operation: microseconds.
+pub struct CompletedOperations {
+    /// By operation: the times in microseconds.
     pub times_us: Vec<Vec<u32>>,
-    /// By operation: failures by what is to be said of them.
+    /// By operation: the number of failures by error message.
     pub errors: Vec<BTreeMap<String, u64>>,
 }
 
-impl Tally {
-    /// Nothing yet.
+impl CompletedOperations {
+    /// No operations yet.
     pub fn new(operations: usize) -> Self {
         Self { times_us: vec![Vec::new(); operations], errors: vec![BTreeMap::new(); operations] }
     }
 
-    /// An operation ended well.
+    /// Records a successful operation.
     pub fn succeeded(&mut self, operation: usize, took_us: u32) {
         self.times_us[operation].push(took_us);
     }
 
-    /// An operation failed.
-    pub fn failed(&mut self, operation: usize, what: String) {
-        *self.errors[operation].entry(what).or_default() += 1;
+    /// Records a failed operation.
+    pub fn failed(&mut self, operation: usize, message: String) {
+        *self.errors[operation].entry(message).or_default() += 1;
     }
 
-    /// Adds what another thread ended.
+    /// Adds the operations of another thread.
     pub fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.times_us.iter_mut().zip(&other.times_us) {
             mine.extend_from_slice(theirs);
         }
         for (mine, theirs) in self.errors.iter_mut().zip(&other.errors) {
-            for (what, count) in theirs {
-                *mine.entry(what.clone()).or_default() += count;
+            for (message, count) in theirs {
+                *mine.entry(message.clone()).or_default() += count;
             }
         }
     }
 
-    /// The object `operations` of a line, where each has moved so many bytes; 0 is not told.
+    /// The object `operations` of a line. Each operation moved `bytes_each` bytes; 0 means that bytes are not reported.
     pub fn to_json(&self, names: &[String], bytes_each: u64) -> Value {
         let mut operations = Map::new();
         for ((name, times), errors) in names.iter().zip(&self.times_us).zip(&self.errors) {
@@ -71,9 +71,9 @@ impl Tally {
 }
 
 fn encode(times_us: &[u32]) -> String {
-    let mut histogram = Histogram::<u64>::new(3).expect("three digits are within 0 to 5");
+    let mut histogram = Histogram::<u64>::new(3).expect("three significant digits are valid");
     for &us in times_us {
-        histogram.record(us.min(LONGEST_US).into()).expect("an auto-resizing histogram takes an hour");
+        histogram.record(us.min(LONGEST_US).into()).expect("an auto-resizing histogram accepts an hour");
     }
     let mut bytes = Vec::new();
     V2DeflateSerializer::new().serialize(&histogram, &mut bytes).expect("writing to memory does not fail");
@@ -85,18 +85,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_happened_is_told() {
+    fn only_completed_operations_are_reported() {
         let names = ["read".to_owned(), "update".to_owned()];
-        let mut tally = Tally::new(2);
-        assert_eq!(tally.to_json(&names, 0), json!({}));
-        tally.succeeded(0, 120);
-        let mut other = Tally::new(2);
+        let mut completed = CompletedOperations::new(2);
+        assert_eq!(completed.to_json(&names, 0), json!({}));
+        completed.succeeded(0, 120);
+        let mut other = CompletedOperations::new(2);
         other.failed(1, "disk full".to_owned());
-        tally.add(&other);
-        tally.add(&other);
-        assert_eq!(tally.to_json(&names, 512)["read"]["bytes"], 512);
-        let told = tally.to_json(&names, 0);
-        assert!(told["read"]["histogram"].as_str().is_some_and(|text| text.starts_with("HISTF")), "{told}");
-        assert_eq!(told["update"], json!({"errors": {"disk full": 2}}));
+        completed.add(&other);
+        completed.add(&other);
+        assert_eq!(completed.to_json(&names, 512)["read"]["bytes"], 512);
+        let reported = completed.to_json(&names, 0);
+        assert!(
+            reported["read"]["histogram"].as_str().is_some_and(|text| text.starts_with("HISTF")),
+            "{reported}"
+        );
+        assert_eq!(reported["update"], json!({"errors": {"disk full": 2}}));
     }
 }
