@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from peers.showdown import NoAnswer
+from shared.showdown import NoAnswer
 
 from . import comparison, naive, page
 from .ledger import Ledger

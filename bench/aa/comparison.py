@@ -6,7 +6,7 @@ import json
 import time
 from pathlib import Path
 
-from peers.showdown import ask
+from shared.showdown import ask
 
 from .subjects import KNOWN, Subject
 

@@ -11,9 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from peers import machine
-from peers.figures import Bar, Figure
-from peers.markdown import bars_table, command, verdict
+from shared import machine
+from shared.figures import Bar, Figure
+from shared.markdown import bars_table, command, verdict
 
 from . import runs
 

@@ -11,25 +11,29 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from . import machine, meter, report, schedule
-from .clients import ENGINE, FLOOR, BadRun
-from .servers import Memcached, Nginx, ServerError
-from .store import OtherRun, Store
-from .trials import Ring
+from shared import machine, meter, whole_run
+from shared.errors import BadRun, ServerError
+from shared.markdown import plural
+from shared.showdown import ENGINE
+from shared.store import OtherRun, Store
+from shared.whole_run import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from . import report, schedule, tables
+from .clients import FLOOR
+from .servers import Memcached, Nginx
+from .trials import Testbed
+
 TOOLS = ["nginx", "memcached", "wrk", "ab", "h2load", "hey", "memcaslap", "perf", "strace", "openssl"]
 
 
 def main() -> int:
-    """Runs, or only writes the report anew."""
+    """Measures and writes the page, or only writes the page."""
     options = _options()
-    store = Store(options.work)
     try:
         if not options.report_only:
-            _measure(options, store)
-        report.write(store, options.results)
-    except (BadRun, ServerError, OtherRun, meter.MeterError) as error:
+            _measure(options, tables.store(options.work))
+        report.write(options.results)
+    except (BadRun, ServerError, OtherRun, meter.MeterError, FileNotFoundError) as error:
         print(f"bench-peers: {error}", file=sys.stderr)
         return 1
     print(f"{options.results / 'peers.md'}")
@@ -38,20 +42,20 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench-peers", description="Engine and peers, interleaved.")
-    parser.add_argument("--engine", type=Path, required=True, help="the showdown binary")
-    parser.add_argument("--floor", type=Path, required=True, help="the floor binary, of bench/floor")
-    parser.add_argument("--rounds", type=int, default=7, help="of each client [%(default)s]")
-    parser.add_argument("--connections", type=int, default=64, help="[%(default)s]")
-    parser.add_argument("--window", type=float, default=2.5, metavar="SECONDS", help="of a run, watched [%(default)s]")
-    parser.add_argument("--seed", type=int, default=1, help="of the order in the rounds [%(default)s]")
-    parser.add_argument("--server-cpu", type=int, default=0, help="[%(default)s]")
-    parser.add_argument("--client-cpu", type=int, default=1, help="[%(default)s]")
-    parser.add_argument("--work", type=Path, default=REPOSITORY / "target/bench-peers", help="of an unfinished run")
-    parser.add_argument("--results", type=Path, default=REPOSITORY / "docs/results", help="[docs/results]")
-    parser.add_argument("--fresh", action="store_true", help="drop an unfinished run")
-    parser.add_argument("--tolerate-noise", action="store_true", help="count runs on a busy machine: to try things out")
-    parser.add_argument("--report-only", action="store_true", help="write the report of the rows that are there")
-    return parser.parse_args()
+    parser.add_argument("--engine", type=Path, help="the showdown binary")
+    parser.add_argument("--floor", type=Path, help="the floor binary, from bench/floor")
+    parser.add_argument("--rounds", type=int, default=7, help="rounds to measure [%(default)s]")
+    parser.add_argument("--connections", type=int, default=64, help="connections of each client [%(default)s]")
+    parser.add_argument("--window", type=float, default=2.5, metavar="SECONDS", help="measured part of a run [%(default)s]")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the order within the rounds [%(default)s]")
+    parser.add_argument("--server-cpu", type=int, default=0, help="CPU of the servers [%(default)s]")
+    parser.add_argument("--client-cpu", type=int, default=1, help="CPU of the clients [%(default)s]")
+    parser.add_argument("--work", type=Path, default=REPOSITORY / "target/bench-peers", help="rows of an unfinished bench")
+    parser.add_argument("--results", type=Path, default=REPOSITORY / "docs/results", help="where to write the page [docs/results]")
+    parser.add_argument("--fresh", action="store_true", help="discard an unfinished bench")
+    parser.add_argument("--tolerate-noise", action="store_true", help="count runs on a busy machine too: for trying things out")
+    parser.add_argument("--report-only", action="store_true", help="write the page again from its raw figures")
+    return whole_run.parsed(parser, "engine", "floor")
 
 
 def _measure(options: argparse.Namespace, store: Store) -> None:
@@ -60,7 +64,7 @@ def _measure(options: argparse.Namespace, store: Store) -> None:
         raise BadRun(f"not installed: {', '.join(missing)}: run scripts/install-packages bench")
     cpus = os.sched_getaffinity(0)
     if not {options.server_cpu, options.client_cpu} <= cpus or options.server_cpu == options.client_cpu:
-        raise BadRun(f"server and client need a CPU each; there are {sorted(cpus)}: pass --server-cpu and --client-cpu")
+        raise BadRun(f"server and client need one CPU each, of {sorted(cpus)}: pass --server-cpu and --client-cpu")
     if options.fresh:
         shutil.rmtree(options.work, ignore_errors=True)
     counters = meter.can_count("cycles:u")
@@ -74,13 +78,13 @@ def _measure(options: argparse.Namespace, store: Store) -> None:
         "noise": "tolerated" if options.tolerate_noise else "refused",
     }
     if not counters and not meter.can_count("cpu-clock:k"):
-        raise meter.MeterError("perf may not look into the kernel here: run as root, or set kernel.perf_event_paranoid=-1")
+        raise meter.MeterError("perf may not sample the kernel: run as root, or set kernel.perf_event_paranoid=-1")
     store.open(settings)
-    # SIGTERM unwinds like Ctrl-C, so that the servers are stopped.
+    # SIGTERM unwinds the stack like Ctrl-C, so that the servers are stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="showdown-peers-")))
-        ring = Ring(
+        testbed = Testbed(
             nginx=stack.enter_context(Nginx(directory, options.server_cpu)),
             memcached=stack.enter_context(Memcached(directory, options.server_cpu)),
             server_cpu=options.server_cpu,
@@ -93,14 +97,15 @@ def _measure(options: argparse.Namespace, store: Store) -> None:
             counters=counters,
             tolerate_noise=options.tolerate_noise,
         )
-        failed = schedule.run(ring, store, schedule.plan(options.rounds, options.seed))
+        failed = schedule.run(testbed, store, schedule.plan(options.rounds, options.seed))
     if failed:
-        raise BadRun(f"{failed} trials failed, see above: the same command tries them again")
+        raise BadRun(f"{plural(failed, 'trial')} failed, see above: run the same command to repeat")
+    store.publish(options.results / "peers")
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        print("bench-peers: stopped; the same command goes on from here", file=sys.stderr)
+        print("bench-peers: stopped: run the same command to continue", file=sys.stderr)
         sys.exit(130)

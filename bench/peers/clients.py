@@ -1,60 +1,58 @@
-"""How each client is called for the same work, and how its output is judged.
+"""The command line of each client for the same work, and how its output is checked.
 
-A new peer is one entry here: a command line, and a function that returns the requests that the client claims
-or raises `BadRun` when the output tells of errors.
+A new peer is one entry here: a command line, and a function that returns the client's own count of requests, or raises
+`BadRun` when the output reports errors.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
+from shared.errors import BadRun
+from shared.showdown import ENGINE, load_answer
+
 from .servers import BODY_BYTES, FLOOR_KEY, MARKER
 
 HTTP, MEMCACHED, TLS = "http", "memcached", "tls"
-ENGINE, FLOOR = "showdown", "floor"
-
-
-class BadRun(Exception):
-    """The run does not count; the message says why."""
+FLOOR = "floor"
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a client is asked to do. All have one thread and keep one request in flight on each connection."""
+    """The work of a client. All clients have one thread and keep one request in flight on each connection."""
 
     address: str
     connections: int
     seconds: int
     directory: Path
-    """For configuration files of the client."""
+    """A place for the configuration files of the client."""
     binaries: dict[str, str]
-    """Paths of what this repository builds: the engine and the floor."""
+    """Paths of the engine and the floor, which this repository builds."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """A program, what it speaks, and how to read its output."""
+    """A program, its protocol, and how its output is parsed."""
 
     name: str
     protocol: str
     argv: Callable[[Task], list[str]]
     claimed: Callable[[str], int]
-    """Requests by the client's own account, from its whole output. Raises BadRun on errors."""
+    """The client's own count of requests, from its whole output. Raises BadRun on errors."""
     exit_codes: tuple[int, ...] = (0,)
     chooses_cpu_0: bool = False
-    """The client pins itself to CPU 0, so the server must go where the client should have been."""
+    """Whether the client pins itself to CPU 0. The server then moves to the client's CPU."""
     extra_seconds: int = 0
-    """Time that the client spends on preparation out of its own duration."""
+    """Seconds of its duration that the client spends on preparation."""
 
 
 def _number(pattern: str, output: str) -> int:
     found = re.search(pattern, output)
     if not found:
-        raise BadRun(f"output without {pattern!r}: {output.strip()[-300:]}")
+        raise BadRun(f"no match for {pattern!r} in the output: {output.strip()[-300:]}")
     return int(found[1])
 
 
@@ -64,7 +62,7 @@ def _refuse(pattern: str, output: str) -> None:
         raise BadRun(f"errors: {found[0].strip()}")
 
 
-# The engine, with everything switched on: full recording, and every reply held against what is expected.
+# The engine, with everything switched on: full recording, and a check of every reply.
 
 MIX = f"""[[op]]
 name   = "get-1k"
@@ -74,7 +72,7 @@ expect = {{ status = 200, bytes = {BODY_BYTES}, contains = "{MARKER}" }}
 
 
 def engine_http_argv(task: Task, scheme: str = "http") -> list[str]:
-    """The engine on a mix of one operation."""
+    """The engine with a mix of one operation."""
     mix = task.directory / "mix.toml"
     mix.write_text(MIX)
     return _engine(task, f"{scheme}://{task.address}") + ["--ops", str(mix)]
@@ -90,21 +88,8 @@ def _engine(task: Task, url: str) -> list[str]:
     return [task.binaries[ENGINE], "load", url, *shape, "--format", "json", "--progress", "none"]
 
 
-def engine_answer(output: str) -> dict:
-    """The object that the engine prints; refused if any operation failed. One that was due and could not be
-    sent, because the server left no connection free, is no failure of an operation."""
-    try:
-        answer = json.loads(output[output.index("{") : output.rindex("}") + 1])
-    except ValueError:
-        raise BadRun(f"no JSON: {output.strip()[-300:]}") from None
-    failures = {kind: number for kind, number in answer["errors"].items() if number and kind != "unsent"}
-    if failures:
-        raise BadRun(f"errors: {failures}")
-    return answer
-
-
 def _engine_claimed(output: str) -> int:
-    return int(engine_answer(output)["requests"])
+    return int(load_answer(output)["requests"])
 
 
 # Peers.
@@ -138,7 +123,7 @@ def _hey_claimed(output: str) -> int:
 
 def _memcaslap_argv(task: Task) -> list[str]:
     config = task.directory / "memcaslap.cfg"
-    # Keys of 16 bytes, its shortest; values of one size; nothing but gets.
+    # Keys of 16 bytes, the shortest possible; values of one size; gets only.
     config.write_text(f"key\n16 16 1\nvalue\n{BODY_BYTES} {BODY_BYTES} 1\ncmd\n0 0\n1 1\n")
     shape = ["-T", "1", "-c", str(task.connections), "-t", f"{task.seconds}s", "-w", "1k"]
     return ["memcaslap", "-s", task.address, *shape, "-F", str(config)]
@@ -150,7 +135,7 @@ def _memcaslap_claimed(output: str) -> int:
 
 
 def _tool(*argv: str) -> Callable[[Task], list[str]]:
-    """A command line with {address}, {connections} and {seconds} in it."""
+    """A command line with the placeholders {address}, {connections} and {seconds}."""
 
     def fill(task: Task) -> list[str]:
         values = {"address": task.address, "connections": task.connections, "seconds": task.seconds}
@@ -165,7 +150,7 @@ CLIENTS = [
         lambda task: [task.binaries[FLOOR], "http", task.address, "/1k", str(task.connections), str(task.seconds)],
         _floor_claimed,
     ),
-    # Exit code 3: the engine calls a run invalid whose client was the limit, as it is here by design.
+    # Exit code 3: the engine reports that the client was the limit, which is intended here.
     Client(ENGINE, HTTP, engine_http_argv, _engine_claimed, exit_codes=(0, 3)),
     Client("wrk", HTTP, _tool("wrk", "-t1", "-c{connections}", "-d{seconds}s", "http://{address}/1k"), _wrk_claimed),
     Client(

@@ -1,90 +1,49 @@
-"""Medians, spreads and ratios from the rows of a run: arithmetic only, no text."""
+"""The figures, ratios and bars of this bench, from its rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from statistics import median
+from shared import figures
+from shared.figures import Bar, Figure
+from shared.showdown import ENGINE
+from shared.store import Store
 
-from .clients import ENGINE, FLOOR, HTTP, MEMCACHED, TLS
-from .store import Store
+from .clients import FLOOR, HTTP, MEMCACHED, TLS
 
 Entry = tuple[str, str]
 """Protocol and client."""
 
 WRK, FLOOR_OF_MEMCACHED, H2LOAD_TLS = (HTTP, "wrk"), (MEMCACHED, FLOOR), (TLS, "h2load")
 
-# What they cost in cycles a request where the bars were set, by hardware counters. For user cycles wrk is the
-# yardstick of memcached too: the floor has too few of them to measure by.
+# Cycles per request on the reference machine, where the bars were set, by hardware counters. wrk is the yardstick for user
+# cycles with memcached too: the floor has too few of them.
 REFERENCE_USER = (WRK, 2_600)
 REFERENCE_ALL = {HTTP: (WRK, 34_900), MEMCACHED: (FLOOR_OF_MEMCACHED, 7_150)}
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A median with its range."""
-
-    middle: float
-    least: float
-    most: float
-
-    @classmethod
-    def of(cls, values: list[float]) -> Figure | None:
-        """None of nothing."""
-        return cls(median(values), min(values), max(values)) if values else None
-
-    def scaled(self, factor: float) -> Figure:
-        """In another unit."""
-        return Figure(self.middle * factor, self.least * factor, self.most * factor)
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A promise, and what came of it."""
-
-    what: str
-    limit: float
-    at_least: bool
-    """Otherwise: at most."""
-    figure: Figure | None
-    decimals: int = 0
-
-    @property
-    def is_met(self) -> bool:
-        """By the median."""
-        if self.figure is None:
-            return False
-        return self.figure.middle >= self.limit if self.at_least else self.figure.middle <= self.limit
-
-
 class Figures:
-    """The rows of one run, asked by protocol and client."""
+    """The figures of one bench, by protocol and client."""
 
     def __init__(self, store: Store):
         self._store = store
 
     def by_round(self, table: str, protocol: str, client: str, column: str) -> dict[str, float]:
-        """One value a round."""
-        return {
-            row["round"]: float(row[column])
-            for row in self._store.rows(table)
-            if (row["protocol"], row["client"]) == (protocol, client) and row[column]
-        }
+        """One value per round."""
+        return figures.by_round(self._store.rows(table), column, protocol=protocol, client=client)
 
     def figure(self, table: str, protocol: str, client: str, column: str) -> Figure | None:
-        """Over all rounds."""
+        """The median and the range over all rounds."""
         return Figure.of(list(self.by_round(table, protocol, client, column).values()))
 
-    def ratio(self, ours: Entry, theirs: Entry, column: str) -> Figure | None:
-        """Of two clients, round by round: what both met in a round cancels out."""
-        numerators, denominators = (self.by_round("cycles", *entry, column) for entry in (ours, theirs))
-        return Figure.of([numerators[n] / denominators[n] for n in numerators if denominators.get(n)])
+    def ratio(self, numerator: Entry, denominator: Entry, column: str) -> Figure | None:
+        """The ratio of two clients, computed within each round."""
+        return figures.ratio(*(self.by_round("cycles", *entry, column) for entry in (numerator, denominator)))
 
     def clock_hz(self) -> Figure | None:
         """Cycles in a second of CPU time, over all runs."""
         return Figure.of([float(row["clock_hz"]) for row in self._store.rows("cycles")])
 
     def memory_per_connection(self, client: str, over_one: bool) -> Figure | None:
-        """Resident bytes a connection with many; over what the client needs with one, if so asked."""
+        """Resident bytes per connection, of all; with `over_one`, beyond what the client needs for one connection."""
         rows = [row for row in self._store.rows("memory") if row["client"] == client]
         sizes = {int(row["connections"]): int(row["resident_bytes"]) for row in rows}
         if len(sizes) < 2:
@@ -93,7 +52,7 @@ class Figures:
         return Figure.of([(sizes[many] - (sizes[1] if over_one else 0)) / many])
 
     def at_reference(self, entry: Entry) -> tuple[float, float] | None:
-        """User cycles and all cycles where the bars were set, if the ratio to the yardsticks is the same there."""
+        """User cycles and all cycles on the reference machine, if the ratios to the yardsticks are the same there."""
         user = self.ratio(entry, REFERENCE_USER[0], "user_cycles")
         everything = self.ratio(entry, REFERENCE_ALL[entry[0]][0], "all_cycles")
         if user is None or everything is None:
@@ -101,23 +60,23 @@ class Figures:
         return user.middle * REFERENCE_USER[1], everything.middle * REFERENCE_ALL[entry[0]][1]
 
     def bars(self) -> list[Bar]:
-        """What the engine promises."""
+        """The limits of the engine's cost, precision and memory."""
         user, everything = "user_cycles", "all_cycles"
         return [
-            Bar("HTTP, user cycles a request", 1300, False, self.figure("cycles", HTTP, ENGINE, user)),
-            Bar("HTTP, all client cycles a request, × wrk", 0.85, False,
+            Bar("HTTP, user cycles per request", 1300, False, self.figure("cycles", HTTP, ENGINE, user)),
+            Bar("HTTP, all client cycles per request, × wrk", 0.85, False,
                 self.ratio((HTTP, ENGINE), WRK, everything), 3),
-            Bar("memcached, user cycles a request", 900, False, self.figure("cycles", MEMCACHED, ENGINE, user)),
-            Bar("memcached, all client cycles a request", 8200, False,
+            Bar("memcached, user cycles per request", 900, False, self.figure("cycles", MEMCACHED, ENGINE, user)),
+            Bar("memcached, all client cycles per request", 8200, False,
                 self.figure("cycles", MEMCACHED, ENGINE, everything)),
-            Bar("memcached, all client cycles a request, × floor", 1.15, False,
+            Bar("memcached, all client cycles per request, × floor", 1.15, False,
                 self.ratio((MEMCACHED, ENGINE), FLOOR_OF_MEMCACHED, everything), 3),
-            Bar("HTTP, system calls a request (strace -c)", 2.1, False,
+            Bar("HTTP, system calls per request (strace -c)", 2.1, False,
                 self.figure("syscalls", HTTP, ENGINE, "strace_syscalls"), 3),
-            Bar("memcached, system calls a request (strace -c)", 2.1, False,
+            Bar("memcached, system calls per request (strace -c)", 2.1, False,
                 self.figure("syscalls", MEMCACHED, ENGINE, "strace_syscalls"), 3),
             Bar("open loop at 50,000/s, lag p99, µs", 50, False, self.figure("lag", HTTP, ENGINE, "lag_p99_us")),
-            Bar("memory a connection, bytes", 4096, False, self.memory_per_connection(ENGINE, over_one=False)),
+            Bar("memory per connection, bytes", 4096, False, self.memory_per_connection(ENGINE, over_one=False)),
             Bar("TLS, throughput, × h2load", 0.8, True,
                 self.ratio((TLS, ENGINE), H2LOAD_TLS, "requests_per_s"), 3),
         ]  # fmt: skip

@@ -6,43 +6,47 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from .clients import CLIENTS, ENGINE, FLOOR, HTTP, MEMCACHED, TLS, Task
+from shared.markdown import BUSY, bars_table, facts_table, plural, share, shell, show_figure, table, verdict
+from shared.showdown import ENGINE
+from shared.store import Store
+
+from .clients import CLIENTS, FLOOR, HTTP, MEMCACHED, TLS, Task
 from .figures import FLOOR_OF_MEMCACHED, H2LOAD_TLS, REFERENCE_ALL, WRK, Entry, Figures
-from .markdown import bars_table, show_figure, table, verdict
-from .store import Store
+from .tables import store as tables
 
 METHODS = {
-    "hardware counters": "Cycles are counted by the hardware (`perf stat -e cycles:u,cycles:k` on the client).",
-    "sampling": (
-        "**This machine has no hardware counters: cycles are estimates.** The client's CPU is sampled with its clock"
-        " 15,000 times a second (`perf record -e cpu-clock`), and samples are told apart by address: user or kernel; those"
-        " right behind a `syscall` instruction count as the kernel's, which leaves a system call with interrupts off."
-        " User cycles = user share of the client's samples × the client's CPU time (schedstat) × cycles in a second"
-        " of CPU time. The last is measured right before and right after each run, on the same CPU and under the same"
-        " sampler, by a chain of dependent instructions of known latency (`floor clock`). An error of it, or of a"
-        " kernel that serves this machine more slowly for a while, is common to all clients of a round: the ratios to"
-        " wrk and to the floor are steadier than the cycles."
-    ),
+    "hardware counters": "Hardware counters count the cycles (`perf stat -e cycles:u,cycles:k` on the client).",
+    "sampling": """**This machine has no hardware counters: cycles are estimates.**
+
+- `perf record -e cpu-clock` samples the client's CPU 15,000 times per second. The address of a sample gives its mode: user or
+  kernel. A sample right behind a `syscall` instruction counts as the kernel's, because the kernel leaves a system call with
+  interrupts off.
+- User cycles = user share of the client's samples × the client's CPU time (schedstat) × cycles in a second of CPU time.
+- `floor clock` measures the cycles in a second: a chain of dependent instructions of known latency, on the same CPU and under
+  the same sampler, right before and right after each run.
+- An error of this clock affects all clients of a round alike, so the ratios to wrk and to the floor vary less than the
+  cycles.""",
 }
 
 
-def write(store: Store, results: Path) -> None:
-    """Writes the page and copies the raw figures."""
-    store.publish(results / "peers")
-    (results / "peers.md").write_text(page(store))
+def write(results: Path) -> None:
+    """Writes the page from its raw figures."""
+    (results / "peers.md").write_text(page(tables(results / "peers")))
 
 
 def page(store: Store) -> str:
     """The whole page."""
     figures, settings = Figures(store), store.settings()
-    busy = "" if settings["noise"] == "refused" else "\n**Measured on a busy machine: these figures do not count.**\n"
+    busy = "" if settings["noise"] == "refused" else BUSY
     return f"""# Engine and peers
 
-{verdict(figures.bars())} Measured by `make bench-peers` on {settings["date"]}: {settings["rounds"]} rounds, in each
-every client once in random order; medians, with the least and the most in brackets. `bench/README.md` says how it is
-measured and what can mislead; the raw figures are in `peers/`. {_discarded(store)}
+{verdict(figures.bars())}
+
+Measured by `make bench-peers` on {settings["date"]}, in {plural(settings["rounds"], "round")}. Each round runs every client once, in
+random order. Figures are medians; minimum and maximum are in brackets. The raw figures are in `peers/`. `bench/README.md`
+describes the method and what can mislead. [GLOSSARY](../GLOSSARY.md) explains the terms.{_discarded(store)}
 {busy}
-## The bars
+## Bars
 
 {bars_table(figures.bars())}
 
@@ -50,28 +54,30 @@ measured and what can mislead; the raw figures are in `peers/`. {_discarded(stor
 
 {_http(figures)}
 
-"Where the bars were set" is the ratio to wrk times what wrk costs on that machine by hardware counters: 2,600 user
-cycles of 34,900 altogether. The engine checks status, length and a substring of every reply here; the peers count statuses, and
-ab lengths.
+- Columns of cycles are per request.
+- "On the reference machine" is the ratio to wrk, times wrk's cost on the machine where the bars were set, by hardware
+  counters: 2,600 user cycles, and 34,900 cycles in all.
+- The engine checks status, length and a substring of every reply. The peers count statuses; ab also checks lengths.
 
 ## memcached: gets of 1,024 bytes, {settings["connections"]} connections, closed loop
 
 {_memcached(figures)}
 
-"Where the bars were set" is the ratio of user cycles to wrk's in the same round times 2,600, of the ratio of all cycles
-to the floor's times 7,150. The engine holds every value against what was stored. memcaslap pins itself to CPU 0, so for
-its turn the server moves to the other.
+- "On the reference machine" is, for user cycles, the ratio to wrk in the same round times 2,600, and for all cycles the ratio
+  to the floor times 7,150.
+- The engine compares every value with the stored one.
+- memcaslap pins itself to CPU 0, so the server moves to the other CPU while memcaslap runs.
 
 ## TLS 1.3: nginx, the same file, {settings["connections"]} connections, closed loop
 
 {_tls(figures)}
 
-## System calls a request
+## System calls per request
 
 {_syscalls(figures)}
 
-At full speed it depends on who waits for whom: a server that is slower than the client lets replies come one at a time,
-and each costs a wait, a receive and a send. strace slows the client, so that one wait finds many replies.
+At full speed the number depends on which side waits: if the server is slower than the client, replies come one at a time, and
+each costs a wait, a receive and a send. strace slows the client down, so that one wait returns many replies.
 
 ## Open loop: {_lag_title(store)}
 
@@ -81,25 +87,26 @@ and each costs a wait, a receive and a send. strace slows the client, so that on
 
 {_memory(figures)}
 
-Resident memory of the client. The engine's connections have each done a request and wait; wrk's go on all the time.
+Resident memory of the client. Each of the engine's connections has done one request and waits. wrk's connections stay busy.
 
 ## Method and machine
 
 {METHODS[settings["method"]]}
 {_clock(figures)}
-{_facts(settings)}
+{facts_table(settings, without=("rounds", "connections", "noise"))}
 
-Commands, the server on one CPU and the client on another:
+Commands, with the server on one CPU and the client on another:
 
-```sh
-{_commands(settings)}
-```
+{shell(_commands(settings))}
 """
 
 
 def _discarded(store: Store) -> str:
     number = store.discarded()
-    return f"{number} runs were discarded and repeated, each with its reason in `peers/discarded.csv`." if number else ""
+    if number == 0:
+        return ""
+    were = "run was" if number == 1 else "runs were"
+    return f"\n{number} {were} discarded and repeated; `peers/discarded.csv` has the reasons."
 
 
 def _http(figures: Figures) -> str:
@@ -113,7 +120,7 @@ def _http(figures: Figures) -> str:
 def _memcached(figures: Figures) -> str:
     floor = FLOOR_OF_MEMCACHED
     return _costs(
-        figures, MEMCACHED, [("user, × wrk's", WRK, "user_cycles"), ("user, × floor", floor, "user_cycles"),
+        figures, MEMCACHED, [("user, × wrk", WRK, "user_cycles"), ("user, × floor", floor, "user_cycles"),
                              ("all, × floor", floor, "all_cycles")],
     )  # fmt: skip
 
@@ -123,10 +130,10 @@ def _tls(figures: Figures) -> str:
 
 
 def _costs(figures: Figures, protocol: str, ratios: list[tuple[str, Entry, str]]) -> str:
-    """Cycles, ratios and speeds of all clients of a protocol."""
+    """Cycles, ratios and throughput of all clients of a protocol."""
     has_reference = protocol in REFERENCE_ALL
     head = ["client", "user cycles", "all cycles", *(title for title, _, _ in ratios)]
-    head += ["where the bars were set", "requests/s", "client CPU"] if has_reference else ["requests/s", "client CPU"]
+    head += ["on the reference machine", "requests/s", "client CPU"] if has_reference else ["requests/s", "client CPU"]
     rows = []
     for client in (client.name for client in CLIENTS if client.protocol == protocol):
         entry = (protocol, client)
@@ -139,7 +146,7 @@ def _costs(figures: Figures, protocol: str, ratios: list[tuple[str, Entry, str]]
         if has_reference:
             there = figures.at_reference(entry)
             row.append(f"{there[0]:,.0f} of {there[1]:,.0f}" if there else "–")
-        rows.append([*row, show_figure(speed), f"{cpu.middle:.0%}" if cpu else "–"])
+        rows.append([*row, show_figure(speed), share(cpu and cpu.middle)])
     return table(head, rows)
 
 
@@ -159,7 +166,7 @@ def _syscalls(figures: Figures) -> str:
 
 def _lag_title(store: Store) -> str:
     rows = store.rows("lag")
-    return f"{int(rows[0]['rate']):,} requests/s on one thread, how late each was sent" if rows else "not measured"
+    return f"{int(rows[0]['rate']):,} requests/s on one thread, lag of each" if rows else "not measured"
 
 
 def _lag(store: Store) -> str:
@@ -169,16 +176,20 @@ def _lag(store: Store) -> str:
         "lag_p50_us": "lag p50, µs",
         "lag_p99_us": "lag p99, µs",
         "lag_max_us": "lag max, µs",
-        "response_time_p50_us": "response p50, µs",
-        "response_p99_us": "response p99, µs",
-        "valid": "called valid",
+        "response_time_p50_us": "response time p50, µs",
+        "response_time_p99_us": "response time p99, µs",
+        "valid": "valid",
     }
-    return table(list(columns.values()), [[row[name] for name in columns] for row in store.rows("lag")])
+    return table(list(columns.values()), [[_shown(row[name]) for name in columns] for row in store.rows("lag")])
+
+
+def _shown(value: str) -> str:
+    return {"True": "yes", "False": "no"}.get(value, value)
 
 
 def _memory(figures: Figures) -> str:
     return table(
-        ["client", "bytes a connection, of all it holds", "bytes a connection, over what it holds with one"],
+        ["client", "bytes per connection, of all memory", "bytes per connection, beyond the memory for one"],
         [
             [client, *(show_figure(figures.memory_per_connection(client, over_one), 0) for over_one in (False, True))]
             for client in (ENGINE, "wrk")
@@ -191,16 +202,11 @@ def _clock(figures: Figures) -> str:
     return f"\nCycles in a second of CPU time: {show_figure(clock.scaled(1e-9), 2)} × 10⁹.\n" if clock else ""
 
 
-def _facts(settings: dict[str, object]) -> str:
-    shown = [[name, str(value)] for name, value in settings.items() if name not in ("rounds", "connections", "noise")]
-    return table(["", ""], shown)
-
-
-def _commands(settings: dict[str, object]) -> str:
+def _commands(settings: dict[str, object]) -> list[str]:
     with tempfile.TemporaryDirectory() as directory:
         lines = []
         for client in CLIENTS:
             task = Task("ADDRESS", int(settings["connections"]), 4, Path(directory), {ENGINE: ENGINE, FLOOR: FLOOR})
             line = shlex.join(client.argv(task)).replace(f"{directory}/", "")
             lines.append(f"{line}  # {client.protocol}")
-        return "\n".join(lines)
+        return lines

@@ -1,21 +1,26 @@
-"""Which trials there are, in which order they run, and again when one does not count."""
+"""Which trials run, in which order, and their repetition when one does not count."""
 
 from __future__ import annotations
 
 import random
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import meter, trials
-from .clients import CLIENTS, ENGINE, HTTP, MEMCACHED, BadRun, Client
-from .store import Store
-from .trials import Disturbed, Ring, Row
+from shared import meter
+from shared.errors import BadRun
+from shared.showdown import ENGINE
+from shared.store import Row, Store
+from shared.whole_run import say
+
+from . import trials
+from .clients import CLIENTS, HTTP, MEMCACHED, Client
+from .tables import KEY
+from .trials import Disturbed, Testbed
 
 ATTEMPTS = 5
 LONGEST_WAIT_SECONDS = 600
-"""For the machine to become quiet again."""
+"""The longest wait for the machine to become quiet again."""
 SYSCALL_ROUNDS = 3
 LAG_ROUNDS, LAG_RATE, LAG_SECONDS = 5, 50_000, 5
 MEMORY_CONNECTIONS = (1, 15_000)
@@ -23,29 +28,29 @@ MEMORY_CONNECTIONS = (1, 15_000)
 
 @dataclass(frozen=True)
 class Step:
-    """One trial that is due."""
+    """One planned trial."""
 
     table: str
     round: int
     order: int
     client: Client
-    measure: Callable[[Ring], Row]
+    measure: Callable[[Testbed], Row]
     protocol: str
 
     @property
     def key(self) -> tuple:
-        """What tells its row from all others of its table."""
+        """The key of its row within its table."""
         return (self.round, self.protocol, self.client.name)
 
 
 def plan(rounds: int, seed: int) -> list[Step]:
-    """All steps. In every round each client has one turn, in an order of that round's own."""
+    """All steps. Each round runs every client once, in its own random order."""
     order = random.Random(seed)
     steps: list[Step] = []
 
-    def add_round(table: str, number: int, chosen: list[Client], measure: Callable[[Ring, Client], Row]) -> None:
+    def add_round(table: str, number: int, chosen: list[Client], measure: Callable[[Testbed, Client], Row]) -> None:
         for place, client in enumerate(order.sample(chosen, len(chosen)), start=1):
-            bound = lambda ring, client=client: measure(ring, client)  # noqa: E731
+            bound = lambda testbed, client=client: measure(testbed, client)  # noqa: E731
             steps.append(Step(table, number, place, client, bound, client.protocol))
 
     engine = [client for client in CLIENTS if client.name == ENGINE and client.protocol == HTTP]
@@ -54,43 +59,38 @@ def plan(rounds: int, seed: int) -> list[Step]:
     for number in range(1, min(rounds, SYSCALL_ROUNDS) + 1):
         add_round("syscalls", number, [c for c in CLIENTS if c.protocol in (HTTP, MEMCACHED)], trials.syscalls)
     for number in range(1, min(rounds, LAG_ROUNDS) + 1):
-        add_round("lag", number, engine, lambda ring, client: trials.lag(ring, client, LAG_RATE, LAG_SECONDS))
+        add_round("lag", number, engine, lambda testbed, client: trials.lag(testbed, client, LAG_RATE, LAG_SECONDS))
     wrk = [client for client in CLIENTS if client.name == "wrk"]
     for number, connections in enumerate(MEMORY_CONNECTIONS, start=1):
-        measure = lambda ring, client, connections=connections: trials.memory(ring, client, connections)  # noqa: E731
+        measure = lambda testbed, client, connections=connections: trials.memory(testbed, client, connections)  # noqa: E731
         add_round("memory", number, engine + wrk, measure)
     return steps
 
 
-def run(ring: Ring, store: Store, steps: list[Step]) -> int:
-    """Takes every step that is not done yet; returns how many would not count however often they were tried."""
+def run(testbed: Testbed, store: Store, steps: list[Step]) -> int:
+    """Runs every step that has no row yet; returns how many did not count in any attempt."""
     due = [step for step in steps if not store.has(step.table, step.key)]
     start, failed = time.monotonic(), 0
     for done, step in enumerate(due):
         left_s = (time.monotonic() - start) / done * (len(due) - done) if done else 0
         left = f", about {left_s / 60:.0f} min left" if done else ""
         say(f"{done + 1}/{len(due)}{left}: {step.table} {step.protocol} {step.client.name}, round {step.round}")
-        row = _attempt(ring, store, step)
+        row = _attempt(testbed, store, step)
         if row is None:
             failed += 1
             continue
-        key = dict(zip(("round", "protocol", "client"), step.key))
+        key = dict(zip(KEY, step.key))
         store.add(step.table, {**key, "order": step.order, **row})
     return failed
 
 
-def _attempt(ring: Ring, store: Store, step: Step) -> Row | None:
+def _attempt(testbed: Testbed, store: Store, step: Step) -> Row | None:
     for _ in range(ATTEMPTS):
         try:
-            return step.measure(ring)
+            return step.measure(testbed)
         except (BadRun, meter.MeterError) as error:
             store.discard(step.table, step.key, str(error))
             say(f"  does not count: {error}")
             if isinstance(error, Disturbed):
                 trials.await_quiet(LONGEST_WAIT_SECONDS)
     return None
-
-
-def say(message: str) -> None:
-    """Progress, on standard error."""
-    print(message, file=sys.stderr, flush=True)

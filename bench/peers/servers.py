@@ -1,6 +1,6 @@
-"""nginx and memcached as ordinary processes in a directory of ours, and how many requests they say they served.
+"""nginx and memcached as ordinary processes in a temporary directory, with their own count of requests.
 
-The server's own count is the measure for all clients alike, whatever a client counts.
+The server counts the requests, in the same way for all clients.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import time
 import urllib.request
 from pathlib import Path
 
-from . import processes
+from shared import processes
+from shared.errors import ServerError
 
 BODY_BYTES = 1024
 MARKER = "half way"
-"""Stands in the middle of the file; the engine is told to look for it."""
+"""A text in the middle of the file, which the engine checks for."""
 FLOOR_KEY = "floor-key"
 
 NGINX_CONFIG = """
@@ -53,34 +54,30 @@ http {{
 """
 
 
-class ServerError(Exception):
-    """A server does not start, with the reason that it gave."""
-
-
 class Server:
-    """What the two have in common: a process on a CPU, a log, a count of requests."""
+    """A server process on one CPU, with a log and a count of requests."""
 
     name: str
     process: subprocess.Popen
     log: Path
 
     def requests(self) -> int:
-        """Requests served since the start."""
+        """Requests since the server's start."""
         raise NotImplementedError
 
     def stored(self) -> int:
-        """Requests since the start that filled a cache."""
+        """Requests since the server's start that filled its cache."""
         return 0
 
     def prepare(self) -> None:
-        """Puts the server into the same state before every run."""
+        """Brings the server into the same state before every run."""
 
     def pin(self, cpu: int) -> None:
         """Moves the running server to another CPU."""
         processes.pin(self.process.pid, cpu)
 
     def cpu_seconds(self) -> float:
-        """CPU time so far."""
+        """CPU time since the server's start."""
         return processes.cpu_seconds(self.process.pid)
 
     def __enter__(self):
@@ -104,7 +101,7 @@ class Server:
 
 
 class Nginx(Server):
-    """One worker; a file of 1 KiB over plain HTTP and over TLS 1.3."""
+    """nginx with one worker, which serves a file of 1 KiB over plain HTTP and over TLS 1.3."""
 
     name = "nginx"
 
@@ -135,13 +132,13 @@ class Nginx(Server):
         self._await_ready()
 
     def requests(self) -> int:
-        """From stub_status: its third figure. Asking counts too, once a time."""
+        """The third figure of stub_status. Each query for it counts as one request."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self._status}/", timeout=5) as reply:
             return int(re.findall(r"\d+", reply.read().decode())[3])
 
 
 class Memcached(Server):
-    """One worker thread; values of 1,024 bytes."""
+    """memcached with one worker thread and values of 1,024 bytes."""
 
     name = "memcached"
 
@@ -156,16 +153,16 @@ class Memcached(Server):
         self._await_ready()
 
     def prepare(self) -> None:
-        """What a client stored before must not push out what the next one asks for."""
+        """Empties the cache, so that values of the last client do not displace those of the next."""
         self._ask("flush_all\r\n", "OK\r\n")
         self._ask(f"set {FLOOR_KEY} 0 0 {BODY_BYTES}\r\n{'.' * BODY_BYTES}\r\n", "STORED\r\n")
 
     def requests(self) -> int:
-        """Gets; sets that fill the cache before do not count."""
+        """Gets since the server's start. Sets fill the cache and do not count."""
         return self.statistics()["cmd_get"]
 
     def stored(self) -> int:
-        """Sets."""
+        """Sets since the server's start."""
         return self.statistics()["cmd_set"]
 
     def statistics(self) -> dict[str, int]:

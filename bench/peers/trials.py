@@ -1,4 +1,4 @@
-"""One measurement of one client against one server, checked; a run that does not count raises BadRun."""
+"""One checked measurement of one client against one server. A run that does not count raises BadRun."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pathlib import Path
 from statistics import mean
 from typing import Iterator
 
-from . import clients, meter, processes
-from .clients import HTTP, MEMCACHED, TLS, BadRun, Client, Task
+from shared import meter, processes
+from shared.errors import BadRun
+from shared.showdown import ENGINE, load_answer
+from shared.store import Row
+from shared.whole_run import MAX_MISCOUNT, MAX_OTHERS
+
+from .clients import FLOOR, HTTP, MEMCACHED, TLS, Client, Task
 from .servers import Memcached, Nginx, Server
 
 SETTLE_SECONDS = 0.4
 MARGIN_SECONDS = 1
-"""A client runs so much longer than the window needs."""
+"""Seconds that a client runs beyond the window."""
 SYSCALL_SECONDS, STRACE_SECONDS = 1, 2
 THINK_SECONDS = 5
-"""The engine spreads the first requests of its connections over this time."""
-MOST_OF_OTHERS = 0.04
-"""Share of the machine that everything else may use during a window."""
-MOST_STEAL = 0.02
-MOST_MISCOUNT = 0.02
-"""Share by which a client's account of its requests may differ from the server's."""
+"""The time over which the engine spreads the first requests of its connections."""
+MAX_STEAL = 0.02
+"""Share of the machine that the hypervisor may take during a window."""
 
 QUIET_SECONDS = 3.0
-
-Row = dict[str, object]
 
 
 class Disturbed(BadRun):
@@ -38,35 +38,35 @@ class Disturbed(BadRun):
 
 
 @dataclass
-class Ring:
-    """Where it happens: servers on one CPU, the client on another."""
+class Testbed:
+    """The servers on one CPU, the CPU of the client, and the settings of all trials."""
 
     nginx: Nginx
     memcached: Memcached
     server_cpu: int
     client_cpu: int
     spare_cpu: int | None
-    """For perf, which otherwise shares the server's."""
+    """The CPU for perf, which otherwise shares the server's."""
     directory: Path
     binaries: dict[str, str]
     connections: int
     window_seconds: float
     counters: bool
-    """Hardware counters rather than samples."""
+    """Whether hardware counters count the cycles; otherwise they are sampled."""
     tolerate_noise: bool
 
     def helper_cpu(self, client_cpu: int) -> int:
-        """Where perf runs: never beside the client."""
+        """The CPU for perf, never the client's."""
         if self.spare_cpu is not None:
             return self.spare_cpu
         return self.server_cpu if client_cpu == self.client_cpu else self.client_cpu
 
     def server(self, protocol: str) -> Server:
-        """Who serves a protocol."""
+        """The server of a protocol."""
         return self.memcached if protocol == MEMCACHED else self.nginx
 
     def address(self, protocol: str) -> str:
-        """Where a protocol is served."""
+        """The address of a protocol's server."""
         return {
             HTTP: self.nginx.plain_address,
             TLS: self.nginx.tls_address,
@@ -74,7 +74,7 @@ class Ring:
         }[protocol]
 
     def task(self, client: Client, connections: int | None = None, seconds: int | None = None) -> Task:
-        """The common task, for a client."""
+        """The work of a client."""
         whole = int(self.window_seconds + SETTLE_SECONDS) + 1 + MARGIN_SECONDS + client.extra_seconds
         return Task(
             address=self.address(client.protocol),
@@ -86,10 +86,10 @@ class Ring:
 
 
 @contextmanager
-def running(ring: Ring, server: Server, argv: list[str], cpu: int) -> Iterator[tuple[subprocess.Popen, Path]]:
-    """A client with its output in a file, ended at the end whatever happens."""
+def running(testbed: Testbed, server: Server, argv: list[str], cpu: int) -> Iterator[tuple[subprocess.Popen, Path]]:
+    """A running client with its output in a file. It is always stopped at the end."""
     server.prepare()
-    with tempfile.TemporaryDirectory(prefix="showdown-client-", dir=ring.directory) as directory:
+    with tempfile.TemporaryDirectory(prefix="showdown-client-", dir=testbed.directory) as directory:
         output = Path(directory) / "output"
         process = processes.start(argv, {cpu}, output)
         try:
@@ -99,36 +99,36 @@ def running(ring: Ring, server: Server, argv: list[str], cpu: int) -> Iterator[t
 
 
 @contextmanager
-def placed(ring: Ring, client: Client) -> Iterator[int]:
-    """The client's CPU, with its server on the other one."""
-    server = ring.server(client.protocol)
-    if not client.chooses_cpu_0 or ring.client_cpu == 0:
-        yield ring.client_cpu
+def placed(testbed: Testbed, client: Client) -> Iterator[int]:
+    """The client's CPU, with the server on the other one."""
+    server = testbed.server(client.protocol)
+    if not client.chooses_cpu_0 or testbed.client_cpu == 0:
+        yield testbed.client_cpu
         return
-    server.pin(ring.client_cpu)
+    server.pin(testbed.client_cpu)
     try:
         yield 0
     finally:
-        server.pin(ring.server_cpu)
+        server.pin(testbed.server_cpu)
 
 
-def cycles(ring: Ring, client: Client) -> Row:
-    """Cycles and CPU time a request, and throughput, in a closed loop."""
-    server, binary = ring.server(client.protocol), ring.binaries[clients.FLOOR]
+def cycles(testbed: Testbed, client: Client) -> Row:
+    """Cycles and CPU time per request, and throughput, in a closed loop."""
+    server, binary = testbed.server(client.protocol), testbed.binaries[FLOOR]
     with ExitStack() as stack:
-        cpu = stack.enter_context(placed(ring, client))
+        cpu = stack.enter_context(placed(testbed, client))
         before = server.requests()
-        sampler = None if ring.counters else meter.Sampler(cpu, ring.helper_cpu(cpu))
+        sampler = None if testbed.counters else meter.Sampler(cpu, testbed.helper_cpu(cpu))
         with sampler or ExitStack():
             clocks = [meter.clock(binary, cpu)]
-            with running(ring, server, client.argv(ring.task(client)), cpu) as (process, output):
+            with running(testbed, server, client.argv(testbed.task(client)), cpu) as (process, output):
                 _settle(process, output, server, before)
-                if ring.counters:
+                if testbed.counters:
                     window, counted = meter.count(
-                        process.pid, server, ["cycles:u", "cycles:k"], ring.window_seconds, ring.helper_cpu(cpu)
+                        process.pid, server, ["cycles:u", "cycles:k"], testbed.window_seconds, testbed.helper_cpu(cpu)
                     )
                 else:
-                    window = meter.watch(process.pid, server, ring.window_seconds)
+                    window = meter.observe(process.pid, server, testbed.window_seconds)
                 code = meter.Code(processes.descendants(process.pid))
                 claimed = _outcome(process, output, client)
             served = server.requests() - before
@@ -138,7 +138,7 @@ def cycles(ring: Ring, client: Client) -> Row:
     else:
         found = {"user_cycles": counted["cycles:u"], "all_cycles": sum(counted.values())}
     _check_counts(claimed, served)
-    _check_quiet(ring, window)
+    _check_quiet(testbed, window)
     return {
         "requests": window.requests,
         "seconds": round(window.seconds, 4),
@@ -154,27 +154,27 @@ def cycles(ring: Ring, client: Client) -> Row:
     }
 
 
-def syscalls(ring: Ring, client: Client) -> Row:
-    """System calls a request, counted in two ways that differ in who is the limit.
+def syscalls(testbed: Testbed, client: Client) -> Row:
+    """System calls per request, counted in two ways.
 
-    The kernel's tracepoint leaves the client its speed. strace slows it, so that replies wait for the client
-    and one wait finds many.
+    The kernel's tracepoint does not slow the client down. strace does, so that replies wait for the client and one wait
+    returns many.
     """
-    server, event = ring.server(client.protocol), "raw_syscalls:sys_enter"
-    with placed(ring, client) as cpu:
-        argv = client.argv(ring.task(client, seconds=SYSCALL_SECONDS + 2 * MARGIN_SECONDS + client.extra_seconds))
+    server, event = testbed.server(client.protocol), "raw_syscalls:sys_enter"
+    with placed(testbed, client) as cpu:
+        argv = client.argv(testbed.task(client, seconds=SYSCALL_SECONDS + 2 * MARGIN_SECONDS + client.extra_seconds))
         before = server.requests()
-        with running(ring, server, argv, cpu) as (process, output):
+        with running(testbed, server, argv, cpu) as (process, output):
             _settle(process, output, server, before)
-            helper = ring.helper_cpu(cpu)
+            helper = testbed.helper_cpu(cpu)
             window, counted = meter.count(process.pid, server, [event], SYSCALL_SECONDS, helper)
             _outcome(process, output, client)
-        _check_quiet(ring, window)
-        summary = ring.directory / "strace"
-        argv = client.argv(ring.task(client, seconds=STRACE_SECONDS + client.extra_seconds))
+        _check_quiet(testbed, window)
+        summary = testbed.directory / "strace"
+        argv = client.argv(testbed.task(client, seconds=STRACE_SECONDS + client.extra_seconds))
         traced = ["strace", "-f", "-c", "-U", "calls,name", "-o", str(summary), *argv]
         before = server.requests() + server.stored()
-        with running(ring, server, traced, cpu) as (process, output):
+        with running(testbed, server, traced, cpu) as (process, output):
             _wait(process, 60)
             client.claimed(_output(process, output, client))
         served = server.requests() + server.stored() - before
@@ -186,17 +186,17 @@ def syscalls(ring: Ring, client: Client) -> Row:
     }
 
 
-def lag(ring: Ring, client: Client, rate: int, seconds: int) -> Row:
-    """How late the engine sends in an open loop."""
-    server = ring.server(client.protocol)
-    argv = [*client.argv(ring.task(client, seconds=seconds)), "-r", str(rate), "--warmup", "1s"]
+def lag(testbed: Testbed, client: Client, rate: int, seconds: int) -> Row:
+    """The lag of the engine in an open loop."""
+    server = testbed.server(client.protocol)
+    argv = [*client.argv(testbed.task(client, seconds=seconds)), "-r", str(rate), "--warmup", "1s"]
     before = server.requests()
-    with running(ring, server, argv, ring.client_cpu) as (process, output):
+    with running(testbed, server, argv, testbed.client_cpu) as (process, output):
         _settle(process, output, server, before)
-        window = meter.watch(process.pid, server, seconds)
+        window = meter.observe(process.pid, server, seconds)
         _wait(process, 30)
-        answer = clients.engine_answer(_output(process, output, client))
-    _check_quiet(ring, window)
+        answer = load_answer(_output(process, output, client))
+    _check_quiet(testbed, window)
     lags, response = answer["client"]["lag_us"], answer["response_time_us"]
     return {
         "rate": rate,
@@ -206,43 +206,45 @@ def lag(ring: Ring, client: Client, rate: int, seconds: int) -> Row:
         "lag_p99_us": lags["p99"],
         "lag_max_us": lags["max"],
         "response_time_p50_us": response["p50"],
-        "response_p99_us": response["p99"],
+        "response_time_p99_us": response["p99"],
         "valid": answer["valid"],
     }
 
 
-def memory(ring: Ring, client: Client, connections: int) -> Row:
-    """Resident memory of a client whose connections have done a request each. The engine's then wait for their
-    next turn, all but a few; a peer knows no such pause and goes on."""
-    server = ring.server(client.protocol)
-    argv = client.argv(ring.task(client, connections=connections, seconds=120))
-    if client.name == clients.ENGINE:
+def memory(testbed: Testbed, client: Client, connections: int) -> Row:
+    """Resident memory of a client whose connections have done one request each.
+
+    Nearly all of the engine's connections then wait for their next turn. A peer has no such pause and stays busy.
+    """
+    server = testbed.server(client.protocol)
+    argv = client.argv(testbed.task(client, connections=connections, seconds=120))
+    if client.name == ENGINE:
         argv += ["--think", f"{THINK_SECONDS}s"]
     before = server.requests()
-    with running(ring, server, argv, ring.client_cpu) as (process, output):
+    with running(testbed, server, argv, testbed.client_cpu) as (process, output):
         deadline = time.monotonic() + 60
         while min(server.requests() - before, processes.descriptors(process.pid)) < connections:
             if process.poll() is not None or time.monotonic() > deadline:
-                raise BadRun(f"{client.name} -c {connections}: {output.read_text()[-300:] or 'no request of each'}")
+                raise BadRun(f"{client.name} -c {connections}: {output.read_text()[-300:] or 'not every connection sent a request'}")
             time.sleep(0.2)
         time.sleep(SETTLE_SECONDS)
         return {"connections": connections, "resident_bytes": processes.resident_bytes(process.pid)}
 
 
 def _settle(process: subprocess.Popen, output: Path, server: Server, before: int) -> None:
-    """Waits until requests flow, and a little longer. Asking nginx for its count counts as well."""
+    """Waits until requests flow, and a little longer. A query for nginx's count is counted too."""
     deadline = time.monotonic() + 10
     while server.requests() - before < 1000:
         if process.poll() is not None or time.monotonic() > deadline:
-            raise BadRun(f"ended, or sent nothing, before it was measured: {output.read_text().strip()[-300:]}")
+            raise BadRun(f"the client ended, or sent nothing, before the window: {output.read_text().strip()[-300:]}")
         time.sleep(0.02)
     time.sleep(SETTLE_SECONDS)
 
 
 def _outcome(process: subprocess.Popen, output: Path, client: Client) -> int:
-    """Waits for the end of a run that was watched, and returns the requests that the client claims."""
+    """Waits for the end of a run, and returns the client's own count of requests."""
     if process.poll() is not None:
-        raise BadRun("ended while it was measured")
+        raise BadRun("the client ended during the window")
     _wait(process, 30)
     return client.claimed(_output(process, output, client))
 
@@ -251,7 +253,7 @@ def _wait(process: subprocess.Popen, seconds: float) -> None:
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
-        raise BadRun(f"still runs {seconds} s after its end was due") from None
+        raise BadRun(f"the client still runs {seconds} s after its planned end") from None
 
 
 def _output(process: subprocess.Popen, output: Path, client: Client) -> str:
@@ -262,23 +264,23 @@ def _output(process: subprocess.Popen, output: Path, client: Client) -> str:
 
 
 def _check_counts(claimed: int, served: int) -> None:
-    if abs(claimed - served) > MOST_MISCOUNT * served:
+    if abs(claimed - served) > MAX_MISCOUNT * served:
         raise BadRun(f"the client counts {claimed} requests, the server {served}")
 
 
-def _check_quiet(ring: Ring, window: meter.Window) -> None:
-    if ring.tolerate_noise:
+def _check_quiet(testbed: Testbed, window: meter.Window) -> None:
+    if testbed.tolerate_noise:
         return
     others, steal = window.others_cpu_s / window.seconds / 2, window.steal_s / window.seconds / 2
-    if others > MOST_OF_OTHERS or steal > MOST_STEAL:
-        raise Disturbed(f"others used {others:.1%} of two CPUs, {steal:.1%} was stolen")
+    if others > MAX_OTHERS or steal > MAX_STEAL:
+        raise Disturbed(f"other programs used {others:.1%} of two CPUs, and the hypervisor {steal:.1%}")
 
 
 def await_quiet(within_s: float) -> None:
-    """Waits until nothing else runs for a while, at most so long. Nothing of ours may run."""
+    """Waits until the machine is quiet. The bench itself must not run anything meanwhile."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         before = processes.machine_seconds()["busy"]
         time.sleep(QUIET_SECONDS)
-        if (processes.machine_seconds()["busy"] - before) / QUIET_SECONDS / 2 <= MOST_OF_OTHERS:
+        if (processes.machine_seconds()["busy"] - before) / QUIET_SECONDS / 2 <= MAX_OTHERS:
             return

@@ -1,4 +1,4 @@
-"""How each client is called for the same work, point selects by a prepared statement, and how its output is judged."""
+"""The command line of each client for the same work, point selects by a prepared statement, and how its output is checked."""
 
 from __future__ import annotations
 
@@ -7,36 +7,37 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from peers.clients import BadRun, engine_answer
+from shared.errors import BadRun
+from shared.showdown import ENGINE, load_answer
 
 from .servers import DATABASE, USER, Database, Mariadb, Postgres
 
-ENGINE, SYSBENCH, PGBENCH, PGBENCH_SAME = "showdown", "sysbench", "pgbench -S", "pgbench, the engine's statement"
+SYSBENCH, PGBENCH, PGBENCH_SAME = "sysbench", "pgbench -S", "pgbench, the engine's statement"
 ROWS = 100_000
-"""Of one table, as many as those of `pgbench -i`."""
+"""Rows of the table, as many as `pgbench -i` makes."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a client is asked to do."""
+    """The work of a client."""
 
     server: Database
     connections: int
     seconds: int
     engine: str
     directory: Path
-    """For scripts of the client."""
+    """A place for the scripts of the client."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """A program, its server, and how to read its output."""
+    """A program, its server, and how its output is parsed."""
 
     name: str
     server: str
     argv: Callable[[Task], list[str]]
     claimed: Callable[[str], tuple[int, float]]
-    """Statements, and statements a second, by the client's own account. Raises BadRun on errors."""
+    """Statements, and statements per second, from the client's output. Raises BadRun on errors."""
     exit_codes: tuple[int, ...] = (0,)
 
 
@@ -46,7 +47,7 @@ def _engine(task: Task) -> list[str]:
 
 
 def _engine_claimed(output: str) -> tuple[int, float]:
-    answer = engine_answer(output)
+    answer = load_answer(output)
     return int(answer["requests"]), float(answer["throughput_per_s"])
 
 
@@ -85,7 +86,7 @@ def _pgbench_claimed(output: str) -> tuple[int, float]:
 
 
 CLIENTS = [
-    # Exit code 3: the engine calls a run invalid whose client was the limit.
+    # Exit code 3: the engine reports that the client was the limit, which is intended here.
     Client(ENGINE, Mariadb.name, _engine, _engine_claimed, exit_codes=(0, 3)),
     Client(SYSBENCH, Mariadb.name, _sysbench, _sysbench_claimed),
     Client(ENGINE, Postgres.name, _engine, _engine_claimed, exit_codes=(0, 3)),

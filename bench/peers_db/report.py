@@ -2,126 +2,81 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
-from peers.figures import Bar, Figure
-from peers.markdown import bars_table, show_figure, table, verdict
+from shared import results as raw
+from shared import whole_page
+from shared.figures import Bar, Figure, Rows, by_round
+from shared.markdown import show_figure
+from shared.results import Settings
+from shared.showdown import ENGINE
+from shared.whole_page import engine_ratio
 
-from .clients import CLIENTS, ENGINE, PGBENCH, PGBENCH_SAME, SYSBENCH
+from .clients import CLIENTS, PGBENCH, PGBENCH_SAME, SYSBENCH
 from .servers import Mariadb, Postgres
 
+TARGET, CYCLES = "peers-db", "cycles"
 COLUMNS = (
     "round server client order statements seconds statements_per_s all_cycles user_share client_cpu clock_hz".split()
 )
-
-Rows = list[dict[str, object]]
-
-
-def write(rows: Rows, settings: dict[str, object], results: Path) -> Path:
-    """Writes the page and the raw figures."""
-    save(rows, COLUMNS, results / "peers-db/cycles.csv")
-    page = results / "peers-db.md"
-    page.write_text(_page(rows, settings))
-    return page
+SPEED = "statements_per_s"
 
 
-def save(rows: Rows, columns: list[str], path: Path) -> None:
-    """The raw figures."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+def save(rows: Rows, settings: Settings, results: Path) -> Path:
+    """Writes the raw figures and the page."""
+    raw.save(results / TARGET, CYCLES, COLUMNS, rows, settings)
+    return write(results)
 
 
-def by_round(rows: Rows, server: str, client: str, column: str) -> dict[object, float]:
-    """One value a round."""
-    chosen = (row for row in rows if (row["server"], row["client"]) == (server, client))
-    return {row["round"]: float(row[column]) for row in chosen}
-
-
-def ratio(rows: Rows, server: str, other: str, column: str) -> Figure | None:
-    """Of the engine to another client, round by round: what both met in a round cancels out."""
-    ours, theirs = (by_round(rows, server, client, column) for client in (ENGINE, other))
-    return Figure.of([ours[n] / theirs[n] for n in ours if theirs.get(n)])
+def write(results: Path) -> Path:
+    """Writes the page from its raw figures."""
+    path = results / f"{TARGET}.md"
+    path.write_text(page(*raw.load(results / TARGET, CYCLES)))
+    return path
 
 
 def bars(rows: Rows) -> list[Bar]:
-    """What the engine promises."""
-    mariadb, postgres, cycles, speed = Mariadb.name, Postgres.name, "all_cycles", "statements_per_s"
+    """The limits of the engine's cost and throughput."""
+    mariadb, postgres = Mariadb.name, Postgres.name
     return [
-        Bar("MariaDB, all client cycles a query, × sysbench", 0.6, False, ratio(rows, mariadb, SYSBENCH, cycles), 3),
-        Bar("PostgreSQL, all client cycles a query, × pgbench -S", 0.6, False, ratio(rows, postgres, PGBENCH, cycles), 3),
-        Bar("MariaDB, throughput, × sysbench", 0.97, True, ratio(rows, mariadb, SYSBENCH, speed), 3),
+        Bar("MariaDB, all client cycles per query, × sysbench", 0.6, False,
+            engine_ratio(rows, mariadb, SYSBENCH, "all_cycles"), 3),
+        Bar("PostgreSQL, all client cycles per query, × pgbench -S", 0.6, False,
+            engine_ratio(rows, postgres, PGBENCH, "all_cycles"), 3),
+        Bar("MariaDB, throughput, × sysbench", 0.97, True, engine_ratio(rows, mariadb, SYSBENCH, SPEED), 3),
         Bar("PostgreSQL, throughput, × pgbench with the same statement", 0.97, True,
-            ratio(rows, postgres, PGBENCH_SAME, speed), 3),
+            engine_ratio(rows, postgres, PGBENCH_SAME, SPEED), 3),
     ]  # fmt: skip
 
 
-def _page(rows: Rows, settings: dict[str, object]) -> str:
-    judged = bars(rows)
-    noisy = "" if settings["noise"] == "refused" else "\n**Measured on a busy machine: these figures do not count.**\n"
-    facts = "\n".join(f"| {name} | {value} |" for name, value in settings.items() if name != "commands")
-    commands = "\n".join(settings["commands"])
-    return f"""# Engine and peers on databases
+def page(rows: Rows, settings: Settings) -> str:
+    """The whole page."""
+    pairs = [(client.server, client.name) for client in CLIENTS]
+    body = f"""## Point selects by a prepared statement, {settings["connections"]} connections, closed loop
 
-{verdict(judged)} Measured by `make bench-peers-db` on {settings["date"]}: {settings["rounds"]} rounds, in each every client
-once in random order; medians, with the least and the most in brackets. The raw figures are in `peers-db/`.
-{noisy}
-## The bars
+{whole_page.costs_table(rows, pairs, "server", "query", "queries", SPEED)}
 
-{bars_table(judged)}
-
-## Point selects by a prepared statement, {settings["connections"]} connections, closed loop
-
-{table(["server", "client", "all cycles a query", "of these in user mode", "× the engine's", "queries/s", "client CPU"],
-        [row(rows, client.server, client.name, "statements_per_s") for client in CLIENTS])}
-
-The engine checks that each query returns one row of the right length; the peers fetch it. sysbench has a thread for each
-connection, pgbench and the engine one for all. {_kernel(rows)} `pgbench -S` asks tables of its own for a number of four bytes; the others
-ask the same table for a text of 120.
-
-## Method and machine
-
-All cycles of a query are the client's CPU time over the whole run (wait4(2), login and preparation included) × the
-cycles in a second of CPU time, measured right before and after on the same CPU (`floor clock`), over the queries. The
-client's account of its queries is held against the server's (`Com_stmt_execute`, `xact_commit`). The server has one CPU
-and the client the other. How the kernel splits CPU time between its own and the user's is a sample.
-
-| | |
-|---|---|
-{facts}
-
-```sh
-{commands}
-```
-"""
+- The engine checks that each query returns one row of the right length. The peers fetch the row.
+- sysbench has one thread per connection. pgbench and the engine have one thread for all connections.
+- `pgbench -S` reads a number of 4 bytes from its own tables. The other clients read a text of 120 bytes from one table.
+{_kernel(rows)}"""
+    method = """- **All cycles per query**: the client's CPU time over the whole run, with login and preparation (`wait4(2)`), times the
+  cycles in a second of CPU time, divided by the queries. `floor clock` measures the cycles in a second on the same CPU,
+  right before and right after the run.
+- **Counts**: the client's count of its queries must agree with the server's (`Com_stmt_execute`, `xact_commit`) to 2 %.
+- **CPUs**: the server has one CPU and the client another.
+- **User mode**: the kernel samples how CPU time divides between kernel and user mode, so that share is an estimate."""
+    return whole_page.page("Engine and peers on databases", TARGET, bars(rows), settings, body, method)
 
 
 def _kernel(rows: Rows) -> str:
-    """How low the ratio to sysbench could go: what is left if the engine had no cycles of its own."""
-    cycles = by_round(rows, Mariadb.name, ENGINE, "all_cycles")
-    user = by_round(rows, Mariadb.name, ENGINE, "user_share")
-    theirs = by_round(rows, Mariadb.name, SYSBENCH, "all_cycles")
-    figure = Figure.of([cycles[n] * (1 - user[n]) / theirs[n] for n in cycles if theirs.get(n)])
+    """The lowest possible ratio to sysbench: the engine's cycles in the kernel alone."""
+    cycles, user = (by_round(rows, column, server=Mariadb.name, client=ENGINE) for column in ("all_cycles", "user_share"))
+    sysbench = by_round(rows, "all_cycles", server=Mariadb.name, client=SYSBENCH)
+    figure = Figure.of([cycles[n] * (1 - user[n]) / sysbench[n] for n in cycles if sysbench.get(n)])
     if figure is None:
         return ""
     return (
-        "Most of all cycles are the kernel's: for sending, receiving and waiting over loopback. With none of its own, the"
-        f" engine would stand at {show_figure(figure, 2)} of sysbench's on MariaDB."
+        "- Most cycles are the kernel's, for sending, receiving and waiting over loopback. Without any cycles in user mode,"
+        f" the\n  engine's ratio to sysbench on MariaDB would be {show_figure(figure, 2)}."
     )
-
-
-def row(rows: Rows, server: str, client: str, speed: str) -> list[str]:
-    """A client's line of the table of figures; `speed` is the column of operations a second."""
-
-    def figure(column: str) -> Figure | None:
-        return Figure.of(list(by_round(rows, server, client, column).values()))
-
-    share, cpu, over = figure("user_share"), figure("client_cpu"), ratio(rows, server, client, "all_cycles")
-    return [
-        server, client, show_figure(figure("all_cycles")), f"{share.middle:.0%}" if share else "–",
-        f"{1 / over.middle:.2f}" if over else "–", show_figure(figure(speed)),
-        f"{cpu.middle:.0%}" if cpu else "–",
-    ]  # fmt: skip

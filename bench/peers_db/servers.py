@@ -1,6 +1,6 @@
-"""MariaDB and PostgreSQL as ordinary processes in a directory of ours, on one CPU, without passwords.
+"""MariaDB and PostgreSQL as ordinary processes in a temporary directory, on one CPU, without passwords.
 
-The server's own count is the measure for all clients alike, whatever a client counts.
+The server counts the statements, in the same way for all clients.
 """
 
 from __future__ import annotations
@@ -11,19 +11,16 @@ import subprocess
 import time
 from pathlib import Path
 
-from peers import processes
+from shared import processes
+from shared.errors import ServerError
 
 USER, DATABASE = "bench", "bench"
 UNPRIVILEGED = "nobody"
-"""Whom servers run as where we are root: PostgreSQL refuses to be root."""
-
-
-class ServerError(Exception):
-    """A server does not start, with the reason that it gave."""
+"""The user of the servers if the bench runs as root: PostgreSQL refuses to run as root."""
 
 
 class Database:
-    """A process on a CPU, a log, a count of statements."""
+    """A server process on one CPU, with a log and a count of statements."""
 
     name: str
     scheme: str
@@ -44,11 +41,11 @@ class Database:
         self._await_ready()
 
     def url(self) -> str:
-        """As the engine wants it."""
+        """The server's address for the engine."""
         return f"{self.scheme}://{USER}@127.0.0.1:{self.port}/{self.database}"
 
     def statements(self) -> int:
-        """Statements of clients since the start."""
+        """Statements since the server's start."""
         raise NotImplementedError
 
     def __enter__(self):
@@ -85,7 +82,7 @@ class Database:
 
 
 class Mariadb(Database):
-    """InnoDB with all tables in memory."""
+    """InnoDB, with all tables in memory."""
 
     name, scheme = "mariadb", "mysql"
 
@@ -104,7 +101,7 @@ class Mariadb(Database):
                 "--innodb-buffer-pool-size=512M"]  # fmt: skip
 
     def statements(self) -> int:
-        """Executions of prepared statements."""
+        """Executions of prepared statements since the server's start."""
         return self._ask(
             ["mariadb", "--no-defaults", "--protocol=tcp", "-h127.0.0.1", f"-P{self.port}", f"-u{USER}", "-N",
              "-e", "SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'"]
@@ -112,7 +109,7 @@ class Mariadb(Database):
 
 
 class Postgres(Database):
-    """With all tables in memory."""
+    """PostgreSQL, with all tables in memory."""
 
     name, scheme, database = "postgres", "postgres", "postgres"
 
@@ -124,7 +121,7 @@ class Postgres(Database):
                 "-c", "shared_buffers=512MB"]  # fmt: skip
 
     def statements(self) -> int:
-        """Commits, without those of logins and of the preparation of statements, some dozens."""
+        """Commits since the server's start. Logins and the preparation of statements add a few dozen."""
         return self._ask(
             ["psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", USER, "-d", "template1", "-Atc",
              "SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'"]

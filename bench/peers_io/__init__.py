@@ -1,5 +1,5 @@
 """Block I/O runner and fio: `python3 -m peers_io --help`, or `make bench-peers-io`.
 
-`cases` says what is transferred and how each is called for it, `runner` talks to ours (docs/BYOD.md), `fio` calls the
-peer, `report` writes docs/results/peers-io.md.
+`cases` has the kinds of transfers, `runner` drives showdown's runner (docs/BYOD.md), `fio` calls fio, `report` writes
+docs/results/peers-io.md.
 """

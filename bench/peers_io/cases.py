@@ -1,4 +1,4 @@
-"""What is transferred: the same words for the runner and for fio."""
+"""The kinds of transfers, in the same terms for the runner and for fio."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FILE_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class Case:
-    """Transfers of one kind, by one thread."""
+    """One kind of transfer, by one thread."""
 
     operation: str
     """read or write."""
@@ -19,13 +19,13 @@ class Case:
     cache: str
     """cached or direct."""
     sync: str = "none"
-    """data: a write is on the medium when it ends (O_DSYNC)."""
+    """data: a write is on the medium when it returns (O_DSYNC)."""
     depth: int = 1
-    """Over 1 by io_uring."""
+    """Transfers in flight. Above 1 they use io_uring."""
 
     @property
     def name(self) -> str:
-        """As the report calls it."""
+        """The name in rows and on the page."""
         size = f"{self.buffer >> 20} MiB" if self.buffer >= 1 << 20 else f"{self.buffer >> 10} KiB"
         way = f"io_uring, depth {self.depth}" if self.depth > 1 else f"p{self.operation}"
         cache = self.cache + (", O_DSYNC" if self.sync == "data" else "")
@@ -33,13 +33,15 @@ class Case:
 
     @property
     def engine(self) -> str:
-        """As both call it."""
+        """The I/O engine, under the same name in both programs."""
         return "io_uring" if self.depth > 1 else "psync"
 
     @property
     def is_of_the_device(self) -> bool:
-        """Whether the device sets the pace, so that the two must agree. Where memory does, what a program spends
-        between two transfers is a part of the figure."""
+        """Whether the device sets the pace, so that both programs must report the same throughput.
+
+        Where memory sets it, the program's own work between two transfers is part of the figure.
+        """
         return self.cache == "direct" or self.sync == "data"
 
 
@@ -48,8 +50,8 @@ CASES = [
     Case("read", "random", 4096, "direct", depth=16),
     Case("write", "random", 4096, "direct"),
     Case("write", "random", 4096, "cached", sync="data"),
-    # Not longer: where a transfer has more pages than the device takes pieces, whether some lie next to each other
-    # decides into how many requests it falls, and that is luck.
+    # Not longer: the kernel splits a transfer with more pages than the device takes segments. How many requests that makes
+    # depends on which pages happen to be adjacent.
     Case("read", "sequential", 256 << 10, "direct"),
     Case("write", "sequential", 256 << 10, "direct"),
     Case("read", "random", 4096, "cached"),

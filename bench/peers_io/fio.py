@@ -1,4 +1,4 @@
-"""The peer, on the file of our runner: the same bytes at the same place of the disk."""
+"""fio, on the runner's file: the same bytes in the same place of the disk."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from peers.clients import BadRun
+from shared.errors import BadRun
 
 from .cases import FILE_BYTES, Case
 
@@ -15,7 +15,7 @@ WAYS = {("read", "random"): "randread", ("write", "random"): "randwrite",
 
 
 def argv(case: Case, file: Path, warmup_s: float, seconds: float) -> list[str]:
-    """The command. As the runner: any slot may come again, the cache is left as it is, nothing is made or cut."""
+    """The command line. As with the runner, places repeat, the cache stays as it is, and the file is not made or truncated."""
     command = ["fio", "--name=peer", f"--filename={file}", f"--size={FILE_BYTES}",
                f"--rw={WAYS[case.operation, case.pattern]}", f"--bs={case.buffer}",
                f"--ioengine={case.engine}", f"--iodepth={case.depth}",
@@ -28,18 +28,18 @@ def argv(case: Case, file: Path, warmup_s: float, seconds: float) -> list[str]:
 
 
 def run(case: Case, file: Path, warmup_s: float, seconds: float) -> dict[str, float]:
-    """Transfers a second, and microseconds at shares of them."""
+    """Runs fio; returns transfers per second, and percentiles in microseconds."""
     done = subprocess.run(argv(case, file, warmup_s, seconds), capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise BadRun(f"fio ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+        raise BadRun(f"fio: exit code {done.returncode}: {done.stderr.strip()[-300:]}")
     return figures(done.stdout, case.operation)
 
 
 def figures(output: str, operation: str) -> dict[str, float]:
-    """What its JSON says. Raises BadRun on errors."""
+    """The figures in fio's JSON. Raises BadRun on errors."""
     job = json.loads(output[output.index("{") :])["jobs"][0]
     if job["error"] or not job[operation]["total_ios"]:
-        raise BadRun(f"error {job['error']}, or nothing was done")
+        raise BadRun(f"fio: error {job['error']}, or no transfers")
     times_ns = job[operation]["lat_ns"]["percentile"]
     return {
         "transfers_per_s": job[operation]["iops"],

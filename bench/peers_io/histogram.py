@@ -1,7 +1,7 @@
-"""HdrHistogram's encoding V2, compressed, as runners print it: how many values there are, and which is at a share.
+"""Decodes HdrHistogram's compressed encoding V2, which runners print, and finds percentiles.
 
 https://github.com/HdrHistogram/HdrHistogram, `AbstractHistogram.encodeIntoByteBuffer`: a header, then counts from the
-lowest bucket on as zigzag LEB128, a negative one being so many empty buckets.
+lowest bucket on as zigzag LEB128. A negative count -n stands for n empty buckets.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from collections import Counter
 
 COOKIE, COMPRESSED_COOKIE = 0x1C849303, 0x1C849304
 COOKIE_MASK = ~0xF0
-"""The rest says how wide counts are in version 1."""
+"""The masked bits are the width of counts in version 1."""
 HEADER = struct.Struct(">iiiiqqd")
 
 
 def decode(text: str) -> Counter[int]:
-    """How often each value was recorded, a value being the lowest of its bucket."""
+    """The count of each value. A value is the lowest of its bucket."""
     packed = base64.b64decode(text)
     cookie, length = struct.unpack_from(">ii", packed)
     if cookie & COOKIE_MASK != COMPRESSED_COOKIE & COOKIE_MASK:
-        raise ValueError(f"no compressed histogram of version 2: {cookie:#x}")
+        raise ValueError(f"not a compressed histogram of version 2: {cookie:#x}")
     plain = zlib.decompress(packed[8 : 8 + length])
     cookie, payload, _, digits, lowest, _, _ = HEADER.unpack_from(plain)
     if cookie & COOKIE_MASK != COOKIE & COOKIE_MASK:
-        raise ValueError(f"no histogram of version 2: {cookie:#x}")
+        raise ValueError(f"not a histogram of version 2: {cookie:#x}")
     half_bits = (2 * 10**digits - 1).bit_length() - 1
     unit_bits = max(lowest, 1).bit_length() - 1
     counts: Counter[int] = Counter()
@@ -42,7 +42,7 @@ def decode(text: str) -> Counter[int]:
 
 
 def _value(index: int, half_bits: int) -> int:
-    """The lowest value of a bucket. The first two halves have steps of 1, each further one of twice the last."""
+    """The lowest value of a bucket. The first two halves have steps of 1, and each further half doubles the step."""
     octave = max(0, (index >> half_bits) - 1)
     return (index - (octave << half_bits)) << octave
 
@@ -51,7 +51,7 @@ def _numbers(payload: bytes):
     value = shift = taken = 0
     for byte in payload:
         taken += 1
-        # The ninth byte is whole.
+        # The ninth byte has no continuation bit.
         value |= (byte if taken == 9 else byte & 0x7F) << shift
         shift += 7
         if byte < 0x80 or taken == 9:
@@ -60,10 +60,10 @@ def _numbers(payload: bytes):
 
 
 def at_share(counts: Counter[int], share: float) -> int:
-    """The value that this share of all do not exceed."""
+    """The value that this share of all values does not exceed."""
     left = share * counts.total()
     for value in sorted(counts):
         left -= counts[value]
         if left <= 0:
             return value
-    raise ValueError("a histogram of nothing")
+    raise ValueError("an empty histogram")

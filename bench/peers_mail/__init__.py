@@ -1,5 +1,5 @@
 """Engine and smtp-source on mail servers: `python3 -m peers_mail --help`, or `make bench-peers-mail`.
 
-`servers` makes Postfix and smtp-sink from nothing, `clients` says how each client is called for the same work,
-`peers.whole` measures one run, `report` writes docs/results/peers-mail.md.
+`servers` creates Postfix and smtp-sink, `clients` has the command line of each client for the same work,
+`shared.whole_run` measures one run, `report` writes docs/results/peers-mail.md.
 """

@@ -1,6 +1,6 @@
-"""Postfix and smtp-sink as ordinary processes in a directory of ours, on one CPU.
+"""Postfix and smtp-sink as ordinary processes in a temporary directory, on one CPU.
 
-Postfix counts in its log; smtp-sink, which takes messages and does nothing with them, counts nothing.
+Postfix counts messages in its log. smtp-sink accepts messages, discards them and counts nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from peers import processes
+from shared import processes
+from shared.errors import ServerError
 
 DOMAIN = "mx.example"
 WORKLOAD = Path(__file__).resolve().parents[2] / "workloads/mail"
@@ -43,12 +44,8 @@ smtpd_client_connection_count_limit = 0
 """
 
 
-class ServerError(Exception):
-    """A server does not start, with the reason that it gave."""
-
-
 class MailServer:
-    """A process on a CPU, a log, and a port."""
+    """A server process on one CPU, with a log and a port."""
 
     name: str
 
@@ -61,7 +58,7 @@ class MailServer:
         self._await_ready()
 
     def messages(self) -> int | None:
-        """Messages taken since the start; none if it does not count."""
+        """Messages accepted since the server's start; None if it does not count."""
         raise NotImplementedError
 
     def __enter__(self):
@@ -86,7 +83,7 @@ class MailServer:
 
 
 class Postfix(MailServer):
-    """With a queue in memory, so that no disk has a say, and delivery to discard(8)."""
+    """Postfix with its queue in memory, so that no disk takes part, and with delivery to discard(8)."""
 
     name = "postfix"
 
@@ -98,7 +95,7 @@ class Postfix(MailServer):
         for name, owner in (("queue", "root"), ("data", "postfix")):
             (self.directory / name).mkdir(mode=0o755)
             shutil.chown(self.directory / name, owner)
-        # In the foreground as `start-fg` has it, and one process to stop.
+        # The master runs in the foreground, as with `postfix start-fg`, so that there is one process to stop.
         subprocess.run(["postfix", "-c", str(self.directory), "check"], check=True, capture_output=True)
         daemons = subprocess.run(["postconf", "-dh", "daemon_directory"], check=True, capture_output=True, text=True)
         return [f"{daemons.stdout.strip()}/master", "-c", str(self.directory), "-d"]
@@ -108,7 +105,7 @@ class Postfix(MailServer):
 
 
 class Sink(MailServer):
-    """The other half of smtp-source: as little work for a message as a server can have."""
+    """smtp-sink, the counterpart of smtp-source: the least work per message that a server can do."""
 
     name = "smtp-sink"
 

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from peers import machine, processes
-from peers.clients import BadRun
+from shared import machine, processes
+from shared.errors import BadRun
 from peers.schedule import say
-from peers.servers import ServerError
-from peers.store import OtherRun, Store
+from shared.errors import ServerError
+from shared.store import OtherRun, Store
 
 from . import cases, clients, report
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from peers.clients import BadRun
+from shared.errors import BadRun
 
 from . import clients
 from .known import Known

@@ -12,7 +12,7 @@ import resource
 import subprocess
 from dataclasses import dataclass
 
-from peers.clients import BadRun
+from shared.errors import BadRun
 
 PEERS = ("wrk", "ab", "h2load", "hey")
 

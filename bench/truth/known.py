@@ -10,8 +10,8 @@ import time
 import urllib.request
 from pathlib import Path
 
-from peers import processes
-from peers.servers import ServerError
+from shared import processes
+from shared.errors import ServerError
 
 
 class Known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import median
 
-from peers.store import Store
+from shared.store import Store
 
 from .cases import CONNECTIONS_OF_ARRIVALS, FREEZE_S, PERIOD_S, QUANTILES, ROUNDS, SATURATION_RUNS
 

@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from peers import machine
+from shared import machine
 from peers.schedule import say
-from peers.showdown import NoAnswer
+from shared.showdown import NoAnswer
 
 from . import answer, page
 from .lines import LINES

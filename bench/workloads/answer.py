@@ -7,7 +7,7 @@ import shlex
 import time
 from pathlib import Path
 
-from peers import showdown as binary
+from shared import showdown
 
 from .lines import Line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from peers.markdown import table
+from shared.markdown import table
 
 from . import answer
 from .lines import LINES

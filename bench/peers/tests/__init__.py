@@ -1,1 +1,1 @@
-"""Tests of what reads other programs' output, and of the arithmetic: `python3 -m unittest` from bench/."""
+"""Tests of the clients' output, the schedule and the figures: `python3 -m unittest` in bench/."""

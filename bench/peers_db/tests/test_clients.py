@@ -1,10 +1,10 @@
-"""What the clients print is read as it stands, and errors in it are found."""
+"""Tests of how the clients' output is parsed, and of the bars."""
 
 from __future__ import annotations
 
 import unittest
 
-from peers.clients import BadRun
+from shared.errors import BadRun
 from peers_db import report
 from peers_db.clients import CLIENTS, PGBENCH, SYSBENCH
 
@@ -26,11 +26,11 @@ def claimed(name: str, output: str):
 
 
 class Clients(unittest.TestCase):
-    def test_results_are_read(self):
+    def test_results_are_parsed(self):
         self.assertEqual(claimed(SYSBENCH, SYSBENCH_OUTPUT), (171052, 57005.61))
         self.assertEqual(claimed(PGBENCH, PGBENCH_OUTPUT), (123456, 41152.5))
 
-    def test_errors_do_not_count(self):
+    def test_a_run_with_errors_does_not_count(self):
         with self.assertRaises(BadRun):
             claimed(SYSBENCH, SYSBENCH_OUTPUT.replace("errors:                      0 ", "errors: 7 "))
         with self.assertRaises(BadRun):
@@ -38,12 +38,12 @@ class Clients(unittest.TestCase):
 
 
 class Bars(unittest.TestCase):
-    def test_ratios_are_taken_within_a_round(self):
+    def test_ratios_are_computed_within_a_round(self):
         rows = [
             {"round": n, "server": "mariadb", "client": client, "all_cycles": cycles, "statements_per_s": 100}
             for n, factor in enumerate((1, 2), start=1)
             for client, cycles in (("showdown", 50 * factor), ("sysbench", 100 * factor))
         ]
         bars = {bar.what: bar for bar in report.bars(rows)}
-        self.assertTrue(bars["MariaDB, all client cycles a query, × sysbench"].is_met)
-        self.assertFalse(bars["PostgreSQL, all client cycles a query, × pgbench -S"].is_met)
+        self.assertTrue(bars["MariaDB, all client cycles per query, × sysbench"].is_met)
+        self.assertFalse(bars["PostgreSQL, all client cycles per query, × pgbench -S"].is_met)

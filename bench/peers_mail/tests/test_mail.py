@@ -1,13 +1,14 @@
-"""What the clients print is read as it stands, and errors in it are found."""
+"""Tests of how the clients' output is parsed, and of the bars."""
 
 from __future__ import annotations
 
 import json
 import unittest
 
-from peers.clients import BadRun
+from shared.errors import BadRun
 from peers_mail import report
-from peers_mail.clients import CLIENTS, ENGINE, SOURCE, Task
+from peers_mail.clients import CLIENTS, SOURCE, Task
+from shared.showdown import ENGINE
 
 TASK = Task(server=None, is_kept=False, connections=1, messages=7, engine="showdown")
 
@@ -25,11 +26,11 @@ def answer(requests: int, failed: int) -> str:
 
 
 class Clients(unittest.TestCase):
-    def test_results_are_read(self):
+    def test_results_are_parsed(self):
         self.assertEqual(claimed(SOURCE, ""), (7, None))
         self.assertEqual(claimed(ENGINE, answer(7, 0)), (7, 70.0))
 
-    def test_errors_do_not_count(self):
+    def test_a_run_with_errors_does_not_count(self):
         with self.assertRaises(BadRun):
             claimed(SOURCE, "smtp-source: fatal: bad startup: 421 too many connections")
         with self.assertRaises(BadRun):
@@ -37,7 +38,7 @@ class Clients(unittest.TestCase):
 
 
 class Bars(unittest.TestCase):
-    def test_ratios_are_taken_within_a_round(self):
+    def test_ratios_are_computed_within_a_round(self):
         rows = [
             {"round": n, "server": where, "client": client, "all_cycles": cycles, "messages_per_s": 100}
             for n, factor in enumerate((1, 2), start=1)

@@ -4,7 +4,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from peers.store import Store
+from shared.store import Store
 from truth import cases, clients, report
 
 

@@ -31,7 +31,7 @@ export function percentileChart(series: readonly QuantileSeries[], limits: reado
   const ticks = logTicks(low, high);
   const places = SHARES.map(position);
   return figure({
-    title: terms`[[Percentiles]] of [[response time]]`,
+    title: terms`Distribution of [[response times]] to [[p99.99]]`,
     summary: lines.map(({ name, curve }) => `${name}: p50 ${time(at(curve, 0.5))}, p99 ${time(at(curve, 0.99))}, p99.99 ${time(at(curve, 0.9999))}`).join(". "),
     note,
     legend: legend(series.map(({ name, style }) => ({ name, style, line: true }))),

@@ -25,7 +25,7 @@ interface Layout {
 }
 
 function layoutOf(cells: readonly Cell[], width: number): Layout {
-  if (cells.length > 6 && width >= 640) return { head: 0, body: 30, left: 290 };
+  if (cells.length > 6 && width >= 640) return { head: 0, body: 30, left: 320 };
   const most = Math.max(0, ...cells.map((cell) => cell.trials.length));
   return { head: 26, body: cells.length > 12 ? 26 : most > 40 ? 110 : 46, left: 12 };
 }

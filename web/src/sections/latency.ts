@@ -28,8 +28,8 @@ export function loadSection(report: Report, cells: readonly Cell[], style: (cell
   const series = few.map((cell) => ({ name: cell.label, style: style(cell), points: loadPoints(cell.trials) }));
   return {
     id: "latency",
-    title: terms`[[Response time]] over [[offered load]]`,
-    short: "Response time",
+    title: terms`[[Response time]] under load`,
+    short: "Load",
     body: [series.length > 0 ? latencyChart(series.slice(0, MAX_LINES), limits(slo(report))) : nothing(absence(report, terms`No [[valid trial]] has an [[open-loop]] [[phase]], so there is no response time over offered load.`))],
   };
 }

@@ -2,7 +2,7 @@
 
 import { el, type Child } from "../dom";
 import type { Cell } from "../derive/cells";
-import { bytes, counted, number, percent } from "../derive/format";
+import { bytes, capital, counted, number, percent } from "../derive/format";
 import type { SeriesStyle } from "../derive/palette";
 import { resources, type Resources } from "../derive/resources";
 import { source } from "../charts/figure";
@@ -47,7 +47,7 @@ function card(cell: Cell, { colour }: SeriesStyle, { saturated, trials, utilisat
     el(
       "p",
       { class: "saturated" },
-      el("strong", {}, isSaturated ? first.resource : "No resource"),
+      el("strong", {}, isSaturated ? capital(first.resource) : "No resource"),
       ` was saturated in ${isSaturated ? `${first.trials} of ` : ""}${counted(trials, "valid trial")}.`,
     ),
     others.length > 0 ? el("p", {}, `In the other trials: ${others.map(({ resource, trials: count }) => `${resource} (${count})`).join(", ")}.`) : null,

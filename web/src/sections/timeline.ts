@@ -11,7 +11,7 @@ import { nothing, type Section } from "./section";
 export function timelineSection(report: Report, cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section {
   const trials = report.trials.filter((trial) => (trial.timeline ?? []).length > 0);
   const first = trials.find((trial) => trial.status === "valid") ?? trials[0];
-  const section = { id: "time", title: terms`One [[trial]] over time`, short: "Over time" };
+  const section = { id: "time", title: terms`One [[trial]] over time`, short: "Timeline" };
   if (!first) return { ...section, body: [nothing("No trial recorded a time line.")] };
   const chart = el("div", { class: "chosen", "aria-live": "polite" });
   const choice = el("select", { id: "trial-choice" }, ...trials.map((trial) => el("option", { value: trial.number }, name(trial))));

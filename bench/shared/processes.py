@@ -1,4 +1,4 @@
-"""Processes of ours: started on a CPU of our choice, stopped by their id; and what /proc says of a process."""
+"""Starts processes on given CPUs, stops them by their id, and reads /proc."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ NANOSECONDS = 1e-9
 
 
 def start(argv: list[str], cpus: set[int], log: Path, **options) -> subprocess.Popen:
-    """Starts a process whose threads may run on `cpus` only; its output goes to `log` unless told otherwise."""
+    """Starts a process whose threads may run on `cpus` only. Without other options its output goes to `log`."""
     with log.open("ab") as sink:
         options = {"stdout": sink, "stderr": sink, "stdin": subprocess.DEVNULL} | options
         return subprocess.Popen(argv, preexec_fn=lambda: os.sched_setaffinity(0, cpus), **options)
 
 
 def stop(process: subprocess.Popen, signal_first: int = signal.SIGTERM, patience_s: float = 5.0) -> None:
-    """Ends a process that we started, if need be by force."""
+    """Ends a process that the bench started, with SIGKILL if it does not end in time."""
     if process.poll() is not None:
         return
     process.send_signal(signal_first)
@@ -31,7 +31,7 @@ def stop(process: subprocess.Popen, signal_first: int = signal.SIGTERM, patience
 
 
 def descendants(pid: int) -> list[int]:
-    """The process and all that it begot and that still runs."""
+    """The process and its running descendants."""
     found = [pid]
     for parent in found:
         for children in Path(f"/proc/{parent}/task").glob("*/children"):
@@ -43,7 +43,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def threads(pid: int) -> list[int]:
-    """Thread ids of a process and its descendants."""
+    """The thread ids of a process and its descendants."""
     return [int(task.name) for each in descendants(pid) for task in Path(f"/proc/{each}/task").glob("*")]
 
 
@@ -54,7 +54,7 @@ def pin(pid: int, cpu: int) -> None:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of all live threads of a process and its descendants, to a tick (proc(5), schedstat)."""
+    """CPU time of all live threads of a process and its descendants (proc(5), schedstat)."""
     total_ns = 0
     for thread in threads(pid):
         try:
@@ -80,7 +80,7 @@ def descriptors(pid: int) -> int:
 
 
 def machine_seconds() -> dict[str, float]:
-    """Busy and stolen CPU time of the whole machine since boot (proc(5), /proc/stat)."""
+    """Busy CPU time and steal of the whole machine since boot (proc(5), /proc/stat)."""
     fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
     ticks = dict(zip(names, map(int, fields)))
@@ -90,7 +90,7 @@ def machine_seconds() -> dict[str, float]:
 
 
 def free_port() -> int:
-    """A TCP port of loopback that nobody holds now."""
+    """A free TCP port of loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -1,51 +1,51 @@
-"""What perf and strace print, and what becomes of it."""
+"""Tests of how the output of perf and strace is parsed, and of the estimate of cycles."""
 
 import os
 import unittest
 from pathlib import Path
 
-from peers import meter
+from shared import meter
 
 
-class WhatToolsPrint(unittest.TestCase):
+class Outputs(unittest.TestCase):
     """perf stat, perf script and strace."""
 
-    def test_counts_are_read_and_what_is_not_supported_is_left_out(self):
+    def test_counts_are_parsed_without_unsupported_events(self):
         output = "<not supported>,,cycles:u,0,100.00,,\n255124,,raw_syscalls:sys_enter,464774229,100.00,,\n"
         self.assertEqual(meter.parse_stat(output), {"raw_syscalls:sys_enter": 255124})
 
-    def test_samples_are_told_apart_by_address(self):
+    def test_the_address_of_a_sample_gives_its_mode(self):
         output = "  812  1043.123456789:  ffffffff81234567 \n    0  1043.123523456:      55d0c0ffee00 \n"
         kernel, user = meter.parse_samples(output)
         self.assertEqual((kernel.pid, user.pid), (812, 0))
         self.assertTrue(user.address < meter.KERNEL_HALF <= kernel.address)
         self.assertAlmostEqual(user.at_s, 1043.123523456)
 
-    def test_strace_totals_all_calls(self):
+    def test_the_total_of_strace_is_parsed(self):
         output = "   calls syscall\n---------\n     90 sendto\n     91 recvfrom\n---------\n     181 total\n"
         self.assertEqual(meter.parse_strace(output), 181)
 
 
 class FakeCode:
-    """Process 7, with a system call before address 16."""
+    """The code of process 7, with a system call before address 16."""
 
     def pids(self):
-        """Whose code it is."""
+        """One process."""
         return {7}
 
     def is_behind_syscall(self, pid, address):
-        """One place."""
+        """One address."""
         return (pid, address) == (7, 16)
 
 
 class Cycles(unittest.TestCase):
-    """The estimate from samples."""
+    """The estimate of cycles from samples."""
 
     WINDOW = meter.Window(10.0, 12.0, 1000, client_cpu_s=0.01, server_cpu_s=0.1, others_cpu_s=0.0, steal_s=0.0)
     USER, BEHIND_SYSCALL, KERNEL = 8, 16, meter.KERNEL_HALF
 
     def cycles(self, samples, clocks_hz):
-        """Of process 7."""
+        """The cycles of process 7."""
         samples = [meter.Sample(*sample) for sample in samples]
         return meter.cycles_by_sampling(self.WINDOW, samples, FakeCode(), clocks_hz)
 
@@ -54,22 +54,22 @@ class Cycles(unittest.TestCase):
         # 10 ms at 3 GHz for 1,000 requests: 30,000 cycles each, a tenth of them in user space.
         self.assertEqual((found["all_cycles"], found["user_cycles"]), (30_000, 3_000))
 
-    def test_a_sample_right_behind_a_system_call_was_due_in_the_kernel(self):
+    def test_a_sample_right_behind_a_system_call_counts_as_the_kernels(self):
         found = self.cycles([(7, 11.0, self.USER), (7, 11.0, self.BEHIND_SYSCALL)], [3e9])
         self.assertEqual(found["user_cycles"], 15_000)
 
-    def test_samples_of_others_and_of_other_times_do_not_matter(self):
+    def test_samples_of_other_processes_and_other_times_are_ignored(self):
         others = [(8, 11.0, self.KERNEL), (7, 9.0, self.KERNEL), (7, 12.5, self.KERNEL)]
         found = self.cycles([(7, 11.0, self.USER), *others], [3e9])
         self.assertEqual((found["samples"], found["user_cycles"]), (1, 30_000))
 
-    def test_a_client_that_was_never_sampled_ran_elsewhere(self):
+    def test_a_client_without_samples_is_an_error(self):
         with self.assertRaisesRegex(meter.MeterError, "another CPU"):
             self.cycles([], [3e9])
 
 
 class CodeOfAProcess(unittest.TestCase):
-    """What is mapped, and what stands there."""
+    """Mappings and instructions."""
 
     def test_only_executable_mappings_of_files_are_kept(self):
         text = (
@@ -80,7 +80,7 @@ class CodeOfAProcess(unittest.TestCase):
         )
         self.assertEqual(meter.parse_maps(text), [(0x55D0C0001000, 0x55D0C0009000, 0x1000, "/usr/bin/wrk")])
 
-    def test_instructions_of_this_very_process_can_be_looked_at(self):
+    def test_instructions_of_this_process_can_be_read(self):
         code = meter.Code([os.getpid()])
         found = []
         for begin, end, offset, path in meter.parse_maps(Path("/proc/self/maps").read_text()):
@@ -89,7 +89,7 @@ class CodeOfAProcess(unittest.TestCase):
                 place = file.read(end - begin).find(meter.SYSCALL_INSTRUCTION)
             if place > 0:
                 found.append(begin + place + len(meter.SYSCALL_INSTRUCTION))
-        self.assertTrue(found, "the C library has system calls")
+        self.assertTrue(found, "the C library contains system calls")
         self.assertTrue(all(code.is_behind_syscall(os.getpid(), address) for address in found))
         self.assertFalse(code.is_behind_syscall(os.getpid(), 0))
 

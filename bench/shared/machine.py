@@ -1,4 +1,4 @@
-"""What it was measured on and with: facts that go beside the figures."""
+"""Facts about the machine, the binary and the packages of a measurement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGES = ["nginx", "memcached", "wrk", "apache2-utils", "nghttp2-client", "hey
 
 
 def facts(repository: Path, engine: Path) -> dict[str, str]:
-    """Name to value, in the order in which they are printed."""
+    """Names and values, in the order of the page."""
     cpu = _fields(_output(["lscpu"]))
     return {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
@@ -43,11 +43,11 @@ def _fields(text: str, separator: str = ":") -> dict[str, str]:
 
 def _commit(repository: Path) -> str:
     at = ["git", "-C", str(repository)]
-    # What the engine is built from; a results page that is being rewritten is no change.
+    # Only the sources of the engine count as changes. A page of results does not.
     changed = _output([*at, "status", "--porcelain", "--untracked-files=no", "--", "crates", "Cargo.toml", "Cargo.lock"])
     return _output([*at, "rev-parse", "--short=10", "HEAD"]) + (" with changes" if changed else "")
 
 
 def version(package: str) -> str:
-    """Of an installed package."""
+    """The version of an installed package."""
     return _output(["dpkg-query", "-W", "-f", "${Version}", package])

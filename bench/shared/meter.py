@@ -1,11 +1,11 @@
-"""What a running client uses: cycles in user space and altogether, CPU time, system calls.
+"""Measures a running client: cycles in user mode and in all, CPU time, system calls.
 
-With hardware counters, `perf stat` counts cycles. Without (most virtual machines), a CPU is sampled with its
-clock: the share of the client's samples in user space, times the client's CPU time, times the cycles that a
-second of CPU time holds by `floor clock`, which runs under the same sampler just before and just after.
+With hardware counters, `perf stat` counts cycles. Most virtual machines have none. There the CPU's clock samples the CPU:
+user cycles are the share of the client's samples in user mode, times the client's CPU time, times the cycles in a second of
+CPU time. `floor clock` measures these cycles under the same sampler, right before and right after the run.
 
-The kernel leaves a system call with interrupts off, so a sample that is due meanwhile is taken at the first
-instruction of the program: samples right behind a `syscall` instruction are the kernel's.
+The kernel leaves a system call with interrupts off. A sample that is due meanwhile is taken at the next instruction of the
+program, so a sample right behind a `syscall` instruction counts as the kernel's.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ SYSCALL_INSTRUCTION = b"\x0f\x05"
 
 
 class MeterError(Exception):
-    """Cannot measure here, with the mend."""
+    """Measuring is not possible here; the message has the remedy."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Who ran on the sampled CPU at one tick of the sampler."""
+    """The process that ran on the CPU at one tick of the sampler."""
 
     pid: int
     at_s: float
-    """CLOCK_MONOTONIC, as time.monotonic()."""
+    """In the time of CLOCK_MONOTONIC, as time.monotonic() has it."""
     address: int
-    """Of the instruction that was next."""
+    """The address of the next instruction."""
 
 
 class Code:
-    """The mapped files of running processes, to look at instructions when the processes are gone."""
+    """The mapped files of processes, whose instructions can be read after the processes have ended."""
 
     def __init__(self, pids: list[int]):
         self._maps = {pid: parse_maps(Path(f"/proc/{pid}/maps").read_text()) for pid in pids}
@@ -68,12 +68,12 @@ class Code:
         return b""
 
     def pids(self) -> set[int]:
-        """Whose code it is."""
+        """The ids of the processes."""
         return set(self._maps)
 
 
 def parse_maps(text: str) -> list[tuple[int, int, int, str]]:
-    """Begin, end, offset in the file and path of each executable mapping of a file (proc(5), maps)."""
+    """Begin, end, file offset and path of each executable mapping of a file (proc(5), maps)."""
     mappings = []
     for line in text.splitlines():
         span, rights, offset, _, _, *path = line.split(maxsplit=5)
@@ -84,13 +84,13 @@ def parse_maps(text: str) -> list[tuple[int, int, int, str]]:
 
 
 def can_count(event: str) -> bool:
-    """Whether `perf stat` counts an event here."""
+    """Whether `perf stat` can count an event on this machine."""
     argv = ["perf", "stat", "-x,", "-e", event, "true"]
     return event in parse_stat(subprocess.run(argv, capture_output=True, text=True, check=False).stderr)
 
 
 def parse_stat(output: str) -> dict[str, float]:
-    """Counts by event from `perf stat -x,`; events that are not supported are left out."""
+    """Counts by event from `perf stat -x,`, without unsupported events."""
     counts = {}
     for line in output.splitlines():
         fields = line.split(",")
@@ -100,15 +100,15 @@ def parse_stat(output: str) -> dict[str, float]:
 
 
 def parse_strace(summary: str) -> int:
-    """All calls of `strace -c -U calls,name`, from its last line."""
+    """The total of `strace -c -U calls,name`, from its last line."""
     last = summary.strip().splitlines()[-1].split()
     if last[-1:] != ["total"]:
-        raise MeterError(f"strace -c ends in '{' '.join(last)}', not in a total")
+        raise MeterError(f"strace -c ends with '{' '.join(last)}', not with a total")
     return int(last[0])
 
 
 class Perf:
-    """A perf that is told when to begin and when to end, and has answered before we go on."""
+    """A perf process that starts and stops counting on command, and acknowledges each command."""
 
     def __init__(self, argv: list[str], cpu: int, log: Path):
         commands, acknowledgements = os.pipe(), os.pipe()
@@ -120,7 +120,7 @@ class Perf:
             os.close(end)
         self._commands, self._acknowledgements = commands[1], acknowledgements[0]
 
-    def tell(self, command: str) -> None:
+    def send(self, command: str) -> None:
         """`enable` or `disable`."""
         try:
             os.write(self._commands, f"{command}\n".encode())
@@ -128,17 +128,17 @@ class Perf:
         except BrokenPipeError:
             answer = b""
         if b"ack" not in answer:
-            raise MeterError(f"perf cannot measure here: {self._log.read_text().strip()[-300:]}: run as root")
+            raise MeterError(f"perf cannot measure: {self._log.read_text().strip()[-300:]}: run as root")
 
     def stop(self) -> None:
-        """Ends it, so that it writes what it has."""
+        """Ends perf, so that it writes its data."""
         processes.stop(self._process, signal.SIGINT)
         os.close(self._commands)
         os.close(self._acknowledgements)
 
 
 class Sampler:
-    """Samples one CPU, whoever runs there, from entry to exit of the `with` block."""
+    """Samples one CPU, whatever runs there, from entry to exit of the `with` block."""
 
     def __init__(self, cpu: int, helper_cpu: int):
         self._cpu, self._helper_cpu = cpu, helper_cpu
@@ -150,14 +150,14 @@ class Sampler:
         argv = ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(SAMPLES_PER_SECOND), "-C", str(self._cpu)]
         argv += ["-k", "CLOCK_MONOTONIC", "-N", "-B", "-m", "8M", "-o", str(self._data)]
         self._perf = Perf(argv, self._helper_cpu, directory / "perf.log")
-        self._perf.tell("enable")
+        self._perf.send("enable")
         return self
 
     def __exit__(self, *_) -> None:
         self._perf.stop()
 
     def samples(self) -> list[Sample]:
-        """Every sample, after the end of the `with` block."""
+        """All samples. Only after the `with` block."""
         argv = ["perf", "script", "-i", str(self._data), "-F", "pid,time,ip", "--ns"]
         output = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
         self._directory.cleanup()
@@ -174,7 +174,7 @@ def parse_samples(output: str) -> list[Sample]:
 
 
 def clock(floor: str, cpu: int) -> float:
-    """Cycles in a second of CPU time, now, on that CPU."""
+    """Cycles in a second of CPU time, now, on a CPU."""
     argv = ["taskset", "-c", str(cpu), floor, "clock", str(CLOCK_SECONDS)]
     output = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
     return json.loads(output)["cycles_per_s"]
@@ -182,7 +182,7 @@ def clock(floor: str, cpu: int) -> float:
 
 @dataclass
 class Window:
-    """A stretch in the middle of a run: starting and filling are over, and the end has not begun."""
+    """A period in the middle of a run, after the client has started and before it ends."""
 
     begin_s: float
     end_s: float
@@ -191,17 +191,17 @@ class Window:
     client_cpu_s: float
     server_cpu_s: float
     others_cpu_s: float
-    """CPU time of everything else on the machine: a disturbance."""
+    """CPU time of all other programs."""
     steal_s: float
 
     @property
     def seconds(self) -> float:
-        """Its length."""
+        """The length of the window."""
         return self.end_s - self.begin_s
 
 
-def watch(client_pid: int, server, seconds: float) -> Window:
-    """What happens in the next seconds, while a client runs."""
+def observe(client_pid: int, server, seconds: float) -> Window:
+    """What client, server and machine use in the next seconds."""
 
     def snapshot():
         requests = server.requests()
@@ -225,32 +225,32 @@ def watch(client_pid: int, server, seconds: float) -> Window:
 
 
 def count(pid: int, server, events: list[str], seconds: float, helper_cpu: int) -> tuple[Window, dict[str, float]]:
-    """Events a request in all threads of a running client, counted by `perf stat`."""
+    """Events per request in all threads of a running client, counted by `perf stat`."""
     with tempfile.TemporaryDirectory(prefix="showdown-counts-") as directory:
         log = Path(directory) / "perf.log"
         argv = ["perf", "stat", "-x,", *(word for event in events for word in ("-e", event)), "-p", str(pid)]
         perf = Perf(argv, helper_cpu, log)
         try:
-            perf.tell("enable")
-            window = watch(pid, server, seconds)
-            perf.tell("disable")
+            perf.send("enable")
+            window = observe(pid, server, seconds)
+            perf.send("disable")
         finally:
             perf.stop()
         counts = parse_stat(log.read_text())
     missing = [event for event in events if event not in counts]
     if missing:
-        raise MeterError(f"perf stat does not count {', '.join(missing)}: run as root")
+        raise MeterError(f"perf stat cannot count {', '.join(missing)}: run as root")
     return window, {event: counts[event] / window.requests for event in events}
 
 
 def cycles_by_sampling(
     window: Window, samples: list[Sample], code: Code, clocks_hz: list[float]
 ) -> dict[str, float]:
-    """Cycles a request of a client that was sampled during a window."""
-    ours = [s for s in samples if s.pid in code.pids() and window.begin_s <= s.at_s <= window.end_s]
-    if not ours:
-        raise MeterError("no samples of the client: has it chosen another CPU?")
-    in_user_space = [s for s in ours if s.address < KERNEL_HALF and not code.is_behind_syscall(s.pid, s.address)]
+    """Cycles per request of a client, from the samples of a window."""
+    of_client = [s for s in samples if s.pid in code.pids() and window.begin_s <= s.at_s <= window.end_s]
+    if not of_client:
+        raise MeterError("no samples of the client: did it run on another CPU?")
+    in_user_mode = [s for s in of_client if s.address < KERNEL_HALF and not code.is_behind_syscall(s.pid, s.address)]
     all_cycles = window.client_cpu_s * mean(clocks_hz) / window.requests
-    user_cycles = all_cycles * len(in_user_space) / len(ours)
-    return {"user_cycles": user_cycles, "all_cycles": all_cycles, "samples": len(ours)}
+    user_cycles = all_cycles * len(in_user_mode) / len(of_client)
+    return {"user_cycles": user_cycles, "all_cycles": all_cycles, "samples": len(of_client)}

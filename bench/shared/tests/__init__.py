@@ -1,0 +1,1 @@
+"""Tests of what all benches share, and of the committed pages."""
