@@ -1,1 +1,1 @@
-"""False and true verdicts: a server compared with itself, and with a slowed copy of itself, again and again."""
+"""False and true verdicts: comparisons of a server with itself, and with a slowed copy of itself."""

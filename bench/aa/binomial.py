@@ -1,4 +1,4 @@
-"""The exact interval of a share (Clopper and Pearson, Biometrika 26, 1934), by bisection of the binomial tails."""
+"""The exact confidence interval of a share (Clopper and Pearson, Biometrika 26, 1934), by bisection of the binomial tails."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import comb
 
 
 def interval(successes: int, attempts: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Between which the true share lies with at least this confidence."""
+    """The bounds of the true share, with at least this confidence."""
     tail = (1 - confidence) / 2
     low = 0.0 if successes == 0 else _solve(lambda p: _at_least(successes, attempts, p) < tail)
     high = 1.0 if successes == attempts else _solve(lambda p: _at_least(successes + 1, attempts, p) < 1 - tail)

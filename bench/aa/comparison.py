@@ -1,4 +1,4 @@
-"""One comparison by `showdown compare`, as a row: what was said, and what it rests on."""
+"""One comparison by `showdown compare` as a row: its verdict, and the trials behind it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ COLUMNS = "at commit subject truth seed seconds verdict ratio low high blocks tr
 BENCH = Path(__file__).resolve().parents[1]
 
 
-def hold(showdown: Path, subject: Subject, seed: int, commit: str, runs: Path) -> dict[str, object]:
-    """Compares once; the run itself is thrown away, its verdict is the row."""
+def compare(showdown: Path, subject: Subject, seed: int, commit: str, runs: Path) -> dict[str, object]:
+    """Compares once. Only the verdict is kept, as a row."""
     workload = str(BENCH / KNOWN) if subject.workload == KNOWN else subject.workload
     arguments = ["compare", *subject.variants, "--workload", workload, *subject.options]
     arguments += ["--seed", str(seed), "--format", "json", "--progress", "none", "--runs", str(runs)]
@@ -27,7 +27,7 @@ def hold(showdown: Path, subject: Subject, seed: int, commit: str, runs: Path) -
 
 
 def row(answer: dict, subject: Subject, seed: int, commit: str, seconds: float) -> dict[str, object]:
-    """The verdict of a comparison of two, with the ratio of the first variant to the second."""
+    """The verdict of a comparison of two variants, with the ratio of the first to the second."""
     [comparison] = answer["comparisons"]
     estimate = comparison["estimate"]
     first, second = (variant["name"] for variant in answer["variants"])

@@ -1,4 +1,4 @@
-"""What is done without a method: one run of a load generator against each, and the two numbers compared."""
+"""A comparison without a method: one run of a load generator per server, and the two numbers compared."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ COLUMNS = "at tool server seconds first_per_s second_per_s".split()
 RUN_SECONDS = 10
 
 
-def hold(server_cpu: int, client_cpu: int) -> dict[str, object]:
-    """wrk against nginx, a new nginx, and wrk again."""
+def compare(server_cpu: int, client_cpu: int) -> dict[str, object]:
+    """wrk against nginx, then wrk against a new nginx."""
     first, second = (_one_run(server_cpu, client_cpu) for _ in range(2))
     return {
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -30,5 +30,5 @@ def hold(server_cpu: int, client_cpu: int) -> dict[str, object]:
 def _one_run(server_cpu: int, client_cpu: int) -> float:
     with tempfile.TemporaryDirectory() as directory, Nginx(Path(directory), server_cpu) as nginx:
         argv = ["taskset", "-c", str(client_cpu), "wrk", "-t1", "-c64", f"-d{RUN_SECONDS}s", f"http://{nginx.plain_address}/1k"]
-        said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1])
+        output = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])

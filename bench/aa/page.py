@@ -1,58 +1,67 @@
-"""From the rows to docs/results/aa.md."""
+"""Rows to Markdown: docs/results/aa.md."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from statistics import median
+
+from shared.markdown import plural, table
 
 from . import binomial, comparison, naive
 from .ledger import Ledger
 from .subjects import FORMER, SUBJECTS, Subject
 
-FALSE_VERDICTS_ALLOWED = 0.05
-NULL_COMPARISONS_WANTED = 100
-POWER_WANTED = 0.95
-COVERAGE_WANTED = 0.93
+MAX_FALSE_VERDICTS = 0.05
+MIN_NULL_COMPARISONS = 100
+MIN_POWER = 0.95
+MIN_COVERAGE = 0.93
 DIFFERENCE = "difference"
+COLUMNS = {"comparisons": comparison.COLUMNS, "naive": naive.COLUMNS}
+
+Rows = list[dict[str, str]]
 
 
 def write(comparisons: Ledger, pairs: Ledger) -> str:
     """The whole page."""
     rows = comparisons.rows()
     dates = sorted({row["at"][:10] for row in rows})
-    return f"""# A server compared with itself, and with a slowed copy of itself
+    null_head = ["subject", "comparisons", "false verdicts", "share (95 % CI)", "inconclusive", "median duration", "ratios"]
+    power_head = ["subject", "comparisons", "found", "power (95 % CI)", "no ratio", "coverage (95 % CI)", "median ratio",
+                  "true ratio", "median duration", "bar"]  # fmt: skip
+    return f"""# False and true verdicts
 
-{len(rows)} comparisons by `make bench-aa` ({", ".join(dates) or "none yet"}), a series that goes on wherever it was stopped. Each is a
-whole `showdown compare` with servers started anew; only a verdict that claims a difference counts as one. Shares have exact
-binomial intervals at 95 %. The rows are in `aa/`.
+{plural(len(rows), "comparison")} by `make bench-aa` ({", ".join(dates) or "none yet"}). The series continues with the same command.
 
-## Nothing differs: how often is a difference claimed?
+- Each comparison is a whole `showdown compare` with newly started servers.
+- Only a verdict that claims a difference counts as one.
+- Shares have exact binomial confidence intervals at 95 %.
+- The rows are in `aa/`. [GLOSSARY](../GLOSSARY.md) explains the terms.
 
-| what | comparisons | false verdicts | share (95 % CI) | inconclusive | median length | ratios seen |
-|---|---|---|---|---|---|---|
-{_lines(_null, rows, True)}
+## A server compared with itself: how often is the verdict false?
+
+{table(null_head, _lines(_null_line, rows, True))}
 {_all_null(rows)}
 {_naive(pairs.rows())}
 
-## Something differs: how often is it found?
+## A server compared with a slowed copy: how often is the difference found?
 
-Power is the share of comparisons with a verdict of the right sign; coverage that of intervals that hold the true ratio. Refused
-are comparisons without a ratio, because too few of their blocks counted.
+- **Power** is the share of comparisons with a verdict of the right sign.
+- **Coverage** is the share of confidence intervals that contain the true ratio.
+- **No ratio**: too few blocks of the comparison were valid.
 
-| what | comparisons | found | power (95 % CI) | refused | coverage (95 % CI) | median ratio | true ratio | median length | bar |
-|---|---|---|---|---|---|---|---|---|---|
-{_lines(_power, rows, False)}
-{_all_held(rows)}
+{table(power_head, _lines(_power_line, rows, False))}
+{_all_coverage(rows)}
 """
 
 
-def _lines(line, rows: list[dict[str, str]], null: bool) -> str:
-    def of(subject: Subject) -> list[dict[str, str]]:
+def _lines(line: Callable[[Subject, Rows], list[str]], rows: Rows, null: bool) -> list[list[str]]:
+    def of(subject: Subject) -> Rows:
         return [row for row in rows if row["subject"] == subject.name]
 
-    return "\n".join(line(subject, of(subject)) for subject in [*SUBJECTS, *FORMER] if subject.is_null == null and of(subject))
+    return [line(subject, of(subject)) for subject in [*SUBJECTS, *FORMER] if subject.is_null == null and of(subject)]
 
 
-def _is_of_equals(row: dict[str, str]) -> bool:
+def _is_null(row: dict[str, str]) -> bool:
     return float(row["truth"]) == 1.0
 
 
@@ -61,80 +70,78 @@ def _share(count: int, of: int) -> str:
     return f"{count / of:.1%} ({low:.1%}–{high:.1%})"
 
 
-def _seconds(rows: list[dict[str, str]]) -> str:
+def _duration(rows: Rows) -> str:
     return f"{median(float(row['seconds']) for row in rows):.0f} s"
 
 
-def _ratios(rows: list[dict[str, str]]) -> list[float]:
+def _ratios(rows: Rows) -> list[float]:
     return sorted(float(row["ratio"]) for row in rows if row["ratio"])
 
 
-def _null(subject: Subject, rows: list[dict[str, str]]) -> str:
+def _null_line(subject: Subject, rows: Rows) -> list[str]:
     false = sum(row["verdict"] == DIFFERENCE for row in rows)
-    without = sum(row["verdict"] == "inconclusive" for row in rows)
+    inconclusive = sum(row["verdict"] == "inconclusive" for row in rows)
     ratios = _ratios(rows)
-    seen = f"{ratios[0]:.3f}–{ratios[-1]:.3f}" if ratios else "–"
-    return f"| {subject.what} | {len(rows)} | {false} | {_share(false, len(rows))} | {without} | {_seconds(rows)} | {seen} |"
+    span = f"{ratios[0]:.3f}–{ratios[-1]:.3f}" if ratios else "–"
+    return [subject.what, str(len(rows)), str(false), _share(false, len(rows)), str(inconclusive), _duration(rows), span]
 
 
-def _all_null(rows: list[dict[str, str]]) -> str:
-    """The sentence that the bar is about: all comparisons of equals taken together."""
-    null = [row for row in rows if _is_of_equals(row)]
+def _all_null(rows: Rows) -> str:
+    """The sentence of the bar: all comparisons of equal variants."""
+    null = [row for row in rows if _is_null(row)]
     if not null:
         return ""
     false = sum(row["verdict"] == DIFFERENCE for row in null)
-    met = "met" if false <= FALSE_VERDICTS_ALLOWED * len(null) else "**not met**"
-    so_far = "" if len(null) >= NULL_COMPARISONS_WANTED else f" so far, of {len(null)}"
+    met = "met" if false <= MAX_FALSE_VERDICTS * len(null) else "**not met**"
+    so_far = "" if len(null) >= MIN_NULL_COMPARISONS else f" so far, of {len(null)}"
     return (
-        f"\nTogether: {false} false verdicts in {len(null)} comparisons, {_share(false, len(null))}. Bar: at most"
-        f" {FALSE_VERDICTS_ALLOWED:.0%} of at least {NULL_COMPARISONS_WANTED}: {met}{so_far}."
+        f"\nIn all: {plural(false, 'false verdict')} in {plural(len(null), 'comparison')}, {_share(false, len(null))}. Bar: at most"
+        f" {MAX_FALSE_VERDICTS:.0%} of at least {MIN_NULL_COMPARISONS}: {met}{so_far}."
     )
 
 
-def _naive(rows: list[dict[str, str]]) -> str:
+def _naive(rows: Rows) -> str:
     if not rows:
         return ""
     apart = sorted(abs(float(row["first_per_s"]) / float(row["second_per_s"]) - 1) for row in rows)
     beyond = sum(difference > 0.05 for difference in apart)
     return (
-        f"\nOne run of wrk each, {naive.RUN_SECONDS} s against nginx with a file of 1 KiB, and the two numbers compared, as it is usually"
-        f" done: in {len(rows)} pairs they were {median(apart):.1%} apart in the median, {apart[-1]:.1%} at most, and more than 5 %"
-        f" in {_share(beyond, len(rows))}."
+        f"\nFor comparison, the usual method: one run of wrk per server, {naive.RUN_SECONDS} s against nginx with a file of 1 KiB.\n\n"
+        + table(
+            ["pairs of runs", "median difference", "largest difference", "share of pairs more than 5 % apart (95 % CI)"],
+            [[str(len(rows)), f"{median(apart):.1%}", f"{apart[-1]:.1%}", _share(beyond, len(rows))]],
+        )
     )
 
 
-def _power(subject: Subject, rows: list[dict[str, str]]) -> str:
+def _power_line(subject: Subject, rows: Rows) -> list[str]:
     found = sum(row["verdict"] == DIFFERENCE and float(row["ratio"]) > 1 for row in rows)
-    held, estimated = _held(rows)
-    coverage = _share(held, estimated) if estimated else "–"
+    covered, estimated = _coverage(rows)
+    coverage = _share(covered, estimated) if estimated else "–"
     ratios = _ratios(rows)
-    refused = sum(not row["ratio"] for row in rows)
-    is_found = f"met so far, of {len(rows)}" if found >= POWER_WANTED * len(rows) else "**not met**"
-    if 0 < refused < len(rows):
-        is_found += f"; of those with a ratio {_share(found, len(rows) - refused)}"
-    bar = f"power ≥ {POWER_WANTED:.0%}: {is_found}" if subject.name == "known-5%-default" else ""
-    return (
-        f"| {subject.what} | {len(rows)} | {found} | {_share(found, len(rows))} | {refused} | {coverage}"
-        f" | {f'{median(ratios):.4f}' if ratios else '–'} | {subject.truth:.2f} | {_seconds(rows)} | {bar} |"
-    )
+    without = sum(not row["ratio"] for row in rows)
+    result = f"met so far, of {len(rows)}" if found >= MIN_POWER * len(rows) else "**not met**"
+    if 0 < without < len(rows):
+        result += f"; of those with a ratio {_share(found, len(rows) - without)}"
+    bar = f"power ≥ {MIN_POWER:.0%}: {result}" if subject.name == "known-5%-default" else ""
+    middle = f"{median(ratios):.4f}" if ratios else "–"
+    return [subject.what, str(len(rows)), str(found), _share(found, len(rows)), str(without), coverage, middle,
+            f"{subject.truth:.2f}", _duration(rows), bar]  # fmt: skip
 
 
-def _held(rows: list[dict[str, str]]) -> tuple[int, int]:
-    """How many intervals hold the true ratio, and of how many."""
+def _coverage(rows: Rows) -> tuple[int, int]:
+    """The number of intervals that contain the true ratio, and the number of intervals."""
     estimated = [row for row in rows if row["low"]]
     return sum(float(row["low"]) <= float(row["truth"]) <= float(row["high"]) for row in estimated), len(estimated)
 
 
-def _all_held(rows: list[dict[str, str]]) -> str:
-    """All sizes of the difference taken together: each by itself has too few rows to say."""
-    held, estimated = _held([row for row in rows if not _is_of_equals(row)])
+def _all_coverage(rows: Rows) -> str:
+    """The coverage over all sizes of the difference, because each size has too few rows."""
+    covered, estimated = _coverage([row for row in rows if not _is_null(row)])
     if not estimated:
         return ""
-    met = "met" if held >= COVERAGE_WANTED * estimated else "**not met**"
+    met = "met" if covered >= MIN_COVERAGE * estimated else "**not met**"
     return (
-        f"\nTogether {held} of {estimated} intervals hold the true ratio, {_share(held, estimated)}. Bar: at least"
-        f" {COVERAGE_WANTED:.0%}: {met}."
+        f"\nIn all: {covered} of {plural(estimated, 'interval')} contain the true ratio, {_share(covered, estimated)}. Bar: at least"
+        f" {MIN_COVERAGE:.0%}: {met}."
     )
-
-
-COLUMNS = {"comparisons": comparison.COLUMNS, "naive": naive.COLUMNS}

@@ -1,1 +1,1 @@
-"""What reads the archive, timed as its user waits for it: whole commands, in an archive of ten thousand runs."""
+"""Commands that read the archive, timed as their user waits for them, in an archive of ten thousand runs."""

@@ -1,4 +1,4 @@
-"""An archive of many runs: copies of a made-up one under names of their own."""
+"""An archive of many runs: copies of a made-up run with unique names."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 COPIED = ["plan.toml", "verdict.json"]
-"""All that an index reads of a run."""
+"""The files of a run that the index reads."""
 
 
 def fill(root: Path, template: Path, runs: int) -> None:
-    """A run every quarter of an hour, the last one now."""
+    """Writes one run per quarter of an hour, the last one now."""
     now = datetime.datetime.now(datetime.UTC)
     for number in range(runs):
         directory = root / name(now - datetime.timedelta(minutes=15 * number))
@@ -21,5 +21,5 @@ def fill(root: Path, template: Path, runs: int) -> None:
 
 
 def name(start: datetime.datetime) -> str:
-    """As docs/FORMATS.md has it: when it began, what was compared, four hexadecimal digits."""
+    """The name of a run, as in docs/FORMATS.md: its start, its variants, four hexadecimal digits."""
     return f"{start:%Y%m%dT%H%M%SZ}-nginx-apache-7f3a"

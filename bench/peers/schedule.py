@@ -11,7 +11,7 @@ from shared import meter
 from shared.errors import BadRun
 from shared.showdown import ENGINE
 from shared.store import Row, Store
-from shared.whole_run import say
+from shared.whole_run import progress
 
 from . import trials
 from .clients import CLIENTS, HTTP, MEMCACHED, Client
@@ -74,7 +74,7 @@ def run(testbed: Testbed, store: Store, steps: list[Step]) -> int:
     for done, step in enumerate(due):
         left_s = (time.monotonic() - start) / done * (len(due) - done) if done else 0
         left = f", about {left_s / 60:.0f} min left" if done else ""
-        say(f"{done + 1}/{len(due)}{left}: {step.table} {step.protocol} {step.client.name}, round {step.round}")
+        progress(f"{done + 1}/{len(due)}{left}: {step.table} {step.protocol} {step.client.name}, round {step.round}")
         row = _attempt(testbed, store, step)
         if row is None:
             failed += 1
@@ -90,7 +90,7 @@ def _attempt(testbed: Testbed, store: Store, step: Step) -> Row | None:
             return step.measure(testbed)
         except (BadRun, meter.MeterError) as error:
             store.discard(step.table, step.key, str(error))
-            say(f"  does not count: {error}")
+            progress(f"  does not count: {error}")
             if isinstance(error, Disturbed):
                 trials.await_quiet(LONGEST_WAIT_SECONDS)
     return None

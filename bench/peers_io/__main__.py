@@ -71,7 +71,7 @@ def _rounds(runners: dict[Case, Runner], options: argparse.Namespace) -> Rows:
     order, rows = random.Random(options.seed), []
     for number in range(1, options.rounds + 1):
         for place, case in enumerate(order.sample(CASES, len(CASES)), start=1):
-            whole_run.say(f"round {number}/{options.rounds}: {case.name}")
+            whole_run.progress(f"round {number}/{options.rounds}: {case.name}")
             for client in order.sample([ENGINE, report.PEER], 2):
                 measured = whole_run.attempt(lambda: _run(client, case, runners[case], options))
                 figures = {name: round(value, 1) for name, value in measured.items()}

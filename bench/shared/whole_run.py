@@ -33,7 +33,7 @@ ATTEMPTS = 5
 T = TypeVar("T")
 
 
-def say(message: str) -> None:
+def progress(message: str) -> None:
     """Prints progress to standard error."""
     print(message, file=sys.stderr, flush=True)
 
@@ -109,7 +109,7 @@ def in_rounds(turns: list[T], options: argparse.Namespace, run: Callable[[T], di
     order, rows = random.Random(options.seed), []
     for number in range(1, options.rounds + 1):
         for place, turn in enumerate(order.sample(turns, len(turns)), start=1):
-            say(f"round {number}/{options.rounds}: {title(turn)}")
+            progress(f"round {number}/{options.rounds}: {title(turn)}")
             rows.append({"round": number, "order": place, **attempt(lambda turn=turn: run(turn))})
     return rows
 
@@ -176,7 +176,7 @@ def attempt(run: Callable[[], dict[str, object]]) -> dict[str, object]:
         try:
             return run()
         except BadRun as error:
-            say(f"  does not count: {error}")
+            progress(f"  does not count: {error}")
             if number == ATTEMPTS:
                 raise
     raise AssertionError("unreachable")

@@ -1,10 +1,11 @@
-"""Engine and peers against servers of known behaviour: how true is what they say?
+"""Engine and peers against servers of known behaviour: how accurate are their reports?
 
-`python3 -m truth` (with bench/ on PYTHONPATH; `make bench-truth` does it) runs everything and writes
-docs/results/truth.md. It may be stopped and goes on from there. docs/METHODOLOGY.md says how the truth is known.
+`python3 -m truth` (with bench/ on PYTHONPATH, as `make bench-truth` does it) measures and writes docs/results/truth.md. A
+stopped bench continues with the same command. docs/METHODOLOGY.md describes how the truth is known.
 
-known       a known server as a process, and its own account
-clients     how the engine and the peers are called, and what they say of response times
-cases       every row of the tables: which server, which load, what is known
+known       a known server as a process, with its own account
+clients     the command lines of the engine and the peers, and their response times
+cases       every row of the tables: server, load and truth
 report      rows to Markdown
+validity    the parts of the page on saturated clients and on steady state
 """

@@ -15,32 +15,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from shared import machine, processes
-from shared.errors import BadRun
-from peers.schedule import say
-from shared.errors import ServerError
+from shared import machine, processes, whole_run
+from shared.errors import BadRun, ServerError
+from shared.markdown import plural
 from shared.store import OtherRun, Store
+from shared.whole_run import REPOSITORY, progress
 
 from . import cases, clients, report
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 T = TypeVar("T")
 ATTEMPTS = 3
-MOST_STEAL = 0.005
-"""Share of the CPUs that the hypervisor may take during a case. A p99.9 of 3 s is decided by 3 ms, so this is less than the
-2 % that a trial of a comparison may lose."""
+MAX_STEAL = 0.005
+"""Share of the CPUs that the hypervisor may take during a case. 3 ms decide the p99.9 of 3 s, so this is less than the 2 %
+of a trial."""
 
 
 def main() -> int:
-    """Runs, or only writes the page anew."""
+    """Measures and writes the page, or only writes the page."""
     options = _options()
-    store = Store(options.work, cases.TABLES, cases.KEY)
     failed = 0
     try:
         if not options.report_only:
-            failed = _measure(options, store)
-        report.write(store, options.results)
-    except (BadRun, OtherRun, ServerError) as error:
+            failed = _measure(options, cases.store(options.work))
+        report.write(options.results)
+    except (BadRun, OtherRun, ServerError, FileNotFoundError) as error:
         print(f"bench-truth: {error}", file=sys.stderr)
         return 1
     print(f"{options.results / 'truth.md'}")
@@ -49,28 +47,28 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench-truth", description="Engine and peers against servers of known behaviour.")
-    parser.add_argument("--engine", type=Path, required=True, help="the showdown binary")
-    parser.add_argument("--gaps", type=Path, required=True, help="the gaps binary, an example of crates/truth")
-    parser.add_argument("--only", action="append", choices=sorted(cases.TABLES), help="only this table; may be repeated")
-    parser.add_argument("--for", dest="seconds", type=float, help="stop after so many seconds, to go on another time")
-    parser.add_argument("--server-cpu", type=int, default=0, help="[%(default)s]")
-    parser.add_argument("--client-cpu", type=int, default=1, help="[%(default)s]")
-    parser.add_argument("--work", type=Path, default=REPOSITORY / "target/bench-truth", help="of an unfinished run")
-    parser.add_argument("--results", type=Path, default=REPOSITORY / "docs/results", help="[docs/results]")
-    parser.add_argument("--fresh", action="store_true", help="drop an unfinished run")
-    parser.add_argument("--report-only", action="store_true", help="write the page of the rows that are there")
-    return parser.parse_args()
+    parser.add_argument("--engine", type=Path, help="the showdown binary")
+    parser.add_argument("--gaps", type=Path, help="the gaps binary, an example of crates/truth")
+    parser.add_argument("--only", action="append", choices=sorted(cases.TABLES), help="measure this table only; may be repeated")
+    parser.add_argument("--for", dest="seconds", type=float, help="stop after this many seconds, to continue later")
+    parser.add_argument("--server-cpu", type=int, default=0, help="CPU of the servers [%(default)s]")
+    parser.add_argument("--client-cpu", type=int, default=1, help="CPU of the clients [%(default)s]")
+    parser.add_argument("--work", type=Path, default=REPOSITORY / "target/bench-truth", help="rows of an unfinished bench")
+    parser.add_argument("--results", type=Path, default=REPOSITORY / "docs/results", help="where to write the page [docs/results]")
+    parser.add_argument("--fresh", action="store_true", help="discard an unfinished bench")
+    parser.add_argument("--report-only", action="store_true", help="write the page again from its raw figures")
+    return whole_run.parsed(parser, "engine", "gaps")
 
 
 def _measure(options: argparse.Namespace, store: Store) -> int:
-    """Takes every case that is not done yet; returns how many came to nothing."""
+    """Measures every case that has no rows yet; returns how many did not count."""
     missing = [tool for tool in clients.PEERS if not shutil.which(tool)]
     if missing:
         raise BadRun(f"not installed: {', '.join(missing)}: run scripts/install-packages bench")
     if options.fresh:
         shutil.rmtree(options.work, ignore_errors=True)
     store.open(machine.facts(REPOSITORY, options.engine))
-    # SIGTERM unwinds like Ctrl-C, so that the servers are stopped.
+    # SIGTERM unwinds the stack like Ctrl-C, so that the servers are stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="showdown-truth-") as directory:
         bench = cases.Bench(
@@ -86,21 +84,22 @@ def _measure(options: argparse.Namespace, store: Store) -> int:
         due = [case for case in due if not options.only or case.table in options.only]
         for number, case in enumerate(due, start=1):
             if options.seconds and time.monotonic() - begun > options.seconds:
-                say(f"{len(due) - number + 1} cases are left: the same command goes on from here")
+                progress(f"{plural(len(due) - number + 1, 'case')} left: run the same command to continue")
                 break
-            say(f"{number}/{len(due)}: {case.table}: {case.name}")
-            failed += not _take(bench, store, case)
+            progress(f"{number}/{len(due)}: {case.table}: {case.name}")
+            failed += not _measure_case(bench, store, case)
+    store.publish(options.results / "truth")
     return failed
 
 
-def _take(bench: cases.Bench, store: Store, case: cases.Case) -> bool:
-    """Measures a case; one that does not count is due when the same command goes on."""
+def _measure_case(bench: cases.Bench, store: Store, case: cases.Case) -> bool:
+    """Measures a case; returns whether it counts. One that does not is measured again with the next command."""
     for _ in range(ATTEMPTS):
         try:
             rows = _undisturbed(case, bench)
         except (BadRun, ServerError, OSError, subprocess.SubprocessError) as error:
             store.discard(case.table, (case.name,), str(error))
-            say(f"  does not count: {error}")
+            progress(f"  does not count: {error}")
             continue
         for row in rows:
             store.add(case.table, {"case": case.name, **row})
@@ -109,31 +108,33 @@ def _take(bench: cases.Bench, store: Store, case: cases.Case) -> bool:
 
 
 def _undisturbed(case: cases.Case, bench: cases.Bench) -> list[cases.Row]:
-    """What a case measured, if the CPUs were ours meanwhile."""
-    rows, stolen = _watched(lambda: case.measure(bench))
-    if stolen > MOST_STEAL:
-        raise BadRun(f"the hypervisor took {stolen:.1%} of the CPUs")
+    """The rows of a case; BadRun if the hypervisor took CPU time meanwhile."""
+    rows, steal = _with_steal(lambda: case.measure(bench))
+    if steal > MAX_STEAL:
+        raise BadRun(f"the hypervisor took {steal:.1%} of the CPUs")
     return rows
 
 
-def _watched(measure: Callable[[], T]) -> tuple[T, float]:
-    """What it measures, and the share of all CPUs' time that the hypervisor took meanwhile, 0 to 1."""
-    stolen, begun = processes.machine_seconds()["steal"], time.monotonic()
+def _with_steal(measure: Callable[[], T]) -> tuple[T, float]:
+    """The result of a measurement, and the share of all CPU time that the hypervisor took meanwhile, 0 to 1."""
+    before, begun = processes.machine_seconds()["steal"], time.monotonic()
     measured = measure()
-    share = (processes.machine_seconds()["steal"] - stolen) / (time.monotonic() - begun) / os.cpu_count()
+    share = (processes.machine_seconds()["steal"] - before) / (time.monotonic() - begun) / os.cpu_count()
     return measured, share
 
 
 def _capacity(options: argparse.Namespace, bench: cases.Bench) -> dict[str, float]:
-    """The highest open-loop rate at which one worker is believed, found once for a run: the highest of some attempts if
-    the hypervisor took CPUs in each, for then too little is found and never too much."""
+    """The highest open-loop rate at which one worker gives valid results, measured once per bench.
+
+    Steal makes the rate too low and never too high. If the hypervisor took CPU time in every attempt, the highest counts.
+    """
     path = options.work / "capacity.json"
     if not path.exists():
         found: list[dict[str, float]] = []
         for _ in range(ATTEMPTS):
-            say("looking for the client's capacity")
-            capacity, stolen = _watched(lambda: _capacity_found(bench))
-            if stolen <= MOST_STEAL:
+            progress("measuring the client's capacity")
+            capacity, steal = _with_steal(lambda: _capacity_found(bench))
+            if steal <= MAX_STEAL:
                 found = [capacity]
                 break
             found.append(capacity)
@@ -142,13 +143,13 @@ def _capacity(options: argparse.Namespace, bench: cases.Bench) -> dict[str, floa
 
 
 def _capacity_found(bench: cases.Bench) -> dict[str, float]:
-    # The selftest gives the client the first of the CPUs, which is as good as the other.
+    # The selftest gives the client the first CPU. Both CPUs are alike.
     argv = [bench.engine, "selftest", "--only", "percentiles", "--format", "json"]
     ran = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     try:
         return {protocol.lower(): rate for protocol, rate in json.loads(ran.stdout)["capacity_per_s"]}
     except (ValueError, KeyError):
-        raise BadRun(f"the selftest fails: {ran.stderr.strip()[-300:]}") from None
+        raise BadRun(f"the selftest failed: {ran.stderr.strip()[-300:]}") from None
 
 
 if __name__ == "__main__":
@@ -156,5 +157,5 @@ if __name__ == "__main__":
         os.environ.setdefault("LC_ALL", "C.UTF-8")
         sys.exit(main())
     except KeyboardInterrupt:
-        print("bench-truth: stopped; the same command goes on from here", file=sys.stderr)
+        print("bench-truth: stopped: run the same command to continue", file=sys.stderr)
         sys.exit(130)

@@ -1,6 +1,6 @@
-"""Every row of the tables: which server, which load, what is known and what was measured.
+"""Every row of the tables: server, load, truth and measurement.
 
-A case writes one row, or one for each percentile; its name tells it from all others of its table.
+A case writes one row, or one per percentile. Its name is unique within its table.
 """
 
 from __future__ import annotations
@@ -15,27 +15,33 @@ from pathlib import Path
 from statistics import median
 
 from shared.errors import BadRun
+from shared.markdown import plural
+from shared.store import Row, Store
 
 from . import clients
 from .known import Known
 
-Row = dict[str, object]
-
 _COLUMNS = {
-    "percentiles": "client round protocol service share rate_per_s quantile true_us said_us doubt_us valid reasons",
-    "freeze": "client how connections quantile arithmetic_us said_us requests",
-    "counts": "client what known said",
+    "percentiles": "client round protocol service share rate_per_s quantile true_us reported_us client_us valid reasons",
+    "freeze": "client how connections quantile arithmetic_us reported_us requests",
+    "counts": "client what server_count client_count",
     "arrivals": "rate_per_s kind gaps windows failing beyond_windows beyond_failing shorter_than_a_send p1_us p50_us p99_us longest_us"
     " lag_p50_us lag_p99_us",
-    "saturation": "side how rate_per_s client_busy valid reasons",
-    "steady": "warms_s discarded_s known_per_s said_per_s valid",
+    "saturation": "side how rate_per_s client_utilisation valid reasons",
+    "steady": "warms_s discarded_s warm_per_s measured_per_s valid",
 }
 TABLES = {name: ["case", *columns.split()] for name, columns in _COLUMNS.items()}
 KEY = ("case",)
 
+
+def store(directory: Path) -> Store:
+    """The rows of this bench in a directory."""
+    return Store(directory, TABLES, KEY)
+
+
 ROUNDS = 3
 SHARES = (0.1, 0.5, 0.8)
-# A share of slow ones that no percentile falls on: at its edge, one request more or less decides between the modes.
+# No percentile of interest equals the share of slow requests: at its edge a single request decides between the modes.
 SERVICES = ("fixed:1ms", "uniform:1ms..3ms", "exponential:2ms", "bimodal:1ms,10ms,7%")
 MEAN_S = {"fixed:1ms": 0.001, "uniform:1ms..3ms": 0.002, "exponential:2ms": 0.002, "bimodal:1ms,10ms,7%": 0.00163}
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
@@ -45,14 +51,14 @@ ARRIVALS = {100: (60, 200), 1_000: (20, 500), 5_000: (10, 500), 10_000: (10, 500
 CONNECTIONS_OF_ARRIVALS = 256
 SATURATION_RUNS = 40
 BEYOND = 2.5
-"""Of what a worker that needs all of its CPU does in a closed loop of 64 connections, looked for right before each run."""
+"""Load beyond the limit, as a multiple of the throughput of a worker that needs all of its CPU in a closed loop."""
 WARMS_MS = (500, 1_000, 2_000, 4_000)
-"""How long a cache takes to fill: shorter than the quick length's first look, about as long, and longer."""
+"""How long a cache takes to fill: shorter than, about as long as, and longer than the quick preset's first closed loop."""
 
 
 @dataclass
 class Bench:
-    """What the cases run with."""
+    """Binaries, CPUs and directory of all cases."""
 
     engine: str
     gaps: str
@@ -60,27 +66,27 @@ class Bench:
     client_cpu: int
     directory: Path
     capacity_per_s: dict[str, float] = field(default_factory=dict)
-    """Highest open-loop rate at which one worker is believed, by protocol."""
+    """The highest open-loop rate at which one worker gives valid results, by protocol."""
 
     def known(self, *options: str) -> Known:
-        """A known server on its CPU."""
+        """A known server on the server's CPU."""
         return Known(self.engine, self.directory, self.server_cpu, *options)
 
-    def load(self, known: Known, protocol: str, *options: str) -> clients.Said:
-        """The engine on its CPU."""
+    def load(self, known: Known, protocol: str, *options: str) -> clients.Report:
+        """Runs the engine on the client's CPU."""
         scheme = {"http": "http", "memcached": "memcache"}[protocol]
         return clients.engine(self.engine, f"{scheme}://{known.address}", self.client_cpu, *options)
 
     def limit_per_s(self, protocol: str) -> float:
-        """Operations a second for which one worker needs all of its CPU, of a server that answers at once."""
+        """Operations per second for which one worker needs all of its CPU, against a server that answers at once."""
         with self.known() as known:
-            said = self.load(known, protocol, "-c", "64", "-d", "400ms", "--warmup", "100ms").extra
-        return said["throughput_per_s"] / said["client"]["utilisation"]
+            reported = self.load(known, protocol, "-c", "64", "-d", "400ms", "--warmup", "100ms").extra
+        return reported["throughput_per_s"] / reported["client"]["utilisation"]
 
 
 @dataclass(frozen=True)
 class Case:
-    """Some rows of a table."""
+    """One case, with the rows that it adds to a table."""
 
     table: str
     name: str
@@ -88,7 +94,7 @@ class Case:
 
 
 def all_cases() -> Iterator[Case]:
-    """In the order in which they run."""
+    """All cases, in the order of their measurement."""
     for number in range(1, ROUNDS + 1):
         for protocol in ("http", "memcached"):
             for share in SHARES:
@@ -126,17 +132,17 @@ def _percentiles(protocol: str, share: float, service: str, number: int) -> Case
 
     def measure(bench: Bench) -> list[Row]:
         rate = bench.capacity_per_s[protocol] * share
-        # Four for each request in service, and some for the bursts after a disturbance: none waits for a connection,
-        # which the server could not know of.
+        # Four connections for each request in service, and some for bursts after a disturbance. No request then waits for a
+        # connection, which the server could not observe.
         connections = 256 + round(rate * MEAN_S[service] * 4)
         with bench.known("--log", "--service", service) as known:
-            said = bench.load(known, protocol, "-c", str(connections), "-r", f"{rate:.0f}", "-d", "3s")
+            reported = bench.load(known, protocol, "-c", str(connections), "-r", f"{rate:.0f}", "-d", "3s")
             true = known.account()["service_time_us"]
         shape = {"client": "showdown", "round": number, "protocol": protocol, "service": service, "share": share, "rate_per_s": rate}
-        verdict = {"valid": said.valid, "reasons": said.reasons}
-        doubts = {doubt["percentile"].replace(".", "_"): doubt["client_us"] for doubt in said.extra["client_shares"]}
+        verdict = {"valid": reported.valid, "reasons": reported.reasons}
+        shares = {of["percentile"].replace(".", "_"): of["client_us"] for of in reported.extra["client_shares"]}
         return [
-            {**shape, "quantile": q, "true_us": true[q], "said_us": getattr(said, q), "doubt_us": doubts.get(q, 0), **verdict}
+            {**shape, "quantile": q, "true_us": true[q], "reported_us": getattr(reported, q), "client_us": shares.get(q, 0), **verdict}
             for q in QUANTILES
         ]
 
@@ -149,13 +155,13 @@ def _percentiles_of_peer(peer: str, connections: int) -> Case:
 
     def measure(bench: Bench) -> list[Row]:
         with bench.known("--log", "--service", service) as known:
-            said = clients.peer(peer, known.address, bench.client_cpu, connections, 5)
+            reported = clients.peer(peer, known.address, bench.client_cpu, connections, 5)
             account = known.account()
         true = account["service_time_us"]
         shape = {"client": peer, "round": 1, "protocol": "http", "service": service, "share": f"{connections} connections"}
         rate = {"rate_per_s": account["replies"] / 5}
         return [
-            {**shape, **rate, "quantile": q, "true_us": true[q], "said_us": getattr(said, q), "doubt_us": "", "valid": "", "reasons": ""}
+            {**shape, **rate, "quantile": q, "true_us": true[q], "reported_us": getattr(reported, q), "client_us": "", "valid": "", "reasons": ""}
             for q in QUANTILES
         ]
 
@@ -163,58 +169,58 @@ def _percentiles_of_peer(peer: str, connections: int) -> Case:
 
 
 def frozen_us(quantile: float, load: float) -> float:
-    """The response time that this share does not exceed; `crates/truth/src/arithmetic.rs` has the derivation."""
+    """The response time that this share of requests does not exceed. `crates/truth/src/arithmetic.rs` has the derivation."""
     return max(0.0, FREEZE_S - (1 - quantile) * (1 - load) * PERIOD_S) * 1e6
 
 
-def _freeze_rows(client: str, how: str, connections: int, load: float, said: clients.Said) -> list[Row]:
-    points = (("p95", 0.95, said.p95), ("p99", 0.99, said.p99), ("max", 1.0, said.longest))
-    shape = {"client": client, "how": how, "connections": connections, "requests": said.requests}
-    return [{**shape, "quantile": q, "arithmetic_us": frozen_us(share, load), "said_us": us} for q, share, us in points]
+def _freeze_rows(client: str, how: str, connections: int, load: float, reported: clients.Report) -> list[Row]:
+    points = (("p95", 0.95, reported.p95), ("p99", 0.99, reported.p99), ("max", 1.0, reported.longest))
+    shape = {"client": client, "how": how, "connections": connections, "requests": reported.requests}
+    return [{**shape, "quantile": q, "arithmetic_us": frozen_us(share, load), "reported_us": us} for q, share, us in points]
 
 
 def _freeze(connections: int, how: str) -> Case:
     def measure(bench: Bench) -> list[Row]:
         with bench.known() as known:
             closed = bench.load(known, "http", "-c", str(connections), "-d", "1s")
-        # The share of a second that this server needs for a second's requests, on so many connections.
+        # The share of a second that this server needs for the requests of a second, on these connections.
         load = RATE / closed.extra["throughput_per_s"]
         seconds = int(PERIOD_S * PERIODS)
         even = ("-c", str(connections), "-r", str(RATE), "--arrivals", "constant", "-d", f"{seconds}s")
         if how == "itself":
             with bench.known(f"--freeze={FREEZE_S:.0f}s/{PERIOD_S:.0f}s") as known:
-                said = bench.load(known, "http", *even)
+                reported = bench.load(known, "http", *even)
         else:
             with bench.known() as known:
                 freezer = known.freeze_from_outside(FREEZE_S, PERIOD_S, PERIODS)
-                said = bench.load(known, "http", *even)
+                reported = bench.load(known, "http", *even)
                 freezer.join()
-        return _freeze_rows("showdown", how, connections, load, said)
+        return _freeze_rows("showdown", how, connections, load, reported)
 
-    return Case("freeze", f"showdown, {connections} connections, frozen by {how}", measure)
+    return Case("freeze", f"showdown, {plural(connections, 'connection')}, frozen by {how}", measure)
 
 
 def _freeze_of_peer(peer: str, rate: int | None) -> Case:
     connections = 100
-    loop = "closed loop" if rate is None else f"told {rate}/s"
+    loop = "closed loop" if rate is None else f"at {rate:,}/s"
 
     def measure(bench: Bench) -> list[Row]:
         with bench.known(f"--freeze={FREEZE_S:.0f}s/{PERIOD_S:.0f}s") as known:
-            said = clients.peer(peer, known.address, bench.client_cpu, connections, int(PERIOD_S * PERIODS), rate)
-        return _freeze_rows(peer, loop, connections, 0.0, said)
+            reported = clients.peer(peer, known.address, bench.client_cpu, connections, int(PERIOD_S * PERIODS), rate)
+        return _freeze_rows(peer, loop, connections, 0.0, reported)
 
-    return Case("freeze", f"{peer}, {connections} connections, {loop}", measure)
+    return Case("freeze", f"{peer}, {plural(connections, 'connection')}, {loop}", measure)
 
 
 def _counts(protocol: str, what: str, options: tuple[str, ...]) -> Case:
     def measure(bench: Bench) -> list[Row]:
         with bench.known(*options) as known:
-            said = bench.load(known, protocol, "-c", "64", "-n", str(REQUESTS))
+            reported = bench.load(known, protocol, "-c", "64", "-n", str(REQUESTS))
             account = known.account()
-        rows = [{"what": f"{protocol}, {what}: replies", "known": account["replies"], "said": said.requests}]
+        rows = [{"what": f"{protocol}, {what}: replies", "server_count": account["replies"], "client_count": reported.requests}]
         if what != "clean":
             bad = account["errors"] + account["dropped"]
-            rows.append({"what": f"{protocol}, {what}: failures", "known": bad, "said": said.failed})
+            rows.append({"what": f"{protocol}, {what}: failures", "server_count": bad, "client_count": reported.failed})
         return [{"client": "showdown", **row} for row in rows]
 
     return Case("counts", f"showdown {protocol} {what}", measure)
@@ -223,9 +229,9 @@ def _counts(protocol: str, what: str, options: tuple[str, ...]) -> Case:
 def _counts_of_peer(peer: str) -> Case:
     def measure(bench: Bench) -> list[Row]:
         with bench.known() as known:
-            said = clients.peer(peer, known.address, bench.client_cpu, 64, 3)
+            reported = clients.peer(peer, known.address, bench.client_cpu, 64, 3)
             account = known.account()
-        return [{"client": peer, "what": "http, 3 s: replies", "known": account["replies"], "said": said.requests}]
+        return [{"client": peer, "what": "http, 3 s: replies", "server_count": account["replies"], "client_count": reported.requests}]
 
     return Case("counts", peer, measure)
 
@@ -235,10 +241,10 @@ def _arrivals(rate: int, kind: str) -> Case:
         seconds, window = ARRIVALS[rate]
         with bench.known("--log") as known:
             options = ("-c", str(CONNECTIONS_OF_ARRIVALS), "-r", str(rate), "--arrivals", kind, "-d", f"{seconds}s")
-            said = bench.load(known, "http", *options)
+            reported = bench.load(known, "http", *options)
             log = known.log()
         tested = subprocess.run([bench.gaps, str(rate), str(window)], input=log, capture_output=True, text=True, check=True)
-        lag = said.extra["client"]["lag_us"]
+        lag = reported.extra["client"]["lag_us"]
         late = {"lag_p50_us": lag["p50"], "lag_p99_us": lag["p99"]}
         return [{"rate_per_s": rate, "kind": kind, **json.loads(tested.stdout), **late}]
 
@@ -247,36 +253,36 @@ def _arrivals(rate: int, kind: str) -> Case:
 
 def _saturation(side: str, number: int) -> Case:
     protocol = ("http", "memcached")[number % 2]
-    # Half of the runs beyond the limit are asked for too much, half share their CPU with another program.
+    # Half of the runs beyond the limit get too much load, and half share their CPU with another program.
     shares_cpu = side == "beyond" and number % 4 >= 2
 
     def measure(bench: Bench) -> list[Row]:
         if side == "inside":
-            rate, how = 0.3 * bench.capacity_per_s[protocol], "30% of the highest rate that is believed"
+            rate, how = 0.3 * bench.capacity_per_s[protocol], "30% of the highest valid rate"
         elif shares_cpu:
-            rate, how = 0.8 * bench.capacity_per_s[protocol], "80% of that, a program beside it"
+            rate, how = 0.8 * bench.capacity_per_s[protocol], "80% of that rate, with another program on its CPU"
         else:
-            rate, how = BEYOND * bench.limit_per_s(protocol), f"{BEYOND:.0%} of what it does in a closed loop"
+            rate, how = BEYOND * bench.limit_per_s(protocol), f"{BEYOND:.0%} of its closed-loop throughput"
         with bench.known("--service", "fixed:2ms") as known:
-            hog = _hog(bench.client_cpu) if shares_cpu else None
+            busy = _busy_program(bench.client_cpu) if shares_cpu else None
             try:
-                said = bench.load(known, protocol, "-c", "1024", "-r", f"{rate:.0f}", "-d", "2s", "--warmup", "200ms")
+                reported = bench.load(known, protocol, "-c", "1024", "-r", f"{rate:.0f}", "-d", "2s", "--warmup", "200ms")
             finally:
-                if hog:
-                    hog.kill()
-                    hog.wait()
-        busy = said.extra["client"]["utilisation"]
-        return [{"side": side, "how": how, "rate_per_s": rate, "client_busy": busy, "valid": said.valid, "reasons": said.reasons}]
+                if busy:
+                    busy.kill()
+                    busy.wait()
+        utilisation = reported.extra["client"]["utilisation"]
+        return [{"side": side, "how": how, "rate_per_s": rate, "client_utilisation": utilisation, "valid": reported.valid, "reasons": reported.reasons}]
 
     return Case("saturation", f"{side} {number + 1}", measure)
 
 
-def _hog(cpu: int) -> subprocess.Popen:
+def _busy_program(cpu: int) -> subprocess.Popen:
     return subprocess.Popen(["sh", "-c", "while :; do :; done"], preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
 
 
 def _steady(warms_ms: int) -> Case:
-    """A bake-off's own warm-up against a cache that fills in so long; its trials tell what they left out."""
+    """The warm-up of a comparison, against a server whose cache fills in a given time."""
     workload = Path(__file__).parent / "known/workload.toml"
 
     def measure(bench: Bench) -> list[Row]:
@@ -290,14 +296,14 @@ def _steady(warms_ms: int) -> Case:
             trials = [json.loads(path.read_text()) for path in sorted(Path(runs).glob("*/trials/*/trial.json"))]
         rows = steady_rows(trials, warms_ms)
         if not rows:
-            raise BadRun(f"no trials: {(ran.stderr or ran.stdout).strip()[-300:]}")
+            raise BadRun(f"the comparison has no trials: {(ran.stderr or ran.stdout).strip()[-300:]}")
         return rows
 
     return Case("steady", f"a cache that fills in {warms_ms / 1000:g} s", measure)
 
 
 def steady_rows(trials: list[dict], warms_ms: int) -> list[Row]:
-    """What each trial of the cache left out, and its throughput beside the median of a server that is warm at once."""
+    """The warm-up of each trial with the cache, and its throughput beside the median of a server that is warm at once."""
     value = lambda trial: (trial.get("measured") or {}).get("value")  # noqa: E731
     is_cache = lambda trial: f"warms_ms={warms_ms}" in trial["variant"]  # noqa: E731
     warm = [value(trial) for trial in trials if not is_cache(trial) and value(trial)]
@@ -305,8 +311,8 @@ def steady_rows(trials: list[dict], warms_ms: int) -> list[Row]:
         {
             "warms_s": warms_ms / 1000,
             "discarded_s": trial["warm_up"]["discarded_s"],
-            "known_per_s": median(warm) if warm else "",
-            "said_per_s": value(trial) or "",
+            "warm_per_s": median(warm) if warm else "",
+            "measured_per_s": value(trial) or "",
             "valid": trial["status"] == "valid",
         }
         for trial in trials

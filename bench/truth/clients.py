@@ -1,11 +1,10 @@
-"""How the engine and the peers are called, and what each says of requests and response times.
+"""The command lines of the engine and the peers, and the requests and response times that they report.
 
-All get one thread. A figure that a client does not print is None: it is not worked out from others.
+All have one thread. A figure that a client does not print is None. It is not derived from others.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import resource
@@ -13,13 +12,14 @@ import subprocess
 from dataclasses import dataclass
 
 from shared.errors import BadRun
+from shared.showdown import json_object
 
 PEERS = ("wrk", "ab", "h2load", "hey")
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a client says of one run; times in microseconds."""
+class Report:
+    """What a client reports about one run. Times are in microseconds."""
 
     requests: int
     failed: int
@@ -34,13 +34,13 @@ class Said:
     extra: dict | None = None
 
 
-def engine(binary: str, url: str, cpu: int, *options: str, timeout_s: float = 120) -> Said:
-    """The engine on one CPU with these options of `showdown load`."""
+def engine(binary: str, url: str, cpu: int, *options: str, timeout_s: float = 120) -> Report:
+    """Runs the engine on one CPU with these options of `showdown load`."""
     argv = [binary, "load", url, "-t", "1", "--seed", "1", "--format", "json", "--progress", "none", *options]
-    # Exit code 3: the engine calls the run invalid, which is for the row to say.
-    answer = _object(_run(argv, cpu, (0, 3), timeout_s))
+    # Exit code 3: the engine calls the run invalid, which the row records.
+    answer = json_object(_run(argv, cpu, (0, 3), timeout_s))
     times = answer["response_time_us"]
-    return Said(
+    return Report(
         requests=answer["requests"],
         failed=answer["failed"],
         p50=times["p50"], p90=times["p90"], p95=times["p95"], p99=times["p99"], p99_9=times["p99_9"],
@@ -51,16 +51,8 @@ def engine(binary: str, url: str, cpu: int, *options: str, timeout_s: float = 12
     )  # fmt: skip
 
 
-def _object(output: str) -> dict:
-    """The engine's object, also where operations failed as they should."""
-    try:
-        return json.loads(output[output.index("{") : output.rindex("}") + 1])
-    except ValueError:
-        raise BadRun(f"no JSON: {output.strip()[-300:]}") from None
-
-
-def peer(name: str, address: str, cpu: int, connections: int, seconds: int, rate: int | None = None) -> Said:
-    """A peer in a closed loop as a user would call it; at a rate where it has an option for one."""
+def peer(name: str, address: str, cpu: int, connections: int, seconds: int, rate: int | None = None) -> Report:
+    """Runs a peer in a closed loop, or at a rate if it has an option for one."""
     url = f"http://{address}/"
     at = str(connections)
     argv = {
@@ -76,7 +68,7 @@ def peer(name: str, address: str, cpu: int, connections: int, seconds: int, rate
 
 
 def has_rate(name: str) -> bool:
-    """Whether a peer can be told a rate."""
+    """Whether a peer has an option for a rate."""
     return name in ("hey", "h2load")
 
 
@@ -87,7 +79,7 @@ def _us(text: str) -> float:
     """`1.23ms` as microseconds."""
     found = re.fullmatch(r"([\d.]+)(us|ms|s|m)", text)
     if not found:
-        raise BadRun(f"no time: {text!r}")
+        raise BadRun(f"not a time: {text!r}")
     return float(found[1]) * UNITS[found[2]]
 
 
@@ -100,10 +92,10 @@ def _count(pattern: str, output: str) -> int:
     return int(_find(pattern, output) or 0)
 
 
-def _wrk(output: str) -> Said:
+def _wrk(output: str) -> Report:
     at = lambda share: _time(_find(rf"^\s+{share}%\s+(\S+)$", output))  # noqa: E731
     longest = _find(r"^\s+Latency\s+\S+\s+\S+\s+(\S+)", output)
-    return Said(
+    return Report(
         requests=_count(r"(\d+) requests in", output),
         failed=_count(r"Non-2xx or 3xx responses: (\d+)", output),
         p50=at(50), p90=at(90), p99=at(99), longest=_time(longest),
@@ -114,34 +106,34 @@ def _time(text: str | None) -> float | None:
     return None if text is None else _us(text)
 
 
-def _ab(output: str) -> Said:
+def _ab(output: str) -> Report:
     # ab prints whole milliseconds.
     def at(share: int) -> float | None:
         found = _find(rf"^\s+{share}%\s+(\d+)", output)
         return None if found is None else float(found) * 1e3
 
-    return Said(
+    return Report(
         requests=_count(r"Complete requests:\s+(\d+)", output) - _count(r"Non-2xx responses:\s+(\d+)", output),
         failed=_count(r"Failed requests:\s+(\d+)", output),
         p50=at(50), p90=at(90), p95=at(95), p99=at(99), longest=at(100),
     )  # fmt: skip
 
 
-def _h2load(output: str) -> Said:
-    return Said(
+def _h2load(output: str) -> Report:
+    return Report(
         requests=_count(r"(\d+) succeeded", output),
         failed=_count(r"(\d+) failed", output),
         longest=_time(_find(r"^time for request:\s+\S+\s+(\S+)", output)),
     )
 
 
-def _hey(output: str) -> Said:
+def _hey(output: str) -> Report:
     def at(share: int) -> float | None:
         found = _find(rf"^\s+{share}%+ in ([\d.]+) secs", output)
         return None if found is None else float(found) * 1e6
 
     longest = _find(r"^\s+Slowest:\s+([\d.]+) secs", output)
-    return Said(
+    return Report(
         requests=_count(r"\[200\]\s+(\d+) responses", output),
         failed=sum(int(n) for n in re.findall(r"\[[345]\d\d\]\s+(\d+) responses", output)),
         p50=at(50), p90=at(90), p95=at(95), p99=at(99),
@@ -160,5 +152,5 @@ def _run(argv: list[str], cpu: int, exit_codes: tuple[int, ...], timeout_s: floa
 
     ran = subprocess.run(argv, capture_output=True, text=True, timeout=timeout_s, preexec_fn=prepare)
     if ran.returncode not in exit_codes:
-        raise BadRun(f"{argv[0]} ended with {ran.returncode}: {(ran.stderr or ran.stdout).strip()[-300:]}")
+        raise BadRun(f"{argv[0]}: exit code {ran.returncode}: {(ran.stderr or ran.stdout).strip()[-300:]}")
     return ran.stdout

@@ -1,4 +1,4 @@
-"""A server of known behaviour as a process of ours, and what it says of itself."""
+"""A server of known behaviour as a process, with its own account of its requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shared.errors import ServerError
 
 
 class Known:
-    """`showdown __known-server` on a CPU; ends with the block."""
+    """`showdown __known-server` on one CPU; it ends with the `with` block."""
 
     def __init__(self, engine: str, directory: Path, cpu: int, *options: str):
         self.port = processes.free_port()
@@ -33,21 +33,21 @@ class Known:
             except OSError:
                 time.sleep(0.02)
         processes.stop(self.process)
-        raise ServerError(f"a known server does not answer: {self._log.read_text().strip()[-300:]}")
+        raise ServerError(f"the known server does not answer: {self._log.read_text().strip()[-300:]}")
 
     def __exit__(self, *_):
         processes.stop(self.process)
 
     def account(self) -> dict:
-        """Counts and exact quantiles."""
+        """Its counts and exact quantiles."""
         return json.loads(self._ask("account"))
 
     def log(self) -> str:
-        """Every request and reply, as CSV."""
+        """All requests and replies, as CSV."""
         return self._ask("log")
 
     def freeze_from_outside(self, length_s: float, period_s: float, periods: int) -> threading.Thread:
-        """SIGSTOP in the middle of each period, from now on."""
+        """Stops the server with SIGSTOP in the middle of each period, from now on."""
 
         def freeze() -> None:
             between = period_s - length_s

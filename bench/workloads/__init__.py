@@ -1,1 +1,1 @@
-"""Every workload run for real, line by line, with what it answered."""
+"""Every workload, run for real: a list of commands and their verdicts."""

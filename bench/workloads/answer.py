@@ -1,4 +1,4 @@
-"""What one line was answered: kept as the run's own verdict and its report in Markdown, beside how it came about."""
+"""The verdict and the report of one command, kept as JSON and as Markdown with the circumstances of the run."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ import shlex
 import time
 from pathlib import Path
 
-from shared import showdown
+from shared import showdown as binary
 
-from .lines import Line
+from .lines import CommandLine
 
 
-def path(answers: Path, line: Line) -> Path:
-    """Where its answer lies."""
+def path(answers: Path, line: CommandLine) -> Path:
+    """The file of its verdict."""
     return answers / f"{line.name}.json"
 
 
-def ask(line: Line, command: list[str], showdown: Path, work: Path, facts: dict[str, str], answers: Path) -> None:
-    """Runs the line's command once and writes its answer and its report."""
+def ask(line: CommandLine, command: list[str], showdown: Path, work: Path, facts: dict[str, str], answers: Path) -> None:
+    """Runs the command once and writes its verdict and its report."""
     work.mkdir(parents=True, exist_ok=True)
 
-    def ask_here(*arguments: str) -> str:
-        # Where the binary lies is nobody else's path.
+    def run(*arguments: str) -> str:
+        # The path of the binary is this machine's own.
         return binary.ask(showdown, list(arguments), work).replace(str(showdown), showdown.name)
 
     began = time.monotonic()
-    said = json.loads(ask_here(*command[1:], "--format", "json", "--progress", "none"))
+    answer = json.loads(run(*command[1:], "--format", "json", "--progress", "none"))
     seconds = time.monotonic() - began
-    report = ask_here("report", "latest", "--format", "md")
+    report = run("report", "latest", "--format", "md")
     answers.mkdir(parents=True, exist_ok=True)
     path(answers, line).with_suffix(".md").write_text(_report(line, command, facts, report))
-    told = {"command": shlex.join(command), "seconds": round(seconds, 1), **facts}
-    path(answers, line).write_text(json.dumps({"asked": told, "answer": said}, indent=1, ensure_ascii=False) + "\n")
+    asked = {"command": shlex.join(command), "seconds": round(seconds, 1), **facts}
+    path(answers, line).write_text(json.dumps({"asked": asked, "answer": answer}, indent=1, ensure_ascii=False) + "\n")
 
 
-def _report(line: Line, command: list[str], facts: dict[str, str], text: str) -> str:
+def _report(line: CommandLine, command: list[str], facts: dict[str, str], text: str) -> str:
     return f"# `{shlex.join(command)}`\n\nThe workload `{line.workload}`, {facts['date']}, {facts['engine']}.\n\n{text}"

@@ -1,1 +1,1 @@
-"""Tests of the series."""
+"""Tests of the A/A series."""

@@ -1,4 +1,4 @@
-"""The exact interval, the ledger, and what the page counts as found."""
+"""Tests of the exact interval, the rows and the page."""
 
 import tempfile
 import unittest
@@ -10,7 +10,7 @@ from aa.subjects import SUBJECTS
 
 
 class Binomial(unittest.TestCase):
-    """Against the tables of Clopper and Pearson."""
+    """Compared with the tables of Clopper and Pearson."""
 
     def test_the_exact_interval_of_known_cases(self):
         for successes, attempts, low, high in [(0, 10, 0.0, 0.3085), (5, 100, 0.0164, 0.1128), (10, 10, 0.6915, 1.0)]:
@@ -20,7 +20,7 @@ class Binomial(unittest.TestCase):
 
 
 class Rows(unittest.TestCase):
-    """From an answer to a row, and from rows to the page."""
+    """Answers become rows, and rows become the page."""
 
     def answer(self, a, b, low, high):
         estimate = {"ratio": (low * high) ** 0.5, "low": low, "high": high, "blocks": 6}
@@ -30,13 +30,20 @@ class Rows(unittest.TestCase):
             "variants": [{"name": "first", "values": values}, {"name": "second", "values": values}],
         }
 
-    def test_the_ratio_is_of_the_first_variant_to_the_second_whichever_is_named_first(self):
+    def test_the_ratio_is_the_first_variants_by_the_second_in_both_orders(self):
         straight = comparison.row(self.answer("first", "second", 1.25, 2.0), SUBJECTS[0], 1, "abc", 30.0)
         turned = comparison.row(self.answer("second", "first", 1.25, 2.0), SUBJECTS[0], 1, "abc", 30.0)
         self.assertEqual((straight["low"], straight["high"]), ("1.25000", "2.00000"))
         self.assertEqual((turned["low"], turned["high"]), ("0.50000", "0.80000"))
 
-    def test_a_difference_of_nothing_is_a_false_verdict(self):
+    def test_one_false_verdict_is_singular(self):
+        with tempfile.TemporaryDirectory() as directory:
+            comparisons = Ledger(Path(directory) / "c.csv", comparison.COLUMNS)
+            comparisons.append(comparison.row(self.answer("first", "second", 1.1, 1.2), SUBJECTS[0], 1, "abc", 30.0))
+            text = page.write(comparisons, Ledger(Path(directory) / "n.csv", page.COLUMNS["naive"]))
+        self.assertIn("1 false verdict in 1 comparison,", text)
+
+    def test_a_difference_between_equal_variants_is_a_false_verdict(self):
         with tempfile.TemporaryDirectory() as directory:
             comparisons = Ledger(Path(directory) / "c.csv", comparison.COLUMNS)
             for _ in range(3):

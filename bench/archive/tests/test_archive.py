@@ -1,4 +1,4 @@
-"""The archive that is read."""
+"""Tests of the archive of many runs."""
 
 import re
 import tempfile
@@ -11,7 +11,7 @@ from archive import runs
 class Many(unittest.TestCase):
     """Copies of one run."""
 
-    def test_each_has_a_name_of_its_own_and_what_the_index_reads(self):
+    def test_each_run_has_a_unique_name_and_the_files_of_the_index(self):
         with tempfile.TemporaryDirectory() as directory:
             template, root = Path(directory) / "one", Path(directory) / "many"
             template.mkdir()

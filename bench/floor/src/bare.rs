@@ -10,9 +10,9 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::protocol::Exchange;
 
-/// What was done in which time.
+/// The requests of a run, and its length.
 pub struct Outcome {
-    /// Replies received to the last byte.
+    /// Complete replies.
     pub requests: u64,
     /// From the first request to the end.
     pub seconds: f64,
@@ -20,7 +20,7 @@ pub struct Outcome {
 
 struct Connection {
     stream: TcpStream,
-    /// Bytes of the current reply that are still to come.
+    /// Bytes of the current reply that have not arrived yet.
     awaited_bytes: usize,
 }
 
@@ -53,7 +53,10 @@ pub fn run(
             let connection = &mut connections[index];
             let (_, received) = recv(&connection.stream, &mut buffer[..], RecvFlags::empty())?;
             if received == 0 || received > connection.awaited_bytes {
-                return Err(Error::new(ErrorKind::InvalidData, "closed, or a reply of another length"));
+                return Err(Error::new(
+                    ErrorKind::InvalidData,
+                    "the server closed a connection, or sent a reply of another length",
+                ));
             }
             connection.awaited_bytes -= received;
             if connection.awaited_bytes == 0 {
@@ -77,7 +80,7 @@ fn open(server: SocketAddrV4, connections: usize, reply_bytes: usize) -> io::Res
         .collect()
 }
 
-/// A request is far smaller than an empty send buffer, so it goes out whole or not at all.
+/// Sends a request. It is far smaller than an empty send buffer, so it is sent whole or not at all.
 fn ask(connection: &Connection, request: &[u8]) -> io::Result<()> {
     let sent = send(&connection.stream, request, SendFlags::NOSIGNAL)?;
     if sent == request.len() { Ok(()) } else { Err(Error::other("the send buffer is full")) }

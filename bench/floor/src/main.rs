@@ -1,13 +1,15 @@
-//! The floor under every client: a loop that sends a fixed request, counts the bytes of the reply, and sends
-//! again. It parses nothing, checks nothing and records nothing, so that what it costs is what the kernel
-//! costs. `floor clock` tells how many cycles a second of CPU time holds, where no counter does.
+//! The floor below the cost of every client: a loop that sends a fixed request, counts the bytes of the reply, and
+//! sends again. It parses, checks and records nothing, so its cost is the kernel's. `floor clock` measures the cycles in
+//! a second of CPU time, for machines without hardware counters.
 //!
-//! This file reads the command line; [`protocol`] knows the bytes, [`bare`] the loop, [`clock`] the cycles.
+//! This file parses the command line. [`protocol`] has the bytes, [`bare`] the loop, [`clock`] the cycles.
 
 mod bare;
 mod clock;
 mod protocol;
 
+use std::fmt;
+use std::io;
 use std::net::SocketAddrV4;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -36,7 +38,24 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &[&str]) -> Result<String, String> {
+/// Why there is no result.
+enum FloorError {
+    Usage,
+    NotA { text: String, wanted: &'static str },
+    Load { server: SocketAddrV4, error: io::Error },
+}
+
+impl fmt::Display for FloorError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage => out.write_str(USAGE),
+            Self::NotA { text, wanted } => write!(out, "'{text}' is not {wanted}\n{USAGE}"),
+            Self::Load { server, error } => write!(out, "{server}: {error}"),
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<String, FloorError> {
     match arguments {
         ["http", server, path, connections, seconds] => {
             load(server, &Exchange::http(server, path), connections, seconds)
@@ -48,24 +67,25 @@ fn run(arguments: &[&str]) -> Result<String, String> {
             let rate = clock::cycles_per_second(duration(seconds)?);
             Ok(format!("{{\"cycles_per_s\": {rate:.0}}}"))
         }
-        _ => Err(USAGE.to_owned()),
+        _ => Err(FloorError::Usage),
     }
 }
 
-fn load(server: &str, exchange: &Exchange, connections: &str, seconds: &str) -> Result<String, String> {
-    let server: SocketAddrV4 = number(server, "an IPv4 address and port")?;
-    let connections = number(connections, "a number of connections")?;
+fn load(server: &str, exchange: &Exchange, connections: &str, seconds: &str) -> Result<String, FloorError> {
+    let server: SocketAddrV4 = parsed(server, "an IPv4 address and port")?;
+    let connections = parsed(connections, "a number of connections")?;
     let outcome = bare::run(server, exchange, connections, duration(seconds)?)
-        .map_err(|error| format!("{server}: {error}"))?;
+        .map_err(|error| FloorError::Load { server, error })?;
     let bare::Outcome { requests, seconds } = outcome;
     Ok(format!("{{\"requests\": {requests}, \"seconds\": {seconds:.6}}}"))
 }
 
-fn number<T: FromStr>(text: &str, wanted: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("'{text}' is not {wanted}\n{USAGE}"))
+fn parsed<T: FromStr>(text: &str, wanted: &'static str) -> Result<T, FloorError> {
+    text.parse().map_err(|_| FloorError::NotA { text: text.to_owned(), wanted })
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    let seconds = number(text, "a number of seconds")?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| format!("'{text}' seconds: {error}\n{USAGE}"))
+fn duration(text: &str) -> Result<Duration, FloorError> {
+    let wanted = "a number of seconds";
+    let seconds = parsed(text, wanted)?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| FloorError::NotA { text: text.to_owned(), wanted })
 }

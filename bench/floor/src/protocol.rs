@@ -1,9 +1,9 @@
-//! What is sent, and how long the reply to it is: the one time that a reply is looked at.
+//! The requests, and the length of their replies. Only the first reply is parsed.
 
 use std::io::{self, Error, ErrorKind, Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
 
-/// A fixed request and the way to recognise the end of its reply.
+/// A fixed request, and how to find the length of its reply.
 pub struct Exchange {
     /// The bytes of the request.
     pub request: Vec<u8>,
@@ -22,7 +22,7 @@ impl Exchange {
         Self { request: format!("get {key}\r\n").into_bytes(), length_of_reply: memcached_length }
     }
 
-    /// Asks once and returns the length of the whole reply in bytes. Every later reply must be as long.
+    /// Sends the request once and returns the length of the whole reply in bytes. Every later reply must have this length.
     pub fn probe(&self, server: SocketAddrV4) -> io::Result<usize> {
         let mut stream = TcpStream::connect(server)?;
         stream.write_all(&self.request)?;
@@ -33,14 +33,19 @@ impl Exchange {
                 return Ok(length);
             }
             match stream.read(&mut chunk)? {
-                0 => return Err(Error::new(ErrorKind::UnexpectedEof, "no whole reply to the first request")),
+                0 => {
+                    return Err(Error::new(
+                        ErrorKind::UnexpectedEof,
+                        "the server closed the connection before its first reply was complete",
+                    ));
+                }
                 n => reply.extend_from_slice(&chunk[..n]),
             }
         }
     }
 }
 
-/// Head and `Content-Length` of a reply with status 200, once its head is there.
+/// Length of head and body of a reply with status 200; `None` until its head is complete.
 fn http_length(reply: &[u8]) -> Option<usize> {
     let head_bytes = reply.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let head = str::from_utf8(&reply[..head_bytes]).ok()?;
@@ -52,7 +57,7 @@ fn http_length(reply: &[u8]) -> Option<usize> {
     Some(head_bytes + length)
 }
 
-/// `VALUE <key> <flags> <bytes>\r\n<data>\r\nEND\r\n`, once its first line is there.
+/// `VALUE <key> <flags> <bytes>\r\n<data>\r\nEND\r\n`: its length; `None` until its first line is complete.
 fn memcached_length(reply: &[u8]) -> Option<usize> {
     let line_bytes = reply.windows(2).position(|two| two == b"\r\n")? + 2;
     let line = str::from_utf8(&reply[..line_bytes]).ok()?;
@@ -66,13 +71,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_is_as_long_as_its_head_and_what_the_head_announces() {
+    fn the_length_of_a_reply_is_that_of_its_head_and_body() {
         assert_eq!(http_length(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n012"), Some(39 + 10));
         assert_eq!(memcached_length(b"VALUE key 0 1024\r\n...."), Some(18 + 1024 + 7));
     }
 
     #[test]
-    fn anything_but_success_has_no_length() {
+    fn an_unsuccessful_reply_has_no_length() {
         assert_eq!(http_length(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n"), None);
         assert_eq!(http_length(b"HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\n"), None);
         assert_eq!(memcached_length(b"END\r\n"), None);

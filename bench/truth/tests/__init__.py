@@ -1,1 +1,1 @@
-"""Tests of what reads the clients' times, and of the arithmetic: `python3 -m unittest` from bench/."""
+"""Tests of the clients' output, the arithmetic and the page: `python3 -m unittest` in bench/."""

@@ -1,0 +1,57 @@
+"""Tests that the committed pages are what the benches write from the committed raw figures."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import aa.page
+import archive.__main__ as archive
+import peers.report
+import peers_db.report
+import peers_io.report
+import peers_mail.report
+import truth.cases
+import truth.report
+import workloads.page
+from aa.ledger import Ledger
+from peers import tables
+from shared import results
+from shared.whole_run import RESULTS
+
+
+def _aa() -> str:
+    ledgers = [Ledger(RESULTS / "aa" / f"{name}.csv", aa.page.COLUMNS[name]) for name in ("comparisons", "naive")]
+    return aa.page.write(*ledgers)
+
+
+def _workloads() -> str:
+    with tempfile.TemporaryDirectory() as directory:
+        return workloads.page.write(RESULTS / "workloads", Path(directory) / "page.md").read_text()
+
+
+PAGES = {
+    "aa": _aa,
+    "archive": lambda: archive.page(*results.load(RESULTS / "archive", archive.TIMES)),
+    "peers": lambda: peers.report.page(tables.store(RESULTS / "peers")),
+    "peers-db": lambda: peers_db.report.page(*results.load(RESULTS / "peers-db", peers_db.report.CYCLES)),
+    "peers-io": lambda: peers_io.report.page(*results.load(RESULTS / "peers-io", peers_io.report.TRANSFERS)),
+    "peers-mail": lambda: peers_mail.report.page(*results.load(RESULTS / "peers-mail", peers_mail.report.CYCLES)),
+    "truth": lambda: truth.report.page(truth.cases.store(RESULTS / "truth")),
+    "workloads": _workloads,
+}
+
+
+class Pages(unittest.TestCase):
+    """One page per bench."""
+
+    def test_committed_pages_are_what_the_benches_write(self):
+        for name, write in PAGES.items():
+            with self.subTest(name):
+                self.assertEqual((RESULTS / f"{name}.md").read_text(), write(), "run the bench with --report-only")
+
+    def test_every_page_has_its_bench(self):
+        self.assertEqual({path.stem for path in RESULTS.glob("*.md")}, set(PAGES))
+
+
+if __name__ == "__main__":
+    unittest.main()
