@@ -1,5 +1,5 @@
-//! The selftest from end to end, as far as a busy machine can do it: counts that must be exact, and a freeze that
-//! nobody can overlook. Times are only held to what they cannot be shorter than.
+//! The selftest from end to end, as far as a busy machine allows: exact counts, and a long freeze. Times are only checked
+//! against a lower bound.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -22,13 +22,13 @@ fn json(output: &Output) -> Value {
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// A known server that is stopped when the test ends, however it ends.
-struct Known {
+/// A server of known behaviour, which stops with the test.
+struct KnownServer {
     child: Child,
     port: u16,
 }
 
-impl Known {
+impl KnownServer {
     fn start(options: &[&str]) -> Self {
         let port =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr()).expect("a port").port();
@@ -42,7 +42,7 @@ impl Known {
             thread::sleep(Duration::from_millis(10));
             TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
         });
-        assert!(is_up, "nobody listens on port {port}");
+        assert!(is_up, "the server does not listen on port {port}");
         known
     }
 
@@ -61,7 +61,7 @@ impl Known {
     }
 }
 
-impl Drop for Known {
+impl Drop for KnownServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -80,28 +80,31 @@ fn client_and_server_count_the_same() {
 }
 
 #[test]
-fn a_queue_that_overflows_refuses_as_many_as_the_client_says() {
+fn client_and_server_count_the_same_refusals_of_a_full_queue() {
     for scheme in ["http", "memcache"] {
-        let known = Known::start(&["--service", "fixed:20ms", "--slots", "2", "--queue", "3"]);
+        let known = KnownServer::start(&["--service", "fixed:20ms", "--slots", "2", "--queue", "3"]);
         let measured = known.load(scheme, &["-c", "16", "-n", "500"]);
         let account = known.account();
         assert_eq!(measured["requests"], account["replies"], "{scheme}");
         assert_eq!(measured["errors"]["unexpected_reply"], account["refused"], "{scheme}");
-        assert!(account["refused"].as_u64() > Some(0), "sixteen at once are more than five");
+        assert!(
+            account["refused"].as_u64() > Some(0),
+            "sixteen connections overflow two slots and a queue of three"
+        );
     }
 }
 
 #[test]
-fn a_freeze_is_in_the_response_times_whatever_the_number_of_connections() {
+fn a_freeze_is_in_the_response_times_for_any_number_of_connections() {
     for connections in ["1", "8", "64"] {
-        let known = Known::start(&["--freeze", "400ms/2s"]);
+        let known = KnownServer::start(&["--freeze", "400ms/2s"]);
         let even = ["-r", "200", "--arrivals", "constant", "-d", "2s", "-c", connections];
         let measured = known.load("http", &even);
         let account = known.account();
         assert_eq!((measured["requests"].as_u64(), account["freezes"].as_u64()), (Some(400), Some(1)));
         assert_eq!(account["replies"], 400);
-        // One of 400 comes every 5 ms: the longest wait is 400 ms but for one gap, and one in twenty, a quarter of
-        // those that come while it lasts, waits for three quarters of it.
+        // An operation is due every 5 ms, so the longest wait is 400 ms less one gap. A fifth of the operations is due
+        // during the freeze; a quarter of those, one in twenty, waits for at least three quarters of it.
         let at = |quantile: &str| measured["response_time_us"][quantile].as_u64().expect("a time");
         assert!(at("max") >= 394_000, "{connections}: {measured}");
         assert!(at("p95") >= 294_000, "{connections}: {measured}");
@@ -109,7 +112,7 @@ fn a_freeze_is_in_the_response_times_whatever_the_number_of_connections() {
 }
 
 #[test]
-fn a_part_that_is_none_is_a_usage_error() {
+fn an_unknown_part_is_a_usage_error() {
     let output = showdown(&["selftest", "--only", "everything"]);
     assert_eq!(output.status.code(), Some(2));
 }

@@ -1,10 +1,10 @@
-//! A fixed load beside the measured one, from end to end: it is made, recorded, and in the server's count.
+//! A fixed background load from end to end: it runs, it is recorded, and the server counts it.
 
-use crate::home::{Home, json, only_run, text, trials};
+use crate::home::{TestHome, json, only_run, text, trials};
 
 #[test]
-fn a_server_is_measured_while_it_does_something_else() {
-    let home = Home::new();
+fn a_server_is_measured_under_a_background_load() {
+    let home = TestHome::new();
     let background = ["--background", "200/s,connections=20"];
     let plan = home.small_plan(&[&["nginx", "nginx", "--on-op", "get-1k"][..], &background].concat());
     let output = home.run(&["run", &plan]);
@@ -19,9 +19,9 @@ fn a_server_is_measured_while_it_does_something_else() {
         assert_eq!(beside["kind"], "background");
         let seconds = beside["length_s"].as_f64().expect("a length");
         let requests = beside["requests"].as_f64().expect("a count");
-        // Poisson's arrivals scatter by the root of their number.
+        // The standard deviation of a Poisson count is its square root.
         assert!((requests - 200.0 * seconds).abs() < 6.0 * (200.0 * seconds).sqrt(), "{beside}");
-        // It ran while all the rest did.
+        // It ran until the last phase had ended.
         let last = record["phases"].as_array().expect("phases").last().expect("one at least");
         let end = |phase: &serde_json::Value| {
             phase["start_s"].as_f64().expect("a start") + phase["length_s"].as_f64().expect("a length")
@@ -34,8 +34,8 @@ fn a_server_is_measured_while_it_does_something_else() {
 }
 
 #[test]
-fn a_background_that_makes_no_sense_is_refused() {
-    let home = Home::new();
+fn a_meaningless_background_load_is_refused() {
+    let home = TestHome::new();
     for (variants, background, why) in [
         (["nginx", "apache"], "40", "such as 40/s,connections=300"),
         (["nginx", "apache"], "0/s,connections=3", "a rate above 0"),
@@ -43,7 +43,7 @@ fn a_background_that_makes_no_sense_is_refused() {
         (["lmdb", "sqlite"], "40/s,connections=3", "makes its load by itself"),
     ] {
         let output = home.run(&["compare", variants[0], variants[1], "--background", background]);
-        let said = text(&output.stderr);
-        assert!(output.status.code() == Some(2) && said.contains(why), "{said}");
+        let message = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && message.contains(why), "{message}");
     }
 }

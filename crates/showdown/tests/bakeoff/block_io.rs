@@ -1,4 +1,4 @@
-//! Block I/O, in small.
+//! Short comparisons of block I/O.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -8,11 +8,11 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 
-use crate::home::{Home, json, only_run, text, trials};
+use crate::home::{TestHome, json, only_run, text, trials};
 
 #[test]
-fn buffer_sizes_are_compared_and_the_file_is_gone() {
-    let home = Home::new();
+fn buffer_sizes_are_compared_and_the_file_is_removed() {
+    let home = TestHome::new();
     let elsewhere = home.path("elsewhere");
     fs::create_dir(&elsewhere).expect("a directory");
     let variant = |buffer: u32| {
@@ -33,15 +33,15 @@ fn buffer_sizes_are_compared_and_the_file_is_gone() {
         assert_eq!(record["measured"]["unit"], "MB/s");
         medians[usize::from(is_small)].push(record["measured"]["value"].as_f64().expect("a value"));
     }
-    // 128 system calls for as many bytes, or one.
+    // For the same bytes, the small buffer needs 128 system calls and the large one needs one.
     let least_large = medians[0].iter().copied().fold(f64::INFINITY, f64::min);
     let most_small = medians[1].iter().copied().fold(0.0, f64::max);
     assert!(least_large > most_small, "{medians:?}");
 }
 
 #[test]
-fn what_does_not_fit_or_is_not_there_is_told() {
-    let home = Home::new();
+fn settings_that_cannot_work_are_reported() {
+    let home = TestHome::new();
     for (knobs, why) in [
         (
             "file_bytes=4096,threads=2",
@@ -61,8 +61,8 @@ fn what_does_not_fit_or_is_not_there_is_told() {
 }
 
 #[test]
-fn queues_of_many_transfers_are_compared() {
-    let home = Home::new();
+fn queue_depths_are_compared() {
+    let home = TestHome::new();
     let variant = |depth: u32| format!("disk:file_bytes=1048576,engine=io_uring,depth={depth},threads=2");
     let output = home.run(&["run", &home.longer_plan(&[&variant(1), &variant(32)])]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
@@ -75,7 +75,7 @@ fn queues_of_many_transfers_are_compared() {
     }
 }
 
-/// A runner by hand, in a directory on a disk, whose transfers may be refused without killing it.
+/// Starts a runner without a workload, in a directory on a disk. It ignores SIGXFSZ, so that refused writes fail.
 fn runner(args: &str) -> (Child, impl FnMut() -> Value + use<>, tempfile::TempDir) {
     let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let showdown = env!("CARGO_BIN_EXE_showdown");
@@ -95,7 +95,7 @@ fn runner(args: &str) -> (Child, impl FnMut() -> Value + use<>, tempfile::TempDi
     (child, line, home)
 }
 
-/// The flags (open(2)) with which a process has the data file open.
+/// The flags of open(2) with which a process has opened the data file.
 fn flags(child: &Child) -> u32 {
     let of = |what: &str| Path::new("/proc").join(child.id().to_string()).join(what);
     let descriptors = fs::read_dir(of("fd")).expect("its files").flatten();
@@ -108,7 +108,7 @@ fn flags(child: &Child) -> u32 {
 }
 
 #[test]
-fn transfers_are_direct_and_synced_as_asked_by_either_engine() {
+fn both_engines_use_direct_and_synchronous_transfers_as_requested() {
     let (direct, dsync) = (rustix::fs::OFlags::DIRECT.bits(), rustix::fs::OFlags::DSYNC.bits());
     for engine in ["psync", "io_uring --depth=4"] {
         for (args, expected) in [
@@ -132,21 +132,21 @@ fn transfers_are_direct_and_synced_as_asked_by_either_engine() {
 }
 
 #[test]
-fn a_buffer_that_direct_transfers_refuse_is_told() {
+fn a_buffer_that_direct_transfers_refuse_is_reported() {
     let (child, mut line, _home) = runner("--cache=direct --buffer=1000");
-    let said = line();
-    if said["runner"] == 1 {
-        // A file system in memory takes any length.
+    let message = line();
+    if message["runner"] == 1 {
+        // A file system in memory accepts any length.
         return;
     }
     let output = child.wait_with_output().expect("it ends");
-    let said = text(&output.stderr);
-    assert!(said.contains("direct I/O of 1000 bytes is refused"), "{said}");
-    assert!(said.contains("take a buffer of a multiple of the device's block"), "{said}");
+    let message = text(&output.stderr);
+    assert!(message.contains("direct I/O of 1000 bytes is refused"), "{message}");
+    assert!(message.contains("take a buffer of a multiple of the device's block"), "{message}");
 }
 
 #[test]
-fn a_disk_that_becomes_full_in_a_run_is_counted_and_told() {
+fn a_disk_that_fills_during_a_run_is_counted_and_reported() {
     for engine in ["psync", "io_uring --depth=4"] {
         let (mut child, mut line, _home) = runner(&format!("--engine={engine}"));
         assert_eq!(line()["runner"], 1);

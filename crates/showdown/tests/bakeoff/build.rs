@@ -1,17 +1,17 @@
-//! Builds of real source, the smallest part of it.
+//! Short comparisons of builds: the smallest part of a real source tree.
 
 use std::fs;
 
-use crate::home::{Home, QUICK, json, only_run, text, trials};
+use crate::home::{QUICK, TestHome, json, only_run, text, trials};
 
-/// A plan of three blocks of one build each; what it was worth is in the trials.
-fn plan(home: &Home, variants: &[&str]) -> String {
+/// A plan of three blocks with one measured build in each trial.
+fn plan(home: &TestHome, variants: &[&str]) -> String {
     home.plan(&[&["compare"], variants, &["--blocks", "3", "--seed", "7"]].concat(), QUICK)
 }
 
 #[test]
 fn builds_are_timed_one_by_one() {
-    let home = Home::new();
+    let home = TestHome::new();
     let elsewhere = home.path("elsewhere");
     fs::create_dir(&elsewhere).expect("a directory");
     let variant =
@@ -26,7 +26,7 @@ fn builds_are_timed_one_by_one() {
     for trial in trials(&only_run(&home)) {
         let record = json(&trial.join("trial.json"));
         let phases = record["phases"].as_array().expect("phases");
-        assert_eq!(phases.len(), 2, "one to warm caches, and one that counts");
+        assert_eq!(phases.len(), 2, "one build to warm the caches, and one that is measured");
         assert_eq!((&phases[1]["requests"], &phases[1]["kind"]), (&1.into(), &"measure".into()));
         let took_s = phases[1]["response_time_us"]["p50"].as_f64().expect("a time") / 1e6;
         let value = record["measured"]["value"].as_f64().expect("a value");
@@ -36,8 +36,8 @@ fn builds_are_timed_one_by_one() {
 }
 
 #[test]
-fn what_is_missing_or_does_not_compile_is_told() {
-    let home = Home::new();
+fn a_missing_part_or_a_failing_build_is_reported() {
+    let home = TestHome::new();
     for (knob, why) in [
         ("source=/nowhere", "there is no source in /nowhere: apt install googletest"),
         ("compiler=g+-", "there is no program g+-"),
@@ -45,8 +45,8 @@ fn what_is_missing_or_does_not_compile_is_told() {
     ] {
         let variant = format!("googletest:{knob}");
         let output = home.run(&["run", &plan(&home, &[&variant, &variant]), "--runs", knob]);
-        let said = text(&output.stderr) + &text(&output.stdout);
-        assert!(matches!(output.status.code(), Some(1 | 3)), "{said}");
+        let message = text(&output.stderr) + &text(&output.stdout);
+        assert!(matches!(output.status.code(), Some(1 | 3)), "{message}");
         let run = fs::read_dir(home.path(knob)).expect("runs").flatten().map(|run| run.path());
         let run = run.filter(|run| run.join("plan.toml").is_file()).last().expect("a run");
         let record = json(&trials(&run)[0].join("trial.json"));

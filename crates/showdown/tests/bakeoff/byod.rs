@@ -1,12 +1,11 @@
-//! A driver of the user's own, from end to end: the example of `docs/BYOD.md` as it stands there, and what is said
-//! of one that is wrong.
+//! A runner of the user's own, from end to end: the example of `docs/BYOD.md`, and the messages for a wrong runner.
 
 use std::fs;
 use std::path::Path;
 
-use crate::home::{Home, json, only_run, text, trials};
+use crate::home::{TestHome, json, only_run, text, trials};
 
-/// The only block of this language in the document.
+/// The only code block of this language in the document.
 fn block(language: &str) -> String {
     let document = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/BYOD.md"));
     let document = document.expect("the document");
@@ -15,9 +14,9 @@ fn block(language: &str) -> String {
     blocks[0].split("```").next().expect("its end").to_owned()
 }
 
-/// A home with the example, its runner changed.
-fn home(change: impl Fn(String) -> String) -> Home {
-    let home = Home::new();
+/// A home with the example and a changed runner.
+fn home(change: impl Fn(String) -> String) -> TestHome {
+    let home = TestHome::new();
     let folder = home.path("workloads/hash");
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join("runner.py"), change(block("python"))).expect("the runner");
@@ -28,7 +27,7 @@ fn home(change: impl Fn(String) -> String) -> Home {
 const VARIANTS: [&str; 2] = ["hash:algorithm=sha256,bytes=4096", "hash:algorithm=sha512,bytes=4096"];
 
 #[test]
-fn the_example_of_the_document_is_compared() {
+fn the_example_of_the_document_works() {
     let home = home(|runner| runner);
     let plan = home.small_plan(&[&VARIANTS[..], &["--on-op", "long"]].concat());
     let output = home.run(&["run", &plan]);
@@ -58,7 +57,7 @@ fn the_example_of_the_document_is_compared() {
 }
 
 #[test]
-fn both_operations_of_the_example_are_mixed() {
+fn the_operations_of_the_example_are_mixed_by_their_weights() {
     let home = home(|runner| runner);
     let plan = home.small_plan(&VARIANTS);
     home.run(&["run", &plan]);
@@ -70,7 +69,7 @@ fn both_operations_of_the_example_are_mixed() {
 }
 
 #[test]
-fn a_runner_that_is_wrong_fails_its_trial_with_the_reason() {
+fn a_wrong_runner_fails_its_trial_with_the_reason() {
     for (from, to, why) in [
         ("send({\"runner\": 1})", "print(\"hello\", flush=True)", "the runner printed \"hello\""),
         ("send({\"runner\": 1})", "send({\"runner\": 2})", "speaks version 2 of the protocol"),
@@ -84,10 +83,10 @@ fn a_runner_that_is_wrong_fails_its_trial_with_the_reason() {
             runner.replace(from, to)
         });
         let output = home.run(&["run", &home.small_plan(&VARIANTS)]);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        let line = said.lines().find(|line| line.starts_with("showdown: ")).unwrap_or_default();
-        assert!(line.contains(why), "{to}: {said}");
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        let line = message.lines().find(|line| line.starts_with("showdown: ")).unwrap_or_default();
+        assert!(line.contains(why), "{to}: {message}");
         home.assert_nothing_runs();
         let record = json(&trials(&only_run(&home))[0].join("trial.json"));
         assert_eq!(record["status"], "failed");
@@ -95,7 +94,7 @@ fn a_runner_that_is_wrong_fails_its_trial_with_the_reason() {
 }
 
 #[test]
-fn what_needs_a_rate_or_connections_is_refused() {
+fn options_that_need_a_rate_or_connections_are_refused() {
     let home = home(|runner| runner);
     for (args, why) in [
         (&["compare", VARIANTS[0], VARIANTS[1], "--measure", "capacity"][..], "has no capacity"),

@@ -1,10 +1,10 @@
-//! One large file, over one connection and over several.
+//! A short sweep of downloads: one large file, over one connection and over several.
 
-use crate::home::{Home, QUICK, json, only_run, text, trials};
+use crate::home::{QUICK, TestHome, json, only_run, text, trials};
 
 #[test]
-fn a_download_is_measured_in_bytes() {
-    let home = Home::new();
+fn downloads_are_measured_in_bytes_per_second() {
+    let home = TestHome::new();
     let sweep = ["sweep", "nginx", "nginx:sendfile=off", "apache", "--workload", "download"];
     let axis = ["--vary", "connections=1,2", "--blocks", "1"];
     let output = home.run(&["run", &home.plan(&[&sweep[..], &axis].concat(), QUICK)]);
@@ -17,12 +17,12 @@ fn a_download_is_measured_in_bytes() {
     for trial in trials {
         let record = json(&trial.join("trial.json"));
         let phase = &record["phases"][0];
-        assert_eq!(phase["errors"], serde_json::json!({}), "each is of 100 MiB, to the byte");
+        assert_eq!(phase["errors"], serde_json::json!({}), "every download has exactly 100 MiB");
         let downloads = phase["achieved_per_s"].as_f64().expect("a rate");
         let (value, unit) =
             (record["measured"]["value"].as_f64().expect("a value"), &record["measured"]["unit"]);
         assert_eq!(unit, "MB/s");
-        // The phase counts downloads that ended, the value bytes that came after the warm-up.
+        // The phase counts completed downloads; the value counts bytes after the warm-up.
         let (least, most) = (downloads * 104.8 * 0.5, downloads * 104.9 * 2.0);
         assert!((least..most).contains(&value), "{value} MB/s, {downloads} downloads a second");
         assert_eq!(record["counts"][0]["client"], record["counts"][0]["server"]);

@@ -1,13 +1,13 @@
-//! What goes wrong in the middle of a bake-off, from end to end: each is told in one line, and what was measured stays.
+//! Failures during a run, from end to end: each is reported in one line, and the finished trials are kept.
 
 use std::fs;
 use std::path::Path;
 
-use crate::home::{Home, complaint, json, only_run, text, trials};
+use crate::home::{TestHome, error_line, json, only_run, text, trials};
 
-/// A home with the example of a workload of one's own, a line of its server put before each answer.
-fn home_of_a_service_that(line: &str) -> Home {
-    let home = Home::new();
+/// A home with the example of a new workload, whose server runs this line of Python before each reply.
+fn home_with_server_line(line: &str) -> TestHome {
+    let home = TestHome::new();
     assert!(home.run(&["workloads", "new", "my-api"]).status.success());
     let program = home.path("workloads/my-api/server.py");
     let text = fs::read_to_string(&program).expect("the example's server");
@@ -18,13 +18,13 @@ fn home_of_a_service_that(line: &str) -> Home {
 }
 
 #[test]
-fn a_server_that_dies_in_the_middle_is_told_with_its_last_words_and_the_others_trials_stay() {
-    let home = home_of_a_service_that(
+fn a_server_that_dies_is_reported_with_its_log_and_the_other_trials_are_kept() {
+    let home = home_with_server_line(
         "options.cache == 'on' and next(answered) > 100 and __import__('os').write(2, b'out of luck\\n') \
          and __import__('os')._exit(7)",
     );
     let output = home.run(&["run", &home.small_plan(&["my-api:cache=off", "my-api:cache=on"])]);
-    // 3 if it dies while it is loaded, 1 if it has died before a connection was open.
+    // 3 if it dies under load, 1 if it dies before a connection is open.
     assert!(matches!(output.status.code(), Some(1 | 3)), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("out of luck"), "{}", text(&output.stdout));
     home.assert_nothing_runs();
@@ -44,13 +44,13 @@ fn a_server_that_dies_in_the_middle_is_told_with_its_last_words_and_the_others_t
 }
 
 #[test]
-fn a_configuration_that_the_server_refuses_is_told_in_the_server_s_words() {
-    let home = Home::new();
+fn a_refused_configuration_is_reported_with_the_message_of_the_server() {
+    let home = TestHome::new();
     let folder = home.path("workloads/broken");
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join("nginx.conf"), "worker_proceses 1;\n").expect("a configuration");
     let workload = r#"
-        title = "A web server with a slip of the pen"
+        title = "A web server with a typing error"
         [server.slip]
         start = ["nginx", "-p", "{{ dir }}", "-e", "stderr", "-c", "{{ dir }}/nginx.conf"]
         config = ["nginx.conf"]
@@ -67,14 +67,14 @@ fn a_configuration_that_the_server_refuses_is_told_in_the_server_s_words() {
     fs::write(folder.join("workload.toml"), workload).expect("a workload");
     let output = home.run(&["compare", "slip", "slip", "--workload", "broken", "--quick"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    let line = complaint(&output);
+    let line = error_line(&output);
     assert!(line.contains("unknown directive") && line.contains("worker_proceses"), "{line}");
     home.assert_nothing_runs();
 }
 
 #[test]
-fn a_plan_with_numbers_beyond_reason_is_refused_in_a_line() {
-    let home = Home::new();
+fn a_plan_with_absurd_numbers_is_refused_in_one_line() {
+    let home = TestHome::new();
     let written = home.small_plan(&["nginx", "apache"]);
     let plan = fs::read_to_string(&written).expect("a plan");
     for (number, slip) in [
@@ -85,14 +85,14 @@ fn a_plan_with_numbers_beyond_reason_is_refused_in_a_line() {
         assert!(plan.contains(number), "{plan}");
         fs::write(&written, plan.replace(number, slip)).expect("a plan");
         let output = home.run(&["run", &written]);
-        let told = complaint(&output);
+        let told = error_line(&output);
         assert!(output.status.code() == Some(2) && told.contains("blocks"), "{slip}: {told}");
     }
 }
 
 #[test]
-fn a_run_with_a_file_cut_short_is_shown_as_far_as_it_goes_and_the_file_is_named() {
-    let home = home_of_a_service_that("pass");
+fn a_run_with_a_truncated_file_is_shown_and_the_file_is_named() {
+    let home = home_with_server_line("pass");
     let output = home.run(&["run", &home.small_plan(&["my-api:cache=off", "my-api:cache=on"])]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     let run = only_run(&home);
@@ -101,16 +101,16 @@ fn a_run_with_a_file_cut_short_is_shown_as_far_as_it_goes_and_the_file_is_named(
         ["trial.json", "load.hlog", "telemetry.parquet"].map(|file| format!("trials/{trial}/{file}"));
     let of_run = ["plan.toml", "facts.json", "verdict.json"].map(str::to_owned);
     for file in of_run.iter().chain(&of_trial) {
-        let whole = cut_short(&run.join(file));
+        let whole = truncate(&run.join(file));
         for verb in ["show", "report"] {
             let output = home.run(&[verb, "latest"]);
-            let said = text(&output.stdout) + &text(&output.stderr);
+            let message = text(&output.stdout) + &text(&output.stderr);
             assert!(
-                matches!(output.status.code(), Some(0 | 1)) && !said.contains("panicked"),
-                "{file}: {said}"
+                matches!(output.status.code(), Some(0 | 1)) && !message.contains("panicked"),
+                "{file}: {message}"
             );
             if verb == "show" && !file.ends_with("hlog") && !file.ends_with("parquet") {
-                assert!(said.contains(file.as_str()), "{file}: {said}");
+                assert!(message.contains(file.as_str()), "{file}: {message}");
             }
         }
         assert_eq!(home.run(&["list"]).status.code(), Some(0), "{file}");
@@ -120,8 +120,8 @@ fn a_run_with_a_file_cut_short_is_shown_as_far_as_it_goes_and_the_file_is_named(
     assert!(shown.status.success() && !text(&shown.stdout).contains("problem"), "{}", text(&shown.stdout));
 }
 
-/// Leaves half of a file; gives all that it held.
-fn cut_short(path: &Path) -> Vec<u8> {
+/// Truncates a file to its half; returns its whole content.
+fn truncate(path: &Path) -> Vec<u8> {
     let whole = fs::read(path).expect("a file of the run");
     fs::write(path, &whole[..whole.len() / 2]).expect("a file");
     whole

@@ -1,17 +1,17 @@
-//! A disk that is full, for real: a small one in memory, seen by the command under test alone.
+//! A full disk: a small file system in memory that only the command under test sees.
 
 use std::process::{Command, Output};
 
 use rustix::process::geteuid;
 
-use crate::home::{Home, text};
+use crate::home::{TestHome, text};
 
-/// A run that was begun, by its name.
+/// The name of an unfinished run.
 const RUN: &str = "20260101T000000Z-nginx-nginx-0001";
 
-/// What a command answers whose `runs` are on a disk of 1 MB with one run begun and `room_kb` left, and what is
-/// on that disk afterwards; none where the kernel lets this user have no disk.
-fn on_full_disk(home: &Home, plan: &str, room_kb: u32, args: &str) -> Option<(Output, String)> {
+/// Runs a command whose `runs` are on a disk of 1 MB with one unfinished run and `room_kb` free. Returns its output and
+/// the files on the disk afterwards; none if this user may not mount a file system.
+fn on_full_disk(home: &TestHome, plan: &str, room_kb: u32, args: &str) -> Option<(Output, String)> {
     let disk = home.path("runs");
     std::fs::create_dir_all(&disk).expect("a directory");
     let (disk, showdown) = (disk.display(), env!("CARGO_BIN_EXE_showdown"));
@@ -22,7 +22,7 @@ fn on_full_disk(home: &Home, plan: &str, room_kb: u32, args: &str) -> Option<(Ou
         command.args(become_root).args(["--mount", "sh", "-c", script]);
         home.at_home(&mut command).output()
     };
-    // A container may forbid mounts of one's own; then there is nothing to try it in.
+    // A container may forbid mounts; the test then ends here.
     sh(&mount).ok().filter(|output| output.status.success())?;
     let script = format!(
         "{mount} && mkdir {disk}/{RUN} && cp {plan} {disk}/{RUN}/plan.toml && \
@@ -34,35 +34,38 @@ fn on_full_disk(home: &Home, plan: &str, room_kb: u32, args: &str) -> Option<(Ou
 }
 
 #[test]
-fn what_is_there_is_listed_and_a_new_index_asks_for_room() {
-    let home = Home::new();
+fn runs_are_listed_without_room_and_a_new_index_asks_for_room() {
+    let home = TestHome::new();
     let plan = home.small_plan(&["nginx", "nginx", "--on-op", "get-1k"]);
     let Some((listed, _)) = on_full_disk(&home, &plan, 0, "list") else { return };
     assert!(listed.status.success(), "{}", text(&listed.stderr));
     assert!(text(&listed.stdout).contains(RUN), "{}", text(&listed.stdout));
     let (reindexed, _) = on_full_disk(&home, &plan, 0, "archive reindex").expect("it was possible before");
     assert_eq!(reindexed.status.code(), Some(1));
-    let said = text(&reindexed.stderr);
-    assert!(said.contains("index.sqlite: the disk is full: make room") && !said.contains("delete"), "{said}");
+    let message = text(&reindexed.stderr);
+    assert!(
+        message.contains("index.sqlite: the disk is full: make room") && !message.contains("delete"),
+        "{message}"
+    );
 }
 
 #[test]
-fn a_bake_off_stops_in_one_line_and_keeps_the_trials_that_it_has_written() {
+fn a_run_stops_with_one_line_and_keeps_its_trials() {
     if !geteuid().is_root() {
-        // Who is root in that place only has no user to start a server as.
+        // Root in a user namespace has no second user to start a server as.
         return;
     }
-    let home = Home::new();
+    let home = TestHome::new();
     let plan = home.small_plan(&["nginx", "nginx", "--on-op", "get-1k"]);
     let Some((output, left)) = on_full_disk(&home, &plan, 350, "run plan.toml --progress none") else {
         return;
     };
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert_eq!(said.matches("showdown: ").count(), 1, "{said}");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert_eq!(message.matches("showdown: ").count(), 1, "{message}");
     assert!(
-        said.contains("the disk is full: make room and go on; what was written before is kept"),
-        "{said}"
+        message.contains("the disk is full: make room and go on; what was written before is kept"),
+        "{message}"
     );
     assert!(left.contains("/trial.json"), "{left}");
     home.assert_nothing_runs();

@@ -1,4 +1,4 @@
-//! A home for one test of a bake-off, and what is read of what it leaves.
+//! A directory of its own for each test, and functions that read its runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// How long a phase of a quick plan is: for tests that want a number of operations, however busy the machine.
+/// The lengths of the phases of a quick plan, for tests that need many operations on a busy machine, too.
 pub const QUICK: &str = "1s 200ms";
 
-/// And for those that want a few of them.
+/// The length of a phase for tests that need few operations.
 pub const SHORT: &str = "600ms";
 
-/// A home for one test: its runs, its plans, its lock.
-pub struct Home {
+/// The directory of one test: its runs, its plans, its lock.
+pub struct TestHome {
     dir: tempfile::TempDir,
 }
 
-impl Home {
+impl TestHome {
     pub fn new() -> Self {
         Self { dir: tempfile::tempdir().expect("a temporary directory") }
     }
@@ -36,13 +36,13 @@ impl Home {
         command
     }
 
-    /// Lets a command run here.
+    /// Makes a command run in this directory.
     pub fn at_home<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        // The lock of the machine is where temporary files are: tests of different homes may run side by side.
+        // The lock is in TMPDIR, so that tests with different homes can run at the same time.
         command.current_dir(self.dir.path()).env("TMPDIR", self.tmp()).stdin(Stdio::null())
     }
 
-    /// Servers of root's drop its rights and must be able to come here.
+    /// Servers that root starts change their user, which must be able to enter this directory.
     fn tmp(&self) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;
         let tmp = self.path("tmp");
@@ -57,17 +57,17 @@ impl Home {
         self.showdown(args).output().expect("showdown runs")
     }
 
-    /// A plan of three blocks of short closed loops, of these variants and options.
+    /// A plan with three blocks of short closed loops, for these variants and options.
     pub fn small_plan(&self, variants: &[&str]) -> String {
         self.small_plan_of(variants, "throughput")
     }
 
-    /// The same of another measure.
+    /// The same plan with another measure.
     pub fn small_plan_of(&self, variants: &[&str], measure: &str) -> String {
         self.comparison(variants, measure, SHORT)
     }
 
-    /// The same of phases that leave time for a number of operations.
+    /// The same plan with longer phases.
     pub fn longer_plan(&self, variants: &[&str]) -> String {
         self.comparison(variants, "throughput", QUICK)
     }
@@ -77,7 +77,7 @@ impl Home {
         self.plan(&[&["compare"], variants, &options].concat(), phase)
     }
 
-    /// The plan that `showdown plan --quick` prints for these arguments, of phases that are so long and a short warm-up.
+    /// The plan that `showdown plan --quick` prints for these arguments, with phases of this length and a short warm-up.
     pub fn plan(&self, args: &[&str], phase: &str) -> String {
         let plan = self.run(&[&["plan"], args, &["--quick"]].concat());
         assert!(plan.status.success(), "{}", text(&plan.stderr));
@@ -86,7 +86,7 @@ impl Home {
         self.path("plan.toml").display().to_string()
     }
 
-    /// Processes that have this home in their command line or as their directory: servers and keepers.
+    /// Processes with this directory in their command line or as their working directory: servers and supervisors.
     fn processes(&self) -> Vec<String> {
         let here = self.dir.path().display().to_string();
         fs::read_dir("/proc")
@@ -103,7 +103,7 @@ impl Home {
             .collect()
     }
 
-    /// Polls until nothing of the home is left running.
+    /// Waits until no process of this directory runs.
     pub fn assert_nothing_runs(&self) {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -121,11 +121,11 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The one line in which a command says what went wrong.
-pub fn complaint(output: &Output) -> String {
-    let said = text(&output.stderr);
-    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("showdown: ")).collect();
-    assert_eq!(lines.len(), 1, "{said}");
+/// The one line that a failing command prints.
+pub fn error_line(output: &Output) -> String {
+    let message = text(&output.stderr);
+    let lines: Vec<&str> = message.lines().filter(|line| line.starts_with("showdown: ")).collect();
+    assert_eq!(lines.len(), 1, "{message}");
     lines[0].to_owned()
 }
 
@@ -133,14 +133,14 @@ pub fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
 }
 
-pub fn only_run(home: &Home) -> PathBuf {
+pub fn only_run(home: &TestHome) -> PathBuf {
     let runs = fs::read_dir(home.path("runs")).expect("runs").flatten().map(|entry| entry.path());
     let runs: Vec<PathBuf> = runs.filter(|path| path.join("plan.toml").is_file()).collect();
     assert_eq!(runs.len(), 1, "{runs:?}");
     runs[0].clone()
 }
 
-/// The directories of a run's trials, in their order.
+/// The directories of the trials of a run, in their order.
 pub fn trials(run: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(run.join("trials")).expect("trials").flatten();
     let mut trials: Vec<PathBuf> = entries.map(|trial| trial.path()).collect();

@@ -1,12 +1,12 @@
-//! Several instances of a server behind one load, in small.
+//! Short comparisons of several instances of a server under one load.
 
 use serde_json::Value;
 
-use crate::home::{Home, SHORT, json, only_run, text, trials};
+use crate::home::{SHORT, TestHome, json, only_run, text, trials};
 
 #[test]
-fn two_servers_of_one_thread_are_compared_with_one_of_two() {
-    let home = Home::new();
+fn two_instances_with_one_thread_are_compared_with_one_instance_with_two() {
+    let home = TestHome::new();
     let variants = ["memcached:instances=2,threads=1", "memcached:threads=2"];
     let output = home.run(&["run", &home.small_plan(&variants)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
@@ -28,13 +28,13 @@ fn two_servers_of_one_thread_are_compared_with_one_of_two() {
         assert_eq!(record["files"]["logs"].as_array().map(Vec::len), Some(instances));
         let counts = &record["counts"][0];
         assert!(counts["client"].as_u64().is_some_and(|client| client > 1_000));
-        assert_eq!(counts["client"], counts["server"], "what both have counted, added up");
+        assert_eq!(counts["client"], counts["server"], "the server count is the sum over both instances");
     }
 }
 
 #[test]
-fn instances_share_a_password_and_may_be_an_axis() {
-    let home = Home::new();
+fn instances_share_a_password_and_can_be_an_axis() {
+    let home = TestHome::new();
     let sweep = ["sweep", "redis", "--vary", "instances=1,2", "--blocks", "1", "--connections", "4"];
     let output = home.run(&["run", &home.plan(&sweep, SHORT)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
@@ -47,8 +47,8 @@ fn instances_share_a_password_and_may_be_an_axis() {
 }
 
 #[test]
-fn instances_that_make_no_sense_are_refused() {
-    let home = Home::new();
+fn a_meaningless_number_of_instances_is_refused() {
+    let home = TestHome::new();
     let refused = |args: &[&str]| {
         let output = home.run(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));

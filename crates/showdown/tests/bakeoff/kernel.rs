@@ -1,4 +1,4 @@
-//! Settings of the kernel as what is compared, from end to end: one that changes nothing but how packets are filled.
+//! Kernel settings as variants, from end to end. The setting of these tests only changes how packets are filled.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Output;
 use rustix::process::geteuid;
 use serde_json::Value;
 
-use crate::home::{Home, complaint, json, only_run, text, trials};
+use crate::home::{TestHome, error_line, json, only_run, text, trials};
 
 const SETTING: &str = "net.ipv4.tcp_autocorking";
 
@@ -16,13 +16,13 @@ fn setting_now() -> String {
     fs::read_to_string(file).expect("the kernel has it").trim().to_owned()
 }
 
-/// The line in which a command that ends so says why.
+/// The one line that a failing command prints, after a check of its exit code.
 fn refused(output: &Output, code: i32) -> String {
     assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
-    complaint(output)
+    error_line(output)
 }
 
-/// What the server of each variant found the setting to be.
+/// The value of the setting that the server of each variant found.
 fn found(run: &Path) -> Vec<Value> {
     let facts = json(&run.join("facts.json"));
     let variants = facts["variants"].as_array().expect("a list");
@@ -30,22 +30,25 @@ fn found(run: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn a_setting_of_the_kernel_is_compared_and_put_back() {
-    let home = Home::new();
+fn a_kernel_setting_is_compared_and_restored() {
+    let home = TestHome::new();
     let before = setting_now();
     let other = if before == "1" { "0" } else { "1" };
     let set = format!("memcached:{SETTING}={other}");
     let output = home.run(&["run", &home.small_plan(&[&set, "memcached"])]);
     if !geteuid().is_root() {
-        assert!(refused(&output, 1).contains("may only be set to"), "an ordinary user is told who may");
+        assert!(
+            refused(&output, 1).contains("may only be set to"),
+            "the message names the user who may set it"
+        );
         return;
     }
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
-    assert_eq!(setting_now(), before, "it is put back");
+    assert_eq!(setting_now(), before, "the setting is restored");
     home.assert_nothing_runs();
 
     let run = only_run(&home);
-    assert!(trials(&run).len() >= 6, "every trial was held");
+    assert!(trials(&run).len() >= 6, "every trial ran");
     let is = |value: &str| Value::from(value.parse::<i64>().expect("a number"));
     assert_eq!(found(&run), [is(other), is(&before)]);
     let verdict = json(&run.join("verdict.json")).to_string();
@@ -54,15 +57,15 @@ fn a_setting_of_the_kernel_is_compared_and_put_back() {
         "{verdict}"
     );
 
-    // Not a test of its own: one showdown at a time may hold the journal of settings.
+    // This is no test of its own, because only one showdown at a time may have the journal of settings.
     let missing = home.run(&["compare", "memcached:net.ipv4.no_such=1", "memcached", "--quick"]);
     assert!(refused(&missing, 1).contains("cannot read net.ipv4.no_such"), "{}", text(&missing.stderr));
     only_run(&home);
 }
 
 #[test]
-fn what_is_no_setting_of_the_kernel_is_refused() {
-    let home = Home::new();
+fn a_file_that_is_no_kernel_setting_is_refused() {
+    let home = TestHome::new();
     let output = home.run(&["compare", "memcached:/etc/hostname=x", "memcached", "--quick"]);
     let why = refused(&output, 2);
     assert!(why.contains("is not a kernel setting: give a sysctl name"), "{why}");

@@ -1,4 +1,4 @@
-//! The embedded stores, in small.
+//! Short comparisons of the embedded key-value stores.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -8,13 +8,13 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 
-use crate::home::{Home, SHORT, json, only_run, text, trials};
+use crate::home::{SHORT, TestHome, json, only_run, text, trials};
 
 const SMALL: &str = "threads=4,records=1000";
 
 #[test]
 fn stores_are_compared() {
-    let home = Home::new();
+    let home = TestHome::new();
     let variants = ["sqlite", "lmdb", "rocksdb", "je"].map(|store| format!("{store}:{SMALL}"));
     let output = home.run(&["run", &home.small_plan(&variants.each_ref().map(String::as_str))]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
@@ -25,9 +25,9 @@ fn stores_are_compared() {
     for (at, version) in
         ["SQLite 3.", "LMDB 0.9.", "RocksDB ", "Berkeley DB Java Edition 18.3.12, openjdk"].iter().enumerate()
     {
-        let said = facts["variants"][at]["version"].as_str().expect("a version");
-        assert!(said.starts_with(version), "{said}");
-        // Each trial's is another, which is no difference between the sides.
+        let message = facts["variants"][at]["version"].as_str().expect("a version");
+        assert!(message.starts_with(version), "{message}");
+        // The directory differs between trials, which is no difference between the variants.
         assert_eq!(facts["variants"][at]["knobs"]["directory"], "{{ dir }}");
     }
     for trial in trials(&run) {
@@ -47,8 +47,8 @@ fn stores_are_compared() {
 }
 
 #[test]
-fn a_store_s_data_is_gone_with_it() {
-    let home = Home::new();
+fn the_data_of_a_store_is_removed_after_its_trial() {
+    let home = TestHome::new();
     let elsewhere = home.path("elsewhere");
     fs::create_dir(&elsewhere).expect("a directory");
     let variant = |store: &str| format!("{store}:{SMALL},directory={}", elsewhere.display());
@@ -59,8 +59,8 @@ fn a_store_s_data_is_gone_with_it() {
 }
 
 #[test]
-fn a_sweep_over_threads_has_a_law() {
-    let home = Home::new();
+fn a_sweep_over_threads_has_a_scalability_curve() {
+    let home = TestHome::new();
     let sweep = ["sweep", "lmdb:records=1000", "--vary", "threads=1..8", "--on-op", "search"];
     let plan = home.plan(&[&sweep[..], &["--blocks", "1"]].concat(), SHORT);
     let output = home.run(&["run", &plan]);
@@ -68,14 +68,14 @@ fn a_sweep_over_threads_has_a_law() {
     let verdict = json(&only_run(&home).join("verdict.json"));
     let points = verdict["variants"].as_array().expect("a list");
     assert_eq!(points.len(), 4);
-    // On a machine that is busy with other things no trial of a second may settle, and then there is no curve.
+    // On a busy machine no short trial may reach the steady state, and then there is no curve.
     let law = &verdict["curves"][0]["usl"]["outcome"];
     let is_drawn = points.iter().any(|point| point["valid"].as_u64() > Some(0));
     assert_eq!(law == "fitted" || law == "refused", is_drawn, "{verdict}");
 }
 
-/// A runner by hand.
-fn runner(home: &Home, args: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
+/// Starts a runner without a workload.
+fn runner(home: &TestHome, args: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut command = home.showdown(&[&["runner", "kv"][..], args].concat());
     let mut child = command
         .stdin(Stdio::piped())
@@ -88,8 +88,8 @@ fn runner(home: &Home, args: &[&str]) -> (Child, BufReader<std::process::ChildSt
 }
 
 #[test]
-fn latches_are_shared_or_not_where_the_version_knows_how() {
-    let home = Home::new();
+fn latches_are_shared_where_the_version_supports_it() {
+    let home = TestHome::new();
     let variant =
         |version: &str, shared: bool| format!("je:{SMALL},heap=64,version={version},shared_latches={shared}");
     let variants = [variant("5.0.73", true), variant("5.0.73", false)];
@@ -110,8 +110,8 @@ fn latches_are_shared_or_not_where_the_version_knows_how() {
 }
 
 #[test]
-fn what_a_store_needs_and_is_missing_is_told_with_its_package() {
-    let home = Home::new();
+fn a_missing_part_of_a_store_is_reported_with_its_package() {
+    let home = TestHome::new();
     for (args, why) in [
         (&["je", "--cache=."][..], "there is no program javac: apt install default-jdk-headless"),
         (&["rocksdb", "--library=nowhere.so"], "cannot load nowhere.so: "),
@@ -124,16 +124,16 @@ fn what_a_store_needs_and_is_missing_is_told_with_its_package() {
     }
 }
 
-/// Each store with what it needs beside the records.
+/// Each store with its further options.
 fn stores() -> [(&'static str, String); 4] {
     let plain = |store| (store, String::new());
-    // Compiled once for all tests, and not below the limit of a file's length that some set.
+    // Compiled once for all tests, in a directory to which no test's limit on file lengths applies.
     let je = format!("--heap-mb=64 --cache={}", env!("CARGO_TARGET_TMPDIR"));
     [plain("sqlite"), plain("lmdb"), plain("rocksdb"), ("je", je)]
 }
 
-/// A runner under a shell that lets writes fail that are refused for the length of the file.
-fn without_signal(home: &Home, script: &str) -> Child {
+/// Runs a script in a shell that ignores SIGXFSZ, so that writes beyond the limit on file lengths fail with EFBIG.
+fn without_signal(home: &TestHome, script: &str) -> Child {
     Command::new("sh")
         .args(["-c", &format!("trap '' XFSZ; {script}")])
         .current_dir(home.path(""))
@@ -147,30 +147,30 @@ fn without_signal(home: &Home, script: &str) -> Child {
 const SHOWDOWN: &str = env!("CARGO_BIN_EXE_showdown");
 
 #[test]
-fn a_disk_too_small_for_the_records_is_told() {
+fn a_disk_too_small_for_the_records_is_reported() {
     for (store, further) in stores() {
-        let home = Home::new();
-        // So that it is compiled.
+        let home = TestHome::new();
+        // The first start compiles the store.
         let ready =
             without_signal(&home, &format!("{SHOWDOWN} runner kv {store} --directory=data {further}"));
         assert!(ready.wait_with_output().expect("it ends").status.success(), "{store}");
-        // No file may become larger than this many blocks of 512 bytes: what a disk of that size says.
+        // The limit is in blocks of 512 bytes; beyond it a write fails as on a full disk.
         let script = format!(
             "ulimit -f 2000; exec {SHOWDOWN} runner kv {store} --directory=data {further} --records=10000 \
              --value-bytes=1000"
         );
         let output = without_signal(&home, &script).wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(1));
-        let said = text(&output.stderr);
-        assert!(said.contains("cannot store 10000 records: "), "{store}: {said}");
+        let message = text(&output.stderr);
+        assert!(message.contains("cannot store 10000 records: "), "{store}: {message}");
         assert!(output.stdout.is_empty());
     }
 }
 
 #[test]
-fn a_disk_that_becomes_full_in_a_run_is_counted_and_told() {
+fn a_disk_that_fills_during_a_run_is_counted_and_reported() {
     for (store, further) in stores() {
-        let home = Home::new();
+        let home = TestHome::new();
         let script =
             format!("exec {SHOWDOWN} runner kv {store} --directory=data {further} --records=100 --threads=2");
         let mut child = without_signal(&home, &script);
@@ -183,7 +183,7 @@ fn a_disk_that_becomes_full_in_a_run_is_counted_and_told() {
         let works = std::iter::from_fn(&mut line)
             .take(50)
             .any(|line| line["operations"]["update"]["histogram"].is_string());
-        assert!(works, "{store} updates nothing");
+        assert!(works, "{store} completes no update");
         let limit = Rlimit { current: Some(0), maximum: Some(0) };
         prlimit(Some(Pid::from_child(&child)), Resource::Fsize, limit).expect("a limit");
         let told = std::iter::from_fn(&mut line)
@@ -197,7 +197,7 @@ fn a_disk_that_becomes_full_in_a_run_is_counted_and_told() {
             assert!(output.status.success(), "{store}: {}", text(&output.stderr));
             assert!(!home.path("data/showdown-kv").exists(), "{store}");
         } else {
-            // Debian's RocksDB is compiled with its assertions, one of which ends it here.
+            // Debian compiles RocksDB with assertions, and one of them aborts it here.
             assert_eq!(store, "rocksdb");
             let output = child.wait_with_output().expect("it ends");
             assert!(text(&output.stderr).contains("Assertion"), "{}", text(&output.stderr));
@@ -206,8 +206,8 @@ fn a_disk_that_becomes_full_in_a_run_is_counted_and_told() {
 }
 
 #[test]
-fn a_runner_ends_with_its_input_and_tells_what_it_does_not_understand() {
-    let home = Home::new();
+fn a_runner_ends_with_its_input_and_reports_unknown_commands() {
+    let home = TestHome::new();
     let directory = format!("--directory={}", home.path("data").display());
     let (mut child, mut stdout) = runner(&home, &["lmdb", &directory, "--records=100"]);
     let mut line = String::new();

@@ -1,10 +1,10 @@
-//! The mail servers, in small. They need root, as their packages' services have it.
+//! A short comparison of mail servers. They need root, as the services of their packages do.
 
-use crate::home::{Home, json, only_run, text, trials};
+use crate::home::{TestHome, json, only_run, text, trials};
 
 #[test]
 fn mail_servers_are_compared() {
-    let home = Home::new();
+    let home = TestHome::new();
     if !rustix::process::geteuid().is_root() {
         let output = home.run(&["compare", "postfix", "postfix:tls=on", "--quick"]);
         assert_eq!(output.status.code(), Some(1));
@@ -13,7 +13,7 @@ fn mail_servers_are_compared() {
     }
     let plan = home.small_plan(&["postfix", "exim", "--on-op", "small"]);
     let output = home.run(&["run", &plan]);
-    // Valid or not is the machine's to say; anything else is a failure.
+    // The machine decides whether the trials are valid; any other exit code is a failure.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
 
@@ -30,7 +30,7 @@ fn mail_servers_are_compared() {
     for trial in trials {
         let record = json(&trial.join("trial.json"));
         assert_eq!(record["phases"][0]["errors"], serde_json::json!({}));
-        // To the message: what the log has is what the client was told.
+        // The log of the server has exactly the messages that the client counted.
         let counts = &record["counts"][0];
         assert!(counts["client"].as_u64().is_some_and(|count| count > 5), "{record}");
         assert_eq!(counts["client"], counts["server"], "{record}");

@@ -1,4 +1,4 @@
-//! Bake-offs from end to end, in small: of servers, and of programs that make their load themselves.
+//! Short comparisons and sweeps from end to end: of servers, and of programs that generate their own load.
 
 mod background;
 mod block_io;
@@ -6,12 +6,12 @@ mod build;
 mod byod;
 mod download;
 mod failures;
+mod foreign_load;
 mod full_disk;
 mod home;
 mod instances;
 mod kernel;
 mod kv;
 mod mail;
-mod others;
 mod servers;
 mod tls;

@@ -1,8 +1,7 @@
-//! A bake-off from end to end against real servers, in small: what a run leaves, what is left when it is killed,
-//! and what a user is told when something is wrong.
+//! Short comparisons of real servers: the files of a run, runs that are killed or interrupted, and error messages.
 //!
-//! Whether trials are valid depends on the machine that runs the tests, so nothing here asserts a verdict; the
-//! verdict's own tests are in `bakeoff` and `stats`.
+//! A busy machine can make trials invalid, so no test asserts a verdict. The verdict has its own tests in `bakeoff` and
+//! `stats`.
 
 use std::fs;
 use std::process::Stdio;
@@ -12,14 +11,14 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::home::{Home, SHORT, json, only_run, signal, text, trials};
+use crate::home::{SHORT, TestHome, json, only_run, signal, text, trials};
 
 #[test]
-fn a_comparison_leaves_a_run_that_can_be_read_shown_reported_and_moved() {
-    let home = Home::new();
+fn the_run_of_a_comparison_can_be_listed_shown_reported_and_moved() {
+    let home = TestHome::new();
     let plan = home.small_plan(&["nginx", "apache", "--on-op", "get-1k"]);
     let output = home.run(&["run", &plan]);
-    // Valid or not is the machine's to say; anything else is a failure.
+    // The machine decides whether the trials are valid; any other exit code is a failure.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
 
@@ -60,8 +59,8 @@ fn a_comparison_leaves_a_run_that_can_be_read_shown_reported_and_moved() {
 }
 
 #[test]
-fn nothing_is_left_when_it_is_killed_at_any_moment() {
-    let home = Home::new();
+fn no_process_is_left_after_a_kill_at_any_moment() {
+    let home = TestHome::new();
     let plan = home.small_plan(&["nginx", "nginx", "--on-op", "get-1k"]);
     for moment in 0..10 {
         let mut child = home
@@ -74,7 +73,7 @@ fn nothing_is_left_when_it_is_killed_at_any_moment() {
         child.wait().expect("it was killed");
         home.assert_nothing_runs();
     }
-    // Every run directory is readable, and the next command works.
+    // Every run directory can be read, and the next command works.
     let listed = home.run(&["list", "--format", "json"]);
     assert!(listed.status.success(), "{}", text(&listed.stderr));
     let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
@@ -86,8 +85,8 @@ fn nothing_is_left_when_it_is_killed_at_any_moment() {
 }
 
 #[test]
-fn an_interrupted_run_keeps_what_it_has() {
-    let home = Home::new();
+fn an_interrupted_run_keeps_its_trials() {
+    let home = TestHome::new();
     let plan = home.small_plan(&["nginx", "nginx:sendfile=off", "--on-op", "get-1k"]);
     let child = home
         .showdown(&["run", &plan])
@@ -118,8 +117,8 @@ fn an_interrupted_run_keeps_what_it_has() {
 }
 
 #[test]
-fn a_sweep_walks_its_axes() {
-    let home = Home::new();
+fn a_sweep_visits_every_point_of_its_axes() {
+    let home = TestHome::new();
     let axes = ["--vary", "threads=1,2", "--vary", "connections=1..4"];
     let sweep = [&["sweep", "memcached"][..], &axes, &["--blocks", "1"]].concat();
     let output = home.run(&["run", &home.plan(&sweep, SHORT)]);
@@ -129,8 +128,8 @@ fn a_sweep_walks_its_axes() {
 }
 
 #[test]
-fn mistakes_are_told_in_one_line_with_the_mend() {
-    let home = Home::new();
+fn a_mistake_is_reported_in_one_line_with_its_remedy() {
+    let home = TestHome::new();
     let refused = |args: &[&str]| {
         let output = home.run(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
@@ -147,12 +146,12 @@ fn mistakes_are_told_in_one_line_with_the_mend() {
     assert!(refused(&["sweep", "nginx", "--vary", "worker_processes=2..1"]).contains("write NAME=VALUE"));
     fs::write(home.path("plan.toml"), "format = 1\nblockz = 3\n").expect("a plan");
     assert!(refused(&["run", "plan.toml"]).contains("plan.toml:2: unknown field `blockz`"));
-    assert!(!home.path("runs").exists(), "nothing was begun");
+    assert!(!home.path("runs").exists(), "no run was started");
 }
 
 #[test]
-fn two_at_once_would_measure_each_other() {
-    let home = Home::new();
+fn a_second_run_on_the_same_machine_is_refused() {
+    let home = TestHome::new();
     let plan = home.small_plan(&["nginx", "nginx", "--on-op", "get-1k"]);
     let mut first =
         home.showdown(&["run", &plan]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("showdown");
@@ -172,8 +171,8 @@ fn two_at_once_would_measure_each_other() {
 }
 
 #[test]
-fn a_service_of_one_s_own_is_one_file() {
-    let home = Home::new();
+fn a_new_workload_is_created_and_never_overwritten() {
+    let home = TestHome::new();
     let made = home.run(&["workloads", "new", "my-api"]);
     assert!(made.status.success(), "{}", text(&made.stderr));
     assert!(text(&home.run(&["workloads"]).stdout).contains("my-api"));
@@ -182,8 +181,8 @@ fn a_service_of_one_s_own_is_one_file() {
 }
 
 #[test]
-fn the_doctor_has_an_answer() {
-    let home = Home::new();
+fn the_doctor_prints_its_findings() {
+    let home = TestHome::new();
     let output = home.run(&["doctor", "--format", "json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let findings: Value = serde_json::from_slice(&output.stdout).expect("JSON");

@@ -1,13 +1,13 @@
-//! TLS over nginx and Apache httpd, in small: what is resumed and what is not, and where keys are not left.
+//! Short comparisons with TLS: resumption, bulk transfer, and that no private key is left behind.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::home::{Home, SHORT, json, only_run, text, trials};
+use crate::home::{SHORT, TestHome, json, only_run, text, trials};
 
-/// Handshakes and resumed ones over all phases of a trial.
+/// The handshakes of all phases of a trial, and the resumed ones among them.
 fn handshakes(record: &Value) -> (u64, u64) {
     let phases = record["phases"].as_array().expect("phases").iter();
     let count = |phase: &Value, name: &str| phase["tls"][name].as_u64().expect("a count");
@@ -16,25 +16,25 @@ fn handshakes(record: &Value) -> (u64, u64) {
     })
 }
 
-fn holds_a_key(directory: &Path) -> bool {
+fn contains_a_key(directory: &Path) -> bool {
     let found = Command::new("grep").args(["-rqs", "PRIVATE KEY"]).arg(directory).status().expect("grep");
     found.success()
 }
 
-fn compare(variants: &[&str], further: &[&str]) -> (Home, Vec<Value>) {
-    let home = Home::new();
+fn compare(variants: &[&str], further: &[&str]) -> (TestHome, Vec<Value>) {
+    let home = TestHome::new();
     let plan = home.longer_plan(&[variants, &["--workload", "tls"], further].concat());
     let output = home.run(&["run", &plan]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
     let run = only_run(&home);
-    assert!(!holds_a_key(&run) && !holds_a_key(&home.path("tmp")), "a key is left behind");
+    assert!(!contains_a_key(&run) && !contains_a_key(&home.path("tmp")), "a key is left behind");
     let records = trials(&run).iter().map(|trial| json(&trial.join("trial.json"))).collect();
     (home, records)
 }
 
 #[test]
-fn every_operation_is_a_handshake_full_or_resumed() {
+fn every_operation_is_a_full_or_a_resumed_handshake() {
     for servers in [["nginx", "nginx:resumption=off"], ["apache:certificate=ecdsa", "apache:resumption=off"]]
     {
         let (home, records) = compare(&servers, &["--connections", "8"]);
@@ -44,7 +44,7 @@ fn every_operation_is_a_handshake_full_or_resumed() {
             let (all, resumed) = handshakes(&record);
             assert!(requests > 20 && all.abs_diff(requests) <= 16, "{all} handshakes, {requests} requests");
             let is_resuming = !record["variant"].as_str().expect("a name").contains("resumption=off");
-            // The first of each of the worker's connections has no ticket yet.
+            // The first handshake of each connection has no ticket yet.
             assert_eq!(resumed > 0, is_resuming, "{resumed} of {all}: {}", record["variant"]);
             assert!(!is_resuming || resumed + 16 >= all, "{resumed} of {all}: {}", record["variant"]);
             assert_eq!(record["counts"][0]["client"], record["counts"][0]["server"]);
@@ -55,8 +55,8 @@ fn every_operation_is_a_handshake_full_or_resumed() {
 }
 
 #[test]
-fn bulk_is_measured_in_bytes_over_kept_connections() {
-    let home = Home::new();
+fn bulk_transfer_is_measured_in_bytes_over_kept_connections() {
+    let home = TestHome::new();
     let bulk = ["compare", "nginx", "apache", "--workload", "tls", "--on-op", "bulk", "--connections", "2"];
     let plan = home.plan(&[&bulk[..], &["--blocks", "3"]].concat(), SHORT);
     assert!(std::fs::read_to_string(&plan).expect("a plan").contains("what = \"max_bytes\""));
@@ -67,7 +67,7 @@ fn bulk_is_measured_in_bytes_over_kept_connections() {
         assert_eq!(record["measured"]["unit"], "MB/s");
         assert!(record["measured"]["value"].as_f64().is_some_and(|rate| rate > 1.0), "{record}");
         for phase in record["phases"].as_array().expect("phases") {
-            assert_eq!(phase["tls"]["handshakes"], 2, "one for each connection: {phase}");
+            assert_eq!(phase["tls"]["handshakes"], 2, "one handshake for each connection: {phase}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Mistakes of a user are told in one line that names the thing, the reason and the mend, before any load.
+//! Mistakes of a user: one line names the thing, the reason and the remedy, before any load.
 
 use std::net::TcpListener;
 
 use crate::client::load;
 use crate::servers::free_port;
 
-/// The line that a command without a load ends in.
+/// The one line that a failing command prints.
 fn refusal(args: &[&str], code: i32) -> String {
     let ended = load(args);
     assert_eq!((ended.code(), ended.stdout.as_str()), (code, ""), "{args:?}: {ended:?}");
@@ -14,28 +14,28 @@ fn refusal(args: &[&str], code: i32) -> String {
     ended.stderr
 }
 
-/// A command line that makes no sense, and words that its refusal must hold.
+/// Asserts that a command line is refused, and that the message contains these words.
 fn assert_refused(args: &[&str], words: &[&str]) {
     let line = refusal(args, 2);
     for word in words {
-        assert!(line.contains(word), "{args:?}: {line:?} does not say {word:?}");
+        assert!(line.contains(word), "{args:?}: {line:?} does not contain {word:?}");
     }
 }
 
-/// A target that would answer, were it asked.
-struct Target {
+/// A target that accepts connections but receives none.
+struct IdleTarget {
     _listener: TcpListener,
     address: String,
 }
 
-fn target() -> Target {
+fn target() -> IdleTarget {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
-    Target { _listener: listener, address }
+    IdleTarget { _listener: listener, address }
 }
 
 #[test]
-fn amounts_that_make_no_sense() {
+fn meaningless_amounts_are_refused() {
     let target = target();
     let url = format!("http://{}/", target.address);
     for rate in ["0", "1e99", "-5", "10x", "", "nan", "10k..", "1k,2k", "99999999999999999999"] {
@@ -57,19 +57,19 @@ fn amounts_that_make_no_sense() {
 }
 
 #[test]
-fn targets_that_are_none() {
+fn invalid_targets_are_refused() {
     assert_refused(&[], &["<URL>"]);
     assert_refused(&["127.0.0.1:8080"], &["no URL", "http://"]);
     assert_refused(&["gopher://127.0.0.1/"], &["gopher", "the schemes are http, https, memcache"]);
     assert_refused(&["http://me:secret@127.0.0.1/"], &["user name or password"]);
     assert_refused(&["http://127.0.0.1:99999/"], &["port"]);
     assert_refused(&["http://"], &["no URL", "http://"]);
-    // TEST-NET-2 (RFC 5737) is public, and belongs to nobody.
+    // TEST-NET-2 (RFC 5737) is a public range that is never assigned.
     assert_refused(&["http://198.51.100.7/"], &["198.51.100.7", "public", "--target-is-mine"]);
 }
 
 #[test]
-fn targets_that_do_not_answer() {
+fn targets_that_do_not_answer_are_reported() {
     let closed = refusal(&[&format!("http://127.0.0.1:{}/", free_port())], 1);
     assert!(closed.contains("127.0.0.1") && closed.contains("refused"), "{closed}");
     let unknown = refusal(&["http://no-such-host.invalid/"], 1);
@@ -77,7 +77,7 @@ fn targets_that_do_not_answer() {
 }
 
 #[test]
-fn options_that_contradict_each_other() {
+fn contradicting_options_are_refused() {
     let target = target();
     let url = format!("http://{}/", target.address);
     assert_refused(&[&url, "-r", "100", "--think", "1s"], &["--rate", "--think"]);
@@ -93,7 +93,7 @@ fn options_that_contradict_each_other() {
 }
 
 #[test]
-fn options_that_would_do_nothing() {
+fn options_without_effect_are_refused() {
     let target = target();
     let http = format!("http://{}/", target.address);
     for option in [
@@ -115,13 +115,13 @@ fn options_that_would_do_nothing() {
     let memcache = format!("memcache://{}", target.address);
     assert_refused(&[&memcache, "-X", "POST"], &["--method", "http://"]);
     assert_refused(&[&memcache, "-H", "A: b"], &["--header", "http://"]);
-    assert_refused(&[&format!("{memcache}/key")], &["/key", "no paths"]);
+    assert_refused(&[&format!("{memcache}/key")], &["/key", "keys have no paths"]);
     assert_refused(&[&format!("redis://{}", target.address), "--dialect", "meta"], &["--dialect"]);
     assert_refused(&[&format!("{http}1k"), "--ops", "mix.toml"], &["/1k", "--ops"]);
 }
 
 #[test]
-fn operations_that_cannot_be_carried_out() {
+fn invalid_operations_are_refused() {
     let target = target();
     let (http, memcache) = (format!("http://{}/", target.address), format!("memcache://{}", target.address));
     let dir = tempfile::tempdir().expect("a directory");
@@ -162,7 +162,7 @@ fn operations_that_cannot_be_carried_out() {
 }
 
 #[test]
-fn files_that_cannot_be_used() {
+fn unusable_files_are_reported() {
     let target = target();
     let url = format!("https://{}/", target.address);
     assert_refused(&[&url, "--ca", "/no/such/ca.pem"], &["/no/such/ca.pem"]);

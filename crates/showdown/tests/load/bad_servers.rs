@@ -1,5 +1,5 @@
-//! Whatever a server does is counted as the kind of error it is: nothing hangs, nothing panics, and a broken
-//! reply is never a fast success.
+//! Misbehaving servers: every misbehaviour is counted as the right kind of error. The client never hangs or panics, and
+//! a broken reply is never a fast success.
 
 use std::io::{BufRead, Write};
 use std::net::SocketAddr;
@@ -9,35 +9,35 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::client::{load, measure, number};
-use crate::villains::{endless, linger, read_request, replies, replies_and_closes, serve};
+use crate::misbehaving::{endless, linger, read_request, replies, replies_and_closes, serve};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 
-/// Loads a server with a few operations that may take 300 ms each.
+/// Loads a server with six operations, each with a timeout of 300 ms.
 fn attack(scheme: &str, address: SocketAddr) -> Value {
     let url = format!("{scheme}://{address}");
     measure(&[&url, "-c", "2", "-n", "6", "-d", "20s", "--timeout", "300ms", "--progress", "none"])
 }
 
-/// Every operation fails, and with this kind of error alone.
+/// Asserts that every operation fails with this kind of error and no other.
 fn assert_fails(scheme: &str, address: SocketAddr, kind: &str) {
-    let told = attack(scheme, address);
-    let errors = told["errors"].as_object().expect("errors by kind");
-    assert_eq!(errors.keys().collect::<Vec<_>>(), [kind], "{told}");
-    assert_eq!((number(&told, "/requests"), number(&told, "/failed")), (0, 6), "{told}");
-    assert!(told["error_examples"][kind].as_str().is_some_and(|example| !example.is_empty()), "{told}");
-    assert_eq!(told["valid"], false);
+    let result = attack(scheme, address);
+    let errors = result["errors"].as_object().expect("errors by kind");
+    assert_eq!(errors.keys().collect::<Vec<_>>(), [kind], "{result}");
+    assert_eq!((number(&result, "/requests"), number(&result, "/failed")), (0, 6), "{result}");
+    assert!(result["error_examples"][kind].as_str().is_some_and(|example| !example.is_empty()), "{result}");
+    assert_eq!(result["valid"], false);
 }
 
-/// Every operation succeeds.
+/// Asserts that every operation succeeds.
 fn assert_succeeds(scheme: &str, address: SocketAddr) {
-    let told = attack(scheme, address);
-    assert_eq!((number(&told, "/requests"), number(&told, "/failed")), (6, 0), "{told}");
+    let result = attack(scheme, address);
+    assert_eq!((number(&result, "/requests"), number(&result, "/failed")), (6, 0), "{result}");
 }
 
 #[test]
 fn a_connection_that_is_reset_is_a_reset() {
-    // Closing with bytes unread resets (RFC 9293, 3.6).
+    // A close with unread bytes resets the connection (RFC 9293, 3.6).
     let address = serve(|stream| {
         let _ = stream.peek(&mut [0]);
     });
@@ -53,7 +53,7 @@ fn a_server_that_never_answers_or_stalls_is_a_timeout() {
 }
 
 #[test]
-fn garbage_is_a_breach_of_the_protocol() {
+fn garbage_is_a_protocol_error() {
     assert_fails("http", replies(b"\x00\xff\xfe\r\n\r\n"), "protocol");
     assert_fails("http", replies("220 mail.example ESMTP\r\n"), "protocol");
     assert_fails("memcache", replies("HTTP/1.1 400 Bad Request\r\n\r\n"), "protocol");
@@ -63,30 +63,30 @@ fn garbage_is_a_breach_of_the_protocol() {
 }
 
 #[test]
-fn a_body_shorter_than_announced_was_cut_off_by_the_close() {
+fn a_body_shorter_than_announced_is_a_closed_connection() {
     assert_fails("http", replies_and_closes("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhi"), "closed");
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n";
     assert_fails("http", replies_and_closes(chunked), "closed");
 }
 
 #[test]
-fn a_body_longer_than_announced_breaks_the_protocol() {
+fn a_body_longer_than_announced_is_a_protocol_error() {
     assert_fails("http", replies("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi and more"), "protocol");
 }
 
 #[test]
-fn a_reply_that_is_not_the_one_expected_is_unexpected() {
+fn an_error_reply_is_an_unexpected_reply() {
     assert_fails("http", replies("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"), "unexpected_reply");
     assert_fails("memcache", replies("SERVER_ERROR out of memory\r\n"), "unexpected_reply");
     assert_fails("redis", replies("-LOADING Redis is loading the dataset in memory\r\n"), "unexpected_reply");
 }
 
-/// A store that takes every value and gives another of the same length.
+/// A store that accepts every value and returns another one of the same length.
 #[test]
-fn a_value_that_is_not_the_one_stored_is_unexpected() {
+fn a_value_that_differs_from_the_stored_one_is_an_unexpected_reply() {
     let forgetful = serve(|mut stream| {
         let mut lines = std::io::BufReader::new(stream.try_clone().expect("a socket")).lines();
-        // The second line of a set is its value.
+        // The second line of a `set` is its value.
         while let Some(Ok(command)) = lines.next() {
             let reply = match command.split(' ').collect::<Vec<_>>()[..] {
                 ["set", ..] => {
@@ -102,10 +102,10 @@ fn a_value_that_is_not_the_one_stored_is_unexpected() {
         }
     });
     let url = format!("memcache://{forgetful}");
-    let told = measure(&[&url, "--keys", "10", "--value-size", "8", "--populate", "-c", "2", "-n", "6"]);
-    assert_eq!(told["errors"], serde_json::json!({ "unexpected_reply": 6 }), "{told}");
+    let result = measure(&[&url, "--keys", "10", "--value-size", "8", "--populate", "-c", "2", "-n", "6"]);
+    assert_eq!(result["errors"], serde_json::json!({ "unexpected_reply": 6 }), "{result}");
     let unchecked = measure(&[&url, "--keys", "10", "-c", "2", "-n", "6"]);
-    assert_eq!(number(&unchecked, "/requests"), 6, "what was never stored is held against nothing");
+    assert_eq!(number(&unchecked, "/requests"), 6, "without --populate there is no value to compare with");
 }
 
 #[test]
@@ -117,34 +117,34 @@ fn an_announced_close_after_each_reply_is_no_error() {
 }
 
 #[test]
-fn a_close_that_is_not_announced_costs_the_request_that_was_under_way() {
-    let told = attack("http", replies_and_closes(OK));
-    // Whether the next request or the close comes first is a race.
-    let errors = told["errors"].as_object().expect("errors by kind");
-    assert!(errors.keys().all(|kind| kind == "closed" || kind == "reset"), "{told}");
-    assert!(number(&told, "/requests") >= 2, "{told}");
-    assert_eq!(number(&told, "/requests") + number(&told, "/failed"), 6, "{told}");
+fn an_unannounced_close_fails_the_request_in_flight() {
+    let result = attack("http", replies_and_closes(OK));
+    // The next request and the close race each other.
+    let errors = result["errors"].as_object().expect("errors by kind");
+    assert!(errors.keys().all(|kind| kind == "closed" || kind == "reset"), "{result}");
+    assert!(number(&result, "/requests") >= 2, "{result}");
+    assert_eq!(number(&result, "/requests") + number(&result, "/failed"), 6, "{result}");
 }
 
 #[test]
-fn a_connection_closed_at_once_is_closed() {
-    let told =
+fn a_connection_closed_at_once_is_a_closed_connection() {
+    let result =
         load(&[&format!("http://{}", serve(drop)), "-c", "2", "-n", "6", "-d", "2s", "--format", "json"]);
-    // Whether the close or the request comes first is a race that the client must survive either way.
-    match told.code() {
+    // The close and the request race each other; the client must survive both orders.
+    match result.code() {
         3 => {
-            let told = told.json();
-            let errors = told["errors"].as_object().expect("errors by kind");
-            assert!(errors.keys().all(|kind| kind == "closed" || kind == "reset"), "{told}");
-            assert_eq!(number(&told, "/requests"), 0, "{told}");
+            let result = result.json();
+            let errors = result["errors"].as_object().expect("errors by kind");
+            assert!(errors.keys().all(|kind| kind == "closed" || kind == "reset"), "{result}");
+            assert_eq!(number(&result, "/requests"), 0, "{result}");
         }
-        1 => assert!(told.stderr.contains("closed the connection"), "{told:?}"),
-        _ => panic!("{told:?}"),
+        1 => assert!(result.stderr.contains("closed the connection"), "{result:?}"),
+        _ => panic!("{result:?}"),
     }
 }
 
 #[test]
-fn a_reply_that_trickles_in_byte_by_byte_is_a_success() {
+fn a_reply_that_arrives_byte_by_byte_is_a_success() {
     let trickles = serve(|mut stream| {
         let _ = stream.set_nodelay(true);
         while read_request(&mut stream) {
@@ -160,7 +160,7 @@ fn a_reply_that_trickles_in_byte_by_byte_is_a_success() {
 }
 
 #[test]
-fn a_header_without_measure_or_end_breaks_the_protocol() {
+fn an_endless_header_is_a_protocol_error() {
     let giant = format!("HTTP/1.1 200 OK\r\nX: {}\r\nContent-Length: 0\r\n\r\n", "x".repeat(4 << 20));
     assert_fails("http", replies(giant), "protocol");
     assert_fails("http", endless("HTTP/1.1 200 OK\r\nX: ", [b'x'; 4096]), "protocol");
@@ -169,20 +169,20 @@ fn a_header_without_measure_or_end_breaks_the_protocol() {
 }
 
 #[test]
-fn a_body_without_end_is_a_timeout_and_takes_no_memory() {
+fn an_endless_body_is_a_timeout_and_takes_no_memory() {
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
     assert_fails("http", endless("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", chunk), "timeout");
     assert_fails("http", endless("HTTP/1.1 200 OK\r\n\r\n", vec![b'x'; 0x10000]), "timeout");
 }
 
 #[test]
-fn interim_replies_without_end_are_told_apart_from_the_reply() {
-    let told = attack("http", endless("", "HTTP/1.1 100 Continue\r\n\r\n"));
-    assert_eq!(number(&told, "/requests"), 0, "{told}");
-    assert_eq!(number(&told, "/failed"), 6, "{told}");
+fn endless_interim_replies_are_no_reply() {
+    let result = attack("http", endless("", "HTTP/1.1 100 Continue\r\n\r\n"));
+    assert_eq!(number(&result, "/requests"), 0, "{result}");
+    assert_eq!(number(&result, "/failed"), 6, "{result}");
 }
 
-/// Nothing opens: the command fails with one line that says why.
+/// Asserts that no connection opens, and that the command prints one line with the reason.
 fn assert_nothing_opens(address: SocketAddr, why: &str) {
     let url = format!("https://{address}");
     let ended = load(&[&url, "-c", "2", "-n", "6", "--timeout", "300ms"]);
@@ -191,7 +191,7 @@ fn assert_nothing_opens(address: SocketAddr, why: &str) {
 }
 
 #[test]
-fn a_server_that_does_not_speak_tls_is_told_as_one() {
+fn a_server_without_tls_is_reported() {
     assert_nothing_opens(replies(OK), "TLS");
     assert_nothing_opens(replies_and_closes(""), "closed the connection in the handshake");
     assert_nothing_opens(serve(|mut stream| linger(&mut stream)), "no connection within 300ms");
@@ -204,21 +204,21 @@ fn a_server_that_does_not_speak_tls_is_told_as_one() {
 }
 
 #[test]
-fn a_server_that_speaks_unasked_breaks_the_protocol() {
+fn a_server_that_sends_unasked_is_a_protocol_error() {
     let address = serve(|mut stream| {
         let _ = stream.write_all(b"220 mail.example ESMTP\r\n");
         linger(&mut stream);
     });
     let url = format!("http://{address}");
     let ended = load(&[&url, "-c", "2", "-n", "6", "-d", "2s", "--timeout", "300ms", "--format", "json"]);
-    // The words may come before the load begins, before a request, or in the place of its reply.
+    // The bytes may arrive before the load begins, before a request, or instead of its reply.
     match ended.code() {
         1 => assert!(ended.stderr.contains("bytes that no operation asked for"), "{ended:?}"),
         3 => {
-            let told = ended.json();
-            let errors = told["errors"].as_object().expect("errors by kind");
-            assert_eq!(errors.keys().collect::<Vec<_>>(), ["protocol"], "{told}");
-            assert_eq!(number(&told, "/requests"), 0, "{told}");
+            let result = ended.json();
+            let errors = result["errors"].as_object().expect("errors by kind");
+            assert_eq!(errors.keys().collect::<Vec<_>>(), ["protocol"], "{result}");
+            assert_eq!(number(&result, "/requests"), 0, "{result}");
         }
         _ => panic!("{ended:?}"),
     }

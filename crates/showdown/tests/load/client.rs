@@ -1,4 +1,4 @@
-//! The program under test, started as a user starts it, with a guard against a run that never ends.
+//! Starts the program under test as a user does, and kills a run that hangs.
 
 use std::io::Read;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// No load here takes longer, even on a busy machine, unless it hangs.
+/// A load that takes longer than this hangs. Every load of these tests is shorter, even on a busy machine.
 const HANGS: Duration = Duration::from_mins(1);
 
-/// How a command ended.
+/// What a command returned and printed.
 #[derive(Debug)]
-pub struct Ended {
+pub struct CommandResult {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl Ended {
+impl CommandResult {
     /// The exit code.
     pub fn code(&self) -> i32 {
         self.status.code().unwrap_or_else(|| panic!("no exit code: {self:?}"))
@@ -31,33 +31,33 @@ impl Ended {
         value
     }
 
-    /// The result of a load that was measured, validly or not.
+    /// The answer of a load that ran to its end; the measurement may be invalid.
     pub fn measured(&self) -> Value {
         assert!(matches!(self.code(), 0 | 3), "{self:?}");
         self.json()
     }
 }
 
-/// `showdown load` with these arguments.
+/// The command `showdown load` with these arguments.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
     command.arg("load").args(args).env_remove("REDISCLI_AUTH");
     command
 }
 
-/// A command that is running.
-pub struct Running {
+/// A command that runs.
+pub struct RunningCommand {
     pub child: Child,
     stdout: JoinHandle<String>,
 }
 
-impl Running {
-    /// Waits for the end, and ends what does not end by itself.
-    pub fn wait(mut self) -> Ended {
+impl RunningCommand {
+    /// Waits for the end; kills a command that hangs.
+    pub fn wait(mut self) -> CommandResult {
         let stderr = self.child.stderr.take().map(read);
         let deadline = Instant::now() + HANGS;
         let status = loop {
-            if let Some(status) = self.child.try_wait().expect("a child of ours") {
+            if let Some(status) = self.child.try_wait().expect("a child of this process") {
                 break status;
             }
             if Instant::now() > deadline {
@@ -67,7 +67,7 @@ impl Running {
             thread::sleep(Duration::from_millis(5));
         };
         let text = |reader: JoinHandle<String>| reader.join().expect("a reader does not panic");
-        Ended { status, stdout: text(self.stdout), stderr: stderr.map(text).unwrap_or_default() }
+        CommandResult { status, stdout: text(self.stdout), stderr: stderr.map(text).unwrap_or_default() }
     }
 }
 
@@ -80,26 +80,26 @@ fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
 }
 
 /// Starts a command.
-pub fn start(mut command: Command) -> Running {
+pub fn start(mut command: Command) -> RunningCommand {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
     let stdout = read(child.stdout.take().expect("a pipe"));
-    Running { child, stdout }
+    RunningCommand { child, stdout }
 }
 
 /// Runs `showdown load` to its end.
-pub fn load(args: &[&str]) -> Ended {
+pub fn load(args: &[&str]) -> CommandResult {
     start(command(args)).wait()
 }
 
-/// Runs `showdown load --format json` and gives its object.
+/// Runs `showdown load --format json`; returns the object.
 pub fn measure(args: &[&str]) -> Value {
     let mut all = args.to_vec();
     all.extend(["--format", "json"]);
     load(&all).measured()
 }
 
-/// A number in an object, by its path.
+/// The number at a JSON pointer.
 pub fn number(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("no number {pointer} in {value}"))
 }

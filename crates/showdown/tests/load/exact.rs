@@ -1,5 +1,4 @@
-//! Counts are exact: what the client says it did is what the server says was done to it, and the same seed does
-//! the same again.
+//! Exact counts: client and server count the same operations, and the same seed repeats the same operations.
 
 use crate::client::{load, measure, number};
 use crate::servers::{memcached, nginx, redis};
@@ -20,9 +19,9 @@ fn nginx_counts_the_same_requests() {
         let before = nginx.requests_of_nginx();
         let mut all = vec![url.as_str()];
         all.extend(args);
-        let told = measure(&all);
+        let result = measure(&all);
         let served = nginx.requests_of_nginx() - before - 1;
-        assert_eq!((number(&told, "/requests"), number(&told, "/failed")), (served, 0), "{args:?}");
+        assert_eq!((number(&result, "/requests"), number(&result, "/failed")), (served, 0), "{args:?}");
         if let ["-n", count, ..] = &args[args.len() - 2..] {
             assert_eq!(served.to_string(), **count);
         }
@@ -30,19 +29,19 @@ fn nginx_counts_the_same_requests() {
 }
 
 #[test]
-fn a_warm_up_is_load_that_is_not_counted() {
+fn the_warm_up_is_not_counted() {
     let nginx = nginx();
     let before = nginx.requests_of_nginx();
     let url = nginx.url("http", "/1k");
-    let told =
+    let result =
         measure(&[&url, "-c", "4", "-r", "1k", "--arrivals", "constant", "--warmup", "500ms", "-d", "1s"]);
     let served = nginx.requests_of_nginx() - before - 1;
     assert_eq!(served, 1_500);
-    assert_eq!(number(&told, "/requests"), 1_000, "{told}");
+    assert_eq!(number(&result, "/requests"), 1_000, "{result}");
 }
 
 #[test]
-fn connections_are_as_many_as_asked_and_renewed_as_asked() {
+fn connections_are_opened_and_renewed_as_requested() {
     let nginx = nginx();
     let url = nginx.url("http", "/1k");
     let kept = measure(&[&url, "-c", "20", "-n", "1000"]);
@@ -54,7 +53,7 @@ fn connections_are_as_many_as_asked_and_renewed_as_asked() {
 }
 
 #[test]
-fn memcached_counts_the_same_gets_and_a_populated_one_hits_every_time() {
+fn memcached_counts_the_same_gets_and_every_get_hits_after_populate() {
     for dialect in ["text", "meta"] {
         let memcached = memcached();
         let url = memcached.url("memcache", "");
@@ -62,13 +61,13 @@ fn memcached_counts_the_same_gets_and_a_populated_one_hits_every_time() {
         assert_eq!((number(&missed, "/counters/hits"), number(&missed, "/counters/misses")), (0, 100));
         let options = ["-c", "4", "-t", "2", "-n", "2000", "--keys", "500", "--dialect", dialect];
         let sizes = ["--value-size", "4..100:60,1k..2k:30,5k..20k:10", "--populate"];
-        let told = measure(&[&[url.as_str()][..], &options, &sizes].concat());
-        assert_eq!((number(&told, "/requests"), number(&told, "/failed")), (2_000, 0), "{told}");
-        assert_eq!((number(&told, "/counters/hits"), number(&told, "/counters/misses")), (2_000, 0));
+        let result = measure(&[&[url.as_str()][..], &options, &sizes].concat());
+        assert_eq!((number(&result, "/requests"), number(&result, "/failed")), (2_000, 0), "{result}");
+        assert_eq!((number(&result, "/counters/hits"), number(&result, "/counters/misses")), (2_000, 0));
         assert_eq!(memcached.memcached("cmd_get"), 2_100, "{dialect}");
         assert_eq!((memcached.memcached("cmd_set"), memcached.memcached("curr_items")), (500, 500));
         let other = measure(&[&[url.as_str()][..], &options, &["--seed", "1"]].concat());
-        assert_eq!(number(&other, "/failed"), 0, "without --populate values are not held against anything");
+        assert_eq!(number(&other, "/failed"), 0, "without --populate values are not checked");
     }
 }
 
@@ -77,16 +76,16 @@ fn redis_counts_the_same_commands() {
     let redis = redis();
     let url = redis.url("redis", "");
     let mix = ["--get", "80", "--set", "15", "--delete", "5", "--keys", "100", "--populate", "-c", "5"];
-    let told = measure(&[&[url.as_str(), "-n", "2000"][..], &mix].concat());
-    assert_eq!(number(&told, "/failed"), 0, "{told}");
-    let count = |at: usize| number(&told, &format!("/operations/{at}/requests"));
+    let result = measure(&[&[url.as_str(), "-n", "2000"][..], &mix].concat());
+    assert_eq!(number(&result, "/failed"), 0, "{result}");
+    let count = |at: usize| number(&result, &format!("/operations/{at}/requests"));
     assert_eq!(
         (redis.redis("get"), redis.redis("set"), redis.redis("del")),
         (count(0), count(1) + 100, count(2))
     );
     assert_eq!(count(0) + count(1) + count(2), 2_000);
-    let looked_up = number(&told, "/counters/hits") + number(&told, "/counters/misses");
-    assert_eq!(looked_up, count(0) + count(2), "a delete hits or misses, too");
+    let looked_up = number(&result, "/counters/hits") + number(&result, "/counters/misses");
+    assert_eq!(looked_up, count(0) + count(2), "a delete is a hit or a miss, too");
 }
 
 #[test]
@@ -110,8 +109,8 @@ fn the_same_seed_gives_the_same_operations() {
     let first = requests("7", "1");
     assert_eq!(first.len(), 400);
     assert_eq!(first, requests("7", "1"));
-    assert_eq!(first, requests("7", "8"), "connections only change who does them");
+    assert_eq!(first, requests("7", "8"), "the number of connections does not change the operations");
     assert_ne!(first, requests("8", "1"));
     let of_first = first.iter().filter(|line| !line.contains('?')).count();
-    assert!((250..350).contains(&of_first), "{of_first} of 400 are of the operation of weight 3 of 4");
+    assert!((250..350).contains(&of_first), "{of_first} of 400 belong to the operation with weight 3 of 4");
 }

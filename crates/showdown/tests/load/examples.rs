@@ -1,4 +1,4 @@
-//! The examples of the help text, shortened, as a newcomer copies them.
+//! The examples of the help text, shortened.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::client::{load, measure, number};
 use crate::servers::{memcached, nginx};
 
 #[test]
-fn a_closed_loop_as_with_wrk_or_ab() {
+fn a_closed_loop_prints_every_figure() {
     let nginx = nginx();
     let ended = load(&[&nginx.url("http", "/1k"), "-c", "64", "-t", "1", "-d", "300ms"]);
     assert!(matches!(ended.code(), 0 | 3), "{ended:?}");
@@ -17,44 +17,44 @@ fn a_closed_loop_as_with_wrk_or_ab() {
     let last = text.lines().last().expect("lines");
     assert!(last == "VALID" || last.starts_with("INVALID: "), "{text}");
     assert_eq!(last == "VALID", ended.code() == 0, "{text}");
-    assert_eq!(ended.stderr, "", "no bars where nobody looks");
+    assert_eq!(ended.stderr, "", "no progress bar without a terminal");
 }
 
 #[test]
-fn an_open_loop_over_tls() {
+fn an_open_loop_runs_over_tls() {
     let nginx = nginx();
-    let told =
+    let result =
         measure(&[&nginx.url("https", "/1k"), "-c", "50", "-r", "1000", "-d", "500ms", "--warmup", "200ms"]);
-    assert_eq!(number(&told, "/failed"), 0, "{told}");
-    assert_eq!(told["spec"]["shape"]["arrivals"], "poisson");
-    assert_eq!(number(&told, "/connections/tls/handshakes"), 50, "{told}");
+    assert_eq!(number(&result, "/failed"), 0, "{result}");
+    assert_eq!(result["spec"]["shape"]["arrivals"], "poisson");
+    assert_eq!(number(&result, "/connections/tls/handshakes"), 50, "{result}");
 }
 
 #[test]
-fn a_cache_with_popular_keys_and_values_of_many_sizes() {
+fn a_cache_is_loaded_with_popular_keys_and_values_of_many_sizes() {
     let memcached = memcached();
     let url = memcached.url("memcache", "");
     let mix = ["--get", "90", "--set", "10", "--keys", "1000", "--key-skew", "zipf:0.99"];
     let sizes = ["--value-size", "4..100:60,1k..2k:30,5k..20k:10", "--populate"];
-    let told =
+    let result =
         measure(&[&[url.as_str(), "-c", "64", "-r", "2000", "-d", "500ms"][..], &mix, &sizes].concat());
-    assert_eq!(number(&told, "/failed"), 0, "{told}");
-    assert_eq!(number(&told, "/counters/misses"), 0, "{told}");
+    assert_eq!(number(&result, "/failed"), 0, "{result}");
+    assert_eq!(number(&result, "/counters/misses"), 0, "{result}");
     let names: Vec<&Value> =
-        told["operations"].as_array().expect("a list").iter().map(|op| &op["name"]).collect();
+        result["operations"].as_array().expect("a list").iter().map(|op| &op["name"]).collect();
     assert_eq!(names, ["get", "set"]);
 }
 
 #[test]
-fn the_capacity_under_an_objective_of_a_mix() {
+fn the_capacity_of_a_mix_is_found() {
     let nginx = nginx();
     let mix = nginx.write(
         "mix.toml",
         "[[op]]\nname = \"page\"\nweight = 9\npath = \"/1k\"\nexpect = { status = 200, bytes = 1024, contains = \"xx\" }\n\
          [[op]]\nname = \"echo\"\npath = \"/echo/{{ uniform(1, 9) }}\"\n",
     );
-    // The server is no faster than its one connection lets it be, so that the client has room.
-    let told = measure(&[
+    // One connection limits the server, so that the client is not the limit.
+    let result = measure(&[
         &nginx.url("http", ""),
         "--ops",
         &mix,
@@ -67,18 +67,18 @@ fn the_capacity_under_an_objective_of_a_mix() {
         "--warmup",
         "50ms",
     ]);
-    assert!(told["capacity_per_s"].as_f64().is_some_and(|capacity| capacity > 10.0), "{told}");
-    let curve = told["curve"].as_array().expect("a curve");
+    assert!(result["capacity_per_s"].as_f64().is_some_and(|capacity| capacity > 10.0), "{result}");
+    let curve = result["curve"].as_array().expect("a curve");
     let rates: Vec<f64> = curve.iter().filter_map(|step| step["rate_per_s"].as_f64()).collect();
     assert!(rates.len() > 4 && rates.is_sorted(), "{rates:?}");
-    assert!(told["method"].as_str().is_some_and(|method| method.contains("Poisson arrivals")), "{told}");
+    assert!(result["method"].as_str().is_some_and(|method| method.contains("Poisson arrivals")), "{result}");
 }
 
 #[test]
-fn arrivals_of_a_search_are_those_asked_for() {
+fn a_search_uses_the_requested_arrivals() {
     let nginx = nginx();
     let url = nginx.url("http", "/1k");
     let slo = ["--find-capacity", "p50<50ms", "-d", "100ms", "--warmup", "10ms", "-c", "1"];
-    let told = measure(&[&[url.as_str(), "--arrivals", "constant"][..], &slo].concat());
-    assert_eq!(told["curve"][0]["summary"]["spec"]["shape"]["arrivals"], "constant", "{told}");
+    let result = measure(&[&[url.as_str(), "--arrivals", "constant"][..], &slo].concat());
+    assert_eq!(result["curve"][0]["summary"]["spec"]["shape"]["arrivals"], "constant", "{result}");
 }

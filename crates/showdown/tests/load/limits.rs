@@ -1,4 +1,4 @@
-//! Where a process ends: interrupted by its user, out of descriptors, out of ports.
+//! Limits of a process: interruptions, file descriptors, ports.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -6,42 +6,45 @@ use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::client::{Ended, Running, command, number, start};
+use crate::client::{CommandResult, RunningCommand, command, number, start};
+use crate::misbehaving::{linger, serve};
 use crate::servers::nginx;
-use crate::villains::{linger, serve};
 
-/// Waits until a load that shows progress as JSON has told of an event.
-fn wait_for(event: &str, running: &mut Running) {
+/// Waits until a load with JSON progress has printed an event.
+fn wait_for(event: &str, running: &mut RunningCommand) {
     let mut stderr = BufReader::new(running.child.stderr.take().expect("a pipe"));
     let mut line = String::new();
     while !line.contains(event) {
         line.clear();
-        assert!(stderr.read_line(&mut line).expect("a line") > 0, "it ended before it was interrupted");
+        assert!(stderr.read_line(&mut line).expect("a line") > 0, "the load ended before the interruption");
     }
 }
 
-fn interrupt(running: Running) -> Ended {
+fn interrupt(running: RunningCommand) -> CommandResult {
     kill_process(Pid::from_child(&running.child), Signal::INT).expect("the process is there");
     running.wait()
 }
 
-/// Interrupts a load once it has told of an event.
-fn interrupt_after(event: &str, args: &[&str]) -> Ended {
+/// Interrupts a load after it has printed an event.
+fn interrupt_after(event: &str, args: &[&str]) -> CommandResult {
     let mut running = start(command(&[args, &["--progress", "json"]].concat()));
     wait_for(event, &mut running);
     interrupt(running)
 }
 
 #[test]
-fn an_interruption_prints_what_was_measured() {
+fn an_interrupted_load_prints_its_result_so_far() {
     let nginx = nginx();
     let ended =
         interrupt_after("tick", &[&nginx.url("http", "/1k"), "-r", "500", "-d", "1h", "--format", "json"]);
     assert_eq!(ended.code(), 130, "{ended:?}");
-    let told = ended.json();
-    assert!(number(&told, "/requests") > 100, "{told}");
-    assert!(told["duration_s"].as_f64().is_some_and(|seconds| (1.0..3_600.0).contains(&seconds)), "{told}");
-    assert!(told["notes"][0].as_str().is_some_and(|note| note.starts_with("interrupted")), "{told}");
+    let result = ended.json();
+    assert!(number(&result, "/requests") > 100, "{result}");
+    assert!(
+        result["duration_s"].as_f64().is_some_and(|seconds| (1.0..3_600.0).contains(&seconds)),
+        "{result}"
+    );
+    assert!(result["notes"][0].as_str().is_some_and(|note| note.starts_with("interrupted")), "{result}");
 }
 
 #[test]
@@ -54,14 +57,14 @@ fn an_interruption_does_not_wait_for_a_server_that_hangs() {
 }
 
 #[test]
-fn an_interruption_before_there_is_anything_to_tell_is_told_as_one() {
+fn an_interruption_before_the_load_is_reported() {
     let (tell, connections) = std::sync::mpsc::channel();
     let hangs = serve(move |mut stream| {
         let _ = tell.send(());
         linger(&mut stream);
     });
     let running = start(command(&[&format!("https://{hangs}/"), "--timeout", "1h", "--format", "json"]));
-    // One connection is to see whether anybody is there, the next hang in the TLS handshake.
+    // The first connection checks that the server listens; the next ones hang in the TLS handshake.
     (0..2).for_each(|_| connections.recv().expect("a connection"));
     let connecting = interrupt(running);
     assert_eq!((connecting.code(), connecting.stdout.as_str()), (130, ""), "{connecting:?}");
@@ -71,17 +74,17 @@ fn an_interruption_before_there_is_anything_to_tell_is_told_as_one() {
 }
 
 #[test]
-fn an_interrupted_search_tells_what_it_has() {
+fn an_interrupted_search_prints_its_curve_so_far() {
     let nginx = nginx();
     let slo = ["--find-capacity", "p50<50ms", "-c", "1", "-d", "200ms", "--format", "json"];
     let ended = interrupt_after("fared", &[&[nginx.url("http", "/1k").as_str()][..], &slo].concat());
     assert_eq!(ended.code(), 130, "{ended:?}");
-    let told = ended.json();
-    assert_eq!(told["valid"], false);
-    assert!(!told["curve"].as_array().expect("a curve").is_empty(), "{told}");
+    let result = ended.json();
+    assert_eq!(result["valid"], false);
+    assert!(!result["curve"].as_array().expect("a curve").is_empty(), "{result}");
 }
 
-/// A command that may have no more than so many descriptors.
+/// A command with a limit on its file descriptors.
 fn with_descriptors(most: u32, args: &[&str]) -> Command {
     let plain = command(args);
     let mut limited = Command::new("prlimit");
@@ -90,17 +93,17 @@ fn with_descriptors(most: u32, args: &[&str]) -> Command {
 }
 
 #[test]
-fn more_connections_than_descriptors_are_spread_over_processes() {
+fn more_connections_than_descriptors_use_several_processes() {
     let nginx = nginx();
     let before = nginx.requests_of_nginx();
     let args = [&nginx.url("http", "/1k"), "-c", "600", "-n", "3000", "--format", "json"];
-    let told = start(with_descriptors(300, &args)).wait().measured();
-    assert!(number(&told, "/client/processes") >= 3, "{told}");
-    assert_eq!(number(&told, "/connections/at_start"), 600, "{told}");
-    assert_eq!((number(&told, "/requests"), number(&told, "/failed")), (3_000, 0), "{told}");
+    let result = start(with_descriptors(300, &args)).wait().measured();
+    assert!(number(&result, "/client/processes") >= 3, "{result}");
+    assert_eq!(number(&result, "/connections/at_start"), 600, "{result}");
+    assert_eq!((number(&result, "/requests"), number(&result, "/failed")), (3_000, 0), "{result}");
     assert_eq!(nginx.requests_of_nginx() - before - 1, 3_000);
     let percentiles =
-        ["p50", "p99", "p99_99", "max"].map(|p| number(&told, &format!("/response_time_us/{p}")));
+        ["p50", "p99", "p99_99", "max"].map(|p| number(&result, &format!("/response_time_us/{p}")));
     assert!(percentiles.is_sorted() && percentiles[0] > 0, "{percentiles:?}");
 }
 
@@ -124,8 +127,8 @@ fn an_interruption_ends_all_processes_of_a_load() {
     assert!(left.is_empty(), "left running: {left:?}");
 }
 
-/// A network of its own with fifty local ports, where the kernel lets this user have one.
-fn with_fifty_ports(script: &str) -> Option<Ended> {
+/// Runs a script in its own network namespace with fifty local ports; none if this user may not create one.
+fn with_fifty_ports(script: &str) -> Option<CommandResult> {
     let setup = "ip link set lo up && echo '40000 40049' > /proc/sys/net/ipv4/ip_local_port_range";
     let network = |script: &str| {
         let mut command = Command::new("unshare");
@@ -141,7 +144,7 @@ fn more_connections_than_ports_come_from_more_addresses_or_are_counted() {
     let nginx = nginx();
     let showdown = env!("CARGO_BIN_EXE_showdown");
     let (port, root) = (nginx.port, nginx.path("").display().to_string());
-    // A second nginx of the same configuration, inside that network.
+    // A second nginx with the same configuration, inside the namespace.
     let load = |options: &str| {
         format!(
             "cd {root} && mkdir -p inside && nginx -e inside.log -p {root} -c {root}/nginx.conf & \
@@ -151,11 +154,11 @@ fn more_connections_than_ports_come_from_more_addresses_or_are_counted() {
              code=$?; kill $server; wait $server; exit $code"
         )
     };
-    // A container may forbid networks of one's own; then there is nothing to try it in.
+    // A container may forbid network namespaces; the test then ends here.
     let Some(spread) = with_fifty_ports(&load("")) else { return };
-    let told = spread.measured();
-    assert_eq!((number(&told, "/requests"), number(&told, "/failed")), (1_000, 0), "{told}");
-    assert_eq!(number(&told, "/connections/at_start"), 200, "{told}");
+    let result = spread.measured();
+    assert_eq!((number(&result, "/requests"), number(&result, "/failed")), (1_000, 0), "{result}");
+    assert_eq!(number(&result, "/connections/at_start"), 200, "{result}");
     let from_one = with_fifty_ports(&load("--source 127.0.0.1")).expect("it was possible before").measured();
     assert!(number(&from_one, "/connections/at_start") <= 50, "{from_one}");
     let note = from_one["notes"][0].as_str().expect("a note of what is missing");

@@ -1,18 +1,18 @@
-//! Mail, against Postfix's sink.
+//! `showdown load` with mail, against Postfix's smtp-sink.
 
 use crate::client::{load, measure, number};
 use crate::servers::smtp_sink;
 
 #[test]
-fn messages_are_sent_in_sessions() {
+fn messages_are_sent_in_sessions_of_the_requested_length() {
     let sink = smtp_sink(&[]);
     let url = sink.url("smtp", "");
-    let told = measure(&[&url, "-c", "4", "-n", "100", "--recipients", "3", "--message-size", "2k..4k"]);
-    assert_eq!((number(&told, "/requests"), number(&told, "/failed")), (100, 0), "{told}");
+    let result = measure(&[&url, "-c", "4", "-n", "100", "--recipients", "3", "--message-size", "2k..4k"]);
+    assert_eq!((number(&result, "/requests"), number(&result, "/failed")), (100, 0), "{result}");
     for (counter, count) in [("messages", 100), ("recipients", 300), ("sessions", 100)] {
-        assert_eq!(number(&told, &format!("/counters/{counter}")), count, "{told}");
+        assert_eq!(number(&result, &format!("/counters/{counter}")), count, "{result}");
     }
-    assert_eq!(number(&told, "/connections/opened"), 100, "{told}");
+    assert_eq!(number(&result, "/connections/opened"), 100, "{result}");
 
     let kept = measure(&[&url, "-c", "2", "-n", "100", "--requests-per-connection", "25", "--no-pipelining"]);
     assert_eq!(
@@ -27,25 +27,25 @@ fn messages_are_sent_in_sessions() {
 }
 
 #[test]
-fn refusals_are_counted_by_code() {
+fn refusals_are_counted_by_reply_code() {
     for (options, code) in [(["-r", "RCPT"], "450"), (["-f", "."], "500")] {
         let sink = smtp_sink(&options);
-        let told = measure(&[&sink.url("smtp", ""), "-c", "2", "-n", "20"]);
+        let result = measure(&[&sink.url("smtp", ""), "-c", "2", "-n", "20"]);
         assert_eq!(
-            (number(&told, "/requests"), number(&told, "/errors/unexpected_reply")),
+            (number(&result, "/requests"), number(&result, "/errors/unexpected_reply")),
             (0, 20),
-            "{told}"
+            "{result}"
         );
-        assert_eq!(number(&told, &format!("/counters/refused {code}")), 20, "{told}");
-        assert_eq!(number(&told, "/counters/sessions"), 20, "{told}");
+        assert_eq!(number(&result, &format!("/counters/refused {code}")), 20, "{result}");
+        assert_eq!(number(&result, "/counters/sessions"), 20, "{result}");
     }
 }
 
 #[test]
-fn what_is_not_for_mail_is_refused() {
+fn options_that_do_not_apply_to_mail_are_refused() {
     let sink = smtp_sink(&[]);
     let url = sink.url("smtp", "");
-    for (options, said) in [
+    for (options, message) in [
         (&["--keys", "10"][..], "--keys is for memcache:// and redis:// targets"),
         (&["--header", "A: b"], "--header is for http:// and https:// targets"),
         (&["--rcpt-to", "a b@c"], "is no mail address"),
@@ -54,7 +54,7 @@ fn what_is_not_for_mail_is_refused() {
     ] {
         let ended = load(&[&[url.as_str()][..], options].concat());
         assert_eq!(ended.code(), 2, "{ended:?}");
-        assert!(ended.stderr.contains(said), "{said}: {ended:?}");
+        assert!(ended.stderr.contains(message), "{message}: {ended:?}");
     }
     let ended = load(&["http://127.0.0.1:9/", "--starttls", "never"]);
     assert!(ended.code() == 2 && ended.stderr.contains("--starttls is for smtp:// targets"), "{ended:?}");

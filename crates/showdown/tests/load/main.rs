@@ -1,8 +1,7 @@
-//! `showdown load` from end to end: against real servers that the test starts, against servers that misbehave
-//! in every way there is, and against users who mistype.
+//! `showdown load` from end to end: real servers, misbehaving servers, and mistakes on the command line.
 //!
-//! Whether a measurement is valid depends on the machine that runs the tests, so nothing here asserts that; what is
-//! invalid on any machine is asserted, and the rules have their own tests in `load`.
+//! A busy machine can make any measurement invalid, so no test asserts that one is valid. The tests assert what is
+//! invalid on every machine; the rules of validity have their own tests in `load`.
 
 mod bad_input;
 mod bad_servers;
@@ -11,8 +10,8 @@ mod exact;
 mod examples;
 mod limits;
 mod mail;
+mod misbehaving;
 mod output;
 mod servers;
 mod tls;
 mod truth;
-mod villains;

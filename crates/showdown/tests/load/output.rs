@@ -1,4 +1,4 @@
-//! What is printed for programs: the JSON object, the histogram log, progress as JSON lines.
+//! Output for programs: the JSON object, the histogram log, and progress as JSON lines.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,16 @@ use crate::client::{load, measure, number};
 use crate::servers::{memcached, nginx};
 
 #[test]
-fn the_object_has_every_field_that_is_promised() {
+fn the_json_object_has_every_documented_field() {
     let memcached = memcached();
-    let told = measure(&[&memcached.url("memcache", ""), "-n", "1000", "-c", "4"]);
+    let result = measure(&[&memcached.url("memcache", ""), "-n", "1000", "-c", "4"]);
     for count in ["/requests", "/failed", "/connections/opened", "/counters/misses"] {
-        number(&told, count);
+        number(&result, count);
     }
-    assert!(told["errors"].is_object() && told["valid"].is_boolean() && told["reasons"].is_array(), "{told}");
+    assert!(
+        result["errors"].is_object() && result["valid"].is_boolean() && result["reasons"].is_array(),
+        "{result}"
+    );
     for real in [
         "/duration_s",
         "/throughput_per_s",
@@ -28,69 +31,69 @@ fn the_object_has_every_field_that_is_promised() {
         "/client/utilisation",
         "/client/run_delay_s",
     ] {
-        assert!(told.pointer(real).is_some_and(Value::is_f64), "{real} in {told}");
+        assert!(result.pointer(real).is_some_and(Value::is_f64), "{real} in {result}");
     }
     for times in ["/response_time_us", "/service_time_us", "/first_byte_us", "/client/lag_us"] {
-        assert!(told.pointer(&format!("{times}/mean")).is_some_and(Value::is_f64), "{times} in {told}");
+        assert!(result.pointer(&format!("{times}/mean")).is_some_and(Value::is_f64), "{times} in {result}");
         let percentiles = ["p50", "p90", "p95", "p99", "p99_9", "p99_99", "max"];
-        let values = percentiles.map(|name| number(&told, &format!("{times}/{name}")));
+        let values = percentiles.map(|name| number(&result, &format!("{times}/{name}")));
         assert!(values.is_sorted(), "{times}: {values:?}");
     }
-    assert_eq!(number(&told, "/operations/0/requests"), 1_000);
-    assert!(told["reasons"].as_array().is_some_and(|reasons| reasons.iter().all(Value::is_string)));
+    assert_eq!(number(&result, "/operations/0/requests"), 1_000);
+    assert!(result["reasons"].as_array().is_some_and(|reasons| reasons.iter().all(Value::is_string)));
 }
 
 #[test]
-fn the_seconds_add_up_to_the_whole() {
+fn the_intervals_add_up_to_the_total() {
     let nginx = nginx();
-    let told = measure(&[&nginx.url("http", "/1k"), "-r", "500", "-d", "2500ms", "-c", "4"]);
-    let intervals = told["intervals"].as_array().expect("intervals");
+    let result = measure(&[&nginx.url("http", "/1k"), "-r", "500", "-d", "2500ms", "-c", "4"]);
+    let intervals = result["intervals"].as_array().expect("intervals");
     let starts: Vec<f64> = intervals.iter().filter_map(|interval| interval["start_s"].as_f64()).collect();
     assert_eq!(starts, [0.0, 1.0, 2.0]);
     let each = |name: &str| intervals.iter().map(|interval| number(interval, name)).sum::<u64>();
-    assert_eq!(each("/requests") + number(&told, "/drain/requests"), number(&told, "/requests"));
+    assert_eq!(each("/requests") + number(&result, "/drain/requests"), number(&result, "/requests"));
 }
 
 #[test]
-fn a_run_lasts_as_long_as_was_asked_also_where_little_falls_due() {
+fn a_run_lasts_as_long_as_requested_even_if_few_operations_are_due() {
     let nginx = nginx();
     let url = nginx.url("http", "/1k");
     for shape in [&["-r", "2", "--arrivals", "constant"][..], &["--think", "800ms"]] {
-        let told = measure(&[&[url.as_str(), "-c", "1", "-d", "1s"][..], shape].concat());
-        assert_eq!((number(&told, "/requests"), told["duration_s"].as_f64()), (2, Some(1.0)), "{told}");
+        let result = measure(&[&[url.as_str(), "-c", "1", "-d", "1s"][..], shape].concat());
+        assert_eq!((number(&result, "/requests"), result["duration_s"].as_f64()), (2, Some(1.0)), "{result}");
     }
 }
 
 #[test]
-fn steps_of_the_offered_load_are_told_apart() {
+fn each_step_of_the_offered_load_is_reported() {
     let nginx = nginx();
-    let told =
+    let result =
         measure(&[&nginx.url("http", "/1k"), "-r", "100,200,400/500ms", "--arrivals", "constant", "-c", "4"]);
-    let steps = told["steps"].as_array().expect("steps");
-    let told: Vec<(f64, f64)> = steps
+    let steps = result["steps"].as_array().expect("steps");
+    let result: Vec<(f64, f64)> = steps
         .iter()
         .map(|step| {
             (step["start_s"].as_f64().expect("a time"), step["offered_per_s"].as_f64().expect("a rate"))
         })
         .collect();
     for ((start, offered), (expected_start, expected)) in
-        told.iter().zip([(0.0, 100.0), (0.5, 200.0), (1.0, 400.0)])
+        result.iter().zip([(0.0, 100.0), (0.5, 200.0), (1.0, 400.0)])
     {
-        assert!((start - expected_start).abs() < 1e-9, "{told:?}");
-        assert!((offered - expected).abs() < expected / 20.0, "{told:?}");
+        assert!((start - expected_start).abs() < 1e-9, "{result:?}");
+        assert!((offered - expected).abs() < expected / 20.0, "{result:?}");
     }
-    assert_eq!(told.len(), 3);
+    assert_eq!(result.len(), 3);
 }
 
 #[test]
-fn the_histogram_log_is_read_by_the_standard_reader_and_holds_every_operation() {
+fn the_standard_reader_finds_every_operation_in_the_histogram_log() {
     let nginx = nginx();
     let path = nginx.path("load.hlog").display().to_string();
     let mix = nginx.write(
         "mix.toml",
         "[[op]]\nname = \"a page, small\"\npath = \"/1k\"\n[[op]]\nname = \"echo\"\npath = \"/echo/\"\n",
     );
-    let told =
+    let result =
         measure(&[&nginx.url("http", ""), "--ops", &mix, "-r", "400", "-d", "1200ms", "--hlog", &path]);
     let log = std::fs::read(&path).expect("a log");
     let mut sums: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
@@ -106,12 +109,12 @@ fn the_histogram_log_is_read_by_the_standard_reader_and_holds_every_operation() 
     }
     let requests: u64 =
         ["a_page__small.response_time", "echo.response_time"].map(|tag| sums[tag].len()).iter().sum();
-    assert_eq!(requests, number(&told, "/requests"));
-    assert_eq!(sums["echo.service"].len(), number(&told, "/operations/1/requests"));
+    assert_eq!(requests, number(&result, "/requests"));
+    assert_eq!(sums["echo.service"].len(), number(&result, "/operations/1/requests"));
     let mut all = sums["a_page__small.response_time"].clone();
     all.add(&sums["echo.response_time"]).expect("adds");
-    assert_eq!(all.value_at_quantile(0.99), number(&told, "/response_time_us/p99"));
-    assert_eq!(sums["client.lag"].max(), number(&told, "/client/lag_us/max"));
+    assert_eq!(all.value_at_quantile(0.99), number(&result, "/response_time_us/p99"));
+    assert_eq!(sums["client.lag"].max(), number(&result, "/client/lag_us/max"));
 }
 
 /// The alphabet of RFC 4648, section 4.
@@ -133,7 +136,7 @@ fn base64(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn progress_for_programs_is_a_line_of_json_for_each_event() {
+fn json_progress_is_one_line_for_each_event() {
     let nginx = nginx();
     let url = nginx.url("http", "/1k");
     let ended = load(&[&url, "-r", "200", "-d", "2s", "--progress", "json", "--format", "json"]);
@@ -146,7 +149,7 @@ fn progress_for_programs_is_a_line_of_json_for_each_event() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn a_reader_that_closes_the_pipe_early_is_no_failure() {
     use std::process::Stdio;
     let nginx = nginx();
     let mut command = crate::client::command(&[&nginx.url("http", "/1k"), "-n", "100"]);

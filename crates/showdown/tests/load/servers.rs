@@ -1,4 +1,4 @@
-//! Real servers, each an ordinary process in a directory of its own, on ports of its own, ended with the test.
+//! Real servers for the tests: each is a process with its own directory and ports, and stops with its test.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,23 +11,23 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A server that answers.
-pub struct Server {
+/// A running server that accepts connections.
+pub struct TestServer {
     child: Child,
     pub port: u16,
-    /// A second port, for TLS.
+    /// The port for TLS.
     pub tls_port: u16,
     dir: tempfile::TempDir,
 }
 
-impl Drop for Server {
+impl Drop for TestServer {
     fn drop(&mut self) {
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let _ = self.child.wait();
     }
 }
 
-/// A port below those that the kernel hands out to clients, different for each call.
+/// A free port below the range that the kernel assigns to clients; different for each call.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 12_000 + (std::process::id() % 1_500) as u16 * 10;
@@ -39,7 +39,7 @@ pub fn free_port() -> u16 {
     }
 }
 
-impl Server {
+impl TestServer {
     fn start(program: &str, args: &[&str], dir: tempfile::TempDir, port: u16, tls_port: u16) -> Self {
         let mut command = Command::new(program);
         command.args(args).current_dir(dir.path()).stdin(Stdio::null()).stdout(Stdio::null());
@@ -48,39 +48,39 @@ impl Server {
         let mut server = Self { child, port, tls_port, dir };
         let deadline = Instant::now() + Duration::from_secs(20);
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            let ended = server.child.try_wait().expect("a child of ours").is_some();
+            let ended = server.child.try_wait().expect("a child of this process").is_some();
             assert!(!ended && Instant::now() < deadline, "{program}: {}", server.read("stderr.log"));
             thread::sleep(Duration::from_millis(5));
         }
         server
     }
 
-    /// A file of the server's directory.
+    /// The text of a file in the server's directory.
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.dir.path().join(name)).unwrap_or_default()
     }
 
-    /// A place in the server's directory.
+    /// A path in the server's directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// Writes a file into the server's directory; gives its path.
+    /// Writes a file into the server's directory; returns its path.
     pub fn write(&self, name: &str, text: &str) -> String {
         fs::write(self.path(name), text).expect("a file");
         self.path(name).display().to_string()
     }
 
-    /// `scheme://127.0.0.1:port` and a path.
+    /// `scheme://127.0.0.1:port`, followed by a path.
     pub fn url(&self, scheme: &str, path: &str) -> String {
         let port = if scheme == "https" { self.tls_port } else { self.port };
         format!("{scheme}://127.0.0.1:{port}{path}")
     }
 
-    /// Says something, and gives what comes back until it ends with `end`.
-    fn ask(&self, words: &str, end: &str) -> String {
+    /// Sends a request and returns the reply up to `end`.
+    fn ask(&self, request: &str, end: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server listens");
-        stream.write_all(words.as_bytes()).expect("the server reads");
+        stream.write_all(request.as_bytes()).expect("the server reads");
         let mut reply = Vec::new();
         while !reply.ends_with(end.as_bytes()) {
             let mut buffer = [0; 4096];
@@ -93,9 +93,9 @@ impl Server {
     }
 }
 
-/// nginx with a file `/1k`, an access log of request lines, its own counts, and TLS with a fresh certificate
+/// nginx with a file `/1k`, an access log of request lines, request counters, and TLS with a new certificate
 /// (`cert.pem`).
-pub fn nginx() -> Server {
+pub fn nginx() -> TestServer {
     let dir = tempfile::tempdir().expect("a directory");
     let (port, tls_port) = (free_port(), free_port());
     fs::create_dir(dir.path().join("www")).expect("a directory");
@@ -131,11 +131,17 @@ pub fn nginx() -> Server {
     );
     let path = dir.path().join("nginx.conf").display().to_string();
     fs::write(&path, config).expect("a file");
-    Server::start("nginx", &["-c", &path, "-e", "error.log", "-p", &root.to_string()], dir, port, tls_port)
+    TestServer::start(
+        "nginx",
+        &["-c", &path, "-e", "error.log", "-p", &root.to_string()],
+        dir,
+        port,
+        tls_port,
+    )
 }
 
-impl Server {
-    /// Requests that nginx has answered, those for its counts included.
+impl TestServer {
+    /// The number of requests that nginx has answered, including those for this counter.
     pub fn requests_of_nginx(&self) -> u64 {
         let status = self.ask("GET /status HTTP/1.0\r\n\r\n", "\u{0}");
         let counts = status.lines().find(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
@@ -143,7 +149,7 @@ impl Server {
         requests.unwrap_or_else(|| panic!("no count in {status}"))
     }
 
-    /// The request lines in the access log, once there are so many.
+    /// The request lines in the access log, as soon as there are this many.
     pub fn access_log(&self, lines: usize) -> Vec<String> {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -155,14 +161,14 @@ impl Server {
         }
     }
 
-    /// One of memcached's statistics.
+    /// A statistic of memcached.
     pub fn memcached(&self, name: &str) -> u64 {
         let stats = self.ask("stats\r\n", "END\r\n");
         let line = stats.lines().find_map(|line| line.strip_prefix(&format!("STAT {name} ")));
         line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {name} in {stats}"))
     }
 
-    /// How often Redis has carried out a command.
+    /// The number of times that Redis has run a command.
     pub fn redis(&self, command: &str) -> u64 {
         let stats = self.ask("INFO commandstats\r\nQUIT\r\n", "+OK\r\n");
         let line = stats.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
@@ -170,30 +176,30 @@ impl Server {
     }
 }
 
-/// memcached, empty.
-pub fn memcached() -> Server {
+/// An empty memcached.
+pub fn memcached() -> TestServer {
     let dir = tempfile::tempdir().expect("a directory");
     let port = free_port();
     let text = port.to_string();
-    // Root must say whose rights it takes; for others the option means nothing.
-    Server::start("memcached", &["-l", "127.0.0.1", "-p", &text, "-U", "0", "-u", "nobody"], dir, port, 0)
+    // memcached needs -u if root starts it, and ignores the option otherwise.
+    TestServer::start("memcached", &["-l", "127.0.0.1", "-p", &text, "-U", "0", "-u", "nobody"], dir, port, 0)
 }
 
-/// Redis, empty, that keeps nothing on disk.
-pub fn redis() -> Server {
+/// An empty Redis that stores nothing on disk.
+pub fn redis() -> TestServer {
     let dir = tempfile::tempdir().expect("a directory");
     let port = free_port();
     let text = port.to_string();
     let args = ["--port", &text, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
-    Server::start("redis-server", &args, dir, port, 0)
+    TestServer::start("redis-server", &args, dir, port, 0)
 }
 
-/// Postfix's smtp-sink, which takes mail and does nothing with it.
-pub fn smtp_sink(options: &[&str]) -> Server {
+/// Postfix's smtp-sink, which accepts mail and discards it.
+pub fn smtp_sink(options: &[&str]) -> TestServer {
     let dir = tempfile::tempdir().expect("a directory");
     let port = free_port();
     let listen = format!("127.0.0.1:{port}");
-    // Root must say whose rights it takes; others may not.
+    // smtp-sink needs -u if root starts it, and refuses the option otherwise.
     let user: &[&str] = if rustix::process::geteuid().is_root() { &["-u", "nobody"] } else { &[] };
-    Server::start("smtp-sink", &[user, options, &[&listen, "100"]].concat(), dir, port, 0)
+    TestServer::start("smtp-sink", &[user, options, &[&listen, "100"]].concat(), dir, port, 0)
 }

@@ -1,10 +1,10 @@
-//! TLS: whose certificates are trusted, and whether sessions are resumed.
+//! TLS: which certificates are trusted, and whether sessions are resumed.
 
 use crate::client::{load, measure, number};
 use crate::servers::nginx;
 
 #[test]
-fn sessions_are_resumed_unless_that_is_turned_off() {
+fn sessions_are_resumed_unless_resumption_is_off() {
     let nginx = nginx();
     let url = nginx.url("https", "/1k");
     let renewing = ["-c", "1", "-n", "100", "--requests-per-connection", "5"];
@@ -22,7 +22,7 @@ fn sessions_are_resumed_unless_that_is_turned_off() {
 }
 
 #[test]
-fn certificates_are_checked_when_that_is_asked_for() {
+fn certificates_are_checked_on_request() {
     let nginx = nginx();
     let url = nginx.url("https", "/1k");
     let own = nginx.path("cert.pem").display().to_string();

@@ -1,4 +1,4 @@
-//! A database made from nothing in a directory of its own, on a port of its own, ended with the test.
+//! A new database for one test, with its own directory and port. It stops with the test.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -10,23 +10,23 @@ use std::time::{Duration, Instant};
 
 pub const PASSWORD: &str = "open-sesame";
 
-/// `nobody`, for PostgreSQL refuses to run as root.
+/// The user `nobody`: PostgreSQL refuses to run as root.
 const UNPRIVILEGED: u32 = 65_534;
 
-/// A database that answers.
-pub struct Database {
+/// A running database that accepts logins.
+pub struct TestDatabase {
     pub url: String,
     server: Child,
     directory: tempfile::TempDir,
 }
 
-impl Drop for Database {
+impl Drop for TestDatabase {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-impl Database {
+impl TestDatabase {
     pub fn mariadb() -> Self {
         let directory = directory();
         let (data, path) = (directory.path().join("data"), directory.path());
@@ -89,7 +89,7 @@ impl Database {
                 "--deadlock-timeout=20ms",
             ],
         );
-        // The database that initdb makes.
+        // initdb creates this database.
         let url = format!("postgres://showdown@127.0.0.1:{port}/postgres");
         Self::await_ready(server, directory, url, port)
     }
@@ -100,7 +100,7 @@ impl Database {
         let mut database = Self { url, server, directory };
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
-            let ended = database.server.try_wait().expect("a child of ours").is_some();
+            let ended = database.server.try_wait().expect("a child of this process").is_some();
             let log = || fs::read_to_string(database.directory.path().join("log")).unwrap_or_default();
             assert!(!ended && Instant::now() < deadline, "{}: {}", database.url, log());
             if TcpStream::connect(("127.0.0.1", port)).is_ok() && database.answers() {
@@ -110,18 +110,18 @@ impl Database {
         }
     }
 
-    /// Whether it lets us in: without tables the first statement then fails.
+    /// Whether the login works: the first statement then fails, because there are no tables.
     fn answers(&self) -> bool {
         let output = self.load(&["-n", "1", "-c", "1", "--timeout", "5s"]);
         String::from_utf8_lossy(&output.stderr).contains("sbtest1")
     }
 
-    /// A load of this database, whose answer is JSON.
+    /// Loads this database; the answer is JSON.
     pub fn load(&self, args: &[&str]) -> Output {
         Self::showdown(&self.url, PASSWORD, args).output().expect("showdown runs")
     }
 
-    /// The same, not waited for.
+    /// Starts a load of this database.
     pub fn start_load(&self, args: &[&str]) -> Child {
         Self::showdown(&self.url, PASSWORD, args)
             .stdout(Stdio::piped())
@@ -130,7 +130,7 @@ impl Database {
             .expect("showdown runs")
     }
 
-    /// A load of whatever has this URL.
+    /// The command that loads the server of this URL.
     pub fn showdown(url: &str, password: &str, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
         command.args(["load", url, "--format", "json", "--progress", "none"]).args(args);
@@ -138,7 +138,7 @@ impl Database {
         command
     }
 
-    /// As the power's failing would.
+    /// Kills the server, as a power failure does.
     pub fn kill(&mut self) {
         let _ = self.server.kill();
         let _ = self.server.wait();
@@ -152,24 +152,24 @@ fn is_root() -> bool {
 fn directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a temporary directory");
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("permissions");
-    give(directory.path());
+    give_to_unprivileged(directory.path());
     directory
 }
 
-fn give(path: &Path) {
+fn give_to_unprivileged(path: &Path) {
     if is_root() {
-        chown(path, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).expect("root may give");
+        chown(path, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).expect("root may change owners");
     }
 }
 
 fn write(directory: &Path, name: &str, text: &str) -> PathBuf {
     let path = directory.join(name);
     fs::write(&path, text).expect("a file");
-    give(&path);
+    give_to_unprivileged(&path);
     path
 }
 
-/// A command that runs as somebody who may not do much, if we may do everything.
+/// A command that runs as an unprivileged user, if root starts it.
 fn as_unprivileged(directory: &Path, program: &str, args: &[&str]) -> Command {
     let environment = host::process::base_environment();
     let mut command = if is_root() {
@@ -186,8 +186,8 @@ fn as_unprivileged(directory: &Path, program: &str, args: &[&str]) -> Command {
 
 fn run(directory: &Path, program: &str, args: &[&str]) {
     let output = as_unprivileged(directory, program, args).output().expect("the program is installed");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program}: {said}{}", String::from_utf8_lossy(&output.stdout));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program}: {message}{}", String::from_utf8_lossy(&output.stdout));
 }
 
 fn free_port() -> u16 {

@@ -1,11 +1,11 @@
-//! Servers that misbehave, each a few lines of plain sockets.
+//! Misbehaving servers, each a few lines on plain sockets.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-/// A server that treats every connection as `behave` does, in a thread of its own. It ends with the test.
+/// A server that runs `behave` for every connection, each in its own thread. It ends with the test.
 pub fn serve(behave: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -19,20 +19,20 @@ pub fn serve(behave: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     address
 }
 
-/// Reads one request; false if there is none any more.
+/// Reads one request; false if the client has closed the connection.
 pub fn read_request(stream: &mut TcpStream) -> bool {
     let mut buffer = [0; 4096];
-    // Requests of a load without bodies come in one piece.
+    // Requests without a body arrive in one piece.
     stream.read(&mut buffer).is_ok_and(|count| count > 0)
 }
 
-/// Waits until the client goes away.
+/// Waits until the client closes the connection.
 pub fn linger(stream: &mut TcpStream) {
     let mut buffer = [0; 4096];
     while stream.read(&mut buffer).is_ok_and(|count| count > 0) {}
 }
 
-/// A server that gives every request this reply, and waits for the next.
+/// A server that sends this reply to every request.
 pub fn replies(reply: impl AsRef<[u8]> + Send + Sync + 'static) -> SocketAddr {
     serve(move |mut stream| {
         while read_request(&mut stream) {
@@ -43,7 +43,7 @@ pub fn replies(reply: impl AsRef<[u8]> + Send + Sync + 'static) -> SocketAddr {
     })
 }
 
-/// A server that gives the first request of a connection this reply and closes.
+/// A server that sends this reply to the first request of a connection and closes it.
 pub fn replies_and_closes(reply: impl AsRef<[u8]> + Send + Sync + 'static) -> SocketAddr {
     serve(move |mut stream| {
         if read_request(&mut stream) {
@@ -52,7 +52,7 @@ pub fn replies_and_closes(reply: impl AsRef<[u8]> + Send + Sync + 'static) -> So
     })
 }
 
-/// A server that gives the first request this beginning, and then `again` and again without an end.
+/// A server that answers the first request with `begin`, followed by `again` without end.
 pub fn endless(
     begin: impl AsRef<[u8]> + Send + Sync + 'static,
     again: impl AsRef<[u8]> + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! A program of somebody else's beside a bake-off, from end to end: its trials do not count, and it is named.
+//! Foreign load from end to end: another program on the CPUs of the server makes the trials invalid and is named.
 
 use std::os::unix::fs::symlink;
 use std::process::{Child, Command};
@@ -7,10 +7,10 @@ use std::thread;
 use host::CpuSet;
 use serde_json::Value;
 
-use crate::home::{Home, json, only_run, text, trials};
+use crate::home::{TestHome, json, only_run, text, trials};
 
-/// What the gate says of each trial of a run that is held now.
-fn gates(home: &Home, plan: &str) -> Vec<Value> {
+/// Runs a plan; returns the gate `others` of each trial.
+fn gates(home: &TestHome, plan: &str) -> Vec<Value> {
     let output = home.run(&["run", plan]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     let run = only_run(home);
@@ -25,7 +25,7 @@ fn gates(home: &Home, plan: &str) -> Vec<Value> {
     gates
 }
 
-/// A loop that computes for nothing until it is dropped.
+/// A busy loop that ends when it is dropped.
 struct BusyLoop(Child);
 
 impl Drop for BusyLoop {
@@ -34,8 +34,8 @@ impl Drop for BusyLoop {
     }
 }
 
-/// A loop under this name, on the CPUs that the plan gives to the server.
-fn busy_loop(home: &Home, plan: &str, name: &str) -> BusyLoop {
+/// Starts a busy loop under this name, on the CPUs of the server in the plan.
+fn busy_loop(home: &TestHome, plan: &str, name: &str) -> BusyLoop {
     let program = home.path(name);
     symlink("/bin/sh", &program).expect("a link");
     let plan: toml::Table = std::fs::read_to_string(plan).expect("a plan").parse().expect("TOML");
@@ -44,24 +44,24 @@ fn busy_loop(home: &Home, plan: &str, name: &str) -> BusyLoop {
         cpus.pin_this_thread().expect("these CPUs");
         Command::new(program).args(["-c", "while :; do :; done"]).spawn().expect("a loop")
     };
-    // Children inherit the CPUs of the thread that starts them: one that is for this alone.
+    // A child inherits the CPUs of the thread that starts it, so this thread does nothing else.
     BusyLoop(thread::spawn(start).join().expect("a child"))
 }
 
 #[test]
-fn a_program_beside_makes_trials_invalid_and_is_named() {
-    const NAME: &str = "busy-stranger";
-    let home = Home::new();
+fn foreign_load_makes_trials_invalid_and_is_named() {
+    const NAME: &str = "busy-foreigner";
+    let home = TestHome::new();
     let plan = home.small_plan(&["nginx", "nginx", "--on-op", "get-1k"]);
-    let stranger = busy_loop(&home, &plan, NAME);
-    let named = format!("{NAME} (pid {})", stranger.0.id());
+    let foreign = busy_loop(&home, &plan, NAME);
+    let named = format!("{NAME} (pid {})", foreign.0.id());
     let beside = gates(&home, &plan);
-    drop(stranger);
+    drop(foreign);
     for gate in &beside {
         assert_eq!(gate["outcome"], "failed", "{gate}");
         assert!(gate["message"].as_str().is_some_and(|message| message.contains(&named)), "{gate}");
     }
-    // Other tests may run beside this one, but that loop does not.
+    // Other tests may run at the same time, but this loop has ended.
     for gate in gates(&home, &plan) {
         assert!(gate["message"].as_str().is_some_and(|message| !message.contains(NAME)), "{gate}");
     }
