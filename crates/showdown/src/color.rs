@@ -34,7 +34,7 @@ pub fn requested(arguments: impl IntoIterator<Item = OsString>) -> ColorChoice {
     choice
 }
 
-/// Makes a choice hold for everything that this program prints: texts, clap's help and errors, progress bars.
+/// Applies a choice to everything that this program prints: texts, clap's help and errors, progress bars.
 pub fn apply(choice: ColorChoice) {
     choice.write_global();
     console::set_colors_enabled_stderr(stderr_has_color());

@@ -85,8 +85,8 @@ fn a_plan_with_absurd_numbers_is_refused_in_one_line() {
         assert!(plan.contains(number), "{plan}");
         fs::write(&written, plan.replace(number, slip)).expect("a plan");
         let output = home.run(&["run", &written]);
-        let told = error_line(&output);
-        assert!(output.status.code() == Some(2) && told.contains("blocks"), "{slip}: {told}");
+        let message = error_line(&output);
+        assert!(output.status.code() == Some(2) && message.contains("blocks"), "{slip}: {message}");
     }
 }
 

@@ -186,9 +186,9 @@ fn a_disk_that_fills_during_a_run_is_counted_and_reported() {
         assert!(works, "{store} completes no update");
         let limit = Rlimit { current: Some(0), maximum: Some(0) };
         prlimit(Some(Pid::from_child(&child)), Resource::Fsize, limit).expect("a limit");
-        let told = std::iter::from_fn(&mut line)
+        let errors = std::iter::from_fn(&mut line)
             .find_map(|line| line["operations"]["update"]["errors"].as_object().cloned());
-        if let Some(errors) = told {
+        if let Some(errors) = errors {
             assert!(errors.values().all(|count| count.as_u64() > Some(0)), "{store}: {errors:?}");
             writeln!(stdin, "stop").expect("it reads");
             assert!(std::iter::from_fn(&mut line).any(|line| line["stopped"].is_number()), "{store}");

@@ -50,7 +50,7 @@ fn options_that_do_not_apply_to_mail_are_refused() {
         (&["--header", "A: b"], "--header is for http:// and https:// targets"),
         (&["--rcpt-to", "a b@c"], "is no mail address"),
         (&["--message-size", "100m"], "size: at most 64 MiB"),
-        (&["--starttls", "sometimes"], "none of never, offered and required"),
+        (&["--starttls", "sometimes"], "possible values: never, offered, required"),
     ] {
         let ended = load(&[&[url.as_str()][..], options].concat());
         assert_eq!(ended.code(), 2, "{ended:?}");

@@ -110,7 +110,7 @@ fn the_standard_reader_finds_every_operation_in_the_histogram_log() {
     let requests: u64 =
         ["a_page__small.response_time", "echo.response_time"].map(|tag| sums[tag].len()).iter().sum();
     assert_eq!(requests, number(&result, "/requests"));
-    assert_eq!(sums["echo.service"].len(), number(&result, "/operations/1/requests"));
+    assert_eq!(sums["echo.service_time"].len(), number(&result, "/operations/1/requests"));
     let mut all = sums["a_page__small.response_time"].clone();
     all.add(&sums["echo.response_time"]).expect("adds");
     assert_eq!(all.value_at_quantile(0.99), number(&result, "/response_time_us/p99"));

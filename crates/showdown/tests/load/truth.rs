@@ -21,7 +21,7 @@ fn a_freeze_delays_every_operation_that_was_due() {
     let first: Mutex<Option<Instant>> = Mutex::new(None);
     let freezes = serve(move |mut stream| {
         while read_request(&mut stream) {
-            let begun = *first.lock().expect("nobody panics").get_or_insert_with(Instant::now);
+            let begun = *first.lock().expect("no thread panics").get_or_insert_with(Instant::now);
             let thaw = begun + Duration::from_secs(1);
             if begun.elapsed() > Duration::from_millis(500) {
                 thread::sleep(thaw.saturating_duration_since(Instant::now()));
