@@ -1,4 +1,5 @@
-//! How often does `modes::detect` find two modes where there is one, and where there are two?
+//! How often `modes::detect` finds two modes in samples of one mode and of two. Prints the table of
+//! `docs/decisions/0002-verdict-statistics.md`.
 //!
 //! Run with `cargo run --release -p stats --example modes`; the seed is fixed.
 #![allow(clippy::print_stdout, reason = "an example that prints a table")]
@@ -12,7 +13,7 @@ const SEED: u64 = 6;
 const SAMPLES: usize = 10_000;
 const SIZES: [usize; 9] = [4, 5, 6, 8, 10, 12, 16, 20, 40];
 
-/// A name, and the logarithm of value `i` of `n`.
+/// Name of a distribution, and a function that draws the logarithm of value `i` of `n`.
 type Law = (&'static str, fn(usize, usize, &mut Pcg64) -> f64);
 
 const LAWS: [Law; 10] = [

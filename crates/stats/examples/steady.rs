@@ -1,9 +1,9 @@
-//! What does `steady::detect_steady_state` refuse and accept? Prints a table of
+//! What `steady::detect_steady_state` refuses and accepts. Prints the tables of
 //! `docs/decisions/0002-verdict-statistics.md`.
 //!
-//! Series of noise around a shape, neighbours alike by ρ (AR(1)), standard deviation 5 % of the mean. For
-//! each: the share that is refused, and beside it the share that White's rule alone would refuse (MSER-5's
-//! cut past the middle). Run with `cargo run --release -p stats --example steady`; the seed is fixed.
+//! The series have noise around a shape, with autocorrelation ρ (AR(1)) and a standard deviation of 5 % of the mean. For
+//! each shape: the share that is refused, and the share that White's rule alone would refuse (an MSER-5 cut past the
+//! middle). Run with `cargo run --release -p stats --example steady`; the seed is fixed.
 #![allow(clippy::print_stdout, reason = "an example that prints a table")]
 
 use rand::SeedableRng;
@@ -16,7 +16,7 @@ const SERIES: usize = 2000;
 const SPREAD: f64 = 0.05;
 const BATCH: usize = 5;
 
-/// A name, and the level at each moment of the series from 0 to 1.
+/// Name of a shape, and its level at each moment of the series from 0 to 1.
 type SeriesShape = (&'static str, fn(f64) -> f64);
 
 const SHAPES: [SeriesShape; 10] = [
@@ -33,7 +33,7 @@ const SHAPES: [SeriesShape; 10] = [
 ];
 
 fn main() {
-    println!("{SERIES} series a cell, seed {SEED}; refused % (White's rule alone %)");
+    println!("{SERIES} series per cell, seed {SEED}; refused % (White's rule alone %)");
     for rho in [0.0, 0.5, 0.8, 0.9] {
         println!("\n### ρ = {rho}\n\n| shape | 50 | 100 | 200 | 600 observations |\n|---|---|---|---|---|");
         for shape in SHAPES {
@@ -74,8 +74,8 @@ fn noise(n: usize, rho: f64, rng: &mut Pcg64) -> Vec<f64> {
     (0..n).map(|_| next()).collect()
 }
 
-/// White's rule, written anew: the cut of least standard error, the last five batches left out, past the
-/// middle.
+/// White's rule, implemented independently: whether the cut of least standard error, without the last five batches, lies
+/// past the middle.
 fn cut_past_middle(series: &[f64]) -> bool {
     let batches: Vec<f64> =
         series.chunks_exact(BATCH).map(|b| b.iter().sum::<f64>() / BATCH as f64).collect();

@@ -1,51 +1,51 @@
 //! Are arrivals Poisson? The Anderson–Darling test of the gaps between them.
 //!
-//! For the load engine's schedule as planned and as sent. The statistic weighs the tails, where a generator
-//! that bunches or rounds its sends gives itself away. Two cases: the rate is known (the schedule's target)
-//! or estimated from the gaps themselves, each with its own law (T. W. Anderson & D. A. Darling, "A test of
+//! It tests the load engine's schedule, as planned and as sent. The statistic gives weight to the tails, where bunched or
+//! rounded sends show. There are two cases, each with its own distribution: the rate is known (the schedule's target), or
+//! estimated from the gaps (T. W. Anderson & D. A. Darling, "A test of
 //! goodness of fit", JASA 49 (1954); M. A. Stephens, "EDF statistics for goodness of fit and some
 //! comparisons", JASA 69 (1974)).
 //!
-//! With enough gaps any real sender fails: a send is late by microseconds, and a million gaps show it. Test
-//! windows of a few thousand gaps, and as many windows as wanted.
+//! With enough gaps every real sender fails: sends are late by microseconds, and a million gaps show it. Test windows of a
+//! few thousand gaps, in any number.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Fewest gaps that are tested; under ten the tabled laws are not reached.
+/// Least number of gaps: with fewer, the tabulated distributions do not apply.
 pub const FEWEST_GAPS: usize = 10;
 
-/// Outcome of a test of gaps.
+/// Result of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AndersonDarling {
     /// A², with the correction for the number of gaps where the rate is estimated.
     pub statistic: f64,
-    /// Probability of a statistic at least as large from a Poisson process; at 0.05 one true schedule in
-    /// twenty fails.
+    /// Probability of a statistic at least this large from a Poisson process. At 0.05, one Poisson schedule in twenty
+    /// fails.
     pub p_value: f64,
-    /// Gaps tested.
+    /// Number of gaps tested.
     pub gaps: usize,
 }
 
-/// Why gaps were not tested.
+/// Why gaps cannot be tested.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum ArrivalsError {
     /// Too few gaps.
     #[error("{gaps} gaps are too few to test: record at least {FEWEST_GAPS}")]
     TooFew {
-        /// Gaps at hand.
+        /// Number of gaps.
         gaps: usize,
     },
-    /// The target rate was not a positive number.
+    /// The target rate is not a positive number.
     #[error("a rate of {0} arrivals/s is not a positive number")]
     Rate(f64),
-    /// All gaps are zero: there is no rate to estimate.
-    #[error("all gaps are zero: the clock's steps are wider than the gaps")]
+    /// All gaps are zero, so there is no rate to estimate.
+    #[error("all gaps are zero: use a clock with a finer resolution")]
     NoTime,
 }
 
-/// Tests gaps against a Poisson process of a *known* rate: both the shape and the rate must be right.
+/// Tests gaps against a Poisson process of a *known* rate: shape and rate must both agree.
 ///
 /// ```
 /// use std::time::Duration;
@@ -62,27 +62,27 @@ pub fn test_known_rate(gaps: &[Duration], rate_per_s: f64) -> Result<AndersonDar
     Ok(AndersonDarling { statistic, p_value: 1.0 - asymptotic_cdf(statistic), gaps: gaps.len() })
 }
 
-/// Tests gaps against a Poisson process of *some* rate, estimated from them: only the shape must be right.
+/// Tests gaps against a Poisson process whose rate is *estimated* from them: only the shape must agree.
 pub fn test_estimated_rate(gaps: &[Duration]) -> Result<AndersonDarling, ArrivalsError> {
     let total: f64 = gaps.iter().map(Duration::as_secs_f64).sum();
     if total == 0.0 && gaps.len() >= FEWEST_GAPS {
         return Err(ArrivalsError::NoTime);
     }
     let n = gaps.len() as f64;
-    // Stephens' correction, after which one law serves every number of gaps.
+    // Stephens' correction makes the distribution independent of the number of gaps.
     let statistic = a_squared(gaps, n / total)? * (1.0 + 0.6 / n);
     Ok(AndersonDarling { statistic, p_value: p_value_estimated_rate(statistic), gaps: gaps.len() })
 }
 
-/// A² = −n − (1/n) Σ (2i − 1) (ln uᵢ + ln(1 − u₍ₙ₊₁₋ᵢ₎)), with u the exponential law's probability of each
-/// gap.
+/// A² = −n − (1/n) Σ (2i − 1) (ln uᵢ + ln(1 − u₍ₙ₊₁₋ᵢ₎)), where u is the probability of each gap under the exponential
+/// distribution.
 fn a_squared(gaps: &[Duration], rate_per_s: f64) -> Result<f64, ArrivalsError> {
     if gaps.len() < FEWEST_GAPS {
         return Err(ArrivalsError::TooFew { gaps: gaps.len() });
     }
     let mut ascending = gaps.to_vec();
     ascending.sort_unstable();
-    // Two arrivals in one nanosecond stand half of it apart; a zero gap would make the statistic infinite.
+    // Two arrivals in one nanosecond count as half of it apart: a gap of zero would make the statistic infinite.
     let scaled = |gap: Duration| gap.as_secs_f64().max(0.5e-9) * rate_per_s;
     let n = ascending.len() as f64;
     let sum: f64 = ascending
@@ -95,10 +95,10 @@ fn a_squared(gaps: &[Duration], rate_per_s: f64) -> Result<f64, ArrivalsError> {
     Ok(-n - sum / n)
 }
 
-/// The limiting law of A² for a fully known distribution, within 2 · 10⁻⁶.
+/// The limiting distribution of A² for a fully known distribution, within 2 · 10⁻⁶.
 ///
 /// Source: G. Marsaglia & J. Marsaglia, "Evaluating the Anderson-Darling distribution", Journal of
-/// Statistical Software 9 (2004), function `adinf`. From ten values on the exact law differs by under 0.003.
+/// Statistical Software 9 (2004), function `adinf`. From ten values on, the exact distribution differs by less than 0.003.
 fn asymptotic_cdf(z: f64) -> f64 {
     if z <= 0.0 {
         return 0.0;
@@ -115,14 +115,14 @@ fn asymptotic_cdf(z: f64) -> f64 {
 /// P-value of the corrected A² with the rate estimated.
 ///
 /// Source: R. B. D'Agostino & M. A. Stephens (eds.), *Goodness-of-Fit Techniques* (1986), §4.9, formulas of
-/// the exponential case; its table has 10 % at 1.062, 5 % at 1.321 and 1 % at 1.959.
+/// the exponential case. Its table has 10 % at 1.062, 5 % at 1.321 and 1 % at 1.959.
 fn p_value_estimated_rate(a: f64) -> f64 {
     let quadratic = |c: [f64; 3]| c[0] + c[1] * a + c[2] * a * a;
     let p = match a {
         _ if a < 0.26 => 1.0 - quadratic([-12.2204, 67.459, -110.3]).exp(),
         _ if a < 0.51 => 1.0 - quadratic([-6.1327, 20.218, -18.663]).exp(),
         _ if a < 0.95 => quadratic([0.9209, -3.353, 0.300]).exp(),
-        // The quadratic turns upwards at 10; p is 10⁻⁶ by then.
+        // The quadratic rises from 10 on, where p is 10⁻⁶.
         _ if a < 10.0 => quadratic([0.731, -3.009, 0.15]).exp(),
         _ => 0.0,
     };
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_poisson_schedule_fails_as_often_as_the_p_value_says() {
+    fn a_poisson_schedule_fails_at_the_rate_of_the_p_value() {
         for n in [10, 100, 400] {
             for (five, one) in [
                 failing(n, |gaps| test_known_rate(gaps, 1000.0).unwrap().p_value),
@@ -163,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn critical_values_are_those_of_the_tables() {
-        // Known law: 10 % at 1.933, 5 % at 2.492, 1 % at 3.857 (Stephens 1974, table 1).
+    fn critical_values_agree_with_the_tables() {
+        // Known rate: 10 % at 1.933, 5 % at 2.492, 1 % at 3.857 (Stephens 1974, table 1).
         for (critical, level) in [(1.933, 0.10), (2.492, 0.05), (3.857, 0.01)] {
             assert!((1.0 - asymptotic_cdf(critical) - level).abs() < 5e-4, "{critical}");
         }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_that_are_too_even_or_bunched_fail() {
+    fn even_and_bunched_gaps_fail() {
         let rng = &mut Pcg64::seed_from_u64(4);
         let even = gaps(1000, &Gamma::new(2.0, 0.0005).unwrap(), rng);
         let bunched = gaps(1000, &Gamma::new(0.5, 0.002).unwrap(), rng);
@@ -192,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn two_arrivals_in_one_nanosecond_do_not_condemn_a_schedule() {
+    fn two_arrivals_in_one_nanosecond_do_not_fail_a_schedule() {
         let mut schedule = gaps(5000, &Exp::new(50_000.0).unwrap(), &mut Pcg64::seed_from_u64(6));
         schedule[17] = Duration::ZERO;
         assert!(test_known_rate(&schedule, 50_000.0).unwrap().p_value > 0.05);
     }
 
     #[test]
-    fn what_cannot_be_tested_says_so() {
+    fn gaps_that_cannot_be_tested_are_refused() {
         assert_eq!(test_estimated_rate(&[Duration::ZERO; 9]), Err(ArrivalsError::TooFew { gaps: 9 }));
         assert_eq!(test_estimated_rate(&[Duration::ZERO; 10]), Err(ArrivalsError::NoTime));
         assert_eq!(test_known_rate(&[Duration::ZERO; 10], -5.0), Err(ArrivalsError::Rate(-5.0)));

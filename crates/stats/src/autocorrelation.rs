@@ -1,7 +1,7 @@
-//! How much a series of neighbouring values really says: values close in time are alike.
+//! Autocorrelation and the effective sample size of a series.
 //!
-//! A second of throughput is not independent of the second before; an interval that takes it so is too
-//! narrow. The effective sample size says how many independent values would tell as much about the mean. It
+//! The throughput of one second depends on that of the second before. A confidence interval that assumes independence is
+//! too narrow. The effective sample size is the number of independent values with as much information about the mean. It
 //! is for intervals *within* one trial; between variants the unit is the restart ([`crate::ratio`]).
 
 use crate::confidence::{Confidence, ConfidenceInterval};
@@ -10,14 +10,14 @@ use crate::location::t_quantile;
 
 /// Autocorrelation of the series at `lag`, between −1 and 1.
 ///
-/// The divisor is the whole series' sum of squares, which keeps the sequence positive definite: G. E. P. Box
+/// The divisor is the sum of squares of the whole series, which keeps the sequence positive definite: G. E. P. Box
 /// & G. M. Jenkins, *Time Series Analysis*, §2.1. Zero for a constant series and for a lag beyond the series.
 pub fn autocorrelation(series: &[f64], lag: usize) -> Result<f64, SampleError> {
     finite(series)?;
     Ok(autocorrelation_around(series, mean(series), sum_of_squares(series), lag))
 }
 
-/// The same for a finite series whose mean and sum of squares are known.
+/// The autocorrelation of a finite series with a known mean and sum of squares.
 fn autocorrelation_around(series: &[f64], mean: f64, squares: f64, lag: usize) -> f64 {
     if squares == 0.0 || lag >= series.len() {
         return 0.0;
@@ -26,13 +26,12 @@ fn autocorrelation_around(series: &[f64], mean: f64, squares: f64, lag: usize) -
     products / squares
 }
 
-/// How many independent values would tell as much about the mean as this series does, from 1 to its length.
+/// The number of independent values with as much information about the mean as this series, from 1 to its length.
 ///
 /// `n / (1 + 2 Σ ρ_k)`, with the sum stopped by the initial monotone positive sequence of C. J. Geyer,
 /// "Practical Markov chain Monte Carlo", Statistical Science 7 (1992), §3.3: sums of neighbouring pairs of
-/// autocorrelations are added while positive, each no larger than the one before. A series whose values
-/// alternate would gain from it; that is not granted: the size is at most the length. A constant series
-/// counts as it is long.
+/// autocorrelations are added while positive, each no larger than the one before. The size is at most the length, also for
+/// a series whose values alternate. The size of a constant series is its length.
 ///
 /// ```
 /// use stats::autocorrelation::effective_sample_size;
@@ -57,9 +56,9 @@ pub fn effective_sample_size(series: &[f64]) -> Result<f64, SampleError> {
     Ok((n / (2.0 * pairs - 1.0).max(1.0)).clamp(1.0, n))
 }
 
-/// The mean of a stationary series and its interval, with the effective in place of the counted sample size.
+/// The confidence interval of the mean of a stationary series, from the effective sample size.
 ///
-/// `None` where fewer than two independent values are left.
+/// `None` with an effective sample size below two.
 pub fn mean_interval(
     series: &[f64],
     confidence: Confidence,
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn effective_size_of_a_first_order_series_is_that_of_theory() {
+    fn the_effective_size_of_a_first_order_series_agrees_with_theory() {
         let rng = &mut Pcg64::seed_from_u64(8);
         for rho in [0.0_f64, 0.5, 0.8] {
             let theory = 4000.0 * (1.0 - rho) / (1.0 + rho);
@@ -112,23 +111,23 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_alike_neighbours_holds_the_mean_as_often_as_it_says() {
+    fn the_interval_of_an_autocorrelated_series_has_its_coverage() {
         let rng = &mut Pcg64::seed_from_u64(9);
         let runs = 500;
-        let holds = |interval: ConfidenceInterval| u32::from(interval.contains(0.0));
+        let covers = |interval: ConfidenceInterval| u32::from(interval.contains(0.0));
         let (mut corrected, mut naive) = (0, 0);
         for _ in 0..runs {
             let series = first_order(200, 0.7, rng);
-            corrected += mean_interval(&series, Confidence::P95).unwrap().map_or(0, holds);
-            naive +=
-                crate::location::student_t(&series, Confidence::P95).map_or(0, |found| holds(found.interval));
+            corrected += mean_interval(&series, Confidence::P95).unwrap().map_or(0, covers);
+            naive += crate::location::student_t(&series, Confidence::P95)
+                .map_or(0, |found| covers(found.interval));
         }
         assert!(corrected >= runs * 92 / 100, "{corrected} of {runs}");
-        assert!(naive < runs * 70 / 100, "taking values as independent would hold {naive} of {runs}");
+        assert!(naive < runs * 70 / 100, "an interval that assumes independence covers {naive} of {runs}");
     }
 
     #[test]
-    fn a_ramp_tells_next_to_nothing_about_a_mean() {
+    fn a_ramp_has_a_small_effective_size() {
         let ramp: Vec<f64> = (0..100).map(f64::from).collect();
         assert!(effective_sample_size(&ramp).unwrap() < 4.0);
         assert_eq!(mean_interval(&[1.0], Confidence::P95), Ok(None));

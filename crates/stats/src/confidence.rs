@@ -1,7 +1,7 @@
-//! How sure an interval is, and the interval itself.
+//! Confidence levels and confidence intervals.
 //!
-//! Every interval of the crate is two-sided with equal tails. What an interval is *of* (a ratio, a share, a
-//! mean) is said by the type that carries it.
+//! Every interval of the crate is two-sided with equal tails. The type that contains an interval defines its quantity: a
+//! ratio, a proportion, a mean.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -17,7 +17,7 @@ use thiserror::Error;
 #[serde(try_from = "f64", into = "f64")]
 pub struct Confidence(f64);
 
-/// The level was not a probability strictly between 0 and 1.
+/// A level that is not strictly between 0 and 1.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("confidence level {0} is not strictly between 0 and 1: write 0.95 for 95 %")]
 pub struct ConfidenceError(f64);
@@ -36,15 +36,15 @@ impl Confidence {
         self.0
     }
 
-    /// The chance of error that is left, such as 0.05.
+    /// The probability of error, such as 0.05.
     pub fn alpha(self) -> f64 {
         1.0 - self.0
     }
 
-    /// The level each of `comparisons` intervals needs so that *all* hold together at this level.
+    /// The level that each of `comparisons` intervals needs so that *all* of them together have this level.
     ///
-    /// Bonferroni's inequality: each gets `alpha / comparisons`. It holds whatever the dependence between the
-    /// comparisons, which matters here because pairs of variants share trials.
+    /// Bonferroni's inequality: each gets `alpha / comparisons`. It holds for any dependence between the
+    /// comparisons. Here they are dependent, because pairs of variants share trials.
     /// Source: O. J. Dunn, "Multiple comparisons among means", JASA 56 (1961).
     #[must_use]
     pub fn shared_by(self, comparisons: usize) -> Self {
@@ -65,7 +65,7 @@ impl From<Confidence> for f64 {
     }
 }
 
-/// A closed interval, `low <= high`, in the unit of what it is of.
+/// A closed interval, `low <= high`, in the unit of its quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ConfidenceInterval {
     /// Lower bound.
@@ -80,7 +80,7 @@ impl ConfidenceInterval {
         self.low <= value && value <= self.high
     }
 
-    /// Half of the distance between the bounds.
+    /// Half the distance between the bounds.
     pub fn half_width(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percent_written_as_a_whole_number_is_refused_with_the_mend() {
+    fn a_level_in_percent_is_refused_with_the_remedy() {
         let message = Confidence::new(95.0).unwrap_err().to_string();
         assert_eq!(message, "confidence level 95 is not strictly between 0 and 1: write 0.95 for 95 %");
         assert!(Confidence::new(f64::NAN).is_err());

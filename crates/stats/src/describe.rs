@@ -1,7 +1,7 @@
-//! What a handful of numbers look like: centre, spread and quantiles of a small sample.
+//! Centre, spread and quantiles of a small sample.
 //!
-//! [`Sample`] refuses what is not a finite number when it is made, so nothing later has to ask. Percentiles
-//! of response times do not come from here: those come from merged histograms only.
+//! [`Sample`] accepts finite numbers only, so its methods need no further checks. Percentiles of response times come from
+//! merged histograms, not from here.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -18,13 +18,13 @@ use thiserror::Error;
 #[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
 pub struct Sample(Vec<f64>);
 
-/// Why some numbers do not make a [`Sample`].
+/// Why some values are not a [`Sample`].
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SampleError {
-    /// There was no value at all.
+    /// There is no value.
     #[error("no value to describe: at least one is needed")]
     Empty,
-    /// A value was NaN or infinite.
+    /// A value is NaN or infinite.
     #[error("value {index} (counted from 0) is {value}, not a finite number: leave it out and say why")]
     NotFinite {
         /// Its place in the input, from 0.
@@ -45,7 +45,7 @@ impl Sample {
         &self.0
     }
 
-    /// How many values there are, at least 1.
+    /// Number of values, at least 1.
     #[allow(clippy::len_without_is_empty, reason = "never empty by construction")]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -56,7 +56,7 @@ impl Sample {
         mean(&self.0)
     }
 
-    /// Sample standard deviation (divisor `n - 1`); `None` for a single value, whose spread is unknown.
+    /// Sample standard deviation (divisor `n - 1`); `None` for a single value.
     pub fn standard_deviation(&self) -> Option<f64> {
         let degrees = self.len() - 1;
         (degrees > 0).then(|| (sum_of_squares(&self.0) / degrees as f64).sqrt())
@@ -95,8 +95,7 @@ impl Sample {
         Self(distances).median()
     }
 
-    /// Mean of what is left when the `share` smallest and the `share` largest values are left out, rounded
-    /// down to whole values; `share` is clamped to 0..=0.5, and at 0.5 this is the median. Source: J. W.
+    /// Mean without the `share` smallest and the `share` largest values, rounded down to whole values; `share` is clamped to 0..=0.5, and at 0.5 this is the median. Source: J. W.
     /// Tukey & D. H. `McLaughlin`, Sankhyā A 25 (1963).
     pub fn trimmed_mean(&self, share: f64) -> f64 {
         let cut = (share.clamp(0.0, 0.5) * self.len() as f64) as usize;
@@ -128,7 +127,7 @@ impl From<Sample> for Vec<f64> {
     }
 }
 
-/// That there is at least one value and that all are finite: for functions whose input has an order to keep.
+/// Checks that there is at least one value and that all are finite, for functions that keep the order of their input.
 pub(crate) fn finite(values: &[f64]) -> Result<(), SampleError> {
     if values.is_empty() {
         return Err(SampleError::Empty);
@@ -139,7 +138,7 @@ pub(crate) fn finite(values: &[f64]) -> Result<(), SampleError> {
     }
 }
 
-/// Mean of at least one value, formed around the first so that a constant sample has exactly its own mean.
+/// Mean of at least one value. It is computed around the first value, so that the mean of a constant sample is exact.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     let origin = values[0];
     origin + values.iter().map(|value| (value - origin) / values.len() as f64).sum::<f64>()
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_is_refused_by_its_place() {
+    fn a_value_that_is_not_finite_is_refused_with_its_index() {
         assert_eq!(Sample::new(&[]), Err(SampleError::Empty));
         let error = Sample::new(&[1.0, f64::INFINITY]).unwrap_err();
         assert_eq!(error, SampleError::NotFinite { index: 1, value: f64::INFINITY });
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sample_cannot_tell_is_none() {
+    fn an_undefined_statistic_is_none() {
         assert_eq!(sample(&[3.0]).standard_deviation(), None);
         assert_eq!(sample(&[-1.0, 1.0]).coefficient_of_variation(), None);
         assert_eq!(sample(&[0.0, 1.0]).geometric_mean(), None);

@@ -1,9 +1,8 @@
-//! Linear least squares in three unknowns, some of them held at zero: all that [`crate::usl`] needs of it.
+//! Linear least squares in three unknowns, some of them fixed at zero, for [`crate::usl`].
 
-/// The `solution` with the least sum of squares of `rows · solution − 1`, where unknowns that are not `free`
-/// are zero.
+/// The `solution` with the least sum of squares of `rows · solution − 1`. Unknowns that are not `free` are zero.
 ///
-/// `None` where the rows do not determine it. By the normal equations and Gauss–Jordan elimination, with
+/// `None` where the rows do not determine it. The method is the normal equations with Gauss–Jordan elimination, with
 /// columns scaled to length one.
 pub(crate) fn solve_for_ones(rows: &[[f64; 3]], free: [bool; 3]) -> Option<[f64; 3]> {
     let unknowns: Vec<usize> = (0..3).filter(|i| free[*i]).collect();
@@ -11,7 +10,7 @@ pub(crate) fn solve_for_ones(rows: &[[f64; 3]], free: [bool; 3]) -> Option<[f64;
         unknowns.iter().map(|i| rows.iter().map(|row| row[*i].powi(2)).sum::<f64>().sqrt()).collect();
     let term = |row: &[f64; 3], i: usize| row[unknowns[i]] / scales[i];
     let width = unknowns.len();
-    // Each equation: one coefficient for each unknown, and the right-hand side.
+    // Each equation has one coefficient for each unknown, and the right-hand side.
     let mut equations: Vec<Vec<f64>> = (0..width)
         .map(|i| {
             let products = (0..width).map(|j| rows.iter().map(|row| term(row, i) * term(row, j)).sum());
@@ -19,7 +18,7 @@ pub(crate) fn solve_for_ones(rows: &[[f64; 3]], free: [bool; 3]) -> Option<[f64;
         })
         .collect();
     for pivot in 0..width {
-        // Positive definite unless the columns are dependent: the diagonal needs no exchange of rows.
+        // Positive definite unless the columns are dependent, so rows need no exchange.
         let lead = equations[pivot][pivot];
         if lead.is_nan() || lead < 1e-12 {
             return None;
@@ -45,7 +44,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn an_unknown_that_is_held_stays_zero() {
+    fn a_fixed_unknown_stays_zero() {
         let rows = [[1.0, 2.0, 3.0], [2.0, 1.0, 1.0], [4.0, 0.5, 2.0]];
         let solution = solve_for_ones(&rows, [true, false, true]).unwrap();
         assert_eq!(solution[1], 0.0);

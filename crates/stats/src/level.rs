@@ -1,25 +1,25 @@
-//! Does a series keep its level? Its straight line and its largest step, each with how sure it is.
+//! Does a series keep its level? Its linear drift and its largest step, each with its significance.
 //!
-//! Both are judged with the effective sample size of what they leave unexplained, because neighbouring values
-//! are alike. How much of a drift or a step matters is [`crate::steady`]'s to say.
+//! Both use the effective sample size of their residuals, because neighbouring values are correlated. [`crate::steady`]
+//! decides how large a drift or step may be.
 
 use crate::autocorrelation::effective_sample_size;
 use crate::describe::{mean, sum_of_squares};
 use crate::mser::BATCH;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The straight line through a series.
+/// The linear drift of a series.
 #[derive(Debug)]
 pub(crate) struct Drift {
     /// Change over the series, relative to its mean.
     pub relative: f64,
-    /// Probability of a drift at least so large in a series without one (two-sided t test of the slope, with
-    /// the residuals' effective sample size in place of their number).
+    /// Probability of a drift at least this large in a series without one: two-sided t test of the slope, with the
+    /// effective sample size of the residuals instead of their number.
     pub chance: f64,
 }
 
 impl Drift {
-    /// Of at least ten finite values.
+    /// Computed from at least ten finite values.
     pub fn of(series: &[f64]) -> Self {
         let (n, centre) = (series.len() as f64, mean(series));
         let time = |i: usize| i as f64 - (n - 1.0) / 2.0;
@@ -35,8 +35,7 @@ impl Drift {
         let rise = slope * n;
         // Var(slope · n) = 12 σ² / n for n evenly spaced independent values.
         let t = rise.abs() / (12.0 * variance / independent).sqrt();
-        // A constant series has neither rise nor variance: 0/0, and a drift of nothing is certain to be
-        // chance.
+        // A constant series has neither rise nor variance, so t is 0/0: there is no drift.
         let chance = if t.is_nan() { 1.0 } else { two_sided(t, (independent - 2.0).max(1.0)) };
         Self { relative: rise / centre.abs(), chance }
     }
@@ -47,29 +46,29 @@ fn two_sided(t: f64, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(1.0, |law| 2.0 * law.sf(t))
 }
 
-/// The largest change of level in a series: two means where one should be.
+/// The largest change of level in a series.
 #[derive(Debug)]
 pub(crate) struct LevelStep {
     /// First value of the new level.
     pub at: usize,
     /// New level minus old, relative to the mean.
     pub relative: f64,
-    /// What the smaller part moves the mean of the whole by, relative to it.
+    /// How much the smaller part moves the mean of the whole series, relative to it.
     pub moves_mean_by: f64,
-    /// Difference of the levels in its standard errors.
+    /// Difference of the levels, in its standard errors.
     pub score: f64,
 }
 
 impl LevelStep {
-    /// A score that chance does not reach: the best of all places is taken, so it lies far above Student's 2.
-    /// The 99 % point in stationary series of 50 to 600 observations with ρ up to 0.8 is 3.3 to 6.4.
+    /// The score from which a step is significant. The step is the best of all places, so this is far above Student's 2.
+    /// In stationary series of 50 to 600 observations with ρ up to 0.8, the 99 % point is 3.3 to 6.4.
     pub const BEYOND_CHANCE: f64 = 6.0;
 
-    /// Of at least ten finite values.
+    /// Computed from at least ten finite values.
     pub fn of(series: &[f64]) -> Self {
         let (n, centre) = (series.len(), mean(series));
-        // The place with the largest CUSUM, scaled by its standard deviation under no step. One batch or a
-        // twentieth on either side is too short a level to be told from an outlier.
+        // The place with the largest CUSUM, scaled by its standard deviation without a step. A level of one batch,
+        // or of a twentieth of the series, cannot be distinguished from an outlier.
         let shortest = BATCH.max(n / 20);
         let mut sum = 0.0;
         let cusum = series.iter().enumerate().map(|(i, value)| {
@@ -105,27 +104,27 @@ impl LevelStep {
 mod tests {
     use super::*;
 
-    /// A saw of ±1 around a level: independent enough, and no random numbers to argue about.
+    /// A saw-tooth of ±2 around a level, with little autocorrelation and without random numbers.
     fn saw(i: u32) -> f64 {
         f64::from(i * 7 % 5) - 2.0
     }
 
     #[test]
-    fn a_drift_is_measured_across_the_series_and_is_no_chance() {
+    fn a_drift_is_measured_across_the_series_and_is_significant() {
         let rising: Vec<f64> = (0..100).map(|i| 100.0 + 0.1 * f64::from(i) + saw(i)).collect();
         let drift = Drift::of(&rising);
         assert!((drift.relative - 10.0 / 105.0).abs() < 0.01 && drift.chance < 1e-6, "{drift:?}");
     }
 
     #[test]
-    fn a_level_series_has_a_likely_drift_and_a_low_score() {
+    fn a_level_series_has_no_significant_drift_or_step() {
         let level: Vec<f64> = (0..100).map(|i| 100.0 + saw(i)).collect();
         assert!(Drift::of(&level).chance > 0.5);
         assert!(LevelStep::of(&level).score < LevelStep::BEYOND_CHANCE);
     }
 
     #[test]
-    fn a_step_is_found_in_its_place() {
+    fn a_step_is_found_at_its_place() {
         let stepped: Vec<f64> = (0..100).map(|i| saw(i) + if i < 70 { 100.0 } else { 150.0 }).collect();
         let step = LevelStep::of(&stepped);
         assert_eq!(step.at, 70);

@@ -1,8 +1,8 @@
-//! Pure statistics of measurements: what the bake-off's verdicts rest on.
+//! The statistics of measurements: pure functions that the verdicts of a bake-off rest on.
 //!
-//! A benchmark has a handful of numbers for each variant, from restarts that scatter, sometimes in modes a
-//! factor of two apart, on a machine that drifts. This crate says what may be concluded from them, and
-//! refuses the rest with a typed reason. The usual path of a comparison:
+//! A benchmark has a few values for each variant. They come from restarts that scatter, sometimes in modes a factor of
+//! two apart, on a machine that drifts. This crate draws the conclusions that such values support, and returns a typed
+//! reason where they support none. The usual steps of a comparison:
 //!
 //! ```
 //! use stats::modes::{Modes, detect};
@@ -10,7 +10,7 @@
 //! use stats::steady::{SteadyState, DriftTolerance, detect_steady_state};
 //! use stats::verdict::{VerdictRule, Side, RatioVerdict, compare};
 //!
-//! // 1. Each trial must have settled: throughput of each 100 ms, the first second still warming up.
+//! // 1. Each trial must be steady: throughput of each 100 ms, with a warm-up in the first second.
 //! let level = |i: u32| if i < 10 { 300.0 } else { 1000.0 };
 //! let trial: Vec<f64> = (0..60).map(|i| level(i) + f64::from(i * 7 % 5)).collect();
 //! assert!(matches!(detect_steady_state(&trial, DriftTolerance::THROUGHPUT), SteadyState::Steady { discard: 10, .. }));
@@ -22,7 +22,7 @@
 //! let comparison = compare(&blocks, &rule);
 //! assert!(matches!(comparison.verdict, RatioVerdict::Difference { higher: Side::A, at_least } if at_least > 0.59));
 //!
-//! // 3. Beside it: did restarts fall into modes, and what could so many blocks have shown?
+//! // 3. Also: do the restarts fall into modes, and which difference could this number of blocks detect?
 //! let nginx = blocks.map(|(nginx, _)| nginx);
 //! assert_eq!(detect(&nginx), Modes::One);
 //! let estimate = comparison.estimate.expect("eight blocks of positive numbers have a ratio");
@@ -31,25 +31,30 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | has a trial settled, and from when on? | [`steady`] |
+//! | is a trial steady, and from when on? | [`steady`] |
 //! | how many independent values is a series worth? | [`autocorrelation`] |
-//! | how much more does A have than B, and how sure is it? | [`ratio`] |
-//! | may one call that a difference? | [`verdict`], for several variants [`multiple`] |
-//! | what can so many blocks show? | [`power`] |
+//! | what is the ratio of A to B, and its confidence interval? | [`ratio`] |
+//! | is that a difference? | [`verdict`], for several variants [`multiple`] |
+//! | which difference can a number of blocks detect? | [`power`] |
 //! | do restarts fall into two modes? | [`modes`] |
 //! | where does throughput peak over load? | [`usl`] |
-//! | what must a queue's times be? | [`queueing`] |
+//! | which times does a queue have? | [`queueing`] |
 //! | are these arrivals Poisson? | [`arrivals`] |
-//! | how sure is "4 of 100"? | [`proportion`] |
-//! | what do a few numbers look like? | [`describe`] |
+//! | what is the confidence interval of "4 of 100"? | [`proportion`] |
+//! | what are the centre and spread of a few values? | [`describe`] |
 //! | how is a distribution of times written down? | [`times`] |
 //!
-//! **Goals.** At most 5 % false verdicts between identical variants, shown by simulation and, from six blocks
-//! up, by proof; every formula with its source; every refusal with its reason; no input that panics; results
-//! that serialise.
+//! # Goals
 //!
-//! **Not goals.** No input or output, no clock and no random numbers: the same input gives the same answer. No
-//! percentiles of response times: those come from merged histograms. No words: reports say it in theirs.
+//! - At most 5 % false verdicts between identical variants, shown by simulation and, from six blocks up, by proof.
+//! - Every formula has its source, and every refusal its reason.
+//! - No input panics, and results serialise.
+//!
+//! # Non-goals
+//!
+//! - No input or output, no clock and no random numbers: the same input gives the same answer.
+//! - No percentiles of response times: those come from merged histograms.
+//! - No sentences: reports have their own.
 
 #![cfg_attr(
     test,

@@ -1,17 +1,17 @@
-//! Intervals for the centre of a few numbers that scatter evenly to both sides of it.
+//! Confidence intervals for the centre of a few values with a symmetric distribution.
 //!
-//! Two ways, chosen between by [`crate::ratio`]: Student's t, which trusts the normal law, and the Wilcoxon
-//! signed rank, which trusts nothing but symmetry and needs six values at 95 %. Others were measured and left
-//! out; the figures are in `docs/decisions/0002-verdict-statistics.md` and `examples/coverage`.
+//! There are two methods, and [`crate::ratio`] chooses between them: Student's t assumes a normal distribution. The
+//! Wilcoxon signed rank assumes symmetry only and needs six values at 95 %. Others were measured and rejected; the figures
+//! are in `docs/decisions/0002-verdict-statistics.md` and come from `examples/coverage`.
 
 use crate::confidence::{Confidence, ConfidenceInterval};
 use crate::describe::{Sample, mean, sum_of_squares};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// Above this many values the normal limit of the rank statistic is close to exact.
+/// Above this number of values, the normal approximation of the rank statistic is close to exact.
 const EXACT_UP_TO: usize = 100;
 
-/// A centre and the interval that is to hold it.
+/// An estimate of the centre with its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CentreEstimate {
     pub centre: f64,
@@ -35,11 +35,10 @@ pub(crate) fn t_quantile(degrees: usize, p: f64) -> Option<f64> {
 }
 
 /// The Hodges–Lehmann estimate (median of the means of all pairs, each value with itself included) and the
-/// interval of the values that Wilcoxon's signed-rank test does not reject; `None` when `values` are too few
-/// for even their whole range to hold the centre with this confidence (under 6 at 95 %).
+/// interval of the values that Wilcoxon's signed-rank test does not reject. `None` if there are so few values that even
+/// their whole range does not reach this confidence (under 6 at 95 %).
 ///
-/// Exact for any continuous symmetric distribution, and it holds at least this confidence for any symmetric
-/// one. Source: M. Hollander, D. A. Wolfe & E. Chicken, *Nonparametric Statistical Methods*, 3rd ed.,
+/// The level is exact for a continuous symmetric distribution, and a lower bound for any other symmetric one. Source: M. Hollander, D. A. Wolfe & E. Chicken, *Nonparametric Statistical Methods*, 3rd ed.,
 /// §3.1–3.3.
 pub(crate) fn signed_rank(values: &[f64], confidence: Confidence) -> Option<CentreEstimate> {
     let rank = signed_rank_critical(values.len(), confidence)?;
@@ -58,7 +57,7 @@ fn walsh_averages(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Which Walsh average, counted from either end and from 1, bounds the interval; `None` when none does.
+/// The rank of the Walsh average that bounds the interval, from 1 and from either end; `None` if no rank qualifies.
 ///
 /// It is the largest k with P(W⁺ ≤ k − 1) ≤ α/2 under symmetry around zero.
 pub(crate) fn signed_rank_critical(n: usize, confidence: Confidence) -> Option<usize> {
@@ -80,14 +79,15 @@ pub(crate) fn signed_rank_critical(n: usize, confidence: Confidence) -> Option<u
     (fitting > 0).then_some(fitting)
 }
 
-/// The error that the interval's steps leave, at most α: 2 P(W⁺ ≤ k − 1); 0.049 for ten values at 95 %.
+/// The error that the interval actually has, at most α, because ranks are whole numbers: 2 P(W⁺ ≤ k − 1); 0.049 for ten
+/// values at 95 %.
 pub(crate) fn signed_rank_attained(n: usize, confidence: Confidence) -> Option<f64> {
     let critical = signed_rank_critical(n, confidence)?;
     let exact = || 2.0 * signed_rank_probabilities(n)[..critical].iter().sum::<f64>();
     Some(if n > EXACT_UP_TO { confidence.alpha() } else { exact() })
 }
 
-/// P(W⁺ = s) for s = 0, 1, …: every rank from 1 to n is in the sum or not, each with probability ½.
+/// P(W⁺ = s) for s = 0, 1, …: each rank from 1 to n is in the sum with probability ½.
 fn signed_rank_probabilities(n: usize) -> Vec<f64> {
     let mut probabilities = vec![0.0; n * (n + 1) / 2 + 1];
     probabilities[0] = 1.0;
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn hodges_lehmann_centre_shrugs_off_one_wild_value() {
+    fn the_hodges_lehmann_centre_resists_one_outlier() {
         let found = signed_rank(&[1.0, 1.1, 0.9, 1.05, 0.95, 1.02, 0.98, 40.0], Confidence::P95).unwrap();
         assert!((found.centre - 1.0).abs() < 0.1, "{found:?}");
     }

@@ -1,47 +1,50 @@
 //! Do the trials of one variant fall into two modes?
 //!
-//! A server and its client can settle differently from restart to restart, a factor of 2 apart, and stay so
-//! for the whole trial. The mean of such trials is a speed that no trial had; the reader must be told: "two
-//! modes: 9 trials near 125 k, 7 near 250 k". What causes the modes is for others to find.
+//! From restart to restart, a server and its client can run at one of two speeds, a factor of 2 apart, for a whole trial.
+//! The mean of such trials is a speed that no trial had. The report must state the modes: "two modes: 9 trials near 125 k,
+//! 7 near 250 k". It does not explain their cause.
 //!
-//! The logarithms are split in two where the sum of squares within the parts is least (2-means, exact in one
-//! dimension: W. D. Fisher, "On grouping for maximum homogeneity", JASA 53 (1958)). The split is called modes
-//! when
+//! The logarithms are split in two where the sum of squares within the parts is least (2-means, exact in one dimension:
+//! W. D. Fisher, "On grouping for maximum homogeneity", JASA 53 (1958)). The parts are modes if all of these are true:
 //!
-//! * each part has two members at least: one value apart is an outlier;
-//! * the centres are 10 % apart: less is no news;
-//! * the distance of the centres in standard deviations within (Ashman, Bird & Zepf, "Detecting bimodality in
-//!   astronomical datasets", AJ 108 (1994)) is more than the best split of *normal* values reaches in 99 of
-//!   100 samples;
-//! * the gap between the parts is twice the widest gap inside one: the tail of a skewed law has no such gap.
+//! * Each part has at least two members: a single value is an outlier.
+//! * The centres are at least 10 % apart.
+//! * The distance of the centres, in standard deviations within the parts (Ashman, Bird & Zepf, "Detecting bimodality in
+//!   astronomical datasets", AJ 108 (1994)), exceeds what the best split of *normal* values reaches in 99 of 100 samples.
+//! * The gap between the parts is twice the widest gap inside one. The tail of a skewed distribution has no such gap.
 //!
-//! Measured (`cargo run --release -p stats --example modes`): of ten normal values with a coefficient of
-//! variation of 5 % it calls modes in 0.5 % of samples, of four in 0.9 %; of values with an exponential tail,
-//! in 6 %. Modes a factor of 2 apart are found in over 99 % of samples of four to forty values with 5 % within,
-//! be it with two members in the smaller mode, and in 72 to 85 % with 10 % within.
+//! Measured with `cargo run --release -p stats --example modes`:
+//!
+//! | samples | modes found |
+//! |---|---|
+//! | ten normal values, coefficient of variation 5 % | 0.5 % |
+//! | four normal values, coefficient of variation 5 % | 0.9 % |
+//! | values with an exponential tail | up to 6 % |
+//! | four to forty values in modes a factor of 2 apart, 5 % within, also with two members in the smaller mode | over 99 % |
+//! | the same with 10 % within, halves | 71 to 85 % |
 
 use crate::describe::{mean, sum_of_squares};
 use serde::{Deserialize, Serialize};
 
-/// Fewest values that can be two modes: two members each.
+/// Least number of values for two modes: two members each.
 pub const FEWEST_VALUES: usize = 2 * FEWEST_MEMBERS;
 
 const FEWEST_MEMBERS: usize = 2;
 /// Least ratio of the modes' centres.
 const LEAST_RATIO: f64 = 1.1;
-/// How much wider than any gap inside a mode the gap between the modes must be.
+/// The gap between the modes must be this many times wider than any gap inside one.
 const GAP_STANDS_OUT: f64 = 2.0;
 
-/// How many modes some values have.
+/// The modes of some values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "modes", rename_all = "snake_case")]
 pub enum Modes {
-    /// Nothing may be said.
+    /// The number of modes cannot be determined.
     Undetermined {
         /// Why.
         reason: UndeterminedReason,
     },
-    /// No two modes were found: the values scatter around one centre, as far as they tell.
+    /// The values do not show two modes.
     One,
     /// Two modes.
     Two {
@@ -52,20 +55,20 @@ pub enum Modes {
     },
 }
 
-/// Why values were not judged.
+/// Why modes were not determined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UndeterminedReason {
-    /// Under [`FEWEST_VALUES`].
+    /// Fewer values than [`FEWEST_VALUES`].
     TooFew {
-        /// Values at hand.
+        /// Number of values.
         values: usize,
         /// Values needed.
         needed: usize,
     },
-    /// A value is zero, negative or not finite, and has no logarithm.
+    /// A value without a logarithm: zero, negative or not finite.
     NotPositive {
-        /// Its place in the input, from 0.
+        /// Its index in the input, from 0.
         index: usize,
     },
 }
@@ -75,7 +78,7 @@ pub enum UndeterminedReason {
 pub struct DetectedMode {
     /// Geometric mean of its members, in their unit.
     pub centre: f64,
-    /// The places of its members in the input, from 0, ascending.
+    /// Indices of its members in the input, from 0, ascending.
     pub members: Vec<usize>,
 }
 
@@ -100,7 +103,7 @@ pub fn detect(values: &[f64]) -> Modes {
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
     let logs: Vec<f64> = order.iter().map(|i| values[*i].ln()).collect();
     let split = best_split(&logs);
-    if !stands_apart(&logs, split) {
+    if !are_modes(&logs, split) {
         return Modes::One;
     }
     let mode = |places: &[usize], logs: &[f64]| {
@@ -111,7 +114,7 @@ pub fn detect(values: &[f64]) -> Modes {
     Modes::Two { low: mode(&order[..split], &logs[..split]), high: mode(&order[split..], &logs[split..]) }
 }
 
-/// How many of the ascending values are in the lower part of the split with the least sum of squares within.
+/// The number of values in the lower part of the split with the least sum of squares within the parts.
 fn best_split(ascending: &[f64]) -> usize {
     let within = |split: usize| sum_of_squares(&ascending[..split]) + sum_of_squares(&ascending[split..]);
     (FEWEST_MEMBERS..=ascending.len() - FEWEST_MEMBERS)
@@ -120,7 +123,7 @@ fn best_split(ascending: &[f64]) -> usize {
 }
 
 /// Whether the parts of a split of ascending logarithms are modes.
-fn stands_apart(ascending: &[f64], split: usize) -> bool {
+fn are_modes(ascending: &[f64], split: usize) -> bool {
     let (low, high) = ascending.split_at(split);
     let distance = mean(high) - mean(low);
     let degrees = ascending.len() as f64 - 2.0;
@@ -136,13 +139,17 @@ fn stands_apart(ascending: &[f64], split: usize) -> bool {
         && gap > GAP_STANDS_OUT * widest_inside
 }
 
-/// The separation, in standard deviations within, that `n` normal values do not reach by their best split.
+/// The separation, in standard deviations within the parts, that the best split of `n` normal values does not reach.
 ///
-/// A fit to the 99 % points of simulation (n = 8: 7.1, 10: 6.1, 12: 5.5, 16: 4.9, 20: 4.5, 30: 4.0, 50: 3.6,
-/// 100: 3.2), within 0.4 of them; 2.65 is the separation of the halves of a normal law, `2φ(0)/½ / √(1 −
-/// 2/π)`. Under eight values the 99 % points climb steeply (n = 4: 16.5), out of reach of real modes with
-/// only two members to show their spread. Six is asked for there when the modes are 1.5× apart, which no
-/// scatter of 5 to 10 % makes.
+/// It is a fit to the 99 % points of a simulation, within 0.4 of them:
+///
+/// | n | 8 | 10 | 12 | 16 | 20 | 30 | 50 | 100 |
+/// |---|---|---|---|---|---|---|---|---|
+/// | 99 % point | 7.1 | 6.1 | 5.5 | 4.9 | 4.5 | 4.0 | 3.6 | 3.2 |
+///
+/// 2.65 is the separation of the halves of a normal distribution, `2φ(0)/½ / √(1 − 2/π)`. Under eight values the 99 %
+/// points rise steeply (n = 4: 16.5), and real modes of two members do not reach them. There, six is enough if the modes
+/// are 1.5× apart: a scatter of 5 to 10 % does not produce that.
 fn least_separation(n: usize, distance: f64) -> f64 {
     let normal = 2.65 + 20.3 / (n as f64).powf(0.77);
     if distance > 1.5_f64.ln() { normal.min(6.0) } else { normal }
@@ -156,7 +163,7 @@ mod tests {
     use rand_distr::{Distribution, Normal};
     use rand_pcg::Pcg64;
 
-    /// The share of 1000 samples in which two modes are found: `lower` of `n` values at half the speed.
+    /// The share of 1000 samples in which two modes are found; `lower` of the `n` values have half the speed.
     fn found(n: usize, lower: usize, variation: f64) -> f64 {
         let rng = &mut Pcg64::seed_from_u64(6);
         let law = Normal::new(1.0, variation).unwrap();
@@ -169,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_scatter_is_not_called_modes() {
+    fn normal_scatter_has_no_modes() {
         assert!(found(10, 0, 0.05) <= 0.02, "the bar");
         for (n, variation) in [(4, 0.05), (7, 0.05), (20, 0.05), (40, 0.05), (10, 0.1), (10, 0.2)] {
             let share = found(n, 0, variation);
@@ -186,19 +193,19 @@ mod tests {
     }
 
     #[test]
-    fn one_lucky_restart_is_an_outlier_not_a_mode() {
+    fn one_fast_restart_is_an_outlier_and_not_a_mode() {
         assert_eq!(detect(&[125e3, 124e3, 126e3, 125e3, 127e3, 250e3]), Modes::One);
     }
 
     #[test]
-    fn exact_repeats_are_modes_when_far_and_none_when_alike() {
+    fn exact_repeats_are_modes_if_far_apart() {
         assert!(matches!(detect(&[1.0, 1.0, 2.0, 2.0]), Modes::Two { .. }));
-        assert_eq!(detect(&[1.0, 1.0, 1.05, 1.05]), Modes::One, "5 % apart is no news");
+        assert_eq!(detect(&[1.0, 1.0, 1.05, 1.05]), Modes::One, "modes must be 10 % apart");
         assert_eq!(detect(&[3.0; 8]), Modes::One);
     }
 
     #[test]
-    fn values_that_cannot_be_judged_say_why() {
+    fn undetermined_modes_have_a_reason() {
         let few = UndeterminedReason::TooFew { values: 3, needed: 4 };
         assert_eq!(detect(&[1.0; 3]), Modes::Undetermined { reason: few });
         let zero = UndeterminedReason::NotPositive { index: 1 };
@@ -206,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uniform_spread_has_no_modes() {
+    fn a_uniform_distribution_has_no_modes() {
         let rng = &mut Pcg64::seed_from_u64(2);
         let false_alarms = (0..500)
             .filter(|_| {

@@ -1,25 +1,25 @@
-//! MSER-5: where the warm-up of a series ends.
+//! MSER-5: finds the end of the warm-up of a series.
 //!
-//! The cut is where the marginal standard error of what is left is least, on means of five observations.
+//! The cut is where the marginal standard error of the rest is least, computed on means of five observations.
 //! Sources: K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
 //! Simulation 69 (1997); White, Cobb & Spratt, "A comparison of five steady-state truncation heuristics for
-//! simulation", WSC 2000. Whether what is left is steady is [`crate::steady`]'s to say.
+//! simulation", WSC 2000. [`crate::steady`] checks whether the rest is steady.
 
 use crate::describe::mean;
 
 /// Observations in a batch: the 5 of MSER-5.
 pub(crate) const BATCH: usize = 5;
 
-/// Where MSER-5 cuts.
+/// The cut of MSER-5.
 pub(crate) struct WarmUpCut {
     /// Observations before the best cut of the first half.
     pub discard: usize,
-    /// Whether the best cut of the whole series lies past the middle.
+    /// Whether the best cut of the whole series lies past its middle.
     pub past_middle: bool,
 }
 
 impl WarmUpCut {
-    /// The cut of at least ten batches of finite values.
+    /// Finds the cut in at least ten batches of finite values.
     pub fn of(series: &[f64]) -> Self {
         let batches: Vec<f64> = series.chunks_exact(BATCH).map(mean).collect();
         let errors = squared_standard_errors(&batches);
@@ -27,13 +27,13 @@ impl WarmUpCut {
             cuts.min_by(|a, b| errors[*a].total_cmp(&errors[*b])).unwrap_or(0)
         };
         let middle = batches.len() / 2;
-        // The last five batches are no cut: a mean of so few has a standard error near zero by luck.
+        // The last five batches are no candidates: the standard error of so few may be near zero by chance.
         Self { discard: BATCH * best(0..=middle), past_middle: best(0..=batches.len() - 5) > middle }
     }
 }
 
-/// For each cut d, Σ (zᵢ − z̄)² / (k − d)² over the batches from d on: one pass from the end (Welford's
-/// recurrence).
+/// For each cut d, Σ (zᵢ − z̄)² / (k − d)² over the batches from d on: one pass from the end, by Welford's
+/// recurrence.
 fn squared_standard_errors(batches: &[f64]) -> Vec<f64> {
     let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
     let mut errors: Vec<f64> = batches

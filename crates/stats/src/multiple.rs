@@ -1,18 +1,18 @@
-//! Comparing more than two variants without finding more than is there.
+//! Multiple comparisons: more than two variants without more false verdicts.
 //!
-//! Three variants make three pairs; at 5 % each, one of the three is falsely called in up to 14 % of runs.
-//! Each pair's interval is therefore made at a higher level (Bonferroni, [`Confidence::shared_by`]), so that
-//! *all* verdicts of a run hold together at the level asked for.
+//! Three variants have three pairs. At 5 % each, up to 14 % of runs have a false verdict for one of them. So each pair's
+//! interval has a higher level (Bonferroni, [`Confidence::shared_by`]), and *all* verdicts of a run together have the level
+//! of the rule.
 //!
-//! Holm's step-down method would call slightly more differences, but by p-values: its verdicts can contradict
-//! the intervals printed beside them. One rule for both is worth the small loss of power.
+//! Holm's step-down method finds slightly more differences, but by p-values: its verdicts can contradict the intervals
+//! printed beside them. One rule for both is worth the small loss of power.
 //!
 //! [`Confidence::shared_by`]: crate::confidence::Confidence::shared_by
 
 use crate::verdict::{RatioComparison, VerdictRule, compare};
 use serde::{Deserialize, Serialize};
 
-/// The comparison of two variants of several.
+/// The comparison of one pair of variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairComparison {
     /// Index of the variant that is the numerator.
@@ -28,15 +28,15 @@ pub fn all_pairs(variants: usize) -> Vec<(usize, usize)> {
     (0..variants).flat_map(|a| (a + 1..variants).map(move |b| (a, b))).collect()
 }
 
-/// Every other variant against one baseline: fewer pairs than [`all_pairs`], hence narrower intervals.
+/// Each other variant with one baseline: fewer pairs than [`all_pairs`], and so narrower intervals.
 pub fn against(baseline: usize, variants: usize) -> Vec<(usize, usize)> {
     (0..variants).filter(|a| *a != baseline).map(|a| (a, baseline)).collect()
 }
 
-/// Compares the given pairs so that all verdicts hold together at the rule's level.
+/// Compares pairs so that all verdicts together have the rule's level.
 ///
-/// `blocks[i][v]` is variant `v`'s value in block `i`, `None` where its trial was invalid; a pair uses the
-/// blocks where both of its trials are valid.
+/// `blocks[i][v]` is the value of variant `v` in block `i`, or `None` where its trial is invalid. A pair uses the blocks in
+/// which both of its trials are valid.
 ///
 /// ```
 /// use stats::{multiple::{all_pairs, compare_pairs}, verdict::{VerdictRule, RatioVerdict}};
@@ -71,14 +71,14 @@ mod tests {
     use rand_pcg::Pcg64;
 
     #[test]
-    fn pairs_are_named_once_each() {
+    fn each_pair_occurs_once() {
         assert_eq!(all_pairs(3), [(0, 1), (0, 2), (1, 2)]);
         assert_eq!(against(1, 3), [(0, 1), (2, 1)]);
         assert!(all_pairs(1).is_empty());
     }
 
     #[test]
-    fn an_invalid_trial_costs_its_own_pairs_one_block() {
+    fn an_invalid_trial_removes_its_block_from_its_pairs_only() {
         let mut blocks = vec![vec![Some(1.0), Some(1.0), Some(1.0)]; 7];
         blocks[0][2] = None;
         let used: Vec<usize> = compare_pairs(&blocks, &all_pairs(3), &VerdictRule::default())
@@ -89,8 +89,8 @@ mod tests {
     }
 
     #[test]
-    fn three_alike_variants_give_a_false_verdict_in_at_most_one_run_of_twenty() {
-        // Uncorrected, this series gives 11 %: the control that shows the test can fail.
+    fn three_identical_variants_have_a_false_verdict_in_at_most_one_run_of_twenty() {
+        // Without the correction, 11 % of these runs have one, so the test can fail.
         let rng = &mut Pcg64::seed_from_u64(3);
         let trial = Normal::new(0.0, 0.05).unwrap();
         let strict = VerdictRule { negligible: 0.0, ..VerdictRule::default() };
@@ -107,7 +107,7 @@ mod tests {
             corrected += i32::from(found(&all_pairs(3)));
             uncorrected += i32::from(all_pairs(3).iter().any(|&pair| found(&[pair])));
         }
-        assert!(corrected <= runs / 20, "{corrected} false of {runs}");
-        assert!(uncorrected > runs / 12, "{uncorrected} false of {runs} without the correction");
+        assert!(corrected <= runs / 20, "{corrected} of {runs} runs with a false verdict");
+        assert!(uncorrected > runs / 12, "{uncorrected} of {runs} runs without the correction");
     }
 }

@@ -1,24 +1,21 @@
-//! What a comparison of a given length can show, and how long it must be to show a given difference.
+//! Power: which difference a comparison can detect, and how many blocks a given difference needs.
 //!
-//! For telling the user before or after a run: "with 10 blocks this comparison can show differences of 2.4 %
-//! or more". The spread comes from blocks already run ([`crate::ratio::RatioEstimate::log_sd`]) and is taken
-//! as normal; with outliers or modes the figures are a guide, and the coverage table of
-//! `docs/decisions/0002-verdict-statistics.md` is the better answer.
+//! It gives statements such as "with 10 blocks this comparison detects differences of 2.4 % or more". The spread comes from
+//! blocks already run ([`crate::ratio::RatioEstimate::log_sd`]) and is taken as normal. With outliers or modes the figures
+//! are a guide only; the coverage tables of `docs/decisions/0002-verdict-statistics.md` are more exact.
 
 use crate::location::{signed_rank_attained, signed_rank_critical, t_quantile};
 use crate::ratio::{FEWEST_BLOCKS, IntervalMethod};
 use crate::verdict::VerdictRule;
 use statrs::distribution::{ChiSquared, Continuous, ContinuousCDF, Normal};
 
-/// Most blocks that [`blocks_needed`] considers; beyond it the answer is "not in this way".
+/// Largest number of blocks that [`blocks_needed`] considers.
 pub const MOST_BLOCKS: usize = 1000;
 
-/// The probability that a comparison of `blocks` blocks calls a relative `difference` (0.05 for 5 %) that is
-/// there.
+/// The probability that a comparison of `blocks` blocks detects a true relative `difference` (0.05 for 5 %).
 ///
-/// `log_sd` is the standard deviation of the blocks' log ratios. `None` under three blocks, or when the
-/// difference or the spread is not a number or negative. A simulation of the whole rule agrees within 3
-/// points.
+/// `log_sd` is the standard deviation of the blocks' log ratios. `None` with fewer than three blocks, or if the difference
+/// or the spread is negative or not a number. A simulation of the whole rule agrees within 3 points.
 ///
 /// ```
 /// use stats::{power::power, verdict::VerdictRule};
@@ -29,17 +26,17 @@ pub fn power(blocks: usize, difference: f64, log_sd: f64, rule: &VerdictRule) ->
     if !(difference >= 0.0 && is_spread(log_sd)) {
         return None;
     }
-    // The interval must clear the negligible zone, which shifts what it must find by the width of the zone.
+    // The interval must lie outside the negligible zone, so only the excess over the zone is detected.
     let excess = difference.ln_1p() - rule.negligible.ln_1p();
     if excess <= 0.0 {
-        // In the zone a call would be a false one.
+        // Inside the zone, a verdict of a difference would be false.
         return (blocks >= FEWEST_BLOCKS).then_some(0.0);
     }
     power_of_effect(blocks, excess / log_sd, rule)
 }
 
-/// The smallest relative difference that a comparison of `blocks` blocks calls with probability `power`, such
-/// as 0.024 for 2.4 %; `None` for arguments that [`power()`] refuses or a probability outside 0..1.
+/// The smallest relative difference that a comparison of `blocks` blocks detects with probability `power`, such as 0.024
+/// for 2.4 %. `None` for arguments that [`power()`] refuses, or a probability outside 0..1.
 ///
 /// ```
 /// use stats::{power::smallest_difference, verdict::VerdictRule};
@@ -62,12 +59,12 @@ pub fn smallest_difference(blocks: usize, log_sd: f64, rule: &VerdictRule, power
     Some((enough * log_sd).exp() * (1.0 + rule.negligible) - 1.0).filter(|least| least.is_finite())
 }
 
-/// Fewest blocks that show a relative `difference` (0.05 for 5 %) with probability `power`.
+/// The least number of blocks that detects a relative `difference` (0.05 for 5 %) with probability `power`.
 ///
-/// `None` when [`MOST_BLOCKS`] do not, as for a difference inside [`VerdictRule::negligible`], or for arguments that
+/// `None` if [`MOST_BLOCKS`] are not enough, as for a difference inside [`VerdictRule::negligible`], or for arguments that
 /// [`power()`] refuses.
 pub fn blocks_needed(difference: f64, log_sd: f64, rule: &VerdictRule, power: f64) -> Option<usize> {
-    // Not a bisection: from 5 to 6 blocks the method changes and the power may fall a little.
+    // Not a bisection: from 5 to 6 blocks the method changes, and the power may fall a little.
     (FEWEST_BLOCKS..=MOST_BLOCKS)
         .find(|&blocks| self::power(blocks, difference, log_sd, rule).is_some_and(|found| found >= power))
 }
@@ -76,19 +73,19 @@ fn is_spread(log_sd: f64) -> bool {
     log_sd.is_finite() && log_sd >= 0.0
 }
 
-/// The power for a shift of `effect` standard deviations of a block's log ratio.
+/// The power for an effect of this many standard deviations of a block's log ratio.
 fn power_of_effect(blocks: usize, effect: f64, rule: &VerdictRule) -> Option<f64> {
     if blocks < FEWEST_BLOCKS {
         return None;
     }
     let (effective_blocks, alpha) = match IntervalMethod::for_blocks(blocks, rule.confidence) {
         IntervalMethod::StudentT => (blocks as f64, rule.confidence.alpha()),
-        // The interval is the whole range: all blocks must fall on one side.
+        // The interval is the whole range, so all blocks must fall on one side.
         IntervalMethod::SignedRank if signed_rank_critical(blocks, rule.confidence) == Some(1) => {
             return Some(Normal::standard().cdf(effect).powf(blocks as f64));
         }
-        // The rank test has 3/π of t's efficiency on normal data (Hollander, Wolfe & Chicken, §3.11), and its
-        // level comes in steps: t's power curve with both put in.
+        // The power curve of t, adjusted for the efficiency of the rank test on normal data, 3/π (Hollander,
+        // Wolfe & Chicken, §3.11), and for its actual level, which comes in steps.
         IntervalMethod::SignedRank => {
             let attained = signed_rank_attained(blocks, rule.confidence)?;
             (blocks as f64 * 3.0 / std::f64::consts::PI, attained)
@@ -98,11 +95,10 @@ fn power_of_effect(blocks: usize, effect: f64, rule: &VerdictRule) -> Option<f64
     t_power(blocks - 1, critical, effect * effective_blocks.sqrt())
 }
 
-/// P(T > critical) for noncentral t with noncentrality `shift`: the normal probability given the sample's
-/// spread, averaged over the law of the spread (Simpson's rule over ±8 standard deviations of a chi
-/// variable).
+/// P(T > critical) for noncentral t with noncentrality `shift`: the normal probability for a given sample spread,
+/// averaged over the distribution of the spread (Simpson's rule over ±8 standard deviations of a chi variable).
 ///
-/// The opposite tail, a false verdict in the wrong direction, is left out: finding it is no success.
+/// The opposite tail, a verdict in the wrong direction, is not counted.
 fn t_power(degrees: usize, critical: f64, shift: f64) -> Option<f64> {
     const STEPS: usize = 400;
     let degrees = degrees as f64;
@@ -135,12 +131,12 @@ mod tests {
     use rand_pcg::Pcg64;
 
     #[test]
-    fn power_of_t_is_that_of_the_tables() {
+    fn the_power_of_t_agrees_with_the_tables() {
         // R: power.t.test(n = 10, delta = 1, sd = 1, type = "paired"): 0.803_1 two-sided, strict = FALSE.
         let critical = t_quantile(9, 0.975).unwrap();
         let power = t_power(9, critical, 10.0_f64.sqrt()).unwrap();
         assert!((power - 0.8031).abs() < 5e-4, "{power}");
-        // With no shift, the power is the tail: also a check of the integral with two degrees of freedom.
+        // Without a shift, the power is the tail; this also checks the integral with two degrees of freedom.
         for degrees in [2, 4, 29] {
             let critical = t_quantile(degrees, 0.975).unwrap();
             assert!((t_power(degrees, critical, 0.0).unwrap() - 0.025).abs() < 1e-5, "{degrees}");
@@ -148,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_found_as_often_as_promised() {
+    fn a_difference_is_detected_at_the_stated_power() {
         let rng = &mut Pcg64::seed_from_u64(5);
         let (log_sd, runs) = (0.03, 1000);
         let noise = rand_distr::Normal::new(0.0, log_sd).unwrap();
@@ -165,7 +161,10 @@ mod tests {
                 })
                 .count();
             let share = found as f64 / f64::from(runs);
-            assert!((share - promised).abs() < 0.035, "{blocks} blocks: {share} found, {promised} promised");
+            assert!(
+                (share - promised).abs() < 0.035,
+                "{blocks} blocks: {share} detected, {promised} expected"
+            );
         }
     }
 
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_has_no_power() {
+    fn invalid_arguments_have_no_power() {
         let rule = VerdictRule::default();
         assert_eq!(power(2, 0.05, 0.03, &rule), None);
         assert_eq!(power(10, f64::NAN, 0.03, &rule), None);
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn without_noise_every_difference_beyond_the_negligible_is_found() {
+    fn without_noise_every_difference_outside_the_negligible_zone_is_detected() {
         assert_eq!(power(3, 0.02, 0.0, &VerdictRule::default()), Some(1.0));
         let least = smallest_difference(3, 0.0, &VerdictRule::default(), 0.95).unwrap();
         assert!((least - VerdictRule::default().negligible).abs() < 1e-12);

@@ -1,11 +1,11 @@
-//! How sure is a rate: intervals for a share, such as "false verdicts: 4 of 100".
+//! Confidence intervals of a proportion, such as "4 false verdicts in 100 comparisons".
 
 use crate::confidence::{Confidence, ConfidenceInterval};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Beta, ContinuousCDF, Normal};
 use thiserror::Error;
 
-/// Some of many: `hits` of `trials`.
+/// A proportion: `hits` of `trials`.
 ///
 /// ```
 /// use stats::{confidence::Confidence, proportion::Proportion};
@@ -21,15 +21,15 @@ pub struct Proportion {
     trials: u64,
 }
 
-/// A share needs something to be a share of.
+/// Counts that are not a proportion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{hits} of {trials} is no share: it needs at least one trial and no more hits than trials")]
+#[error("{hits} of {trials} is not a proportion: give at least one trial and no more hits than trials")]
 pub struct ProportionError {
     hits: u64,
     trials: u64,
 }
 
-/// What is read back, before it is known to be a share.
+/// The counts as read, not yet checked.
 #[derive(Deserialize)]
 struct Counts {
     hits: u64,
@@ -44,7 +44,7 @@ impl TryFrom<Counts> for Proportion {
 }
 
 impl Proportion {
-    /// `hits` of at least one `trials`.
+    /// A proportion of at least one trial.
     pub fn new(hits: u64, trials: u64) -> Result<Self, ProportionError> {
         if trials > 0 && hits <= trials {
             Ok(Self { hits, trials })
@@ -53,19 +53,19 @@ impl Proportion {
         }
     }
 
-    /// The share as measured, 0..=1.
+    /// The proportion as measured, 0 to 1.
     pub fn estimate(&self) -> f64 {
         self.hits as f64 / self.trials as f64
     }
 
-    /// The interval that holds the true share with *at least* this confidence, whatever the share: for a bar
-    /// that must be met.
+    /// The interval that contains the true proportion with *at least* this confidence, for every proportion. Use it for a
+    /// bar that must be met.
     ///
     /// Source: C. J. Clopper & E. S. Pearson, Biometrika 26 (1934), by quantiles of the beta distribution.
     pub fn clopper_pearson(&self, confidence: Confidence) -> ConfidenceInterval {
         let tail = confidence.alpha() / 2.0;
         let (hits, misses) = (self.hits as f64, (self.trials - self.hits) as f64);
-        // A beta law of shapes 0 does not exist: there the bound is the end of the scale.
+        // There is no beta distribution with a shape of 0: the bound is then 0 or 1.
         let quantile = |a: f64, b: f64, p: f64| Beta::new(a, b).map(|law| law.inverse_cdf(p));
         ConfidenceInterval {
             low: quantile(hits, misses + 1.0, tail).unwrap_or(0.0),
@@ -73,8 +73,8 @@ impl Proportion {
         }
     }
 
-    /// The interval that holds the true share with this confidence on average over shares: narrower, for
-    /// estimates.
+    /// The interval that contains the true proportion with this confidence on average over proportions. It is narrower;
+    /// use it for estimates.
     ///
     /// Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
     /// (1927); recommended by L. D. Brown, T. T. Cai & A. `DasGupta`, Statistical Science 16 (2001).
@@ -100,13 +100,13 @@ mod tests {
     #[test]
     fn four_of_a_hundred() {
         // R: binom.test(4, 100)$conf.int and prop.test(4, 100, correct = FALSE)$conf.int
-        let share = Proportion::new(4, 100).unwrap();
-        assert!(close(share.clopper_pearson(Confidence::P95), 0.011_004, 0.099_257));
-        assert!(close(share.wilson(Confidence::P95), 0.015_664, 0.098_371));
+        let proportion = Proportion::new(4, 100).unwrap();
+        assert!(close(proportion.clopper_pearson(Confidence::P95), 0.011_004, 0.099_257));
+        assert!(close(proportion.wilson(Confidence::P95), 0.015_664, 0.098_371));
     }
 
     #[test]
-    fn none_and_all_reach_the_ends() {
+    fn no_hits_and_all_hits_reach_0_and_1() {
         let none = Proportion::new(0, 40).unwrap();
         assert!(close(none.clopper_pearson(Confidence::P95), 0.0, 0.088_097));
         let all = Proportion::new(40, 40).unwrap();
@@ -114,11 +114,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_share_is_refused_also_from_json() {
+    fn invalid_counts_are_refused_also_from_json() {
         assert!(Proportion::new(0, 0).is_err());
         assert_eq!(
             Proportion::new(5, 4).unwrap_err().to_string(),
-            "5 of 4 is no share: it needs at least one trial and no more hits than trials"
+            "5 of 4 is not a proportion: give at least one trial and no more hits than trials"
         );
         assert!(serde_json::from_str::<Proportion>(r#"{"hits":5,"trials":4}"#).is_err());
         assert_eq!(serde_json::from_str::<Proportion>(r#"{"hits":3,"trials":4}"#).unwrap().estimate(), 0.75);
@@ -126,11 +126,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_intervals_hold_the_estimate(trials in 1..5000_u64, part in 0.0..=1.0_f64) {
-            let share = Proportion::new((part * trials as f64) as u64, trials).unwrap();
-            for interval in [share.clopper_pearson(Confidence::P95), share.wilson(Confidence::P95)] {
-                prop_assert!(interval.low <= share.estimate() + 1e-12);
-                prop_assert!(interval.high >= share.estimate() - 1e-12);
+        fn both_intervals_contain_the_estimate(trials in 1..5000_u64, part in 0.0..=1.0_f64) {
+            let proportion = Proportion::new((part * trials as f64) as u64, trials).unwrap();
+            for interval in [proportion.clopper_pearson(Confidence::P95), proportion.wilson(Confidence::P95)] {
+                prop_assert!(interval.low <= proportion.estimate() + 1e-12);
+                prop_assert!(interval.high >= proportion.estimate() - 1e-12);
                 prop_assert!(0.0 <= interval.low && interval.high <= 1.0);
             }
         }

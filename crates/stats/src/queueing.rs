@@ -1,12 +1,11 @@
-//! Queues whose truth is known: what a measurement must agree with.
+//! Queueing theory: exact values that a measurement must agree with.
 //!
-//! Little's law holds for any stable system and checks that counts, times and users belong together. The mean
-//! waits of single-server queues with Poisson arrivals are the known truths that servers of known behaviour
-//! are held against. Times are in seconds, rates per second.
+//! Little's law holds for every stable system and checks that counts, times and users are consistent. The mean waits of
+//! single-server queues with Poisson arrivals check servers of known behaviour. Times are in seconds, rates per second.
 
 use serde::{Deserialize, Serialize};
 
-/// Users that Little's law finds in a closed loop: `X · (R + Z)`, throughput times response plus think time.
+/// Number of users in a closed loop by Little's law: `X · (R + Z)`, throughput times response plus think time.
 ///
 /// Source: J. D. C. Little, "A proof for the queuing formula L = λW", Operations Research 9 (1961); with
 /// think time it is the interactive response time law, Lazowska et al., *Quantitative System Performance*
@@ -15,15 +14,14 @@ pub fn users(throughput_per_s: f64, mean_response_s: f64, mean_think_s: f64) -> 
     throughput_per_s * (mean_response_s + mean_think_s)
 }
 
-/// How far the users of a closed loop are from what its throughput and times imply, relative to the users
-/// there were.
+/// The relative error between the number of users that throughput and times imply and the actual number.
 ///
-/// Zero when all agree. Positive when more is accounted for than there was, as when response time counts from
-/// before the request was due; negative when time is missing, as when the client's own delays are in no time
-/// that it reports. NaN without users.
+/// Zero if they agree. Positive if there is too much time, for example because response times count from before the
+/// intended start. Negative if time is missing, for example because no reported time contains the client's own delays.
+/// NaN without users.
 ///
 /// ```
-/// // 64 connections, 100 k requests/s of 0.64 ms each: nothing is missing.
+/// // 64 connections, 100 k requests/s of 0.64 ms each: no time is missing.
 /// assert!(stats::queueing::little_error(64.0, 100_000.0, 0.000_64, 0.0).abs() < 1e-9);
 /// ```
 pub fn little_error(
@@ -35,10 +33,10 @@ pub fn little_error(
     users(throughput_per_s, mean_response_s, mean_think_s) / actual_users - 1.0
 }
 
-/// The share of arrivals that find all of `servers` taken and are lost, where they come as a Poisson process and
-/// `load` of them would be served at once on average (arrivals a second times mean service time).
+/// The share of Poisson arrivals that are lost because all `servers` are busy. `load` is the offered load in Erlang:
+/// arrivals per second times mean service time.
 ///
-/// It does not depend on the law of the service times. NaN for a load that is no number from 0 up.
+/// It does not depend on the distribution of the service times. NaN for a negative load or NaN.
 ///
 /// Source: A. K. Erlang (1917), his B formula, by its recurrence B(n) = aB(n−1) / (n + aB(n−1)); L. Kleinrock,
 /// *Queueing Systems*, vol. 1 (1975), §3.5 and §5.8.
@@ -73,7 +71,7 @@ impl Queue {
     /// M/G/1: any service time with this mean and squared coefficient of variation (variance over squared
     /// mean).
     ///
-    /// `None` where there is no steady state (load of 1 or more) or an argument is negative or not a number.
+    /// `None` without a steady state (a load of 1 or more), or for an argument that is negative or not a number.
     pub fn general_service(arrivals_per_s: f64, mean_service_s: f64, squared_variation: f64) -> Option<Self> {
         let load = arrivals_per_s * mean_service_s;
         let sensible = arrivals_per_s >= 0.0 && mean_service_s >= 0.0 && squared_variation >= 0.0;
@@ -89,17 +87,17 @@ impl Queue {
         Self::general_service(arrivals_per_s, mean_service_s, 1.0)
     }
 
-    /// M/D/1: every service takes the same time.
+    /// M/D/1: constant service times.
     pub fn fixed_service(arrivals_per_s: f64, service_s: f64) -> Option<Self> {
         Self::general_service(arrivals_per_s, service_s, 0.0)
     }
 
-    /// Share of time that the server is busy, under 1.
+    /// Utilisation of the server, under 1.
     pub fn load(&self) -> f64 {
         self.arrivals_per_s * self.mean_service_s
     }
 
-    /// Mean time in the queue before service, in seconds: `ρ s (1 + c²) / (2 (1 − ρ))`.
+    /// Mean wait in the queue, in seconds: `ρ s (1 + c²) / (2 (1 − ρ))`.
     ///
     /// Source: the Pollaczek–Khinchine formula; L. Kleinrock, *Queueing Systems* vol. 1 (1975), §5.6.
     pub fn mean_wait_s(&self) -> f64 {
@@ -117,10 +115,10 @@ impl Queue {
         users(self.arrivals_per_s, self.mean_response_s(), 0.0)
     }
 
-    /// Response time below which a share `p` of requests stays, in seconds, for *exponential* service times;
-    /// `None` for any other variation, whose quantiles the mean does not give, and for `p` outside 0..1.
+    /// Quantile `p` of the response time, in seconds, for *exponential* service times. `None` for any other variation,
+    /// whose quantiles do not follow from the mean, and for `p` outside 0..1.
     ///
-    /// The response time of M/M/1 is itself exponential: Kleinrock, vol. 1, §5.12.
+    /// The response time of M/M/1 is exponential: Kleinrock, vol. 1, §5.12.
     pub fn response_quantile_s(&self, p: f64) -> Option<f64> {
         let exponential = (self.squared_variation - 1.0).abs() < 1e-12;
         (exponential && (0.0..1.0).contains(&p)).then(|| -(1.0 - p).ln() * self.mean_response_s())
@@ -130,22 +128,22 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn losses_are_those_of_erlangs_table() {
-        // Load at which 1 % is lost (Kleinrock, and every table since): 0.0101, 1.361 and 4.461 for 1, 5 and 10.
-        for (servers, load) in [(1, 0.0101), (5, 1.361), (10, 4.461)] {
-            assert!((lost_share(load, servers) - 0.01).abs() < 5e-5, "{servers}");
-        }
-        assert!(lost_share(0.0, 3).abs() < 1e-12 && lost_share(f64::NAN, 3).is_nan());
-    }
     use proptest::prelude::*;
     use rand::{RngExt, SeedableRng};
     use rand_distr::{Distribution, Exp};
     use rand_pcg::Pcg64;
 
     #[test]
-    fn waits_at_eighty_percent_load_are_those_of_the_textbook() {
+    fn losses_agree_with_erlangs_table() {
+        // Load at which 1 % is lost (Kleinrock): 0.0101, 1.361 and 4.461 for 1, 5 and 10.
+        for (servers, load) in [(1, 0.0101), (5, 1.361), (10, 4.461)] {
+            assert!((lost_share(load, servers) - 0.01).abs() < 5e-5, "{servers}");
+        }
+        assert!(lost_share(0.0, 3).abs() < 1e-12 && lost_share(f64::NAN, 3).is_nan());
+    }
+
+    #[test]
+    fn waits_at_eighty_percent_load_agree_with_the_textbook() {
         // ρ = 0.8, s = 1: M/M/1 waits ρ/(1 − ρ) = 4, M/D/1 half of that.
         let exponential = Queue::exponential_service(0.8, 1.0).unwrap();
         let fixed = Queue::fixed_service(0.8, 1.0).unwrap();
@@ -179,16 +177,15 @@ mod tests {
     }
 
     #[test]
-    fn time_that_no_clock_saw_shows_in_littles_law() {
-        // The client lost 30 ms a request in select(): 10 users, but only 10 of 40 ms are in the response
-        // time.
+    fn unrecorded_time_shows_in_littles_law() {
+        // The client spent 30 ms per request in select(): the response time has only 10 of the 40 ms of each user.
         assert!((little_error(10.0, 250.0, 0.010, 0.0) + 0.75).abs() < 1e-12);
         assert!((users(250.0, 0.010, 0.030) - 10.0).abs() < 1e-12);
     }
 
     proptest! {
         #[test]
-        fn more_variation_never_waits_less(load in 0.0..0.99_f64, less in 0.0..4.0_f64, more in 0.0..4.0_f64) {
+        fn more_variation_never_shortens_the_wait(load in 0.0..0.99_f64, less in 0.0..4.0_f64, more in 0.0..4.0_f64) {
             let wait = |variation: f64| Queue::general_service(load, 1.0, variation).unwrap().mean_wait_s();
             prop_assert!(wait(less) <= wait(less + more));
         }

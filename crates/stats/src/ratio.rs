@@ -1,23 +1,21 @@
-//! The ratio of A to B from paired blocks, with the interval that a verdict rests on.
+//! The ratio of A to B from paired blocks, with its confidence interval.
 //!
-//! A block holds one trial of each variant, run close in time and in random order, so what the host does to
-//! both cancels in the block's ratio. Ratios are taken as logarithms: `ln(a/b)` scatters evenly when A and B
-//! are alike, whatever the law of a single trial, because swapping the labels only flips its sign. How an
-//! estimate becomes a verdict is left to [`crate::verdict`].
+//! A block has one trial of each variant, run close in time and in random order. What the host does to both cancels in the
+//! block's ratio. Ratios are taken as logarithms: `ln(a/b)` is symmetric around 0 when A and B are identical, whatever the
+//! distribution of a trial, because swapping the labels flips its sign. [`crate::verdict`] makes the verdict.
 //!
 //! # Which interval, and why
 //!
-//! * **Six blocks or more: Hodges–Lehmann with the Wilcoxon signed-rank interval.** Under A/A the order within
-//!   each block, drawn anew by a fair coin, makes the sign of each log ratio a fair coin. At most 5 % false
-//!   verdicts is then a theorem, not an assumption: for normal noise, outliers, modes, order effects and noise
-//!   that lasts over blocks alike. Under normal noise it costs about 5 % more blocks than t; under outliers it
-//!   finds far more.
-//! * **Three to five blocks: Student's t.** No rank method can reach 95 % here (five blocks agree by luck in
-//!   1 of 16 comparisons). t on a symmetric sample errs to the safe side for outliers and modes, but *not*
-//!   for a fixed order effect larger than the noise; a plan that can afford six blocks should have them.
+//! * **Six blocks or more: Hodges–Lehmann with the Wilcoxon signed-rank interval.** When A and B are identical, the fair
+//!   coin that decides the order of each block makes the sign of its log ratio a fair coin. Then "at most 5 % false
+//!   verdicts" is a theorem. It covers normal noise, outliers, modes, order effects and noise that lasts over blocks. Under
+//!   normal noise the method needs about 5 % more blocks than t; under outliers it detects far more.
+//! * **Three to five blocks: Student's t.** No rank method reaches 95 % here (five blocks agree by chance in 1 of 16
+//!   comparisons). On a symmetric sample t has fewer false verdicts than stated for outliers and modes, but *more* for a
+//!   fixed order effect larger than the noise. Use six blocks where possible.
 //!
-//! Bootstraps (percentile, `BCa`, studentised) were measured and are not offered: on ten blocks or fewer the
-//! first two find a difference between A and A in 10 to 30 % of comparisons. The table is in
+//! Bootstraps (percentile, `BCa`, studentised) were measured and rejected: with ten blocks or fewer, the first two find a
+//! difference between A and A in 10 to 32 % of comparisons. The tables are in
 //! `docs/decisions/0002-verdict-statistics.md`; `cargo run --release -p stats --example coverage` prints it.
 
 use crate::confidence::Confidence;
@@ -26,21 +24,21 @@ use crate::location::{signed_rank, signed_rank_critical, student_t};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Fewest blocks that an estimate is made from: with two, t needs a difference of nine standard deviations.
+/// Least number of blocks of an estimate: with two, t needs a difference of nine standard deviations.
 pub const FEWEST_BLOCKS: usize = 3;
 
-/// How an interval was made.
+/// The method of a confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalMethod {
-    /// Mean log ratio and Student's t interval: trusts the normal law.
+    /// Mean log ratio and Student's t interval: assumes a normal distribution.
     StudentT,
-    /// Hodges–Lehmann estimate and Wilcoxon signed-rank interval: trusts symmetry only.
+    /// Hodges–Lehmann estimate and Wilcoxon signed-rank interval: assumes symmetry only.
     SignedRank,
 }
 
 impl IntervalMethod {
-    /// The method that a comparison of this many blocks is judged by; see the module's text for the reasons.
+    /// The method for this number of blocks; the module's comment has the reasons.
     pub fn for_blocks(blocks: usize, confidence: Confidence) -> Self {
         if signed_rank_critical(blocks, confidence).is_some() { Self::SignedRank } else { Self::StudentT }
     }
@@ -49,19 +47,19 @@ impl IntervalMethod {
 /// A ratio of A to B and its confidence interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RatioEstimate {
-    /// A over B: 1.62 says that A has 1.62 times what B has.
+    /// A over B: 1.62 means that A has 1.62 times the value of B.
     pub ratio: f64,
     /// Lower bound of the ratio.
     pub low: f64,
     /// Upper bound of the ratio.
     pub high: f64,
-    /// How many blocks it rests on.
+    /// Number of blocks.
     pub blocks: usize,
-    /// The level of the interval; after a correction for several comparisons it is higher than asked.
+    /// The level of the interval; with a correction for several comparisons it is higher than the rule's.
     pub confidence: Confidence,
-    /// How the interval was made.
+    /// The method of the interval.
     pub method: IntervalMethod,
-    /// Standard deviation of the blocks' log ratios: what [`crate::power`] plans the next comparison from.
+    /// Standard deviation of the blocks' log ratios; [`crate::power`] computes power from it.
     pub log_sd: f64,
 }
 
@@ -69,22 +67,20 @@ pub struct RatioEstimate {
 #[derive(Debug, Clone, PartialEq, Error, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum RatioError {
-    /// Too few blocks with a valid trial of both variants.
+    /// Too few complete blocks: blocks with a valid trial of both variants.
     #[error("a ratio needs at least {needed} complete blocks, and this run has {blocks}")]
     TooFewBlocks {
-        /// Blocks at hand.
+        /// Number of complete blocks.
         blocks: usize,
-        /// Blocks needed.
+        /// Number of blocks needed.
         needed: usize,
     },
-    /// A value has no ratio: zero, negative or not finite.
-    #[error(
-        "block {block} (counted from 0) has {a} against {b}: both must be positive numbers to have a ratio"
-    )]
+    /// A value without a ratio: zero, negative or not finite.
+    #[error("block {block} (counted from 0) has the values {a} and {b}: a ratio needs two positive numbers")]
     NotPositive {
         /// Which block, counted from 0.
         block: usize,
-        /// A's value as text, for NaN has no JSON.
+        /// A's value as text, because JSON has no NaN.
         a: String,
         /// B's value as text.
         b: String,
@@ -104,7 +100,7 @@ pub fn estimate(blocks: &[(f64, f64)], confidence: Confidence) -> Result<RatioEs
     estimate_by(IntervalMethod::for_blocks(blocks.len(), confidence), blocks, confidence)
 }
 
-/// Estimates the ratio by a method of the caller's choice, as a second opinion or to compare methods.
+/// Estimates the ratio by a given method, to compare methods.
 pub fn estimate_by(
     method: IntervalMethod,
     blocks: &[(f64, f64)],
@@ -131,7 +127,7 @@ pub fn estimate_by(
     })
 }
 
-/// Fewest blocks that `method` can reach `confidence` with: 3 for t; for ranks, the first n with 2 / 2ⁿ ≤ α.
+/// Least number of blocks with which a method reaches this confidence: 3 for t; for ranks, the first n with 2 / 2ⁿ ≤ α.
 fn fewest(method: IntervalMethod, confidence: Confidence) -> usize {
     match method {
         IntervalMethod::StudentT => FEWEST_BLOCKS,
@@ -162,8 +158,8 @@ mod tests {
     use rand_distr::{Distribution, Normal, StudentT};
     use rand_pcg::Pcg64;
 
-    /// The share of 2,000 comparisons of A with itself whose interval excludes 1, by a law of one trial's
-    /// logarithm.
+    /// The share of 2,000 comparisons of A with itself whose interval excludes 1. `trial` draws the logarithm of one
+    /// trial's value.
     fn false_verdicts(blocks: usize, mut trial: impl FnMut(&mut Pcg64) -> f64) -> f64 {
         let rng = &mut Pcg64::seed_from_u64(1);
         let runs = 2000;
@@ -177,11 +173,11 @@ mod tests {
         wrong as f64 / f64::from(runs)
     }
 
-    /// 5 %, and two and a half standard errors of a share of 2,000.
+    /// 5 %, plus two and a half standard errors of a share of 2,000.
     const AT_MOST: f64 = 0.05 + 0.012;
 
     #[test]
-    fn normal_noise_gives_at_most_five_percent_false_verdicts() {
+    fn normal_noise_has_at_most_five_percent_false_verdicts() {
         let normal = Normal::new(0.0, 0.02).unwrap();
         for blocks in [3, 5, 10, 20] {
             let share = false_verdicts(blocks, |rng| normal.sample(rng));
@@ -190,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn heavy_tails_give_at_most_five_percent_false_verdicts() {
+    fn heavy_tails_have_at_most_five_percent_false_verdicts() {
         let heavy = StudentT::new(2.0).unwrap();
         for blocks in [3, 5, 10, 20] {
             let share = false_verdicts(blocks, |rng| 0.01 * heavy.sample(rng));
@@ -199,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_a_factor_of_two_apart_give_at_most_five_percent_false_verdicts() {
+    fn modes_a_factor_of_two_apart_have_at_most_five_percent_false_verdicts() {
         let normal = Normal::new(0.0, 0.02).unwrap();
         for blocks in [3, 5, 10, 20] {
             let share = false_verdicts(blocks, |rng| {
@@ -210,8 +206,8 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_order_effect_deceives_t_and_not_the_ranks() {
-        // Every block differs by exactly 5 %, for the trial that ran first; which one did is a coin's choice.
+    fn a_fixed_order_effect_causes_false_verdicts_with_t_and_not_with_ranks() {
+        // The trial that runs first is exactly 5 % faster; a fair coin decides which one that is.
         let rng = &mut Pcg64::seed_from_u64(7);
         let mut wrong = |blocks: usize| {
             let excludes_one = |_: &i32| {
@@ -223,43 +219,43 @@ mod tests {
             };
             (0..2000).filter(excludes_one).count() as f64 / 2000.0
         };
-        assert!(wrong(3) > 0.2, "the known weakness of three blocks");
+        assert!(wrong(3) > 0.2, "three blocks have this weakness");
         assert!(wrong(6) <= AT_MOST && wrong(8) <= AT_MOST && wrong(11) <= AT_MOST);
     }
 
     #[test]
-    fn the_method_follows_from_blocks_and_level() {
+    fn the_method_depends_on_blocks_and_level() {
         assert_eq!(IntervalMethod::for_blocks(5, Confidence::P95), IntervalMethod::StudentT);
         assert_eq!(IntervalMethod::for_blocks(6, Confidence::P95), IntervalMethod::SignedRank);
-        // With the level shared by three comparisons, six blocks no longer suffice for ranks.
+        // With a level shared by three comparisons, six blocks are too few for ranks.
         assert_eq!(IntervalMethod::for_blocks(6, Confidence::P95.shared_by(3)), IntervalMethod::StudentT);
         let refused = estimate_by(IntervalMethod::SignedRank, &[(2.0, 1.0); 5], Confidence::P95);
         assert_eq!(refused, Err(RatioError::TooFewBlocks { blocks: 5, needed: 6 }));
     }
 
     #[test]
-    fn a_value_without_a_ratio_is_named_with_its_block() {
+    fn a_value_without_a_ratio_is_refused_with_its_block() {
         let message =
             estimate(&[(1.0, 1.0), (1.0, 1.0), (5.0, 0.0)], Confidence::P95).unwrap_err().to_string();
         assert_eq!(
             message,
-            "block 2 (counted from 0) has 5 against 0: both must be positive numbers to have a ratio"
+            "block 2 (counted from 0) has the values 5 and 0: a ratio needs two positive numbers"
         );
     }
 
     #[test]
-    fn one_wild_block_in_ten_does_not_hide_a_difference_of_five_percent() {
+    fn one_outlier_in_ten_blocks_does_not_hide_a_difference_of_five_percent() {
         let mut blocks = vec![(105.0, 100.0), (105.6, 100.0), (104.5, 100.0), (105.2, 100.0), (104.9, 100.0)];
         blocks.extend([(105.4, 100.0), (104.8, 100.0), (105.1, 100.0), (104.6, 100.0), (210.0, 100.0)]);
         let ranks = estimate(&blocks, Confidence::P95).unwrap();
         assert!(ranks.low > 1.04 && ranks.ratio < 1.06, "{ranks:?}");
         let t = estimate_by(IntervalMethod::StudentT, &blocks, Confidence::P95).unwrap();
-        assert!(t.low < 1.0, "t sees nothing: {t:?}");
+        assert!(t.low < 1.0, "t does not detect it: {t:?}");
     }
 
     proptest! {
         #[test]
-        fn the_interval_holds_its_estimate_and_swaps_with_the_sides(
+        fn the_interval_contains_its_estimate_and_swaps_with_the_sides(
             blocks in prop::collection::vec((1e-3..1e9_f64, 1e-3..1e9_f64), 3..25),
         ) {
             let found = estimate(&blocks, Confidence::P95).unwrap();

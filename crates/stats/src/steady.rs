@@ -1,18 +1,18 @@
-//! Has a trial settled, and from when on does it count?
+//! Steady state: does a trial reach it, and from which observation on?
 //!
-//! Two questions in turn, for a series taken at even intervals (throughput or p99 of each 100 ms, say):
+//! There are two questions about a series at even intervals, such as the throughput or p99 of each 100 ms:
 //!
-//! 1. **Where does the warm-up end?** Where MSER-5 cuts the first half (White 1997; `mser.rs`).
-//! 2. **Is the rest steady?** Its straight-line drift and its largest step must be either no more than
-//!    chance, given how alike neighbouring values are, or too small to move the mean ([`DriftTolerance`]); and it
-//!    must not wander so slowly that its mean is unknown.
+//! 1. **Where does the warm-up end?** At the MSER-5 cut in the first half (White 1997; `mser.rs`).
+//! 2. **Is the rest steady?** Its linear drift and its largest step must be either insignificant, given the
+//!    autocorrelation, or too small to move the mean ([`DriftTolerance`]). It must also not wander so slowly that its mean
+//!    is unknown.
 //!
-//! The literature refuses a series when MSER's cut lies past the middle (Hoad, Robinson & Davies, "Automating
-//! warm-up length estimation", JORS 61 (2010)). Taken alone that refuses far too much here: of *stationary*
-//! series it refuses one in seven at 100 observations and one in three where neighbours are alike (ρ = 0.9),
-//! because any quiet stretch near the end attracts the cut. So the cut is sought in the first half, and one
-//! past the middle only makes the second question stricter. `cargo run --release -p stats --example steady`
-//! prints what is refused and accepted; `docs/decisions/0002-verdict-statistics.md` has the table.
+//! The literature refuses a series whose MSER cut lies past the middle (Hoad, Robinson & Davies, "Automating warm-up length
+//! estimation", JORS 61 (2010)). That rule alone refuses too much here: of *stationary* series of 100 observations it
+//! refuses one in seven, and with an autocorrelation of ρ = 0.9 one in three, because any quiet stretch near the end
+//! attracts the cut. So the cut is searched in the first half, and a cut past the middle only makes the second question
+//! stricter. `cargo run --release -p stats --example steady` prints what is refused and accepted;
+//! `docs/decisions/0002-verdict-statistics.md` has the table.
 
 use crate::autocorrelation::effective_sample_size;
 use crate::describe::{mean, sum_of_squares};
@@ -21,45 +21,44 @@ use crate::mser::{BATCH, WarmUpCut};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Fewest observations that are judged: ten batches.
+/// Least number of observations: ten batches.
 pub const FEWEST_OBSERVATIONS: usize = 10 * BATCH;
 
-/// Fewest independent observations that vouch for a mean that moves by more than the tolerance.
+/// Least number of independent observations where the standard error of the mean exceeds the tolerance.
 const FEWEST_INDEPENDENT: f64 = 10.0;
 
-/// A drift of so many times the tolerance is a large one.
+/// A drift is large from this many times the tolerance.
 const LARGE: f64 = 3.0;
 
-/// What drift is too small to matter.
+/// The largest drift that does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DriftTolerance {
-    /// Relative drift from one end of the measured part to the other that is let pass however sure it is,
-    /// such as 0.05. A step is let pass when it moves the mean by no more than half of that, as a drift of
-    /// that size does.
+    /// Relative drift from one end of the measured part to the other that is accepted also when it is significant, such
+    /// as 0.05. A step is accepted if it moves the mean by at most half of that, as a drift of that size does.
     pub drift: f64,
 }
 
 impl DriftTolerance {
     /// For throughput: 5 %.
     pub const THROUGHPUT: Self = Self { drift: 0.05 };
-    /// For a high percentile of response time, which moves more for the same change of load: 20 %.
+    /// For a high percentile of response time, which varies more for the same change of load: 20 %.
     pub const PERCENTILE: Self = Self { drift: 0.20 };
 }
 
-/// Whether a series settled.
+/// Whether a series reaches steady state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum SteadyState {
-    /// It settled: leave out the first `discard` observations and measure the rest.
+    /// It does: discard the first `discard` observations and measure the rest.
     Steady {
         /// Observations of warm-up, a multiple of five, at most half of the series.
         discard: usize,
         /// Mean of the rest.
         mean: f64,
-        /// How many independent observations the rest is worth.
+        /// Effective sample size of the rest.
         effective_observations: f64,
     },
-    /// It did not: the trial is invalid.
+    /// It does not: the trial is invalid.
     NotSteady {
         /// Why.
         reason: UnsteadyReason,
@@ -70,37 +69,36 @@ pub enum SteadyState {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum UnsteadyReason {
-    /// Under [`FEWEST_OBSERVATIONS`]: measure for longer or observe more often.
+    /// Fewer than [`FEWEST_OBSERVATIONS`]: measure longer or observe more often.
     TooShort {
-        /// Observations at hand.
+        /// Number of observations.
         observations: usize,
-        /// Observations needed.
+        /// Number of observations needed.
         needed: usize,
     },
     /// An observation is NaN or infinite, such as the p99 of an interval without a reply.
     NotFinite {
-        /// Its place, from 0.
+        /// Its index, from 0.
         index: usize,
     },
-    /// From the cut on every observation is zero: nothing happened, which is no steady state of a server.
+    /// From the cut on, every observation is zero: the server did nothing.
     Silent,
-    /// It still rises or falls by more than the tolerance.
+    /// It rises or falls by more than the tolerance.
     Drifting {
-        /// Change from one end of the measured part to the other, relative to its mean; negative when
-        /// falling.
+        /// Change from one end of the measured part to the other, relative to its mean; negative if it falls.
         relative: f64,
     },
-    /// It jumps to another level.
+    /// It steps to another level.
     Step {
-        /// The first observation of the new level, counted from 0 in the whole series.
+        /// Index of the first observation of the new level, from 0 in the whole series.
         at: usize,
-        /// The jump relative to the mean; negative when down.
+        /// The step relative to the mean; negative if it goes down.
         relative: f64,
     },
-    /// It stays at one level for long and then at another, so that its mean is not known to the tolerance: a
-    /// dip, or modes that alternate.
+    /// It stays at one level for long and then at another, so that its mean is not known to within the tolerance: a dip, or
+    /// alternating modes.
     Wandering {
-        /// How many independent observations it is worth, under ten.
+        /// Its effective sample size, under ten.
         effective_observations: f64,
         /// Standard error of the mean, relative to it.
         standard_error: f64,
@@ -108,38 +106,35 @@ pub enum UnsteadyReason {
 }
 
 impl fmt::Display for UnsteadyReason {
-    /// A line for a reader, with the mend where there is one.
+    /// One line, with the remedy where there is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: f64| share * 100.0;
         match self {
             Self::TooShort { observations, needed } => {
-                write!(
-                    f,
-                    "{observations} observations are too few to judge, {needed} are needed: measure for longer"
-                )
+                write!(f, "it has {observations} observations and needs {needed}: measure longer")
             }
             Self::NotFinite { index } => {
-                write!(f, "observation {index} has no value: nothing was answered then")
+                write!(f, "observation {index} has no value, because no reply arrived: see the server's log")
             }
-            Self::Silent => f.write_str("nothing happened at all"),
+            Self::Silent => f.write_str("no operation succeeded: see the server's log"),
             Self::Drifting { relative } => {
                 write!(
                     f,
-                    "it still drifts, by {:+.1} % over what was measured: give it a longer warm-up",
+                    "it drifts by {:+.1} % over the measured part: give it a longer warm-up",
                     percent(*relative)
                 )
             }
             Self::Step { at, relative } => {
                 write!(
                     f,
-                    "it jumps by {:+.1} % at observation {at}: look for what happens then",
+                    "it steps by {:+.1} % at observation {at}: find out what happens then",
                     percent(*relative)
                 )
             }
             Self::Wandering { standard_error, .. } => {
                 write!(
                     f,
-                    "it wanders, its mean is known to ±{:.1} % only: measure for longer",
+                    "it wanders, and its mean is only known to ±{:.1} %: measure longer",
                     percent(*standard_error)
                 )
             }
@@ -147,11 +142,11 @@ impl fmt::Display for UnsteadyReason {
     }
 }
 
-/// Judges a series of observations taken at even intervals.
+/// Checks a series of observations at even intervals.
 ///
 /// ```
 /// use stats::steady::{SteadyState, DriftTolerance, detect_steady_state};
-/// // A cache fills for 20 observations, then the server keeps its pace.
+/// // A cache fills during 20 observations; then the throughput is constant.
 /// let level = |i: u32| if i < 20 { 50.0 + f64::from(i) } else { 100.0 };
 /// let series: Vec<f64> = (0..100).map(|i| level(i) + f64::from(i % 3)).collect();
 /// assert!(matches!(detect_steady_state(&series, DriftTolerance::THROUGHPUT), SteadyState::Steady { discard: 20, .. }));
@@ -175,7 +170,7 @@ fn examine(series: &[f64], tolerance: DriftTolerance) -> Result<SteadyState, Uns
     if rest.iter().all(|value| *value == 0.0) {
         return Err(UnsteadyReason::Silent);
     }
-    // MSER's cut past the middle is evidence of its own.
+    // An MSER cut past the middle is further evidence of a drift.
     if let Some(relative) = drift(rest, tolerance, cut.past_middle) {
         return Err(UnsteadyReason::Drifting { relative });
     }
@@ -187,24 +182,25 @@ fn examine(series: &[f64], tolerance: DriftTolerance) -> Result<SteadyState, Uns
     let centre = mean(rest);
     let variance = sum_of_squares(rest) / (rest.len() as f64 - 1.0);
     let standard_error = (variance / effective_observations).sqrt() / centre.abs();
-    // Only together: many independent observations may be as noisy as they like, and few may be quiet.
+    // Both conditions: many independent observations may be noisy, and few may be quiet.
     if effective_observations < FEWEST_INDEPENDENT && standard_error > tolerance.drift {
         return Err(UnsteadyReason::Wandering { effective_observations, standard_error });
     }
     Ok(SteadyState::Steady { discard: cut.discard, mean: centre, effective_observations })
 }
 
-/// Whether a series drifts from its beginning to its end, and by how much of its mean: by more than the tolerance, and
-/// by no chance. [`detect_steady_state`] asks that of what is left behind its cut, which may be half of the series and too little
-/// to see a slow drift through noise.
+/// The drift of a whole series relative to its mean, if it is significant and exceeds the tolerance.
+///
+/// [`detect_steady_state`] checks only the part after its cut, which may be half of the series and too short to show a slow
+/// drift through noise.
 pub fn significant_drift(series: &[f64], tolerance: DriftTolerance) -> Option<f64> {
     drift(series, tolerance, false)
 }
 
 fn drift(series: &[f64], tolerance: DriftTolerance, is_suspect: bool) -> Option<f64> {
     let Drift { relative, chance } = Drift::of(series);
-    // Chance that a steady series is taken for drifting. Where much would be lost, less evidence is enough: in a noisy
-    // series a large drift is no surer than a small one in a quiet series.
+    // The significance level is the probability that a steady series is refused. For a large drift less evidence is
+    // enough: in a noisy series, a large drift is no more significant than a small one in a quiet series.
     let is_large = relative.abs() > LARGE * tolerance.drift;
     let significance = if is_suspect || is_large { 0.05 } else { 0.01 };
     (chance < significance && relative.abs() > tolerance.drift).then_some(relative)
@@ -229,7 +225,7 @@ mod tests {
         (0..n).map(|i| 1000.0 * level(f64::from(i) / f64::from(n)) + f64::from(i * 7 % 5)).collect()
     }
 
-    /// The share of 300 AR(1) series of 100 observations, 5 % apart from `level`, that is refused.
+    /// The share of 300 AR(1) series of 100 observations around `level`, standard deviation 5 %, that is refused.
     fn refused(rho: f64, tolerance: DriftTolerance, level: impl Fn(f64) -> f64) -> f64 {
         let rng = &mut Pcg64::seed_from_u64(11);
         let law = Normal::new(0.0, 0.05).unwrap();
@@ -263,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_warm_up_is_left_out_and_the_rest_accepted() {
+    fn a_short_warm_up_is_discarded_and_the_rest_accepted() {
         let SteadyState::Steady { discard, mean, .. } = detect_steady_state(
             &series(100, |t| if t < 0.2 { 0.3 } else { 1.0 }),
             DriftTolerance::THROUGHPUT,
@@ -275,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_unsteadiness_has_its_name() {
+    fn each_kind_of_unsteady_series_has_its_reason() {
         let falling = series(100, |t| 1.0 - t / 2.0);
         assert!(matches!(reason(&falling), UnsteadyReason::Drifting { relative } if relative < -0.2));
         let collapsing = series(200, |t| if t < 0.93 { 1.0 } else { 0.5 });
@@ -289,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_never_answered_or_stopped_is_silent_not_steady() {
+    fn a_server_without_replies_is_silent_and_not_steady() {
         assert_eq!(reason(&[0.0; 60]), UnsteadyReason::Silent);
         let died: Vec<f64> = (0..100).map(|i| if i < 30 { 1000.0 } else { 0.0 }).collect();
         assert_eq!(reason(&died), UnsteadyReason::Silent);
@@ -299,7 +295,7 @@ mod tests {
     fn a_constant_series_and_regular_stalls_are_steady() {
         let constant = detect_steady_state(&[7.0; 50], DriftTolerance::THROUGHPUT);
         assert_eq!(constant, SteadyState::Steady { discard: 0, mean: 7.0, effective_observations: 50.0 });
-        // Frozen for 1 s in every 10, seen each 100 ms for 30 s: a steady state, if an unpleasant one.
+        // Stalled for 1 s in every 10, observed each 100 ms for 30 s: a steady state.
         let stalls = series(300, |t| if (t * 3.0).fract() < 0.9 { 1.0 } else { 0.0 });
         assert!(matches!(
             detect_steady_state(&stalls, DriftTolerance::THROUGHPUT),
@@ -324,8 +320,10 @@ mod tests {
         ) {
             // By powers of two the scaling is exact.
             let scaled: Vec<f64> = values.iter().map(|v| v * 2.0_f64.powi(power)).collect();
-            let settled = |s: &[f64]| matches!(detect_steady_state(s, DriftTolerance::THROUGHPUT), SteadyState::Steady { .. });
-            prop_assert_eq!(settled(&values), settled(&scaled));
+            let is_steady = |series: &[f64]| {
+                matches!(detect_steady_state(series, DriftTolerance::THROUGHPUT), SteadyState::Steady { .. })
+            };
+            prop_assert_eq!(is_steady(&values), is_steady(&scaled));
         }
     }
 }

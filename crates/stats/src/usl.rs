@@ -1,25 +1,25 @@
 //! The Universal Scalability Law: throughput over load, and where it peaks.
 //!
-//! `X(N) = γN / (1 + α(N − 1) + βN(N − 1))`: γ is the throughput of one, α the share of work that waits in
-//! line (contention), β the cost of keeping each other informed (coherency), and the peak is at `√((1 − α) /
+//! `X(N) = γN / (1 + α(N − 1) + βN(N − 1))`: γ is the throughput of one, α the contention (share of serial
+//! work), β the coherency (cost of keeping workers consistent), and the peak is at `√((1 − α) /
 //! β)`. Source: N. J. Gunther, *Guerrilla Capacity Planning* (2007), chapters 4 to 6; "A general theory of
 //! computational scalability based on rational functions", arXiv 0808.1431.
 //!
-//! The law is a summary of a curve, not a cause. A fit always succeeds, so this one refuses to speak where
-//! the points do not carry it: under six loads, without a bend, with a bend that the law does not follow, or
-//! with a peak far outside what was measured. Turbo clocks and SMT siblings break its assumption that all N
+//! The law summarises a curve and does not explain it. A least-squares fit always has a result, so this one is refused
+//! where the points do not support it: with fewer than six loads, without curvature, with a curvature that the law does not
+//! follow, or with a peak far outside the measured range. Turbo clocks and SMT siblings violate the assumption that all N
 //! are alike.
 //!
-//! `N/X` is linear in `1/γ`, `α/γ` and `β/γ`, so the fit is linear least squares of relative errors, with
-//! none of the three negative: no starting values, no iterations, one answer.
+//! `N/X` is linear in `1/γ`, `α/γ` and `β/γ`. So the fit is linear least squares of relative errors, with none of the three
+//! negative. It needs no starting values and no iterations, and has one solution.
 
 use crate::least_squares::solve_for_ones;
 use serde::{Deserialize, Serialize};
 
-/// Fewest different loads that are fitted.
+/// Least number of different loads.
 pub const FEWEST_LOADS: usize = 6;
 
-/// How far beyond the largest load measured a peak may lie, and a prediction may go.
+/// A peak or a prediction may lie at most this many times beyond the largest measured load.
 const REACH: f64 = 2.0;
 
 /// A load and the throughput at it.
@@ -31,13 +31,13 @@ pub struct LoadPoint {
     pub throughput: f64,
 }
 
-/// A fit of the law, or why there is none.
+/// A fit of the law, or why it is refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Scalability {
-    /// The law describes the points.
+    /// The law fits the points.
     Fitted(UslFit),
-    /// It does not, or the points do not say.
+    /// The law does not fit, or the points do not support a fit.
     Refused {
         /// Why.
         reason: NoFitReason,
@@ -47,15 +47,15 @@ pub enum Scalability {
 /// The law with its parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UslFit {
-    /// γ: throughput of a load of one.
+    /// γ: throughput at a load of one.
     pub gamma: f64,
     /// α: contention, 0 for none.
     pub alpha: f64,
     /// β: coherency, 0 for none.
     pub beta: f64,
-    /// The load where throughput is highest; at least 1.
+    /// The load with the highest throughput; at least 1.
     pub peak_load: f64,
-    /// The throughput there, in the points' unit.
+    /// The throughput at the peak, in the points' unit.
     pub peak_throughput: f64,
     /// Root mean square of the points' relative distance to the curve.
     pub relative_error: f64,
@@ -63,41 +63,40 @@ pub struct UslFit {
     pub largest_load: f64,
 }
 
-/// Why the law is not fitted.
+/// Why a fit is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoFitReason {
     /// A load or throughput is not a positive number.
     NotPositive {
-        /// Its place in the input, from 0.
+        /// Its index in the input, from 0.
         index: usize,
     },
-    /// Under [`FEWEST_LOADS`] different loads.
+    /// Fewer than [`FEWEST_LOADS`] different loads.
     TooFewLoads {
-        /// Different loads at hand.
+        /// Number of different loads.
         loads: usize,
-        /// Loads needed.
+        /// Number of loads needed.
         needed: usize,
     },
-    /// Throughput grows with the load in a straight line, as far as the points' scatter tells: measure larger
-    /// loads.
+    /// Within the scatter of the points, throughput is linear in the load: measure larger loads.
     NoCurvature {
-        /// Loss against a straight line at the largest load, 0.03 for 3 %.
+        /// Loss at the largest load, compared with linear scaling; 0.03 for 3 %.
         loss: f64,
     },
-    /// The points lie too far from the best curve: something else than the law is at work.
+    /// The points lie too far from the best curve: they follow another law.
     PoorFit {
         /// Root mean square of the relative distances.
         relative_error: f64,
     },
-    /// Throughput only levels off: contention without coherency has no peak.
+    /// Throughput levels off without a peak: contention without coherency.
     NoPeak {
-        /// What throughput levels off towards, γ/α.
+        /// The limit of the throughput, γ/α.
         ceiling: f64,
     },
     /// The peak lies beyond twice the largest load: measure larger loads.
     PeakBeyondRange {
-        /// Where the curve would peak.
+        /// The load at the peak of the curve.
         peak_load: f64,
         /// The largest load measured.
         largest_load: f64,
@@ -105,7 +104,7 @@ pub enum NoFitReason {
 }
 
 impl UslFit {
-    /// Throughput at a load, up to twice the largest measured; `None` beyond, and below one.
+    /// Throughput at a load from 1 to twice the largest measured load; `None` outside.
     pub fn predict(&self, load: f64) -> Option<f64> {
         (1.0..=REACH * self.largest_load).contains(&load).then(|| self.throughput(load))
     }
@@ -115,7 +114,7 @@ impl UslFit {
     }
 }
 
-/// Fits the law to points in any order; several at one load are welcome.
+/// Fits the law to points in any order; a load may have several points.
 ///
 /// ```
 /// use stats::usl::{LoadPoint, Scalability, fit};
@@ -131,9 +130,9 @@ pub fn fit(points: &[LoadPoint]) -> Scalability {
     }
 }
 
-/// Relative scatter over which the law is not what shaped the points.
+/// Relative error above which the law does not fit.
 const POOR_FIT: f64 = 0.15;
-/// Loss against a straight line that counts as a bend, whatever the scatter.
+/// Least loss, compared with linear scaling, that counts as curvature.
 const LEAST_LOSS: f64 = 0.05;
 
 fn examine(points: &[LoadPoint]) -> Result<UslFit, NoFitReason> {
@@ -168,11 +167,11 @@ fn examine(points: &[LoadPoint]) -> Result<UslFit, NoFitReason> {
     if loss < LEAST_LOSS.max(2.0 * fit.relative_error) {
         return Err(NoFitReason::NoCurvature { loss });
     }
-    // Rounding may leave a trace of coherency where there is none.
+    // Rounding errors may leave a tiny coherency where there is none.
     if beta * largest_load.powi(2) < 1e-9 {
         return Err(NoFitReason::NoPeak { ceiling: gamma / alpha });
     }
-    // With α ≥ 1 throughput falls from the first companion on: the peak is a load of one.
+    // With α ≥ 1 throughput falls from the second worker on: the peak is a load of one.
     fit.peak_load = ((1.0 - alpha).max(0.0) / beta).sqrt().max(1.0);
     if fit.peak_load > REACH * largest_load {
         return Err(NoFitReason::PeakBeyondRange { peak_load: fit.peak_load, largest_load });
@@ -189,9 +188,8 @@ fn relative_error(fit: &UslFit, points: &[LoadPoint]) -> f64 {
 /// The nonnegative `(1/γ, α/γ, β/γ)` with the least sum of squared relative errors `X/X̂ − 1`, where
 /// `N/X̂ = 1/γ + (α/γ)(N − 1) + (β/γ) N(N − 1)`; `None` where the points do not determine them.
 ///
-/// With three unknowns all sets of zeros can be tried: the best feasible one is the solution (C. L. Lawson &
-/// R. J. Hanson,
-/// *Solving Least Squares Problems* (1974), chapter 23). 1/γ is never zero: a load of one has a throughput.
+/// With three unknowns, all sets of zeros are tried, and the best feasible one is the solution (C. L. Lawson & R. J.
+/// Hanson, *Solving Least Squares Problems* (1974), chapter 23). 1/γ is never zero: a load of one has a throughput.
 fn nonnegative_least_squares(points: &[LoadPoint]) -> Option<[f64; 3]> {
     let rows: Vec<[f64; 3]> = points
         .iter()
@@ -257,13 +255,13 @@ mod tests {
     }
 
     #[test]
-    fn five_loads_are_too_few_however_often_repeated() {
+    fn five_loads_are_too_few_also_if_repeated() {
         let repeated = points(&[1.0, 2.0, 4.0, 8.0, 16.0].repeat(4), |n| law(1e4, 0.03, 0.001, n));
         assert_eq!(refused(&repeated), NoFitReason::TooFewLoads { loads: 5, needed: 6 });
     }
 
     #[test]
-    fn a_straight_line_has_no_bend_to_extrapolate() {
+    fn a_straight_line_has_no_curvature() {
         let line = points(&DOUBLING, |n| 1e4 * n);
         assert!(matches!(refused(&line), NoFitReason::NoCurvature { loss } if loss.abs() < 1e-9));
         let faster_than_linear = points(&DOUBLING, |n| 1e4 * n.powf(1.05));
@@ -279,11 +277,11 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_far_beyond_the_loads_is_not_foretold() {
+    fn a_peak_far_beyond_the_loads_is_refused() {
         let NoFitReason::PeakBeyondRange { peak_load, largest_load } =
             refused(&points(&[1.0, 2.0, 3.0, 4.0, 6.0, 8.0], |n| law(1e4, 0.1, 0.001, n)))
         else {
-            panic!("foretold")
+            panic!("not refused")
         };
         assert!((peak_load - 30.0).abs() < 0.1 && largest_load == 8.0);
     }
@@ -311,7 +309,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn exact_points_give_their_own_parameters(
+        fn exact_points_give_their_parameters(
             gamma in 1.0..1e6_f64, alpha in 0.0..0.5_f64, beta in 1e-3..0.05_f64,
         ) {
             let fit = fitted(&points(&DOUBLING, |n| law(gamma, alpha, beta, n)));

@@ -1,48 +1,46 @@
-//! From an estimate of a ratio to what may be said: a difference, none shown, or nothing.
+//! The verdict on a ratio: a difference, no difference shown, or inconclusive.
 //!
-//! The interval alone decides. It is held against a zone around 1 that nobody would act on and that the
-//! instrument cannot vouch for, [`VerdictRule::negligible`]:
+//! The confidence interval alone decides. It is compared with a zone around 1 that is negligible in practice and below the
+//! accuracy of the instrument, [`VerdictRule::negligible`]:
 //!
 //! ```text
 //!                      zone of the negligible
 //!                           ├──┼──┤
 //!                              1
-//!   Difference                        ├────┤         wholly outside the zone: the direction is known
-//!   NoDifferenceShown        ├───┤                   reaches into it, and rules out what is worth having
-//!   Inconclusive      ├───────────────────┤          reaches into it, and rules out nothing of use
+//!   Difference                        ├────┤         entirely outside the zone: the direction is known
+//!   NoDifferenceShown        ├───┤                   reaches into it, and excludes useful differences
+//!   Inconclusive      ├───────────────────┤          reaches into it, and does not exclude them
 //! ```
 //!
-//! Validity of the trials comes before: blocks with an invalid trial are left out by the caller. Words, names
-//! and units come after: they are the report's.
+//! The caller leaves out blocks with an invalid trial. Sentences, names and units are added later.
 
 use crate::confidence::Confidence;
 use crate::ratio::{RatioError, RatioEstimate, estimate};
 use serde::{Deserialize, Serialize};
 
-/// What an interval must show.
+/// The thresholds of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct VerdictRule {
     /// Level of the interval.
     pub confidence: Confidence,
-    /// Relative difference that is not worth naming, such as 0.005 for 0.5 %: a difference is called when the
-    /// whole interval lies outside `1 / (1 + negligible) ..= 1 + negligible`. Zero asks only that 1 is
-    /// excluded.
+    /// Relative difference that is negligible, such as 0.005 for 0.5 %. The verdict is a difference if the whole interval
+    /// lies outside `1 / (1 + negligible) ..= 1 + negligible`. With zero it only has to exclude 1.
     ///
-    /// Two copies of one program differ for good by some tenths of a percent, by the length of a path or the
+    /// Two copies of one program differ permanently by some tenths of a percent, because of the length of a path or the
     /// layout of memory (Mytkowicz et al., "Producing wrong data without doing anything obviously wrong!",
-    /// ASPLOS 2009), and no number of blocks averages that away. It also keeps the rate of false verdicts
+    /// ASPLOS 2009), and no number of blocks averages that away. The zone also keeps the rate of false verdicts
     /// well under `confidence.alpha()` where blocks are quiet.
     pub negligible: f64,
-    /// Relative difference that a comparison without a winner must rule out to be of use, such as 0.10: an
-    /// interval that shows no difference and still allows a larger one is inconclusive.
+    /// Relative difference that "no difference shown" must exclude, such as 0.10. An interval that shows no difference and
+    /// contains a larger one is inconclusive.
     pub useful: f64,
 }
 
 impl Default for VerdictRule {
-    /// 95 %, half a percent is negligible, and 10 % must be ruled out.
+    /// 95 % confidence, 0.5 % is negligible, and 10 % must be excluded.
     ///
-    /// 10 % because that is where choices of machines and servers begin to pay for the change; measured
-    /// effect of the half percent: `docs/decisions/0002-verdict-statistics.md`.
+    /// 10 % is where a change of machine or server begins to pay off. `docs/decisions/0002-verdict-statistics.md` has the
+    /// measured effect of the 0.5 %.
     fn default() -> Self {
         Self { confidence: Confidence::P95, negligible: 0.005, useful: 0.10 }
     }
@@ -58,52 +56,50 @@ pub enum Side {
     B,
 }
 
-/// What may be said of a comparison.
+/// The verdict of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum RatioVerdict {
-    /// One side has more. Which is better is the metric's to say.
+    /// One side has a higher value. Whether higher is better depends on the measure.
     Difference {
         /// The side with the larger value.
         higher: Side,
-        /// The least relative difference in the interval: 0.55 when the larger is at least 1.55 times the
-        /// other.
+        /// The least relative difference in the interval: 0.55 if the larger value is at least 1.55 times the other.
         at_least: f64,
     },
-    /// No difference was shown, and any that there is is small: "within ±2.1 %".
+    /// No difference was shown, and a true difference is small: "within ±2.1 %".
     NoDifferenceShown {
-        /// The largest relative difference in the interval: 0.021 when neither side is more than 1.021 times
-        /// the other.
+        /// The largest relative difference in the interval: 0.021 if neither side is more than 1.021 times the other.
         within: f64,
     },
-    /// Nothing may be said.
+    /// The data support neither.
     Inconclusive {
         /// The reason.
         why: InconclusiveReason,
     },
 }
 
-/// Why a comparison says nothing.
+/// Why a comparison is inconclusive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InconclusiveReason {
-    /// The interval shows no difference, and allows one of this size.
+    /// The interval shows no difference and contains one that is too large.
     TooWide {
         /// The largest relative difference in the interval.
         within: f64,
-        /// What had to be ruled out: [`VerdictRule::useful`].
+        /// What it had to exclude: [`VerdictRule::useful`].
         useful: f64,
     },
-    /// There is no ratio at all: too few blocks, or a value that has none.
+    /// There is no ratio: too few blocks, or a value without a ratio.
     NoRatio(RatioError),
 }
 
-/// An estimate, where there is one, and its verdict.
+/// An estimate, if there is one, and its verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RatioComparison {
     /// The ratio of A to B.
     pub estimate: Option<RatioEstimate>,
-    /// What may be said of it.
+    /// The verdict on it.
     pub verdict: RatioVerdict,
 }
 
@@ -125,10 +121,10 @@ pub fn compare(blocks: &[(f64, f64)], rule: &VerdictRule) -> RatioComparison {
     }
 }
 
-/// The verdict on an estimate whose interval was made at the level that the rule asks for.
+/// The verdict on an estimate whose interval has the rule's level.
 pub fn classify(estimate: &RatioEstimate, rule: &VerdictRule) -> RatioVerdict {
     let RatioEstimate { low, high, .. } = *estimate;
-    // Written so that no width of interval divides by zero: low > 0 always, 1 / low may be infinite.
+    // No interval divides by zero: low is always positive, and 1 / low may be infinite.
     let (a_leads, b_leads) = (low - 1.0, 1.0 / high - 1.0);
     if a_leads > rule.negligible {
         return RatioVerdict::Difference { higher: Side::A, at_least: a_leads };
@@ -175,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lead_of_b_reads_the_same_with_the_sides_swapped() {
+    fn an_interval_below_one_is_a_difference_in_favour_of_b() {
         let RatioVerdict::Difference { higher: Side::B, at_least } = verdict(0.5, 0.8) else {
             panic!("no difference")
         };
@@ -183,20 +179,20 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_interval_around_one_says_within_what() {
+    fn a_narrow_interval_around_one_states_its_largest_difference() {
         let RatioVerdict::NoDifferenceShown { within } = verdict(0.985, 1.021) else { panic!("not narrow") };
         assert!((within - 0.021).abs() < 1e-12);
     }
 
     #[test]
-    fn an_interval_beside_one_but_in_the_negligible_zone_is_no_difference() {
+    fn an_interval_in_the_negligible_zone_is_no_difference() {
         assert!(matches!(verdict(1.001, 1.004), RatioVerdict::NoDifferenceShown { .. }));
         let strict = VerdictRule { negligible: 0.0, ..VerdictRule::default() };
         assert!(matches!(classify(&estimate_of(1.001, 1.004), &strict), RatioVerdict::Difference { .. }));
     }
 
     #[test]
-    fn an_interval_that_allows_a_large_difference_is_inconclusive() {
+    fn an_interval_with_a_large_difference_is_inconclusive() {
         assert!(matches!(
             verdict(0.93, 1.14),
             RatioVerdict::Inconclusive { why: InconclusiveReason::TooWide { within, .. } } if (within - 0.14).abs() < 1e-12
@@ -204,12 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_interval_that_knows_the_direction_is_still_a_difference() {
+    fn a_wide_interval_on_one_side_is_a_difference() {
         assert!(matches!(verdict(1.05, 4.0), RatioVerdict::Difference { higher: Side::A, .. }));
     }
 
     #[test]
-    fn two_blocks_or_a_zero_are_inconclusive_with_the_reason() {
+    fn two_blocks_or_a_zero_are_inconclusive_with_a_reason() {
         let two = compare(&[(2.0, 1.0); 2], &VerdictRule::default());
         assert_eq!(
             two.verdict,
@@ -250,7 +246,7 @@ mod tests {
                     prop_assert!((one - other).abs() < 1e-9);
                 }
                 (RatioVerdict::Inconclusive { .. }, RatioVerdict::Inconclusive { .. }) => {}
-                (one, other) => prop_assert!(false, "{one:?} against {other:?}"),
+                (one, other) => prop_assert!(false, "{one:?} and {other:?}"),
             }
         }
 

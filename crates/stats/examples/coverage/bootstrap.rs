@@ -1,5 +1,4 @@
-//! Bootstrap intervals for a mean: candidates that the verdict does not use, here so that the reason can be
-//! rerun.
+//! Bootstrap intervals for a mean. The verdict does not use them; they are here so that the comparison can be repeated.
 //!
 //! Source: B. Efron & R. J. Tibshirani, *An Introduction to the Bootstrap* (1993), chapters 12 to 14.
 
@@ -39,7 +38,7 @@ pub fn percentile(values: &[f64], confidence: Confidence, rng: &mut impl Rng) ->
     ConfidenceInterval { low: means.quantile(tail), high: means.quantile(1.0 - tail) }
 }
 
-/// Percentiles corrected for bias and for a spread that changes with the mean (ibid., chapter 14.3).
+/// Percentiles corrected for bias and for a variance that changes with the mean (ibid., chapter 14.3).
 pub fn bca(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -> ConfidenceInterval {
     let centre = moments(values).mean;
     let means = sample(resampled(values, rng).iter().map(|m| m.mean));
@@ -60,9 +59,9 @@ pub fn bca(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -> Confid
     ConfidenceInterval { low: adjusted(tail), high: adjusted(1.0 - tail) }
 }
 
-/// Bootstrap-t: the quantiles of (resampled mean − mean) / resampled standard error stand in for Student's.
+/// Bootstrap-t: the quantiles of (resampled mean − mean) / resampled standard error replace Student's.
 ///
-/// A resample without spread (one in nine at three blocks) has no t and is left out.
+/// A resample without variance (one in nine with three blocks) has no t and is left out.
 pub fn studentised(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -> ConfidenceInterval {
     let Moments { mean, standard_error } = moments(values);
     let t = sample(
@@ -79,5 +78,5 @@ pub fn studentised(values: &[f64], confidence: Confidence, rng: &mut impl Rng) -
 }
 
 fn sample(values: impl Iterator<Item = f64>) -> Sample {
-    Sample::try_from(values.collect::<Vec<_>>()).expect("finite, and some")
+    Sample::try_from(values.collect::<Vec<_>>()).expect("at least one finite value")
 }

@@ -1,8 +1,8 @@
-//! Which interval should a verdict rest on? Prints the table of `docs/decisions/0002-verdict-statistics.md`.
+//! Compares confidence intervals for a verdict. Prints the tables of `docs/decisions/0002-verdict-statistics.md`.
 //!
-//! For each noise and number of blocks: how often A/A is called different (the share of intervals that miss
-//! the true ratio is the same number, since every method shifts with the logarithm), how often a true 5 % is
-//! found, and the median half-width. Run with `cargo run --release -p stats --example coverage`; the seed is
+//! For each noise and number of blocks: how often A and A are found different, how often a true difference of 5 % is found,
+//! and the median half-width. The first is also the share of intervals that miss the true ratio, because every method
+//! shifts with the logarithm. Run with `cargo run --release -p stats --example coverage`; the seed is
 //! fixed.
 #![allow(clippy::print_stdout, reason = "an example that prints a table")]
 
@@ -21,7 +21,7 @@ const SEED: u64 = 2;
 const COMPARISONS: usize = 10_000;
 const BLOCKS: [usize; 7] = [3, 4, 5, 6, 8, 10, 20];
 
-/// The ways to make an interval that are compared.
+/// The methods that are compared.
 #[derive(Clone, Copy)]
 enum Candidate {
     StudentT,
@@ -42,7 +42,7 @@ impl Candidate {
         (Self::Studentised, "bootstrap-t"),
     ];
 
-    /// The interval of the log ratio; `None` where the method has none.
+    /// The interval of the log ratio; `None` if the method has none.
     fn interval(self, log_ratios: &[f64], rng: &mut Pcg64) -> Option<ConfidenceInterval> {
         let by = |method| {
             let blocks: Vec<(f64, f64)> = log_ratios.iter().map(|d| (d.exp(), 1.0)).collect();
@@ -66,7 +66,7 @@ impl Candidate {
 fn main() {
     println!("## Intervals\n");
     println!(
-        "{COMPARISONS} comparisons a cell, seed {SEED}; false verdicts % / 5 % found % / median half-width %"
+        "{COMPARISONS} comparisons per cell, seed {SEED}; false verdicts % / 5 % found % / median half-width %"
     );
     for noise in Noise::ALL {
         println!("\n### {}\n", noise.title());
@@ -95,7 +95,7 @@ fn cell(candidate: Candidate, noise: Noise, n: usize) -> String {
         let log_ratios: Vec<f64> = noise.blocks(n, &mut rng).iter().map(|(a, b)| a - b).collect();
         let Some(interval) = candidate.interval(&log_ratios, &mut rng) else { return "–".into() };
         missed += u32::from(!interval.contains(0.0));
-        // A true ratio shifts the interval and changes nothing else.
+        // A true ratio only shifts the interval.
         found += u32::from(!interval.contains(-truth));
         half_widths.push(interval.half_width());
     }

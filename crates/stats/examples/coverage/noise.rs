@@ -1,23 +1,22 @@
-//! The kinds of noise that comparisons of servers meet, each as a generator of paired blocks.
+//! The kinds of noise in comparisons of servers, each as a generator of paired blocks.
 //!
-//! Values are natural logarithms, `(ln a, ln b)`, with A and B alike: a true ratio is added by the caller.
+//! Values are natural logarithms, `(ln a, ln b)`, of identical variants. The caller adds a true ratio.
 
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Normal, StudentT};
 
-/// A law that trials scatter by.
+/// A distribution of trials.
 #[derive(Clone, Copy, Debug)]
 pub enum Noise {
     /// Each trial normal, standard deviation 2 %.
     Normal,
-    /// Each trial 1 % × Student's t with two degrees of freedom: its variance is infinite.
+    /// Each trial 1 % × Student's t with two degrees of freedom, whose variance is infinite.
     HeavyTailed,
-    /// Each restart settles in one of two modes, a factor of 2 apart, half and half; 2 % normal within.
+    /// Each restart runs in one of two modes, a factor of 2 apart, half and half; 2 % normal within.
     TwoModes,
-    /// One restart in ten settles at half the speed; 2 % normal within.
+    /// One restart in ten runs at half the speed; 2 % normal within.
     RareMode,
-    /// The mode lasts: each restart keeps the mode of the trial before with probability 0.8; 2 % normal
-    /// within.
+    /// Modes last: each restart keeps the mode of the trial before with probability 0.8; 2 % normal within.
     LastingMode,
     /// The second trial of a block is 5 % slower, whichever variant it is; 1 % normal.
     OrderEffect,
@@ -44,7 +43,7 @@ impl Noise {
         }
     }
 
-    /// Blocks of alike variants in random order.
+    /// Blocks of identical variants in random order.
     pub fn blocks(self, n: usize, rng: &mut impl Rng) -> Vec<(f64, f64)> {
         let mut slow = rng.random_bool(0.5);
         (0..n)
