@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use workload::definition::KnobType;
+use workload::scaffold::ScaffoldProtocol;
 use workload::{Catalogue, Knob, ServerDefinition, Workload};
 
 use crate::color;
@@ -29,23 +31,33 @@ pub enum WorkloadsVerb {
     #[command(after_help = "\
 Examples:
   showdown workloads new my-api
-  showdown compare my-api:cache=off my-api:cache=on --quick")]
+  showdown compare my-api:cache=off my-api:cache=on --quick
+  showdown workloads new my-cache --protocol redis")]
     New {
         /// Use this name for the workload, its server and its folder
         name: String,
         /// Create the folder in this directory
         #[arg(long, default_value = workload::DIRECTORY)]
         dir: PathBuf,
+        /// Use the example of this protocol; `runner` is a program that generates its own load
+        #[arg(
+            long,
+            default_value_t,
+            value_parser = PossibleValuesParser::new(ScaffoldProtocol::ALL.map(ScaffoldProtocol::name))
+                .try_map(|name| name.parse::<ScaffoldProtocol>())
+        )]
+        protocol: ScaffoldProtocol,
     },
 }
 
 /// Runs the verb.
 pub fn run(args: &WorkloadsArgs) -> anyhow::Result<CommandStatus> {
     match &args.verb {
-        Some(WorkloadsVerb::New { name, dir }) => {
-            let path = workload::scaffold::create(dir, name).map_err(usage)?;
+        Some(WorkloadsVerb::New { name, dir, protocol }) => {
+            let path = workload::scaffold::create(dir, name, *protocol).map_err(usage)?;
+            let [first, second] = protocol.example_variants(name);
             print(&format!(
-                "{path}\n\nedit it, then for example:\n  showdown compare {name}:cache=off {name}:cache=on --quick\n",
+                "{path}\n\nedit it, then for example:\n  showdown compare {first} {second} --quick\n",
                 path = path.display()
             ))?;
         }

@@ -1,7 +1,10 @@
 //! The full cycle of each server: start, populate, check, load, compare the counts, stop.
 
+use std::time::Duration;
+
 use libtest_mimic::Failed;
 use load::engine::{self, RunContext};
+use workload::scaffold::ScaffoldProtocol;
 use workload::{Catalogue, Instance, ServerVariant, TypedValue, Workload};
 
 use crate::test_directory::{KEYS, TestDirectory, one_file, resolve};
@@ -36,18 +39,27 @@ ready = { command = ["test", "-e", "{{ dir }}/mark-{{ port }}"] }
     Ok(())
 }
 
-pub fn scaffold() -> Result<(), Failed> {
+pub fn scaffold(protocol: ScaffoldProtocol) -> Result<(), Failed> {
     let directory = TestDirectory::new()?;
-    workload::scaffold::create(directory.path(), "shop")?;
+    let (workload, variants) = create(&directory, protocol)?;
+    // Each variant has a directory of its own, as each trial has.
+    variants.iter().try_for_each(|variant| full_cycle(&TestDirectory::new()?, &workload, variant))
+}
+
+/// The example of a protocol, with the variants that it suggests.
+fn create(
+    directory: &TestDirectory,
+    protocol: ScaffoldProtocol,
+) -> Result<(Workload, Vec<ServerVariant>), Failed> {
+    workload::scaffold::create(directory.path(), "shop", protocol)?;
     let catalogue = Catalogue::with(directory.path());
-    let (workload, variants) = catalogue.resolve(None, &workload::scaffold::example_variants("shop"))?;
-    variants.iter().try_for_each(|variant| full_cycle(&directory, &workload, variant))
+    Ok(catalogue.resolve(None, &protocol.example_variants("shop"))?)
 }
 
 /// The count of operations is exact whether the server counts the queries of its statistics or not.
 pub fn uncounted_queries() -> Result<(), Failed> {
     let directory = TestDirectory::new()?;
-    workload::scaffold::create(directory.path(), "shop")?;
+    let (workload, variants) = create(&directory, ScaffoldProtocol::Http)?;
     let program = directory.path().join("shop/server.py");
     let text = std::fs::read_to_string(&program)?;
     let counts_all = "        count = next(answered)\n";
@@ -55,24 +67,25 @@ pub fn uncounted_queries() -> Result<(), Failed> {
     let counts_others = "        if url.path != '/stats':\n            Handler.answered = next(answered)\n        \
                          count = getattr(Handler, 'answered', 0)\n";
     std::fs::write(program, text.replace(counts_all, counts_others))?;
-    let catalogue = Catalogue::with(directory.path());
-    let (workload, variants) = catalogue.resolve(None, &workload::scaffold::example_variants("shop"))?;
     full_cycle(&directory, &workload, &variants[0])
 }
 
-/// Starts, populates, checks, loads, compares the counts, and stops.
-fn full_cycle(directory: &TestDirectory, workload: &Workload, variant: &ServerVariant) -> Result<(), Failed> {
-    let options = directory.options()?;
-    let mut server = Instance::start(workload, variant, &options)?;
-    let context = RunContext::default();
-    server.populate(&context)?;
-    server.check(&context)?;
+/// A short load that the runner generates: every operation has been run, and none failed.
+fn load_by_runner(runner: &Instance) -> Result<(), Failed> {
+    let spec = runner.load_spec(None)?.with_duration(Some(Duration::from_secs(1)));
+    let outcome = engine::run(&spec, &RunContext::default(), &mut |_| {})?;
+    assert!(outcome.total.operations.iter().all(|operation| !operation.response_time.is_empty()));
+    assert_eq!(outcome.total.errors().total(), 0);
+    Ok(())
+}
 
+/// A load of [`OPERATIONS`], which client and server must count alike.
+fn counted_load(server: &mut Instance, workload: &Workload, variant: &ServerVariant) -> Result<(), Failed> {
     let before = server.count()?.ok_or("the server has statistics")?;
     let spec = server.load_spec(workload.load.names.first().map(String::as_str))?;
     // Only the first operation: a slow test machine must not send replies of 10 MiB.
     let spec = spec.with_connections(8).with_requests(OPERATIONS);
-    let outcome = engine::run(&spec, &context, &mut |_| {})?;
+    let outcome = engine::run(&spec, &RunContext::default(), &mut |_| {})?;
     assert_eq!((outcome.total.succeeded(), outcome.total.errors().total()), (OPERATIONS, 0));
     let is_secure = variant.knobs.get("tls").is_some_and(|tls| *tls == TypedValue::Switch(true));
     assert_eq!(outcome.total.connections.tls.is_empty(), !is_secure);
@@ -83,6 +96,22 @@ fn full_cycle(directory: &TestDirectory, workload: &Workload, variant: &ServerVa
         Some(name) => outcome.total.counters[counter(name).ok_or("the driver has the counter")?],
     };
     assert_eq!(after.count - before.count, counted, "{} differs from the client's count", after.what);
+    Ok(())
+}
+
+/// Starts, populates, checks, loads, compares the counts, and stops.
+fn full_cycle(directory: &TestDirectory, workload: &Workload, variant: &ServerVariant) -> Result<(), Failed> {
+    let options = directory.options()?;
+    let mut server = Instance::start(workload, variant, &options)?;
+    let context = RunContext::default();
+    server.populate(&context)?;
+    server.check(&context)?;
+
+    if workload.load.is_runner() {
+        load_by_runner(&server)?;
+    } else {
+        counted_load(&mut server, workload, variant)?;
+    }
 
     for (name, value) in &variant.knobs {
         assert_eq!(server.knobs().get(name), Some(value));

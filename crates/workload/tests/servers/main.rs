@@ -10,6 +10,7 @@ mod test_directory;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use workload::scaffold::ScaffoldProtocol;
 
 fn main() -> ExitCode {
     host::keeper_main(std::env::args_os()).unwrap_or_else(test)
@@ -34,16 +35,22 @@ fn test() -> ExitCode {
         trials.push(Trial::test(format!("full cycle {variant}"), move || cycles::built_in(variant)));
     }
     // Mail servers need root.
-    if rustix::process::geteuid().is_root() {
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
         for variant in ["postfix", "postfix:delivery=maildir,tls=on", "exim", "exim:delivery=maildir,tls=on"]
         {
             trials.push(Trial::test(format!("full cycle {variant}"), move || cycles::built_in(variant)));
         }
     }
+    for protocol in ScaffoldProtocol::ALL {
+        if protocol != ScaffoldProtocol::Smtp || is_root {
+            let name = format!("the example for {protocol} runs unchanged");
+            trials.push(Trial::test(name, move || cycles::scaffold(protocol)));
+        }
+    }
     let mut named = |name: &str, test: fn() -> Result<(), Failed>| trials.push(Trial::test(name, test));
     named("a server may have no statistics", cycles::without_count);
     named("a command may probe whether a server is ready", cycles::ready_by_command);
-    named("a new workload runs as it stands", cycles::scaffold);
     named("a server need not count the queries of its statistics", cycles::uncounted_queries);
     named("a password is only in files of the server", cycles::password);
     named("a taken port is reported with its process", mistakes::port_taken);

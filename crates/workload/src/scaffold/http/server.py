@@ -1,8 +1,8 @@
-"""The example server of the workload my-api: pages of items as JSON. Put your own in its place.
+"""The example server of the workload my-service: pages of items as JSON. Replace it with your own.
 
 GET /items?page=N   a page of items
-GET /health         200 as soon as requests are answered
-GET /stats          how many requests were answered: {"requests": 42}
+GET /health         200 as soon as the server answers
+GET /stats          the number of requests: {"requests": 42}
 """
 
 import argparse
@@ -32,8 +32,8 @@ if options.cache == "on":
 
 
 class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"  # connections are used again
-    disable_nagle_algorithm = True  # or an answer in two packets waits 40 ms for the client's acknowledgement
+    protocol_version = "HTTP/1.1"  # with keep-alive
+    disable_nagle_algorithm = True  # otherwise a reply in two packets waits 40 ms for an acknowledgement
 
     def do_GET(self):
         url = urlsplit(self.path)
@@ -54,12 +54,12 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_):
-        pass  # a line for each request would be measured too
+        pass  # logging each request would be part of the measurement
 
 
 class Server(ThreadingHTTPServer):
-    request_queue_size = 1024  # with the default of 5, many connections at once wait a second and more
-    daemon_threads = True  # open connections do not keep it from stopping
+    request_queue_size = 1024  # with the default of 5, simultaneous connections wait a second or more
+    daemon_threads = True  # open connections must not delay the end
 
 
 Server(("127.0.0.1", options.port), Handler).serve_forever()
