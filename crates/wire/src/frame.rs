@@ -19,9 +19,9 @@ pub(crate) trait Header {
     /// Its length.
     const BYTES: usize;
     /// Why it is refused.
-    type Fault;
+    type Error;
     /// The length of the whole message, header included, by the bytes of its header.
-    fn frame_bytes(header: &[u8]) -> Result<usize, Self::Fault>;
+    fn frame_bytes(header: &[u8]) -> Result<usize, Self::Error>;
 }
 
 impl FrameBuffer {
@@ -35,7 +35,7 @@ impl FrameBuffer {
     pub fn take<'a, 'i: 'a, H: Header>(
         &'a mut self,
         input: &mut &'i [u8],
-    ) -> Result<Option<&'a [u8]>, H::Fault> {
+    ) -> Result<Option<&'a [u8]>, H::Error> {
         if self.bytes.is_empty()
             && let Some(header) = input.get(..H::BYTES)
         {
@@ -49,7 +49,7 @@ impl FrameBuffer {
     }
 
     #[cold]
-    fn join<'a, 'i: 'a, H: Header>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<&'a [u8]>, H::Fault> {
+    fn join<'a, 'i: 'a, H: Header>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<&'a [u8]>, H::Error> {
         if self.complete {
             self.complete = false;
             self.bytes.clear();
@@ -109,7 +109,7 @@ mod tests {
 
     impl Header for Short {
         const BYTES: usize = 1;
-        type Fault = u8;
+        type Error = u8;
 
         fn frame_bytes(header: &[u8]) -> Result<usize, u8> {
             if header[0] == 9 { Err(9) } else { Ok(1 + usize::from(header[0])) }

@@ -80,6 +80,7 @@
 //!    allocate past the limits (`tests/properties`, `fuzz`); the cost is measured in `benches/decode.rs`.
 
 mod decimal;
+mod error;
 mod frame;
 pub mod http1;
 mod line;
@@ -90,4 +91,6 @@ pub mod postgres;
 pub mod resp;
 pub mod smtp;
 
+pub use error::{DecodeError, ReplyPart};
+pub use line::{LineError, LineLimit};
 pub use parameter::Parameter;

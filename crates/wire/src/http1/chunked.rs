@@ -2,7 +2,7 @@
 //! end in CRLF, data ends where its size says. Chunk extensions and trailer fields are checked for
 //! their grammar's characters and skipped. Data is handed on where it lies.
 
-use super::error::DecodeError;
+use super::error::Violation;
 use super::head::is_token;
 use super::limits::{MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES};
 
@@ -48,7 +48,7 @@ impl Chunked {
     }
 
     /// Takes bytes off the front of `input` up to the next piece of data or the end of the body.
-    pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Chunk<'a>>, DecodeError> {
+    pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Chunk<'a>>, Violation> {
         while let [byte, rest @ ..] = *input {
             if self.state == ChunkState::Data {
                 return Ok(Some(Chunk::Data(self.take_data(input))));
@@ -74,7 +74,7 @@ impl Chunked {
     }
 
     /// The state after `byte`, which is not data. `EndLf` after a line feed is the end of the body.
-    fn step(&mut self, byte: u8) -> Result<ChunkState, DecodeError> {
+    fn step(&mut self, byte: u8) -> Result<ChunkState, Violation> {
         self.count()?;
         Ok(match (self.state, byte) {
             (ChunkState::Size | ChunkState::MoreSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
@@ -96,7 +96,7 @@ impl Chunked {
                 | ChunkState::SizeLf,
                 _,
             ) => {
-                return Err(DecodeError::MalformedChunkSize);
+                return Err(Violation::MalformedChunkSize);
             }
 
             (ChunkState::DataCr, b'\r') => ChunkState::DataLf,
@@ -105,7 +105,7 @@ impl Chunked {
                 ChunkState::Size
             }
             (ChunkState::Data | ChunkState::DataCr | ChunkState::DataLf, _) => {
-                return Err(DecodeError::MalformedChunkEnd);
+                return Err(Violation::MalformedChunkEnd);
             }
 
             (ChunkState::Trailer, b'\r') | (ChunkState::EndLf, b'\n') => ChunkState::EndLf,
@@ -122,29 +122,29 @@ impl Chunked {
                 | ChunkState::TrailerLf
                 | ChunkState::EndLf,
                 _,
-            ) => return Err(DecodeError::MalformedTrailer),
+            ) => return Err(Violation::MalformedTrailer),
         })
     }
 
-    fn add_digit(&mut self, byte: u8) -> Result<ChunkState, DecodeError> {
+    fn add_digit(&mut self, byte: u8) -> Result<ChunkState, Violation> {
         let digit = (byte as char).to_digit(16).map_or(0, u64::from);
         if self.left >> 60 != 0 {
-            return Err(DecodeError::MalformedChunkSize);
+            return Err(Violation::MalformedChunkSize);
         }
         self.left = self.left << 4 | digit;
         Ok(ChunkState::MoreSize)
     }
 
     /// Counts a byte that is not data against the limit for its kind of line.
-    fn count(&mut self) -> Result<(), DecodeError> {
+    fn count(&mut self) -> Result<(), Violation> {
         self.line_bytes += 1;
         let (limit, error) = match self.state {
             ChunkState::Trailer
             | ChunkState::TrailerName
             | ChunkState::TrailerValue
             | ChunkState::TrailerLf
-            | ChunkState::EndLf => (MAX_HEAD_BYTES, DecodeError::TrailerTooLarge),
-            _ => (MAX_CHUNK_LINE_BYTES, DecodeError::ChunkLineTooLong),
+            | ChunkState::EndLf => (MAX_HEAD_BYTES, Violation::TrailerTooLarge),
+            _ => (MAX_CHUNK_LINE_BYTES, Violation::ChunkLineTooLong),
         };
         if self.line_bytes as usize > limit { Err(error) } else { Ok(()) }
     }
@@ -157,7 +157,7 @@ mod tests {
     /// The data of a whole body, and what is left behind it.
     type Body<'a> = (Vec<u8>, &'a [u8]);
 
-    fn read(mut input: &[u8]) -> Result<Option<Body<'_>>, DecodeError> {
+    fn read(mut input: &[u8]) -> Result<Option<Body<'_>>, Violation> {
         let (mut chunked, mut body) = (Chunked::new(), Vec::new());
         loop {
             match chunked.decode(&mut input)? {
@@ -189,20 +189,20 @@ mod tests {
     #[test]
     fn faults_are_told_apart() {
         for (body, error) in [
-            ("\r\n", DecodeError::MalformedChunkSize),
-            ("0x5\r\nhello", DecodeError::MalformedChunkSize),
-            ("-1\r\n", DecodeError::MalformedChunkSize),
-            ("5\nhello", DecodeError::MalformedChunkSize),
-            ("5 5\r\nhello", DecodeError::MalformedChunkSize),
-            ("5 \r\nhello", DecodeError::MalformedChunkSize),
-            ("5;a\0\r\nhello", DecodeError::MalformedChunkSize),
-            ("10000000000000000\r\n", DecodeError::MalformedChunkSize),
-            ("4\r\nhello\r\n", DecodeError::MalformedChunkEnd),
-            ("6\r\nhello\r\n0\r\n\r\n", DecodeError::MalformedChunkEnd),
-            ("0\r\nhello\r\n\r\n", DecodeError::MalformedTrailer),
-            ("0\r\n: x\r\n\r\n", DecodeError::MalformedTrailer),
-            ("0\r\na: x\n\r\n", DecodeError::MalformedTrailer),
-            ("0\r\n\rx", DecodeError::MalformedTrailer),
+            ("\r\n", Violation::MalformedChunkSize),
+            ("0x5\r\nhello", Violation::MalformedChunkSize),
+            ("-1\r\n", Violation::MalformedChunkSize),
+            ("5\nhello", Violation::MalformedChunkSize),
+            ("5 5\r\nhello", Violation::MalformedChunkSize),
+            ("5 \r\nhello", Violation::MalformedChunkSize),
+            ("5;a\0\r\nhello", Violation::MalformedChunkSize),
+            ("10000000000000000\r\n", Violation::MalformedChunkSize),
+            ("4\r\nhello\r\n", Violation::MalformedChunkEnd),
+            ("6\r\nhello\r\n0\r\n\r\n", Violation::MalformedChunkEnd),
+            ("0\r\nhello\r\n\r\n", Violation::MalformedTrailer),
+            ("0\r\n: x\r\n\r\n", Violation::MalformedTrailer),
+            ("0\r\na: x\n\r\n", Violation::MalformedTrailer),
+            ("0\r\n\rx", Violation::MalformedTrailer),
         ] {
             assert_eq!(read(body.as_bytes()), Err(error), "{body}");
         }
@@ -215,11 +215,11 @@ mod tests {
             |bytes: usize| format!("1\r\ny\r\n1;{}\r\nx\r\n0\r\n\r\n", "e".repeat(bytes - "1;\r\n".len()));
         assert!(matches!(read(extension(MAX_CHUNK_LINE_BYTES).as_bytes()), Ok(Some(_))));
         let too_long = extension(MAX_CHUNK_LINE_BYTES + 1);
-        assert_eq!(read(too_long.as_bytes()), Err(DecodeError::ChunkLineTooLong));
-        assert_eq!(read(&b"0".repeat(1 << 20)), Err(DecodeError::ChunkLineTooLong));
+        assert_eq!(read(too_long.as_bytes()), Err(Violation::ChunkLineTooLong));
+        assert_eq!(read(&b"0".repeat(1 << 20)), Err(Violation::ChunkLineTooLong));
 
         let trailer = |bytes: usize| format!("0\r\na:{}\r\n\r\n", "x".repeat(bytes - "a:\r\n\r\n".len()));
         assert!(matches!(read(trailer(MAX_HEAD_BYTES).as_bytes()), Ok(Some(_))));
-        assert_eq!(read(trailer(MAX_HEAD_BYTES + 1).as_bytes()), Err(DecodeError::TrailerTooLarge));
+        assert_eq!(read(trailer(MAX_HEAD_BYTES + 1).as_bytes()), Err(Violation::TrailerTooLarge));
     }
 }

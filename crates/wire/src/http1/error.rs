@@ -3,12 +3,12 @@
 
 use super::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
 
-/// Why the bytes of a server are not an HTTP/1 reply. The connection cannot be used further.
+/// Why the bytes of a server are not the expected reply.
+pub type DecodeError = crate::DecodeError<Violation>;
+
+/// A rule of HTTP/1 that the server has broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DecodeError {
-    /// Bytes arrived when no reply was expected: a body longer than announced, or a reply too many.
-    #[error("the server sent bytes that no request asked for (a body longer than announced?)")]
-    Unsolicited,
+pub enum Violation {
     /// The reply does not begin with `HTTP/1.`
     #[error("the reply does not begin with \"HTTP/1.\": is this an HTTP/1 server?")]
     NotHttp1,
@@ -51,15 +51,6 @@ pub enum DecodeError {
     /// The trailer section does not end within [`MAX_HEAD_BYTES`].
     #[error("the trailer section is larger than {MAX_HEAD_BYTES} bytes")]
     TrailerTooLarge,
-    /// Closed before the first byte of a reply, as when a kept-alive connection is timed out by the server.
-    #[error("the server closed the connection before it replied")]
-    ClosedBeforeReply,
-    /// Closed within the head.
-    #[error("the server closed the connection within the head of its reply")]
-    ClosedInHead,
-    /// Closed before the announced end of the body.
-    #[error("the server closed the connection before the end of the body")]
-    ClosedInBody,
 }
 
 /// Why a request is refused. Each names the bad part and the mend.

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 
 use memchr::memchr;
 
-use super::error::DecodeError;
+use super::error::Violation;
 use super::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::decimal;
 
@@ -46,7 +46,7 @@ pub(super) struct Meaning {
     /// Whether version and `Connection` let the connection persist (RFC 9112, section 9.3).
     pub persistent: bool,
     /// The framing if the request was not HEAD. A fault in it is none when there can be no body.
-    pub framing: Result<Framing, DecodeError>,
+    pub framing: Result<Framing, Violation>,
 }
 
 impl Meaning {
@@ -59,7 +59,7 @@ impl Meaning {
     ///
     /// Errors depend on the bytes alone, not on how many have arrived, so that every split of a stream
     /// fails in the same way.
-    pub fn parse_front(bytes: &[u8]) -> Result<Option<(Self, usize)>, DecodeError> {
+    pub fn parse_front(bytes: &[u8]) -> Result<Option<(Self, usize)>, Violation> {
         let window = &bytes[..bytes.len().min(MAX_HEAD_BYTES)];
         // The parser itself would skip empty lines before the status line.
         if window.starts_with(START)
@@ -74,7 +74,7 @@ impl Meaning {
     }
 
     /// Parses the head at the front of `bytes`, which must hold all of it, and gives its size.
-    pub fn parse(bytes: &[u8]) -> Result<(Self, usize), DecodeError> {
+    pub fn parse(bytes: &[u8]) -> Result<(Self, usize), Violation> {
         let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
         let mut response = httparse::Response::new(&mut []);
         let mut config = httparse::ParserConfig::default();
@@ -82,11 +82,11 @@ impl Meaning {
         config.allow_obsolete_multiline_headers_in_responses(true);
         let length = match config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers) {
             Ok(httparse::Status::Complete(length)) => length,
-            Err(httparse::Error::TooManyHeaders) => return Err(DecodeError::TooManyHeaders),
-            Ok(httparse::Status::Partial) | Err(_) => return Err(DecodeError::MalformedHead),
+            Err(httparse::Error::TooManyHeaders) => return Err(Violation::TooManyHeaders),
+            Ok(httparse::Status::Partial) | Err(_) => return Err(Violation::MalformedHead),
         };
         let (Some(status @ 100..), Some(minor)) = (response.code, response.version) else {
-            return Err(DecodeError::MalformedHead);
+            return Err(Violation::MalformedHead);
         };
 
         let mut fields = Fields::default();
@@ -101,10 +101,10 @@ impl Meaning {
 
 /// Finds where the head at the front of `bytes` ends: after the first empty line.
 /// `scanned` bytes are known from an earlier call to hold no end.
-pub(super) fn find_end(bytes: &[u8], scanned: usize) -> Result<Option<usize>, DecodeError> {
+pub(super) fn find_end(bytes: &[u8], scanned: usize) -> Result<Option<usize>, Violation> {
     let start = START.len().min(bytes.len());
     if bytes[..start] != START[..start] {
-        return Err(DecodeError::NotHttp1);
+        return Err(Violation::NotHttp1);
     }
     let bytes = &bytes[..bytes.len().min(MAX_HEAD_BYTES)];
     // The line feed before the empty line may be up to two bytes back.
@@ -117,7 +117,7 @@ pub(super) fn find_end(bytes: &[u8], scanned: usize) -> Result<Option<usize>, De
             _ => {}
         }
     }
-    if bytes.len() == MAX_HEAD_BYTES { Err(DecodeError::HeadTooLarge) } else { Ok(None) }
+    if bytes.len() == MAX_HEAD_BYTES { Err(Violation::HeadTooLarge) } else { Ok(None) }
 }
 
 /// Finds the values of the fields called `name` in a head that has been parsed before.
@@ -131,7 +131,7 @@ pub(super) fn values<'a>(head: &'a [u8], name: &str) -> impl Iterator<Item = &'a
 /// The few fields that decide on framing and persistence, gathered over all their lines.
 #[derive(Default)]
 struct Fields {
-    content_length: Option<Result<u64, DecodeError>>,
+    content_length: Option<Result<u64, Violation>>,
     /// The last transfer coding; `None` without `Transfer-Encoding`.
     coding: Option<Coding>,
     close: bool,
@@ -169,11 +169,11 @@ impl Fields {
     /// RFC 9112, section 6.3, item 5: a list of equal numbers counts as that number.
     fn add_content_length(&mut self, value: &[u8]) {
         for element in value.split(|&byte| byte == b',') {
-            let length = decimal::parse(element.trim_ascii()).ok_or(DecodeError::InvalidContentLength);
+            let length = decimal::parse(element.trim_ascii()).ok_or(Violation::InvalidContentLength);
             self.content_length = Some(match (self.content_length, length) {
                 (None, new) => new,
                 (Some(Ok(old)), Ok(new)) if old == new => Ok(old),
-                (Some(Ok(_)), Ok(_)) => Err(DecodeError::ConflictingContentLength),
+                (Some(Ok(_)), Ok(_)) => Err(Violation::ConflictingContentLength),
                 (Some(Err(error)), _) | (_, Err(error)) => Err(error),
             });
         }
@@ -198,10 +198,10 @@ impl Fields {
     }
 
     /// RFC 9112, section 6.3, items 3 to 8, for replies that may have a body.
-    fn framing(&self) -> Result<Framing, DecodeError> {
+    fn framing(&self) -> Result<Framing, Violation> {
         match (self.coding, self.content_length) {
-            (Some(_), Some(_)) => Err(DecodeError::ConflictingFraming),
-            (Some(Coding::Misplaced), None) => Err(DecodeError::InvalidTransferEncoding),
+            (Some(_), Some(_)) => Err(Violation::ConflictingFraming),
+            (Some(Coding::Misplaced), None) => Err(Violation::InvalidTransferEncoding),
             (Some(Coding::Chunked), None) => Ok(Framing::Chunked),
             (None, Some(length)) => length.map(Framing::Length),
             (Some(Coding::Other) | None, None) => Ok(Framing::UntilClose),
@@ -225,7 +225,7 @@ pub(super) const fn is_token(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    fn framing(status: u16, fields: &str) -> Result<Framing, DecodeError> {
+    fn framing(status: u16, fields: &str) -> Result<Framing, Violation> {
         Meaning::parse(format!("HTTP/1.1 {status} X\r\n{fields}\r\n\r\n").as_bytes())?.0.framing
     }
 
@@ -250,18 +250,18 @@ mod tests {
     #[test]
     fn faults_in_how_a_body_is_delimited() {
         for (fields, expected) in [
-            ("Content-Length: 7\r\nContent-Length: 8", DecodeError::ConflictingContentLength),
-            ("Content-Length: 7, 8", DecodeError::ConflictingContentLength),
-            ("Content-Length: +7", DecodeError::InvalidContentLength),
-            ("Content-Length: 7 7", DecodeError::InvalidContentLength),
-            ("Content-Length:", DecodeError::InvalidContentLength),
-            ("Content-Length: 18446744073709551616", DecodeError::InvalidContentLength),
-            ("Content-Length: 7\r\nTransfer-Encoding: chunked", DecodeError::ConflictingFraming),
-            ("Transfer-Encoding: chunked, gzip", DecodeError::InvalidTransferEncoding),
-            ("Transfer-Encoding: chunked, chunked", DecodeError::InvalidTransferEncoding),
-            ("Content-Length : 7", DecodeError::MalformedHead),
-            ("No colon", DecodeError::MalformedHead),
-            ("Nul: \0", DecodeError::MalformedHead),
+            ("Content-Length: 7\r\nContent-Length: 8", Violation::ConflictingContentLength),
+            ("Content-Length: 7, 8", Violation::ConflictingContentLength),
+            ("Content-Length: +7", Violation::InvalidContentLength),
+            ("Content-Length: 7 7", Violation::InvalidContentLength),
+            ("Content-Length:", Violation::InvalidContentLength),
+            ("Content-Length: 18446744073709551616", Violation::InvalidContentLength),
+            ("Content-Length: 7\r\nTransfer-Encoding: chunked", Violation::ConflictingFraming),
+            ("Transfer-Encoding: chunked, gzip", Violation::InvalidTransferEncoding),
+            ("Transfer-Encoding: chunked, chunked", Violation::InvalidTransferEncoding),
+            ("Content-Length : 7", Violation::MalformedHead),
+            ("No colon", Violation::MalformedHead),
+            ("Nul: \0", Violation::MalformedHead),
         ] {
             assert_eq!(framing(200, fields), Err(expected), "{fields}");
         }
@@ -313,10 +313,10 @@ mod tests {
     fn a_head_has_a_status_and_not_too_many_fields() {
         let many = |count| format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(count));
         assert!(Meaning::parse(many(MAX_HEADERS).as_bytes()).is_ok());
-        assert_eq!(Meaning::parse(many(MAX_HEADERS + 1).as_bytes()), Err(DecodeError::TooManyHeaders));
+        assert_eq!(Meaning::parse(many(MAX_HEADERS + 1).as_bytes()), Err(Violation::TooManyHeaders));
         for status in ["099", "20", "2000", "abc", ""] {
             let head = format!("HTTP/1.1 {status} X\r\n\r\n");
-            assert_eq!(Meaning::parse(head.as_bytes()), Err(DecodeError::MalformedHead), "{status}");
+            assert_eq!(Meaning::parse(head.as_bytes()), Err(Violation::MalformedHead), "{status}");
         }
     }
 

@@ -16,7 +16,7 @@ mod request;
 mod response;
 
 pub use cache::HeadCache;
-pub use error::{DecodeError, RequestError};
+pub use error::{DecodeError, RequestError, Violation};
 pub use head::{Framing, Head};
 pub use limits::{MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES, MAX_HEADERS};
 pub use request::{PreparedRequest, Request};

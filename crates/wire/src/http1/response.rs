@@ -3,9 +3,10 @@
 
 use super::cache::HeadCache;
 use super::chunked::{Chunk, Chunked};
-use super::error::DecodeError;
+use super::error::{DecodeError, Violation};
 use super::head::{self, Framing, Head, Meaning};
 use super::limits::MAX_HEAD_BYTES;
+use crate::error::ReplyPart;
 
 /// What a reply consists of: one head, any number of pieces of its body, one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,8 +140,10 @@ impl ResponseDecoder {
             ResponseState::UntilClose | ResponseState::Complete => Ok(self.end()),
             ResponseState::Idle => Err(DecodeError::ClosedBeforeReply),
             ResponseState::Head if self.split_head.is_empty() => Err(DecodeError::ClosedBeforeReply),
-            ResponseState::Head => Err(DecodeError::ClosedInHead),
-            ResponseState::Length(_) | ResponseState::Chunked(_) => Err(DecodeError::ClosedInBody),
+            ResponseState::Head => Err(DecodeError::ClosedWithin(ReplyPart::Head)),
+            ResponseState::Length(_) | ResponseState::Chunked(_) => {
+                Err(DecodeError::ClosedWithin(ReplyPart::Body))
+            }
         }
     }
 
@@ -169,7 +172,7 @@ impl ResponseDecoder {
                 (meaning, length)
             };
             if meaning.status == 101 {
-                return Err(DecodeError::UnexpectedUpgrade);
+                return Err(Violation::UnexpectedUpgrade.into());
             }
             if !meaning.is_interim() {
                 return self.begin(meaning, length).map(Some);
@@ -341,18 +344,18 @@ mod tests {
         };
         let whole = head(MAX_HEAD_BYTES);
         assert_eq!(read(&whole).map(|(head, ..)| head.head_bytes as usize), Ok(whole.len()));
-        assert_eq!(read(&head(MAX_HEAD_BYTES + 1)).err(), Some(DecodeError::HeadTooLarge));
+        assert_eq!(read(&head(MAX_HEAD_BYTES + 1)).err(), Some(Violation::HeadTooLarge.into()));
     }
 
     #[test]
     fn a_connection_closed_too_early_says_where() {
         for (bytes, error) in [
             (&b""[..], DecodeError::ClosedBeforeReply),
-            (b"HTTP/1.1 200", DecodeError::ClosedInHead),
-            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", DecodeError::ClosedInBody),
+            (b"HTTP/1.1 200", DecodeError::ClosedWithin(ReplyPart::Head)),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", DecodeError::ClosedWithin(ReplyPart::Body)),
             (
                 b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n",
-                DecodeError::ClosedInBody,
+                DecodeError::ClosedWithin(ReplyPart::Body),
             ),
         ] {
             assert_eq!(read(bytes).err(), Some(error), "{}", bytes.escape_ascii());
@@ -362,8 +365,8 @@ mod tests {
     #[test]
     fn what_is_not_http_is_refused_at_the_first_byte() {
         for bytes in [&b"SSH-2.0-OpenSSH"[..], b"\r\nHTTP/1.1 200 OK\r\n\r\n", b"\x15\x03\x01", b"HTTP/2"] {
-            assert_eq!(read(bytes).err(), Some(DecodeError::NotHttp1), "{}", bytes.escape_ascii());
+            assert_eq!(read(bytes).err(), Some(Violation::NotHttp1.into()), "{}", bytes.escape_ascii());
         }
-        assert_eq!(read(b"HTTP/1.1 101 Switching\r\n\r\n").err(), Some(DecodeError::UnexpectedUpgrade));
+        assert_eq!(read(b"HTTP/1.1 101 Switching\r\n\r\n").err(), Some(Violation::UnexpectedUpgrade.into()));
     }
 }

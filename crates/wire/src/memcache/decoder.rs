@@ -1,8 +1,8 @@
 //! The replies of one connection, as events. Keeps the place between lines and data; leaves what a line
 //! says to `reply`.
 
-use super::error::DecodeError;
-use super::limits::MAX_LINE_BYTES;
+use super::error::{DecodeError, Violation};
+use super::limits::LINE;
 use super::reply::{self, Event, Expect, Outcome};
 use crate::line::LineBuffer;
 
@@ -11,7 +11,7 @@ use crate::line::LineBuffer;
 /// Call [`expect`](Self::expect) for each request, then [`decode`](Self::decode) until it gives
 /// [`Event::Done`], and again with more bytes whenever it gives `None`.
 ///
-/// 48 bytes large. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`], and keeps
+/// 48 bytes large. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES), and keeps
 /// that for the next one.
 #[derive(Debug)]
 pub struct ReplyDecoder {
@@ -93,7 +93,9 @@ impl ReplyDecoder {
             *input = rest;
             event
         } else {
-            let Some(line) = self.lines.take(input, MAX_LINE_BYTES)? else { return Ok(None) };
+            let Some(line) = self.lines.take(input, &LINE).map_err(DecodeError::of_line)? else {
+                return Ok(None);
+            };
             reply::parse(self.expect, line, self.values)?
         };
         self.state = match event {
@@ -109,11 +111,11 @@ impl ReplyDecoder {
 
     /// The server has closed. No reply ends that way: says what is cut off.
     pub fn eof(&self) -> DecodeError {
-        match self.state {
-            MemcacheState::Idle => DecodeError::ClosedBeforeReply,
-            MemcacheState::Start if !self.lines.is_partial() => DecodeError::ClosedBeforeReply,
-            _ => DecodeError::ClosedInReply,
-        }
+        DecodeError::closed(match self.state {
+            MemcacheState::Idle => false,
+            MemcacheState::Start => self.lines.is_partial(),
+            _ => true,
+        })
     }
 
     /// Takes the CRLF after a value's data; false if `input` ends within it.
@@ -123,7 +125,7 @@ impl ReplyDecoder {
             (MemcacheState::DataCr, [b'\r', b'\n', rest @ ..])
             | (MemcacheState::DataLf, [b'\n', rest @ ..]) => (rest, true),
             (MemcacheState::DataCr, [b'\r']) => (&[][..], false),
-            _ => return Err(DecodeError::MalformedValueEnd),
+            _ => return Err(Violation::MalformedValueEnd.into()),
         };
         *input = rest;
         self.state = MemcacheState::DataLf;
@@ -137,7 +139,10 @@ fn after_data(left: u32) -> MemcacheState {
 
 #[cfg(test)]
 mod tests {
+    use super::super::limits::MAX_LINE_BYTES;
     use super::*;
+    use crate::error::ReplyPart;
+    use crate::line::LineError;
 
     /// Decodes one reply; gives every event, as text.
     fn read(expect: Expect, mut input: &[u8]) -> Result<Vec<String>, DecodeError> {
@@ -206,25 +211,25 @@ mod tests {
     fn faults_are_told_apart() {
         let long = [b'x'; MAX_LINE_BYTES];
         for (expect, reply, error) in [
-            (Expect::Get, &b"STORED\r\n"[..], DecodeError::UnexpectedReply),
-            (Expect::Get, b"END\n", DecodeError::MalformedLine),
-            (Expect::Get, b"VALUE foo 0 3\r\nbarEND\r\n", DecodeError::MalformedValueEnd),
-            (Expect::Get, b"VALUE foo 0 2\r\nbar\r\n", DecodeError::MalformedValueEnd),
-            (Expect::Get, b"VALUE foo 0 -1\r\n", DecodeError::MalformedValue),
-            (Expect::Get, b"VALUE foo 4294967296 1\r\n", DecodeError::MalformedValue),
-            (Expect::Get, b"VALUE foo 0\r\n", DecodeError::MalformedValue),
-            (Expect::Get, b"VALUE foo 0 1 x\r\n", DecodeError::MalformedValue),
-            (Expect::Get, b"VALUE  0 1\r\n", DecodeError::MalformedValue),
-            (Expect::Get, b"VALUE foo 0 1073741825\r\n", DecodeError::ValueTooLarge),
-            (Expect::MetaGet, b"VA 1073741825 kfoo\r\n", DecodeError::ValueTooLarge),
-            (Expect::MetaGet, b"VA x\r\n", DecodeError::MalformedValue),
-            (Expect::Stats, b"STAT\r\n", DecodeError::UnexpectedReply),
-            (Expect::Store, b"STORED \r\n", DecodeError::UnexpectedReply),
-            (Expect::Arithmetic, b"18446744073709551616\r\n", DecodeError::UnexpectedReply),
-            (Expect::Store, &long, DecodeError::LineTooLong),
+            (Expect::Get, &b"STORED\r\n"[..], Violation::UnexpectedReply.into()),
+            (Expect::Get, b"END\n", Violation::Line(LineError::BareLineFeed).into()),
+            (Expect::Get, b"VALUE foo 0 3\r\nbarEND\r\n", Violation::MalformedValueEnd.into()),
+            (Expect::Get, b"VALUE foo 0 2\r\nbar\r\n", Violation::MalformedValueEnd.into()),
+            (Expect::Get, b"VALUE foo 0 -1\r\n", Violation::MalformedValue.into()),
+            (Expect::Get, b"VALUE foo 4294967296 1\r\n", Violation::MalformedValue.into()),
+            (Expect::Get, b"VALUE foo 0\r\n", Violation::MalformedValue.into()),
+            (Expect::Get, b"VALUE foo 0 1 x\r\n", Violation::MalformedValue.into()),
+            (Expect::Get, b"VALUE  0 1\r\n", Violation::MalformedValue.into()),
+            (Expect::Get, b"VALUE foo 0 1073741825\r\n", Violation::ValueTooLarge.into()),
+            (Expect::MetaGet, b"VA 1073741825 kfoo\r\n", Violation::ValueTooLarge.into()),
+            (Expect::MetaGet, b"VA x\r\n", Violation::MalformedValue.into()),
+            (Expect::Stats, b"STAT\r\n", Violation::UnexpectedReply.into()),
+            (Expect::Store, b"STORED \r\n", Violation::UnexpectedReply.into()),
+            (Expect::Arithmetic, b"18446744073709551616\r\n", Violation::UnexpectedReply.into()),
+            (Expect::Store, &long, Violation::Line(LineError::TooLong(&LINE)).into()),
             (Expect::Get, b"", DecodeError::ClosedBeforeReply),
-            (Expect::Get, b"EN", DecodeError::ClosedInReply),
-            (Expect::Get, b"VALUE foo 0 3\r\nbar\r", DecodeError::ClosedInReply),
+            (Expect::Get, b"EN", DecodeError::ClosedWithin(ReplyPart::Reply)),
+            (Expect::Get, b"VALUE foo 0 3\r\nbar\r", DecodeError::ClosedWithin(ReplyPart::Reply)),
         ] {
             assert_eq!(read(expect, reply), Err(error), "{}", reply.escape_ascii());
         }

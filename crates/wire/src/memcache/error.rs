@@ -2,21 +2,18 @@
 //! answers in due form (`SERVER_ERROR`, …) is no fault of the protocol but an
 //! [`Outcome`](super::Outcome).
 
-use super::limits::{MAX_KEY_BYTES, MAX_LINE_BYTES, MAX_VALUE_BYTES};
-use crate::line::LineFault;
+use super::limits::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
+use crate::line::LineError;
 
-/// Why the bytes of a server are not the expected reply. The connection cannot be used further.
+/// Why the bytes of a server are not the expected reply.
+pub type DecodeError = crate::DecodeError<Violation>;
+
+/// A rule of memcached's protocol that the server has broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DecodeError {
-    /// Bytes arrived when no reply was expected.
-    #[error("the server sent bytes that no request asked for")]
-    Unsolicited,
-    /// A line does not end within [`MAX_LINE_BYTES`].
-    #[error("a line of the reply is longer than {MAX_LINE_BYTES} bytes: is this a memcached server?")]
-    LineTooLong,
-    /// A line ends in a line feed alone.
-    #[error("a line of the reply does not end in CRLF")]
-    MalformedLine,
+pub enum Violation {
+    /// A line is too long, or does not end in CRLF.
+    #[error(transparent)]
+    Line(#[from] LineError),
     /// A line that is no reply to the command.
     #[error("the reply does not belong to the command")]
     UnexpectedReply,
@@ -29,21 +26,6 @@ pub enum DecodeError {
     /// The data of a value is not followed by CRLF: it is longer or shorter than announced.
     #[error("a value does not end where its length says")]
     MalformedValueEnd,
-    /// Closed before the first byte of a reply.
-    #[error("the server closed the connection before it replied")]
-    ClosedBeforeReply,
-    /// Closed within a reply.
-    #[error("the server closed the connection within its reply")]
-    ClosedInReply,
-}
-
-impl From<LineFault> for DecodeError {
-    fn from(fault: LineFault) -> Self {
-        match fault {
-            LineFault::TooLong => Self::LineTooLong,
-            LineFault::BareLineFeed => Self::MalformedLine,
-        }
-    }
 }
 
 /// Why a request is refused. Each names the bad part and the mend.

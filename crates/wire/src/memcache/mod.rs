@@ -38,6 +38,6 @@ mod reply;
 pub mod request;
 
 pub use decoder::ReplyDecoder;
-pub use error::{DecodeError, RequestError};
+pub use error::{DecodeError, RequestError, Violation};
 pub use limits::{MAX_KEY_BYTES, MAX_LINE_BYTES, MAX_VALUE_BYTES};
 pub use reply::{Event, Expect, Outcome, Value, meta_flag};

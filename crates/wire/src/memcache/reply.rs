@@ -1,7 +1,7 @@
 //! What the lines of replies mean, one line at a time; leaves their order, and the data between them,
 //! to `decoder`.
 
-use super::error::DecodeError;
+use super::error::Violation;
 use super::limits::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::{decimal, line};
 
@@ -133,7 +133,7 @@ impl Outcome {
 }
 
 /// What a line (with its CRLF) means as the reply to what is expected, after `values` values.
-pub(super) fn parse(expect: Expect, line: &[u8], values: u32) -> Result<Event<'_>, DecodeError> {
+pub(super) fn parse(expect: Expect, line: &[u8], values: u32) -> Result<Event<'_>, Violation> {
     match parse_common(expect, line, values) {
         Some((event, [])) => Ok(event),
         _ => parse_rarer(expect, line::content(line)),
@@ -158,7 +158,7 @@ pub(super) fn parse_common(expect: Expect, input: &[u8], values: u32) -> Option<
 }
 
 /// The lines that are not worth the room in the caller's loop.
-fn parse_rarer(expect: Expect, line: &[u8]) -> Result<Event<'_>, DecodeError> {
+fn parse_rarer(expect: Expect, line: &[u8]) -> Result<Event<'_>, Violation> {
     let (word, detail) = split_word(line);
     let outcome = match (expect, word) {
         (_, b"ERROR") => Outcome::Error,
@@ -168,12 +168,12 @@ fn parse_rarer(expect: Expect, line: &[u8]) -> Result<Event<'_>, DecodeError> {
         (Expect::Get, b"VALUE") => {
             // `value` has refused it: for its length, or for its form.
             let length = words(detail).nth(2).map_or(Ok(0), value_length);
-            return Err(length.err().unwrap_or(DecodeError::MalformedValue));
+            return Err(length.err().unwrap_or(Violation::MalformedValue));
         }
         (Expect::MetaGet, b"VA") => return meta_value(detail),
         (Expect::Stats, b"STAT") => {
             return match split_word(detail) {
-                ([], _) => Err(DecodeError::UnexpectedReply),
+                ([], _) => Err(Violation::UnexpectedReply),
                 (name, value) => Ok(Event::Stat { name, value }),
             };
         }
@@ -187,7 +187,7 @@ fn parse_rarer(expect: Expect, line: &[u8]) -> Result<Event<'_>, DecodeError> {
         (Expect::MetaStore | Expect::MetaDelete, b"NF") => Outcome::NotFound,
 
         // None of the others has anything after its word.
-        _ if word.len() < line.len() => return Err(DecodeError::UnexpectedReply),
+        _ if word.len() < line.len() => return Err(Violation::UnexpectedReply),
         (Expect::Store, b"NOT_STORED") => Outcome::NotStored,
         (Expect::Store, b"EXISTS") => Outcome::Exists,
         (Expect::Store | Expect::Delete | Expect::Arithmetic | Expect::Touch, b"NOT_FOUND") => {
@@ -200,9 +200,9 @@ fn parse_rarer(expect: Expect, line: &[u8]) -> Result<Event<'_>, DecodeError> {
         }
         (Expect::Arithmetic, digits) => match decimal::parse(digits) {
             Some(number) => Outcome::Number(number),
-            None => return Err(DecodeError::UnexpectedReply),
+            None => return Err(Violation::UnexpectedReply),
         },
-        _ => return Err(DecodeError::UnexpectedReply),
+        _ => return Err(Violation::UnexpectedReply),
     };
     Ok(Event::Done { outcome, detail })
 }
@@ -229,7 +229,7 @@ fn value(line: &[u8]) -> Option<(Event<'_>, &[u8])> {
 }
 
 /// `<size> <flags>*`
-fn meta_value(line: &[u8]) -> Result<Event<'_>, DecodeError> {
+fn meta_value(line: &[u8]) -> Result<Event<'_>, Violation> {
     let (length, rest) = split_word(line);
     let mut value = Value { key: &[], flags: 0, length: value_length(length)?, rest };
     for word in words(rest) {
@@ -242,15 +242,15 @@ fn meta_value(line: &[u8]) -> Result<Event<'_>, DecodeError> {
     Ok(Event::Value(value))
 }
 
-fn client_flags(digits: &[u8]) -> Result<u32, DecodeError> {
-    decimal::parse(digits).and_then(|flags| flags.try_into().ok()).ok_or(DecodeError::MalformedValue)
+fn client_flags(digits: &[u8]) -> Result<u32, Violation> {
+    decimal::parse(digits).and_then(|flags| flags.try_into().ok()).ok_or(Violation::MalformedValue)
 }
 
-fn value_length(digits: &[u8]) -> Result<u32, DecodeError> {
+fn value_length(digits: &[u8]) -> Result<u32, Violation> {
     match decimal::parse(digits) {
         Some(length) if length <= MAX_VALUE_BYTES as u64 => Ok(length as u32),
-        Some(_) => Err(DecodeError::ValueTooLarge),
-        None => Err(DecodeError::MalformedValue),
+        Some(_) => Err(Violation::ValueTooLarge),
+        None => Err(Violation::MalformedValue),
     }
 }
 

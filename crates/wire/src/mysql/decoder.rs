@@ -1,7 +1,7 @@
 //! The replies of one connection, as events. Keeps the place between packets; leaves what a packet says to
 //! `packet` and `row`.
 
-use super::error::DecodeError;
+use super::error::{DecodeError, Violation};
 use super::limits::MAX_PACKET_BYTES;
 use super::packet::{self, Event, Prepared};
 use super::row::{Row, take_integer};
@@ -65,13 +65,13 @@ struct Numbered;
 
 impl Header for Numbered {
     const BYTES: usize = 4;
-    type Fault = DecodeError;
+    type Error = Violation;
 
     #[inline]
-    fn frame_bytes(header: &[u8]) -> Result<usize, DecodeError> {
+    fn frame_bytes(header: &[u8]) -> Result<usize, Violation> {
         let length = header[..4].first_chunk().map_or(0, |word| u32::from_le_bytes(*word) & 0xff_ffff);
         let length = Self::BYTES + length as usize;
-        if length <= MAX_PACKET_BYTES { Ok(length) } else { Err(DecodeError::PacketTooLarge) }
+        if length <= MAX_PACKET_BYTES { Ok(length) } else { Err(Violation::PacketTooLarge) }
     }
 }
 
@@ -139,13 +139,13 @@ impl ReplyDecoder {
         let Self { state, columns, is_binary, caches_metadata, sequence, frames, .. } = self;
         let Some(frame) = frames.take::<Numbered>(input)? else { return Ok(None) };
         let (number, packet) = (frame[3], &frame[Numbered::BYTES..]);
-        let first = *packet.first().ok_or(DecodeError::MalformedPacket)?;
+        let first = *packet.first().ok_or(Violation::MalformedPacket)?;
         // An error may come at any time, and is numbered as the server likes.
         if number != *sequence && first != ERROR {
-            return Err(DecodeError::OutOfOrder);
+            return Err(Violation::OutOfOrder.into());
         }
         *sequence = number.wrapping_add(1);
-        let malformed = DecodeError::MalformedPacket;
+        let malformed = Violation::MalformedPacket;
         let event = match (*state, first) {
             (MysqlState::Rows, OK) if *is_binary => {
                 Event::Row(Row::binary(packet, *columns).ok_or(malformed)?)
@@ -156,7 +156,7 @@ impl ReplyDecoder {
                 *state = MysqlState::Start;
                 Event::Done(done)
             }
-            (MysqlState::Start, LOCAL_FILE) => return Err(DecodeError::LocalFile),
+            (MysqlState::Start, LOCAL_FILE) => return Err(Violation::LocalFile.into()),
             (MysqlState::Start, _) => {
                 let described = head(packet, *caches_metadata, columns).ok_or(malformed)?;
                 *state = if described { MysqlState::Columns(*columns) } else { MysqlState::Rows };
@@ -184,7 +184,7 @@ impl ReplyDecoder {
                 *state = MysqlState::Definitions(left - 1, prepared);
                 if left > 1 { Event::Described } else { Event::Prepared(prepared) }
             }
-            _ => return Err(malformed),
+            _ => return Err(malformed.into()),
         };
         if event.is_final() {
             *state = MysqlState::Idle;
@@ -194,11 +194,7 @@ impl ReplyDecoder {
 
     /// The server has closed. No reply ends that way: says what is cut off.
     pub fn eof(&self) -> DecodeError {
-        if self.state != MysqlState::Idle && self.begun {
-            DecodeError::ClosedInReply
-        } else {
-            DecodeError::ClosedBeforeReply
-        }
+        DecodeError::closed(self.state != MysqlState::Idle && self.begun)
     }
 }
 
@@ -217,6 +213,7 @@ fn head(packet: &[u8], caches_metadata: bool, columns: &mut u16) -> Option<bool>
 mod tests {
     use super::super::packet::tests::GREETING;
     use super::*;
+    use crate::error::ReplyPart;
 
     /// Packets, numbered from `first`.
     fn packets(first: u8, payloads: &[&[u8]]) -> Vec<u8> {
@@ -276,7 +273,7 @@ mod tests {
         assert_eq!(events.expect("prepared"), ["Described", "Described", "Prepared"]);
         assert_eq!(
             reply(Expect::Prepare, &[b"\0\x07\0\0\0\x01\0\x01\0\0\0\0", FIELD]),
-            Err(DecodeError::ClosedInReply)
+            Err(DecodeError::ClosedWithin(ReplyPart::Reply))
         );
     }
 
@@ -302,20 +299,20 @@ mod tests {
     #[test]
     fn faults_are_told_apart() {
         for (expect, payload, error) in [
-            (Expect::Greeting, &b"\x09"[..], DecodeError::NoGreeting),
-            (Expect::Query, b"", DecodeError::MalformedPacket),
-            (Expect::Query, b"\xfb/etc/passwd", DecodeError::LocalFile),
-            (Expect::Query, b"\x01\x01", DecodeError::MalformedPacket),
-            (Expect::Execute, b"\0\x01", DecodeError::MalformedPacket),
+            (Expect::Greeting, &b"\x09"[..], Violation::NoGreeting.into()),
+            (Expect::Query, b"", Violation::MalformedPacket.into()),
+            (Expect::Query, b"\xfb/etc/passwd", Violation::LocalFile.into()),
+            (Expect::Query, b"\x01\x01", Violation::MalformedPacket.into()),
+            (Expect::Execute, b"\0\x01", Violation::MalformedPacket.into()),
         ] {
             assert_eq!(reply(expect, &[payload]), Err(error), "{}", payload.escape_ascii());
         }
         let mut decoder = ReplyDecoder::new();
         decoder.expect(Expect::Query);
-        assert_eq!(read(&mut decoder, b"\x01\0\0\x02\0"), Err(DecodeError::OutOfOrder));
+        assert_eq!(read(&mut decoder, b"\x01\0\0\x02\0"), Err(Violation::OutOfOrder.into()));
         let mut other = ReplyDecoder::new();
         other.expect(Expect::Greeting);
-        assert_eq!(read(&mut other, b"HTTP/1.1 400"), Err(DecodeError::PacketTooLarge));
+        assert_eq!(read(&mut other, b"HTTP/1.1 400"), Err(Violation::PacketTooLarge.into()));
         assert_eq!(read(&mut ReplyDecoder::new(), b"\0"), Err(DecodeError::Unsolicited));
     }
 }

@@ -3,12 +3,12 @@
 
 use super::limits::MAX_PACKET_BYTES;
 
-/// Why the bytes of a server are not replies of MySQL or MariaDB. The connection cannot be used further.
+/// Why the bytes of a server are not the expected reply.
+pub type DecodeError = crate::DecodeError<Violation>;
+
+/// A rule of MySQL's protocol that the server has broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DecodeError {
-    /// Bytes arrived when no reply was expected.
-    #[error("the server sent bytes that no request asked for")]
-    Unsolicited,
+pub enum Violation {
     /// A packet is announced as larger than [`MAX_PACKET_BYTES`].
     #[error("a packet is announced as larger than {MAX_PACKET_BYTES} bytes: is this MySQL or MariaDB?")]
     PacketTooLarge,
@@ -27,10 +27,4 @@ pub enum DecodeError {
     /// The server asks for a file of the client, which it does not get.
     #[error("the server asks for a file of this machine (LOAD DATA LOCAL), which it does not get")]
     LocalFile,
-    /// Closed before the first byte of a reply.
-    #[error("the server closed the connection before it replied")]
-    ClosedBeforeReply,
-    /// Closed within a reply.
-    #[error("the server closed the connection within its reply")]
-    ClosedInReply,
 }

@@ -36,7 +36,7 @@ pub mod request;
 mod row;
 
 pub use decoder::{Expect, ReplyDecoder};
-pub use error::DecodeError;
+pub use error::{DecodeError, Violation};
 pub use limits::MAX_PACKET_BYTES;
 pub use packet::{Done, Event, Greeting, Prepared, ServerError};
 pub use row::Row;

@@ -1,6 +1,6 @@
 //! What the packets of the server mean, one at a time; leaves their order to `decoder`.
 
-use super::error::DecodeError;
+use super::error::Violation;
 use super::row::{Row, take_integer};
 use crate::frame::{take_array, take_bytes, take_terminated};
 
@@ -117,17 +117,17 @@ pub(super) mod capability {
 }
 
 /// The first packet of the server.
-pub(super) fn greeting(packet: &[u8]) -> Result<Greeting<'_>, DecodeError> {
-    let Some(mut rest) = packet.strip_prefix(&[10]) else { return Err(DecodeError::NoGreeting) };
-    fields(&mut rest).ok_or(DecodeError::MalformedPacket)?.check()
+pub(super) fn greeting(packet: &[u8]) -> Result<Greeting<'_>, Violation> {
+    let Some(mut rest) = packet.strip_prefix(&[10]) else { return Err(Violation::NoGreeting) };
+    fields(&mut rest).ok_or(Violation::MalformedPacket)?.check()
 }
 
 /// The greeting as it stands, and what the server can do.
 struct Offered<'a>(Greeting<'a>, u64);
 
 impl<'a> Offered<'a> {
-    fn check(self) -> Result<Greeting<'a>, DecodeError> {
-        if self.1 & capability::NEEDED == capability::NEEDED { Ok(self.0) } else { Err(DecodeError::TooOld) }
+    fn check(self) -> Result<Greeting<'a>, Violation> {
+        if self.1 & capability::NEEDED == capability::NEEDED { Ok(self.0) } else { Err(Violation::TooOld) }
     }
 }
 
@@ -218,9 +218,9 @@ pub(super) mod tests {
 
     #[test]
     fn what_cannot_be_spoken_with_is_refused() {
-        assert_eq!(greeting(b"\x09x"), Err(DecodeError::NoGreeting));
-        assert_eq!(greeting(b"\x0a5.1"), Err(DecodeError::MalformedPacket));
-        assert_eq!(greeting(b"\x0a5.0\0\x05\0\0\0abcdefgh\0\xff\xf7"), Err(DecodeError::TooOld));
+        assert_eq!(greeting(b"\x09x"), Err(Violation::NoGreeting));
+        assert_eq!(greeting(b"\x0a5.1"), Err(Violation::MalformedPacket));
+        assert_eq!(greeting(b"\x0a5.0\0\x05\0\0\0abcdefgh\0\xff\xf7"), Err(Violation::TooOld));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The replies of one connection, as events. Keeps the place between messages; leaves what a message says
 //! to `message`.
 
-use super::error::DecodeError;
+use super::error::{DecodeError, Violation};
 use super::limits::MAX_MESSAGE_BYTES;
 use super::message::{self, Event, Expect};
 use crate::frame::{FrameBuffer, Header};
@@ -27,15 +27,15 @@ struct Tagged;
 
 impl Header for Tagged {
     const BYTES: usize = 5;
-    type Fault = DecodeError;
+    type Error = Violation;
 
     #[inline]
-    fn frame_bytes(header: &[u8]) -> Result<usize, DecodeError> {
+    fn frame_bytes(header: &[u8]) -> Result<usize, Violation> {
         let length = header.last_chunk().map_or(0, |length| u32::from_be_bytes(*length) as usize);
         match length {
-            0..4 => Err(DecodeError::MalformedLength),
+            0..4 => Err(Violation::MalformedLength),
             4..MAX_MESSAGE_BYTES => Ok(1 + length),
-            _ => Err(DecodeError::MessageTooLarge),
+            _ => Err(Violation::MessageTooLarge),
         }
     }
 }
@@ -75,17 +75,14 @@ impl ReplyDecoder {
 
     /// The server has closed. No reply ends that way: says what is cut off.
     pub fn eof(&self) -> DecodeError {
-        if self.expected.is_some() && self.begun {
-            DecodeError::ClosedInReply
-        } else {
-            DecodeError::ClosedBeforeReply
-        }
+        DecodeError::closed(self.expected.is_some() && self.begun)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ReplyPart;
 
     fn read(expect: Expect, mut input: &[u8]) -> Result<usize, DecodeError> {
         let mut decoder = ReplyDecoder::new();
@@ -108,7 +105,7 @@ mod tests {
     #[test]
     fn a_reply_ends_where_the_client_has_the_next_word() {
         let prepared = b"1\0\0\0\x042\0\0\0\x04C\0\0\0\x0bBEGIN\0Z\0\0\0\x05T";
-        assert_eq!(read(Expect::Query, &prepared[..]), Err(DecodeError::MalformedMessage(b'C')));
+        assert_eq!(read(Expect::Query, &prepared[..]), Err(Violation::MalformedMessage(b'C').into()));
         let prepared = b"1\0\0\0\x042\0\0\0\x04C\0\0\0\x0aBEGIN\0Z\0\0\0\x05T";
         assert_eq!(read(Expect::Query, prepared), Ok(4));
         assert_eq!(read(Expect::Query, b"G\0\0\0\x07\0\0\0"), Ok(1));
@@ -119,11 +116,11 @@ mod tests {
     #[test]
     fn faults_are_told_apart() {
         for (reply, error) in [
-            (&b"HTTP/1.1 400 Bad Request\r\n"[..], DecodeError::MessageTooLarge),
-            (b"Z\0\0\0\x03", DecodeError::MalformedLength),
-            (b"Z\0\0\0\x05X", DecodeError::MalformedMessage(b'Z')),
+            (&b"HTTP/1.1 400 Bad Request\r\n"[..], Violation::MessageTooLarge.into()),
+            (b"Z\0\0\0\x03", Violation::MalformedLength.into()),
+            (b"Z\0\0\0\x05X", Violation::MalformedMessage(b'Z').into()),
             (b"", DecodeError::ClosedBeforeReply),
-            (b"2\0\0\0\x04", DecodeError::ClosedInReply),
+            (b"2\0\0\0\x04", DecodeError::ClosedWithin(ReplyPart::Reply)),
         ] {
             assert_eq!(read(Expect::Query, reply), Err(error), "{}", reply.escape_ascii());
         }

@@ -3,12 +3,12 @@
 
 use super::limits::MAX_MESSAGE_BYTES;
 
-/// Why the bytes of a server are not replies of PostgreSQL. The connection cannot be used further.
+/// Why the bytes of a server are not the expected reply.
+pub type DecodeError = crate::DecodeError<Violation>;
+
+/// A rule of PostgreSQL's protocol that the server has broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DecodeError {
-    /// Bytes arrived when no reply was expected.
-    #[error("the server sent bytes that no request asked for")]
-    Unsolicited,
+pub enum Violation {
     /// A message of a type that cannot come here.
     #[error("the server sent a message of type {0:#04x} where none can be: is this PostgreSQL?")]
     UnexpectedMessage(u8),
@@ -24,10 +24,4 @@ pub enum DecodeError {
     /// A way to log in that is not spoken here, by its number in the protocol.
     #[error("the server asks for authentication of kind {0}: let it ask for scram-sha-256 (pg_hba.conf)")]
     UnknownAuthentication(u32),
-    /// Closed before the first byte of a reply.
-    #[error("the server closed the connection before it replied")]
-    ClosedBeforeReply,
-    /// Closed within a reply.
-    #[error("the server closed the connection within its reply")]
-    ClosedInReply,
 }

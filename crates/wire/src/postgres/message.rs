@@ -1,7 +1,7 @@
 //! What the messages of the server mean, one at a time ("Message Formats" in the manual); leaves their order
 //! to `decoder`.
 
-use super::error::DecodeError;
+use super::error::Violation;
 use crate::decimal;
 use crate::frame::{take_array, take_bytes, take_terminated};
 
@@ -197,8 +197,8 @@ pub fn rows_of(tag: &[u8]) -> Option<u64> {
 
 /// What a message means whose type is `kind`.
 #[inline]
-pub(super) fn parse(expect: Expect, kind: u8, body: &[u8]) -> Result<Event<'_>, DecodeError> {
-    let malformed = DecodeError::MalformedMessage(kind);
+pub(super) fn parse(expect: Expect, kind: u8, body: &[u8]) -> Result<Event<'_>, Violation> {
+    let malformed = Violation::MalformedMessage(kind);
     let alone = |event| if body.is_empty() { Ok(event) } else { Err(malformed) };
     match (expect, kind) {
         (Expect::Query, b'2') => alone(Event::Bound),
@@ -226,12 +226,12 @@ pub(super) fn parse(expect: Expect, kind: u8, body: &[u8]) -> Result<Event<'_>, 
         (_, b'S') => setting(body).ok_or(malformed),
         (Expect::Login, b'K') => cancel_key(body).ok_or(malformed),
         (Expect::Login, b'R') => authentication(body),
-        _ => Err(DecodeError::UnexpectedMessage(kind)),
+        _ => Err(Violation::UnexpectedMessage(kind)),
     }
 }
 
-fn authentication(mut body: &[u8]) -> Result<Event<'_>, DecodeError> {
-    let malformed = DecodeError::MalformedMessage(b'R');
+fn authentication(mut body: &[u8]) -> Result<Event<'_>, Violation> {
+    let malformed = Violation::MalformedMessage(b'R');
     let kind = u32::from_be_bytes(*take_array(&mut body).ok_or(malformed)?);
     let asked = match (kind, body) {
         (0, []) => Authentication::Satisfied,
@@ -241,7 +241,7 @@ fn authentication(mut body: &[u8]) -> Result<Event<'_>, DecodeError> {
         (11, word) => Authentication::SaslContinue(word),
         (12, word) => Authentication::SaslFinal(word),
         (0 | 3, _) => return Err(malformed),
-        (other, _) => return Err(DecodeError::UnknownAuthentication(other)),
+        (other, _) => return Err(Violation::UnknownAuthentication(other)),
     };
     Ok(Event::Authentication(asked))
 }
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(row.columns(), 3);
         assert_eq!(row.fields().collect::<Vec<_>>(), [Some(&b"ab"[..]), None, Some(&b""[..])]);
         for bad in [&b"\0\x01"[..], b"\0\x01\0\0\0\x05ab", b"\0\0x", b"\0\x01\xff\xff\xff\xfe"] {
-            assert_eq!(parse(Expect::Query, b'D', bad), Err(DecodeError::MalformedMessage(b'D')), "{bad:?}");
+            assert_eq!(parse(Expect::Query, b'D', bad), Err(Violation::MalformedMessage(b'D')), "{bad:?}");
         }
     }
 
@@ -325,8 +325,8 @@ mod tests {
     #[test]
     fn what_cannot_come_is_refused() {
         for (expect, kind) in [(Expect::Login, b'D'), (Expect::Query, b'R'), (Expect::Query, b'H')] {
-            assert_eq!(parse(expect, kind, b""), Err(DecodeError::UnexpectedMessage(kind)));
+            assert_eq!(parse(expect, kind, b""), Err(Violation::UnexpectedMessage(kind)));
         }
-        assert_eq!(parse(Expect::Login, b'R', b"\0\0\0\x07"), Err(DecodeError::UnknownAuthentication(7)));
+        assert_eq!(parse(Expect::Login, b'R', b"\0\0\0\x07"), Err(Violation::UnknownAuthentication(7)));
     }
 }

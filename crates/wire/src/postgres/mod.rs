@@ -39,6 +39,6 @@ mod message;
 pub mod request;
 
 pub use decoder::ReplyDecoder;
-pub use error::DecodeError;
+pub use error::{DecodeError, Violation};
 pub use limits::MAX_MESSAGE_BYTES;
 pub use message::{Authentication, Event, Expect, Fields, Row, ServerError, TransactionStatus, rows_of};

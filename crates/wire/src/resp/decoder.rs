@@ -1,8 +1,8 @@
 //! The replies of one connection, as events. Keeps the place in nested aggregates and in data; leaves
 //! what a line says to `reply`.
 
-use super::error::DecodeError;
-use super::limits::{MAX_DEPTH, MAX_LINE_BYTES};
+use super::error::{DecodeError, Violation};
+use super::limits::{LINE, MAX_DEPTH};
 use super::reply::{self, Aggregate, Event};
 use crate::line::LineBuffer;
 
@@ -11,7 +11,7 @@ use crate::line::LineBuffer;
 /// Call [`expect`](Self::expect) for each request, then [`decode`](Self::decode) until it gives
 /// [`Event::End`] that is not of a push, and again with more bytes whenever it gives `None`.
 ///
-/// 80 bytes large. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`], and keeps
+/// 80 bytes large. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES), and keeps
 /// that for the next one.
 #[derive(Debug, Default)]
 pub struct ReplyDecoder {
@@ -103,11 +103,13 @@ impl ReplyDecoder {
                 return Ok(Some(event));
             }
         }
-        let Some(line) = self.lines.take(input, MAX_LINE_BYTES)? else { return Ok(None) };
+        let Some(line) = self.lines.take(input, &LINE).map_err(DecodeError::of_line)? else {
+            return Ok(None);
+        };
         let event = reply::parse(line)?;
         if let Event::Aggregate { kind: Aggregate::Push, .. } = event {
             if self.state != RespState::Start {
-                return Err(DecodeError::MisplacedPush);
+                return Err(Violation::MisplacedPush.into());
             }
             self.push = true;
         }
@@ -117,10 +119,7 @@ impl ReplyDecoder {
 
     /// The server has closed. No reply ends that way: says what is cut off.
     pub fn eof(&self) -> DecodeError {
-        match self.state {
-            RespState::Start if !self.lines.is_partial() => DecodeError::ClosedBeforeReply,
-            _ => DecodeError::ClosedInReply,
-        }
+        DecodeError::closed(self.state != RespState::Start || self.lines.is_partial())
     }
 
     /// Takes the CRLF after a bulk string's data; false if `input` ends within it.
@@ -131,7 +130,7 @@ impl ReplyDecoder {
                 (rest, true)
             }
             (RespState::DataCr, [b'\r']) => (&[][..], false),
-            _ => return Err(DecodeError::MalformedBulkEnd),
+            _ => return Err(Violation::MalformedBulkEnd.into()),
         };
         *input = rest;
         self.state = RespState::DataLf;
@@ -178,7 +177,7 @@ impl Nesting {
 
     fn begin(&mut self, kind: Aggregate, elements: u32) -> Result<RespState, DecodeError> {
         let attribute = kind == Aggregate::Attribute;
-        let bit = 1u8.checked_shl(self.depth.into()).ok_or(DecodeError::TooDeep)?;
+        let bit = 1u8.checked_shl(self.depth.into()).ok_or(Violation::TooDeep)?;
         if elements == 0 {
             return Ok(if attribute { RespState::Value } else { self.end_value() });
         }
@@ -209,7 +208,10 @@ impl Nesting {
 
 #[cfg(test)]
 mod tests {
+    use super::super::limits::MAX_LINE_BYTES;
     use super::*;
+    use crate::error::ReplyPart;
+    use crate::line::LineError;
 
     /// Decodes one reply; gives every event, as text.
     fn read(mut input: &[u8]) -> Result<Vec<String>, DecodeError> {
@@ -266,7 +268,7 @@ mod tests {
     fn aggregates_nest_to_a_limit() {
         let nested = |depth| format!("{}:1\r\n", "*1\r\n".repeat(depth)).into_bytes();
         assert!(read(&nested(MAX_DEPTH)).is_ok());
-        assert_eq!(read(&nested(MAX_DEPTH + 1)), Err(DecodeError::TooDeep));
+        assert_eq!(read(&nested(MAX_DEPTH + 1)), Err(Violation::TooDeep.into()));
     }
 
     #[test]
@@ -283,16 +285,16 @@ mod tests {
     #[test]
     fn faults_are_told_apart() {
         for (reply, error) in [
-            (&b"HTTP/1.1"[..], DecodeError::UnknownType(b'H')),
-            (b"*1\r\nx", DecodeError::UnknownType(b'x')),
-            (b"+OK\n", DecodeError::MalformedLine),
-            (b"$2\r\nbar\r\n", DecodeError::MalformedBulkEnd),
-            (b"$3\r\nbar\rx", DecodeError::MalformedBulkEnd),
-            (b"*1\r\n>1\r\n", DecodeError::MisplacedPush),
-            (&vec![b'+'; MAX_LINE_BYTES], DecodeError::LineTooLong),
+            (&b"HTTP/1.1"[..], Violation::UnknownType(b'H').into()),
+            (b"*1\r\nx", Violation::UnknownType(b'x').into()),
+            (b"+OK\n", Violation::Line(LineError::BareLineFeed).into()),
+            (b"$2\r\nbar\r\n", Violation::MalformedBulkEnd.into()),
+            (b"$3\r\nbar\rx", Violation::MalformedBulkEnd.into()),
+            (b"*1\r\n>1\r\n", Violation::MisplacedPush.into()),
+            (&vec![b'+'; MAX_LINE_BYTES], Violation::Line(LineError::TooLong(&LINE)).into()),
             (b"", DecodeError::ClosedBeforeReply),
-            (b"+", DecodeError::ClosedInReply),
-            (b"*1\r\n", DecodeError::ClosedInReply),
+            (b"+", DecodeError::ClosedWithin(ReplyPart::Reply)),
+            (b"*1\r\n", DecodeError::ClosedWithin(ReplyPart::Reply)),
         ] {
             assert_eq!(read(reply), Err(error), "{}", reply.escape_ascii());
         }

@@ -1,5 +1,7 @@
 //! How much of a reply is taken before it is refused; leaves the refusing to the decoder.
 
+use crate::line::LineLimit;
+
 /// A line of a reply may have this many bytes with its CRLF: an error of a script can be long.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
@@ -11,3 +13,6 @@ pub const MAX_ELEMENTS: usize = 1 << 30;
 
 /// So many aggregates may stand within one another.
 pub const MAX_DEPTH: usize = 8;
+
+/// [`MAX_LINE_BYTES`], for the buffer of lines.
+pub(super) const LINE: LineLimit = LineLimit { bytes: MAX_LINE_BYTES, server: "a Redis server" };

@@ -32,6 +32,6 @@ mod reply;
 pub mod request;
 
 pub use decoder::ReplyDecoder;
-pub use error::DecodeError;
+pub use error::{DecodeError, Violation};
 pub use limits::{MAX_BULK_BYTES, MAX_DEPTH, MAX_ELEMENTS, MAX_LINE_BYTES};
 pub use reply::{Aggregate, Bulk, Event};

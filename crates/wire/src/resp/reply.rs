@@ -1,7 +1,7 @@
 //! What one line of a reply means; leaves the nesting of aggregates, and the data of bulk strings, to
 //! `decoder`.
 
-use super::error::DecodeError;
+use super::error::Violation;
 use super::limits::{MAX_BULK_BYTES, MAX_ELEMENTS};
 use crate::{decimal, line};
 
@@ -73,12 +73,12 @@ pub enum Aggregate {
 }
 
 /// Checks that a value may begin with `byte`.
-pub(super) fn check_type(byte: u8) -> Result<(), DecodeError> {
-    if b"+-:$*_#,(!=%~>|".contains(&byte) { Ok(()) } else { Err(DecodeError::UnknownType(byte)) }
+pub(super) fn check_type(byte: u8) -> Result<(), Violation> {
+    if b"+-:$*_#,(!=%~>|".contains(&byte) { Ok(()) } else { Err(Violation::UnknownType(byte)) }
 }
 
 /// What a line (with its CRLF) means.
-pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, DecodeError> {
+pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, Violation> {
     match parse_common(line) {
         Some((event, [])) => Ok(event),
         _ => parse_rarer(line::content(line)),
@@ -101,8 +101,8 @@ pub(super) fn parse_common(input: &[u8]) -> Option<(Event<'_>, &[u8])> {
     }
 }
 
-fn parse_rarer(line: &[u8]) -> Result<Event<'_>, DecodeError> {
-    let Some((&first, text)) = line.split_first() else { return Err(DecodeError::MalformedValue) };
+fn parse_rarer(line: &[u8]) -> Result<Event<'_>, Violation> {
+    let Some((&first, text)) = line.split_first() else { return Err(Violation::MalformedValue) };
     match (first, text) {
         (b'+', _) => Ok(Event::Simple(text)),
         (b'-', _) => Ok(Event::Error(text)),
@@ -120,40 +120,40 @@ fn parse_rarer(line: &[u8]) -> Result<Event<'_>, DecodeError> {
         (b'>', _) => aggregate(Aggregate::Push, text, 1),
         (b'%', _) => aggregate(Aggregate::Map, text, 2),
         (b'|', _) => aggregate(Aggregate::Attribute, text, 2),
-        _ => Err(DecodeError::MalformedValue),
+        _ => Err(Violation::MalformedValue),
     }
 }
 
-fn bulk(kind: Bulk, text: &[u8]) -> Result<Event<'_>, DecodeError> {
+fn bulk(kind: Bulk, text: &[u8]) -> Result<Event<'_>, Violation> {
     match decimal::parse(text) {
         Some(length) if length <= MAX_BULK_BYTES as u64 => Ok(Event::Bulk { kind, length: length as u32 }),
-        Some(_) => Err(DecodeError::BulkTooLarge),
-        None => Err(DecodeError::MalformedValue),
+        Some(_) => Err(Violation::BulkTooLarge),
+        None => Err(Violation::MalformedValue),
     }
 }
 
 /// `values` is how many values make up one of what is counted on the line.
-fn aggregate(kind: Aggregate, text: &[u8], values: u64) -> Result<Event<'_>, DecodeError> {
-    let counted = decimal::parse(text).ok_or(DecodeError::MalformedValue)?;
+fn aggregate(kind: Aggregate, text: &[u8], values: u64) -> Result<Event<'_>, Violation> {
+    let counted = decimal::parse(text).ok_or(Violation::MalformedValue)?;
     match counted.checked_mul(values) {
         Some(elements) if elements <= MAX_ELEMENTS as u64 => {
             Ok(Event::Aggregate { kind, elements: elements as u32 })
         }
-        _ => Err(DecodeError::AggregateTooLarge),
+        _ => Err(Violation::AggregateTooLarge),
     }
 }
 
 /// A sign or none, and digits.
-fn integer(text: &[u8]) -> Result<i64, DecodeError> {
+fn integer(text: &[u8]) -> Result<i64, Violation> {
     let (digits, sign) = split_sign(text);
-    let magnitude = decimal::parse(digits).ok_or(DecodeError::MalformedValue)?;
-    i64::try_from(i128::from(magnitude) * sign).map_err(|_| DecodeError::MalformedValue)
+    let magnitude = decimal::parse(digits).ok_or(Violation::MalformedValue)?;
+    i64::try_from(i128::from(magnitude) * sign).map_err(|_| Violation::MalformedValue)
 }
 
-fn big_number(text: &[u8]) -> Result<&[u8], DecodeError> {
+fn big_number(text: &[u8]) -> Result<&[u8], Violation> {
     let (digits, _) = split_sign(text);
     let fits = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    if fits { Ok(text) } else { Err(DecodeError::MalformedValue) }
+    if fits { Ok(text) } else { Err(Violation::MalformedValue) }
 }
 
 fn split_sign(text: &[u8]) -> (&[u8], i128) {
@@ -164,15 +164,15 @@ fn split_sign(text: &[u8]) -> (&[u8], i128) {
 }
 
 /// What `f64::from_str` reads is what the specification allows: decimal, `inf` and `nan`.
-fn double(text: &[u8]) -> Result<f64, DecodeError> {
-    str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or(DecodeError::MalformedValue)
+fn double(text: &[u8]) -> Result<f64, Violation> {
+    str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or(Violation::MalformedValue)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn one(line: &'static str) -> Result<Event<'static>, DecodeError> {
+    fn one(line: &'static str) -> Result<Event<'static>, Violation> {
         parse(line.as_bytes())
     }
 
@@ -231,11 +231,11 @@ mod tests {
             "(\r\n",
             "(1e9\r\n",
         ] {
-            assert_eq!(one(line), Err(DecodeError::MalformedValue), "{line}");
+            assert_eq!(one(line), Err(Violation::MalformedValue), "{line}");
         }
-        assert_eq!(one("$1073741825\r\n"), Err(DecodeError::BulkTooLarge));
-        assert_eq!(one("*1073741825\r\n"), Err(DecodeError::AggregateTooLarge));
-        assert_eq!(one("%536870913\r\n"), Err(DecodeError::AggregateTooLarge));
-        assert_eq!(one("%18446744073709551615\r\n"), Err(DecodeError::AggregateTooLarge));
+        assert_eq!(one("$1073741825\r\n"), Err(Violation::BulkTooLarge));
+        assert_eq!(one("*1073741825\r\n"), Err(Violation::AggregateTooLarge));
+        assert_eq!(one("%536870913\r\n"), Err(Violation::AggregateTooLarge));
+        assert_eq!(one("%18446744073709551615\r\n"), Err(Violation::AggregateTooLarge));
     }
 }

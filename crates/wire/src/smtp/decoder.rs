@@ -1,8 +1,8 @@
 //! The replies of one connection, a line at a time. Keeps how many replies are due and whether the lines of one
 //! belong together; leaves what a line says to `reply`.
 
-use super::error::DecodeError;
-use super::limits::{MAX_LINE_BYTES, MAX_LINES};
+use super::error::{DecodeError, Violation};
+use super::limits::{LINE, MAX_LINES};
 use super::reply::{self, Event};
 use crate::line::LineBuffer;
 
@@ -12,7 +12,7 @@ use crate::line::LineBuffer;
 /// then [`decode`](Self::decode) until it gives as many [`Event::End`], and again with more bytes whenever it gives
 /// `None`.
 ///
-/// 40 bytes large. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`], and keeps that for
+/// 40 bytes large. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES), and keeps that for
 /// the next one.
 #[derive(Debug, Default)]
 pub struct ReplyDecoder {
@@ -56,18 +56,20 @@ impl ReplyDecoder {
         if self.due == 0 {
             return Err(DecodeError::Unsolicited);
         }
-        let Some(line) = self.buffer.take(input, MAX_LINE_BYTES)? else { return Ok(None) };
+        let Some(line) = self.buffer.take(input, &LINE).map_err(DecodeError::of_line)? else {
+            return Ok(None);
+        };
         let event = reply::parse(line)?;
         let (Event::Line(line) | Event::End(line)) = event;
         if self.code != 0 && self.code != line.code {
-            return Err(DecodeError::CodeChanges { from: self.code, to: line.code });
+            return Err(Violation::CodeChanges { from: self.code, to: line.code }.into());
         }
         if let Event::End(_) = event {
             (self.code, self.lines) = (0, 0);
             self.due -= 1;
         } else {
             if self.lines + 1 >= MAX_LINES {
-                return Err(DecodeError::TooManyLines);
+                return Err(Violation::TooManyLines.into());
             }
             (self.code, self.lines) = (line.code, self.lines + 1);
         }
@@ -76,17 +78,16 @@ impl ReplyDecoder {
 
     /// The server has closed. No reply ends that way: says what is cut off.
     pub fn eof(&self) -> DecodeError {
-        if self.code == 0 && !self.buffer.is_partial() {
-            DecodeError::ClosedBeforeReply
-        } else {
-            DecodeError::ClosedInReply
-        }
+        DecodeError::closed(self.code != 0 || self.buffer.is_partial())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::limits::MAX_LINE_BYTES;
     use super::*;
+    use crate::error::ReplyPart;
+    use crate::line::LineError;
 
     /// Decodes as many replies as are due; gives their lines as text, the last of each with a full stop.
     fn read(due: u16, mut input: &[u8]) -> Result<Vec<String>, DecodeError> {
@@ -136,16 +137,16 @@ mod tests {
     fn faults_are_told_apart() {
         let endless = b"250-x\r\n".repeat(usize::from(MAX_LINES));
         for (reply, error) in [
-            (&b"HTTP/1.1 400 Bad Request\r\n"[..], DecodeError::MalformedCode),
-            (b"250 Ok\n", DecodeError::MalformedLine),
-            (b"250-a\r\n550 b\r\n", DecodeError::CodeChanges { from: 250, to: 550 }),
-            (b"250 \x1b[2J\r\n", DecodeError::ControlCharacter(0x1b)),
-            (b"250 a\rb\r\n", DecodeError::ControlCharacter(b'\r')),
-            (&endless, DecodeError::TooManyLines),
-            (&[b'2'; MAX_LINE_BYTES], DecodeError::LineTooLong),
+            (&b"HTTP/1.1 400 Bad Request\r\n"[..], Violation::MalformedCode.into()),
+            (b"250 Ok\n", Violation::Line(LineError::BareLineFeed).into()),
+            (b"250-a\r\n550 b\r\n", Violation::CodeChanges { from: 250, to: 550 }.into()),
+            (b"250 \x1b[2J\r\n", Violation::ControlCharacter(0x1b).into()),
+            (b"250 a\rb\r\n", Violation::ControlCharacter(b'\r').into()),
+            (&endless, Violation::TooManyLines.into()),
+            (&[b'2'; MAX_LINE_BYTES], Violation::Line(LineError::TooLong(&LINE)).into()),
             (b"", DecodeError::ClosedBeforeReply),
-            (b"25", DecodeError::ClosedInReply),
-            (b"250-a\r\n", DecodeError::ClosedInReply),
+            (b"25", DecodeError::ClosedWithin(ReplyPart::Reply)),
+            (b"250-a\r\n", DecodeError::ClosedWithin(ReplyPart::Reply)),
         ] {
             assert_eq!(read(1, reply), Err(error), "{}", reply.escape_ascii());
         }

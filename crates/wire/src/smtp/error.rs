@@ -1,21 +1,18 @@
 //! What can be wrong with a reply ([`DecodeError`]) or a command ([`RequestError`]). What a server answers in due
 //! form (`550 no such user`) is no fault of the protocol but a [`ReplyLine`](super::ReplyLine) with its code.
 
-use super::limits::{MAX_LINE_BYTES, MAX_LINES, MAX_PATH_BYTES};
-use crate::line::LineFault;
+use super::limits::{MAX_LINES, MAX_PATH_BYTES};
+use crate::line::LineError;
 
-/// Why the bytes of a server are not an SMTP reply. The connection cannot be used further.
+/// Why the bytes of a server are not the expected reply.
+pub type DecodeError = crate::DecodeError<Violation>;
+
+/// A rule of SMTP that the server has broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DecodeError {
-    /// Bytes arrived when no reply was expected.
-    #[error("the server sent bytes that no command asked for")]
-    Unsolicited,
-    /// A line does not end within [`MAX_LINE_BYTES`].
-    #[error("a line of the reply is longer than {MAX_LINE_BYTES} bytes: is this an SMTP server?")]
-    LineTooLong,
-    /// A line ends in a line feed alone.
-    #[error("a line of the reply does not end in CRLF")]
-    MalformedLine,
+pub enum Violation {
+    /// A line is too long, or does not end in CRLF.
+    #[error(transparent)]
+    Line(#[from] LineError),
     /// A line does not begin with a code, 200 to 559, and a space or hyphen after it.
     #[error("a line of the reply does not begin with a code: is this an SMTP server?")]
     MalformedCode,
@@ -33,21 +30,6 @@ pub enum DecodeError {
     /// More than [`MAX_LINES`] lines.
     #[error("the reply is longer than {MAX_LINES} lines")]
     TooManyLines,
-    /// Closed before the first byte of a reply.
-    #[error("the server closed the connection before it replied")]
-    ClosedBeforeReply,
-    /// Closed within a reply.
-    #[error("the server closed the connection within its reply")]
-    ClosedInReply,
-}
-
-impl From<LineFault> for DecodeError {
-    fn from(fault: LineFault) -> Self {
-        match fault {
-            LineFault::TooLong => Self::LineTooLong,
-            LineFault::BareLineFeed => Self::MalformedLine,
-        }
-    }
 }
 
 /// Why a command is refused. Each names the bad part and the mend.

@@ -40,7 +40,7 @@ mod reply;
 pub mod request;
 
 pub use decoder::ReplyDecoder;
-pub use error::{DecodeError, RequestError};
+pub use error::{DecodeError, RequestError, Violation};
 pub use extensions::Extensions;
 pub use limits::{MAX_LINE_BYTES, MAX_LINES, MAX_PATH_BYTES};
 pub use reply::{EnhancedCode, Event, ReplyLine};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::error::DecodeError;
+use super::error::Violation;
 use crate::line::content;
 
 /// What comes out of a decoder: a line at a time.
@@ -64,12 +64,12 @@ fn number(digits: &[u8]) -> Option<u16> {
 
 /// Reads a whole line (RFC 5321, 4.2, `Reply-line`). A code may stand alone.
 #[inline]
-pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, DecodeError> {
+pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, Violation> {
     let line = content(line);
     let (Some(&[a @ b'2'..=b'5', b @ b'0'..=b'5', c @ b'0'..=b'9']), rest) =
         (line.first_chunk(), &line[line.len().min(3)..])
     else {
-        return Err(DecodeError::MalformedCode);
+        return Err(Violation::MalformedCode);
     };
     let digit = |byte: u8| u16::from(byte - b'0');
     let code = digit(a) * 100 + digit(b) * 10 + digit(c);
@@ -77,10 +77,10 @@ pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, DecodeError> {
         [] => (true, rest),
         [b' ', text @ ..] => (true, text),
         [b'-', text @ ..] => (false, text),
-        _ => return Err(DecodeError::MalformedCode),
+        _ => return Err(Violation::MalformedCode),
     };
     if let Some(&byte) = text.iter().find(|byte| byte.is_ascii_control() && **byte != b'\t') {
-        return Err(DecodeError::ControlCharacter(byte));
+        return Err(Violation::ControlCharacter(byte));
     }
     let line = ReplyLine { code, text };
     Ok(if is_last { Event::End(line) } else { Event::Line(line) })
@@ -128,7 +128,7 @@ mod tests {
             b"250x\r\n",
             b"HTTP/1.1 400 Bad Request\r\n",
         ] {
-            assert_eq!(code(line), Err(DecodeError::MalformedCode), "{}", line.escape_ascii());
+            assert_eq!(code(line), Err(Violation::MalformedCode), "{}", line.escape_ascii());
         }
     }
 }

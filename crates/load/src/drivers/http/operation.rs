@@ -98,9 +98,9 @@ impl HttpRequest {
                 Some(Statuses::One(status)) => status.to_string(),
                 Some(Statuses::Several(several)) => format!("one of {several:?}"),
             };
-            format!("{}: status {}, expected {wanted}", self.name, reply.status).into()
+            format!("{}: status {} where {wanted} is expected", self.name, reply.status).into()
         } else if let Some(bytes) = expected.bytes.filter(|b| *b != reply.body_bytes) {
-            format!("{}: a body of {} bytes, expected {bytes}", self.name, reply.body_bytes).into()
+            format!("{}: a body of {} bytes where {bytes} are expected", self.name, reply.body_bytes).into()
         } else if self.finder.is_some() && !reply.found {
             let text = expected.contains.as_deref().unwrap_or_default();
             format!("{}: the body does not contain {text:?}", self.name).into()
