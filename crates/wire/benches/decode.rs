@@ -1,9 +1,8 @@
-//! What decoding costs, with nothing around it: `cargo bench -p wire`.
+//! The cost of decoding alone: `cargo bench -p wire`.
 //!
-//! Each figure is the fastest of several rounds, for the cost of the code and not of its neighbours on
-//! the machine. The budget (`load`) is in cycles, and hardware counters are not there on every machine, so
-//! each round is set against the time of a chain of dependent multiplications, which take three cycles
-//! each on every x86-64 and aarch64 core of the last decade.
+//! Each figure is the fastest of several rounds, which excludes other programs on the machine. The budget of `load` is
+//! in cycles, and not every machine has hardware counters. So each round is compared with the time of a chain of dependent
+//! multiplications, which take three cycles each on every x86-64 and aarch64 core of the last decade.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its result")]
 
 use std::hint::black_box;
@@ -31,7 +30,7 @@ fn http1() {
          Last-Modified: Sat, 21 Nov 2026 00:50:01 GMT\r\nConnection: keep-alive\r\n\
          ETag: \"6740d3b9-400\"\r\nAccept-Ranges: bytes\r\n\r\n";
     let reply = [head.as_bytes(), &[b'x'; 1024]].concat();
-    // The same but for the second of its date, so that the head is never the remembered one.
+    // The same with another second in its date, so that the head is never the cached one.
     let later = String::from_utf8_lossy(&reply).replace(":39 GMT", ":40 GMT").into_bytes();
     let chunked =
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n".iter().copied().chain([b'x'; 1024]);
@@ -146,7 +145,7 @@ fn decode_resp(decoder: &mut resp::ReplyDecoder, reply: &[u8]) -> usize {
     bytes
 }
 
-/// A row of one column of 119 bytes, as a point select gives it.
+/// A row of one column of 119 bytes, as a point select returns it.
 fn postgres() {
     let value = [b'5'; 119];
     let hit = [&b"2\0\0\0\x04D\0\0\0\x81\0\x01\0\0\0\x77"[..], &value, b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I"]
@@ -221,7 +220,7 @@ fn smtp() {
     });
 }
 
-/// Prints the time of one call, in the fastest round.
+/// Prints the time of one call in the fastest round.
 fn measure(name: &str, mut call: impl FnMut() -> usize) {
     let (mut call_ns, mut cycle_ns) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..ROUNDS {
@@ -235,7 +234,7 @@ fn measure(name: &str, mut call: impl FnMut() -> usize) {
     println!("{name:<40} {call_ns:6.1} ns {:5.0} cycles", call_ns / cycle_ns);
 }
 
-/// The nanoseconds of a clock cycle.
+/// The length of a clock cycle in nanoseconds.
 fn time_cycle() -> f64 {
     const MULTIPLICATIONS: u32 = 100_000;
     const CYCLES_EACH: u32 = 3;

@@ -1,7 +1,7 @@
-//! Decimal numbers as protocols write them: digits and nothing else. (`str::parse` would also take
-//! a `+` and needs UTF-8 first.) Writing them is left to the `itoa` crate.
+//! Decimal numbers in the form of the protocols: digits and nothing else. (`str::parse` accepts a `+` and needs UTF-8.)
+//! The crate `itoa` writes them.
 
-/// Reads an unsigned decimal number that fills `digits`; `None` if it is empty, has another character,
+/// Parses an unsigned decimal number that fills `digits`; `None` if it is empty, has another character,
 /// more than twenty digits, or exceeds `u64::MAX`.
 #[inline]
 pub(crate) fn parse(digits: &[u8]) -> Option<u64> {
@@ -11,7 +11,7 @@ pub(crate) fn parse(digits: &[u8]) -> Option<u64> {
     }
 }
 
-/// Reads the number at the front of `bytes`, as [`parse`] does, and gives what follows it.
+/// Parses the number at the front of `bytes`, as [`parse`] does, and returns it with the rest.
 #[inline]
 pub(crate) fn take(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0u64;
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_digits_only() {
+    fn only_digits_are_a_number() {
         assert_eq!(parse(b"0"), Some(0));
         assert_eq!(parse(b"007"), Some(7));
         assert_eq!(parse(b"18446744073709551615"), Some(u64::MAX));
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_what_it_reads() {
+    fn a_number_is_written_in_decimal() {
         let mut out = b"Content-Length: ".to_vec();
         push(&mut out, u64::MAX);
         assert_eq!(out, b"Content-Length: 18446744073709551615");

@@ -1,26 +1,25 @@
-//! Messages that begin with their length, cut off the front of whatever has arrived. A message that lies whole
-//! in the input is handed on where it lies; one that is split over reads is put together here. What a header
-//! says of the length, and what a message means, is left to the codecs.
+//! Takes messages that begin with their length off the front of the input. A message that is complete in the input is
+//! passed on without a copy; one that is split over reads is joined in a buffer. The codecs parse headers and messages.
 
-/// So much memory is kept from one split message for the next; few are longer.
+/// Memory kept from one split message for the next; few messages are longer.
 const KEPT_BYTES: usize = 2048;
 
-/// Puts together the messages of one connection.
+/// Joins the messages of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct FrameBuffer {
-    /// A split message: its front while `complete` is false, all of it after.
+    /// A split message: its front while `complete` is false, then all of it.
     bytes: Vec<u8>,
-    /// The message in `bytes` has been handed out, and goes at the next call.
+    /// The message in `bytes` has been returned and is removed at the next call.
     complete: bool,
 }
 
-/// What the header of a protocol is like.
+/// The header of a protocol's messages.
 pub(crate) trait Header {
     /// Its length.
     const BYTES: usize;
-    /// Why it is refused.
+    /// Why a header is refused.
     type Error;
-    /// The length of the whole message, header included, by the bytes of its header.
+    /// The length of the whole message with its header, from the bytes of the header.
     fn frame_bytes(header: &[u8]) -> Result<usize, Self::Error>;
 }
 
@@ -67,7 +66,7 @@ impl FrameBuffer {
         Ok(Some(&self.bytes))
     }
 
-    /// Takes bytes off the input until there are `length`, or no more.
+    /// Moves bytes from the input until there are `length`, or the input is used up.
     fn move_until(&mut self, length: usize, input: &mut &[u8]) {
         let missing = length.saturating_sub(self.bytes.len());
         let (front, rest) = input.split_at(input.len().min(missing));
@@ -92,7 +91,7 @@ pub(crate) fn take_bytes<'m>(message: &mut &'m [u8], count: usize) -> Option<&'m
     Some(front)
 }
 
-/// Takes a text and the NUL after it off the front of a message; gives the text.
+/// Takes a text and the NUL after it off the front of a message, and returns the text.
 #[inline]
 pub(crate) fn take_terminated<'m>(message: &mut &'m [u8]) -> Option<&'m [u8]> {
     let text = take_bytes(message, memchr::memchr(0, message)?)?;
@@ -104,7 +103,7 @@ pub(crate) fn take_terminated<'m>(message: &mut &'m [u8]) -> Option<&'m [u8]> {
 mod tests {
     use super::*;
 
-    /// One byte of length, header not included; 9 is refused.
+    /// One byte of length without the header; 9 is refused.
     struct Short;
 
     impl Header for Short {
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_messages_are_handed_on_and_split_ones_put_together() {
+    fn complete_messages_are_passed_on_and_split_ones_joined() {
         let mut frames = FrameBuffer::new();
         let mut input: &[u8] = b"\x02ab\x00\x03c";
         assert_eq!(frames.take::<Short>(&mut input), Ok(Some(&b"\x02ab"[..])));

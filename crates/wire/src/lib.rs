@@ -2,9 +2,9 @@
 //!
 //! # What it is for
 //!
-//! A load generator spends its cycles twice for each request: once to write it, once to understand
-//! the reply. This crate does both for each protocol, and nothing else, so that the same code serves
-//! an epoll loop, a TLS stream, a test that feeds one byte at a time, and a fuzzer.
+//! A load generator does two things for each request: it renders the request and decodes the reply. This crate does
+//! both for each protocol, and nothing else. The same code serves an epoll loop, a TLS stream, a test that feeds one
+//! byte at a time, and a fuzzer.
 //!
 //! | module | protocol | reference |
 //! |---|---|---|
@@ -12,22 +12,21 @@
 //! | [`memcache`] | memcached, text and meta commands | `doc/protocol.txt` of memcached |
 //! | [`mysql`] | MySQL and MariaDB, protocol 10 | "Client/Server Protocol", dev.mysql.com; "Clientserver Protocol", mariadb.com |
 //! | [`postgres`] | PostgreSQL, protocol 3.0 | "Frontend/Backend Protocol", PostgreSQL's manual |
-//! | [`resp`] | Redis and its kin, RESP2 and RESP3 | "Redis serialization protocol specification", redis.io |
+//! | [`resp`] | Redis and its forks, RESP2 and RESP3 | "Redis serialization protocol specification", redis.io |
 //! | [`smtp`] | SMTP with pipelining and STARTTLS | RFC 5321, RFC 2920, RFC 3207 |
 //!
 //! # Goals
 //!
-//! - **Honest**: what a reply says is checked as strictly as its standard allows; a reply that breaks
-//!   the standard is an error that names the fault, never a fast success.
-//! - **Bounded**: no byte sequence makes a decoder panic, stall, or hold more memory than the limits
-//!   that its module states.
-//! - **Cheap**: payload is handed on where it lies and never copied. Only a line or head that is split
-//!   over two reads is put together in a buffer, and only then is memory allocated.
+//! - **Strict**: a reply is checked as strictly as its standard allows. A reply that breaks the standard is an error
+//!   that names the violation.
+//! - **Bounded**: no byte sequence makes a decoder panic, stall, or use more memory than the limits of its module.
+//! - **Cheap**: payload is passed on without a copy. Only a line, head or message that is split over two reads is
+//!   joined in a buffer, and only then is memory allocated.
 //!
 //! # Non-goals
 //!
-//! Connections, time-outs, retries, TLS and the judgement whether a reply is the wanted one belong to
-//! the caller. Servers are not written with this: only the client's half of each protocol is here.
+//! Connections, time-outs, retries, TLS and the check whether a reply is the expected one belong to the caller. Only the
+//! client's side of each protocol is here.
 //!
 //! # Example
 //!
@@ -58,26 +57,27 @@
 //!
 //! # How a codec is written here
 //!
-//! The next protocol should feel like the last one. Each is a folder with `request.rs` (bytes out),
-//! a decoder (bytes in) and `error.rs`, and keeps to these rules:
+//! All codecs are alike. Each is a folder with `request.rs` (bytes out), a decoder (bytes in) and `error.rs`, and keeps
+//! these rules:
 //!
 //! 1. **Requests** append to a caller's `Vec<u8>`, which is cleared and reused, so that the steady state
-//!    allocates nothing. Every part that a user can supply is validated (nothing may smuggle a second
-//!    command), and a refused request leaves the buffer as it was.
+//!    allocates nothing. Every part that a user can supply is validated, so that none can inject a second
+//!    command. A refused request leaves the buffer unchanged.
 //! 2. **`expect(…)`** tells the decoder which reply comes next, because in most protocols the meaning of
-//!    a reply depends on its request. Bytes that nobody asked for are an error.
+//!    a reply depends on its request. Bytes without a request are an error.
 //! 3. **`decode(&mut input)`** takes bytes off the front of `input` and returns the next event. `Ok(None)`
-//!    means that `input` is used up and more is needed. What follows a reply stays in `input`.
+//!    means that `input` is used up and more is needed. Bytes after a reply stay in `input`.
 //! 4. **Each reply ends in exactly one final event** (`End` or `Done`), which may come when `input` is
 //!    already empty: call until the final event or `None`.
-//! 5. **A conversation of several steps** (a greeting, a login, a transaction) is `expect` and `decode`
-//!    again for each step. The decoder knows the grammar of one step; the driver in `load` knows the order.
-//! 6. **`eof()`** is told when the peer closes, and says whether that completes the reply or cuts it off.
-//! 7. **State is a few words a connection** (40 to 80 bytes so far, without a split line): there may
-//!    be fifteen thousand. What can be shared by all connections of a worker is shared ([`http1::HeadCache`]).
-//! 8. **After an error** the position in the stream is lost: the connection is to be closed.
+//! 5. **A dialogue of several steps** (a greeting, a login, a transaction) calls `expect` and `decode` for each
+//!    step. The decoder knows the grammar of one step; the driver in `load` knows the order.
+//! 6. **`eof()`** is called when the peer closes, and returns whether that completes the reply or cuts it off.
+//! 7. **The state of a connection is small** (40 to 80 bytes so far, without a split line): there may be
+//!    15,000 connections. The connections of a worker share what they can ([`http1::HeadCache`]).
+//! 8. **After an error** the position in the stream is lost: the caller closes the connection. The error is a
+//!    [`DecodeError`] with the protocol's own violations.
 //! 9. **Tests**: any split of the bytes gives the same events; mutated bytes neither panic, stall nor
-//!    allocate past the limits (`tests/properties`, `fuzz`); the cost is measured in `benches/decode.rs`.
+//!    allocate past the limits (`tests/properties`, `fuzz`); `benches/decode.rs` measures the cost.
 
 mod decimal;
 mod error;

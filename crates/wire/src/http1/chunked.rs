@@ -1,18 +1,18 @@
-//! The chunked transfer coding (RFC 9112, section 7.1), strictly: sizes are hexadecimal digits, lines
-//! end in CRLF, data ends where its size says. Chunk extensions and trailer fields are checked for
-//! their grammar's characters and skipped. Data is handed on where it lies.
+//! Decodes the chunked transfer coding (RFC 9112, section 7.1), strictly: sizes are hexadecimal digits, lines end in CRLF,
+//! data has exactly its size. The characters of chunk extensions and trailer fields are checked, then skipped. Data is
+//! passed on without a copy.
 
 use super::error::Violation;
 use super::head::is_token;
 use super::limits::{MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES};
 
-/// Where in a chunked body the next byte stands.
+/// The position of the next byte in a chunked body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunked {
     state: ChunkState,
-    /// Bytes seen of the current size line, or of the trailer section.
+    /// Bytes so far of the current size line, or of the trailer section.
     line_bytes: u32,
-    /// Bytes of data left in the chunk; while its size is read, the size so far.
+    /// Bytes of data left in the chunk; before the end of its size line, the size so far.
     left: u64,
 }
 
@@ -36,7 +36,7 @@ enum ChunkState {
     EndLf,
 }
 
-/// What comes out of a chunked body.
+/// A piece of a chunked body.
 pub(super) enum Chunk<'a> {
     Data(&'a [u8]),
     End,
@@ -135,7 +135,7 @@ impl Chunked {
         Ok(ChunkState::MoreSize)
     }
 
-    /// Counts a byte that is not data against the limit for its kind of line.
+    /// Counts a byte that is not data, up to the limit for its kind of line.
     fn count(&mut self) -> Result<(), Violation> {
         self.line_bytes += 1;
         let (limit, error) = match self.state {
@@ -154,7 +154,7 @@ impl Chunked {
 mod tests {
     use super::*;
 
-    /// The data of a whole body, and what is left behind it.
+    /// The data of a complete body, and the rest of the input.
     type Body<'a> = (Vec<u8>, &'a [u8]);
 
     fn read(mut input: &[u8]) -> Result<Option<Body<'_>>, Violation> {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_data_of_all_chunks() {
+    fn the_data_of_all_chunks_is_returned() {
         for body in [
             "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
             "00b\r\nhello world\r\n000\r\n\r\n",
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_apart() {
+    fn each_violation_has_its_own_error() {
         for (body, error) in [
             ("\r\n", Violation::MalformedChunkSize),
             ("0x5\r\nhello", Violation::MalformedChunkSize),
@@ -209,8 +209,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_data_is_bounded() {
-        // The second chunk, for the count must begin anew.
+    fn size_lines_and_trailers_are_limited() {
+        // The second chunk: the count must begin again.
         let extension =
             |bytes: usize| format!("1\r\ny\r\n1;{}\r\nx\r\n0\r\n\r\n", "e".repeat(bytes - "1;\r\n".len()));
         assert!(matches!(read(extension(MAX_CHUNK_LINE_BYTES).as_bytes()), Ok(Some(_))));

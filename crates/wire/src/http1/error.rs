@@ -1,5 +1,5 @@
-//! What can be wrong with a reply ([`DecodeError`]) or a request ([`RequestError`]); leaves to the
-//! files that find the faults to say where in the standard the rule stands.
+//! The errors of replies ([`DecodeError`]) and of requests ([`RequestError`]). The files that check a
+//! rule name its place in the standard.
 
 use super::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
 
@@ -21,14 +21,14 @@ pub enum Violation {
     /// The head has more than [`MAX_HEADERS`] fields.
     #[error("the head of the reply has more than {MAX_HEADERS} fields")]
     TooManyHeaders,
-    /// `101 Switching Protocols`, which was not asked for.
-    #[error("the server switches protocols (101), which was not asked for")]
+    /// `101 Switching Protocols`, which was not requested.
+    #[error("the server switches protocols (101), which was not requested")]
     UnexpectedUpgrade,
     /// `Content-Length` is no decimal number below 2^64.
     #[error("Content-Length is not a number")]
     InvalidContentLength,
     /// Several `Content-Length` values that differ.
-    #[error("several Content-Length values that differ")]
+    #[error("several Content-Length values differ")]
     ConflictingContentLength,
     /// Both `Transfer-Encoding` and `Content-Length`: a sign of response splitting.
     #[error("both Transfer-Encoding and Content-Length are present")]
@@ -53,13 +53,13 @@ pub enum Violation {
     TrailerTooLarge,
 }
 
-/// Why a request is refused. Each names the bad part and the mend.
+/// Why a request is refused. Each names the bad part and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// The method is empty or has a character outside of RFC 9110's `token`.
     #[error("method {0:?} is not a token: use letters, as in GET")]
     Method(String),
-    /// `CONNECT` opens a tunnel, which is no request with a reply.
+    /// `CONNECT` opens a tunnel instead of asking for a reply.
     #[error("method CONNECT opens a tunnel: it is not supported")]
     Connect,
     /// The target does not begin with `/`, `http://` or `https://`, and is not `*`.
@@ -85,7 +85,7 @@ pub enum RequestError {
     #[error("header name {0:?} is not a token: use letters, digits and \"-\"")]
     HeaderName(String),
     /// The value of a header has a control character such as CR, LF or NUL.
-    #[error("header {name}: the value has {found:?} at byte {at}: take it out")]
+    #[error("header {name}: the value has {found:?} at byte {at}: remove it")]
     HeaderValue {
         /// The name of the header.
         name: String,

@@ -1,6 +1,5 @@
-//! What a reply's head means: where it ends, its status, how its body is framed, and whether the
-//! connection may be used again. Pure functions of the head's bytes; leaves remembering them to `cache`
-//! and the request's part in it (HEAD) to `response`.
+//! Parses the head of a reply: its end, its status, the framing of its body, and whether the connection may be used again.
+//! All are pure functions of the head's bytes. `cache` keeps a head; `response` knows whether the request was HEAD.
 
 use std::mem::MaybeUninit;
 
@@ -13,20 +12,20 @@ use crate::decimal;
 /// The head of a final reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The status code, 200 to 999 (1xx are swallowed).
+    /// The status code, 200 to 999 (1xx are skipped).
     pub status: u16,
     /// Whether the connection may carry another request after this reply.
     pub keep_alive: bool,
     /// How the body is delimited.
     pub framing: Framing,
-    /// The size of the head, up to and with the empty line.
+    /// The size of the head with the empty line.
     pub head_bytes: u32,
 }
 
 /// How a body is delimited (RFC 9112, section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// There is none: the reply to HEAD, or status 204 or 304.
+    /// No body: the reply to HEAD, or status 204 or 304.
     None,
     /// This many bytes.
     Length(u64),
@@ -36,26 +35,26 @@ pub enum Framing {
     UntilClose,
 }
 
-/// What every head begins with.
+/// The first bytes of every head.
 const START: &[u8] = b"HTTP/1.";
 
-/// What the bytes of a head say, whatever the request was.
+/// The meaning of the bytes of a head, independent of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Meaning {
     pub status: u16,
     /// Whether version and `Connection` let the connection persist (RFC 9112, section 9.3).
     pub persistent: bool,
-    /// The framing if the request was not HEAD. A fault in it is none when there can be no body.
+    /// The framing if the request was not HEAD. A violation in it does not matter where there can be no body.
     pub framing: Result<Framing, Violation>,
 }
 
 impl Meaning {
-    /// Interim replies (1xx) announce that the final one is still to come.
+    /// Whether this is an interim reply (1xx), which the final one follows.
     pub fn is_interim(&self) -> bool {
         self.status < 200
     }
 
-    /// Parses the head at the front of `bytes` and gives its size; `None` if its end has not arrived.
+    /// Parses the head at the front of `bytes` and returns its size; `None` if its end has not arrived.
     ///
     /// Errors depend on the bytes alone, not on how many have arrived, so that every split of a stream
     /// fails in the same way.
@@ -73,7 +72,7 @@ impl Meaning {
         }
     }
 
-    /// Parses the head at the front of `bytes`, which must hold all of it, and gives its size.
+    /// Parses the head at the front of `bytes`, which must contain all of it, and returns its size.
     pub fn parse(bytes: &[u8]) -> Result<(Self, usize), Violation> {
         let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
         let mut response = httparse::Response::new(&mut []);
@@ -99,8 +98,8 @@ impl Meaning {
     }
 }
 
-/// Finds where the head at the front of `bytes` ends: after the first empty line.
-/// `scanned` bytes are known from an earlier call to hold no end.
+/// Finds the end of the head at the front of `bytes`: after the first empty line. An earlier call has found no end in the
+/// first `scanned` bytes.
 pub(super) fn find_end(bytes: &[u8], scanned: usize) -> Result<Option<usize>, Violation> {
     let start = START.len().min(bytes.len());
     if bytes[..start] != START[..start] {
@@ -128,7 +127,7 @@ pub(super) fn values<'a>(head: &'a [u8], name: &str) -> impl Iterator<Item = &'a
     })
 }
 
-/// The few fields that decide on framing and persistence, gathered over all their lines.
+/// The fields that decide framing and persistence, collected over all their lines.
 #[derive(Default)]
 struct Fields {
     content_length: Option<Result<u64, Violation>>,
@@ -142,13 +141,13 @@ struct Fields {
 enum Coding {
     Chunked,
     Other,
-    /// Something came after `chunked`, which must be last.
+    /// A coding came after `chunked`, which must be last.
     Misplaced,
 }
 
 impl Fields {
     fn add(&mut self, header: &httparse::Header<'_>) {
-        // The length of the name sorts out almost every field without reading it.
+        // The length of the name excludes almost every field without a comparison.
         match header.name.len() {
             10 if header.name.eq_ignore_ascii_case("connection") => self.add_connection(header.value),
             14 if header.name.eq_ignore_ascii_case("content-length") => self.add_content_length(header.value),
@@ -191,8 +190,8 @@ impl Fields {
         }
     }
 
-    /// RFC 9112, section 9.3. HTTP/1.0 knows no transfer codings: a reply that has one anyway is the
-    /// last on its connection (section 6.1).
+    /// RFC 9112, section 9.3. HTTP/1.0 has no transfer codings: a reply with one is the last on its connection
+    /// (section 6.1).
     fn persistent(&self, minor: u8) -> bool {
         !self.close && (minor >= 1 || self.keep_alive && self.coding.is_none())
     }
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn how_a_body_is_delimited() {
+    fn the_framing_follows_from_the_fields() {
         for (fields, expected) in [
             ("Content-Length: 7", Framing::Length(7)),
             ("content-length:7", Framing::Length(7)),
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_in_how_a_body_is_delimited() {
+    fn violations_in_the_framing_are_refused() {
         for (fields, expected) in [
             ("Content-Length: 7\r\nContent-Length: 8", Violation::ConflictingContentLength),
             ("Content-Length: 7, 8", Violation::ConflictingContentLength),
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn some_statuses_have_no_body_whatever_is_announced() {
+    fn some_statuses_have_no_body() {
         for status in [204, 304] {
             for fields in ["Content-Length: 7", "Transfer-Encoding: chunked", "Content-Length: x"] {
                 assert_eq!(framing(status, fields), Ok(Framing::None), "{status} {fields}");
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn whether_the_connection_persists() {
+    fn version_and_connection_field_decide_persistence() {
         for (version, fields, expected) in [
             ("1.1", "Server: x", true),
             ("1.1", "Connection: close", false),
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_field() {
+    fn the_values_of_a_field_are_found() {
         let head = b"HTTP/1.1 302 Found\r\nSet-Cookie: a=1\r\nLocation: /next\r\nset-cookie:b=2 \r\n\r\n";
         assert_eq!(values(head, "Set-Cookie").collect::<Vec<_>>(), [b"a=1", b"b=2"]);
         assert_eq!(values(head, "location").next(), Some(&b"/next"[..]));

@@ -1,8 +1,8 @@
-//! HTTP/1.0 and HTTP/1.1, the client's half: RFC 9110 (semantics) and RFC 9112 (messages).
+//! HTTP/1.0 and HTTP/1.1, the client's side: RFC 9110 (semantics) and RFC 9112 (messages).
 //!
-//! [`Request`] renders, [`ResponseDecoder`] reads replies, [`HeadCache`] makes a head that was seen
-//! before cost one comparison. Interim replies (1xx) are swallowed. Not here: upgrades and tunnels
-//! (`101`, `CONNECT`), content codings, redirects, cookies.
+//! [`Request`] renders, [`ResponseDecoder`] decodes replies; with [`HeadCache`] a repeated head costs one comparison.
+//! Interim replies (1xx) are skipped. Not supported: upgrades and tunnels (`101`, `CONNECT`), content codings, redirects,
+//! cookies.
 //!
 //! Limits: a head and a trailer section at most [`MAX_HEAD_BYTES`] each, at most [`MAX_HEADERS`] fields
 //! in a head, and at most [`MAX_CHUNK_LINE_BYTES`] in the size line of one chunk.

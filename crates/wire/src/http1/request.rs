@@ -1,16 +1,16 @@
-//! Renders requests. Checks every part that a user can supply, so that no part can smuggle in a header
-//! or a second request; leaves methods with a meaning of their own (CONNECT, upgrades) out.
+//! Renders requests. Checks every part that a user can supply, so that no part can inject a header or a second request.
+//! CONNECT and upgrades are not supported.
 
 use super::error::RequestError;
 use super::head::is_token;
 use crate::decimal;
 
-/// A request, borrowed from wherever its parts live.
+/// A request with borrowed parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
     /// The method, such as `GET`; case matters (RFC 9110, section 9.1).
     pub method: &'a str,
-    /// Path and query as they go on the wire, percent-encoded: `/search?q=a%20b`. Or `*` for OPTIONS, or
+    /// Path and query, percent-encoded: `/search?q=a%20b`. Or `*` for OPTIONS, or
     /// an absolute URI for a proxy.
     pub target: &'a str,
     /// The value of `Host`, unless `headers` has one: a name or address, with the port if it is not the
@@ -29,13 +29,12 @@ impl<'a> Request<'a> {
         Self { method: "GET", target, host, headers: &[], body: &[] }
     }
 
-    /// What to tell [`ResponseDecoder::expect`](super::ResponseDecoder::expect): whether this is a HEAD.
+    /// Whether the method is HEAD: the argument for [`ResponseDecoder::expect`](super::ResponseDecoder::expect).
     pub fn is_head(&self) -> bool {
         self.method == "HEAD"
     }
 
-    /// Appends the request to `out`, which is left as it was when a part is refused. Allocates nothing if
-    /// `out` has room.
+    /// Appends the request to `out`, which stays unchanged if a part is refused. Allocates nothing if `out` has room.
     pub fn render_into(&self, out: &mut Vec<u8>) -> Result<(), RequestError> {
         self.check()?;
         self.push_method(out);
@@ -45,7 +44,7 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
-    /// Checks and renders once what stays the same, for requests that differ in target and body alone.
+    /// Checks and renders the fixed parts once, for requests that differ only in target and body.
     pub fn prepare(&self) -> Result<PreparedRequest, RequestError> {
         self.check()?;
         let (mut method, mut fields) = (Vec::new(), Vec::new());
@@ -54,7 +53,7 @@ impl<'a> Request<'a> {
         Ok(PreparedRequest { method, fields, announces_body: self.announces_body() })
     }
 
-    /// The request as bytes of its own.
+    /// The request as bytes.
     pub fn render(&self) -> Result<Vec<u8>, RequestError> {
         let mut out = Vec::new();
         self.render_into(&mut out)?;
@@ -90,7 +89,7 @@ impl<'a> Request<'a> {
         out.push(b' ');
     }
 
-    /// All between target and `Content-Length`.
+    /// The part between target and `Content-Length`.
     fn push_fields(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b" HTTP/1.1\r\n");
         if !self.headers.iter().any(|(name, _)| is_host(name)) {
@@ -101,24 +100,24 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Whether the method is one that announces its body even when there is none.
+    /// Whether the method announces its body even if the body is empty.
     fn announces_body(&self) -> bool {
         matches!(self.method, "POST" | "PUT" | "PATCH")
     }
 }
 
-/// A request but for its target and body, checked and rendered: see [`Request::prepare`].
+/// A request without its target and body, checked and rendered: see [`Request::prepare`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreparedRequest {
     /// The method and a space.
     method: Vec<u8>,
-    /// All between target and `Content-Length`.
+    /// The part between target and `Content-Length`.
     fields: Vec<u8>,
     announces_body: bool,
 }
 
 impl PreparedRequest {
-    /// Appends the request for one target and body, as [`Request::render_into`] does.
+    /// Appends the request for a target and a body, as [`Request::render_into`] does.
     #[inline]
     pub fn render_into(&self, out: &mut Vec<u8>, target: &str, body: &[u8]) -> Result<(), RequestError> {
         check_target(target)?;
@@ -154,9 +153,8 @@ fn is_token_string(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_token)
 }
 
-/// RFC 9112, section 3.2, as far as safety and servers need: the form, and no character that would end
-/// the request line or that servers read differently. Others that RFC 3986 would have encoded (`|`, `"`)
-/// pass: what a server does with them may be what is tested.
+/// RFC 9112, section 3.2, as far as safety needs it: the form, and no character that ends the request line or that servers
+/// parse differently. Other characters that RFC 3986 wants encoded (`|`, `"`) are allowed: a user may test them.
 fn check_target(target: &str) -> Result<(), RequestError> {
     let known_form = ["/", "http://", "https://"].iter().any(|start| target.starts_with(start));
     if !known_form && target != "*" {
@@ -169,7 +167,7 @@ fn check_target(target: &str) -> Result<(), RequestError> {
     }
 }
 
-/// Not the whole of RFC 3986's `host`, but nothing that could end the line or the host.
+/// A part of RFC 3986's `host`: no character that ends the line or the host.
 fn check_host(host: &str) -> Result<(), RequestError> {
     let fits =
         |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'?' | b'#' | b'@' | b'\\' | b',');
@@ -209,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_body_is_announced_where_one_is_usual() {
+    fn an_empty_body_is_announced_where_a_body_is_usual() {
         for (method, announced) in
             [("GET", false), ("DELETE", false), ("POST", true), ("PUT", true), ("PATCH", true)]
         {
@@ -219,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_of_the_users_own_takes_the_place_of_ours() {
+    fn a_host_header_of_the_user_replaces_the_default() {
         let request = Request { headers: &[("host", "virtual")], ..Request::get("/", "127.0.0.1") };
         assert_eq!(request.render(), Ok(b"GET / HTTP/1.1\r\nhost: virtual\r\n\r\n".to_vec()));
         let twice = Request { headers: &[("host", "a"), ("Host", "b")], ..request };
@@ -227,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prepared_request_renders_the_same() {
+    fn a_prepared_request_renders_the_same_bytes() {
         let request = Request {
             headers: &[("Accept", "*/*")],
             method: "PUT",
@@ -242,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_can_smuggle_in_another_line() {
+    fn no_part_can_inject_another_line() {
         let get = Request::get("/", "h");
         let bad = "x\r\nEvil: 1";
         for request in [
@@ -274,11 +272,11 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_place() {
+    fn a_refusal_names_the_position() {
         let error = Request::get("/a?q=é", "h").render().expect_err("not encoded");
         assert_eq!(error.to_string(), r#"target "/a?q=é" has 'é' at byte 5: percent-encode it"#);
         let error =
             Request { headers: &[("X", "a\nb")], ..Request::get("/", "h") }.render().expect_err("two lines");
-        assert_eq!(error.to_string(), r"header X: the value has '\n' at byte 1: take it out");
+        assert_eq!(error.to_string(), r"header X: the value has '\n' at byte 1: remove it");
     }
 }

@@ -1,5 +1,5 @@
-//! The replies of one connection, as events. Decides what follows a head and keeps the place in the
-//! body; leaves what a head means to `head`, chunks to `chunked`, and remembered heads to `cache`.
+//! Decodes the replies of one connection into events: decides what follows a head and keeps the position in the body.
+//! `head` parses heads, `chunked` decodes chunks, `cache` keeps the last head.
 
 use super::cache::HeadCache;
 use super::chunked::{Chunk, Chunked};
@@ -8,10 +8,10 @@ use super::head::{self, Framing, Head, Meaning};
 use super::limits::MAX_HEAD_BYTES;
 use crate::error::ReplyPart;
 
-/// What a reply consists of: one head, any number of pieces of its body, one end.
+/// An event of the decoder: a reply has one head, any number of pieces of its body, and one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// The head of the final reply; interim ones (1xx) are swallowed.
+    /// The head of the final reply; interim ones (1xx) are skipped.
     Head(Head),
     /// The next piece of the body, never empty, without its transfer coding.
     Body(&'a [u8]),
@@ -24,17 +24,17 @@ pub enum Event<'a> {
 
 /// Decodes the replies of one connection.
 ///
-/// Call [`expect`](Self::expect) for each request, then [`decode`](Self::decode) until it gives
-/// [`Event::End`], and again with more bytes whenever it gives `None`.
+/// Call [`expect`](Self::expect) for each request, then [`decode`](Self::decode) until it returns
+/// [`Event::End`], and again with more bytes after each `None`.
 ///
-/// 56 bytes large. It allocates only to hold a head that is split over reads, at most
-/// [`MAX_HEAD_BYTES`](super::MAX_HEAD_BYTES), until that head is whole.
+/// It has 56 bytes. It allocates only for a head that is split over reads, at most
+/// [`MAX_HEAD_BYTES`](super::MAX_HEAD_BYTES), until that head is complete.
 #[derive(Debug, Default)]
 pub struct ResponseDecoder {
     state: ResponseState,
     head_request: bool,
     keep_alive: bool,
-    /// The front of a head whose end has not arrived; empty when no head is split.
+    /// The front of a head whose end has not arrived; empty if no head is split.
     split_head: Vec<u8>,
 }
 
@@ -47,18 +47,18 @@ enum ResponseState {
     Length(u64),
     Chunked(Chunked),
     UntilClose,
-    /// Nothing but the final event is left.
+    /// Only the final event is left.
     Complete,
 }
 
 impl ResponseDecoder {
-    /// A decoder for a fresh connection, which expects nothing yet.
+    /// A decoder for a new connection, which expects no reply yet.
     pub const fn new() -> Self {
         Self { state: ResponseState::Idle, head_request: false, keep_alive: false, split_head: Vec::new() }
     }
 
-    /// Gets ready for the reply to the next request. `head_request` says whether its method is HEAD:
-    /// its reply has no body, whatever the head announces.
+    /// Prepares for the reply to the next request. `head_request` says whether its method is HEAD:
+    /// its reply then has no body, whatever the head announces.
     #[inline]
     pub fn expect(&mut self, head_request: bool) {
         self.state = ResponseState::Head;
@@ -66,12 +66,12 @@ impl ResponseDecoder {
     }
 
     /// Takes bytes off the front of `input` and returns the next event. `None` means that `input` is used
-    /// up and more is needed. After [`Event::End`], what is left in `input` belongs to the next reply.
+    /// up and more is needed. After [`Event::End`], the rest of `input` belongs to the next reply.
     ///
-    /// The final event needs no bytes of its own: call until it comes, also when `input` is empty.
+    /// The final event needs no bytes: call until it comes, also when `input` is empty.
     ///
     /// # Errors
-    /// Any fault in the reply, and bytes while none is expected. The connection is to be closed then.
+    /// Any violation in the reply, and bytes while none is expected. Close the connection then.
     #[inline]
     pub fn decode<'a>(
         &mut self,
@@ -110,14 +110,13 @@ impl ResponseDecoder {
         }
     }
 
-    /// Bytes of the body that are still to come, as the head announced; 0 where it does not say or they do not lie
-    /// together.
+    /// Bytes of the body that are left, as the head has announced; 0 if the head has no length or the body is chunked.
     #[inline]
     pub fn body_left(&self) -> u64 {
         if let ResponseState::Length(left) = self.state { left } else { 0 }
     }
 
-    /// So many bytes of the body have come and were not looked at: at most [`Self::body_left`], the rest is ignored.
+    /// Skips bytes of the body that the caller has discarded: at most [`Self::body_left`], more are ignored.
     #[inline]
     pub fn skip(&mut self, bytes: u64) {
         if let ResponseState::Length(left) = &mut self.state {
@@ -128,13 +127,13 @@ impl ResponseDecoder {
         }
     }
 
-    /// Is a reply expected of which the head has not come, or not all of it?
+    /// Whether a reply is expected whose head is not complete.
     #[inline]
     pub fn is_in_head(&self) -> bool {
         matches!(self.state, ResponseState::Head)
     }
 
-    /// The server has closed: ends a body that is delimited by that, and names what else is cut off.
+    /// The server has closed: ends a body that is delimited by the close; otherwise an error.
     pub fn eof(&mut self) -> Result<Event<'static>, DecodeError> {
         match self.state {
             ResponseState::UntilClose | ResponseState::Complete => Ok(self.end()),
@@ -147,7 +146,7 @@ impl ResponseDecoder {
         }
     }
 
-    /// A head that is not the remembered one, not whole, or interim.
+    /// Decodes a head that is not cached, not complete, or interim.
     #[inline(never)]
     fn decode_head<'a>(
         &mut self,
@@ -167,7 +166,7 @@ impl ResponseDecoder {
             } else {
                 let Some(head) = self.join_head(input)? else { return Ok(None) };
                 let (meaning, length) = Meaning::parse(&head)?;
-                debug_assert_eq!(length, head.len(), "the parser sees the same end");
+                debug_assert_eq!(length, head.len(), "the parser finds the same end");
                 cache.remember(&head, meaning);
                 (meaning, length)
             };
@@ -181,13 +180,13 @@ impl ResponseDecoder {
         Ok(None)
     }
 
-    /// Puts the front of `input` behind the part of the head that came before; gives the head once whole.
+    /// Appends the front of `input` to the split head, and returns the head once it is complete.
     fn join_head(&mut self, input: &mut &[u8]) -> Result<Option<Vec<u8>>, DecodeError> {
         let before = self.split_head.len();
         let room = MAX_HEAD_BYTES - before;
         self.split_head.extend_from_slice(&input[..input.len().min(room)]);
         let Some(end) = head::find_end(&self.split_head, before)? else {
-            // All fitted, or the search would have failed for the size.
+            // All of the input fitted: a head over the limit is an error of the search.
             *input = &[];
             return Ok(None);
         };
@@ -197,7 +196,7 @@ impl ResponseDecoder {
         Ok(Some(head))
     }
 
-    /// Moves on to the body that a head announces.
+    /// Begins the body that a head announces.
     #[inline]
     fn begin(&mut self, meaning: Meaning, head_bytes: usize) -> Result<Event<'static>, DecodeError> {
         let framing = if self.head_request { Framing::None } else { meaning.framing? };
@@ -227,7 +226,7 @@ impl ResponseDecoder {
 mod tests {
     use super::*;
 
-    /// Head, body, whether the connection stays, and what is left of the input.
+    /// Head, body, whether the connection stays open, and the rest of the input.
     type Reply<'a> = (Head, Vec<u8>, bool, &'a [u8]);
 
     /// Decodes one reply to GET.
@@ -264,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_of_a_given_length() {
+    fn a_body_of_a_given_length_is_decoded() {
         let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
         let (head, body, keep_alive, left) = read(reply).expect("valid");
         let framing = Framing::Length(5);
@@ -273,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_may_be_skipped_as_far_as_it_goes() {
+    fn a_body_can_be_skipped_up_to_its_end() {
         let (mut decoder, mut cache) = (ResponseDecoder::new(), HeadCache::new());
         decoder.expect(false);
         assert!(decoder.is_in_head() && decoder.body_left() == 0);
@@ -289,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn several_replies_in_one_buffer() {
+    fn several_replies_in_one_buffer_are_decoded() {
         let (mut decoder, mut cache) = (ResponseDecoder::new(), HeadCache::new());
         let mut input: &[u8] = &b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi".repeat(3);
         for _ in 0..3 {
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn interim_replies_are_swallowed() {
+    fn interim_replies_are_skipped() {
         let bytes = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\
                       HTTP/1.1 204 No Content\r\n\r\n";
         assert_eq!(read(bytes).map(|(head, body, ..)| (head.status, body.len())), Ok((204, 0)));
@@ -337,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_of_the_largest_size_and_one_byte_more() {
+    fn a_head_has_a_largest_size() {
         let head = |bytes: usize| {
             let frame = "HTTP/1.1 204 OK\r\nX: \r\n\r\n".len();
             format!("HTTP/1.1 204 OK\r\nX: {}\r\n\r\n", "x".repeat(bytes - frame)).into_bytes()
@@ -348,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_closed_too_early_says_where() {
+    fn an_early_close_names_the_part_of_the_reply() {
         for (bytes, error) in [
             (&b""[..], DecodeError::ClosedBeforeReply),
             (b"HTTP/1.1 200", DecodeError::ClosedWithin(ReplyPart::Head)),
@@ -363,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_http_is_refused_at_the_first_byte() {
+    fn another_protocol_is_refused_at_the_first_byte() {
         for bytes in [&b"SSH-2.0-OpenSSH"[..], b"\r\nHTTP/1.1 200 OK\r\n\r\n", b"\x15\x03\x01", b"HTTP/2"] {
             assert_eq!(read(bytes).err(), Some(Violation::NotHttp1.into()), "{}", bytes.escape_ascii());
         }

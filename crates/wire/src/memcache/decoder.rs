@@ -1,5 +1,4 @@
-//! The replies of one connection, as events. Keeps the place between lines and data; leaves what a line
-//! says to `reply`.
+//! Decodes the replies of one connection into events: keeps the position between lines and data. `reply` parses a line.
 
 use super::error::{DecodeError, Violation};
 use super::limits::LINE;
@@ -8,16 +7,16 @@ use crate::line::LineBuffer;
 
 /// Decodes the replies of one connection.
 ///
-/// Call [`expect`](Self::expect) for each request, then [`decode`](Self::decode) until it gives
-/// [`Event::Done`], and again with more bytes whenever it gives `None`.
+/// Call [`expect`](Self::expect) for each request, then [`decode`](Self::decode) until it returns
+/// [`Event::Done`], and again with more bytes after each `None`.
 ///
-/// 48 bytes large. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES), and keeps
+/// It has 48 bytes. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES), and keeps
 /// that for the next one.
 #[derive(Debug)]
 pub struct ReplyDecoder {
     state: MemcacheState,
     expect: Expect,
-    /// Values seen in this reply.
+    /// Values of this reply so far.
     values: u32,
     lines: LineBuffer,
 }
@@ -30,7 +29,7 @@ enum MemcacheState {
     Start,
     /// Before a further line.
     Line,
-    /// So many bytes of data are left, one or more.
+    /// This many bytes of data are left, at least one.
     Data(u32),
     DataCr,
     DataLf,
@@ -43,12 +42,12 @@ impl Default for ReplyDecoder {
 }
 
 impl ReplyDecoder {
-    /// A decoder for a fresh connection, which expects nothing yet.
+    /// A decoder for a new connection, which expects no reply yet.
     pub const fn new() -> Self {
         Self { state: MemcacheState::Idle, expect: Expect::Get, values: 0, lines: LineBuffer::new() }
     }
 
-    /// Gets ready for the reply to the next request.
+    /// Prepares for the reply to the next request.
     #[inline]
     pub fn expect(&mut self, expect: Expect) {
         self.state = MemcacheState::Start;
@@ -57,10 +56,10 @@ impl ReplyDecoder {
     }
 
     /// Takes bytes off the front of `input` and returns the next event. `None` means that `input` is used
-    /// up and more is needed. After [`Event::Done`], what is left in `input` belongs to the next reply.
+    /// up and more is needed. After [`Event::Done`], the rest of `input` belongs to the next reply.
     ///
     /// # Errors
-    /// Any fault in the reply, and bytes while none is expected. The connection is to be closed then.
+    /// Any violation in the reply, and bytes while none is expected. Close the connection then.
     #[inline]
     pub fn decode<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>, DecodeError> {
         if input.is_empty() {
@@ -109,7 +108,7 @@ impl ReplyDecoder {
         Ok(Some(event))
     }
 
-    /// The server has closed. No reply ends that way: says what is cut off.
+    /// The error where the server closes now: it ends no reply.
     pub fn eof(&self) -> DecodeError {
         DecodeError::closed(match self.state {
             MemcacheState::Idle => false,
@@ -118,7 +117,7 @@ impl ReplyDecoder {
         })
     }
 
-    /// Takes the CRLF after a value's data; false if `input` ends within it.
+    /// Takes the CRLF after the data of a value; false if `input` ends within it.
     #[inline]
     fn end_value(&mut self, input: &mut &[u8]) -> Result<bool, DecodeError> {
         let (rest, whole) = match (self.state, *input) {
@@ -144,7 +143,7 @@ mod tests {
     use crate::error::ReplyPart;
     use crate::line::LineError;
 
-    /// Decodes one reply; gives every event, as text.
+    /// Decodes one reply and returns every event as text.
     fn read(expect: Expect, mut input: &[u8]) -> Result<Vec<String>, DecodeError> {
         let mut decoder = ReplyDecoder::new();
         decoder.expect(expect);
@@ -202,13 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn values_may_hold_what_looks_like_a_reply() {
+    fn a_value_may_look_like_a_reply() {
         let reply = b"VALUE foo 0 7\r\n\r\nEND\r\n\r\nEND\r\n";
         assert_eq!(read(Expect::Get, reply).map(|events| events[1].clone()), Ok(r"data \r\nEND\r\n".into()));
     }
 
     #[test]
-    fn faults_are_told_apart() {
+    fn each_violation_has_its_own_error() {
         let long = [b'x'; MAX_LINE_BYTES];
         for (expect, reply, error) in [
             (Expect::Get, &b"STORED\r\n"[..], Violation::UnexpectedReply.into()),
@@ -236,10 +235,10 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_too_many_is_unsolicited() {
+    fn a_second_reply_is_unsolicited() {
         let mut decoder = ReplyDecoder::new();
         decoder.expect(Expect::Store);
-        // What memcached sends when a value is longer than its length: the rest is taken for a command.
+        // As memcached answers a value that is longer than its length: it parses the rest as a command.
         let mut input: &[u8] = b"CLIENT_ERROR bad data chunk\r\nERROR\r\n";
         let done = Event::Done { outcome: Outcome::ClientError, detail: b"bad data chunk" };
         assert_eq!(decoder.decode(&mut input), Ok(Some(done)));

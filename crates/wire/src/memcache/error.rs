@@ -1,6 +1,5 @@
-//! What can be wrong with a reply ([`DecodeError`]) or a request ([`RequestError`]). What a server
-//! answers in due form (`SERVER_ERROR`, …) is no fault of the protocol but an
-//! [`Outcome`](super::Outcome).
+//! The errors of replies ([`DecodeError`]) and of requests ([`RequestError`]). An error that the server
+//! reports (`SERVER_ERROR`, …) is no violation but an [`Outcome`](super::Outcome).
 
 use super::limits::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::line::LineError;
@@ -14,7 +13,7 @@ pub enum Violation {
     /// A line is too long, or does not end in CRLF.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// A line that is no reply to the command.
+    /// A line is no reply to the command.
     #[error("the reply does not belong to the command")]
     UnexpectedReply,
     /// A `VALUE` or `VA` line breaks the grammar.
@@ -28,7 +27,7 @@ pub enum Violation {
     MalformedValueEnd,
 }
 
-/// Why a request is refused. Each names the bad part and the mend.
+/// Why a request is refused. Each names the bad part and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// The key is empty.

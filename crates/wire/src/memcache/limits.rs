@@ -1,15 +1,14 @@
-//! How large keys, values and lines may be, in requests and replies alike; leaves the refusing to the
-//! files that read and write them.
+//! The limits of keys, values and lines, in requests and replies. The decoder and the renderer enforce them.
 
 use crate::line::LineLimit;
 
-/// A key may have this many bytes.
+/// Most bytes of a key.
 pub const MAX_KEY_BYTES: usize = 250;
 
-/// A value may have this many bytes: the most that memcached's `-I` allows.
+/// Most bytes of a value: the maximum of memcached's `-I`.
 pub const MAX_VALUE_BYTES: usize = 1 << 30;
 
-/// A line of a reply may have this many bytes with its CRLF.
+/// Most bytes of a line of a reply with its CRLF.
 pub const MAX_LINE_BYTES: usize = 2048;
 
 /// [`MAX_LINE_BYTES`], for the buffer of lines.

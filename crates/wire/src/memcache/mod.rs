@@ -1,8 +1,7 @@
-//! memcached's text protocol, the client's half, with its meta commands: `doc/protocol.txt` of memcached.
+//! memcached's text protocol, the client's side, with its meta commands: `doc/protocol.txt` of memcached.
 //!
-//! [`request`] renders, [`ReplyDecoder`] reads replies. Not here: the binary protocol (deprecated by
-//! memcached itself), UDP, `noreply` and the quiet flag (a request without a reply cannot be timed),
-//! `ma` and `me`.
+//! [`request`] renders, [`ReplyDecoder`] decodes replies. Not supported: the binary protocol (memcached has deprecated
+//! it), UDP, `noreply` and the quiet flag (a request without a reply has no response time), `ma` and `me`.
 //!
 //! Limits: a line of a reply at most [`MAX_LINE_BYTES`], a value at most [`MAX_VALUE_BYTES`], a key at
 //! most [`MAX_KEY_BYTES`].

@@ -1,11 +1,10 @@
-//! What the lines of replies mean, one line at a time; leaves their order, and the data between them,
-//! to `decoder`.
+//! Parses the lines of replies, one at a time. `decoder` keeps their order and the data between them.
 
 use super::error::Violation;
 use super::limits::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::{decimal, line};
 
-/// Which reply comes next.
+/// The reply that comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// To `get`, `gets`, `gat`, `gats`: any number of values.
@@ -34,7 +33,7 @@ pub enum Expect {
     Stats,
 }
 
-/// What a reply consists of: any number of values or statistics, one `Done`.
+/// An event of the decoder: a reply has any number of values or statistics, and one `Done`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A value begins. Its data follows.
@@ -50,7 +49,7 @@ pub enum Event<'a> {
     },
     /// The reply is complete.
     Done {
-        /// What became of the request.
+        /// The result of the request.
         outcome: Outcome,
         /// The rest of the final line: the text of an error, the version, or the flags of a meta reply
         /// (see [`meta_flag`]).
@@ -58,51 +57,51 @@ pub enum Event<'a> {
     },
 }
 
-/// The announcement of a value.
+/// The line before a value's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<'a> {
-    /// The key that the server says it answers. Empty in a meta reply unless flag `k` was asked for.
+    /// The key. Empty in a meta reply without flag `k`.
     pub key: &'a [u8],
-    /// The client's flags; 0 in a meta reply unless flag `f` was asked for.
+    /// The client's flags; 0 in a meta reply without flag `f`.
     pub flags: u32,
     /// The number of bytes of data, at most [`MAX_VALUE_BYTES`].
     pub length: u32,
-    /// What follows on the line: the CAS unique, or the flags of a meta reply.
+    /// The rest of the line: the CAS unique, or the flags of a meta reply.
     rest: &'a [u8],
 }
 
 impl<'a> Value<'a> {
-    /// The CAS unique, if `gets`, or flag `c`, asked for it.
+    /// The CAS unique, if the request was `gets` or had flag `c`.
     pub fn cas(&self) -> Option<u64> {
         decimal::parse(self.rest).or_else(|| decimal::parse(self.meta_flag(b'c')?))
     }
 
-    /// What the meta reply says for `flag`, as [`meta_flag`] does.
+    /// The text of a flag of a meta reply, see [`meta_flag`].
     pub fn meta_flag(&self, flag: u8) -> Option<&'a [u8]> {
         meta_flag(self.rest, flag)
     }
 }
 
-/// What the flags of a meta reply (`s1024 t-1`) say for one flag: the text after its letter.
+/// The text after the letter of a flag, in the flags of a meta reply (`s1024 t-1`).
 pub fn meta_flag(flags: &[u8], flag: u8) -> Option<&[u8]> {
     words(flags).find_map(|word| word.strip_prefix(&[flag]))
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// `END` after so many values, `EN`, or the end of the one value of `mg`: none is a miss.
+    /// `END` after the values, `EN`, or the end of the one value of `mg`: no value is a miss.
     Retrieved {
-        /// How many values came.
+        /// Number of values.
         values: u32,
     },
-    /// `HD` to an `mg` that asked for no value: the item is there.
+    /// `HD` to an `mg` without flag `v`: the item exists.
     Found,
     /// `STORED`, or `HD` to `ms`.
     Stored,
     /// `NOT_STORED`, or `NS`: the condition of `add`, `replace`, `append` or `prepend` was not met.
     NotStored,
-    /// `EXISTS`, or `EX`: someone else has changed the item since its CAS unique was read.
+    /// `EXISTS`, or `EX`: the item has changed since its CAS unique was read.
     Exists,
     /// `NOT_FOUND`, or `NF`.
     NotFound,
@@ -118,10 +117,10 @@ pub enum Outcome {
     Version,
     /// `ERROR`: the server does not know the command, or has no connection left.
     Error,
-    /// `CLIENT_ERROR`: the server could not read the request. What else it sends may be answers to what it
-    /// took for commands: close the connection.
+    /// `CLIENT_ERROR`: the server could not parse the request. It may parse the rest of the request as commands
+    /// and answer them: close the connection.
     ClientError,
-    /// `SERVER_ERROR`: the server could not do what was asked, such as for want of memory.
+    /// `SERVER_ERROR`: the server could not carry out the request, for example for lack of memory.
     ServerError,
 }
 
@@ -132,7 +131,7 @@ impl Outcome {
     }
 }
 
-/// What a line (with its CRLF) means as the reply to what is expected, after `values` values.
+/// Parses a line (with its CRLF) of the expected reply, after `values` values.
 pub(super) fn parse(expect: Expect, line: &[u8], values: u32) -> Result<Event<'_>, Violation> {
     match parse_common(expect, line, values) {
         Some((event, [])) => Ok(event),
@@ -140,8 +139,8 @@ pub(super) fn parse(expect: Expect, line: &[u8], values: u32) -> Result<Event<'_
     }
 }
 
-/// The lines that nearly all replies consist of, read where they lie at the front of `input`, without
-/// a search for their end. `None` does not say that the line is bad: it is another, or not whole.
+/// Parses the most common lines at the front of `input`, without a search for their end. `None` does not mean that the
+/// line is malformed: it is another one, or incomplete.
 #[inline]
 pub(super) fn parse_common(expect: Expect, input: &[u8], values: u32) -> Option<(Event<'_>, &[u8])> {
     let done = |outcome, rest| Some((Event::Done { outcome, detail: &[] }, rest));
@@ -157,7 +156,7 @@ pub(super) fn parse_common(expect: Expect, input: &[u8], values: u32) -> Option<
     }
 }
 
-/// The lines that are not worth the room in the caller's loop.
+/// Parses the less common lines, apart from the caller's loop.
 fn parse_rarer(expect: Expect, line: &[u8]) -> Result<Event<'_>, Violation> {
     let (word, detail) = split_word(line);
     let outcome = match (expect, word) {
@@ -166,7 +165,7 @@ fn parse_rarer(expect: Expect, line: &[u8]) -> Result<Event<'_>, Violation> {
         (_, b"SERVER_ERROR") => Outcome::ServerError,
         (Expect::Version, b"VERSION") => Outcome::Version,
         (Expect::Get, b"VALUE") => {
-            // `value` has refused it: for its length, or for its form.
+            // `value` has refused it for its length or its form.
             let length = words(detail).nth(2).map_or(Ok(0), value_length);
             return Err(length.err().unwrap_or(Violation::MalformedValue));
         }
@@ -186,7 +185,7 @@ fn parse_rarer(expect: Expect, line: &[u8]) -> Result<Event<'_>, Violation> {
         (Expect::MetaStore | Expect::MetaDelete, b"EX") => Outcome::Exists,
         (Expect::MetaStore | Expect::MetaDelete, b"NF") => Outcome::NotFound,
 
-        // None of the others has anything after its word.
+        // No other line has text after its first word.
         _ if word.len() < line.len() => return Err(Violation::UnexpectedReply),
         (Expect::Store, b"NOT_STORED") => Outcome::NotStored,
         (Expect::Store, b"EXISTS") => Outcome::Exists,
@@ -254,7 +253,7 @@ fn value_length(digits: &[u8]) -> Result<u32, Violation> {
     }
 }
 
-/// The first word of a line, and what follows the space after it.
+/// The first word of a line, and the text after the space.
 #[inline]
 fn split_word(line: &[u8]) -> (&[u8], &[u8]) {
     match line.iter().position(|&byte| byte == b' ') {
@@ -271,7 +270,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 mod tests {
     use super::*;
 
-    /// What becomes of a request that is answered with one line, and the detail.
+    /// The result of a request with a reply of one line, and the detail.
     fn outcome(expect: Expect, line: &str) -> (Outcome, String) {
         match parse(expect, format!("{line}\r\n").as_bytes(), 0) {
             Ok(Event::Done { outcome, detail }) => (outcome, String::from_utf8_lossy(detail).into_owned()),

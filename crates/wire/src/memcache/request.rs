@@ -1,7 +1,7 @@
 //! Renders commands. Every function appends one whole command to `out`, or refuses a part of it and
-//! leaves `out` as it was; none allocates if `out` has room.
+//! leaves `out` unchanged; none allocates if `out` has room.
 //!
-//! Which [`Expect`](super::Expect) belongs to a command is said at each.
+//! Each function names the [`Expect`](super::Expect) of its reply.
 
 use super::error::RequestError;
 use super::limits::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
@@ -10,15 +10,15 @@ use crate::decimal;
 /// The commands that store a value without a condition on its CAS unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// Store, whatever is there.
+    /// Store unconditionally.
     Set,
-    /// Store only if the key is not there.
+    /// Store only if the key does not exist.
     Add,
-    /// Store only if the key is there.
+    /// Store only if the key exists.
     Replace,
-    /// Put behind the value that is there.
+    /// Append to the stored value.
     Append,
-    /// Put before the value that is there.
+    /// Prepend to the stored value.
     Prepend,
 }
 
@@ -34,19 +34,19 @@ impl Store {
     }
 }
 
-/// `get`, to which [`Expect::Get`](super::Expect::Get).
+/// `get`. Reply: [`Expect::Get`](super::Expect::Get).
 #[inline]
 pub fn get(out: &mut Vec<u8>, key: &[u8]) -> Result<(), RequestError> {
     get_many(out, &[key])
 }
 
-/// `get` of several keys, to which [`Expect::Get`](super::Expect::Get).
+/// `get` of several keys. Reply: [`Expect::Get`](super::Expect::Get).
 #[inline]
 pub fn get_many(out: &mut Vec<u8>, keys: &[&[u8]]) -> Result<(), RequestError> {
     retrieve(out, "get", keys)
 }
 
-/// `gets`, which also asks for the CAS uniques, to which [`Expect::Get`](super::Expect::Get).
+/// `gets`, which also returns the CAS uniques. Reply: [`Expect::Get`](super::Expect::Get).
 pub fn gets(out: &mut Vec<u8>, keys: &[&[u8]]) -> Result<(), RequestError> {
     retrieve(out, "gets", keys)
 }
@@ -68,7 +68,7 @@ fn retrieve(out: &mut Vec<u8>, command: &str, keys: &[&[u8]]) -> Result<(), Requ
     Ok(())
 }
 
-/// `set`, to which [`Expect::Store`](super::Expect::Store).
+/// `set`. Reply: [`Expect::Store`](super::Expect::Store).
 #[inline]
 pub fn set(
     out: &mut Vec<u8>,
@@ -80,10 +80,10 @@ pub fn set(
     store(out, Store::Set, key, flags, exptime, value)
 }
 
-/// Any of [`Store`], to which [`Expect::Store`](super::Expect::Store).
+/// Any of [`Store`]. Reply: [`Expect::Store`](super::Expect::Store).
 ///
-/// `exptime` is 0 for never, up to 30 days in seconds from now, above that as Unix time; negative for at
-/// once.
+/// `exptime` is 0 for never, up to 30 days the number of seconds from now, above that a Unix time; negative for
+/// immediately.
 #[inline]
 pub fn store(
     out: &mut Vec<u8>,
@@ -99,8 +99,8 @@ pub fn store(
     Ok(())
 }
 
-/// The line of a [`store`] alone, for callers that send a large value from where it lies: `length` bytes
-/// and CRLF must follow.
+/// Only the line of a [`store`], for callers that send a large value without a copy: `length` bytes and CRLF
+/// must follow.
 #[inline]
 pub fn store_line(
     out: &mut Vec<u8>,
@@ -140,7 +140,7 @@ pub fn cas(
     Ok(())
 }
 
-/// `delete`, to which [`Expect::Delete`](super::Expect::Delete).
+/// `delete`. Reply: [`Expect::Delete`](super::Expect::Delete).
 pub fn delete(out: &mut Vec<u8>, key: &[u8]) -> Result<(), RequestError> {
     check_key(key)?;
     push(out, "delete ");
@@ -149,17 +149,17 @@ pub fn delete(out: &mut Vec<u8>, key: &[u8]) -> Result<(), RequestError> {
     Ok(())
 }
 
-/// `incr`, to which [`Expect::Arithmetic`](super::Expect::Arithmetic).
+/// `incr`. Reply: [`Expect::Arithmetic`](super::Expect::Arithmetic).
 pub fn incr(out: &mut Vec<u8>, key: &[u8], by: u64) -> Result<(), RequestError> {
     with_number(out, "incr ", key, by)
 }
 
-/// `decr`, to which [`Expect::Arithmetic`](super::Expect::Arithmetic).
+/// `decr`. Reply: [`Expect::Arithmetic`](super::Expect::Arithmetic).
 pub fn decr(out: &mut Vec<u8>, key: &[u8], by: u64) -> Result<(), RequestError> {
     with_number(out, "decr ", key, by)
 }
 
-/// `touch`, to which [`Expect::Touch`](super::Expect::Touch); `exptime` as in [`store`].
+/// `touch`. Reply: [`Expect::Touch`](super::Expect::Touch); `exptime` as in [`store`].
 pub fn touch(out: &mut Vec<u8>, key: &[u8], exptime: i64) -> Result<(), RequestError> {
     with_number(out, "touch ", key, exptime)
 }
@@ -179,7 +179,7 @@ fn with_number(
     Ok(())
 }
 
-/// `mg` with flags such as `"v k"` (value and key), to which [`Expect::MetaGet`](super::Expect::MetaGet).
+/// `mg` with flags such as `"v k"` (value and key). Reply: [`Expect::MetaGet`](super::Expect::MetaGet).
 #[inline]
 pub fn meta_get(out: &mut Vec<u8>, key: &[u8], flags: &str) -> Result<(), RequestError> {
     check_key(key)?;
@@ -188,7 +188,7 @@ pub fn meta_get(out: &mut Vec<u8>, key: &[u8], flags: &str) -> Result<(), Reques
     Ok(())
 }
 
-/// `ms` with flags such as `"T60 F5"` (expiry and client's flags), to which
+/// `ms` with flags such as `"T60 F5"` (expiry and client's flags). Reply:
 /// [`Expect::MetaStore`](super::Expect::MetaStore).
 pub fn meta_set(out: &mut Vec<u8>, key: &[u8], value: &[u8], flags: &str) -> Result<(), RequestError> {
     check_key(key)?;
@@ -200,7 +200,7 @@ pub fn meta_set(out: &mut Vec<u8>, key: &[u8], value: &[u8], flags: &str) -> Res
     Ok(())
 }
 
-/// `md` with flags such as `"C12"` (only if the CAS unique is 12), to which
+/// `md` with flags such as `"C12"` (only if the CAS unique is 12). Reply:
 /// [`Expect::MetaDelete`](super::Expect::MetaDelete).
 pub fn meta_delete(out: &mut Vec<u8>, key: &[u8], flags: &str) -> Result<(), RequestError> {
     check_key(key)?;
@@ -209,22 +209,22 @@ pub fn meta_delete(out: &mut Vec<u8>, key: &[u8], flags: &str) -> Result<(), Req
     Ok(())
 }
 
-/// `mn`, to which [`Expect::MetaNoop`](super::Expect::MetaNoop).
+/// `mn`. Reply: [`Expect::MetaNoop`](super::Expect::MetaNoop).
 pub fn meta_noop(out: &mut Vec<u8>) {
     push(out, "mn\r\n");
 }
 
-/// `version`, to which [`Expect::Version`](super::Expect::Version).
+/// `version`. Reply: [`Expect::Version`](super::Expect::Version).
 pub fn version(out: &mut Vec<u8>) {
     push(out, "version\r\n");
 }
 
-/// `flush_all`, to which [`Expect::Ok`](super::Expect::Ok).
+/// `flush_all`. Reply: [`Expect::Ok`](super::Expect::Ok).
 pub fn flush_all(out: &mut Vec<u8>) {
     push(out, "flush_all\r\n");
 }
 
-/// `stats`, of one section such as `items`, or the general ones when it is empty; to which
+/// `stats`, of one section such as `items`, or the general ones when it is empty. Reply:
 /// [`Expect::Stats`](super::Expect::Stats).
 pub fn stats(out: &mut Vec<u8>, section: &str) -> Result<(), RequestError> {
     if !section.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_as_protocol_txt_has_them() {
+    fn commands_have_the_form_of_protocol_txt() {
         assert_eq!(rendered(|out| get(out, b"a")), "get a\r\n");
         assert_eq!(rendered(|out| get_many(out, &[b"a", b"b"])), "get a b\r\n");
         assert_eq!(rendered(|out| gets(out, &[b"a"])), "gets a\r\n");
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_can_smuggle_in_another_command() {
+    fn no_part_can_inject_another_command() {
         type Render = fn(&mut Vec<u8>) -> Result<(), RequestError>;
         let bad: [Render; 14] = [
             |out| get(out, b""),
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_place() {
+    fn a_refusal_names_the_position() {
         let error = check_key(b"user 1").expect_err("a space");
         assert_eq!(
             error.to_string(),

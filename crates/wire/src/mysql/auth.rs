@@ -1,18 +1,18 @@
-//! The answers of a login: what is made of a password. Hashes are those of the crates sha1 and sha2.
+//! Makes the answers of a login from a password. The crates sha1 and sha2 have the hashes.
 
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 
-/// The plugin that MariaDB has, and MySQL had, for passwords.
+/// The plugin for passwords of MariaDB, and of MySQL before 8.0.
 pub const NATIVE: &str = "mysql_native_password";
 /// MySQL's plugin since 8.0.
 pub const CACHING_SHA2: &str = "caching_sha2_password";
 
-/// The server's word, of `caching_sha2_password`, that the hash is not in its cache: it wants the password
-/// itself, which may be sent only where nobody can listen.
+/// The server's message, of `caching_sha2_password`, that the hash is not in its cache. The server asks for the password
+/// itself, which may only be sent over an encrypted connection.
 pub const FULL_LOGIN_REQUIRED: &[u8] = &[4];
 
-/// The answer for a plugin; none if the plugin is not spoken here. No password gives an empty answer.
+/// The answer for a plugin; none if the plugin is not supported. Without a password the answer is empty.
 pub fn answer(plugin: &[u8], password: &[u8], nonce: &[u8]) -> Option<Vec<u8>> {
     let is_native = plugin == NATIVE.as_bytes();
     if !is_native && plugin != CACHING_SHA2.as_bytes() {
@@ -48,7 +48,7 @@ mod tests {
 
     /// Expected values computed with Python's hashlib from the formulas of the manual.
     #[test]
-    fn answers_are_as_the_manual_says() {
+    fn answers_follow_the_manual() {
         let nonce = b"abcdefghijklmnopqrst";
         let of = |plugin: &str| answer(plugin.as_bytes(), b"open sesame", nonce).expect("a known plugin");
         assert_eq!(
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn no_password_and_no_such_plugin() {
+    fn no_password_gives_an_empty_answer_and_an_unknown_plugin_none() {
         assert_eq!(answer(b"mysql_native_password", b"", b"x"), Some(Vec::new()));
         assert_eq!(answer(b"unix_socket", b"x", b"x"), None);
     }

@@ -1,5 +1,4 @@
-//! The replies of one connection, as events. Keeps the place between packets; leaves what a packet says to
-//! `packet` and `row`.
+//! Decodes the replies of one connection into events: keeps the position between packets. `packet` and `row` parse them.
 
 use super::error::{DecodeError, Violation};
 use super::limits::MAX_PACKET_BYTES;
@@ -7,40 +6,40 @@ use super::packet::{self, Event, Prepared};
 use super::row::{Row, take_integer};
 use crate::frame::{FrameBuffer, Header};
 
-/// Which reply comes next.
+/// The reply that comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// What the server says first.
+    /// The first packet of the server.
     Greeting,
-    /// To each answer of a login.
+    /// The reply to each answer of a login.
     Login,
-    /// To a query: rows come as text.
+    /// The reply to a query: rows come as text.
     Query,
-    /// To the execution of a prepared statement: rows come in binary.
+    /// The reply to a prepared statement: rows come in binary.
     Execute,
-    /// To the preparation of a statement.
+    /// The reply to the preparation of a statement.
     Prepare,
 }
 
 /// Decodes the replies of one connection.
 ///
 /// Call [`expect`](Self::expect) for each request, then [`decode`](Self::decode) until an event
-/// [`is_final`](Event::is_final), and again with more bytes whenever it gives `None`.
+/// [`is_final`](Event::is_final), and again with more bytes after each `None`.
 ///
-/// 64 bytes large. It allocates only when a packet is split over reads, at most [`MAX_PACKET_BYTES`], and
+/// It has 64 bytes. It allocates only when a packet is split over reads, at most [`MAX_PACKET_BYTES`], and
 /// keeps little of that for the next one.
 #[derive(Debug)]
 pub struct ReplyDecoder {
     state: MysqlState,
-    /// Columns of the rows that come.
+    /// Columns of the rows.
     columns: u16,
-    /// Rows come in binary.
+    /// Whether rows come in binary.
     is_binary: bool,
-    /// Both sides have agreed that the descriptions of columns may be left out.
+    /// Whether both sides have agreed that the server may omit the descriptions of columns.
     caches_metadata: bool,
-    /// The number that the next packet has, whoever sends it.
+    /// The number of the next packet, from either side.
     sequence: u8,
-    /// Something of the reply has come.
+    /// Whether a byte of the reply has come.
     begun: bool,
     frames: FrameBuffer,
 }
@@ -52,11 +51,11 @@ enum MysqlState {
     Login,
     /// Before a result.
     Start,
-    /// So many descriptions of columns are left before the rows.
+    /// Descriptions of columns that are left before the rows.
     Columns(u16),
     Rows,
     Prepare,
-    /// So many descriptions of parameters and columns are left of a statement that is prepared.
+    /// Descriptions of parameters and columns that are left of a prepared statement.
     Definitions(u32, Prepared),
 }
 
@@ -90,7 +89,7 @@ impl Default for ReplyDecoder {
 }
 
 impl ReplyDecoder {
-    /// A decoder for a fresh connection, which expects nothing yet.
+    /// A decoder for a new connection, which expects no reply yet.
     pub const fn new() -> Self {
         Self {
             state: MysqlState::Idle,
@@ -103,7 +102,7 @@ impl ReplyDecoder {
         }
     }
 
-    /// Gets ready for the reply to the next request.
+    /// Prepares for the reply to the next request.
     #[inline]
     pub fn expect(&mut self, expect: Expect) {
         self.begun = false;
@@ -116,16 +115,16 @@ impl ReplyDecoder {
         };
     }
 
-    /// The number that an answer of a login must have.
+    /// The number for the next answer of a login.
     pub fn sequence(&self) -> u8 {
         self.sequence
     }
 
     /// Takes bytes off the front of `input` and returns the next event. `None` means that `input` is used
-    /// up and more is needed. After a final event, what is left in `input` belongs to the next reply.
+    /// up and more is needed. After a final event, the rest of `input` belongs to the next reply.
     ///
     /// # Errors
-    /// Any fault in the reply, and bytes while none is expected. The connection is to be closed then.
+    /// Any violation in the reply, and bytes while none is expected. Close the connection then.
     #[inline]
     pub fn decode<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>, DecodeError> {
         if input.is_empty() {
@@ -135,12 +134,12 @@ impl ReplyDecoder {
             return Err(DecodeError::Unsolicited);
         }
         self.begun = true;
-        // Apart from the rest of `self`, which is changed while the packet is looked at.
+        // Borrowed separately: the state changes while the packet is in use.
         let Self { state, columns, is_binary, caches_metadata, sequence, frames, .. } = self;
         let Some(frame) = frames.take::<Numbered>(input)? else { return Ok(None) };
         let (number, packet) = (frame[3], &frame[Numbered::BYTES..]);
         let first = *packet.first().ok_or(Violation::MalformedPacket)?;
-        // An error may come at any time, and is numbered as the server likes.
+        // An error may come at any time, with any number.
         if number != *sequence && first != ERROR {
             return Err(Violation::OutOfOrder.into());
         }
@@ -192,13 +191,13 @@ impl ReplyDecoder {
         Ok(Some(event))
     }
 
-    /// The server has closed. No reply ends that way: says what is cut off.
+    /// The error where the server closes now: it ends no reply.
     pub fn eof(&self) -> DecodeError {
         DecodeError::closed(self.state != MysqlState::Idle && self.begun)
     }
 }
 
-/// Reads the number of columns; gives whether their descriptions follow.
+/// Parses the number of columns, and returns whether their descriptions follow.
 fn head(packet: &[u8], caches_metadata: bool, columns: &mut u16) -> Option<bool> {
     let mut rest = packet;
     *columns = take_integer(&mut rest)?.try_into().ok().filter(|&count| count > 0)?;
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_both_forms() {
+    fn results_in_text_and_in_binary() {
         let events = reply(Expect::Query, &[b"\x01", FIELD, b"\x02ab", b"\xfb", END]);
         assert_eq!(events.expect("a reply"), ["Columns", "Described", "Row", "Row", "Done"]);
         let events = reply(Expect::Execute, &[b"\x01", FIELD, b"\0\0\x02ab", END]);
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_is_prepared_once_all_is_said_of_it() {
+    fn a_statement_is_prepared_after_all_its_descriptions() {
         let events = reply(Expect::Prepare, &[b"\0\x07\0\0\0\x01\0\x01\0\0\0\0", FIELD, FIELD]);
         assert_eq!(events.expect("prepared"), ["Described", "Described", "Prepared"]);
         assert_eq!(
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_in_several_steps_is_numbered_through() {
+    fn the_packets_of_a_login_are_numbered_in_sequence() {
         let mut decoder = ReplyDecoder::new();
         decoder.expect(Expect::Greeting);
         assert_eq!(read(&mut decoder, &packets(0, &[GREETING])).expect("a greeting"), ["Greeting"]);
@@ -290,14 +289,14 @@ mod tests {
         decoder.expect(Expect::Login);
         let accepted = packets(4, &[b"\x01\x03", b"\0\0\0\x02\0\0\0"]);
         assert_eq!(read(&mut decoder, &accepted).expect("accepted"), ["AuthMore", "Done"]);
-        // MariaDB says of a statement's columns what it has not said yet.
+        // MariaDB omits the descriptions of columns that it has sent before.
         decoder.expect(Expect::Execute);
         let events = read(&mut decoder, &packets(1, &[b"\x01\0", b"\0\0\x02ab", END]));
         assert_eq!(events.expect("a result"), ["Columns", "Row", "Done"]);
     }
 
     #[test]
-    fn faults_are_told_apart() {
+    fn each_violation_has_its_own_error() {
         for (expect, payload, error) in [
             (Expect::Greeting, &b"\x09"[..], Violation::NoGreeting.into()),
             (Expect::Query, b"", Violation::MalformedPacket.into()),

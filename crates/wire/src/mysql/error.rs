@@ -1,4 +1,4 @@
-//! What can be wrong with a reply. What a server answers in due form is no fault of the protocol but an
+//! The errors of replies. An error that the server reports is no violation but an
 //! [`Event::Error`](super::Event::Error).
 
 use super::limits::MAX_PACKET_BYTES;
@@ -12,19 +12,19 @@ pub enum Violation {
     /// A packet is announced as larger than [`MAX_PACKET_BYTES`].
     #[error("a packet is announced as larger than {MAX_PACKET_BYTES} bytes: is this MySQL or MariaDB?")]
     PacketTooLarge,
-    /// A packet does not have the number that follows on the one before.
+    /// The number of a packet does not follow that of the last one.
     #[error("a packet of the server is out of order: is this MySQL or MariaDB?")]
     OutOfOrder,
-    /// The first packet of a server is no greeting of protocol 10.
-    #[error("the server does not greet as MySQL and MariaDB do (protocol 10)")]
+    /// The first packet is no greeting of protocol 10.
+    #[error("the first packet of the server is no greeting of MySQL or MariaDB (protocol 10)")]
     NoGreeting,
-    /// The server lacks what this codec cannot do without.
-    #[error("the server is too old: this needs MySQL 5.7, MariaDB 10.2 or later")]
+    /// The server lacks a capability that this codec needs.
+    #[error("the server is too old: use MySQL 5.7, MariaDB 10.2 or later")]
     TooOld,
-    /// What is in a packet does not fit its place.
+    /// The contents of a packet do not fit its place.
     #[error("a packet of the server is malformed")]
     MalformedPacket,
-    /// The server asks for a file of the client, which it does not get.
-    #[error("the server asks for a file of this machine (LOAD DATA LOCAL), which it does not get")]
+    /// The server asks for a file of the client, which is refused.
+    #[error("the server asks for a file of this machine (LOAD DATA LOCAL), which is refused")]
     LocalFile,
 }

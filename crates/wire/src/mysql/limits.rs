@@ -1,4 +1,4 @@
-//! How large packets may be; leaves the refusing to the decoder.
+//! The limit of packets. The decoder enforces it.
 
-/// A packet of the server may have this many bytes, header included; rows of a load's tables have a few hundred.
+/// Most bytes of a packet of the server with its header. The rows of a load have a few hundred.
 pub const MAX_PACKET_BYTES: usize = 1 << 20;

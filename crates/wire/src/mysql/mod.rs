@@ -1,12 +1,12 @@
-//! The protocol of MySQL and MariaDB, the client's half: "Client/Server Protocol" of MySQL's internals manual,
+//! The protocol of MySQL and MariaDB, the client's side: "Client/Server Protocol" of MySQL's internals manual,
 //! and "Clientserver Protocol" of MariaDB's.
 //!
-//! [`request`] renders, [`ReplyDecoder`] reads replies, [`auth`] makes the answer to a login out of a password
-//! (`mysql_native_password`, `caching_sha2_password`). Queries with rows as text, and prepared statements with
-//! rows in binary; of those, the fields of text types are read.
+//! [`request`] renders, [`ReplyDecoder`] decodes replies, [`auth`] makes the answers of a login from a password
+//! (`mysql_native_password`, `caching_sha2_password`). Supported are queries with rows as text, and prepared statements
+//! with binary rows, whose fields of text types are decoded.
 //!
-//! Not here: `LOAD DATA LOCAL`, cursors, compression, servers before MySQL 5.7 and MariaDB 10.2 (they lack
-//! `CLIENT_DEPRECATE_EOF`), and TLS, which is the caller's.
+//! Not supported: `LOAD DATA LOCAL`, cursors, compression, and servers before MySQL 5.7 and MariaDB 10.2 (they lack
+//! `CLIENT_DEPRECATE_EOF`). TLS is up to the caller.
 //!
 //! Limit: a packet of at most [`MAX_PACKET_BYTES`].
 //!

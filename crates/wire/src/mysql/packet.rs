@@ -1,64 +1,64 @@
-//! What the packets of the server mean, one at a time; leaves their order to `decoder`.
+//! Parses the packets of the server, one at a time. `decoder` keeps their order.
 
 use super::error::Violation;
 use super::row::{Row, take_integer};
 use crate::frame::{take_array, take_bytes, take_terminated};
 
-/// What a reply consists of. It ends with the first event that [`is_final`](Event::is_final).
+/// An event of the decoder. A reply ends with the first event that [`is_final`](Event::is_final).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// The server says who it is.
+    /// The first packet of the server.
     Greeting(Greeting<'a>),
-    /// The server wants another kind of login.
+    /// The server asks for another plugin of the login.
     AuthSwitch {
         /// Its name, such as `mysql_native_password`.
         plugin: &'a [u8],
         /// The data for it, different for each login.
         nonce: &'a [u8],
     },
-    /// The login's own next word, see [`auth`](super::auth).
+    /// A further message of the login, see [`auth`](super::auth).
     AuthMore(&'a [u8]),
-    /// Rows of so many columns will come.
+    /// Rows with this number of columns follow.
     Columns(u16),
-    /// A column or a parameter has been described; the description is passed over.
+    /// The description of a column or a parameter, which is not decoded.
     Described,
     /// A row.
     Row(Row<'a>),
-    /// A statement is prepared, and all is said of it.
+    /// A statement is prepared, and all its descriptions have come.
     Prepared(Prepared),
     /// A statement is done.
     Done(Done),
-    /// The statement failed, or the connection.
+    /// The statement or the connection has failed.
     Error(ServerError<'a>),
 }
 
-/// The word of `caching_sha2_password` by which the server has accepted: an [`Event::Done`] follows.
+/// The message of `caching_sha2_password` that the server has accepted the login: an [`Event::Done`] follows.
 pub(super) const FAST_AUTH_DONE: &[u8] = &[3];
 
 impl Event<'_> {
-    /// Whether it ends a reply: the client has the next word, or nobody has.
+    /// Whether it ends a reply: the next message is the client's, or there is none.
     pub fn is_final(&self) -> bool {
         match self {
             Self::Done(done) => !done.has_more,
-            Self::AuthMore(word) => *word != FAST_AUTH_DONE,
+            Self::AuthMore(data) => *data != FAST_AUTH_DONE,
             Self::Columns(_) | Self::Described | Self::Row(_) => false,
             _ => true,
         }
     }
 }
 
-/// Who the server is ("`Protocol::HandshakeV10`").
+/// The greeting of the server ("`Protocol::HandshakeV10`").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Greeting<'a> {
-    /// Such as `10.11.6-MariaDB`.
+    /// The server's version, such as `10.11.6-MariaDB`.
     pub version: &'a [u8],
     /// The connection's number.
     pub connection: u32,
-    /// How it wants the login to be.
+    /// The plugin of the login.
     pub plugin: &'a [u8],
     /// Different for each login: 20 bytes.
     pub nonce: [u8; 20],
-    /// Whether it can leave out what it has said of a statement's columns before.
+    /// Whether it can omit descriptions of columns that it has sent before.
     pub(super) caches_metadata: bool,
 }
 
@@ -67,16 +67,16 @@ pub struct Greeting<'a> {
 pub struct Prepared {
     /// Its number on this connection.
     pub statement: u32,
-    /// How many parameters it takes.
+    /// Number of parameters.
     pub parameters: u16,
-    /// How many columns its rows have.
+    /// Number of columns of its rows.
     pub columns: u16,
 }
 
-/// What a statement has done.
+/// The result of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Rows that it changed; with `CLIENT_FOUND_ROWS`, which we ask for, rows that it found to change.
+    /// Rows that the statement found to change, because the client asks for `CLIENT_FOUND_ROWS`.
     pub affected_rows: u64,
     /// Whether the session is in a transaction.
     pub in_transaction: bool,
@@ -87,11 +87,11 @@ pub struct Done {
 /// An error ("`ERR_Packet`").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerError<'a> {
-    /// MySQL's number of it.
+    /// MySQL's number of the error.
     pub number: u16,
     /// SQLSTATE, five characters; empty before the login.
     pub state: &'a [u8],
-    /// For people.
+    /// The text for people.
     pub message: &'a [u8],
 }
 
@@ -110,9 +110,9 @@ pub(super) mod capability {
     pub const SECURE_CONNECTION: u64 = 1 << 15;
     pub const PLUGIN_AUTH: u64 = 1 << 19;
     pub const DEPRECATE_EOF: u64 = 1 << 24;
-    /// MariaDB's, in the half that MySQL does not have: it is there where `LONG_PASSWORD` is not.
+    /// In MariaDB's extended capabilities, which exist where `LONG_PASSWORD` is not set.
     pub const CACHE_METADATA: u64 = 1 << 36;
-    /// What this codec cannot do without.
+    /// Capabilities that this codec needs.
     pub const NEEDED: u64 = PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | DEPRECATE_EOF;
 }
 
@@ -122,7 +122,7 @@ pub(super) fn greeting(packet: &[u8]) -> Result<Greeting<'_>, Violation> {
     fields(&mut rest).ok_or(Violation::MalformedPacket)?.check()
 }
 
-/// The greeting as it stands, and what the server can do.
+/// The greeting, and the server's capabilities.
 struct Offered<'a>(Greeting<'a>, u64);
 
 impl<'a> Offered<'a> {
@@ -138,7 +138,7 @@ fn fields<'a>(rest: &mut &'a [u8]) -> Option<Offered<'a>> {
     let [_filler] = *take_array(rest)?;
     let low = u16::from_le_bytes(*take_array(rest)?);
     let mut greeting = Greeting { version, connection, plugin: b"", nonce: [0; 20], caches_metadata: false };
-    // A server of old ends here.
+    // The packet of an old server ends here.
     let Some([_character_set, _, _, high_0, high_1, nonce_bytes]) = take_array(rest) else {
         return Some(Offered(greeting, u64::from(low)));
     };
@@ -156,7 +156,7 @@ fn fields<'a>(rest: &mut &'a [u8]) -> Option<Offered<'a>> {
     Some(Offered(greeting, offered))
 }
 
-/// `OK_Packet`, also where it stands for the end of rows.
+/// `OK_Packet`, also at the end of rows.
 #[inline]
 pub(super) fn done(packet: &[u8]) -> Option<Done> {
     let mut rest = packet.get(1..)?;
@@ -208,7 +208,7 @@ pub(super) mod tests {
         \x15\0\0\0\0\0\0\x1d\0\0\0ijklmnopqrst\0mysql_native_password\0";
 
     #[test]
-    fn a_greeting_is_taken_apart() {
+    fn a_greeting_is_parsed() {
         let greeting = greeting(GREETING).expect("a greeting");
         assert_eq!(greeting.version, b"5.5.5-10.11.19-MariaDB-0+deb12u1");
         assert_eq!((greeting.connection, &greeting.nonce), (5, b"abcdefghijklmnopqrst"));
@@ -217,14 +217,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_cannot_be_spoken_with_is_refused() {
+    fn unsupported_servers_are_refused() {
         assert_eq!(greeting(b"\x09x"), Err(Violation::NoGreeting));
         assert_eq!(greeting(b"\x0a5.1"), Err(Violation::MalformedPacket));
         assert_eq!(greeting(b"\x0a5.0\0\x05\0\0\0abcdefgh\0\xff\xf7"), Err(Violation::TooOld));
     }
 
     #[test]
-    fn errors_have_a_number_and_mostly_a_state() {
+    fn errors_have_a_number_and_after_the_login_a_state() {
         let deadlock = server_error(b"\xff\xbd\x04#40001Deadlock found").expect("an error");
         assert_eq!((deadlock.number, deadlock.state), (1213, &b"40001"[..]));
         let early = server_error(b"\xff\x10\x04Too many connections").expect("an error");

@@ -1,18 +1,18 @@
-//! Renders packets. Texts that end with a NUL are cut at the first one that they hold, so that nothing can
-//! smuggle in another field; all others have their length before them.
+//! Renders packets. A text that ends with a NUL is cut at its first NUL, so that it cannot inject another field; all
+//! others have their length before them.
 //!
 //! Every function appends one packet to `out`, and allocates nothing if `out` has room. Each but [`quit`] has
-//! one reply: call [`ReplyDecoder::expect`](super::ReplyDecoder::expect) once. A packet of 16 MiB or more would
-//! have to be cut in pieces, which is not done here: see [`MAX_STATEMENT_BYTES`].
+//! one reply: call [`ReplyDecoder::expect`](super::ReplyDecoder::expect) once. Packets of 16 MiB or more, which must
+//! be sent in pieces, are not supported: see [`MAX_STATEMENT_BYTES`].
 
 use super::packet::{Greeting, capability};
 use super::row::push_integer;
 use crate::Parameter;
 
-/// A statement may have this many bytes: a packet holds 2²⁴ - 2.
+/// Most bytes of a statement: a packet has at most 2²⁴ - 2.
 pub const MAX_STATEMENT_BYTES: usize = (1 << 24) - 16;
 
-/// utf8mb4 with its general collation: servers of all kinds know it.
+/// utf8mb4 with its general collation, which all servers know.
 const UTF8MB4: u8 = 45;
 
 const COM_QUIT: u8 = 0x01;
@@ -24,14 +24,14 @@ const COM_STMT_EXECUTE: u8 = 0x17;
 const TYPE_LONG: u8 = 0x03;
 const TYPE_VAR_STRING: u8 = 0xfd;
 
-/// Who logs in, and where.
+/// The login of a user to a database.
 #[derive(Clone, Copy, Debug)]
 pub struct HandshakeResponse<'a> {
     /// The user's name.
     pub user: &'a str,
     /// The database.
     pub database: &'a str,
-    /// How the answer was made, see [`auth`](super::auth).
+    /// The plugin that made the answer, see [`auth`](super::auth).
     pub plugin: &'a str,
     /// The answer to the greeting's nonce, at most 250 bytes.
     pub answer: &'a [u8],
@@ -69,7 +69,7 @@ pub fn auth_answer(out: &mut Vec<u8>, sequence: u8, answer: &[u8]) {
     packet(out, sequence, |out| out.extend_from_slice(answer));
 }
 
-/// A query, written by `write`: one statement without parameters.
+/// A query of one statement without parameters, which `write` appends.
 #[inline]
 pub fn query(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     packet(out, 0, |out| {
@@ -86,7 +86,7 @@ pub fn prepare(out: &mut Vec<u8>, sql: &str) {
     });
 }
 
-/// Executes a prepared statement with as many parameters as it takes.
+/// Executes a prepared statement with all its parameters.
 #[inline]
 pub fn execute(out: &mut Vec<u8>, statement: u32, parameters: &[Parameter<'_>]) {
     packet(out, 0, |out| {
@@ -97,7 +97,7 @@ pub fn execute(out: &mut Vec<u8>, statement: u32, parameters: &[Parameter<'_>]) 
         if parameters.is_empty() {
             return;
         }
-        // None is NULL; types follow.
+        // No parameter is NULL; their types follow.
         out.resize(out.len() + parameters.len().div_ceil(8), 0);
         out.push(1);
         for parameter in parameters {
@@ -119,7 +119,7 @@ pub fn execute(out: &mut Vec<u8>, statement: u32, parameters: &[Parameter<'_>]) 
     });
 }
 
-/// The client goes.
+/// Ends the session.
 pub fn quit(out: &mut Vec<u8>) {
     packet(out, 0, |out| out.push(COM_QUIT));
 }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_have_length_and_number_before_them() {
+    fn packets_begin_with_length_and_number() {
         assert_eq!(
             rendered(|out| query(out, |out| out.extend_from_slice(b"BEGIN"))),
             r"\x06\x00\x00\x00\x03BEGIN"
@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn a_login_names_user_database_and_plugin() {
         let greeting = packet::greeting(packet::tests::GREETING).expect("a greeting");
-        let who = HandshakeResponse { user: "u\0x", database: "d", plugin: NATIVE, answer: b"20 bytes" };
-        let login = rendered(|out| handshake_response(out, 1, &greeting, &who));
+        let response = HandshakeResponse { user: "u\0x", database: "d", plugin: NATIVE, answer: b"20 bytes" };
+        let login = rendered(|out| handshake_response(out, 1, &greeting, &response));
         assert!(login.ends_with(r"u\x00\x0820 bytesd\x00mysql_native_password\x00"), "{login}");
     }
 }

@@ -1,4 +1,4 @@
-//! Rows, as text and in binary, and the numbers and texts that stand in packets with their length before them.
+//! Parses rows, in text and in binary, and the length-encoded integers and texts of packets.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use crate::frame::{take_array, take_bytes};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Row<'a> {
     columns: u16,
-    /// One bit a column, the first two unused; none where the row is as text.
+    /// One bit for each column, after two unused bits; none if the row is in text.
     nulls: Option<&'a [u8]>,
     fields: &'a [u8],
 }
 
-/// What stands for NULL in a row as text.
+/// NULL in a row in text.
 const NULL: u8 = 0xfb;
-/// A binary row's bitmap begins with so many unused bits.
+/// Unused bits at the front of a binary row's bitmap.
 const UNUSED_BITS: usize = 2;
 
 impl<'a> Row<'a> {
-    /// A row of a query: every field is a text, or NULL.
+    /// A row of a query: every field is a text or NULL.
     pub(super) fn text(packet: &'a [u8], columns: u16) -> Option<Self> {
         let mut rest = packet;
         for _ in 0..columns {
@@ -31,7 +31,7 @@ impl<'a> Row<'a> {
         rest.is_empty().then_some(Self { columns, nulls: None, fields: packet })
     }
 
-    /// A row of a prepared statement: what its fields are is known by the types of the columns.
+    /// A row of a prepared statement: the types of the columns say what its fields are.
     #[inline]
     pub(super) fn binary(packet: &'a [u8], columns: u16) -> Option<Self> {
         let rest = packet.strip_prefix(&[0])?;
@@ -39,13 +39,13 @@ impl<'a> Row<'a> {
         Some(Self { columns, nulls: Some(nulls), fields })
     }
 
-    /// How many fields it has.
+    /// Number of fields.
     pub fn columns(&self) -> u16 {
         self.columns
     }
 
-    /// Its fields in the order of the columns, none for NULL. In a row of a prepared statement they are right as
-    /// long as the columns are of text types; it ends at the first that cannot be one.
+    /// Its fields in the order of the columns, `None` for NULL. In a row of a prepared statement they are correct as
+    /// long as the columns have text types; the iterator ends at the first field that cannot be a text.
     pub fn texts(&self) -> impl Iterator<Item = Option<&'a [u8]>> {
         let (nulls, mut rest) = (self.nulls, self.fields);
         (0..usize::from(self.columns)).map_while(move |column| {
@@ -87,14 +87,14 @@ pub(super) fn take_integer(packet: &mut &[u8]) -> Option<u64> {
     })
 }
 
-/// Takes a text with its length before it off the front.
+/// Takes a length-encoded text off the front.
 #[inline]
 pub(super) fn take_text<'p>(packet: &mut &'p [u8]) -> Option<&'p [u8]> {
     let length = take_integer(packet)?;
     take_bytes(packet, usize::try_from(length).ok()?)
 }
 
-/// Appends an integer as [`take_integer`] reads it.
+/// Appends an integer in the form of [`take_integer`].
 #[inline]
 pub(super) fn push_integer(out: &mut Vec<u8>, value: u64) {
     match value {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_come_out_as_they_went_in() {
+    fn integers_survive_encoding_and_decoding() {
         for value in [0, 250, 251, 65_535, 65_536, 0xff_ffff, 0x100_0000, u64::MAX] {
             let mut out = Vec::new();
             push_integer(&mut out, value);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_both_forms() {
+    fn fields_in_text_and_in_binary() {
         let row = Row::text(b"\x02ab\xfb\x00", 3).expect("a row");
         assert_eq!(row.texts().collect::<Vec<_>>(), [Some(&b"ab"[..]), None, Some(&b""[..])]);
         assert!(Row::text(b"\x02ab", 2).is_none() && Row::text(b"\x02abc", 1).is_none());

@@ -1,5 +1,4 @@
-//! The replies of one connection, as events. Keeps the place between messages; leaves what a message says
-//! to `message`.
+//! Decodes the replies of one connection into events: keeps the position between messages. `message` parses them.
 
 use super::error::{DecodeError, Violation};
 use super::limits::MAX_MESSAGE_BYTES;
@@ -9,20 +8,20 @@ use crate::frame::{FrameBuffer, Header};
 /// Decodes the replies of one connection.
 ///
 /// Call [`expect`](Self::expect) for each request, then [`decode`](Self::decode) until an event
-/// [`is_final`](Event::is_final), and again with more bytes whenever it gives `None`.
+/// [`is_final`](Event::is_final), and again with more bytes after each `None`.
 ///
-/// 40 bytes large. It allocates only when a message is split over reads, at most [`MAX_MESSAGE_BYTES`], and
+/// It has 40 bytes. It allocates only when a message is split over reads, at most [`MAX_MESSAGE_BYTES`], and
 /// keeps little of that for the next one.
 #[derive(Debug, Default)]
 pub struct ReplyDecoder {
     /// None while no reply is expected.
     expected: Option<Expect>,
-    /// Something of the reply has come.
+    /// Whether a byte of the reply has come.
     begun: bool,
     frames: FrameBuffer,
 }
 
-/// A byte that says the type, and the length without that byte.
+/// A byte with the type, and the length without that byte.
 struct Tagged;
 
 impl Header for Tagged {
@@ -41,12 +40,12 @@ impl Header for Tagged {
 }
 
 impl ReplyDecoder {
-    /// A decoder for a fresh connection, which expects nothing yet.
+    /// A decoder for a new connection, which expects no reply yet.
     pub const fn new() -> Self {
         Self { expected: None, begun: false, frames: FrameBuffer::new() }
     }
 
-    /// Gets ready for the reply to the next request.
+    /// Prepares for the reply to the next request.
     #[inline]
     pub fn expect(&mut self, expect: Expect) {
         self.expected = Some(expect);
@@ -54,10 +53,10 @@ impl ReplyDecoder {
     }
 
     /// Takes bytes off the front of `input` and returns the next event. `None` means that `input` is used
-    /// up and more is needed. After a final event, what is left in `input` belongs to the next reply.
+    /// up and more is needed. After a final event, the rest of `input` belongs to the next reply.
     ///
     /// # Errors
-    /// Any fault in the reply, and bytes while none is expected. The connection is to be closed then.
+    /// Any violation in the reply, and bytes while none is expected. Close the connection then.
     #[inline]
     pub fn decode<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>, DecodeError> {
         if input.is_empty() {
@@ -73,7 +72,7 @@ impl ReplyDecoder {
         Ok(Some(event))
     }
 
-    /// The server has closed. No reply ends that way: says what is cut off.
+    /// The error where the server closes now: it ends no reply.
     pub fn eof(&self) -> DecodeError {
         DecodeError::closed(self.expected.is_some() && self.begun)
     }
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_ends_where_the_client_has_the_next_word() {
+    fn a_reply_ends_where_the_next_message_is_the_client_s() {
         let prepared = b"1\0\0\0\x042\0\0\0\x04C\0\0\0\x0bBEGIN\0Z\0\0\0\x05T";
         assert_eq!(read(Expect::Query, &prepared[..]), Err(Violation::MalformedMessage(b'C').into()));
         let prepared = b"1\0\0\0\x042\0\0\0\x04C\0\0\0\x0aBEGIN\0Z\0\0\0\x05T";
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_apart() {
+    fn each_violation_has_its_own_error() {
         for (reply, error) in [
             (&b"HTTP/1.1 400 Bad Request\r\n"[..], Violation::MessageTooLarge.into()),
             (b"Z\0\0\0\x03", Violation::MalformedLength.into()),

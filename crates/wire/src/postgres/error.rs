@@ -1,4 +1,4 @@
-//! What can be wrong with a reply. What a server answers in due form is no fault of the protocol but an
+//! The errors of replies. An error that the server reports is no violation but an
 //! [`Event::Error`](super::Event::Error).
 
 use super::limits::MAX_MESSAGE_BYTES;
@@ -10,7 +10,7 @@ pub type DecodeError = crate::DecodeError<Violation>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// A message of a type that cannot come here.
-    #[error("the server sent a message of type {0:#04x} where none can be: is this PostgreSQL?")]
+    #[error("the server sent an unexpected message of type {0:#04x}: is this PostgreSQL?")]
     UnexpectedMessage(u8),
     /// A length below four.
     #[error("a message of the server has an impossible length: is this PostgreSQL?")]
@@ -18,10 +18,12 @@ pub enum Violation {
     /// A message is announced as larger than [`MAX_MESSAGE_BYTES`].
     #[error("a message is announced as larger than {MAX_MESSAGE_BYTES} bytes")]
     MessageTooLarge,
-    /// What is in a message of this type does not fit it.
+    /// The contents of a message do not fit its type.
     #[error("a message of type {:?} is malformed", char::from(*.0))]
     MalformedMessage(u8),
-    /// A way to log in that is not spoken here, by its number in the protocol.
-    #[error("the server asks for authentication of kind {0}: let it ask for scram-sha-256 (pg_hba.conf)")]
+    /// An authentication that is not supported, by its number in the protocol.
+    #[error(
+        "the server asks for authentication of kind {0}, which is not supported: set scram-sha-256 in pg_hba.conf"
+    )]
     UnknownAuthentication(u32),
 }

@@ -1,4 +1,4 @@
-//! How large messages may be; leaves the refusing to the decoder.
+//! The limit of messages. The decoder enforces it.
 
-/// A message of the server may have this many bytes, header included; rows of a load's tables have a few hundred.
+/// Most bytes of a message of the server with its header. The rows of a load have a few hundred.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;

@@ -1,23 +1,22 @@
-//! What the messages of the server mean, one at a time ("Message Formats" in the manual); leaves their order
-//! to `decoder`.
+//! Parses the messages of the server, one at a time ("Message Formats" in the manual). `decoder` keeps their order.
 
 use super::error::Violation;
 use crate::decimal;
 use crate::frame::{take_array, take_bytes, take_terminated};
 
-/// Which reply comes next.
+/// The reply that comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// To the startup message, and to each answer of a login.
+    /// The reply to the startup message, and to each answer of a login.
     Login,
-    /// To a simple query, to anything that ends in `Sync`, and to the end of a copy.
+    /// The reply to a simple query, to anything that ends in `Sync`, and to the end of a copy.
     Query,
 }
 
-/// What a reply consists of. It ends with the first event that [`is_final`](Event::is_final).
+/// An event of the decoder. A reply ends with the first event that [`is_final`](Event::is_final).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// The server asks for a password, or has been satisfied.
+    /// The server asks for a password, or has accepted the login.
     Authentication(Authentication<'a>),
     /// A setting of the server or of the session, such as `server_version`.
     Setting {
@@ -26,11 +25,11 @@ pub enum Event<'a> {
         /// Its value.
         value: &'a [u8],
     },
-    /// With what this session could be cancelled.
+    /// The key to cancel requests of this session.
     CancelKey {
         /// The server's process.
         process: u32,
-        /// Its secret.
+        /// The secret of this session.
         secret: u32,
     },
     /// A statement is prepared.
@@ -39,29 +38,29 @@ pub enum Event<'a> {
     Bound,
     /// A statement or portal is closed.
     Closed,
-    /// Rows of so many columns will come.
+    /// Rows with this number of columns follow.
     Columns(u16),
     /// A row.
     Row(Row<'a>),
     /// A statement is done, see [`rows_of`].
     Complete {
-        /// Such as `UPDATE 1`.
+        /// The tag, such as `UPDATE 1`.
         tag: &'a [u8],
     },
     /// The statement was empty.
     Empty,
     /// The server waits for the data of a copy.
     CopyIn,
-    /// The statement failed, or the connection.
+    /// The statement or the connection has failed.
     Error(ServerError<'a>),
-    /// What the server wants to be known.
+    /// A notice of the server.
     Notice(ServerError<'a>),
     /// The reply is complete.
     Ready(TransactionStatus),
 }
 
 impl Event<'_> {
-    /// Whether it ends a reply: the client has the next word, or nobody has.
+    /// Whether it ends a reply: the next message is the client's, or there is none.
     pub fn is_final(&self) -> bool {
         match self {
             Self::Ready(_) | Self::CopyIn => true,
@@ -77,27 +76,27 @@ impl Event<'_> {
 /// A step of a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authentication<'a> {
-    /// Nothing more is asked for; settings follow.
+    /// The login is accepted; settings follow.
     Satisfied,
-    /// The password as it is.
+    /// The password in clear text.
     Cleartext,
     /// See [`auth::md5`](super::auth::md5).
     Md5 {
-        /// Different for each login.
+        /// Random for each login.
         salt: [u8; 4],
     },
     /// One of these mechanisms (RFC 4422), each with a NUL after it.
     Sasl {
-        /// Such as `SCRAM-SHA-256\0`.
+        /// Their names, such as `SCRAM-SHA-256\0`.
         mechanisms: &'a [u8],
     },
-    /// The server's next word.
+    /// The server's next message.
     SaslContinue(&'a [u8]),
-    /// The server's last word, which the client verifies.
+    /// The server's last message, which the client verifies.
     SaslFinal(&'a [u8]),
 }
 
-/// Where a session stands between replies.
+/// The state of a session between replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionStatus {
     /// In no transaction.
@@ -111,22 +110,22 @@ pub enum TransactionStatus {
 /// An error or notice ("Error and Notice Message Fields").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerError<'a> {
-    /// `ERROR`, `FATAL`, `NOTICE`, whatever the server's language.
+    /// `ERROR`, `FATAL`, `NOTICE`, in English for every server.
     pub severity: &'a [u8],
     /// SQLSTATE, five characters.
     pub code: &'a [u8],
-    /// For people.
+    /// The text for people.
     pub message: &'a [u8],
 }
 
 impl ServerError<'_> {
-    /// Whether the connection goes with it.
+    /// Whether it also ends the connection.
     pub fn is_fatal(&self) -> bool {
         matches!(self.severity, b"FATAL" | b"PANIC")
     }
 }
 
-/// A row whose fields are all there.
+/// A complete row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Row<'a> {
     columns: u16,
@@ -134,12 +133,12 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// How many fields it has.
+    /// Number of fields.
     pub fn columns(&self) -> u16 {
         self.columns
     }
 
-    /// Its fields in the order of the columns; none for NULL.
+    /// Its fields in the order of the columns; `None` for NULL.
     pub fn fields(&self) -> Fields<'a> {
         Fields { left: self.fields }
     }
@@ -177,9 +176,9 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// A length, -1 for NULL, and so many bytes.
+/// Takes a length, -1 for NULL, and that many bytes.
 #[inline]
-#[expect(clippy::option_option, reason = "there is no field, or it is NULL, or it is a value")]
+#[expect(clippy::option_option, reason = "there is no field, or the field is NULL or a value")]
 fn take_field<'a>(fields: &mut &'a [u8]) -> Option<Option<&'a [u8]>> {
     let length = i32::from_be_bytes(*take_array(fields)?);
     match usize::try_from(length) {
@@ -188,14 +187,14 @@ fn take_field<'a>(fields: &mut &'a [u8]) -> Option<Option<&'a [u8]>> {
     }
 }
 
-/// How many rows a statement has returned or changed, by its tag: `SELECT 3`, `INSERT 0 1`. None where the tag
-/// has no number, as that of `BEGIN`.
+/// The number of rows that a statement has returned or changed, from its tag: `SELECT 3`, `INSERT 0 1`. `None` where the
+/// tag has no number, as that of `BEGIN`.
 pub fn rows_of(tag: &[u8]) -> Option<u64> {
     let at = memchr::memrchr(b' ', tag)?;
     decimal::parse(&tag[at + 1..])
 }
 
-/// What a message means whose type is `kind`.
+/// Parses a message of the type `kind`.
 #[inline]
 pub(super) fn parse(expect: Expect, kind: u8, body: &[u8]) -> Result<Event<'_>, Violation> {
     let malformed = Violation::MalformedMessage(kind);
@@ -238,8 +237,8 @@ fn authentication(mut body: &[u8]) -> Result<Event<'_>, Violation> {
         (3, []) => Authentication::Cleartext,
         (5, salt) => Authentication::Md5 { salt: salt.try_into().map_err(|_| malformed)? },
         (10, mechanisms) => Authentication::Sasl { mechanisms },
-        (11, word) => Authentication::SaslContinue(word),
-        (12, word) => Authentication::SaslFinal(word),
+        (11, message) => Authentication::SaslContinue(message),
+        (12, message) => Authentication::SaslFinal(message),
         (0 | 3, _) => return Err(malformed),
         (other, _) => return Err(Violation::UnknownAuthentication(other)),
     };
@@ -263,7 +262,7 @@ fn server_error(mut body: &[u8]) -> Option<ServerError<'_>> {
         let [field] = *take_array(&mut body)?;
         match field {
             0 => return body.is_empty().then_some(error),
-            // The same in the server's language comes first, and is all that servers before 9.6 say.
+            // The localized severity comes first; servers before 9.6 send no other.
             b'S' if error.severity.is_empty() => error.severity = take_terminated(&mut body)?,
             b'V' => error.severity = take_terminated(&mut body)?,
             b'C' => error.code = take_terminated(&mut body)?,
@@ -279,7 +278,7 @@ mod tests {
 
     /// As sent by PostgreSQL 15.
     #[test]
-    fn messages() {
+    fn messages_of_the_server_are_parsed() {
         let error = b"SERROR\0VERROR\0C40P01\0Mdeadlock detected\0Fdeadlock.c\0\0";
         let parsed = parse(Expect::Query, b'E', error);
         assert_eq!(
@@ -304,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_gives_its_fields_and_has_nothing_else() {
+    fn a_row_has_its_fields_and_no_other_bytes() {
         let body = b"\0\x03\0\0\0\x02ab\xff\xff\xff\xff\0\0\0\0";
         let row = Row::parse(body).expect("a row");
         assert_eq!(row.columns(), 3);
@@ -315,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_tells_how_many_rows() {
+    fn a_tag_has_the_number_of_rows() {
         assert_eq!(
             [rows_of(b"INSERT 0 3"), rows_of(b"UPDATE 1"), rows_of(b"BEGIN")],
             [Some(3), Some(1), None]
@@ -323,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_come_is_refused() {
+    fn unexpected_messages_are_refused() {
         for (expect, kind) in [(Expect::Login, b'D'), (Expect::Query, b'R'), (Expect::Query, b'H')] {
             assert_eq!(parse(expect, kind, b""), Err(Violation::UnexpectedMessage(kind)));
         }

@@ -1,11 +1,11 @@
-//! PostgreSQL's protocol 3.0, the client's half: "Frontend/Backend Protocol" of the PostgreSQL manual.
+//! PostgreSQL's protocol 3.0, the client's side: "Frontend/Backend Protocol" of the PostgreSQL manual.
 //!
-//! [`request`] renders, [`ReplyDecoder`] reads replies, [`auth`] answers what the server asks of a password
-//! (SCRAM-SHA-256, MD5, in the clear). Simple and extended queries, prepared statements whose parameters are sent
-//! in binary, and `COPY … FROM STDIN`. Requests may be put together: `Bind`, `Execute` and `Sync` go out in
-//! one piece and have one reply, which ends with [`Event::Ready`].
+//! [`request`] renders, [`ReplyDecoder`] decodes replies, [`auth`] makes the answers of a login from a password
+//! (SCRAM-SHA-256, MD5, clear text). Supported are simple and extended queries, prepared statements with binary
+//! parameters, and `COPY … FROM STDIN`. Requests may be combined: `Bind`, `Execute` and `Sync` are sent in one piece and
+//! have one reply, which ends with [`Event::Ready`].
 //!
-//! Not here: `COPY … TO STDOUT`, replication, cancelling, GSSAPI, and TLS, which is the caller's.
+//! Not supported: `COPY … TO STDOUT`, replication, cancelling, GSSAPI. TLS is up to the caller.
 //!
 //! Limit: a message of at most [`MAX_MESSAGE_BYTES`].
 //!

@@ -1,9 +1,9 @@
-//! Renders messages. Texts that end with a NUL are cut at the first one that they hold, so that nothing can
-//! smuggle in another message; all others have their length before them.
+//! Renders messages. A text that ends with a NUL is cut at its first NUL, so that it cannot inject another message; all
+//! others have their length before them.
 //!
-//! Every function appends one message or several to `out`, and allocates nothing if `out` has room. A reply is
-//! expected ([`ReplyDecoder::expect`](super::ReplyDecoder::expect)) once for each [`startup`], [`query`],
-//! [`sync`], [`copy_done`], and answer of a login.
+//! Every function appends one message or several to `out`, and allocates nothing if `out` has room. Call
+//! [`ReplyDecoder::expect`](super::ReplyDecoder::expect) once for each [`startup`], [`query`], [`sync`], [`copy_done`],
+//! and answer of a login.
 
 use crate::Parameter;
 
@@ -12,7 +12,7 @@ const VERSION: u32 = 3 << 16;
 /// All parameters are in binary.
 const BINARY: u16 = 1;
 
-/// The first message: who logs in, and where.
+/// The first message, with the user and the database of the login.
 pub fn startup(out: &mut Vec<u8>, user: &str, database: &str) {
     framed(out, |out| {
         out.extend_from_slice(&VERSION.to_be_bytes());
@@ -49,7 +49,7 @@ pub fn query(out: &mut Vec<u8>, sql: &str) {
     message(out, b'Q', |out| text(out, sql));
 }
 
-/// Prepares a statement under a name; what its parameters are is left to the server.
+/// Prepares a statement under a name; the server infers the types of its parameters.
 pub fn parse(out: &mut Vec<u8>, name: &str, sql: &str) {
     message(out, b'P', |out| {
         text(out, name);
@@ -85,13 +85,13 @@ pub fn bind_and_execute(out: &mut Vec<u8>, name: &str, parameters: &[Parameter<'
     out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
 }
 
-/// Ends what belongs together: the server answers all that came before.
+/// Ends a group of messages: the server answers all of them.
 #[inline]
 pub fn sync(out: &mut Vec<u8>) {
     out.extend_from_slice(b"S\0\0\0\x04");
 }
 
-/// A piece of the data of a copy, written by `write`.
+/// A piece of the data of a copy, which `write` appends.
 pub fn copy_data(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     message(out, b'd', write);
 }
@@ -101,7 +101,7 @@ pub fn copy_done(out: &mut Vec<u8>) {
     out.extend_from_slice(b"c\0\0\0\x04");
 }
 
-/// The client goes.
+/// Ends the session.
 pub fn terminate(out: &mut Vec<u8>) {
     out.extend_from_slice(b"X\0\0\0\x04");
 }
@@ -112,7 +112,7 @@ fn message(out: &mut Vec<u8>, kind: u8, write: impl FnOnce(&mut Vec<u8>)) {
     framed(out, write);
 }
 
-/// What is written, after its length, which counts itself.
+/// Appends what `write` writes, after its length, which counts itself.
 #[inline]
 fn framed(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_have_their_length_before_them() {
+    fn messages_begin_with_their_length() {
         assert_eq!(rendered(|out| query(out, "BEGIN")), r"Q\x00\x00\x00\nBEGIN\x00");
         assert_eq!(
             rendered(|out| parse(out, "s", "SELECT $1")),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nul_does_not_smuggle_in_another_message() {
+    fn a_nul_cannot_inject_another_message() {
         assert_eq!(rendered(|out| query(out, "BEGIN\0X")), rendered(|out| query(out, "BEGIN")));
     }
 }

@@ -1,5 +1,5 @@
-//! The replies of one connection, as events. Keeps the place in nested aggregates and in data; leaves
-//! what a line says to `reply`.
+//! Decodes the replies of one connection into events: keeps the position in nested aggregates and in data. `reply` parses
+//! a line.
 
 use super::error::{DecodeError, Violation};
 use super::limits::{LINE, MAX_DEPTH};
@@ -8,17 +8,17 @@ use crate::line::LineBuffer;
 
 /// Decodes the replies of one connection.
 ///
-/// Call [`expect`](Self::expect) for each request, then [`decode`](Self::decode) until it gives
-/// [`Event::End`] that is not of a push, and again with more bytes whenever it gives `None`.
+/// Call [`expect`](Self::expect) for each request, then [`decode`](Self::decode) until it returns an
+/// [`Event::End`] that does not end a push, and again with more bytes after each `None`.
 ///
-/// 80 bytes large. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES), and keeps
+/// It has 80 bytes. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES), and keeps
 /// that for the next one.
 #[derive(Debug, Default)]
 pub struct ReplyDecoder {
     state: RespState,
-    /// A reply is expected; without, only pushes may come.
+    /// Whether a reply is expected; otherwise only pushes may come.
     awaited: bool,
-    /// What is being read is a push.
+    /// Whether a push is being decoded.
     push: bool,
     nesting: Nesting,
     lines: LineBuffer,
@@ -31,16 +31,16 @@ enum RespState {
     Start,
     /// Before a value within a reply.
     Value,
-    /// So many bytes of data are left, one or more.
+    /// This many bytes of data are left, at least one.
     Data(u32),
     DataCr,
     DataLf,
-    /// Nothing but the final event is left.
+    /// Only the final event is left.
     Complete,
 }
 
 impl ReplyDecoder {
-    /// A decoder for a fresh connection, which expects nothing yet.
+    /// A decoder for a new connection, which expects no reply yet.
     pub const fn new() -> Self {
         Self {
             state: RespState::Start,
@@ -51,20 +51,20 @@ impl ReplyDecoder {
         }
     }
 
-    /// Gets ready for the reply to the next request.
+    /// Prepares for the reply to the next request.
     #[inline]
     pub fn expect(&mut self) {
         self.awaited = true;
     }
 
     /// Takes bytes off the front of `input` and returns the next event. `None` means that `input` is used
-    /// up and more is needed. After [`Event::End`], what is left in `input` belongs to the next reply.
+    /// up and more is needed. After [`Event::End`], the rest of `input` belongs to the next reply.
     ///
-    /// The final event needs no bytes of its own: call until it comes, also when `input` is empty.
+    /// The final event needs no bytes: call until it comes, also when `input` is empty.
     ///
     /// # Errors
-    /// Any fault in the reply, and bytes other than a push while none is expected. The connection is to
-    /// be closed then.
+    /// Any violation in the reply, and bytes other than a push while none is expected. Close the connection
+    /// then.
     #[inline]
     pub fn decode<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>, DecodeError> {
         if self.state == RespState::Complete {
@@ -117,12 +117,12 @@ impl ReplyDecoder {
         Ok(Some(event))
     }
 
-    /// The server has closed. No reply ends that way: says what is cut off.
+    /// The error where the server closes now: it ends no reply.
     pub fn eof(&self) -> DecodeError {
         DecodeError::closed(self.state != RespState::Start || self.lines.is_partial())
     }
 
-    /// Takes the CRLF after a bulk string's data; false if `input` ends within it.
+    /// Takes the CRLF after the data of a bulk string; false if `input` ends within it.
     #[inline]
     fn end_bulk(&mut self, input: &mut &[u8]) -> Result<bool, DecodeError> {
         let (rest, whole) = match (self.state, *input) {
@@ -164,9 +164,9 @@ fn after_data(left: u32) -> RespState {
 #[derive(Clone, Copy, Debug, Default)]
 struct Nesting {
     depth: u8,
-    /// Bit `n` is set if the aggregate at depth `n` is an attribute, which counts for nothing in its parent.
+    /// Bit `n` is set if the aggregate at depth `n` is an attribute, which its parent does not count.
     attributes: u8,
-    /// How many values are still to come at each depth.
+    /// Values that are left at each depth.
     left: [u32; MAX_DEPTH],
 }
 
@@ -187,7 +187,7 @@ impl Nesting {
         Ok(RespState::Value)
     }
 
-    /// Counts a whole value, and the aggregates that it completes.
+    /// Counts a complete value, and the aggregates that it completes.
     #[inline]
     fn end_value(&mut self) -> RespState {
         while self.depth > 0 {
@@ -213,7 +213,7 @@ mod tests {
     use crate::error::ReplyPart;
     use crate::line::LineError;
 
-    /// Decodes one reply; gives every event, as text.
+    /// Decodes one reply and returns every event as text.
     fn read(mut input: &[u8]) -> Result<Vec<String>, DecodeError> {
         let mut decoder = ReplyDecoder::new();
         decoder.expect();
@@ -244,7 +244,7 @@ mod tests {
 
     /// As sent by Redis 7.0.15.
     #[test]
-    fn values_and_values_within_values() {
+    fn nested_values_are_decoded() {
         for (reply, events) in [
             ("+OK\r\n", vec!["OK"]),
             ("$3\r\nbar\r\n", vec!["$3", "bar"]),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_push_may_come_unasked_and_nothing_else() {
+    fn only_a_push_may_come_without_a_request() {
         let mut decoder = ReplyDecoder::new();
         let mut input: &[u8] = b">1\r\n:1\r\n+OK\r\n";
         let push = Event::Aggregate { kind: Aggregate::Push, elements: 1 };
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_apart() {
+    fn each_violation_has_its_own_error() {
         for (reply, error) in [
             (&b"HTTP/1.1"[..], Violation::UnknownType(b'H').into()),
             (b"*1\r\nx", Violation::UnknownType(b'x').into()),

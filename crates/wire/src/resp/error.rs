@@ -1,5 +1,5 @@
-//! What can be wrong with a reply. What a server answers in due form (`-ERR …`) is no fault of the
-//! protocol but an [`Event::Error`](super::Event::Error).
+//! The errors of replies. An error that the server reports (`-ERR …`) is no violation but an
+//! [`Event::Error`](super::Event::Error).
 
 use super::limits::{MAX_BULK_BYTES, MAX_DEPTH, MAX_ELEMENTS};
 use crate::line::LineError;
@@ -16,7 +16,7 @@ pub enum Violation {
     /// A line is too long, or does not end in CRLF.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// What follows the type is not of that type: a number that is none, a boolean but `t` and `f`.
+    /// The text after the type does not fit it, such as a malformed number or a boolean other than `t` and `f`.
     #[error("a value of the reply is malformed")]
     MalformedValue,
     /// A bulk string is announced as larger than [`MAX_BULK_BYTES`].
@@ -28,10 +28,10 @@ pub enum Violation {
     /// An aggregate is announced as larger than [`MAX_ELEMENTS`].
     #[error("an aggregate is announced as larger than {MAX_ELEMENTS} elements")]
     AggregateTooLarge,
-    /// More than [`MAX_DEPTH`] aggregates within one another.
-    #[error("more than {MAX_DEPTH} aggregates within one another")]
+    /// Aggregates are nested more than [`MAX_DEPTH`] deep.
+    #[error("aggregates are nested more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// A push within a reply: it may only come between replies.
-    #[error("a push stands within a reply")]
+    /// A push within a reply: pushes may only come between replies.
+    #[error("a push came within a reply")]
     MisplacedPush,
 }

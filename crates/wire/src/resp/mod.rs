@@ -1,11 +1,11 @@
-//! RESP, the protocol of Redis, Valkey and their kin, versions 2 and 3, the client's half: the
+//! RESP, the protocol of Redis, Valkey and other forks, versions 2 and 3, the client's side: the
 //! "Redis serialization protocol specification" on redis.io.
 //!
-//! [`request`] renders, [`ReplyDecoder`] reads replies. Not here: streamed strings and aggregates (no
-//! server sends them), RESP2's subscriptions (messages there look like replies; RESP3's pushes do not).
+//! [`request`] renders, [`ReplyDecoder`] decodes replies. Not supported: streamed strings and aggregates (no server sends
+//! them), and RESP2's subscriptions (their messages look like replies; RESP3's pushes do not).
 //!
 //! Limits: a line at most [`MAX_LINE_BYTES`], a bulk string at most [`MAX_BULK_BYTES`], an aggregate at most
-//! [`MAX_ELEMENTS`] elements, [`MAX_DEPTH`] aggregates within one another.
+//! [`MAX_ELEMENTS`] elements, aggregates nested at most [`MAX_DEPTH`] deep.
 //!
 //! ```
 //! use wire::resp::{Aggregate, Bulk, Event, ReplyDecoder, request};

@@ -1,12 +1,11 @@
-//! What one line of a reply means; leaves the nesting of aggregates, and the data of bulk strings, to
-//! `decoder`.
+//! Parses one line of a reply. `decoder` keeps the nesting of aggregates and the data of bulk strings.
 
 use super::error::Violation;
 use super::limits::{MAX_BULK_BYTES, MAX_ELEMENTS};
 use crate::{decimal, line};
 
-/// What a reply consists of: one value, of which aggregates have more within, and one `End`. In RESP3,
-/// attributes may stand before any value, and pushes before any reply.
+/// An event of the decoder: a reply has one value, which contains more values if it is an aggregate, and one `End`. In
+/// RESP3, attributes may precede any value, and pushes any reply.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event<'a> {
     /// `+`: a short text, such as `OK`.
@@ -15,7 +14,7 @@ pub enum Event<'a> {
     Error(&'a [u8]),
     /// `:`
     Integer(i64),
-    /// `_`, `$-1` or `*-1`: there is no value.
+    /// `_`, `$-1` or `*-1`: no value.
     Null,
     /// `#`
     Boolean(bool),
@@ -25,7 +24,7 @@ pub enum Event<'a> {
     BigNumber(&'a [u8]),
     /// A bulk string begins. Its data follows.
     Bulk {
-        /// What the data is.
+        /// The kind of its data.
         kind: Bulk,
         /// The number of bytes of data, at most [`MAX_BULK_BYTES`].
         length: u32,
@@ -34,14 +33,14 @@ pub enum Event<'a> {
     Data(&'a [u8]),
     /// An aggregate begins. Its elements follow.
     Aggregate {
-        /// What the elements are to one another.
+        /// The kind of the aggregate.
         kind: Aggregate,
-        /// The number of values within, at most [`MAX_ELEMENTS`]; keys and values count each.
+        /// The number of its values, at most [`MAX_ELEMENTS`]; keys and values both count.
         elements: u32,
     },
-    /// The reply is complete, or a push that came before it.
+    /// The reply is complete, or a push before it.
     End {
-        /// Whether this was a push, so that the reply is still to come.
+        /// Whether this ends a push, so that the reply is yet to come.
         push: bool,
     },
 }
@@ -51,7 +50,7 @@ pub enum Event<'a> {
 pub enum Bulk {
     /// `$`: any bytes.
     String,
-    /// `!`: an error with a text that would not fit on a line.
+    /// `!`: an error whose text does not fit on a line.
     Error,
     /// `=`: text, after a format of three letters and a colon.
     Verbatim,
@@ -68,7 +67,7 @@ pub enum Aggregate {
     Set,
     /// `>`: a message that answers no request, such as an invalidation.
     Push,
-    /// `|`: keys and values about the value that follows, which is no part of it.
+    /// `|`: keys and values about the next value, which is not part of the attribute.
     Attribute,
 }
 
@@ -77,7 +76,7 @@ pub(super) fn check_type(byte: u8) -> Result<(), Violation> {
     if b"+-:$*_#,(!=%~>|".contains(&byte) { Ok(()) } else { Err(Violation::UnknownType(byte)) }
 }
 
-/// What a line (with its CRLF) means.
+/// Parses a line (with its CRLF).
 pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, Violation> {
     match parse_common(line) {
         Some((event, [])) => Ok(event),
@@ -85,8 +84,8 @@ pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, Violation> {
     }
 }
 
-/// The lines that nearly all replies consist of, read where they lie at the front of `input`, without
-/// a search for their end. `None` does not say that the line is bad: it is another, or not whole.
+/// Parses the most common lines at the front of `input`, without a search for their end. `None` does not mean that the
+/// line is malformed: it is another one, or incomplete.
 #[inline]
 pub(super) fn parse_common(input: &[u8]) -> Option<(Event<'_>, &[u8])> {
     match input {
@@ -132,7 +131,7 @@ fn bulk(kind: Bulk, text: &[u8]) -> Result<Event<'_>, Violation> {
     }
 }
 
-/// `values` is how many values make up one of what is counted on the line.
+/// `values` is the number of values for each element that the line counts.
 fn aggregate(kind: Aggregate, text: &[u8], values: u64) -> Result<Event<'_>, Violation> {
     let counted = decimal::parse(text).ok_or(Violation::MalformedValue)?;
     match counted.checked_mul(values) {
@@ -143,7 +142,7 @@ fn aggregate(kind: Aggregate, text: &[u8], values: u64) -> Result<Event<'_>, Vio
     }
 }
 
-/// A sign or none, and digits.
+/// An optional sign, and digits.
 fn integer(text: &[u8]) -> Result<i64, Violation> {
     let (digits, sign) = split_sign(text);
     let magnitude = decimal::parse(digits).ok_or(Violation::MalformedValue)?;
@@ -163,7 +162,7 @@ fn split_sign(text: &[u8]) -> (&[u8], i128) {
     }
 }
 
-/// What `f64::from_str` reads is what the specification allows: decimal, `inf` and `nan`.
+/// `f64::from_str` accepts what the specification allows: decimal numbers, `inf` and `nan`.
 fn double(text: &[u8]) -> Result<f64, Violation> {
     str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or(Violation::MalformedValue)
 }
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_each_type() {
+    fn every_type_is_parsed() {
         for (line, event) in [
             ("+OK\r\n", Event::Simple(b"OK")),
             ("+\r\n", Event::Simple(b"")),
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_apart() {
+    fn each_violation_has_its_own_error() {
         for line in [
             "\r\n",
             ":\r\n",

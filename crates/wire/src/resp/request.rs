@@ -1,5 +1,5 @@
-//! Renders commands as arrays of bulk strings, the one form that all servers read. Lengths stand before
-//! data, so no part can smuggle in another command and none is refused.
+//! Renders commands as arrays of bulk strings, the form that all servers accept. Every part has its length before it, so
+//! no part can inject another command and none is refused.
 //!
 //! Every function appends one whole command to `out`, and allocates nothing if `out` has room. Each has one
 //! reply: call [`ReplyDecoder::expect`](super::ReplyDecoder::expect) once.
@@ -16,19 +16,19 @@ pub fn command(out: &mut Vec<u8>, name: &str, arguments: &[&[u8]]) {
     }
 }
 
-/// `GET`, to which a bulk string or null.
+/// `GET`. Reply: a bulk string or null.
 #[inline]
 pub fn get(out: &mut Vec<u8>, key: &[u8]) {
     command(out, "GET", &[key]);
 }
 
-/// `SET`, to which `OK`.
+/// `SET`. Reply: `OK`.
 #[inline]
 pub fn set(out: &mut Vec<u8>, key: &[u8], value: &[u8]) {
     command(out, "SET", &[key, value]);
 }
 
-/// `DEL`, to which the number of keys that were there.
+/// `DEL`. Reply: the number of keys that existed.
 #[inline]
 pub fn delete(out: &mut Vec<u8>, key: &[u8]) {
     command(out, "DEL", &[key]);

@@ -1,5 +1,5 @@
-//! The replies of one connection, a line at a time. Keeps how many replies are due and whether the lines of one
-//! belong together; leaves what a line says to `reply`.
+//! Decodes the replies of one connection, a line at a time: counts the replies that are due and checks that the lines of
+//! one belong together. `reply` parses a line.
 
 use super::error::{DecodeError, Violation};
 use super::limits::{LINE, MAX_LINES};
@@ -8,30 +8,30 @@ use crate::line::LineBuffer;
 
 /// Decodes the replies of one connection.
 ///
-/// Call [`expect`](Self::expect) for the greeting and for each command, also for several that are sent at once;
-/// then [`decode`](Self::decode) until it gives as many [`Event::End`], and again with more bytes whenever it gives
+/// Call [`expect`](Self::expect) for the greeting and for each command, also if several are sent together. Then call
+/// [`decode`](Self::decode) until it has returned as many [`Event::End`], and again with more bytes after each
 /// `None`.
 ///
-/// 40 bytes large. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES), and keeps that for
-/// the next one.
+/// It has 40 bytes. It allocates only when a line is split over reads, at most [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES), and keeps
+/// that for the next one.
 #[derive(Debug, Default)]
 pub struct ReplyDecoder {
-    /// Replies that are still to come.
+    /// Replies that have not ended.
     due: u16,
-    /// The code of the reply whose lines are being read; 0 before the first.
+    /// The code of the reply in progress; 0 before its first line.
     code: u16,
-    /// Its lines so far.
+    /// Lines of that reply so far.
     lines: u16,
     buffer: LineBuffer,
 }
 
 impl ReplyDecoder {
-    /// A decoder for a fresh connection, which expects nothing yet.
+    /// A decoder for a new connection, which expects no reply yet.
     pub const fn new() -> Self {
         Self { due: 0, code: 0, lines: 0, buffer: LineBuffer::new() }
     }
 
-    /// Gets ready for one more reply.
+    /// Prepares for one more reply.
     #[inline]
     pub fn expect(&mut self) {
         self.due = self.due.saturating_add(1);
@@ -44,10 +44,10 @@ impl ReplyDecoder {
     }
 
     /// Takes a line off the front of `input`. `None` means that `input` is used up and more is needed. After
-    /// [`Event::End`], what is left in `input` belongs to the next reply.
+    /// [`Event::End`], the rest of `input` belongs to the next reply.
     ///
     /// # Errors
-    /// Any fault in the reply, and bytes while none is expected. The connection is to be closed then.
+    /// Any violation in the reply, and bytes while none is expected. Close the connection then.
     #[inline]
     pub fn decode<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>, DecodeError> {
         if input.is_empty() {
@@ -76,7 +76,7 @@ impl ReplyDecoder {
         Ok(Some(event))
     }
 
-    /// The server has closed. No reply ends that way: says what is cut off.
+    /// The error where the server closes now: it ends no reply.
     pub fn eof(&self) -> DecodeError {
         DecodeError::closed(self.code != 0 || self.buffer.is_partial())
     }
@@ -89,7 +89,7 @@ mod tests {
     use crate::error::ReplyPart;
     use crate::line::LineError;
 
-    /// Decodes as many replies as are due; gives their lines as text, the last of each with a full stop.
+    /// Decodes all replies that are due and returns their lines as text, the last of each with a full stop.
     fn read(due: u16, mut input: &[u8]) -> Result<Vec<String>, DecodeError> {
         let mut decoder = ReplyDecoder::new();
         (0..due).for_each(|_| decoder.expect());
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_to_commands_sent_at_once_come_one_after_the_other() {
+    fn replies_to_pipelined_commands_come_one_after_the_other() {
         let replies = b"250 2.1.0 Ok\r\n250-2.1.5 Ok\r\n250 really\r\n354\r\n";
         let lines = ["250 2.1.0 Ok.", "250 2.1.5 Ok", "250 really.", "354 ."].map(String::from);
         assert_eq!(read(3, replies), Ok(lines.to_vec()));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_apart() {
+    fn each_violation_has_its_own_error() {
         let endless = b"250-x\r\n".repeat(usize::from(MAX_LINES));
         for (reply, error) in [
             (&b"HTTP/1.1 400 Bad Request\r\n"[..], Violation::MalformedCode.into()),

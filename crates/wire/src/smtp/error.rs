@@ -1,5 +1,5 @@
-//! What can be wrong with a reply ([`DecodeError`]) or a command ([`RequestError`]). What a server answers in due
-//! form (`550 no such user`) is no fault of the protocol but a [`ReplyLine`](super::ReplyLine) with its code.
+//! The errors of replies ([`DecodeError`]) and of commands ([`RequestError`]). A refusal (`550 no such user`) is no
+//! violation but a [`ReplyLine`](super::ReplyLine) with its code.
 
 use super::limits::{MAX_LINES, MAX_PATH_BYTES};
 use crate::line::LineError;
@@ -22,9 +22,9 @@ pub enum Violation {
     /// The lines of one reply have different codes (RFC 5321, 4.2.1).
     #[error("the code changes from {from} to {to} within a reply")]
     CodeChanges {
-        /// That of the first line.
+        /// The code of the first line.
         from: u16,
-        /// That of a later one.
+        /// The code of a later line.
         to: u16,
     },
     /// More than [`MAX_LINES`] lines.
@@ -32,10 +32,10 @@ pub enum Violation {
     TooManyLines,
 }
 
-/// Why a command is refused. Each names the bad part and the mend.
+/// Why a command is refused. Each names the bad part and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// What the client calls itself is no word.
+    /// The client's name is no word.
     #[error("{0:?} is neither a host name nor an address in brackets, as in mx.example or [127.0.0.1]")]
     Domain(String),
     /// An address that would break its command.

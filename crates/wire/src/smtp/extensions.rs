@@ -1,18 +1,18 @@
-//! What a server offers in its answer to EHLO (RFC 5321, 4.1.1.1): the extensions that a client here makes use of.
+//! The extensions that a server offers in its answer to EHLO (RFC 5321, 4.1.1.1), as far as the client uses them.
 
-/// Offered extensions. Nothing of it holds any longer once TLS has begun (RFC 3207, 4.2).
+/// Offered extensions. They are void once TLS has begun (RFC 3207, 4.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extensions {
     /// Several commands may be sent before the first is answered (RFC 2920).
     pub pipelining: bool,
-    /// TLS may be asked for (RFC 3207).
+    /// The client may start TLS (RFC 3207).
     pub starttls: bool,
-    /// MAIL may tell how large the message is (RFC 1870).
+    /// MAIL may announce the size of the message (RFC 1870).
     pub size: bool,
 }
 
 impl Extensions {
-    /// Notes what a line of the answer offers. The first line, which greets, offers nothing.
+    /// Adds the extension that a line of the answer offers. The first line is a greeting and offers none.
     pub fn note(&mut self, text: &[u8]) {
         let keyword = text.split(|&byte| byte == b' ').next().unwrap_or_default();
         let is = |name: &str| keyword.eq_ignore_ascii_case(name.as_bytes());

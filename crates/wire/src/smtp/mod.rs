@@ -1,8 +1,8 @@
-//! SMTP, the client's half: RFC 5321, with PIPELINING (RFC 2920), SIZE (RFC 1870), enhanced status codes (RFC 2034,
+//! SMTP, the client's side: RFC 5321, with PIPELINING (RFC 2920), SIZE (RFC 1870), enhanced status codes (RFC 2034,
 //! RFC 3463) and STARTTLS (RFC 3207).
 //!
-//! [`request`] renders commands and messages, [`ReplyDecoder`] reads replies, [`Extensions`] remembers what a server
-//! offers. Not here: AUTH, CHUNKING and internationalized addresses; the order of a session, which is the caller's.
+//! [`request`] renders commands and messages, [`ReplyDecoder`] decodes replies, [`Extensions`] has what a server offers.
+//! AUTH, CHUNKING and internationalized addresses are not supported. The order of a session is up to the caller.
 //!
 //! Limits: a line at most [`MAX_LINE_BYTES`], a reply at most [`MAX_LINES`] lines, a path at most
 //! [`MAX_PATH_BYTES`].
@@ -25,7 +25,7 @@
 //!             offered.note(line.text);
 //!             break line.code;
 //!         }
-//!         None => unreachable!("the reply is whole"),
+//!         None => unreachable!("the reply is complete"),
 //!     }
 //! };
 //! assert_eq!((code, offered.pipelining, offered.starttls), (250, true, true));

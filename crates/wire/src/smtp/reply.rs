@@ -1,11 +1,11 @@
-//! Lines of replies: code, enhanced status code, text. Which lines make a reply is the decoder's.
+//! Parses the lines of replies: code, enhanced status code, text. The decoder joins lines to replies.
 
 use std::fmt;
 
 use super::error::Violation;
 use crate::line::content;
 
-/// What comes out of a decoder: a line at a time.
+/// An event of the decoder: one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A line that others follow.
@@ -19,18 +19,18 @@ pub enum Event<'a> {
 pub struct ReplyLine<'a> {
     /// The code, 200 to 559.
     pub code: u16,
-    /// What stands after it, without the line's end; empty if nothing does.
+    /// The text after the code, without the line's end; may be empty.
     pub text: &'a [u8],
 }
 
 /// An enhanced status code such as 5.1.1 (RFC 3463).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EnhancedCode {
-    /// 2 for success, 4 for "not now", 5 for "never".
+    /// 2 for success, 4 for a temporary and 5 for a permanent failure.
     pub class: u8,
-    /// What it is about: 1 addressing, 2 mailbox, 3 system, 4 network, 5 protocol, 6 content, 7 policy.
+    /// The subject: 1 addressing, 2 mailbox, 3 system, 4 network, 5 protocol, 6 content, 7 policy.
     pub subject: u16,
-    /// What it is in particular.
+    /// The detail of the subject.
     pub detail: u16,
 }
 
@@ -41,12 +41,12 @@ impl fmt::Display for EnhancedCode {
 }
 
 impl ReplyLine<'_> {
-    /// Whether the server has done, or goes on with, what was asked: 2xx and 3xx (RFC 5321, 4.2.1).
+    /// Whether the server has carried out the command or continues with it: 2xx and 3xx (RFC 5321, 4.2.1).
     pub fn is_positive(&self) -> bool {
         self.code < 400
     }
 
-    /// The enhanced status code at the front of the text, if there is one of the reply's own class (RFC 2034, 4).
+    /// The enhanced status code at the front of the text, if there is one with the class of the reply (RFC 2034, 4).
     pub fn enhanced(&self) -> Option<EnhancedCode> {
         let word = self.text.split(|&byte| byte == b' ').next()?;
         let mut numbers = word.split(|&byte| byte == b'.').map(number);
@@ -62,7 +62,7 @@ fn number(digits: &[u8]) -> Option<u16> {
     is_number.then(|| digits.iter().fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0')))
 }
 
-/// Reads a whole line (RFC 5321, 4.2, `Reply-line`). A code may stand alone.
+/// Parses a complete line (RFC 5321, 4.2, `Reply-line`). A code may stand alone.
 #[inline]
 pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, Violation> {
     let line = content(line);
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_enhanced_code_is_of_the_reply_s_class() {
+    fn an_enhanced_code_has_the_class_of_the_reply() {
         let enhanced = |code, text: &str| {
             ReplyLine { code, text: text.as_bytes() }.enhanced().map(|enhanced| enhanced.to_string())
         };
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_have_a_range() {
+    fn codes_outside_the_range_are_refused() {
         let code = |line: &[u8]| {
             parse(line).map(|event| match event {
                 Event::Line(line) | Event::End(line) => line.code,

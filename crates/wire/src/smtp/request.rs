@@ -1,8 +1,8 @@
-//! Renders commands and the text of messages. Every function appends to `out`, or refuses a part and leaves `out` as
-//! it was; none allocates if `out` has room.
+//! Renders commands and the text of messages. Every function appends to `out`, or refuses a part and leaves `out`
+//! unchanged; none allocates if `out` has room.
 //!
-//! Each command has one reply: call [`ReplyDecoder::expect`](super::ReplyDecoder::expect) once. So has a message,
-//! once [`end_of_data`] was sent.
+//! Each command has one reply: call [`ReplyDecoder::expect`](super::ReplyDecoder::expect) once. So has a message after
+//! [`end_of_data`].
 
 use memchr::{memchr, memchr2};
 
@@ -13,7 +13,7 @@ use crate::decimal;
 /// Ends a command.
 const END: &[u8] = b"\r\n";
 
-/// `EHLO`, with what the client calls itself: a host name, or an address in brackets (RFC 5321, 4.1.4).
+/// `EHLO`, with the client's name: a host name, or an address in brackets (RFC 5321, 4.1.4).
 pub fn ehlo(out: &mut Vec<u8>, domain: &str) -> Result<(), RequestError> {
     let is_word =
         !domain.is_empty() && domain.len() < MAX_PATH_BYTES && domain.bytes().all(|b| b.is_ascii_graphic());
@@ -24,13 +24,13 @@ pub fn ehlo(out: &mut Vec<u8>, domain: &str) -> Result<(), RequestError> {
     Ok(())
 }
 
-/// `STARTTLS`. After its reply, and nothing else, the TLS handshake begins.
+/// `STARTTLS`. The TLS handshake begins right after its reply.
 pub fn starttls(out: &mut Vec<u8>) {
     out.extend_from_slice(b"STARTTLS\r\n");
 }
 
-/// `MAIL`, with the sender, empty for the null path of notifications. `bytes` is how large the message will be, for
-/// servers that offer `SIZE`.
+/// `MAIL`, with the sender, empty for the null path of notifications. `bytes` is the size of the message, for servers
+/// that offer `SIZE`.
 #[inline]
 pub fn mail(out: &mut Vec<u8>, sender: &str, bytes: Option<u64>) -> Result<(), RequestError> {
     if !sender.is_empty() {
@@ -53,25 +53,25 @@ pub fn rcpt(out: &mut Vec<u8>, recipient: &str) -> Result<(), RequestError> {
     Ok(())
 }
 
-/// `DATA`, the last of commands that are sent at once (RFC 2920, 3.1). After a reply of 354 comes the message.
+/// `DATA`, the last of pipelined commands (RFC 2920, 3.1). The message follows a reply of 354.
 #[inline]
 pub fn data(out: &mut Vec<u8>) {
     out.extend_from_slice(b"DATA\r\n");
 }
 
-/// `RSET`, which gives up a transaction.
+/// `RSET`, which aborts a transaction.
 pub fn rset(out: &mut Vec<u8>) {
     out.extend_from_slice(b"RSET\r\n");
 }
 
-/// `QUIT`. It may follow the end of a message at once (RFC 2920, 3.1).
+/// `QUIT`. It may be sent together with the end of a message (RFC 2920, 3.1).
 #[inline]
 pub fn quit(out: &mut Vec<u8>) {
     out.extend_from_slice(b"QUIT\r\n");
 }
 
-/// The text of a message, or whole lines of it, with the dots that stand first on a line doubled (RFC 5321, 4.5.2).
-/// Its last line may lack its end, which is put there.
+/// The text of a message, or whole lines of it. A dot at the front of a line is doubled (RFC 5321, 4.5.2). The end of
+/// the last line is added if it is missing.
 pub fn text(out: &mut Vec<u8>, text: &[u8]) -> Result<(), RequestError> {
     let length = out.len();
     let mut rest = text;
@@ -101,8 +101,8 @@ pub fn end_of_data(out: &mut Vec<u8>) {
     out.extend_from_slice(b".\r\n");
 }
 
-/// Whether an address can stand in a command: printable ASCII without spaces and angle brackets, at most
-/// [`MAX_PATH_BYTES`] with its brackets. Whether anybody has it is for the server to say.
+/// Checks that an address can stand in a command: printable ASCII without spaces and angle brackets, at most
+/// [`MAX_PATH_BYTES`] with its brackets. The server checks whether the address exists.
 pub fn check_address(address: &str) -> Result<(), RequestError> {
     let bytes = address.as_bytes();
     if bytes.len() > MAX_PATH_BYTES - 2 {
@@ -127,7 +127,7 @@ mod tests {
 
     /// The example of RFC 2920, 4.
     #[test]
-    fn a_transaction_is_sent_at_once() -> Result<(), RequestError> {
+    fn the_commands_of_a_transaction_can_be_pipelined() -> Result<(), RequestError> {
         let mut out = Vec::new();
         mail(&mut out, "mrose@dbc.mtview.ca.us", None)?;
         rcpt(&mut out, "ned@innosoft.com")?;
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_that_stand_first_are_doubled() -> Result<(), RequestError> {
+    fn dots_at_the_front_of_a_line_are_doubled() -> Result<(), RequestError> {
         let mut out = Vec::new();
         text(&mut out, b".\r\n..a\r\nb.\r\n\r\n.c")?;
         end_of_data(&mut out);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_smuggle_in_a_command_is_refused_and_leaves_nothing() {
+    fn no_part_can_inject_a_command() {
         let mut out = b"before".to_vec();
         for address in ["", "a b@c", "a@b>\r\nDATA", "<a@b", "@b", "ä@b"] {
             assert_eq!(rcpt(&mut out, address), Err(RequestError::Address(address.into())));

@@ -1,18 +1,18 @@
-//! The decoders of this crate, each with a way to say from one byte which replies it expects.
+//! The decoders of this crate for the harness. One byte, the selector, says which replies a decoder expects.
 
 use wire::http1::{self, HeadCache, ResponseDecoder};
 use wire::memcache::{self, Expect, ReplyDecoder};
 use wire::{mysql, postgres, resp, smtp};
 
-use crate::harness::{Codec, Item, Step};
+use crate::harness::{Codec, DecodeStep, Item};
 
-/// So many replies are expected on a connection; what comes after is unsolicited.
+/// Replies that are expected on a connection; later bytes are unsolicited.
 const REPLIES: u8 = 3;
 
-/// Hands on an error, which ends the run.
-fn report<E: std::fmt::Debug>(error: E, sink: &mut dyn FnMut(Item<'_>)) -> Step {
+/// Reports an error, which ends the run.
+fn report<E: std::fmt::Debug>(error: E, sink: &mut dyn FnMut(Item<'_>)) -> DecodeStep {
     sink(Item::Other(&error));
-    Step::Failed
+    DecodeStep::Failed
 }
 
 /// HTTP/1; bit `n` of the selector says whether request `n` is a HEAD.
@@ -45,16 +45,16 @@ impl Codec for Http1 {
         }
     }
 
-    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step {
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> DecodeStep {
         match self.decoder.decode(&mut self.cache, input) {
-            Ok(None) => Step::NeedsMore,
+            Ok(None) => DecodeStep::NeedsMore,
             Ok(Some(http1::Event::Body(data))) => {
                 sink(Item::Data(data));
-                Step::Event
+                DecodeStep::Event
             }
             Ok(Some(event)) => {
                 sink(Item::Other(&event));
-                if matches!(event, http1::Event::End { .. }) { Step::Final } else { Step::Event }
+                if matches!(event, http1::Event::End { .. }) { DecodeStep::Final } else { DecodeStep::Event }
             }
             Err(error) => report(error, sink),
         }
@@ -65,7 +65,7 @@ impl Codec for Http1 {
     }
 }
 
-/// memcached; the selector says which command all requests are.
+/// memcached; the selector chooses the command of all requests.
 pub struct Memcache {
     decoder: ReplyDecoder,
     expect: Expect,
@@ -105,16 +105,20 @@ impl Codec for Memcache {
         }
     }
 
-    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step {
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> DecodeStep {
         match self.decoder.decode(input) {
-            Ok(None) => Step::NeedsMore,
+            Ok(None) => DecodeStep::NeedsMore,
             Ok(Some(memcache::Event::Data(data))) => {
                 sink(Item::Data(data));
-                Step::Event
+                DecodeStep::Event
             }
             Ok(Some(event)) => {
                 sink(Item::Other(&event));
-                if matches!(event, memcache::Event::Done { .. }) { Step::Final } else { Step::Event }
+                if matches!(event, memcache::Event::Done { .. }) {
+                    DecodeStep::Final
+                } else {
+                    DecodeStep::Event
+                }
             }
             Err(error) => report(error, sink),
         }
@@ -140,16 +144,16 @@ impl Codec for Resp {
         }
     }
 
-    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step {
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> DecodeStep {
         match self.decoder.decode(input) {
-            Ok(None) => Step::NeedsMore,
+            Ok(None) => DecodeStep::NeedsMore,
             Ok(Some(resp::Event::Data(data))) => {
                 sink(Item::Data(data));
-                Step::Event
+                DecodeStep::Event
             }
             Ok(Some(event)) => {
                 sink(Item::Other(&event));
-                if matches!(event, resp::Event::End { .. }) { Step::Final } else { Step::Event }
+                if matches!(event, resp::Event::End { .. }) { DecodeStep::Final } else { DecodeStep::Event }
             }
             Err(error) => report(error, sink),
         }
@@ -183,12 +187,12 @@ impl Codec for Postgres {
         }
     }
 
-    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step {
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> DecodeStep {
         match self.decoder.decode(input) {
-            Ok(None) => Step::NeedsMore,
+            Ok(None) => DecodeStep::NeedsMore,
             Ok(Some(event)) => {
                 sink(Item::Other(&event));
-                if event.is_final() { Step::Final } else { Step::Event }
+                if event.is_final() { DecodeStep::Final } else { DecodeStep::Event }
             }
             Err(error) => report(error, sink),
         }
@@ -199,7 +203,7 @@ impl Codec for Postgres {
     }
 }
 
-/// MySQL; the selector says which reply comes first, and which come after it.
+/// MySQL; the selector chooses the first reply and the next ones.
 #[derive(Default)]
 pub struct Mysql {
     decoder: mysql::ReplyDecoder,
@@ -231,15 +235,15 @@ impl Codec for Mysql {
         }
     }
 
-    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step {
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> DecodeStep {
         match self.decoder.decode(input) {
-            Ok(None) => Step::NeedsMore,
+            Ok(None) => DecodeStep::NeedsMore,
             Ok(Some(event)) => {
                 sink(Item::Other(&event));
                 if let mysql::Event::Row(row) = &event {
                     sink(Item::Other(&row.texts().collect::<Vec<_>>()));
                 }
-                if event.is_final() { Step::Final } else { Step::Event }
+                if event.is_final() { DecodeStep::Final } else { DecodeStep::Event }
             }
             Err(error) => report(error, sink),
         }
@@ -250,7 +254,7 @@ impl Codec for Mysql {
     }
 }
 
-/// SMTP; the selector says how many replies, one to four, are expected at a time, as with commands sent at once.
+/// SMTP; the selector says how many replies, one to four, are expected at a time, as with pipelined commands.
 #[derive(Default)]
 pub struct Smtp {
     decoder: smtp::ReplyDecoder,
@@ -272,14 +276,14 @@ impl Codec for Smtp {
         }
     }
 
-    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step {
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> DecodeStep {
         match self.decoder.decode(input) {
-            Ok(None) => Step::NeedsMore,
+            Ok(None) => DecodeStep::NeedsMore,
             Ok(Some(event)) => {
                 sink(Item::Other(&event));
                 let (smtp::Event::Line(line) | smtp::Event::End(line)) = event;
                 sink(Item::Other(&line.enhanced()));
-                if matches!(event, smtp::Event::End(_)) { Step::Final } else { Step::Event }
+                if matches!(event, smtp::Event::End(_)) { DecodeStep::Final } else { DecodeStep::Event }
             }
             Err(error) => report(error, sink),
         }

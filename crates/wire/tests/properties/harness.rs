@@ -1,36 +1,36 @@
-//! Drives any decoder through any split of any bytes, and checks what must hold for every codec: it
-//! makes progress, it gives back all input it does not understand as an error, and its events do not
-//! depend on how the bytes were split. Used by the property tests, the mutation tests and the fuzz targets.
+//! Feeds any bytes in any split to a decoder, and checks the rules of every codec: it makes progress, it reports all invalid
+//! input as an error, and its events do not depend on the split. The property tests, the mutation tests and the fuzz
+//! targets use it.
 
 use std::fmt::Debug;
 
-/// What a decoder did in one call.
-pub enum Step {
-    /// Used up the input and wants more.
+/// The result of one call of a decoder.
+pub enum DecodeStep {
+    /// It has used up the input and needs more.
     NeedsMore,
-    /// Gave an event.
+    /// It has returned an event.
     Event,
-    /// Gave the final event of a reply.
+    /// It has returned the final event of a reply.
     Final,
-    /// Found a fault, after which it must not be used.
+    /// It has returned an error and must not be used further.
     Failed,
 }
 
-/// What a decoder reports, in a form common to all.
+/// An event of any decoder.
 #[derive(Clone, Copy)]
 pub enum Item<'a> {
-    /// Payload. Where one piece ends and the next begins depends on the split, and means nothing.
+    /// Payload. The ends of its pieces depend on the split and have no meaning.
     Data(&'a [u8]),
     /// Any other event, or an error.
     Other(&'a dyn Debug),
 }
 
-/// A decoder, with the requests whose replies it is to expect one after another.
+/// A decoder, with the requests whose replies it expects one after another.
 pub trait Codec {
-    /// Gets ready for the next reply, if there is a request left.
+    /// Prepares for the next reply, if there is a request left.
     fn expect_next(&mut self);
-    /// One call of the decoder; what it gives, also an error, goes to `sink`.
-    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> Step;
+    /// Calls the decoder once; its event or error goes to `sink`.
+    fn decode(&mut self, input: &mut &[u8], sink: &mut dyn FnMut(Item<'_>)) -> DecodeStep;
     /// The peer has closed.
     fn eof(&mut self, sink: &mut dyn FnMut(Item<'_>));
 }
@@ -47,19 +47,19 @@ pub fn run<'a>(
         loop {
             let before = input.len();
             match codec.decode(&mut input, sink) {
-                Step::NeedsMore => {
-                    assert!(input.is_empty(), "wants more and leaves {} bytes", input.len());
+                DecodeStep::NeedsMore => {
+                    assert!(input.is_empty(), "it needs more and leaves {} bytes", input.len());
                     progress |= before > 0;
                     break;
                 }
-                Step::Event => assert!(input.len() < before, "an event out of nothing"),
-                Step::Final => {
-                    assert!(progress || input.len() < before, "a reply out of nothing");
+                DecodeStep::Event => assert!(input.len() < before, "an event without input"),
+                DecodeStep::Final => {
+                    assert!(progress || input.len() < before, "a reply without input");
                     codec.expect_next();
                     progress = false;
                     continue;
                 }
-                Step::Failed => return,
+                DecodeStep::Failed => return,
             }
             progress = true;
         }
@@ -67,7 +67,7 @@ pub fn run<'a>(
     codec.eof(sink);
 }
 
-/// What a whole run gives, with neighbouring pieces of payload joined.
+/// All events of a run, with adjacent pieces of payload joined.
 pub fn transcript<'a>(codec: &mut dyn Codec, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut data: Vec<u8> = Vec::new();
@@ -91,7 +91,7 @@ pub fn transcript<'a>(codec: &mut dyn Codec, pieces: impl IntoIterator<Item = &'
     lines
 }
 
-/// Cuts `bytes` into pieces of the given sizes, used over and over; into one if all are 0.
+/// Cuts `bytes` into pieces of the given sizes, repeated as needed; into one piece if all sizes are 0.
 pub fn cut<'a>(bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     if sizes.iter().all(|&size| size == 0) {
         return vec![bytes];
@@ -108,7 +108,7 @@ pub fn cut<'a>(bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     pieces
 }
 
-/// The check for arbitrary bytes: no panic, no stall, and the same transcript whole and in pieces.
+/// Checks arbitrary bytes: no panic, no stall, and the same transcript whole and in pieces.
 pub fn check_split<C: Codec>(codec: impl Fn() -> C, bytes: &[u8], sizes: &[usize]) {
     let whole = transcript(&mut codec(), [bytes]);
     let split = transcript(&mut codec(), cut(bytes, sizes));

@@ -1,5 +1,5 @@
-//! What must hold for every codec, on bytes made up at random: see "How a codec is written here" in the
-//! crate's guide. What single replies mean is shown by the unit tests beside the code.
+//! Checks the rules of every codec on random bytes: see "How a codec is written here" in the documentation of the crate.
+//! The unit tests beside the code show the meaning of single replies.
 
 mod codecs;
 mod harness;

@@ -1,5 +1,4 @@
-//! Properties of the memcached decoder: replies made up by a generator come out as they went in, however
-//! they are split.
+//! Properties of the memcached decoder: generated replies are decoded to their contents, for every split.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -39,7 +38,7 @@ fn render_meta(Item { key, flags, cas, data }: &Item) -> Vec<u8> {
     [line.as_bytes(), data, b"\r\n"].concat()
 }
 
-/// Decodes one reply and gives its items, and what became of the request.
+/// Decodes one reply and returns its items and the result of the request.
 fn decode(expect: Expect, bytes: &[u8], sizes: &[usize]) -> (Vec<Item>, Option<Outcome>) {
     let mut decoder = ReplyDecoder::new();
     decoder.expect(expect);
@@ -53,8 +52,10 @@ fn decode(expect: Expect, bytes: &[u8], sizes: &[usize]) -> (Vec<Item>, Option<O
                     cas: value.cas(),
                     data: Vec::with_capacity(value.length as usize),
                 }),
-                Event::Data(piece) => items.last_mut().expect("a value came").data.extend_from_slice(piece),
-                Event::Stat { .. } => panic!("no statistics were asked for"),
+                Event::Data(piece) => {
+                    items.last_mut().expect("a value has come").data.extend_from_slice(piece)
+                }
+                Event::Stat { .. } => panic!("the request was not for statistics"),
                 Event::Done { outcome, .. } => end = Some(outcome),
             }
         }
@@ -64,14 +65,14 @@ fn decode(expect: Expect, bytes: &[u8], sizes: &[usize]) -> (Vec<Item>, Option<O
 
 proptest! {
     #[test]
-    fn items_come_out_as_they_went_in(items in vec(any_item(), 0..5), sizes in vec(1usize..50, 1..6)) {
+    fn items_are_decoded_to_their_contents(items in vec(any_item(), 0..5), sizes in vec(1usize..50, 1..6)) {
         let values = items.len() as u32;
         let found = decode(Expect::Get, &render(&items), &sizes);
         prop_assert_eq!(found, (items, Some(Outcome::Retrieved { values })));
     }
 
     #[test]
-    fn a_meta_item_comes_out_as_it_went_in(item in any_item(), sizes in vec(1usize..50, 1..6)) {
+    fn a_meta_item_is_decoded_to_its_contents(item in any_item(), sizes in vec(1usize..50, 1..6)) {
         let found = decode(Expect::MetaGet, &render_meta(&item), &sizes);
         prop_assert_eq!(found, (vec![item], Some(Outcome::Retrieved { values: 1 })));
     }
@@ -87,12 +88,12 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_do_no_harm(bytes in vec(any::<u8>(), 0..300), selector in any::<u8>(), size in 1usize..20) {
+    fn arbitrary_bytes_are_handled(bytes in vec(any::<u8>(), 0..300), selector in any::<u8>(), size in 1usize..20) {
         check_split(|| Memcache::new(selector), &bytes, &[size]);
     }
 
     #[test]
-    fn arbitrary_lines_do_no_harm(
+    fn arbitrary_lines_are_handled(
         lines in "((VALUE|VA|END|STAT|HD|EN|STORED|ERROR|CLIENT_ERROR|[0-9]{1,22})( [ -~]{0,3}| [0-9]{0,12}| [kfct]?[0-9]{0,21}){0,4}\r?\n){1,4}",
         selector in any::<u8>(),
         size in 1usize..20,

@@ -1,5 +1,4 @@
-//! How much memory decoders take: none while lines and heads come whole, and never more than their limits
-//! allow.
+//! The memory of decoders: none while lines and heads are complete, and never more than their limits allow.
 
 use allocation_counter::{AllocationInfo, measure};
 use wire::http1::{HeadCache, MAX_HEAD_BYTES, Request};
@@ -8,16 +7,16 @@ use wire::{Parameter, memcache, mysql, postgres, resp, smtp};
 use crate::codecs::{Http1, Memcache, Mysql, Postgres, Resp, Smtp};
 use crate::harness::{Codec, cut, run};
 
-/// What decoding `bytes` in pieces of `size` allocates.
+/// The allocations of decoding `bytes` in pieces of `size`.
 fn allocated(codec: &mut dyn Codec, bytes: &[u8], size: usize) -> AllocationInfo {
     let pieces = cut(bytes, &[size]);
     measure(|| run(codec, pieces, &mut |_| {}))
 }
 
 #[test]
-fn whole_replies_take_no_memory() {
+fn complete_replies_need_no_memory() {
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbar".repeat(3);
-    // The cache is filled by the first reply to come; let that be another connection's.
+    // The first reply fills the cache; use another connection for it.
     let mut other = Http1::new(0);
     allocated(&mut other, &head, usize::MAX);
     assert_eq!(allocated(&mut Http1::with_cache(0, other.into_cache()), &head, usize::MAX).count_total, 0);
@@ -34,7 +33,7 @@ fn whole_replies_take_no_memory() {
     let rows = b"2\0\0\0\x04D\0\0\0\x0d\0\x01\0\0\0\x03barC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I".repeat(3);
     assert_eq!(allocated(&mut Postgres::new(0), &rows, usize::MAX).count_total, 0);
 
-    // Every reply is to a query.
+    // All replies are to queries.
     let mut queries = Mysql::new(2 + 5 * 2 + 25 * 2);
     let done = b"\x07\0\0\x01\0\x01\0\x02\0\0\0".repeat(3);
     assert_eq!(allocated(&mut queries, &done, usize::MAX).count_total, 0);
@@ -44,7 +43,7 @@ fn whole_replies_take_no_memory() {
 }
 
 #[test]
-fn requests_take_no_memory_where_there_is_room() {
+fn requests_need_no_memory_where_the_buffer_has_room() {
     let mut out = Vec::with_capacity(1024);
     let allocated = measure(|| {
         Request { body: b"{}", ..Request::get("/", "host") }.render_into(&mut out).expect("valid");
@@ -61,10 +60,10 @@ fn requests_take_no_memory_where_there_is_room() {
     assert_eq!(allocated.count_total, 0);
 }
 
-/// Lines and heads that never end, and bodies of a million pieces, in many sizes of reads.
+/// Lines and heads without an end, and bodies of many pieces, with several sizes of reads.
 #[test]
-fn no_stream_takes_more_than_its_limit() {
-    // A buffer grows by doubling, and the old one goes after the new one has come: three times its size.
+fn no_stream_needs_more_memory_than_its_limit() {
+    // A buffer grows by doubling, and the old one is freed after the new one is allocated: three times its size.
     let bounded = |codec: &mut dyn Codec, bytes: &[u8], limit: usize, name: &str| {
         for size in [1, 7, 1000, usize::MAX] {
             let allocated = allocated(codec, bytes, size);
@@ -77,7 +76,7 @@ fn no_stream_takes_more_than_its_limit() {
     };
     let endless = |start: &[u8], unit: &[u8]| [start, &unit.repeat(300_000 / unit.len())].concat();
 
-    // The head is there twice for a moment: in the connection's buffer and in the cache.
+    // For a moment the head is in the connection's buffer and in the cache.
     let heads = 2 * MAX_HEAD_BYTES;
     bounded(&mut Http1::new(0), &endless(b"HTTP/1.1 200 OK\r\nX: ", b"x"), heads, "a field");
     bounded(&mut Http1::new(0), &endless(b"HTTP/1.1 200 OK\r\n", b"X: x\r\n"), heads, "fields");
@@ -105,6 +104,6 @@ fn no_stream_takes_more_than_its_limit() {
 }
 
 #[test]
-fn an_empty_cache_takes_no_memory() {
+fn an_empty_cache_needs_no_memory() {
     assert_eq!(measure(|| drop(HeadCache::new())).count_total, 0);
 }

@@ -1,6 +1,5 @@
-//! A fuzzer that needs nothing but the tests: real replies, damaged at random from a fixed seed, fed whole
-//! and in pieces. Finds what a grammar-driven generator does not think of. Where `cargo fuzz` works,
-//! the targets in `fuzz/` do the same with coverage to guide them.
+//! Mutation tests: real replies with random changes from a fixed seed, fed whole and in pieces. They reach input that the
+//! generators do not make. Where `cargo fuzz` works, the targets in `fuzz/` do the same guided by coverage.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -10,7 +9,7 @@ use crate::harness::{Codec, check_split};
 
 const RUNS: u32 = 100_000;
 
-/// What a mutation may put in: whatever means something in one of the protocols, and the ends of ranges.
+/// What a mutation may insert: tokens of the protocols, and the ends of ranges.
 const TOKENS: &[&[u8]] = &[
     b"\r\n",
     b"\n",
@@ -54,7 +53,7 @@ const TOKENS: &[&[u8]] = &[
     b"421 4.3.2 ",
 ];
 
-/// As sent by nginx 1.22 and Apache httpd 2.4, and what RFC 9112 adds to that.
+/// As sent by nginx 1.22 and Apache httpd 2.4, and other forms of RFC 9112.
 const HTTP1: &[&[u8]] = &[
     b"HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Sat, 21 Nov 2026 00:51:39 GMT\r\nContent-Type: text/plain\r\n\
       Content-Length: 3\r\nLast-Modified: Sat, 21 Nov 2026 00:50:01 GMT\r\nConnection: keep-alive\r\n\
@@ -118,37 +117,37 @@ const SMTP: &[&[u8]] = &[
 ];
 
 #[test]
-fn damaged_http1_replies_do_no_harm() {
-    damage(HTTP1, 1, Http1::new);
+fn mutated_http1_replies_are_handled() {
+    check_mutations(HTTP1, 1, Http1::new);
 }
 
 #[test]
-fn damaged_memcached_replies_do_no_harm() {
-    damage(MEMCACHE, 2, Memcache::new);
+fn mutated_memcached_replies_are_handled() {
+    check_mutations(MEMCACHE, 2, Memcache::new);
 }
 
 #[test]
-fn damaged_resp_replies_do_no_harm() {
-    damage(RESP, 3, |_| Resp::default());
+fn mutated_resp_replies_are_handled() {
+    check_mutations(RESP, 3, |_| Resp::default());
 }
 
 #[test]
-fn damaged_postgres_replies_do_no_harm() {
-    damage(POSTGRES, 4, Postgres::new);
+fn mutated_postgres_replies_are_handled() {
+    check_mutations(POSTGRES, 4, Postgres::new);
 }
 
 #[test]
-fn damaged_mysql_replies_do_no_harm() {
-    damage(MYSQL, 5, Mysql::new);
+fn mutated_mysql_replies_are_handled() {
+    check_mutations(MYSQL, 5, Mysql::new);
 }
 
 #[test]
-fn damaged_smtp_replies_do_no_harm() {
-    damage(SMTP, 6, Smtp::new);
+fn mutated_smtp_replies_are_handled() {
+    check_mutations(SMTP, 6, Smtp::new);
 }
 
-/// Feeds damaged seeds to decoders made by `codec` from a random selector.
-fn damage<C: Codec>(seeds: &[&[u8]], seed: u64, codec: impl Fn(u8) -> C) {
+/// Feeds mutated replies to decoders that `codec` makes from a random selector.
+fn check_mutations<C: Codec>(seeds: &[&[u8]], seed: u64, codec: impl Fn(u8) -> C) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     for _ in 0..RUNS {
         let mut bytes = seeds[random.random_range(0..seeds.len())].to_vec();

@@ -1,5 +1,4 @@
-//! Properties of the MySQL decoder: rows made up by a generator come out as they went in, as text and in binary,
-//! however they are split.
+//! Properties of the MySQL decoder: generated rows are decoded to their contents, in text and in binary, for every split.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -58,7 +57,7 @@ fn render(rows: &[Fields], is_binary: bool) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn rows_come_out_as_they_went_in(
+    fn rows_are_decoded_to_their_contents(
         rows in any_rows(),
         is_binary: bool,
         sizes in vec(1_usize..40, 1..4),
@@ -66,21 +65,21 @@ proptest! {
         let bytes = render(&rows, is_binary);
         let mut decoder = ReplyDecoder::new();
         decoder.expect(if is_binary { Expect::Execute } else { Expect::Query });
-        let (mut seen, mut is_done) = (Vec::<Fields>::new(), false);
+        let (mut rows_found, mut is_done) = (Vec::<Fields>::new(), false);
         for mut piece in cut(&bytes, &sizes) {
             while let Some(event) = decoder.decode(&mut piece).expect("a valid reply") {
                 match event {
-                    Event::Row(row) => seen.push(row.texts().map(|field| field.map(<[u8]>::to_vec)).collect()),
+                    Event::Row(row) => rows_found.push(row.texts().map(|field| field.map(<[u8]>::to_vec)).collect()),
                     event => is_done |= event.is_final(),
                 }
             }
         }
         prop_assert!(is_done);
-        prop_assert_eq!(seen, rows);
+        prop_assert_eq!(rows_found, rows);
     }
 
     #[test]
-    fn no_bytes_do_harm(selector: u8, bytes in vec(any::<u8>(), 0..200), sizes in vec(0_usize..20, 1..3)) {
+    fn arbitrary_bytes_are_handled(selector: u8, bytes in vec(any::<u8>(), 0..200), sizes in vec(0_usize..20, 1..3)) {
         check_split(|| Mysql::new(selector), &bytes, &sizes);
     }
 }

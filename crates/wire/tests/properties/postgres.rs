@@ -1,5 +1,4 @@
-//! Properties of the PostgreSQL decoder: rows made up by a generator come out as they went in, however they are
-//! split.
+//! Properties of the PostgreSQL decoder: generated rows are decoded to their contents, for every split.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -41,26 +40,26 @@ fn render(rows: &[Fields]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn rows_come_out_as_they_went_in(rows in vec(any_row(), 0..6), sizes in vec(1_usize..40, 1..4)) {
+    fn rows_are_decoded_to_their_contents(rows in vec(any_row(), 0..6), sizes in vec(1_usize..40, 1..4)) {
         let bytes = render(&rows);
         let mut decoder = ReplyDecoder::new();
         decoder.expect(Expect::Query);
-        let (mut seen, mut is_ready) = (Vec::<Fields>::new(), false);
+        let (mut rows_found, mut is_ready) = (Vec::<Fields>::new(), false);
         for mut piece in cut(&bytes, &sizes) {
             while let Some(event) = decoder.decode(&mut piece).expect("a valid reply") {
                 match event {
-                    Event::Row(row) => seen.push(row.fields().map(|field| field.map(<[u8]>::to_vec)).collect()),
+                    Event::Row(row) => rows_found.push(row.fields().map(|field| field.map(<[u8]>::to_vec)).collect()),
                     Event::Complete { tag } => prop_assert_eq!(rows_of(tag), Some(rows.len() as u64)),
                     event => is_ready |= event.is_final(),
                 }
             }
         }
         prop_assert!(is_ready);
-        prop_assert_eq!(seen, rows);
+        prop_assert_eq!(rows_found, rows);
     }
 
     #[test]
-    fn no_bytes_do_harm(selector: u8, bytes in vec(any::<u8>(), 0..200), sizes in vec(0_usize..20, 1..3)) {
+    fn arbitrary_bytes_are_handled(selector: u8, bytes in vec(any::<u8>(), 0..200), sizes in vec(0_usize..20, 1..3)) {
         check_split(|| Postgres::new(selector), &bytes, &sizes);
     }
 }

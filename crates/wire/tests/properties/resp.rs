@@ -1,5 +1,4 @@
-//! Properties of the RESP decoder: values made up by a generator come out as they went in, however they are
-//! split.
+//! Properties of the RESP decoder: generated values are decoded to their contents, for every split.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -35,7 +34,7 @@ fn any_value() -> impl Strategy<Value = Value> {
         "-?[0-9]{1,40}".prop_map(Value::BigNumber),
         (kind, vec(any::<u8>(), 0..60)).prop_map(|(kind, data)| Value::Bulk(kind, data)),
     ];
-    // Attributes take a level as well: three levels of both stay within the limit of eight.
+    // Attributes count as a level, too: three levels of both stay within the limit of eight.
     leaf.prop_recursive(3, 30, 5, |value| {
         prop_oneof![
             vec(value.clone(), 0..5).prop_map(|values| Value::Aggregate(Aggregate::Array, values)),
@@ -90,14 +89,14 @@ fn render(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// The events of one reply, as they follow on one another.
+/// The events of one reply in their order.
 struct Events {
     decoder: ReplyDecoder,
     pieces: std::collections::VecDeque<Vec<u8>>,
 }
 
 impl Events {
-    /// Hands the next event to `take`.
+    /// Passes the next event to `take`.
     fn next<T>(&mut self, take: impl FnOnce(Event<'_>) -> T) -> T {
         loop {
             let piece = self.pieces.front().cloned().unwrap_or_default();
@@ -132,7 +131,7 @@ impl Events {
             Event::BigNumber(bytes) => Open::Whole(Value::BigNumber(text(bytes))),
             Event::Bulk { kind, length } => Open::Bulk(kind, length as usize),
             Event::Aggregate { kind, elements } => Open::Aggregate(kind, elements),
-            Event::Data(_) | Event::End { .. } => panic!("{event:?} where a value should begin"),
+            Event::Data(_) | Event::End { .. } => panic!("{event:?} at the start of a value"),
         });
         match open {
             Open::Whole(value) => value,
@@ -158,7 +157,7 @@ impl Events {
 
 proptest! {
     #[test]
-    fn a_value_comes_out_as_it_went_in(value in any_value(), sizes in vec(1usize..30, 1..6)) {
+    fn a_value_is_decoded_to_its_contents(value in any_value(), sizes in vec(1usize..30, 1..6)) {
         let mut bytes = Vec::new();
         render(&value, &mut bytes);
         let pieces = cut(&bytes, &sizes).into_iter().map(<[u8]>::to_vec).collect();
@@ -181,12 +180,12 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_do_no_harm(bytes in vec(any::<u8>(), 0..300), size in 1usize..20) {
+    fn arbitrary_bytes_are_handled(bytes in vec(any::<u8>(), 0..300), size in 1usize..20) {
         check_split(Resp::default, &bytes, &[size]);
     }
 
     #[test]
-    fn arbitrary_lines_do_no_harm(lines in "([+:$*_#,(!=%~>|-][-+tfx.]?[0-9]{0,3}\r?\n([a-z]{1,3}\r\n)?){1,9}", size in 1usize..20) {
+    fn arbitrary_lines_are_handled(lines in "([+:$*_#,(!=%~>|-][-+tfx.]?[0-9]{0,3}\r?\n([a-z]{1,3}\r\n)?){1,9}", size in 1usize..20) {
         check_split(Resp::default, lines.as_bytes(), &[size]);
     }
 }

@@ -1,5 +1,5 @@
-//! Properties of the SMTP codec: replies made up by a generator come out as they went in, however they are split,
-//! and no message can end before its end.
+//! Properties of the SMTP codec: generated replies are decoded to their contents, for every split, and no text can end a
+//! message early.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn render((code, texts): &Reply) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn replies_come_out_as_they_went_in(replies in vec(any_reply(), 1..5), sizes in vec(1usize..50, 1..6)) {
+    fn replies_are_decoded_to_their_contents(replies in vec(any_reply(), 1..5), sizes in vec(1usize..50, 1..6)) {
         let bytes: Vec<u8> = replies.iter().flat_map(render).collect();
         let mut decoder = ReplyDecoder::new();
         for _ in &replies {
@@ -51,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_lines_do_no_harm(
+    fn arbitrary_lines_are_handled(
         lines in "(([1-6][0-6][0-9])?[ -]?([245]\\.[0-9]{0,4}\\.[0-9]{0,4} )?[ -~\t]{0,9}\r?\n){1,5}",
         selector in any::<u8>(),
         size in 1usize..20,
@@ -60,13 +60,13 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_do_no_harm(bytes in vec(any::<u8>(), 0..300), selector in any::<u8>(), size in 1usize..20) {
+    fn arbitrary_bytes_are_handled(bytes in vec(any::<u8>(), 0..300), selector in any::<u8>(), size in 1usize..20) {
         check_split(|| Smtp::new(selector), &bytes, &[size]);
     }
 
-    /// A server takes a line of one full stop for the end, and the first of two off any other.
+    /// For a server, a line of one full stop ends the message; it removes the first full stop of any other line.
     #[test]
-    fn a_message_arrives_as_it_was_sent(text in "([.]{0,3}[a-z]{0,3}\r\n){0,9}") {
+    fn a_server_receives_the_text_that_was_rendered(text in "([.]{0,3}[a-z]{0,3}\r\n){0,9}") {
         let mut sent = Vec::new();
         request::text(&mut sent, text.as_bytes()).expect("lines end in CRLF");
         request::end_of_data(&mut sent);
@@ -81,7 +81,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_refused_leaves_nothing(text in "[a.\r\n]{0,12}", address in "\\PC{0,9}") {
+    fn a_refused_part_leaves_the_buffer_unchanged(text in "[a.\r\n]{0,12}", address in "\\PC{0,9}") {
         let mut out = Vec::new();
         if request::text(&mut out, text.as_bytes()).is_err() || request::rcpt(&mut out, &address).is_err() {
             let kept = String::from_utf8(out).expect("ASCII");
