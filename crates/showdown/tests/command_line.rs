@@ -134,7 +134,7 @@ fn no_color_removes_every_escape_sequence() {
     }
 }
 
-/// The NO_COLOR convention is about terminals, so this one runs in a terminal, which script(1) provides.
+/// The `NO_COLOR` convention is about terminals, so this one runs in a terminal, which script(1) provides.
 #[test]
 fn no_color_applies_to_a_terminal() {
     if !is_installed("script") {

@@ -8,7 +8,7 @@ use truth::floor::Floor;
 use truth::selftest::{Fitness, Report};
 
 use super::table::table;
-use super::units::{count, rate, time};
+use super::units::{count, plural, rate, time};
 use crate::color;
 
 /// The fitness, the reasons for it, the table of findings, and the floor.
@@ -105,8 +105,8 @@ fn resolution(resolution: &Resolution) -> String {
         .smallest
         .iter()
         .map(|(blocks, smallest)| match smallest {
-            Some(least) => format!("{:.1} % in {blocks} blocks", least * 100.0),
-            None => format!("none in {blocks} blocks"),
+            Some(least) => format!("{:.1} % in {}", least * 100.0, plural(*blocks as u64, "block")),
+            None => format!("none in {}", plural(*blocks as u64, "block")),
         })
         .collect();
     format!(

@@ -23,6 +23,7 @@ use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
 use crate::show;
 use crate::show::load_progress::LoadProgress;
+use crate::show::units::plural;
 
 /// Runs the verb.
 pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
@@ -108,8 +109,9 @@ fn populate_stage(
     let errors = outcome.total.errors();
     if let Some((kind, example)) = errors.examples.iter().next() {
         anyhow::bail!(
-            "populating: {} of {operations} operations failed: {kind:?}: {example}",
-            errors.total()
+            "populating: {} of {} failed: {kind:?}: {example}",
+            errors.total(),
+            plural(operations, "operation")
         );
     }
     Ok(())

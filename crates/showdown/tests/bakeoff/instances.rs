@@ -54,7 +54,7 @@ fn a_meaningless_number_of_instances_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
         text(&output.stderr)
     };
-    assert!(refused(&["compare", "lmdb:instances=2", "lmdb"]).contains("makes its own load"));
+    assert!(refused(&["compare", "lmdb:instances=2", "lmdb"]).contains("generates its own load"));
     assert!(refused(&["compare", "redis:instances=0", "redis"]).contains("from 1 to 64"));
     let idle = refused(&["compare", "redis:instances=2", "redis", "--connections", "1"]);
     assert!(idle.contains("redis:instances=2 has more instances (2) than connections (1)"), "{idle}");
