@@ -1,8 +1,7 @@
-//! Time as the engine counts it: whole nanoseconds of the machine's monotonic clock.
+//! The engine's time: whole nanoseconds of the machine's monotonic clock.
 //!
-//! One number line for all workers and all processes of a host (`CLOCK_MONOTONIC` is shared), so a
-//! start instant can be agreed on by passing a number. Conversions to the microseconds that histograms
-//! hold live here too, so that rounding is decided once.
+//! All workers and processes of a host share `CLOCK_MONOTONIC`, so a number is enough to agree on an instant. The
+//! conversion to the microseconds of the histograms is here too, so that times are rounded in one place.
 
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// An instant or a span in nanoseconds of `CLOCK_MONOTONIC`.
 ///
-/// A plain `u64` would mix up with counts; this type only adds and subtracts.
+/// A type of its own, so that times are not mixed up with counts. It only adds and subtracts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Nanos(pub u64);
 
@@ -18,7 +17,7 @@ impl Nanos {
     /// Later than any instant of a run.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The clock now. A vDSO call: no system call, about 20 ns.
+    /// Now. A vDSO call: no system call, about 20 ns.
     #[inline]
     pub fn now() -> Self {
         let t = clock_gettime(ClockId::Monotonic);

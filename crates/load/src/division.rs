@@ -1,6 +1,6 @@
-//! How work and chance are divided: even parts for the workers, and numbers that look random but follow from a seed.
+//! Divides work and random numbers among workers: even parts, and pseudo-random numbers that follow from a seed.
 
-/// A number that looks random, the same for the same `seed` and `index`: the `SplitMix64` generator's at that index
+/// A pseudo-random number, the same for the same `seed` and `index`: the `SplitMix64` generator's at that index
 /// (Steele, Lea and Flood, OOPSLA 2014).
 #[inline]
 pub(crate) fn mix_seed(seed: u64, index: u64) -> u64 {
@@ -10,7 +10,7 @@ pub(crate) fn mix_seed(seed: u64, index: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Part `index` of `all` cut into `parts` that differ by one at most.
+/// Part `index` of `all`, divided into `parts` that differ by one at most.
 pub(crate) fn share(all: u64, index: u32, parts: u32) -> u64 {
     all / u64::from(parts) + u64::from(u64::from(index) < all % u64::from(parts))
 }

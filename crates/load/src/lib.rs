@@ -1,34 +1,38 @@
 //! The load engine: arrivals, workers, connections, recording.
 //!
-//! A [`LoadSpec`](spec::LoadSpec) says where the load goes, which operations it is made of and when they begin;
-//! [`engine::run`] carries it out and gives an [`Outcome`](engine::Outcome), which [`summary::Summary`] reads as
-//! numbers, [`validity`] holds to the rules, and [`hlog`] writes as a log that other tools read.
-//! [`capacity::find`] runs one after the other to find the highest rate that meets an objective.
+//! A [`LoadSpec`](spec::LoadSpec) is the input: where the load goes, its operations, and when they begin.
+//! [`engine::run`] runs it and returns an [`Outcome`](engine::Outcome).
+//!
+//! | what to do with an outcome | module |
+//! |---|---|
+//! | compute its numbers | [`summary`], over time [`spans`] |
+//! | check whether they are valid | [`validity`] |
+//! | print them as JSON | [`output`] |
+//! | write a log that other tools read | [`hlog`] |
+//! | search the highest rate that meets an objective | [`capacity`] |
 //!
 //! # Goals
 //!
-//! - One engine for all protocols. What a protocol does is a [`driver`]: a state machine that is given bytes and
-//!   answers with bytes, for operations of any number of steps. Times are taken by the engine alone, so all
-//!   protocols are timed alike.
-//! - Response time counts from the *intended* start in an open loop, whatever the server or the client did
-//!   meanwhile; service time, from the actual send, is recorded beside it.
-//! - As cheap as the kernel allows: one thread with one epoll instance for each share of the connections, no
-//!   allocation and at most two system calls for an operation
-//!   (`docs/decisions/0001-epoll-and-state-machines.md`).
-//! - Honest about itself: its CPU time, how late each send was and how long each reply lay unread are recorded
-//!   as carefully as the server's times, and decide whether a run is valid.
-//! - Nothing is lost in adding up: workers, seconds and processes are merged as whole histograms.
+//! - One engine for all protocols. A protocol is a [`driver`]: a state machine that takes bytes and returns bytes, for
+//!   operations of any number of steps. Only the engine reads the clock, so all protocols are timed alike.
+//! - No coordinated omission: in an open loop, response time counts from the *intended* start, whatever the server or
+//!   the client did meanwhile. Service time, from the actual send, is recorded as well.
+//! - Low cost: one thread with one epoll instance for each share of the connections, no allocation and at most two
+//!   system calls for an operation (`docs/decisions/0001-epoll-and-state-machines.md`).
+//! - The client is measured like the server: its CPU time, how late each send was and how long each reply lay unread
+//!   decide whether a run is valid.
+//! - No loss in sums: workers, seconds and processes are merged as whole histograms.
 //! - The same seed gives the same operations.
 //!
 //! # Non-goals
 //!
-//! Starting servers and loading data is `workload`'s, comparing them `bakeoff`'s; how things look on a terminal
-//! is `showdown`'s. There is no pipelining: one operation at a time is in flight on a connection, as in a client
-//! that waits for its answer. Nothing here retries an operation: one that failed is an error, and counted.
+//! `workload` starts servers and loads data, `bakeoff` compares them, and `showdown` prints to the terminal. There is no
+//! pipelining: a connection has one operation in flight, like a client that waits for its reply. The engine never
+//! retries an operation: a failed one counts as an error.
 //!
 //! # Example
 //!
-//! A closed loop of two connections against a server that knows one reply:
+//! A closed loop of two connections to a server that always sends the same reply:
 //!
 //! ```
 //! use std::io::{Read, Write};

@@ -1,18 +1,19 @@
 //! The local addresses that connections come from, so that they do not run out of ports.
 //!
-//! A connection needs a pair of addresses and ports of its own. To one server's port there are as many from one
-//! local address as the kernel hands out local ports, some 28,000 unless told otherwise; loopback has 16
-//! million addresses to make more of.
+//! Every connection needs a different pair of addresses and ports. From one local address to one port of a server there
+//! are as many connections as the kernel has local ports to assign, about 28,000 by default. Loopback has 16 million
+//! addresses, and each has these ports.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
-/// Where Linux says which local ports it hands out (ip-sysctl.rst), and what it says if nobody changed it.
+/// The range of local ports that Linux assigns (ip-sysctl.rst).
 const PORT_RANGE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
+/// The number of ports in the default range.
 const USUAL_PORTS: u32 = 60_999 - 32_768 + 1;
-/// The first of the addresses taken on loopback; apart from 127.0.0.1, which other programs use.
+/// The first of the loopback addresses to use; not 127.0.0.1, which other programs use.
 const FIRST: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
 
-/// Why connections cannot come from an address.
+/// Why an address cannot be a source.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// IPv4 and IPv6 do not mix.
@@ -24,11 +25,11 @@ pub enum SourceError {
         to: SocketAddr,
     },
     /// It is not an address of this machine.
-    #[error("{from} is no address of this machine ({reason}): give one that `ip address` lists")]
+    #[error("{from} is not an address of this machine ({reason}): give one that `ip address` lists")]
     Foreign {
         /// The address.
         from: IpAddr,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
 }
@@ -44,10 +45,10 @@ pub fn check(from: IpAddr, to: SocketAddr) -> Result<(), SourceError> {
     }
 }
 
-/// Local addresses for so many connections to `to`: none where the system's own choice has enough ports, or
-/// where there are no others.
+/// Local addresses for this many connections to `to`. None where the system's own choice has enough ports, or where
+/// there are no other addresses.
 pub fn for_connections(connections: u32, to: SocketAddr) -> Vec<IpAddr> {
-    // A tenth is left to others, and to connections that the kernel still remembers.
+    // A tenth is left to other programs, and to connections in TIME_WAIT.
     let a_source = (local_ports() / 10 * 9).max(1);
     let needed = connections.div_ceil(a_source);
     if needed < 2 || !to.ip().is_loopback() || !to.is_ipv4() {
@@ -56,7 +57,7 @@ pub fn for_connections(connections: u32, to: SocketAddr) -> Vec<IpAddr> {
     (0..needed).map(|n| IpAddr::V4(Ipv4Addr::from(u32::from(FIRST).saturating_add(n)))).collect()
 }
 
-/// How many ports the kernel hands out for each local address.
+/// How many ports the kernel assigns for each local address.
 fn local_ports() -> u32 {
     let text = std::fs::read_to_string(PORT_RANGE).unwrap_or_default();
     parse_range(&text).unwrap_or(USUAL_PORTS)
@@ -73,13 +74,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_range_is_read_as_the_kernel_writes_it() {
+    fn a_port_range_is_parsed_as_the_kernel_writes_it() {
         assert_eq!(parse_range("32768\t60999\n"), Some(USUAL_PORTS));
         assert_eq!([parse_range(""), parse_range("9 3"), parse_range("x y")], [None; 3]);
     }
 
     #[test]
-    fn loopback_has_as_many_addresses_as_the_connections_need() {
+    fn loopback_has_enough_addresses_for_the_connections() {
         let to: SocketAddr = "127.0.0.1:80".parse().expect("an address");
         assert!(for_connections(64, to).is_empty());
         let many = for_connections(10 * local_ports(), to);
@@ -88,12 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_not_ours_is_refused() {
+    fn an_address_of_another_machine_is_refused() {
         let to: SocketAddr = "127.0.0.1:80".parse().expect("an address");
         assert!(check("127.0.0.9".parse().expect("an address"), to).is_ok());
-        // TEST-NET-1 (RFC 5737) belongs to nobody.
-        let foreign = check("192.0.2.1".parse().expect("an address"), to).expect_err("not ours").to_string();
-        assert!(foreign.contains("192.0.2.1 is no address of this machine"), "{foreign}");
+        // TEST-NET-1 (RFC 5737) is assigned to no machine.
+        let foreign = check("192.0.2.1".parse().expect("an address"), to);
+        let foreign = foreign.expect_err("an address of no machine").to_string();
+        assert!(foreign.contains("192.0.2.1 is not an address of this machine"), "{foreign}");
         assert!(matches!(check("::1".parse().expect("an address"), to), Err(SourceError::Family { .. })));
     }
 }

@@ -1,4 +1,4 @@
-//! The workers of one process: threads, started together, told to begin together.
+//! The workers of one process: threads that start together and begin the load together.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ pub enum WorkerThreadsError {
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The system gives no thread.
-    #[error("no thread for a worker: {0}: ask for fewer threads")]
+    /// The system starts no thread.
+    #[error("cannot start a thread for a worker: {0}: give fewer threads")]
     Thread(#[from] std::io::Error),
 }
 
@@ -39,8 +39,8 @@ pub(crate) struct WorkerThreads {
 }
 
 impl WorkerThreads {
-    /// Starts the given workers of a run. They open their connections, say that they are ready, and wait; they
-    /// end early once `stop` is set.
+    /// Starts the given workers of a run. They open their connections, report that they are ready, and wait. They end
+    /// early once `stop` is set.
     pub fn spawn(
         spec: &Arc<LoadSpec>,
         workers: Range<u32>,
@@ -75,15 +75,15 @@ impl WorkerThreads {
     /// The run begins at `begin`.
     pub fn start(&self, begin: Nanos) {
         for worker in &self.start {
-            // A worker that has died has said so to the collector.
+            // A worker that has ended has reported that to the collector.
             let _ = worker.send(begin);
         }
     }
 
-    /// Gives a worker an interval to fill again.
+    /// Returns an interval to a worker, to be filled again.
     pub fn recycle(&self, worker: u32, mut interval: Box<Interval>) {
-        let ours = worker.checked_sub(self.first).and_then(|at| self.cleared.get(at as usize));
-        if let Some(to_worker) = ours {
+        let of_this_process = worker.checked_sub(self.first).and_then(|at| self.cleared.get(at as usize));
+        if let Some(to_worker) = of_this_process {
             interval.clear();
             let _ = to_worker.send(interval);
         }
@@ -93,7 +93,7 @@ impl WorkerThreads {
     pub fn join(mut self) {
         self.start.clear();
         for thread in self.threads.drain(..) {
-            // A panic has been printed by the thread; the collector misses its last word and fails the run.
+            // The thread has printed its panic and reported it to the collector, which fails the run.
             let _ = thread.join();
         }
     }

@@ -1,5 +1,6 @@
-//! TLS: parameters from a spec, shared by all connections of a worker. Whose certificates are accepted is
-//! decided in [`trust`], what a connection does with its bytes in [`session`].
+//! TLS: parameters from a spec, shared by all connections of a worker.
+//!
+//! [`trust`] decides which certificates are accepted; [`session`] encrypts and decrypts the bytes of one connection.
 
 mod session;
 mod trust;
@@ -15,9 +16,9 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use crate::spec::TlsSpec;
 
-pub(crate) use session::{Session, describe};
+pub(crate) use session::{TlsSession, describe};
 
-/// Sessions that may wait for resumption: more than connections that come and go at once.
+/// Sessions kept for resumption: more than the connections that are open at once.
 const SESSIONS_KEPT: usize = 4096;
 
 /// The parameters of sessions, shared by all connections of a worker.
@@ -30,10 +31,10 @@ pub(crate) struct TlsContext {
 /// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The name cannot be asked for in a handshake.
+    /// A handshake cannot contain this name.
     #[error("{0:?} is neither a host name nor an address: TLS needs one")]
     Name(String),
-    /// The trusted certificates cannot be had.
+    /// The trusted certificates cannot be read.
     #[error("no trusted certificates from {from}: {reason}: give a PEM file of certificates")]
     Roots {
         /// A file, or the system.
@@ -41,13 +42,13 @@ pub enum TlsError {
         /// What went wrong.
         reason: String,
     },
-    /// The library refuses.
+    /// The library reports an error.
     #[error("TLS cannot be set up: {0}")]
     Setup(#[from] rustls::Error),
 }
 
-/// A context for one worker: its resumable sessions are its own, so that workers do not share a lock. `alpn` is the
-/// name of the protocol that is spoken, if it has one.
+/// A context for one worker. Each worker has its own resumable sessions, so that workers do not share a lock. `alpn` is
+/// the protocol's name in ALPN, if it has one.
 pub(crate) fn context(spec: &TlsSpec, alpn: Option<&[u8]>) -> Result<TlsContext, TlsError> {
     let name = ServerName::try_from(spec.server_name.clone())
         .map_err(|_| TlsError::Name(spec.server_name.clone()))?;
@@ -64,8 +65,8 @@ pub(crate) fn context(spec: &TlsSpec, alpn: Option<&[u8]>) -> Result<TlsContext,
     Ok(TlsContext { config: Arc::new(config), name })
 }
 
-/// A socket secured as a spec says, for what is asked once: the load is the engine's. It blocks as the socket does, and
-/// the handshake comes with the first byte. `alpn` is the name of the protocol that is spoken, if it has one.
+/// Puts TLS on a socket, for single requests outside of the load. It blocks if the socket does, and the handshake takes
+/// place with the first byte. `alpn` is the protocol's name in ALPN, if it has one.
 pub fn secure(
     spec: &TlsSpec,
     alpn: Option<&[u8]>,

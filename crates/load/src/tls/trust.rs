@@ -1,4 +1,4 @@
-//! Whose certificates are accepted: anybody's, or those that are trusted and those that they have signed.
+//! Which certificates are accepted: all, or the trusted ones and those that they have signed.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,15 +14,16 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, Sign
 use super::TlsError;
 use crate::spec::Trust;
 
-/// Judges a server's certificate. Whatever is accepted, the server must prove that it holds the certificate's key: in the
-/// first handshake, and in no other with the same certificate. To check the proof each time takes 10 % of the CPU of a
-/// client that does nothing but RSA handshakes, and 17 % with ECDSA, where it costs more than the server's signature: the
-/// client would be the limit.
+/// Checks a server's certificate, and that the server has its key.
+///
+/// The signature that proves the key is checked in the first handshake with a certificate and not again. A check in every
+/// handshake costs a client that only does handshakes 10 % of its CPU with RSA and 17 % with ECDSA, where it costs more than
+/// the server's signature. The client would be the limit.
 #[derive(Debug)]
 pub(super) struct Verifier {
     provider: Arc<CryptoProvider>,
     accepted: Accepted,
-    /// Whose key was proven to be the server's.
+    /// The certificate whose key the server has proven to have.
     proven: OnceLock<CertificateDer<'static>>,
 }
 
@@ -33,7 +34,7 @@ enum Accepted {
         /// Accepted as they are, byte for byte. A certificate that `openssl req -x509` makes is its own
         /// authority: webpki refuses that of a server, while OpenSSL (and so curl) takes it if it is trusted.
         pinned: Vec<CertificateDer<'static>>,
-        /// Accepts what they have signed; none if no certificate is fit to be an authority.
+        /// Accepts what they have signed; none if no certificate can be an authority.
         authorities: Option<Arc<WebPkiServerVerifier>>,
     },
 }
@@ -79,7 +80,7 @@ fn certificates_of(path: &str) -> Result<Vec<CertificateDer<'static>>, TlsError>
 }
 
 impl Verifier {
-    /// What `check` says of the proof, unless this certificate's is known.
+    /// Checks the signature with `check`, unless this certificate's key is proven.
     fn prove(
         &self,
         certificate: &CertificateDer<'_>,
@@ -89,7 +90,7 @@ impl Verifier {
             return Ok(HandshakeSignatureValid::assertion());
         }
         let valid = check(&self.provider.signature_verification_algorithms)?;
-        // The first stays; a server with several certificates proves the others each time.
+        // Only the first is kept: a server with several certificates proves the others each time.
         let _ = self.proven.set(certificate.clone().into_owned());
         Ok(valid)
     }
@@ -152,12 +153,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_proven_once_and_no_other_certificate_profits() {
+    fn a_proven_key_is_not_checked_again_and_another_certificate_is() {
         let provider = Arc::new(ring::default_provider());
-        let verifier = verifier(&Trust::Anyone, &provider).expect("anyone needs no file");
+        let verifier = verifier(&Trust::Anyone, &provider).expect("Trust::Anyone reads no file");
         let [first, other] = [b"first", b"other"].map(|der| CertificateDer::from(der.to_vec()));
         let refused = |certificate| verifier.prove(certificate, |_| Err(Error::DecryptError)).is_err();
-        assert!(refused(&first), "a proof that fails is no proof");
+        assert!(refused(&first), "a failed check proves nothing");
         verifier.prove(&first, |_| Ok(HandshakeSignatureValid::assertion())).expect("proven");
         assert!(!refused(&first) && refused(&other));
     }

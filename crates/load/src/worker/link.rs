@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::record::ErrorKind;
-use crate::tls::{self, Session, TlsContext};
+use crate::tls::{self, TlsContext, TlsSession};
 
 /// Memory that a connection keeps for bytes that the socket does not take at once: tens of thousands of
 /// connections shall not each keep that of one large request.
@@ -59,7 +59,7 @@ impl From<rustls::Error> for LinkError {
 #[derive(Debug)]
 pub(super) struct Link {
     socket: OwnedFd,
-    session: Option<Box<Session>>,
+    session: Option<Box<TlsSession>>,
     /// Bytes for the wire that the socket did not take yet.
     unsent: VecDeque<u8>,
     /// The kernel may hold bytes that were not read: set by the poller, cleared by a short read.
@@ -89,13 +89,13 @@ impl Link {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(errno) => return Err(errno.into()),
         }
-        let session = tls.map(Session::new).transpose()?.map(Box::new);
+        let session = tls.map(TlsSession::new).transpose()?.map(Box::new);
         Ok(Self { socket, session, unsent: VecDeque::new(), readable: false, ended: false })
     }
 
     /// TLS from here on: what is sent and received next is its handshake.
     pub fn secure(&mut self, tls: &TlsContext) -> Result<(), LinkError> {
-        self.session = Some(Box::new(Session::new(tls)?));
+        self.session = Some(Box::new(TlsSession::new(tls)?));
         self.send(&[])
     }
 
@@ -172,7 +172,7 @@ impl Link {
     }
 
     /// Receives into `buffer`. Under TLS `wire` holds the cipher text meanwhile, and `buffer` must be longer
-    /// than it by a record, see [`Session::decrypt`].
+    /// than it by a record, see [`TlsSession::decrypt`].
     #[inline(always)]
     pub fn receive(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
         if self.session.is_none() {
