@@ -13,7 +13,7 @@ use crate::engine::Outcome;
 use crate::record::{ErrorKind, OperationStats, times};
 use crate::spans::per_second;
 use crate::spec::LoadSpec;
-use crate::validity::{self, Reason};
+use crate::validity::{self, BrokenRule};
 
 /// One operation of the mix. Part of the JSON object that [`crate::output`] describes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -96,7 +96,7 @@ pub struct Summary {
     /// Why not, one line each.
     pub reasons: Vec<String>,
     /// The same for programs.
-    pub rules_broken: Vec<Reason>,
+    pub rules_broken: Vec<BrokenRule>,
     /// Percentiles of the response time that may contain a delay of the client.
     pub client_shares: Vec<ClientShare>,
     /// What a reader should know besides.

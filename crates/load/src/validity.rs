@@ -1,15 +1,17 @@
-//! May the numbers of a run be believed? The client is held to rules as strict as the server's.
+//! Whether a run is valid: rules on the client, the offered load and the errors.
 //!
 //! The thresholds and their grounds:
 //!
 //! | rule | threshold | why |
 //! |---|---|---|
-//! | client CPU | 90 % of its cores | beyond that it queues work itself (Treadmill, ISCA'16); spinning for precision is no work and left out |
-//! | starvation | 5 % of the time ready, without a CPU | what arrives meanwhile is seen late, and in a closed loop nothing is due that would show it as lag. Quiet clients have 0.0 to 1.2 %, closed loops beside one busy program 28 to 46 % |
-//! | lag | p99 over a tenth of the p50 response time, and over 100 µs | then lateness of the client is a visible part of what is reported; under 100 µs it is below what a comparison tells apart |
-//! | pick-up | the same | a reply that lies unread is the client's queue, not the server's |
-//! | achieved | 98 % of offered | the arrivals were not those asked for (Lancet, ATC'19, allows 90 %); a server that is the limit is no fault of the client |
-//! | errors | 1 % | latencies are those of the operations that succeeded, and say less the fewer they are |
+//! | client CPU | 90 % of its cores | beyond that the client queues work itself (Treadmill, ISCA'16); spinning for precision is not work and not counted |
+//! | starvation | 5 % of the time in the run queue | replies that arrive meanwhile are read late, and in a closed loop no operation is due that would show this as lag |
+//! | lag | p99 over a tenth of the p50 response time, and over 100 µs | the client's delay is a visible part of the result; a comparison cannot distinguish less than 100 µs |
+//! | pickup | the same | a reply that lies unread waits in the client's queue, not in the server's |
+//! | achieved | 98 % of offered | the arrivals were not those of the spec (Lancet, ATC'19, allows 90 %); a server that is the limit does not break this rule |
+//! | errors | 1 % | percentiles are of the successful operations; the more operations fail, the less the percentiles mean |
+//!
+//! Starvation measured: quiet clients 0.0 to 1.2 %; closed loops beside one busy program 28 to 46 %.
 
 use std::fmt;
 
@@ -18,22 +20,22 @@ use crate::engine::Outcome;
 use crate::record::{ErrorKind, Micros};
 use crate::spec::Shape;
 
-/// Most of its cores that the client may need.
+/// Largest share of its cores that the client may need.
 pub const MAX_UTILISATION: f64 = 0.90;
 /// Largest share of its time for which the client may be ready to run and have no CPU.
 pub const MAX_STARVATION: f64 = 0.05;
-/// Largest p99 of lag or pick-up as a share of the median response time.
+/// Largest p99 of lag or pickup as a share of the median response time.
 pub const MAX_LAG_SHARE: f64 = 0.1;
-/// A p99 of lag or pick-up up to this is never held against a run, microseconds.
+/// A p99 of lag or pickup up to this breaks no rule, microseconds.
 pub const HARMLESS_LAG_US: u64 = 100;
 /// Least share of the offered load that must be achieved.
 pub const MIN_ACHIEVED: f64 = 0.98;
 /// Largest share of operations that may fail.
 pub const MAX_ERROR_SHARE: f64 = 0.01;
 
-/// Why a run is invalid.
+/// A rule that a run broke, with its figures: why the run is invalid.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reason {
+pub enum BrokenRule {
     /// Nothing was measured.
     NothingSucceeded,
     /// The client needed more of its cores than [`MAX_UTILISATION`].
@@ -60,7 +62,7 @@ pub enum Reason {
         /// Median response time, microseconds.
         response_time_p50_us: u64,
     },
-    /// Less was done than offered, and not because the server was slow.
+    /// Fewer operations ended than were offered, and not because the server was slow.
     Achieved {
         /// Operations a second that fell due.
         offered_per_s: f64,
@@ -74,7 +76,7 @@ pub enum Reason {
     },
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for BrokenRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NothingSucceeded => f.write_str("no operation succeeded"),
@@ -86,21 +88,21 @@ impl fmt::Display for Reason {
             ),
             Self::Starved { share } => write!(
                 f,
-                "the client was kept waiting for a CPU for {:.1} % of its time (at most {:.0} %): keep the server and other programs off its cores (taskset), or give it less load",
+                "the client waited for a CPU for {:.1} % of its time (at most {:.0} %): keep the server and other programs off its cores (taskset), or give it less load",
                 share * 100.0,
                 MAX_STARVATION * 100.0
             ),
             Self::Lag { p99_us, response_time_p50_us } => write!(
                 f,
-                "the client sent late: lag p99 {p99_us} µs against a median response of {response_time_p50_us} µs: give it more cores or less load"
+                "the client sent late: lag p99 {p99_us} µs at a median response time of {response_time_p50_us} µs: give it more cores or less load"
             ),
             Self::Pickup { p99_us, response_time_p50_us } => write!(
                 f,
-                "the client read late: replies lay unread for {p99_us} µs (p99) against a median response of {response_time_p50_us} µs: give it more cores or less load"
+                "the client read late: replies lay unread for {p99_us} µs (p99) at a median response time of {response_time_p50_us} µs: give it more cores or less load"
             ),
             Self::Achieved { offered_per_s, achieved_per_s } => write!(
                 f,
-                "achieved {achieved_per_s:.0}/s of {offered_per_s:.0}/s offered while the server had room: add connections, or more cores for the client"
+                "achieved {achieved_per_s:.0}/s of {offered_per_s:.0}/s offered, and the server was not the limit: give more connections, or more cores for the client"
             ),
             Self::Errors { share } => {
                 write!(
@@ -114,18 +116,18 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What is to be said of a run: reasons make it invalid, notes do not.
+/// The result of the check: broken rules make a run invalid, notes do not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validity {
     /// Empty for a valid run.
-    pub reasons: Vec<Reason>,
-    /// Percentiles of which a part may be the client's own.
+    pub reasons: Vec<BrokenRule>,
+    /// Percentiles that may contain a delay of the client.
     pub client_shares: Vec<ClientShare>,
-    /// What a reader should know all the same.
+    /// What a reader should know besides.
     pub notes: Vec<String>,
 }
 
-/// Holds a run to the rules.
+/// Checks a run against the rules.
 pub fn check(outcome: &Outcome) -> Validity {
     let mut validity = Validity::default();
     let total = &outcome.total;
@@ -133,29 +135,29 @@ pub fn check(outcome: &Outcome) -> Validity {
     let errors = total.errors();
     let failed = errors.total() - errors.count(ErrorKind::Unsent);
     if response.is_empty() {
-        validity.reasons.push(Reason::NothingSucceeded);
+        validity.reasons.push(BrokenRule::NothingSucceeded);
     }
     let utilisation = outcome.utilisation();
     if utilisation > MAX_UTILISATION {
-        validity.reasons.push(Reason::ClientCpu { utilisation });
+        validity.reasons.push(BrokenRule::ClientCpu { utilisation });
     }
     let share = outcome.starvation();
     if share > MAX_STARVATION {
-        validity.reasons.push(Reason::Starved { share });
+        validity.reasons.push(BrokenRule::Starved { share });
     }
     let response_time_p50_us = response.value_at_quantile(0.5);
-    // Where nothing was timed, nothing is distorted.
+    // Without response times there is nothing to distort.
     let is_harmful = |waits| harmful(waits, response_time_p50_us).filter(|_| !response.is_empty());
     if let Some(p99_us) = is_harmful(&total.client.lag) {
-        validity.reasons.push(Reason::Lag { p99_us, response_time_p50_us });
+        validity.reasons.push(BrokenRule::Lag { p99_us, response_time_p50_us });
     }
     if let Some(p99_us) = is_harmful(&total.client.pickup) {
-        validity.reasons.push(Reason::Pickup { p99_us, response_time_p50_us });
+        validity.reasons.push(BrokenRule::Pickup { p99_us, response_time_p50_us });
     }
     let attempts = response.len() + failed;
     let share = if attempts == 0 { 0.0 } else { failed as f64 / attempts as f64 };
     if share > MAX_ERROR_SHARE {
-        validity.reasons.push(Reason::Errors { share });
+        validity.reasons.push(BrokenRule::Errors { share });
     }
     if let Shape::Open { .. } = outcome.spec.shape {
         check_achieved(outcome, &response, attempts, &mut validity);
@@ -164,7 +166,7 @@ pub fn check(outcome: &Outcome) -> Validity {
         let kept = if outcome.measured.is_zero() {
             "nothing was measured yet"
         } else {
-            "this was measured until then"
+            "these are the numbers until then"
         };
         validity.notes.push(format!("interrupted: {kept}"));
     }
@@ -177,12 +179,12 @@ pub fn check(outcome: &Outcome) -> Validity {
         ));
     }
     validity.client_shares = client_shares(&response, &total.client);
-    validity.notes.extend(in_doubt(&validity.client_shares));
+    validity.notes.extend(client_share_note(&validity.client_shares));
     validity
 }
 
-/// The line that says which percentiles are in client_share.
-fn in_doubt(client_shares: &[ClientShare]) -> Option<String> {
+/// The note on percentiles that may contain a delay of the client.
+fn client_share_note(client_shares: &[ClientShare]) -> Option<String> {
     let held_up = client_shares.last()?.held_up;
     let parts: Vec<String> = client_shares
         .iter()
@@ -194,7 +196,7 @@ fn in_doubt(client_shares: &[ClientShare]) -> Option<String> {
         })
         .collect();
     Some(format!(
-        "the client may have added about {}: it held up {:.2} % of the operations, which an idle host and less load for each of its cores would mend",
+        "the client may have added about {}: it delayed {:.2} % of the operations: use an idle host, or less load for each of its cores",
         parts.join(", "),
         held_up * 100.0
     ))
@@ -209,15 +211,15 @@ fn harmful(waits: &Micros, response_time_p50_us: u64) -> Option<u64> {
 fn check_achieved(outcome: &Outcome, response: &Micros, attempts: u64, validity: &mut Validity) {
     let seconds = outcome.measured.as_secs_f64();
     let offered = outcome.total.client.offered as f64;
-    // What was never sent has not ended in the drain either.
+    // Unsent operations have not ended in the drain either.
     let drain_errors = outcome.drain.errors();
     let drained = outcome.drain.succeeded() + drain_errors.total() - drain_errors.count(ErrorKind::Unsent);
     let achieved = (attempts + outcome.total.carried()).saturating_sub(drained) as f64;
     if achieved >= MIN_ACHIEVED * offered || seconds == 0.0 {
         return;
     }
-    // What is not done although it was due either waits for a connection or is in flight: then the server
-    // is slow, or has too few connections to show more. Otherwise the client is at fault.
+    // Where a due operation has not ended, it waits for a connection or is in flight: the server is slow, or has too few
+    // connections to show more. Otherwise the client is the reason.
     let service = outcome.total.merged(|op| &op.service_time);
     let waited_us = response.mean() - service.mean() - outcome.total.client.lag.mean();
     let (offered_per_s, achieved_per_s) = (offered / seconds, achieved / seconds);
@@ -229,11 +231,11 @@ fn check_achieved(outcome: &Outcome, response: &Micros, attempts: u64, validity:
         let unsent = outcome.total.errors().count(ErrorKind::Unsent);
         if unsent > 0 {
             validity.notes.push(format!(
-                "{unsent} operations never found one: response times would be longer still with them"
+                "{unsent} operations got no connection: with them, response times would be even longer"
             ));
         }
     } else {
-        validity.reasons.push(Reason::Achieved { offered_per_s, achieved_per_s });
+        validity.reasons.push(BrokenRule::Achieved { offered_per_s, achieved_per_s });
     }
 }
 
@@ -244,45 +246,45 @@ mod tests {
     use crate::record::{Interval, record};
 
     /// The rules that an outcome breaks once it is changed.
-    fn broken(change: impl FnOnce(&mut Outcome)) -> Vec<Reason> {
+    fn broken(change: impl FnOnce(&mut Outcome)) -> Vec<BrokenRule> {
         let mut outcome = outcome();
         change(&mut outcome);
         check(&outcome).reasons
     }
 
-    /// Late by so much, a fiftieth of the time.
+    /// Adds 200 waits of this length, 2 % of all.
     fn be_late(waits: &mut Micros, us: u32) {
         (0..200).for_each(|_| record(waits, us));
     }
 
     #[test]
-    fn a_client_with_room_and_on_time_is_believed() {
+    fn a_client_with_spare_cpu_and_on_time_is_valid() {
         assert_eq!(check(&outcome()), Validity::default());
     }
 
     #[test]
-    fn a_client_without_room_is_not() {
+    fn a_client_without_spare_cpu_is_invalid() {
         let busy = |seconds: f64| {
             broken(|outcome| outcome.total.client.user_cpu_ns = (seconds * SECOND_NS as f64) as u64)
         };
         assert!(busy(9.0).is_empty());
-        assert!(matches!(busy(9.1)[..], [Reason::ClientCpu { .. }]));
+        assert!(matches!(busy(9.1)[..], [BrokenRule::ClientCpu { .. }]));
         let spinning = broken(|outcome| {
             outcome.total.client.user_cpu_ns = 10 * SECOND_NS;
             outcome.total.client.spin_ns = 5 * SECOND_NS;
         });
-        assert!(spinning.is_empty(), "waiting precisely is no work");
+        assert!(spinning.is_empty(), "spinning is not work");
     }
 
     #[test]
-    fn a_client_that_was_kept_from_its_cpu_is_not() {
+    fn a_client_that_waits_for_a_cpu_is_invalid() {
         let waiting = |ms: u64| broken(|outcome| outcome.total.client.run_delay_ns = ms * SECOND_NS / 1_000);
         assert!(waiting(500).is_empty());
-        assert_eq!(waiting(1_000), [Reason::Starved { share: 0.1 }]);
+        assert_eq!(waiting(1_000), [BrokenRule::Starved { share: 0.1 }]);
     }
 
     #[test]
-    fn lateness_counts_where_it_is_a_visible_part_of_the_response_time() {
+    fn delays_of_the_client_break_a_rule_where_they_are_a_visible_part_of_the_response_time() {
         for us in [90, 100] {
             assert!(
                 broken(|outcome| be_late(&mut outcome.total.client.lag, us)).is_empty(),
@@ -290,40 +292,40 @@ mod tests {
             );
         }
         let lag = broken(|outcome| be_late(&mut outcome.total.client.lag, 150));
-        assert_eq!(lag, [Reason::Lag { p99_us: 150, response_time_p50_us: 1_000 }]);
+        assert_eq!(lag, [BrokenRule::Lag { p99_us: 150, response_time_p50_us: 1_000 }]);
         let pickup = broken(|outcome| be_late(&mut outcome.total.client.pickup, 150));
-        assert_eq!(pickup, [Reason::Pickup { p99_us: 150, response_time_p50_us: 1_000 }]);
+        assert_eq!(pickup, [BrokenRule::Pickup { p99_us: 150, response_time_p50_us: 1_000 }]);
         let slow = broken(|outcome| {
             be_late(&mut outcome.total.client.lag, 150);
             outcome.total.operations[0].response_time.reset();
             (0..10_000).for_each(|_| record(&mut outcome.total.operations[0].response_time, 2_000));
         });
-        assert!(slow.is_empty(), "150 µs are under a tenth of 2 ms");
+        assert!(slow.is_empty(), "150 µs are less than a tenth of 2 ms");
     }
 
     #[test]
-    fn errors_count_from_one_in_a_hundred_on() {
+    fn more_than_one_error_in_a_hundred_breaks_a_rule() {
         let failing = |count| {
             broken(|outcome| outcome.total.operations[0].errors.add(ErrorKind::Reset, count, "reset"))
         };
         assert!(failing(100).is_empty());
-        assert!(matches!(failing(110)[..], [Reason::Errors { .. }]));
+        assert!(matches!(failing(110)[..], [BrokenRule::Errors { .. }]));
     }
 
     #[test]
-    fn a_run_in_which_nothing_succeeded_is_that_and_not_late() {
+    fn a_run_without_success_breaks_no_rule_on_delays() {
         let reasons = broken(|outcome| {
             outcome.total.operations[0] = Interval::new(1, 0).operations.remove(0);
             outcome.total.operations[0].errors.add(ErrorKind::UnexpectedReply, 10_000, "404");
             be_late(&mut outcome.total.client.pickup, 5_000);
         });
-        assert_eq!(reasons, [Reason::NothingSucceeded, Reason::Errors { share: 1.0 }]);
+        assert_eq!(reasons, [BrokenRule::NothingSucceeded, BrokenRule::Errors { share: 1.0 }]);
     }
 
     #[test]
-    fn what_was_offered_must_be_achieved_unless_the_server_was_the_limit() {
+    fn the_offered_load_must_be_achieved_unless_the_server_was_the_limit() {
         let reasons = broken(|outcome| outcome.total.client.offered = 10_300);
-        assert!(matches!(reasons[..], [Reason::Achieved { .. }]), "{reasons:?}");
+        assert!(matches!(reasons[..], [BrokenRule::Achieved { .. }]), "{reasons:?}");
         assert!(broken(|outcome| outcome.total.client.offered = 10_200).is_empty());
         let mut slow = outcome();
         slow.total.client.offered = 20_000;
@@ -333,7 +335,7 @@ mod tests {
         assert_eq!(
             checked.reasons,
             [],
-            "operations waited for a connection, and the client did not hold them up"
+            "operations waited for a connection, and the client did not delay them"
         );
         assert!(
             checked.notes[0].contains("the server did not keep up: 1000/s of 2000/s"),
@@ -344,7 +346,7 @@ mod tests {
             interval.connections.errors.add(ErrorKind::Unsent, 10_000, "no connection became free in time");
         }
         let notes = check(&slow).notes;
-        assert_eq!(notes[0], checked.notes[0], "what never began makes no difference to what was achieved");
-        assert!(notes[1].contains("10000 operations never found one"), "{notes:?}");
+        assert_eq!(notes[0], checked.notes[0], "unsent operations do not change what was achieved");
+        assert!(notes[1].contains("10000 operations got no connection"), "{notes:?}");
     }
 }

@@ -10,7 +10,7 @@ use archive::model::{Background, Phase, PhaseKind};
 use load::engine::{self, Outcome, RunContext, RunError};
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
-use load::validity::Reason;
+use load::validity::BrokenRule;
 
 use super::phases;
 
@@ -51,8 +51,8 @@ impl BackgroundLoad {
 /// planned load: late sends do not matter, because its response times are not compared.
 pub fn phase_of(outcome: &Outcome, start: Duration) -> Phase {
     let summary = Summary::of(outcome);
-    let falls_short = |rule: &&Reason| {
-        matches!(rule, Reason::NothingSucceeded | Reason::Achieved { .. } | Reason::Errors { .. })
+    let falls_short = |rule: &&BrokenRule| {
+        matches!(rule, BrokenRule::NothingSucceeded | BrokenRule::Achieved { .. } | BrokenRule::Errors { .. })
     };
     let reasons: Vec<String> =
         summary.rules_broken.iter().filter(falls_short).map(ToString::to_string).collect();

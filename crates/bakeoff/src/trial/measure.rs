@@ -7,7 +7,7 @@ use load::capacity::{CLIENT_WAS_THE_LIMIT, FirstGuess, NoCapacity, StepOutcome, 
 use load::engine::{Outcome, RunError};
 use load::inputs::slo::Slo;
 use load::record::{Interval, Micros};
-use load::validity::Reason;
+use load::validity::BrokenRule;
 
 use super::load_phases::{LoadPhases, MeasuredRun};
 use super::steadiness::{SteadyQuantity, check_loop};
@@ -66,13 +66,13 @@ impl TrialMeasurement {
         });
         if !matches!(plan.measure, Measure::Capacity { .. }) {
             let is_of_times = matches!(plan.measure, Measure::LatencyCurve { .. });
-            let of_client = |rule: &&Reason| match rule {
+            let of_client = |rule: &&BrokenRule| match rule {
                 // Failures have their own gate.
-                Reason::Errors { .. } | Reason::NothingSucceeded => false,
+                BrokenRule::Errors { .. } | BrokenRule::NothingSucceeded => false,
                 // A reply that lies unread makes times longer. It does not change throughput while the client has room:
                 // the server's queue is shorter by as much as the client's is longer.
-                Reason::Lag { .. } | Reason::Pickup { .. } => is_of_times,
-                Reason::ClientCpu { .. } | Reason::Starved { .. } | Reason::Achieved { .. } => true,
+                BrokenRule::Lag { .. } | BrokenRule::Pickup { .. } => is_of_times,
+                BrokenRule::ClientCpu { .. } | BrokenRule::Starved { .. } | BrokenRule::Achieved { .. } => true,
             };
             self.client_reasons
                 .extend(summary.rules_broken.iter().filter(of_client).map(ToString::to_string));

@@ -5,7 +5,7 @@ use crate::client_share::ServerTimes;
 use crate::engine::Outcome;
 use crate::inputs::slo::{Quantity, Slo};
 use crate::summary::Summary;
-use crate::validity::Reason;
+use crate::validity::BrokenRule;
 
 /// One run compared with an objective.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,8 +44,8 @@ pub fn evaluate(slo: &Slo, outcome: &Outcome, summary: &Summary) -> StepEvaluati
         && is_met(&|quantile| response.value_at_quantile(quantile), response.mean(), response.max());
     let mut client_reasons = Vec::new();
     if !meets_slo {
-        let of_cpu = |rule: &&Reason| {
-            matches!(rule, Reason::ClientCpu { .. } | Reason::Starved { .. } | Reason::Achieved { .. })
+        let of_cpu = |rule: &&BrokenRule| {
+            matches!(rule, BrokenRule::ClientCpu { .. } | BrokenRule::Starved { .. } | BrokenRule::Achieved { .. })
         };
         client_reasons.extend(summary.rules_broken.iter().filter(of_cpu).map(ToString::to_string));
         if let Some(server) = ServerTimes::of(&response, &outcome.total.client)

@@ -15,7 +15,7 @@ use stats::times::Times;
 use crate::client_share::ClientShare;
 use crate::spans::{SpanSummary, Spans};
 use crate::summary::{ClientSummary, ConnectionSummary, OperationSummary, Summary};
-use crate::validity::Reason;
+use crate::validity::BrokenRule;
 
 pub use capacity::CapacityOutput;
 use spec::SpecOutput;
@@ -25,7 +25,7 @@ use spec::SpecOutput;
 pub struct LoadOutput<'a> {
     valid: bool,
     reasons: &'a [String],
-    rules_broken: Vec<RuleOutput>,
+    rules_broken: Vec<BrokenRuleOutput>,
     client_shares: Vec<ClientShareOutput>,
     notes: &'a [String],
     requests: u64,
@@ -69,7 +69,7 @@ struct ClientShareOutput {
 /// A rule that a run broke, with its figures.
 #[derive(Debug, Serialize)]
 #[serde(tag = "rule", rename_all = "snake_case")]
-enum RuleOutput {
+enum BrokenRuleOutput {
     NothingSucceeded,
     ClientCpu { utilisation: f64 },
     Starved { share: f64 },
@@ -79,18 +79,18 @@ enum RuleOutput {
     Errors { share: f64 },
 }
 
-impl From<&Reason> for RuleOutput {
-    fn from(reason: &Reason) -> Self {
+impl From<&BrokenRule> for BrokenRuleOutput {
+    fn from(reason: &BrokenRule) -> Self {
         match *reason {
-            Reason::NothingSucceeded => Self::NothingSucceeded,
-            Reason::ClientCpu { utilisation } => Self::ClientCpu { utilisation },
-            Reason::Starved { share } => Self::Starved { share },
-            Reason::Lag { p99_us, response_time_p50_us } => Self::Lag { p99_us, response_time_p50_us },
-            Reason::Pickup { p99_us, response_time_p50_us } => Self::Pickup { p99_us, response_time_p50_us },
-            Reason::Achieved { offered_per_s, achieved_per_s } => {
+            BrokenRule::NothingSucceeded => Self::NothingSucceeded,
+            BrokenRule::ClientCpu { utilisation } => Self::ClientCpu { utilisation },
+            BrokenRule::Starved { share } => Self::Starved { share },
+            BrokenRule::Lag { p99_us, response_time_p50_us } => Self::Lag { p99_us, response_time_p50_us },
+            BrokenRule::Pickup { p99_us, response_time_p50_us } => Self::Pickup { p99_us, response_time_p50_us },
+            BrokenRule::Achieved { offered_per_s, achieved_per_s } => {
                 Self::Achieved { offered_per_s, achieved_per_s }
             }
-            Reason::Errors { share } => Self::Errors { share },
+            BrokenRule::Errors { share } => Self::Errors { share },
         }
     }
 }
@@ -109,7 +109,7 @@ impl<'a> LoadOutput<'a> {
         Self {
             valid: summary.valid,
             reasons: &summary.reasons,
-            rules_broken: summary.rules_broken.iter().map(RuleOutput::from).collect(),
+            rules_broken: summary.rules_broken.iter().map(BrokenRuleOutput::from).collect(),
             client_shares: summary.client_shares.iter().map(ClientShareOutput::from).collect(),
             notes: &summary.notes,
             requests: summary.requests,
@@ -151,7 +151,7 @@ mod tests {
     use crate::capacity::{Capacity, CapacityStep, StepEvaluation};
     use crate::example;
     use crate::record::ErrorKind;
-    use crate::validity::{self, Reason};
+    use crate::validity::{self, BrokenRule};
 
     /// The section of docs/FORMATS.md on this format.
     fn page() -> String {
@@ -205,18 +205,18 @@ mod tests {
     #[test]
     fn formats_md_documents_every_rule_and_error() {
         let reasons = [
-            Reason::NothingSucceeded,
-            Reason::ClientCpu { utilisation: 1.0 },
-            Reason::Starved { share: 1.0 },
-            Reason::Lag { p99_us: 1, response_time_p50_us: 1 },
-            Reason::Pickup { p99_us: 1, response_time_p50_us: 1 },
-            Reason::Achieved { offered_per_s: 1.0, achieved_per_s: 1.0 },
-            Reason::Errors { share: 1.0 },
+            BrokenRule::NothingSucceeded,
+            BrokenRule::ClientCpu { utilisation: 1.0 },
+            BrokenRule::Starved { share: 1.0 },
+            BrokenRule::Lag { p99_us: 1, response_time_p50_us: 1 },
+            BrokenRule::Pickup { p99_us: 1, response_time_p50_us: 1 },
+            BrokenRule::Achieved { offered_per_s: 1.0, achieved_per_s: 1.0 },
+            BrokenRule::Errors { share: 1.0 },
         ];
         let page = page();
         let documented = names(&page);
         for reason in &reasons {
-            let rule = serde_json::to_value(RuleOutput::from(reason)).expect("plain data");
+            let rule = serde_json::to_value(BrokenRuleOutput::from(reason)).expect("plain data");
             assert!(documented.contains(rule["rule"].as_str().expect("a name")), "{rule}");
         }
         for kind in ErrorKind::ALL {

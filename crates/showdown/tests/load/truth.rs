@@ -111,7 +111,7 @@ fn a_client_that_shares_its_cpu_is_invalid() {
         result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     let reasons = result["reasons"].to_string();
-    assert!(result["valid"] == false && reasons.contains("kept waiting for a CPU"), "{result}");
+    assert!(result["valid"] == false && reasons.contains("waited for a CPU"), "{result}");
 }
 
 /// A client that stops twice for 20 ms within two seconds is late for one operation in fifty. It reports which
