@@ -72,7 +72,9 @@ impl TrialMeasurement {
                 // A reply that lies unread makes times longer. It does not change throughput while the client has room:
                 // the server's queue is shorter by as much as the client's is longer.
                 BrokenRule::Lag { .. } | BrokenRule::Pickup { .. } => is_of_times,
-                BrokenRule::ClientCpu { .. } | BrokenRule::Starved { .. } | BrokenRule::Achieved { .. } => true,
+                BrokenRule::ClientCpu { .. } | BrokenRule::Starved { .. } | BrokenRule::Achieved { .. } => {
+                    true
+                }
             };
             self.client_reasons
                 .extend(summary.rules_broken.iter().filter(of_client).map(ToString::to_string));

@@ -45,7 +45,10 @@ pub fn evaluate(slo: &Slo, outcome: &Outcome, summary: &Summary) -> StepEvaluati
     let mut client_reasons = Vec::new();
     if !meets_slo {
         let of_cpu = |rule: &&BrokenRule| {
-            matches!(rule, BrokenRule::ClientCpu { .. } | BrokenRule::Starved { .. } | BrokenRule::Achieved { .. })
+            matches!(
+                rule,
+                BrokenRule::ClientCpu { .. } | BrokenRule::Starved { .. } | BrokenRule::Achieved { .. }
+            )
         };
         client_reasons.extend(summary.rules_broken.iter().filter(of_cpu).map(ToString::to_string));
         if let Some(server) = ServerTimes::of(&response, &outcome.total.client)

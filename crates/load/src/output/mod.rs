@@ -86,7 +86,9 @@ impl From<&BrokenRule> for BrokenRuleOutput {
             BrokenRule::ClientCpu { utilisation } => Self::ClientCpu { utilisation },
             BrokenRule::Starved { share } => Self::Starved { share },
             BrokenRule::Lag { p99_us, response_time_p50_us } => Self::Lag { p99_us, response_time_p50_us },
-            BrokenRule::Pickup { p99_us, response_time_p50_us } => Self::Pickup { p99_us, response_time_p50_us },
+            BrokenRule::Pickup { p99_us, response_time_p50_us } => {
+                Self::Pickup { p99_us, response_time_p50_us }
+            }
             BrokenRule::Achieved { offered_per_s, achieved_per_s } => {
                 Self::Achieved { offered_per_s, achieved_per_s }
             }

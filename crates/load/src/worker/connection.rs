@@ -1,6 +1,5 @@
-//! The state of one connection slot: its line, its dialogue and the operation in flight; and how many slots
-//! are in which phase. There may be tens of thousands, so a slot is small; deciding what comes next is left
-//! to `operations`.
+//! The state of one connection slot: its transport, its dialogue and the operation in flight; and the number of slots
+//! in each phase. There may be tens of thousands of slots, so a slot is small. `operations` decides what comes next.
 
 use super::transport::Transport;
 use crate::clock::Nanos;
@@ -8,12 +7,12 @@ use crate::driver::OperationId;
 
 /// What a connection slot is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// No line; one is opened when there is an operation to do.
+pub(super) enum ConnectionPhase {
+    /// Not connected; it connects when there is an operation.
     Closed,
-    /// The line is being opened: TCP and TLS handshakes.
+    /// TCP or TLS handshake in progress.
     Opening,
-    /// The driver's greeting is under way.
+    /// The driver's greeting is in progress.
     Greeting,
     /// Ready for an operation.
     Idle,
@@ -21,7 +20,7 @@ pub(super) enum Phase {
     Busy,
 }
 
-/// Slots by phase. Every change of a phase goes through here, so no count can drift from what it counts.
+/// Number of slots in each phase. Every change of a phase is made here, so the numbers are always exact.
 #[derive(Debug)]
 pub(super) struct ConnectionCounts([u32; 5]);
 
@@ -33,30 +32,32 @@ impl ConnectionCounts {
 
     /// A slot changes its phase.
     #[inline]
-    pub fn shift(&mut self, phase: &mut Phase, to: Phase) {
+    pub fn shift(&mut self, phase: &mut ConnectionPhase, to: ConnectionPhase) {
         self.0[*phase as usize] -= 1;
         self.0[to as usize] += 1;
         *phase = to;
     }
 
-    /// Slots whose line is open.
+    /// Slots with an open connection.
     pub fn open(&self) -> u32 {
-        self.0[Phase::Greeting as usize] + self.0[Phase::Idle as usize] + self.0[Phase::Busy as usize]
+        self.0[ConnectionPhase::Greeting as usize]
+            + self.0[ConnectionPhase::Idle as usize]
+            + self.0[ConnectionPhase::Busy as usize]
     }
 
-    /// Slots that are on their way to their first operation.
+    /// Slots that are not yet ready for an operation.
     pub fn opening(&self) -> u32 {
-        self.0[Phase::Opening as usize] + self.0[Phase::Greeting as usize]
+        self.0[ConnectionPhase::Opening as usize] + self.0[ConnectionPhase::Greeting as usize]
     }
 }
 
-/// An operation that a connection has to do.
+/// The next operation of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     /// When it should have begun: response time counts from here.
     pub intended_start: Nanos,
-    /// From when on only the client itself can be late: the operation is due, its connection free, and the
-    /// time that the server took to let the connection open is left out.
+    /// From here on only the client can be late: the operation is due, and its connection is free. The time in which the
+    /// server accepted the connection is not counted.
     pub ready: Nanos,
 }
 
@@ -64,21 +65,21 @@ pub(super) struct Job {
 #[derive(Debug)]
 pub(super) struct Connection<D> {
     /// Changed through [`ConnectionCounts::shift`] only.
-    pub phase: Phase,
-    pub line: Transport,
+    pub phase: ConnectionPhase,
+    pub transport: Transport,
     pub dialogue: Option<D>,
-    /// What to do once the connection is ready; what is being done while it is busy.
+    /// The operation to begin once the connection is ready; while it is busy, the one in flight.
     pub job: Option<Job>,
     pub operation: OperationId,
-    /// When the line began to open; when the operation's first bytes were sent.
+    /// When the connection began to open; when the operation's first bytes were sent.
     pub begun: Nanos,
     /// When the first byte of the reply came, if it has.
     pub first_byte: Option<Nanos>,
-    /// Operations done on this line.
+    /// Operations ended on this connection.
     pub uses: u32,
-    /// Attempts to open that failed in a row.
+    /// Consecutive failures to open.
     pub failures: u32,
-    /// Reads left over when its turn was cut short.
+    /// Its turn ended before everything was read.
     pub queued: bool,
 }
 
@@ -86,8 +87,8 @@ impl<D> Connection<D> {
     /// An unused slot.
     pub fn new() -> Self {
         Self {
-            phase: Phase::Closed,
-            line: Transport::new(),
+            phase: ConnectionPhase::Closed,
+            transport: Transport::new(),
             dialogue: None,
             job: None,
             operation: 0,

@@ -1,4 +1,4 @@
-//! What the kernel says of a worker thread: the CPU time it had, and the time for which it was ready and had none.
+//! A worker thread's CPU time and its time in the run queue, as the kernel counts them.
 
 use std::ops::Sub;
 
@@ -9,17 +9,17 @@ use procfs::process::Schedstat;
 
 use crate::clock::Nanos;
 
-/// A thread's times since it began, or between two looks.
+/// A thread's times since it began, or between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CpuTimes {
     /// In user mode.
     ///
-    /// The kernel splits a thread's exact run time in proportion to the timer ticks that found it in user mode,
-    /// so the sum with `system` is exact and the split is a sample (a hundredth or so after some seconds).
+    /// The kernel divides a thread's exact run time in proportion to the timer ticks in user mode. So the sum with `system`
+    /// is exact, and the division is a sample (to about one hundredth after some seconds).
     pub user: Nanos,
     /// In the kernel.
     pub system: Nanos,
-    /// Ready to run, while something else had the CPU: `run_delay` of `/proc/thread-self/schedstat`
+    /// Ready to run while another thread had the CPU: `run_delay` of `/proc/thread-self/schedstat`
     /// (Documentation/scheduler/sched-stats.rst). Zero where the kernel was built without it.
     pub run_delay: Nanos,
 }
@@ -41,7 +41,7 @@ impl CpuTimes {
 impl Sub for CpuTimes {
     type Output = Self;
 
-    /// From `earlier` to here; a time that went backwards is zero.
+    /// From `earlier` to this reading; a time that went backwards is zero.
     fn sub(self, earlier: Self) -> Self {
         Self {
             user: self.user.since(earlier.user),
@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps the calling thread busy until it has had so much CPU time; gives what it took.
+    /// Keeps the calling thread busy until it has used this much CPU time; returns its times.
     fn work(cpu: Nanos) -> CpuTimes {
         let begin = CpuTimes::now();
         loop {
@@ -78,13 +78,13 @@ mod tests {
         let both: Vec<_> = (0..2)
             .map(|_| {
                 thread::spawn(move || {
-                    sched_setaffinity(None, &only).expect("one of ours");
+                    sched_setaffinity(None, &only).expect("an allowed CPU");
                     work(Nanos(200_000_000))
                 })
             })
             .collect();
         let waited: u64 = both.into_iter().map(|thread| thread.join().expect("it works").run_delay.0).sum();
-        // While the first has its share the second waits for its own, whoever else is there.
+        // While one thread runs, the other waits, whatever else runs on this CPU.
         assert!(waited > 50_000_000, "{waited} ns");
     }
 }

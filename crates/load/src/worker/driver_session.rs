@@ -1,12 +1,11 @@
-//! A driver's turns: what it is given, what it writes, and what it makes of the server's words. Keeps the
-//! driver's side of the bargain narrow: nothing outside sees a [`Turn`].
+//! The turns of a driver: its input, its output and its random numbers. No other file of the engine uses a [`Turn`].
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::driver::{Demand, Driver, Fault, OperationId, Step, Turn};
 
-/// The driver of one worker, with what it needs in its turns.
+/// The driver of one worker, with its output and its random numbers.
 pub(super) struct DriverSession<D> {
     driver: D,
     rng: Pcg64Mcg,
@@ -14,12 +13,12 @@ pub(super) struct DriverSession<D> {
 }
 
 impl<D: Driver> DriverSession<D> {
-    /// Everything drawn at random follows from `seed`.
+    /// All random numbers follow from `seed`.
     pub fn new(driver: D, seed: u64) -> Self {
         Self { driver, rng: Pcg64Mcg::seed_from_u64(seed), out: Vec::with_capacity(4096) }
     }
 
-    /// What the last turn wrote, to be sent.
+    /// The output of the last turn.
     #[inline]
     pub fn output(&self) -> &[u8] {
         &self.out
@@ -68,14 +67,15 @@ impl<D: Driver> DriverSession<D> {
         self.driver.skip(dialogue, bytes);
     }
 
-    /// See [`Driver::closed`]. Whatever the driver thinks, the connection is gone and nothing more will come.
+    /// See [`Driver::closed`]. The connection is gone, so it is never used again, and a driver that still waits has
+    /// failed.
     pub fn closed(&mut self, dialogue: &mut D::Dialogue) -> Step {
         self.out.clear();
         match self.driver.closed(dialogue) {
             Step::Done { .. } => Step::Done { reuse: false },
             Step::Failed(fault) => Step::Failed(Fault { reuse: false, ..fault }),
             Step::Wait | Step::Secure => {
-                Step::Failed(Fault::closed("the server closed before its reply was whole"))
+                Step::Failed(Fault::closed("the server closed before its reply was complete"))
             }
         }
     }

@@ -1,5 +1,5 @@
-//! One socket, in the clear or under TLS, without blocking: connect, send what fits and keep the rest,
-//! receive until there is nothing more. Knows no protocol and no clock.
+//! One non-blocking socket, in plain text or with TLS: connect, send what the socket takes and keep the rest, receive until
+//! there is nothing more. It does not use the protocol or a clock.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -12,18 +12,18 @@ use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, Socket
 use crate::record::ErrorKind;
 use crate::tls::{self, TlsContext, TlsSession};
 
-/// Memory that a connection keeps for bytes that the socket does not take at once: tens of thousands of
-/// connections shall not each keep that of one large request.
+/// Memory that a connection keeps for bytes that the socket did not take at once. Tens of thousands of connections must
+/// not each keep the memory of one large request.
 const KEPT_CAPACITY: usize = 1024;
 
-/// What a link has to say.
+/// The result of reading from a link.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
-    /// So many bytes lie at the front of the buffer: none, if there is only [`Link::take_secured`] to ask.
+    /// Number of bytes at the front of the buffer. 0: only the TLS handshake made progress, see [`Link::take_secured`].
     Data(usize),
     /// Nothing for now: wait for the poller.
     Nothing,
-    /// The peer has closed in good order.
+    /// The peer has closed without an error.
     Closed,
 }
 
@@ -60,16 +60,16 @@ impl From<rustls::Error> for LinkError {
 pub(super) struct Link {
     socket: OwnedFd,
     session: Option<Box<TlsSession>>,
-    /// Bytes for the wire that the socket did not take yet.
+    /// Bytes that the socket did not take yet.
     unsent: VecDeque<u8>,
-    /// The kernel may hold bytes that were not read: set by the poller, cleared by a short read.
+    /// The kernel may have unread bytes: set by the poller, cleared by a short read.
     readable: bool,
     /// The peer has closed or failed: read until the end of file or the error.
     ended: bool,
 }
 
 impl Link {
-    /// Begins to connect. The poller reports when it is done; [`Link::connected`] tells how it went.
+    /// Begins to connect. The poller reports the end; [`Link::connected`] returns the result.
     pub fn connect(
         to: SocketAddr,
         from: Option<IpAddr>,
@@ -80,7 +80,7 @@ impl Link {
         let socket = net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
         sockopt::set_tcp_nodelay(&socket, true)?;
         if let Some(from) = from {
-            // The port is chosen at connect, so that one local port can serve several sources.
+            // The kernel chooses the port at connect, so that several connections can use one local port.
             setsockopt(&socket, IpBindAddressNoPort, &true)
                 .map_err(|e| Errno::from_raw_os_error(e as i32))?;
             net::bind(&socket, &SocketAddr::new(from, 0))?;
@@ -93,13 +93,13 @@ impl Link {
         Ok(Self { socket, session, unsent: VecDeque::new(), readable: false, ended: false })
     }
 
-    /// TLS from here on: what is sent and received next is its handshake.
+    /// Begins TLS: the next bytes are its handshake.
     pub fn secure(&mut self, tls: &TlsContext) -> Result<(), LinkError> {
         self.session = Some(Box::new(TlsSession::new(tls)?));
         self.send(&[])
     }
 
-    /// The result of connecting, once the poller has reported the socket.
+    /// The result of connecting, after the poller has reported the socket.
     pub fn connected(&self) -> Result<(), LinkError> {
         Ok(sockopt::socket_error(&self.socket)??)
     }
@@ -115,17 +115,17 @@ impl Link {
         self.ended |= ended;
     }
 
-    /// Whether a further [`Link::receive`] may bring something.
+    /// Whether a further [`Link::receive`] may return something.
     pub fn has_more(&self) -> bool {
         self.readable || self.session.as_ref().is_some_and(|session| session.is_closed())
     }
 
-    /// Whether the peer sends no more than what has arrived: no request can be answered on this link.
+    /// Whether the peer sends no more than what has arrived: it cannot reply to a further request on this link.
     pub fn is_ending(&self) -> bool {
         self.ended || self.session.as_ref().is_some_and(|session| session.is_closed())
     }
 
-    /// Sends, or keeps what the socket does not take for [`Link::flush`]. Empty bytes only move TLS along.
+    /// Sends; keeps what the socket does not take for [`Link::flush`]. Empty bytes only continue the TLS handshake.
     #[inline(always)]
     pub fn send(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
         if self.session.is_some() || !self.unsent.is_empty() {
@@ -138,7 +138,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sends bytes that are sealed first, or that others wait before.
+    /// Sends bytes that must be encrypted first, or that are behind kept ones.
     #[inline(never)]
     fn send_behind(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
         match &mut self.session {
@@ -148,7 +148,7 @@ impl Link {
         self.flush()
     }
 
-    /// Sends what is kept, as far as the socket takes it.
+    /// Sends the kept bytes, as far as the socket takes them.
     #[inline(always)]
     pub fn flush(&mut self) -> Result<(), LinkError> {
         if self.unsent.capacity() == 0 { Ok(()) } else { self.flush_kept() }
@@ -171,8 +171,7 @@ impl Link {
         Ok(())
     }
 
-    /// Receives into `buffer`. Under TLS `wire` holds the cipher text meanwhile, and `buffer` must be longer
-    /// than it by a record, see [`TlsSession::decrypt`].
+    /// Receives into `buffer`. With TLS, `wire` takes the cipher text, and `buffer` must be longer than it by a record, see [`TlsSession::decrypt`].
     #[inline(always)]
     pub fn receive(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
         if self.session.is_none() {
@@ -181,8 +180,8 @@ impl Link {
         self.receive_tls(buffer, wire)
     }
 
-    /// Throws away at most as many bytes as `span` is long; it is not written to. Not under TLS, where the bytes on
-    /// the wire are others.
+    /// Discards at most as many bytes as `span` is long; `span` is not written to. Not with TLS, where the received bytes
+    /// are cipher text.
     #[inline(always)]
     pub fn discard(&mut self, span: &mut [u8]) -> Result<Received, LinkError> {
         debug_assert!(self.session.is_none(), "cipher text must be read");
@@ -199,8 +198,8 @@ impl Link {
                     return Ok(Received::Closed);
                 }
                 Ok((_, count)) => {
-                    // With edge triggering a short read says that the socket is drained (epoll(7)),
-                    // unless it has also ended, of which there is no further report.
+                    // With edge triggering, a short read means that the socket is drained (epoll(7)), unless the peer has
+                    // ended: there is no further report of that.
                     self.readable = self.ended || count == buffer.len();
                     return Ok(Received::Data(count));
                 }
@@ -215,7 +214,7 @@ impl Link {
         Ok(Received::Nothing)
     }
 
-    /// Apart, lest every plain receive pays for its stack frame.
+    /// A separate function, so that a plain receive does not pay for its stack frame.
     #[inline(never)]
     fn receive_tls(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
         loop {
@@ -224,24 +223,24 @@ impl Link {
             }
             let count = match self.receive_plain(wire, RecvFlags::empty())? {
                 Received::Data(count) => count,
-                // Many servers close without close_notify (RFC 8446, 6.1); the codec knows whether
-                // the reply was whole.
+                // Many servers close without close_notify (RFC 8446, 6.1); the codec decides whether the reply was
+                // complete.
                 other => return Ok(other),
             };
             let Some(session) = &mut self.session else { return Ok(Received::Data(count)) };
             let plain = session.decrypt(&wire[..count], buffer, &mut self.unsent);
-            let has_news = session.is_newly_secured();
+            let is_newly_secured = session.is_newly_secured();
             let flushed = self.flush();
-            // What is wrong with the session is told before what is wrong with the socket for it.
+            // Report an error of the session before the error of the socket that follows from it.
             let plain = plain?;
             flushed?;
-            if plain > 0 || has_news {
+            if plain > 0 || is_newly_secured {
                 return Ok(Received::Data(plain));
             }
         }
     }
 
-    /// Told once when the TLS handshake is over: whether it resumed an earlier session.
+    /// Returns once, when the TLS handshake is over, whether it resumed an earlier session.
     pub fn take_secured(&mut self) -> Option<bool> {
         self.session.as_mut()?.take_secured()
     }

@@ -1,9 +1,8 @@
-//! A worker's recording: the interval that is being filled, when it is over, and the worker's CPU time.
+//! A worker's recorder: the interval that is being filled, when it is over, and the worker's CPU time.
 //!
-//! An operation belongs to the interval in which it ends. Two cases are told apart, so that distributions
-//! hold what was *due* in the measured time and throughput what *ended* in it: an operation that was due
-//! during the warm-up and ends after it is counted and not timed, and what ends after the run lies in an
-//! interval of its own, the drain.
+//! An operation belongs to the interval in which it ends. Distributions contain what was *due* in the measured time;
+//! throughput counts what *ended* in it. So an operation that was due during the warm-up and ends after it is counted and
+//! not timed. What ends after the run is in a separate interval, the drain.
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
@@ -14,9 +13,9 @@ use crate::clock::Nanos;
 use crate::driver::OperationId;
 use crate::record::{DRAIN, Interval, micros_of, record};
 
-/// Spans that are kept before they are sorted into their histograms. Behind a system call, histograms and the code
-/// that fills them are out of the caches, five times an operation; in a batch they are fetched once. A batch takes
-/// about a microsecond, which is what a schedule is held up by.
+/// Spans that are kept before they are added to their histograms. After a system call, the histograms and their code are
+/// not in the CPU's caches; one by one, that would cost five cache misses an operation, and a batch loads them once. A batch
+/// takes about a microsecond, and the schedule waits for as long.
 const BATCH: usize = 256;
 
 /// A histogram of the interval.
@@ -29,12 +28,12 @@ enum Series {
     FirstByte(OperationId),
 }
 
-/// Fills one interval after the other and hands each on when it is over.
+/// Fills one interval after the other and sends each to the collector when it is over.
 #[derive(Debug)]
 pub(super) struct Meter {
-    /// What is being filled.
+    /// The interval that is being filled.
     pub stats: Box<Interval>,
-    /// Microseconds that are in none of its histograms yet.
+    /// Microseconds that are not in its histograms yet.
     batch: Vec<(Series, u32)>,
     worker: u32,
     length: Duration,
@@ -42,11 +41,11 @@ pub(super) struct Meter {
     end: Nanos,
     /// The end of the last interval but the drain.
     last_end: Nanos,
-    /// What was due before this is not timed.
+    /// Operations that were due before this are not timed.
     timed_from: Nanos,
     /// When measuring begins.
     measured_from: Nanos,
-    /// Since when CPU time has not been accounted for, and what it was then.
+    /// When CPU time was last added to an interval, and its value then.
     since: Nanos,
     cpu: CpuTimes,
     to_collector: Sender<WorkerMessage>,
@@ -54,7 +53,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// A meter that fills the first interval from now on, whenever the run begins.
+    /// A meter that fills the first interval from now on, also before the run begins.
     pub fn new(
         first: Box<Interval>,
         worker: u32,
@@ -101,13 +100,14 @@ impl Meter {
         self.end
     }
 
-    /// The run ends earlier than was planned.
+    /// The run ends earlier than planned.
     pub fn stop(&mut self, at: Nanos) {
         self.last_end = self.last_end.min(at);
         self.end = self.end.min(at);
     }
 
-    /// An operation ended well `now`: it was `due`, was sent at `begun`, and its reply began at `first_byte`.
+    /// An operation succeeded `now`. It was due at `intended_start`, was sent at `begun`, and its reply began at
+    /// `first_byte`.
     #[inline]
     pub fn succeeded(
         &mut self,
@@ -126,13 +126,13 @@ impl Meter {
         self.note(Series::FirstByte(operation), first_byte.since(begun));
     }
 
-    /// An operation was sent so late for the client's own reasons.
+    /// An operation was sent this late because of the client.
     #[inline]
     pub fn lagged(&mut self, lag: Nanos) {
         self.note(Series::Lag, lag);
     }
 
-    /// A reply that the kernel had reported lay so long before it was read.
+    /// A reply lay unread for this long after the kernel had reported it.
     #[inline]
     pub fn picked_up(&mut self, after: Nanos) {
         self.note(Series::Pickup, after);
@@ -142,13 +142,13 @@ impl Meter {
     fn note(&mut self, series: Series, span: Nanos) {
         self.batch.push((series, micros_of(span)));
         if self.batch.len() == BATCH {
-            self.sort_in();
+            self.add_batch();
         }
     }
 
-    /// Sorts the batch into the histograms.
+    /// Adds the batch to the histograms.
     #[inline(never)]
-    fn sort_in(&mut self) {
+    fn add_batch(&mut self) {
         let Interval { operations, client, .. } = &mut *self.stats;
         for (series, us) in self.batch.drain(..) {
             let histogram = match series {
@@ -162,22 +162,22 @@ impl Meter {
         }
     }
 
-    /// So many connections are open.
+    /// This many connections are open.
     pub fn note_open(&mut self, open: u32) {
         let peak = &mut self.stats.connections.open_peak;
         *peak = (*peak).max(u64::from(open));
     }
 
-    /// Hands on every interval that is over by `now`, when so many connections are open.
+    /// Sends every interval that is over by `now`; `open` connections are open.
     pub fn roll(&mut self, now: Nanos, offered: u64, spun: Nanos, open: u32) {
         self.account(now, offered, spun);
         while now >= self.end {
             let fresh = self.cleared.try_recv().unwrap_or_else(|_| {
                 Box::new(Interval::new(self.stats.operations.len(), self.stats.counters.len()))
             });
-            self.sort_in();
+            self.add_batch();
             let over = std::mem::replace(&mut self.stats, fresh);
-            self.hand_on(over);
+            self.send(over);
             self.note_open(open);
             if self.end >= self.last_end {
                 (self.index, self.end) = (DRAIN, Nanos::NEVER);
@@ -191,12 +191,12 @@ impl Meter {
         }
     }
 
-    /// Hands on the last interval.
+    /// Sends the last interval.
     pub fn finish(mut self, now: Nanos, offered: u64, spun: Nanos, open: u32) {
         self.roll(now, offered, spun, open);
-        self.sort_in();
+        self.add_batch();
         let last = std::mem::replace(&mut self.stats, Box::new(Interval::new(0, 0)));
-        self.hand_on(last);
+        self.send(last);
     }
 
     fn account(&mut self, now: Nanos, offered: u64, spun: Nanos) {
@@ -212,8 +212,8 @@ impl Meter {
         (self.since, self.cpu) = (now, cpu);
     }
 
-    fn hand_on(&self, stats: Box<Interval>) {
-        // A collector that is gone has no more use for intervals; the run is being torn down.
+    fn send(&self, stats: Box<Interval>) {
+        // If the collector is gone, the run is over.
         let _ =
             self.to_collector.send(WorkerMessage::Interval { worker: self.worker, index: self.index, stats });
     }
@@ -229,11 +229,11 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Index, operations timed and operations counted only, of each interval that was handed on.
-    type Handed = Vec<(i64, u64, u64)>;
+    /// Index, timed operations and operations that were only counted, of each interval that was sent.
+    type SentIntervals = Vec<(i64, u64, u64)>;
 
-    /// Runs a meter over operations that are due and end at given times (ms), in the order of their ends.
-    fn run(warmup_ms: u64, length_ms: u64, end_ms: Option<u64>, operations: &[(u64, u64)]) -> Handed {
+    /// Runs a meter over operations with their due times and ends (ms), in the order of their ends.
+    fn run(warmup_ms: u64, length_ms: u64, end_ms: Option<u64>, operations: &[(u64, u64)]) -> SentIntervals {
         let (to_collector, messages) = mpsc::channel();
         let (_, cleared) = mpsc::channel();
         let mut meter = Meter::new(Box::new(Interval::new(1, 0)), 0, to_collector, cleared);
@@ -254,17 +254,17 @@ mod tests {
                 WorkerMessage::Interval { index, stats, .. } => {
                     (index, stats.operations[0].response_time.len(), stats.operations[0].carried)
                 }
-                other => unreachable!("a meter hands on intervals only: {other:?}"),
+                other => unreachable!("a meter sends only intervals: {other:?}"),
             })
             .collect()
     }
 
     #[test]
-    fn intervals_are_aligned_to_where_measuring_begins() {
+    fn intervals_are_aligned_to_the_beginning_of_measuring() {
         // Warm-up 0–250, measured 250–600, intervals of 100; one operation every 50 ms.
         let operations: Vec<(u64, u64)> = (1..=13).map(|n| (n * 50 - 1, n * 50)).collect();
-        let handed = run(250, 100, Some(600), &operations);
-        let expected: Handed = vec![
+        let sent = run(250, 100, Some(600), &operations);
+        let expected: SentIntervals = vec![
             (-3, 0, 0),
             (-2, 2, 0),
             (-1, 2, 0),
@@ -274,7 +274,7 @@ mod tests {
             (3, 1, 0),
             (DRAIN, 2, 0),
         ];
-        assert_eq!(handed, expected);
+        assert_eq!(sent, expected);
     }
 
     #[test]
@@ -301,8 +301,8 @@ mod tests {
                 *took += *intended_start;
             }
             operations.sort_by_key(|(_, ended)| *ended);
-            let handed = run(warmup, length, Some(end), &operations);
-            let count = |pick: &dyn Fn(&(i64, u64, u64)) -> u64| handed.iter().map(pick).sum::<u64>();
+            let sent = run(warmup, length, Some(end), &operations);
+            let count = |pick: &dyn Fn(&(i64, u64, u64)) -> u64| sent.iter().map(pick).sum::<u64>();
             prop_assert_eq!(count(&|(_, timed, carried)| timed + carried), operations.len() as u64);
             let measured = |(index, timed, _): &(i64, u64, u64)| if *index >= 0 { *timed } else { 0 };
             let due_after = operations.iter().filter(|(intended_start, _)| *intended_start >= warmup).count() as u64;
@@ -310,7 +310,7 @@ mod tests {
             let drained = |(index, timed, carried): &(i64, u64, u64)| if *index == DRAIN { timed + carried } else { 0 };
             let ended_after = operations.iter().filter(|(_, ended)| *ended >= end).count() as u64;
             prop_assert_eq!(count(&drained), ended_after);
-            prop_assert!(handed.windows(2).all(|pair| pair[0].0 < pair[1].0));
+            prop_assert!(sent.windows(2).all(|pair| pair[0].0 < pair[1].0));
         }
     }
 }

@@ -1,19 +1,19 @@
 //! A worker: one thread, one epoll instance, a share of the connections and of the load.
 //!
-//! The loop begins what is due, waits for sockets until the next instant that matters, and lets each socket
-//! that has something to say take its turn. What is due is looked at again after each turn, so that a batch
-//! of replies does not hold up the schedule. The parts lie on top of each other, and none knows those above:
+//! The loop begins what is due, waits for sockets until the next instant, and gives each socket with an event its turn.
+//! After each turn it checks again what is due, so that a batch of replies does not delay the schedule. The parts are
+//! layers; none uses those above it:
 //!
 //! | part | what it decides |
 //! |---|---|
-//! | this loop | when to look, to wait, to stop |
+//! | this loop | when to wait and when to stop |
 //! | [`operations`] | the life of an operation on its connection |
 //! | [`transport`], [`driver_session`] | the life of a connection; a driver's turns |
 //! | [`link`], [`pacing`] over [`schedule`], [`meter`], [`poller`] | bytes; what is due when; what is recorded; waiting |
 
 #![expect(
     clippy::inline_always,
-    reason = "returns behind a system call are dear, see `operations`; measured"
+    reason = "returns after a system call are expensive, see `operations`; measured"
 )]
 
 mod clock;
@@ -50,22 +50,22 @@ use crate::tls::TlsContext;
 pub use self::message::WorkerFailure;
 pub(crate) use self::message::WorkerMessage;
 
-/// Connections opened at once before the start: fewer than a listen queue holds, for an overflowing queue
-/// costs a retransmission after a second.
+/// Connections opened at once before the start: fewer than fit into a listen queue, because an overflow of the queue costs
+/// a retransmission after a second.
 const OPENING_AT_ONCE: u32 = 100;
-/// After the end, operations that still wait for a connection are begun for so long.
+/// For this long after the end, operations that still wait for a connection may begin.
 const BACKLOG_GRACE: Duration = Duration::from_secs(2);
-/// After an interruption, replies are waited for so long.
+/// After an interruption, the worker waits for replies for this long.
 const INTERRUPT_GRACE: Duration = Duration::from_millis(100);
 
-/// Everything that one worker runs with.
+/// The input of one worker.
 pub(crate) struct WorkerContext {
     pub spec: Arc<LoadSpec>,
     pub worker: u32,
     pub tls: Option<TlsContext>,
     pub to_collector: Sender<WorkerMessage>,
     pub cleared: Receiver<Box<Interval>>,
-    /// Gives the instant at which the run begins; closed if there will be none.
+    /// Receives the instant at which the run begins; closed if the run does not begin.
     pub start: Receiver<Nanos>,
     /// Set to end the run early.
     pub stop: Arc<AtomicBool>,
@@ -74,7 +74,7 @@ pub(crate) struct WorkerContext {
 /// Opens the connections, waits for the start, runs, and reports the end to the collector.
 pub(crate) fn run<D: Driver>(driver: D, context: WorkerContext) {
     let end = EndReport::new(&context);
-    match Worker::new(driver, context).and_then(Worker::live) {
+    match Worker::new(driver, context).and_then(Worker::run_to_end) {
         Ok(stopped) => end.stopped(stopped),
         Err(errno) => end.failed(WorkerFailure::Epoll(std::io::Error::from(errno).to_string())),
     }
@@ -123,27 +123,27 @@ impl Drop for EndReport {
 struct Worker<D: Driver> {
     context: WorkerContext,
     operations: Operations<D>,
-    /// When waits are looked at again.
+    /// When waits are next checked for timeouts.
     next_sweep: Nanos,
     /// No operation is due from here on.
     end: Nanos,
-    /// Operations in flight are given up.
+    /// The worker ends even with operations in flight.
     give_up: Nanos,
 }
 
 impl<D: Driver> Worker<D> {
     fn new(driver: D, mut context: WorkerContext) -> Result<Self, Errno> {
         let first = Box::new(Interval::new(driver.operations().len(), driver.counters().len()));
-        let (_, nobody) = std::sync::mpsc::channel();
-        let cleared = std::mem::replace(&mut context.cleared, nobody);
+        let (_, closed) = std::sync::mpsc::channel();
+        let cleared = std::mem::replace(&mut context.cleared, closed);
         let meter = Meter::new(first, context.worker, context.to_collector.clone(), cleared);
         let dialer = Dialer::new(&context.spec, context.worker, context.tls.take());
         let operations = Operations::new(driver, &context.spec, context.worker, dialer, meter)?;
         Ok(Self { context, operations, next_sweep: Nanos(0), end: Nanos::NEVER, give_up: Nanos::NEVER })
     }
 
-    /// Returns when it stopped to begin operations.
-    fn live(mut self) -> Result<Nanos, Errno> {
+    /// Runs to the end. Returns when it stopped to begin operations.
+    fn run_to_end(mut self) -> Result<Nanos, Errno> {
         if self.context.spec.requests_per_connection != Some(1) {
             self.open_all()?;
         }
@@ -179,7 +179,7 @@ impl<D: Driver> Worker<D> {
             }
             self.sweep_if_time();
             self.serve(self.next_sweep)?;
-            // A server that lets one connection wait for the whole timeout would let each of the others.
+            // If one connection waits for the whole timeout, so would each of the others.
             let errors = &mut self.operations.setup_errors;
             if next < slots && errors.counts.contains_key(&ErrorKind::Timeout) {
                 errors.add(ErrorKind::Timeout, u64::from(slots - next), "");
@@ -204,7 +204,7 @@ impl<D: Driver> Worker<D> {
                 Pacer::open(schedule, remaining, measured)
             }
         };
-        // What has become of the connections while the others opened theirs; there is no time to wait for more.
+        // Events from the time in which other workers opened their connections; there is no time to wait for more.
         self.serve(Nanos(0))?;
         std::thread::sleep(begin.since(Nanos::now()).into());
         self.operations.meter.start(begin, measured_from, spec.interval, self.end);
@@ -215,14 +215,15 @@ impl<D: Driver> Worker<D> {
         Ok(())
     }
 
-    /// A run lasts as long as was asked, also where nothing falls due in its last part: that is part of the load.
+    /// A run has its full length even if nothing falls due in its last part: that is part of the load.
     fn is_over(&self) -> bool {
         let Operations { now, in_flight, pacer, .. } = &self.operations;
-        let nothing_comes = |pacer: &Pacer| pacer.is_finished() && (*now >= self.end || pacer.is_exhausted());
-        (*in_flight == 0 && pacer.as_ref().is_some_and(nothing_comes)) || *now >= self.give_up
+        let nothing_is_left =
+            |pacer: &Pacer| pacer.is_finished() && (*now >= self.end || pacer.is_exhausted());
+        (*in_flight == 0 && pacer.as_ref().is_some_and(nothing_is_left)) || *now >= self.give_up
     }
 
-    /// One round: begin what is due, wait, let sockets take their turns.
+    /// One round: begins what is due, waits, gives sockets their turns.
     fn turn(&mut self) -> Result<(), Errno> {
         self.operations.tick();
         if self.give_up == Nanos::NEVER && self.context.stop.load(Ordering::Relaxed) {
@@ -238,7 +239,7 @@ impl<D: Driver> Worker<D> {
         self.serve(next_due.min(meter.end()).min(self.next_sweep).min(self.give_up))
     }
 
-    /// Nothing begins from now on, and what waits for a connection never will.
+    /// From now on no operation begins, and those that wait for a connection are dropped.
     fn stop(&mut self) {
         let now = self.operations.now;
         self.end = self.end.min(now);
@@ -270,14 +271,13 @@ impl<D: Driver> Worker<D> {
         (pacer.as_mut().map_or(0, Pacer::take_offered), poller.take_spun())
     }
 
-    /// Waits until a socket has something to say, or something else is to be done at `until`; then lets each
-    /// socket take its turn.
+    /// Waits for events of sockets until `until`, then gives each socket with an event its turn.
     fn serve(&mut self, until: Nanos) -> Result<(), Errno> {
         let until = if self.operations.queued.is_empty() { until } else { Nanos(0) };
         let woken = self.operations.wait(until)?;
         for at in 0..self.operations.poller.len() {
             let (token, ended) = self.operations.poller.event(at);
-            self.operations.on_report(token, ended, woken);
+            self.operations.on_event(token, ended, woken);
             self.keep_up();
         }
         for id in std::mem::take(&mut self.operations.queued) {
@@ -287,7 +287,7 @@ impl<D: Driver> Worker<D> {
         Ok(())
     }
 
-    /// Ends waits that have been too long, a dozen times in the length of a timeout.
+    /// Ends waits that have timed out; runs twelve times in the length of a timeout.
     fn sweep_if_time(&mut self) {
         let now = self.operations.now;
         if now < self.next_sweep {
@@ -302,7 +302,7 @@ impl<D: Driver> Worker<D> {
         self.give_up_waiting(since);
     }
 
-    /// Counts what has waited for a connection since before `since` as unsent.
+    /// Counts operations that have waited for a connection since before `since` as unsent.
     fn give_up_waiting(&mut self, since: Nanos) {
         let Operations { pacer, meter, .. } = &mut self.operations;
         let dropped = pacer.as_mut().map_or(0, |pacer| pacer.drop_waiting(since));

@@ -1,13 +1,13 @@
-//! The operations of one worker: every connection with the operation that is in flight on it. A line that
-//! is open is greeted; a connection that is free takes what the pacer has for it; what the driver says is
-//! sent, what the server says is given to the driver; how it ends is recorded.
+//! The operations of one worker: every connection with its operation in flight. A new connection gets the driver's
+//! greeting. A free connection gets the pacer's next operation. The driver's output is sent, the server's bytes go to the
+//! driver, and the end of the operation is recorded.
 //!
-//! When to look, wait and stop is left to the worker's loop; how a line opens to [`transport`](super::transport); what
-//! is due when to [`pacing`](super::pacing).
+//! The worker's loop decides when to wait and when to stop; [`transport`](super::transport) opens connections;
+//! [`pacing`](super::pacing) decides what is due when.
 //!
-//! A system call leaves the processor's predictor of returns empty, so that each function that is left behind one
-//! costs about 25 cycles. What lies between the calls that receive and that send is therefore inlined into the
-//! worker's loop, by order; what goes wrong is apart, in [`breakage`], and cold.
+//! A system call empties the processor's return predictor, so that each return after one costs about 25 cycles.
+//! Therefore everything between receiving and sending is inlined into the worker's loop. Failures are in [`breakage`],
+//! and cold.
 
 mod breakage;
 
@@ -16,7 +16,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::clock::Clock;
-use super::connection::{Connection, ConnectionCounts, Job, Phase};
+use super::connection::{Connection, ConnectionCounts, ConnectionPhase, Job};
 use super::driver_session::DriverSession;
 use super::link::{LinkError, Received};
 use super::meter::Meter;
@@ -28,30 +28,30 @@ use crate::driver::{Demand, Driver, Fault, Step};
 use crate::record::{ErrorKind, Errors};
 use crate::spec::LoadSpec;
 
-/// Cipher text or plain bytes taken from a socket at once.
+/// Most cipher text or plain bytes received at once.
 const WIRE_BUFFER: usize = 64 * 1024;
-/// Longer than the above by more than a TLS record, see [`super::link::Link::receive`].
+/// Longer than the wire buffer by more than a TLS record, see [`super::link::Link::receive`].
 const INPUT_BUFFER: usize = WIRE_BUFFER + 32 * 1024;
-/// Bytes taken at once where only their front is of interest: more than most heads have.
+/// Bytes received at once where the driver needs only the front: more than the length of most headers.
 const FRONT: usize = 1024;
-/// Bytes thrown away at once. A call that throws away takes time too, and the schedule waits meanwhile.
-const UNSEEN: usize = 512 * 1024;
-/// Reads that a connection may take in one turn before the others have theirs.
+/// Most bytes discarded at once. Discarding takes time too, and the schedule waits meanwhile.
+const DISCARDED_AT_ONCE: usize = 512 * 1024;
+/// Most reads of a connection in one turn, before the other connections have theirs.
 const READS_A_TURN: u32 = 2;
 
 /// All connections of one worker.
 pub(super) struct Operations<D: Driver> {
-    /// Reports what becomes of the connections' sockets.
+    /// Reports the events of the connections' sockets.
     pub poller: Poller,
-    /// Records what becomes of their operations.
+    /// Records their operations.
     pub meter: Meter,
-    /// Has their next operations; none until the run begins.
+    /// Assigns their next operations; none until the run begins.
     pub pacer: Option<Pacer>,
-    /// What went wrong before the run began.
+    /// Failures before the run began.
     pub setup_errors: Errors,
-    /// Slots by phase.
+    /// Number of slots in each phase.
     pub counts: ConnectionCounts,
-    /// Connections whose turn was cut short.
+    /// Connections whose turn ended before everything was read.
     pub queued: Vec<ConnectionId>,
     /// The last reading of the clock.
     pub now: Nanos,
@@ -61,11 +61,11 @@ pub(super) struct Operations<D: Driver> {
     session: DriverSession<D>,
     dialer: Dialer,
     connections: Vec<Connection<D::Dialogue>>,
-    /// When each connection's wait is too long; apart from the rest, so that a sweep over them is cheap.
+    /// When each connection's wait times out; separate from the rest, so that a sweep over all of them is cheap.
     deadlines: Vec<Nanos>,
     input: Vec<u8>,
-    /// As long as what is thrown away at once. Never written to, so the kernel gives it no memory.
-    unseen: Vec<u8>,
+    /// Its length is the most that is discarded at once. It is never written to, so it takes no memory.
+    discarded: Vec<u8>,
     wire: Vec<u8>,
     timeout: Duration,
     uses_limit: u32,
@@ -90,7 +90,7 @@ impl<D: Driver> Operations<D> {
             connections: (0..slots).map(|_| Connection::new()).collect(),
             deadlines: vec![Nanos::NEVER; slots as usize],
             input: vec![0; INPUT_BUFFER],
-            unseen: vec![0; UNSEEN],
+            discarded: vec![0; DISCARDED_AT_ONCE],
             wire: if dialer.is_tls() { vec![0; WIRE_BUFFER] } else { Vec::new() },
             dialer,
             timeout: spec.timeout,
@@ -104,8 +104,7 @@ impl<D: Driver> Operations<D> {
         self.now
     }
 
-    /// Waits for sockets until `until` at the latest, counted from the last reading of the clock. Returns when it
-    /// woke.
+    /// Waits for sockets until `until` at the latest, from the last reading of the clock on. Returns when it woke.
     #[inline(always)]
     pub fn wait(&mut self, until: Nanos) -> Result<Nanos, Errno> {
         self.now = self.poller.wait(self.now, until, &mut self.clock)?;
@@ -117,24 +116,24 @@ impl<D: Driver> Operations<D> {
         self.connections.len() as u32
     }
 
-    /// A connection takes part in the run that began at `begin`, unless it is still being opened: then it does
-    /// so once it is open.
+    /// A connection joins the run that began at `begin`. One that is still opening joins once it is open.
     pub fn join(&mut self, id: ConnectionId, begin: Nanos) {
         let (now, slots) = (self.tick(), self.slots());
-        let is_free = matches!(self.connections[id as usize].phase, Phase::Idle | Phase::Closed);
+        let is_free =
+            matches!(self.connections[id as usize].phase, ConnectionPhase::Idle | ConnectionPhase::Closed);
         let pacer = self.pacer.as_mut().filter(|_| is_free);
         if let Some(assignment) = pacer.and_then(|pacer| pacer.join(id, slots, begin, now)) {
             self.assign(assignment);
         }
     }
 
-    /// A connection gets an operation: begin it, or open the connection first.
+    /// A connection gets an operation: begins it, or opens the connection first.
     #[inline(always)]
     pub fn assign(&mut self, Assignment { connection: id, intended_start, free_since }: Assignment) {
         let connection = &mut self.connections[id as usize];
         connection.job = Some(Job { intended_start, ready: intended_start.max(free_since) });
         self.in_flight += 1;
-        if connection.phase == Phase::Idle {
+        if connection.phase == ConnectionPhase::Idle {
             self.begin(id);
         } else {
             self.open(id);
@@ -145,28 +144,28 @@ impl<D: Driver> Operations<D> {
     pub fn open(&mut self, id: ConnectionId) {
         let now = self.tick();
         let connection = &mut self.connections[id as usize];
-        self.counts.shift(&mut connection.phase, Phase::Opening);
+        self.counts.shift(&mut connection.phase, ConnectionPhase::Opening);
         connection.begun = now;
         connection.uses = 0;
         self.deadlines[id as usize] = now.after(self.timeout);
-        if let Err(error) = connection.line.open(id, &self.dialer, &self.poller, now) {
+        if let Err(error) = connection.transport.open(id, &self.dialer, &self.poller, now) {
             self.broken(id, &error);
         }
     }
 
-    /// The poller, which woke at `woken`, has something to say of a socket.
+    /// The poller, which woke at `woken`, has an event of a socket.
     #[inline(always)]
-    pub fn on_report(&mut self, token: Token, ended: bool, woken: Nanos) {
+    pub fn on_event(&mut self, token: Token, ended: bool, woken: Nanos) {
         let id = token.slot;
-        let line = &mut self.connections[id as usize].line;
-        if line.generation() != token.generation {
+        let transport = &mut self.connections[id as usize].transport;
+        if transport.generation() != token.generation {
             return;
         }
-        let progress = if line.is_connecting() {
+        let progress = if transport.is_connecting() {
             self.now = self.clock.now();
-            line.connected(ended, self.now, &mut self.meter.stats.connections)
+            transport.connected(ended, self.now, &mut self.meter.stats.connections)
         } else {
-            line.notice(ended)
+            transport.notice(ended)
         };
         if let Err(error) = progress {
             return self.broken(id, &error);
@@ -175,7 +174,7 @@ impl<D: Driver> Operations<D> {
         self.read(id, woken);
     }
 
-    /// Goes on with a turn that was cut short.
+    /// Continues a turn that ended before everything was read.
     pub fn resume(&mut self, id: ConnectionId, woken: Nanos) {
         self.connections[id as usize].queued = false;
         self.read(id, woken);
@@ -184,24 +183,25 @@ impl<D: Driver> Operations<D> {
     /// Reads until there is nothing more, or the turn is over.
     #[inline(always)]
     fn read(&mut self, id: ConnectionId, woken: Nanos) {
-        let generation = self.connections[id as usize].line.generation();
+        let generation = self.connections[id as usize].transport.generation();
         for _ in 0..READS_A_TURN {
-            if self.connections[id as usize].line.generation() != generation {
+            if self.connections[id as usize].transport.generation() != generation {
                 return;
             }
             let demand = self.demand(id);
-            let line = &mut self.connections[id as usize].line;
+            let transport = &mut self.connections[id as usize].transport;
             let received = match demand {
-                Demand::All => line.receive(&mut self.input, &mut self.wire),
-                Demand::Front => line.receive(&mut self.input[..FRONT], &mut self.wire),
+                Demand::All => transport.receive(&mut self.input, &mut self.wire),
+                Demand::Front => transport.receive(&mut self.input[..FRONT], &mut self.wire),
                 Demand::Skip(bytes) => {
-                    let most = self.unseen.len();
-                    line.discard(&mut self.unseen[..usize::try_from(bytes).map_or(most, |n| n.min(most))])
+                    let most = self.discarded.len();
+                    transport
+                        .discard(&mut self.discarded[..usize::try_from(bytes).map_or(most, |n| n.min(most))])
                 }
             };
             match received {
                 Ok(Received::Data(count)) if matches!(demand, Demand::Skip(_)) => {
-                    self.on_unseen(id, count);
+                    self.on_discarded(id, count);
                 }
                 Ok(Received::Data(count)) => self.on_data(id, count, woken),
                 Ok(Received::Nothing) => return,
@@ -210,7 +210,7 @@ impl<D: Driver> Operations<D> {
             }
         }
         let connection = &mut self.connections[id as usize];
-        if !connection.queued && connection.line.has_more() {
+        if !connection.queued && connection.transport.has_more() {
             connection.queued = true;
             self.queued.push(id);
         }
@@ -221,15 +221,15 @@ impl<D: Driver> Operations<D> {
     fn demand(&self, id: ConnectionId) -> Demand {
         let connection = &self.connections[id as usize];
         match &connection.dialogue {
-            Some(dialogue) if connection.phase == Phase::Busy && !self.dialer.is_tls() => {
+            Some(dialogue) if connection.phase == ConnectionPhase::Busy && !self.dialer.is_tls() => {
                 self.session.demand(dialogue)
             }
             _ => Demand::All,
         }
     }
 
-    /// Bytes of a reply have come that nobody wants to see.
-    fn on_unseen(&mut self, id: ConnectionId, count: usize) {
+    /// Bytes of a reply that the driver does not need were discarded.
+    fn on_discarded(&mut self, id: ConnectionId, count: usize) {
         self.tick();
         let connection = &mut self.connections[id as usize];
         self.meter.stats.operations[connection.operation as usize].bytes_received += count as u64;
@@ -242,13 +242,13 @@ impl<D: Driver> Operations<D> {
     #[inline(always)]
     fn on_data(&mut self, id: ConnectionId, count: usize, woken: Nanos) {
         let now = self.tick();
-        if self.connections[id as usize].line.secured(now, &mut self.meter.stats.connections) {
+        if self.connections[id as usize].transport.secured(now, &mut self.meter.stats.connections) {
             self.on_secured(id);
         }
         let connection = &mut self.connections[id as usize];
         match connection.phase {
             _ if count == 0 => return,
-            Phase::Busy => {
+            ConnectionPhase::Busy => {
                 if connection.first_byte.is_none() {
                     connection.first_byte = Some(now);
                     self.meter.picked_up(now.since(woken.max(connection.begun)));
@@ -256,14 +256,14 @@ impl<D: Driver> Operations<D> {
                 let stats = &mut self.meter.stats.operations[connection.operation as usize];
                 stats.bytes_received += count as u64;
             }
-            Phase::Greeting => {}
-            Phase::Closed | Phase::Opening => return,
-            Phase::Idle => {
-                let detail = "the server sent bytes that no operation asked for".to_owned();
+            ConnectionPhase::Greeting => {}
+            ConnectionPhase::Closed | ConnectionPhase::Opening => return,
+            ConnectionPhase::Idle => {
+                let detail = "the server sent bytes without a request".to_owned();
                 return self.broken(id, &LinkError { kind: ErrorKind::Protocol, detail });
             }
         }
-        let dialogue = connection.dialogue.as_mut().expect("a connection that speaks has a dialogue");
+        let dialogue = connection.dialogue.as_mut().expect("a connection in use has a dialogue");
         let step = self.session.receive(dialogue, &self.input[..count], &mut self.meter.stats.counters);
         self.follow(id, step);
     }
@@ -271,16 +271,16 @@ impl<D: Driver> Operations<D> {
     #[inline(always)]
     fn greet_if_open(&mut self, id: ConnectionId) {
         let connection = &self.connections[id as usize];
-        if connection.phase == Phase::Opening && connection.line.is_open() {
+        if connection.phase == ConnectionPhase::Opening && connection.transport.is_open() {
             self.greet(id);
         }
     }
 
-    /// The TLS handshake is over: the greeting begins, or goes on where it asked for TLS.
+    /// The TLS handshake is over: the greeting begins, or continues where it requested TLS.
     #[cold]
     fn on_secured(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
-        match connection.dialogue.as_mut().filter(|_| connection.phase == Phase::Greeting) {
+        match connection.dialogue.as_mut().filter(|_| connection.phase == ConnectionPhase::Greeting) {
             None => self.greet_if_open(id),
             Some(dialogue) => {
                 let step = self.session.secured(dialogue, &mut self.meter.stats.counters);
@@ -292,7 +292,7 @@ impl<D: Driver> Operations<D> {
     #[cold]
     fn greet(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
-        self.counts.shift(&mut connection.phase, Phase::Greeting);
+        self.counts.shift(&mut connection.phase, ConnectionPhase::Greeting);
         self.meter.note_open(self.counts.open());
         let dialogue = connection.dialogue.insert(self.session.dialogue());
         let step = self.session.greet(dialogue, &mut self.meter.stats.counters);
@@ -306,50 +306,50 @@ impl<D: Driver> Operations<D> {
         let dialogue = connection.dialogue.as_mut().expect("an idle connection has a dialogue");
         let job = connection.job.expect("an operation is begun for a job");
         connection.operation = self.session.begin(dialogue, &mut self.meter.stats.counters);
-        self.counts.shift(&mut connection.phase, Phase::Busy);
+        self.counts.shift(&mut connection.phase, ConnectionPhase::Busy);
         connection.first_byte = None;
         let now = self.clock.now();
         connection.begun = now;
         self.now = now;
         self.deadlines[id as usize] = now.after(self.timeout);
         self.meter.lagged(now.since(job.ready));
-        if let Err(error) = self.speak(id) {
+        if let Err(error) = self.send_output(id) {
             self.broken(id, &error);
         }
     }
 
-    /// Sends what the driver wrote.
+    /// Sends the driver's output.
     #[inline(always)]
-    fn speak(&mut self, id: ConnectionId) -> Result<(), LinkError> {
+    fn send_output(&mut self, id: ConnectionId) -> Result<(), LinkError> {
         let connection = &mut self.connections[id as usize];
-        let words = self.session.output();
-        if words.is_empty() {
+        let output = self.session.output();
+        if output.is_empty() {
             return Ok(());
         }
-        if connection.phase == Phase::Busy {
+        if connection.phase == ConnectionPhase::Busy {
             let stats = &mut self.meter.stats.operations[connection.operation as usize];
-            stats.bytes_sent += words.len() as u64;
+            stats.bytes_sent += output.len() as u64;
         }
-        connection.line.send(words)
+        connection.transport.send(output)
     }
 
-    /// Sends what the driver wrote and does what its step says.
+    /// Sends the driver's output and follows its step.
     #[inline(always)]
     fn follow(&mut self, id: ConnectionId, step: Step) {
-        if let Err(error) = self.speak(id) {
+        if let Err(error) = self.send_output(id) {
             return self.broken(id, &error);
         }
         match (step, self.connections[id as usize].phase) {
             (Step::Wait, _) => {}
-            (Step::Done { reuse: true }, Phase::Greeting) => self.on_greeted(id),
-            (Step::Done { reuse: false }, Phase::Greeting) => {
+            (Step::Done { reuse: true }, ConnectionPhase::Greeting) => self.on_greeted(id),
+            (Step::Done { reuse: false }, ConnectionPhase::Greeting) => {
                 let detail = "the server ended the connection in its greeting".to_owned();
                 self.broken(id, &LinkError { kind: ErrorKind::Closed, detail });
             }
-            (Step::Failed(fault), Phase::Greeting) => {
+            (Step::Failed(fault), ConnectionPhase::Greeting) => {
                 self.broken(id, &LinkError { kind: fault.kind, detail: fault.detail.into_owned() });
             }
-            (Step::Secure, Phase::Greeting) => self.secure(id),
+            (Step::Secure, ConnectionPhase::Greeting) => self.secure(id),
             (Step::Secure, _) => self.fail(id, &Fault::protocol("TLS in the middle of an operation")),
             (Step::Done { reuse }, _) => self.succeed(id, reuse),
             (Step::Failed(fault), _) => self.fail(id, &fault),
@@ -359,16 +359,16 @@ impl<D: Driver> Operations<D> {
     #[cold]
     fn secure(&mut self, id: ConnectionId) {
         let now = self.tick();
-        if let Err(error) = self.connections[id as usize].line.secure(&self.dialer, now) {
+        if let Err(error) = self.connections[id as usize].transport.secure(&self.dialer, now) {
             self.broken(id, &error);
         }
     }
 
-    /// The connection may do operations: the one it was opened for, or whatever is next.
+    /// The connection is ready for operations: the one it was opened for, or the next one.
     #[cold]
     fn on_greeted(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
-        self.counts.shift(&mut connection.phase, Phase::Idle);
+        self.counts.shift(&mut connection.phase, ConnectionPhase::Idle);
         connection.failures = 0;
         self.deadlines[id as usize] = Nanos::NEVER;
         if let Some(job) = &mut connection.job {
@@ -401,15 +401,15 @@ impl<D: Driver> Operations<D> {
         self.end_operation(id, fault.reuse);
     }
 
-    /// The operation has ended, well or not: what is next for its connection?
+    /// The operation has ended, successfully or not: closes the connection if necessary, and offers it to the pacer.
     #[inline(always)]
     fn end_operation(&mut self, id: ConnectionId, reuse: bool) {
         self.take_job(id);
         let connection = &mut self.connections[id as usize];
-        self.counts.shift(&mut connection.phase, Phase::Idle);
+        self.counts.shift(&mut connection.phase, ConnectionPhase::Idle);
         connection.uses += 1;
         self.deadlines[id as usize] = Nanos::NEVER;
-        if !reuse || connection.uses >= self.uses_limit || connection.line.is_ending() {
+        if !reuse || connection.uses >= self.uses_limit || connection.transport.is_ending() {
             self.close(id);
         }
         self.offer(id);
@@ -433,8 +433,8 @@ impl<D: Driver> Operations<D> {
     #[inline(never)]
     fn close(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
-        self.counts.shift(&mut connection.phase, Phase::Closed);
-        connection.line.close();
+        self.counts.shift(&mut connection.phase, ConnectionPhase::Closed);
+        connection.transport.close();
         connection.dialogue = None;
         self.deadlines[id as usize] = Nanos::NEVER;
     }

@@ -1,7 +1,7 @@
-//! Which connection does an operation, and when it is due: closed and open loop.
+//! Assigns operations to connections when they are due: closed and open loop.
 //!
-//! Pure bookkeeping in time that is passed in: no clock, no socket, so that a schedule of an hour is tested
-//! in milliseconds. The worker tells the pacer when a connection becomes free and asks it what is due.
+//! It has no clock and no socket; callers pass the time. So a test runs an hour of a schedule in milliseconds. The worker
+//! reports when a connection becomes free, and asks for what is due.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -11,8 +11,8 @@ use std::time::Duration;
 use super::schedule::Schedule;
 use crate::clock::Nanos;
 
-/// Operations that may wait for a connection, 8 bytes each. A server that is this far behind has not kept up,
-/// whatever becomes of the rest.
+/// Most operations that wait for a connection, 8 bytes each. A server that is this far behind has not kept up, with or
+/// without the rest.
 const MOST_WAITING: usize = 4 << 20;
 
 /// Index of a connection within its worker.
@@ -24,51 +24,52 @@ pub(super) struct Assignment {
     pub connection: ConnectionId,
     /// When it should have begun: response time counts from here.
     pub intended_start: Nanos,
-    /// When its connection became free: what the client can be late against.
+    /// When its connection became free: the client cannot be late before that.
     pub free_since: Nanos,
 }
 
+/// Closed or open loop, with its state.
 #[derive(Debug)]
-enum Loop {
-    /// Every connection does its next operation a think time after its last.
+enum PacerMode {
+    /// Every connection begins its next operation a think time after its last.
     Closed { think: Duration },
-    /// Operations arrive by themselves and take the connection that has been free longest.
+    /// Operations arrive on a schedule and take the connection that has been free longest.
     Open { schedule: Schedule, free: VecDeque<(ConnectionId, Nanos)>, backlog: VecDeque<Nanos> },
 }
 
 /// Decides when connections begin operations.
 #[derive(Debug)]
 pub(super) struct Pacer {
-    mode: Loop,
+    mode: PacerMode,
     /// Operations that may still begin.
     remaining: u64,
-    /// What is due before is not counted, what is due from the end on does not begin.
+    /// Operations due before this are not counted; operations due at its end or later do not begin.
     measured: Range<Nanos>,
-    /// Connections that think, or wait before they try again.
+    /// Connections in their think time, or waiting to connect again.
     resting: BinaryHeap<Reverse<(Nanos, ConnectionId)>>,
     offered: u64,
-    /// Operations that did not even find room to wait.
+    /// Operations beyond the most that may wait.
     overflow: u64,
 }
 
 impl Pacer {
     /// At most `remaining` operations, each after `think` on its connection.
     pub fn closed(think: Duration, remaining: u64, measured: Range<Nanos>) -> Self {
-        Self::new(Loop::Closed { think }, remaining, measured)
+        Self::new(PacerMode::Closed { think }, remaining, measured)
     }
 
     /// At most `remaining` operations, on a schedule.
     pub fn open(schedule: Schedule, remaining: u64, measured: Range<Nanos>) -> Self {
-        let mode = Loop::Open { schedule, free: VecDeque::new(), backlog: VecDeque::new() };
+        let mode = PacerMode::Open { schedule, free: VecDeque::new(), backlog: VecDeque::new() };
         Self::new(mode, remaining, measured)
     }
 
-    fn new(mode: Loop, remaining: u64, measured: Range<Nanos>) -> Self {
+    fn new(mode: PacerMode, remaining: u64, measured: Range<Nanos>) -> Self {
         Self { mode, remaining, measured, resting: BinaryHeap::new(), offered: 0, overflow: 0 }
     }
 
-    /// A connection joins a run that began at `begin` and could have been used from then on. With a think time
-    /// they do not begin all at once but spread over the first one, in their order (`of` connections).
+    /// A connection joins a run that began at `begin`; it was free from then on. With a think time, the first operations of
+    /// the `of` connections are spread evenly over one think time.
     pub fn join(
         &mut self,
         connection: ConnectionId,
@@ -76,7 +77,7 @@ impl Pacer {
         begin: Nanos,
         now: Nanos,
     ) -> Option<Assignment> {
-        if let Loop::Closed { think } = self.mode
+        if let PacerMode::Closed { think } = self.mode
             && !think.is_zero()
         {
             let at = begin.after(think.mul_f64(f64::from(connection) / f64::from(of)));
@@ -86,16 +87,16 @@ impl Pacer {
         self.release(connection, now, begin)
     }
 
-    /// A connection has ended its operation. Gives it the next one if that is due already.
+    /// A connection has ended its operation. Returns its next one if that is due already.
     #[inline]
     pub fn release(&mut self, connection: ConnectionId, now: Nanos, free_since: Nanos) -> Option<Assignment> {
         match &mut self.mode {
-            Loop::Closed { think } if think.is_zero() => self.begin(connection, now, free_since),
-            Loop::Closed { think } => {
+            PacerMode::Closed { think } if think.is_zero() => self.begin(connection, now, free_since),
+            PacerMode::Closed { think } => {
                 self.resting.push(Reverse((now.after(*think), connection)));
                 None
             }
-            Loop::Open { free, backlog, .. } => {
+            PacerMode::Open { free, backlog, .. } => {
                 if let Some(intended_start) = backlog.pop_front() {
                     return Some(Assignment { connection, intended_start, free_since });
                 }
@@ -110,7 +111,7 @@ impl Pacer {
         self.resting.push(Reverse((until, connection)));
     }
 
-    /// The next operation that is due by `now` and has a connection; ask until there is none.
+    /// The next operation that is due by `now` and has a connection. Call until there is none.
     #[inline]
     pub fn due(&mut self, now: Nanos) -> Option<Assignment> {
         while let Some(&Reverse((at, connection))) = self.resting.peek()
@@ -118,14 +119,14 @@ impl Pacer {
         {
             self.resting.pop();
             let assignment = match self.mode {
-                Loop::Closed { .. } => self.begin(connection, at, at),
-                Loop::Open { .. } => self.release(connection, now, now),
+                PacerMode::Closed { .. } => self.begin(connection, at, at),
+                PacerMode::Open { .. } => self.release(connection, now, now),
             };
             if assignment.is_some() {
                 return assignment;
             }
         }
-        let Loop::Open { schedule, free, backlog } = &mut self.mode else { return None };
+        let PacerMode::Open { schedule, free, backlog } = &mut self.mode else { return None };
         while self.remaining > 0
             && let Some(intended_start) = schedule.take_due(now, self.measured.end)
         {
@@ -143,7 +144,7 @@ impl Pacer {
         None
     }
 
-    /// A closed loop's operation is due at `due`, unless there are enough.
+    /// A closed loop's operation is due at `intended_start`, unless all have begun.
     #[inline]
     fn begin(
         &mut self,
@@ -159,16 +160,16 @@ impl Pacer {
         Some(Assignment { connection, intended_start, free_since })
     }
 
-    /// When [`Pacer::due`] should be asked next, at the latest.
+    /// When to call [`Pacer::due`] next, at the latest.
     pub fn next_due(&self) -> Nanos {
         let rested = self.resting.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at);
         rested.min(self.next_arrival())
     }
 
-    /// When the next operation of an open loop is due, if there is to be one.
+    /// When the next operation of an open loop is due; never if there is none.
     fn next_arrival(&self) -> Nanos {
         match &self.mode {
-            Loop::Open { schedule, .. } if self.remaining > 0 && schedule.next() < self.measured.end => {
+            PacerMode::Open { schedule, .. } if self.remaining > 0 && schedule.next() < self.measured.end => {
                 schedule.next()
             }
             _ => Nanos::NEVER,
@@ -177,7 +178,7 @@ impl Pacer {
 
     /// Drops operations that have waited for a connection since before `since`; returns how many.
     pub fn drop_waiting(&mut self, since: Nanos) -> u64 {
-        let Loop::Open { backlog, .. } = &mut self.mode else { return 0 };
+        let PacerMode::Open { backlog, .. } = &mut self.mode else { return 0 };
         let stale = backlog.partition_point(|&intended_start| intended_start < since);
         backlog.drain(..stale);
         stale as u64 + std::mem::take(&mut self.overflow)
@@ -188,18 +189,18 @@ impl Pacer {
         self.measured.end = self.measured.end.min(now);
     }
 
-    /// Can nothing begin any more, unless a connection is released that has an operation in flight?
+    /// Can no operation begin any more, except when a busy connection is released?
     pub fn is_finished(&self) -> bool {
         match &self.mode {
-            Loop::Closed { .. } => {
+            PacerMode::Closed { .. } => {
                 let next = self.resting.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at);
                 self.remaining == 0 || next >= self.measured.end
             }
-            Loop::Open { backlog, .. } => backlog.is_empty() && self.next_arrival() == Nanos::NEVER,
+            PacerMode::Open { backlog, .. } => backlog.is_empty() && self.next_arrival() == Nanos::NEVER,
         }
     }
 
-    /// Have all operations begun that may?
+    /// Have all allowed operations begun?
     pub fn is_exhausted(&self) -> bool {
         self.remaining == 0
     }
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn in_an_open_loop_what_finds_no_connection_waits_and_keeps_its_due_time() {
+    fn in_an_open_loop_an_operation_without_a_connection_waits_and_keeps_its_due_time() {
         let mut pacer = Pacer::open(constant(10.0, 0, 1), u64::MAX, ALWAYS);
         assert_eq!(pacer.release(0, Nanos(0), Nanos(0)), None);
         let first = pacer.due(Nanos(0)).expect("the first is due at once");
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn without_think_time_the_next_operation_is_due_when_the_last_ends() {
+    fn without_think_time_the_next_operation_is_due_when_the_last_one_ends() {
         let mut pacer = Pacer::closed(Duration::ZERO, u64::MAX, Nanos(0)..Nanos(SECOND));
         let next = pacer.release(4, Nanos(9), Nanos(9)).expect("at once");
         assert_eq!((next.connection, next.intended_start), (4, Nanos(9)));
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fell_due_before_the_end_begins_also_when_it_is_asked_for_after_it() {
+    fn operations_due_before_the_end_begin_even_after_it() {
         let mut pacer = Pacer::open(constant(10.0, 0, 1), u64::MAX, Nanos(0)..Nanos(SECOND / 2));
         pacer.release(0, Nanos(0), Nanos(0));
         assert!(!pacer.is_finished(), "five are due in half a second");
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_in_the_warm_up_begins_and_is_not_counted() {
+    fn operations_due_in_the_warm_up_begin_and_are_not_counted() {
         let mut pacer = Pacer::open(constant(10.0, 0, 1), u64::MAX, Nanos(SECOND)..Nanos(2 * SECOND));
         let mut begun = 0;
         for id in 0..30 {
@@ -295,13 +296,13 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Action {
-        /// Time goes on, and all that is due is asked for.
+        /// Time passes, and everything that is due begins.
         Pass { ms: u64 },
-        /// One of the connections that are at work ends its operation.
+        /// One of the busy connections ends its operation.
         Release { pick: usize },
         /// One of them could not be opened.
         Rest { pick: usize, ms: u64 },
-        /// What has waited for so long is dropped.
+        /// Operations that have waited for this long are dropped.
         Drop { ms: u64 },
     }
 
@@ -316,8 +317,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens, no connection is given two operations or lost, and no operation is lost or
-        /// begun twice.
+        /// In any sequence of events, no connection gets two operations or is lost, and no operation is lost or begun
+        /// twice.
         #[test]
         fn connections_and_operations_are_conserved(
             actions in actions(),
@@ -332,13 +333,13 @@ mod tests {
                 _ => Pacer::open(constant(100.0, 0, 1), limit, Nanos(0)..end),
             };
             let mut now = Nanos(0);
-            let mut at_work = BTreeSet::new();
+            let mut busy = BTreeSet::new();
             let (mut begun, mut dropped) = (0_u64, 0_u64);
             let mut last_due = Nanos(0);
             macro_rules! begin {
                 ($assignment:expr) => {
                     if let Some(Assignment { connection, intended_start, .. }) = $assignment {
-                        prop_assert!(at_work.insert(connection), "{connection} is at work already");
+                        prop_assert!(busy.insert(connection), "{connection} is busy already");
                         prop_assert!(intended_start <= now && intended_start < end);
                         prop_assert!(mode != 2 || intended_start >= last_due, "arrivals begin in their order");
                         last_due = intended_start;
@@ -350,21 +351,21 @@ mod tests {
                 begin!(pacer.join(id, connections, now, now));
             }
             for action in actions {
-                let at = |pick: usize| at_work.iter().nth(pick % at_work.len().max(1)).copied();
+                let at = |pick: usize| busy.iter().nth(pick % busy.len().max(1)).copied();
                 match action {
                     Action::Pass { ms } => {
                         now = now.after(Duration::from_millis(ms));
                         while let assignment @ Some(_) = pacer.due(now) {
                             begin!(assignment);
                         }
-                        prop_assert!(pacer.next_due() > now, "nothing that is due is left");
+                        prop_assert!(pacer.next_due() > now, "everything that is due has begun");
                     }
                     Action::Release { pick } => if let Some(id) = at(pick) {
-                        at_work.remove(&id);
+                        busy.remove(&id);
                         begin!(pacer.release(id, now, now));
                     },
                     Action::Rest { pick, ms } => if let Some(id) = at(pick) {
-                        at_work.remove(&id);
+                        busy.remove(&id);
                         pacer.rest(id, now.after(Duration::from_millis(ms)));
                     },
                     Action::Drop { ms } => {
@@ -372,13 +373,13 @@ mod tests {
                     }
                 }
             }
-            // To the end: everything is released again and again until nothing can begin.
+            // At the end, release every connection repeatedly until no operation can begin.
             now = now.max(end).after(Duration::from_secs(1));
-            while !(pacer.is_finished() && at_work.is_empty()) {
+            while !(pacer.is_finished() && busy.is_empty()) {
                 while let assignment @ Some(_) = pacer.due(now) {
                     begin!(assignment);
                 }
-                for id in std::mem::take(&mut at_work) {
+                for id in std::mem::take(&mut busy) {
                     begin!(pacer.release(id, now, now));
                 }
             }

@@ -1,9 +1,8 @@
-//! Waiting for sockets until an instant: epoll, with a sleep that does not overshoot.
+//! Waits for sockets until an instant: epoll, with a sleep that does not end late.
 //!
-//! A sleeping thread wakes late by the timer's and the scheduler's latency, tens of microseconds on a
-//! virtual machine. So the poller sleeps until that much before the instant, as measured when it was made,
-//! and looks for events in a loop for the rest. What it spends in that loop for nothing is counted, because
-//! it is CPU time but not work.
+//! A sleeping thread has a wake-up latency: timer and scheduler take tens of microseconds on a virtual machine. The poller
+//! measures it when it is created, sleeps until that much before the instant, and polls in a loop for the rest. Polls
+//! that find nothing are counted as spinning: they are CPU time but not work.
 
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,18 +16,17 @@ use rustix::time::Timespec;
 use super::clock::Clock;
 use crate::clock::Nanos;
 
-/// Events taken at once. Enough that a saturated worker pays little for the call; few enough that a
-/// schedule is looked at often.
+/// Most events of one call. Enough that a saturated worker pays little for the call; few enough that the schedule is
+/// checked often.
 const BATCH: usize = 128;
 
-/// Sleeps tried to measure how late this thread wakes.
+/// Number of sleeps to measure the wake-up latency.
 const WAKE_TRIALS: usize = 20;
 const WAKE_TRIAL: Duration = Duration::from_micros(200);
-/// However late this thread wakes, it does not spin for longer than this before each instant.
+/// The thread never spins for longer than this before an instant, even if its wake-up latency is longer.
 const LONGEST_SPIN: Duration = Duration::from_micros(500);
 
-/// What a socket is known by: a slot, and which of its sockets, so that a late report of an earlier one is
-/// told apart.
+/// Identifies a socket: its slot and its number in that slot, so that a late event of an earlier socket is recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token {
     pub slot: u32,
@@ -47,7 +45,7 @@ impl From<EventData> for Token {
     }
 }
 
-/// An epoll instance and its habits.
+/// An epoll instance with the thread's wake-up latency.
 pub(super) struct Poller {
     epoll: OwnedFd,
     events: Vec<Event>,
@@ -57,10 +55,10 @@ pub(super) struct Poller {
 }
 
 impl Poller {
-    /// Sets the thread's timers to their finest and measures how late it wakes (4 ms).
+    /// Sets the thread's timer slack to its minimum and measures the wake-up latency (4 ms).
     pub fn new() -> Result<Self, Errno> {
-        // The default slack of 50 µs would be added to every sleep. A kernel that refuses only makes
-        // the measured latency longer.
+        // The default slack of 50 µs would be added to every sleep. Where the kernel refuses this, only the measured
+        // latency is longer.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let mut poller = Self {
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
@@ -79,14 +77,14 @@ impl Poller {
         Ok(poller)
     }
 
-    /// Reports everything that becomes of a socket, once for each change (edge-triggered).
+    /// Reports every event of a socket once (edge-triggered).
     pub fn watch(&self, socket: impl AsFd, token: Token) -> Result<(), Errno> {
         let all = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         epoll::add(&self.epoll, socket, token.into(), all)
     }
 
-    /// Waits for events from `begun`, which is now, until `until` at the latest; an instant in the past only
-    /// looks. Returns when it woke, with or without events: the caller asks again.
+    /// Waits for events from `begun`, which is now, until `until` at the latest; with an instant in the past it only polls.
+    /// Returns when it woke, with or without events; the caller calls again.
     #[inline(always)]
     pub fn wait(&mut self, begun: Nanos, until: Nanos, clock: &mut Clock) -> Result<Nanos, Errno> {
         let left = until.since(begun);
@@ -115,13 +113,13 @@ impl Poller {
         self.events.len()
     }
 
-    /// An event of the last wait: whose, and whether the peer has shut down or the socket has failed.
+    /// An event of the last wait: the socket, and whether the peer has shut down or the socket has failed.
     pub fn event(&self, at: usize) -> (Token, bool) {
         let Event { flags, data, .. } = self.events[at];
         (data.into(), flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR))
     }
 
-    /// Time spent looking for nothing since the last call.
+    /// Time spent in polls that found nothing since the last call.
     pub fn take_spun(&mut self) -> Nanos {
         std::mem::take(&mut self.spun)
     }
@@ -140,21 +138,21 @@ mod tests {
     }
 
     #[test]
-    fn reports_what_arrives_with_its_token() {
+    fn events_have_the_token_of_their_socket() {
         let mut poller = Poller::new().expect("epoll");
-        let (mut ours, theirs) = UnixStream::pair().expect("a pair");
+        let (mut near, far) = UnixStream::pair().expect("a pair");
         let token = Token { slot: 7, generation: u32::MAX };
-        poller.watch(&theirs, token).expect("watch");
-        ours.write_all(b"x").expect("write");
+        poller.watch(&far, token).expect("watch");
+        near.write_all(b"x").expect("write");
         wait_5_s(&mut poller);
         assert_eq!(poller.event(0), (token, false));
-        drop(ours);
+        drop(near);
         wait_5_s(&mut poller);
         assert_eq!(poller.event(0), (token, true));
     }
 
     #[test]
-    fn looking_for_nothing_is_counted_as_spinning() {
+    fn polls_that_find_nothing_count_as_spinning() {
         let mut poller = Poller::new().expect("epoll");
         poller.wake_latency = LONGEST_SPIN.into();
         let mut clock = Clock::new();

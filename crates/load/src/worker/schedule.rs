@@ -1,6 +1,6 @@
 //! When the operations of an open loop are due: constant or Poisson arrivals at a rate that may change.
 //!
-//! Pure: no clock, so that a schedule of an hour is tested in milliseconds.
+//! It has no clock, so a test runs an hour of a schedule in milliseconds.
 
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// The share of worker `worker` of `workers` in a profile that starts at `begin` with the warm-up.
-    /// At a constant rate the workers take turns, so that their connections do not fire together.
+    /// The share of worker `worker` of `workers` in a profile that starts at `begin` with the warm-up. With constant
+    /// arrivals the workers take turns, so that their operations do not begin together.
     pub fn new(
         profile: &RateProfile,
         arrivals: Arrivals,
@@ -66,7 +66,7 @@ impl Schedule {
         self.next
     }
 
-    /// Takes the next operation off the schedule if it is due by `now` and before `end`.
+    /// Removes the next operation from the schedule if it is due by `now` and before `end`.
     #[inline]
     pub fn take_due(&mut self, now: Nanos, end: Nanos) -> Option<Nanos> {
         let intended_start = self.next;
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_rate_is_kept_for_two_thousand_seconds() {
+    fn a_constant_rate_does_not_drift_in_two_thousand_seconds() {
         let instants = instants(constant(1_000.0, 0, 1), Nanos(2_000 * SECOND));
         assert_eq!(instants.len(), 2_000_000);
         let last = instants[instants.len() - 1];

@@ -1,5 +1,5 @@
-//! A connection's line to the server, from the call to connect until it is closed: which handshake is under
-//! way, since when, and what is recorded of it. Knows no operation.
+//! A connection to the server from the connect call until it is closed: its handshakes, and the record of their times. It
+//! does not use operations.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,7 +11,7 @@ use crate::record::{ConnectionStats, ErrorKind, micros_of, record};
 use crate::spec::LoadSpec;
 use crate::tls::TlsContext;
 
-/// Where lines lead to, and from where: the same for all lines of a worker.
+/// The addresses to connect to and from: the same for all connections of a worker.
 #[derive(Debug)]
 pub(super) struct Dialer {
     to: Vec<SocketAddr>,
@@ -19,8 +19,8 @@ pub(super) struct Dialer {
     worker: u32,
     workers: u32,
     tls: Option<TlsContext>,
-    /// TLS begins when the driver asks for it, and not at once.
-    in_the_clear: bool,
+    /// TLS begins when the driver requests it, and not at once.
+    starts_in_plain_text: bool,
 }
 
 impl Dialer {
@@ -32,7 +32,7 @@ impl Dialer {
             worker,
             workers: spec.workers,
             tls,
-            in_the_clear: spec.protocol.starts_tls(),
+            starts_in_plain_text: spec.protocol.starts_tls(),
         }
     }
 
@@ -40,7 +40,7 @@ impl Dialer {
         self.tls.is_some()
     }
 
-    /// The number of a connection among those of all workers: they take the addresses in turn.
+    /// The number of a connection among those of all workers, which use the addresses in turn.
     fn turn(&self, id: ConnectionId) -> usize {
         id as usize * self.workers as usize + self.worker as usize
     }
@@ -49,42 +49,42 @@ impl Dialer {
         self.to[self.turn(id) % self.to.len()]
     }
 
-    /// Each target is come to from every local address.
+    /// Every local address is used for each target.
     fn source(&self, id: ConnectionId) -> Option<IpAddr> {
         let turn = self.turn(id) / self.to.len();
         (!self.sources.is_empty()).then(|| self.sources[turn % self.sources.len()])
     }
 }
 
-/// How far a line has come.
+/// The stage of a connection.
 #[derive(Debug)]
-enum Stage {
+enum TransportStage {
     Closed,
-    /// The TCP handshake is under way.
+    /// TCP handshake in progress.
     Connecting(Link),
-    /// The TLS handshake is under way.
+    /// TLS handshake in progress.
     Securing(Link),
-    /// Bytes may go both ways.
+    /// Bytes can be sent and received.
     Open(Link),
 }
 
-/// The line of one connection slot.
+/// The connection of one slot.
 #[derive(Debug)]
 pub(super) struct Transport {
-    stage: Stage,
-    /// Counts the links that there have been.
+    stage: TransportStage,
+    /// Number of links so far.
     generation: u32,
-    /// When the handshake under way began.
+    /// When the handshake in progress began.
     begun: Nanos,
 }
 
 impl Transport {
-    /// No line yet.
+    /// Not connected.
     pub fn new() -> Self {
-        Self { stage: Stage::Closed, generation: 0, begun: Nanos(0) }
+        Self { stage: TransportStage::Closed, generation: 0, begun: Nanos(0) }
     }
 
-    /// Begins to connect; the poller reports when it is done.
+    /// Begins to connect; the poller reports the end.
     pub fn open(
         &mut self,
         id: ConnectionId,
@@ -94,37 +94,39 @@ impl Transport {
     ) -> Result<(), LinkError> {
         self.begun = now;
         self.generation = self.generation.wrapping_add(1);
-        let tls = dialer.tls.as_ref().filter(|_| !dialer.in_the_clear);
+        let tls = dialer.tls.as_ref().filter(|_| !dialer.starts_in_plain_text);
         let link = Link::connect(dialer.target(id), dialer.source(id), tls)?;
         poller.watch(&link, Token { slot: id, generation: self.generation })?;
-        self.stage = Stage::Connecting(link);
+        self.stage = TransportStage::Connecting(link);
         Ok(())
     }
 
-    /// The link now, which changes whenever the line is opened anew.
+    /// Number of the current link; it changes whenever the connection is opened again.
     pub fn generation(&self) -> u32 {
         self.generation
     }
 
-    /// Is the TCP handshake under way?
+    /// Is the TCP handshake in progress?
     pub fn is_connecting(&self) -> bool {
-        matches!(self.stage, Stage::Connecting(_))
+        matches!(self.stage, TransportStage::Connecting(_))
     }
 
-    /// May bytes go both ways?
+    /// Can bytes be sent and received?
     pub fn is_open(&self) -> bool {
-        matches!(self.stage, Stage::Open(_))
+        matches!(self.stage, TransportStage::Open(_))
     }
 
     #[inline(always)]
     fn link(&mut self) -> Option<&mut Link> {
         match &mut self.stage {
-            Stage::Closed => None,
-            Stage::Connecting(link) | Stage::Securing(link) | Stage::Open(link) => Some(link),
+            TransportStage::Closed => None,
+            TransportStage::Connecting(link)
+            | TransportStage::Securing(link)
+            | TransportStage::Open(link) => Some(link),
         }
     }
 
-    /// The poller has reported the link: it may be read, and takes what is left to send.
+    /// The poller has reported the link: it may be readable, and it may take the bytes that are left to send.
     #[inline(always)]
     pub fn notice(&mut self, ended: bool) -> Result<(), LinkError> {
         let Some(link) = self.link() else { return Ok(()) };
@@ -132,15 +134,15 @@ impl Transport {
         link.flush()
     }
 
-    /// The poller has reported a link that connects: how did it go? What comes next is the TLS handshake,
-    /// or the line is open.
+    /// The poller has reported a link that connects. On success the TLS handshake begins, or the connection is open.
     pub fn connected(
         &mut self,
         ended: bool,
         now: Nanos,
         stats: &mut ConnectionStats,
     ) -> Result<(), LinkError> {
-        let Stage::Connecting(mut link) = std::mem::replace(&mut self.stage, Stage::Closed) else {
+        let TransportStage::Connecting(mut link) = std::mem::replace(&mut self.stage, TransportStage::Closed)
+        else {
             return Ok(());
         };
         link.connected()?;
@@ -149,36 +151,36 @@ impl Transport {
         if link.is_tls() {
             self.begun = now;
             link.send(&[])?;
-            self.stage = Stage::Securing(link);
+            self.stage = TransportStage::Securing(link);
         } else {
-            self.stage = Stage::Open(link);
+            self.stage = TransportStage::Open(link);
         }
         Ok(())
     }
 
-    /// Begins the TLS handshake on a line that was open.
+    /// Begins the TLS handshake on an open connection.
     pub fn secure(&mut self, dialer: &Dialer, now: Nanos) -> Result<(), LinkError> {
         let Some(tls) = &dialer.tls else {
-            let detail = "the server waits for TLS, which was not asked for".to_owned();
+            let detail = "the server waits for TLS, and the load has no TLS".to_owned();
             return Err(LinkError { kind: ErrorKind::Tls, detail });
         };
-        if let Stage::Open(mut link) = std::mem::replace(&mut self.stage, Stage::Closed) {
+        if let TransportStage::Open(mut link) = std::mem::replace(&mut self.stage, TransportStage::Closed) {
             link.secure(tls)?;
             self.begun = now;
-            self.stage = Stage::Securing(link);
+            self.stage = TransportStage::Securing(link);
         }
         Ok(())
     }
 
-    /// If the TLS handshake has just ended, the line is open.
+    /// If the TLS handshake has just ended, the connection is open.
     #[inline]
     pub fn secured(&mut self, now: Nanos, stats: &mut ConnectionStats) -> bool {
-        let Stage::Securing(link) = &mut self.stage else { return false };
+        let TransportStage::Securing(link) = &mut self.stage else { return false };
         let Some(resumed) = link.take_secured() else { return false };
         record(&mut stats.tls, micros_of(now.since(self.begun)));
         stats.tls_resumed += u64::from(resumed);
-        if let Stage::Securing(link) = std::mem::replace(&mut self.stage, Stage::Closed) {
-            self.stage = Stage::Open(link);
+        if let TransportStage::Securing(link) = std::mem::replace(&mut self.stage, TransportStage::Closed) {
+            self.stage = TransportStage::Open(link);
         }
         true
     }
@@ -192,7 +194,7 @@ impl Transport {
         }
     }
 
-    /// See [`Link::receive`]. A closed line has nothing.
+    /// See [`Link::receive`]. A closed connection has nothing.
     #[inline(always)]
     pub fn receive(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
         match self.link() {
@@ -201,7 +203,7 @@ impl Transport {
         }
     }
 
-    /// See [`Link::discard`]. A closed line has nothing.
+    /// See [`Link::discard`]. A closed connection has nothing.
     #[inline(always)]
     pub fn discard(&mut self, span: &mut [u8]) -> Result<Received, LinkError> {
         match self.link() {
@@ -221,8 +223,8 @@ impl Transport {
         self.link().is_some_and(|link| link.is_ending())
     }
 
-    /// Closes, from whatever stage.
+    /// Closes the connection at any stage.
     pub fn close(&mut self) {
-        self.stage = Stage::Closed;
+        self.stage = TransportStage::Closed;
     }
 }

@@ -1,44 +1,43 @@
-//! How operations break: a peer that closes, a wait that is too long, a line that fails; and when its
-//! connection is tried again.
+//! Failures: a peer that closes, a wait that times out, a connection that fails; and when a connection is tried again.
 
 use std::time::Duration;
 
-use super::super::connection::Phase;
+use super::super::connection::ConnectionPhase;
 use super::super::link::LinkError;
 use super::super::pacing::ConnectionId;
 use super::Operations;
 use crate::driver::{Driver, Fault};
 use crate::record::ErrorKind;
 
-/// First pause before a connection that failed is tried again; it doubles up to the longest.
+/// First pause before a failed connection is tried again; the pause doubles up to the longest.
 const FIRST_BACKOFF: Duration = Duration::from_millis(10);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
 
 impl<D: Driver> Operations<D> {
-    /// The peer closed in good order: that ends a reply, or breaks it, or is of no matter.
+    /// The peer closed without an error: this ends a reply, or breaks it, or is harmless.
     #[cold]
     pub(super) fn on_closed(&mut self, id: ConnectionId) {
         self.tick();
         let connection = &mut self.connections[id as usize];
         let detail = match (connection.phase, connection.dialogue.as_mut()) {
-            (Phase::Busy | Phase::Greeting, Some(dialogue)) => {
+            (ConnectionPhase::Busy | ConnectionPhase::Greeting, Some(dialogue)) => {
                 let step = self.session.closed(dialogue);
                 return self.follow(id, step);
             }
-            (Phase::Idle, _) => "the server closed the connection before it was used",
+            (ConnectionPhase::Idle, _) => "the server closed the connection before it was used",
             _ => "the server closed the connection in the handshake",
         };
         self.broken(id, &LinkError { kind: ErrorKind::Closed, detail: detail.to_owned() });
     }
 
-    /// Ends every wait for the server that has been too long by the last reading of the clock.
+    /// Ends every wait for the server that has timed out by the last reading of the clock.
     pub fn time_out(&mut self) {
         let now = self.now;
         for id in 0..self.deadlines.len() {
             if self.deadlines[id] <= now {
                 let waited = humantime::format_duration(self.timeout);
                 let detail = match self.connections[id].phase {
-                    Phase::Busy => format!("no whole reply within {waited}"),
+                    ConnectionPhase::Busy => format!("no complete reply within {waited}"),
                     _ => format!("no connection within {waited}"),
                 };
                 self.broken(id as ConnectionId, &LinkError { kind: ErrorKind::Timeout, detail });
@@ -46,19 +45,19 @@ impl<D: Driver> Operations<D> {
         }
     }
 
-    /// The line is of no more use.
+    /// The connection has failed.
     #[cold]
     pub(super) fn broken(&mut self, id: ConnectionId, error: &LinkError) {
         let now = self.tick();
         let connection = &mut self.connections[id as usize];
         match connection.phase {
-            Phase::Busy => {
+            ConnectionPhase::Busy => {
                 let fault = Fault { kind: error.kind, detail: error.detail.clone().into(), reuse: false };
                 self.fail(id, &fault);
             }
-            Phase::Idle => {
-                // Still on offer: the next operation opens a new line. A server may close or reset one that
-                // is not in use, but not before the first use, and it may not speak unasked.
+            ConnectionPhase::Idle => {
+                // The pacer still has this slot: its next operation opens a new connection. A server may close or reset an
+                // idle connection, but not before its first use, and it may not send without a request.
                 self.close(id);
                 if self.pacer.is_none() {
                     self.setup_errors.add(error.kind, 1, &error.detail);
@@ -66,7 +65,7 @@ impl<D: Driver> Operations<D> {
                     self.meter.stats.connections.errors.add(error.kind, 1, &error.detail);
                 }
             }
-            Phase::Opening | Phase::Greeting => {
+            ConnectionPhase::Opening | ConnectionPhase::Greeting => {
                 let pause = FIRST_BACKOFF.saturating_mul(1 << connection.failures.min(10));
                 connection.failures += 1;
                 self.close(id);
@@ -79,7 +78,7 @@ impl<D: Driver> Operations<D> {
                     self.meter.stats.connections.errors.add(error.kind, 1, &error.detail);
                 }
             }
-            Phase::Closed => {}
+            ConnectionPhase::Closed => {}
         }
     }
 }
