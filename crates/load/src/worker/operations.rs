@@ -216,7 +216,7 @@ impl<D: Driver> Operations<D> {
         }
     }
 
-    /// What is to be seen of the bytes that come next.
+    /// Which of the next bytes the driver needs.
     #[inline(always)]
     fn demand(&self, id: ConnectionId) -> Demand {
         let connection = &self.connections[id as usize];
