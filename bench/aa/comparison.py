@@ -42,7 +42,7 @@ def row(answer: dict, subject: Subject, seed: int, commit: str, seconds: float) 
         "truth": subject.truth,
         "seed": seed,
         "seconds": round(seconds, 1),
-        "verdict": comparison["verdict"]["verdict"],
+        "verdict": comparison["verdict"]["outcome"],
         "ratio": _figure(ratio),
         "low": _figure(low),
         "high": _figure(high),

@@ -44,18 +44,18 @@ export interface Plan {
   load: { connections: number; threads: number };
   background?: { rate_per_s: number; connections: number } | null;
   cpus: { server: string; client: string };
-  warm_up: { least: string; most: string };
+  warm_up: { min: string; max: string };
   phases: { closed_loop: string; search_step: string; measure: string; curve_step: string };
   variants: { name: string; server: string; knobs?: SweepPoint }[];
   sweep?: { vary: string; values: KnobValue[] }[];
 }
 
 export type Measure =
-  | { what: "max_throughput" }
-  | { what: "max_bytes" }
-  | { what: "one_by_one"; operations: number }
-  | { what: "capacity"; slo: string }
-  | { what: "latency_curve"; rates_per_s: number[]; slo?: string | null };
+  | { metric: "max_throughput" }
+  | { metric: "max_bytes" }
+  | { metric: "one_by_one"; operations: number }
+  | { metric: "capacity"; slo: string }
+  | { metric: "latency_curve"; rates_per_s: number[]; slo?: string | null };
 
 export interface Facts {
   taken_unix_ms: number;
@@ -78,7 +78,7 @@ export interface VariantFacts {
 export interface Verdict {
   reached_unix_ms: number;
   sentence: string;
-  measure: string;
+  metric: string;
   unit: string;
   higher_is_better: boolean;
   complete: boolean;
@@ -94,7 +94,7 @@ export interface Comparison {
   b: string;
   point?: SweepPoint;
   estimate: RatioEstimate | null;
-  verdict: { verdict: "difference" | "no_difference_shown" | "inconclusive" };
+  verdict: { outcome: "difference" | "no_difference_shown" | "inconclusive" };
   smallest_difference: number | null;
   sentence: string;
 }
@@ -120,7 +120,7 @@ export interface VariantSummary {
   invalid: number;
   modes?: { centre: number; trials: number[] }[];
   /** What the driver counted besides operations, per second: messages, refusals by code, deadlocks. */
-  counted_per_s?: Record<string, number>;
+  counters_per_s?: Record<string, number>;
   response_time_curve_us?: QuantileCurve;
 }
 
@@ -131,7 +131,7 @@ export interface SweepCurve {
   variant: string;
   axis: string;
   fixed?: SweepPoint;
-  points: { at: number; median: number; least: number; most: number }[];
+  points: { at: number; median: number; min: number; max: number }[];
   usl?: Scalability | null;
 }
 
@@ -177,12 +177,12 @@ export interface Trial {
   status: TrialStatus;
   reasons?: string[];
   gates?: Gate[];
-  measured: { what: string; value: number; unit: string; higher_is_better: boolean } | null;
+  measured: { metric: string; value: number; unit: string; higher_is_better: boolean } | null;
   phases?: Phase[];
   background?: Phase | null;
   warm_up?: { discarded_s: number } | null;
   timeline?: Tick[];
-  counts?: { what: string; client: number; server: number }[];
+  counts?: { counter: string; client: number; server: number }[];
   server?: ServerUsage | null;
   saturated?: SaturatedResource | null;
   files?: { load_log?: string; telemetry?: string; config?: string[]; logs?: string[] };
@@ -201,9 +201,6 @@ export interface Gate {
 }
 
 export type PhaseKind =
-  | "check"
-  | "populate"
-  | "warm_up"
   | "closed_loop"
   | "search_step"
   | "measure"
@@ -215,7 +212,7 @@ export interface Phase {
   start_s: number;
   length_s: number;
   offered_per_s: number | null;
-  achieved_per_s: number;
+  throughput_per_s: number;
   requests: number;
   errors: Record<string, number>;
   response_time_us: Times;
@@ -245,7 +242,7 @@ export interface Tick {
   offered_per_s?: number | null;
   p50_us?: number | null;
   p99_us?: number | null;
-  errors: number;
+  failed: number;
 }
 
 export interface ServerUsage {

@@ -26,7 +26,7 @@ class Rows(unittest.TestCase):
         estimate = {"ratio": (low * high) ** 0.5, "low": low, "high": high, "blocks": 6}
         values = [{"value": 1.0, "valid": True}]
         return {
-            "comparisons": [{"a": a, "b": b, "estimate": estimate, "verdict": {"verdict": "difference"}}],
+            "comparisons": [{"a": a, "b": b, "estimate": estimate, "verdict": {"outcome": "difference"}}],
             "variants": [{"name": "first", "values": values}, {"name": "second", "values": values}],
         }
 

@@ -5,10 +5,10 @@ use crate::{
     error::{ArchiveError, Result},
     files,
     id::RunId,
-    index::{self, Listed, Query},
+    index::{self, ListedRun, Query},
     layout,
     model::Plan,
-    run::{Head, Run, is_running},
+    run::{Run, RunHead, is_running},
     writer::{RunWriter, lock},
 };
 use std::{
@@ -79,7 +79,7 @@ impl Archive {
     }
 
     /// The runs that a query lets through, newest first. Brings the index up to date first.
-    pub fn list(&self, query: &Query) -> Result<Vec<Listed>> {
+    pub fn list(&self, query: &Query) -> Result<Vec<ListedRun>> {
         if self.exists()? { index::list(&self.root, query) } else { Ok(Vec::new()) }
     }
 
@@ -96,7 +96,7 @@ impl Archive {
     /// Adds tags to a run and takes others away; gives what it has now.
     pub fn tag(&self, id: &RunId, add: &[String], remove: &[String]) -> Result<Vec<String>> {
         let dir = self.dir(id);
-        let mut tags = Head::read(&dir).tags;
+        let mut tags = RunHead::read(&dir).tags;
         tags.retain(|tag| !remove.contains(tag));
         for tag in add {
             if !tags.contains(tag) {

@@ -1,6 +1,9 @@
-//! What can go wrong with an archive, each in one line with the thing, the reason and the mend.
+//! Errors of the archive. Each is one line: what failed, why, what to do.
 
-use crate::id::{RunId, RunIdError};
+use crate::{
+    id::{RunId, RunIdError},
+    telemetry::TelemetryError,
+};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -11,30 +14,30 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
-    /// The file system takes no more.
-    #[error("{}: the disk is full: make room and go on; what was written before is kept", .path.display())]
+    /// The disk or the quota is full.
+    #[error("{}: the disk is full: free some space and continue; earlier files are kept", .path.display())]
     DiskFull {
-        /// The file that did not fit.
+        /// The file that was being written.
         path: PathBuf,
     },
-    /// Any other failure of the file system.
+    /// Any other error of the file system.
     #[error("{}: {source}", .path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file of a run is cut short, malformed or from another version.
+    /// A file of a run is cut short, malformed or of a later format.
     #[error("{}: {problem}", .path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, where, and the mend.
+        /// What is wrong, where, and what to do.
         problem: String,
     },
-    /// A value cannot be written so that it reads back; a bug of the writer.
-    #[error("{}: cannot be written so that it reads back: {problem}", .path.display())]
+    /// A value would not read back after it is written; a bug of the writer.
+    #[error("{}: cannot be written, because it would not read back: {problem}", .path.display())]
     Unwritable {
         /// The file that was to be written.
         path: PathBuf,
@@ -47,38 +50,38 @@ pub enum ArchiveError {
         /// The name.
         name: String,
     },
-    /// No run is meant by a name.
-    #[error("no run is called {name:?} in {}: `showdown list` names them", .root.display())]
+    /// No run matches a name.
+    #[error("no run matches {name:?} in {}: `showdown list` lists the runs", .root.display())]
     NoSuchRun {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// Where it was looked for.
+        /// The folder of run directories.
         root: PathBuf,
     },
-    /// Several runs are meant by a name.
-    #[error("{name:?} may be {}: give more of the name", join(.candidates))]
+    /// Several runs match a name.
+    #[error("{name:?} matches {}: type more of the name", join(.candidates))]
     Ambiguous {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// Up to five that it may mean.
+        /// Up to five of the matching runs.
         candidates: Vec<RunId>,
     },
-    /// The run is being written by another process.
+    /// Another process is writing the run.
     #[error("{id} is still running: stop it first, or wait")]
     Running {
         /// The run.
         id: RunId,
     },
-    /// The run is in the archive already.
-    #[error("{id} is in the archive already: `showdown rm {id}` first to take it in anew")]
+    /// The archive already has the run.
+    #[error("{id} is already in the archive: run `showdown rm {id}` first to replace it")]
     Exists {
         /// The run.
         id: RunId,
     },
-    /// The name of a folder is no run's.
+    /// The name of a folder is not a run id.
     #[error(transparent)]
     Id(#[from] RunIdError),
-    /// A file is not what `export` makes, or is not to be trusted.
+    /// A file was not made by `export`, or is not safe to unpack.
     #[error("{}: {problem}; nothing was imported", .path.display())]
     Import {
         /// The file.
@@ -86,29 +89,37 @@ pub enum ArchiveError {
         /// What is wrong, and where.
         problem: String,
     },
-    /// The index cannot be used even after rebuilding it.
-    #[error("{}: {source}: delete it, it is made anew from the run directories", .path.display())]
+    /// The index cannot be used, even after it was rebuilt.
+    #[error("{}: {source}: delete it; it is rebuilt from the run directories", .path.display())]
     Index {
         /// The database.
         path: PathBuf,
-        /// What `SQLite` says.
+        /// The error of `SQLite`.
         source: rusqlite::Error,
     },
-    /// Telemetry that is no table.
-    #[error("{}: {problem}", .path.display())]
+    /// A telemetry file cannot be read or written.
+    #[error("{}: {source}", .path.display())]
     Telemetry {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
+        /// What is wrong.
+        source: TelemetryError,
     },
 }
 
-/// The result of nearly everything here.
+/// The result of most functions of this crate.
 pub type Result<T, E = ArchiveError> = std::result::Result<T, E>;
 
 impl ArchiveError {
-    /// What `SQLite` says of the index at a path; a full disk has an error of its own.
+    /// A JSON file that does not parse.
+    pub(crate) fn malformed(path: &Path, error: &serde_json::Error) -> Self {
+        let state = if error.is_eof() { "cut short" } else { "malformed" };
+        let problem =
+            format!("{state}: {error}: restore it from an export of the run, or continue without it");
+        Self::Unreadable { path: path.to_path_buf(), problem }
+    }
+
+    /// An error of `SQLite` with the index at a path. A full disk has its own error.
     pub(crate) fn index(path: PathBuf, source: rusqlite::Error) -> Self {
         match source.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DiskFull) => Self::DiskFull { path },
@@ -116,7 +127,7 @@ impl ArchiveError {
         }
     }
 
-    /// Names the file that an I/O error belongs to; a full disk or quota has an error of its own.
+    /// An I/O error with its file. A full disk or quota has its own error.
     pub(crate) fn io(path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         move |source| {
             let path = path.as_ref().to_path_buf();

@@ -1,8 +1,8 @@
-//! Files that are there whole or not at all, and readers that say what is wrong with the others.
+//! Atomic writes, and readers that report what is wrong with a file.
 //!
-//! A file is written under a hidden name at the top of its run directory, brought to the disk, and renamed into
-//! place; then the folder is brought to the disk too. So a crash leaves the old file or the new one, and the run
-//! directory's time of change rises with every file below it, which the index relies on.
+//! A file is written under a hidden name at the top of its run directory, synced to disk, and renamed into place; then
+//! its folder is synced. A crash leaves the old file or the new one. Every write changes the modification time of the
+//! run directory, which the index relies on.
 
 use crate::error::{ArchiveError, Result};
 use serde::{Serialize, de::DeserializeOwned};
@@ -13,7 +13,7 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// A file that appears under its name on [`AtomicFile::commit`], and not at all when dropped before.
+/// A file that appears under its name on [`AtomicFile::commit`]. Dropped before, it leaves nothing.
 #[derive(Debug)]
 pub struct AtomicFile {
     path: PathBuf,
@@ -21,19 +21,19 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Starts a file at `path`, staged in `run`, the run directory that it lies in.
+    /// Starts a file at `path`, staged in the run directory `run` that contains it.
     pub(crate) fn create(run: &Path, path: PathBuf) -> Result<Self> {
         let staged =
             tempfile::Builder::new().prefix(".writing-").tempfile_in(run).map_err(ArchiveError::io(&path))?;
         Ok(Self { path, staged })
     }
 
-    /// Where the file will be.
+    /// The final path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Brings the file to the disk and gives it its name, replacing what was there.
+    /// Syncs the file to disk and gives it its name, replacing any file that had it.
     pub fn commit(self) -> Result<()> {
         let Self { path, staged } = self;
         let failed = ArchiveError::io(&path);
@@ -55,13 +55,13 @@ impl Write for AtomicFile {
     }
 }
 
-/// Temporary files are made for their owner's eyes; a record is for everyone whom the folder lets in.
+/// Temporary files are readable by their owner alone; a record is readable by all who can read the folder.
 fn readable_by_all(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(fs::Permissions::from_mode(0o644))
 }
 
-/// Brings a folder's names to the disk.
+/// Syncs the names in a folder to disk.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
@@ -73,9 +73,9 @@ pub(crate) fn write(run: &Path, path: PathBuf, bytes: &[u8]) -> Result<()> {
     file.commit()
 }
 
-/// Writes a value as JSON atomically, after making sure that it reads back.
+/// Writes a value as JSON atomically, after checking that it reads back.
 ///
-/// A NaN becomes `null` in JSON and would make the file unreadable for good; better to fail here.
+/// A NaN becomes `null` in JSON, which makes the file unreadable for good. It is an error here instead.
 pub(crate) fn write_json<T: Serialize + DeserializeOwned>(
     run: &Path,
     path: PathBuf,
@@ -91,37 +91,30 @@ pub(crate) fn write_json<T: Serialize + DeserializeOwned>(
     write(run, path, &bytes)
 }
 
-/// Largest file that is read whole: a trial of a day at ten points a second has a tenth of it. A run may have come
-/// from anyone.
-const MOST_BYTES: u64 = 256 << 20;
+/// Largest file that is read whole. A trial of a day at ten points per second has a tenth of it. A run may come from
+/// an untrusted source.
+const MAX_BYTES: u64 = 256 << 20;
 
 /// Reads a whole file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let failed = ArchiveError::io(path);
     let mut bytes = Vec::new();
-    match File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)) {
+    match File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)) {
         Err(error) => Err(failed(error)),
-        Ok(_) if bytes.len() as u64 > MOST_BYTES => Err(ArchiveError::Unreadable {
+        Ok(_) if bytes.len() as u64 > MAX_BYTES => Err(ArchiveError::Unreadable {
             path: path.to_path_buf(),
-            problem: format!("larger than {} MiB: no file of a run is", MOST_BYTES >> 20),
+            problem: format!("larger than {} MiB: this is not a file of a run", MAX_BYTES >> 20),
         }),
         Ok(_) => Ok(bytes),
     }
 }
 
-/// Reads a JSON file; the error says where it goes wrong and whether it was cut short.
+/// Reads a JSON file. The error says where it is malformed and whether it is cut short.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let bytes = read(path)?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        let what = if error.is_eof() { "cut short" } else { "malformed" };
-        ArchiveError::Unreadable {
-            path: path.to_path_buf(),
-            problem: format!("{what}: {error}: restore it from an export of the run, or read on without it"),
-        }
-    })
+    serde_json::from_slice(&read(path)?).map_err(|error| ArchiveError::malformed(path, &error))
 }
 
-/// The path of a file that is named relative to a run directory; never one outside it.
+/// The path of a file named relative to a run directory. A name that leads out of it is refused.
 pub(crate) fn inside(run: &Path, name: &str) -> Result<PathBuf> {
     let path = Path::new(name);
     let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
@@ -146,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_committed_file_replaces_the_one_before() {
+    fn a_committed_file_replaces_the_previous_one() {
         let run = tempfile::tempdir().unwrap();
         let path = run.path().join("verdict.json");
         write_json(run.path(), path.clone(), &vec![1, 2]).unwrap();
@@ -164,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_cut_short_says_so_with_its_place() {
+    fn a_file_cut_short_is_reported_with_its_line() {
         let run = tempfile::tempdir().unwrap();
         let path = run.path().join("trial.json");
         fs::write(&path, "[1,\n 2").unwrap();
@@ -176,18 +169,18 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_named_as_such() {
-        // /dev/full answers every write as a full disk does.
+    fn a_full_disk_has_its_own_error() {
+        // Every write to /dev/full fails as on a full disk.
         let mut full = File::options().write(true).open("/dev/full").unwrap();
         let error = full.write_all(b"x").map_err(ArchiveError::io("trial.json")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "trial.json: the disk is full: make room and go on; what was written before is kept"
+            "trial.json: the disk is full: free some space and continue; earlier files are kept"
         );
     }
 
     #[test]
-    fn names_that_lead_out_are_refused() {
+    fn names_that_lead_out_of_the_run_directory_are_refused() {
         let run = Path::new("/runs/x");
         assert_eq!(inside(run, "trials/001-a/load.hlog").unwrap(), run.join("trials/001-a/load.hlog"));
         for name in ["", "/etc/passwd", "../y/plan.toml", "trials/../../y", "."] {

@@ -54,12 +54,13 @@ pub mod layout;
 pub mod model;
 mod run;
 pub mod telemetry;
+mod upgrade;
 mod writer;
 
 pub use archive::Archive;
 pub use error::{ArchiveError, Result};
 pub use files::AtomicFile;
 pub use id::{RunId, RunIdError};
-pub use index::{INDEX, Listed, Query};
+pub use index::{INDEX, ListedRun, Query};
 pub use run::{Problem, Run, RunState, TrialRecord};
 pub use writer::{RunWriter, TrialWriter};

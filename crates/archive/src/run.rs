@@ -1,12 +1,13 @@
-//! Reading a run, whatever state it is in: what is there is given, what is not is named.
+//! Reads a run in any state: returns the files that can be read, and names those that cannot.
 
 use crate::{
     error::{ArchiveError, Result},
     files,
     id::RunId,
     layout,
-    model::{FORMAT, Facts, Plan, Record, Trial, Verdict},
+    model::{Facts, Plan, PlanParseError, RunFile, Trial, Verdict},
     telemetry::Telemetry,
+    upgrade::{FormatNumber, upgrade},
     writer,
 };
 use serde::{Deserialize, Serialize};
@@ -16,24 +17,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How far a run came. Derived, never written down: a crash writes nothing.
+/// The state of a run. It is derived and never written, because a crash writes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// It has a verdict.
     Finished,
-    /// It has none, and a process is at work on it.
+    /// It has no verdict, and a process is writing it.
     Running,
-    /// It has none, and nobody is at work on it: it was stopped or cut off.
+    /// It has no verdict, and no process is writing it: it was stopped or killed.
     Unfinished,
-    /// It cannot be said: its plan or its verdict cannot be read.
+    /// Unknown: its plan or its verdict cannot be read.
     Damaged,
 }
 
 impl RunState {
     const ALL: [Self; 4] = [Self::Finished, Self::Running, Self::Unfinished, Self::Damaged];
 
-    /// The state's name, as JSON and the index have it.
+    /// The name in JSON and in the index.
     pub fn name(self) -> &'static str {
         match self {
             Self::Finished => "finished",
@@ -43,93 +44,93 @@ impl RunState {
         }
     }
 
-    /// The state of that name.
+    /// The state with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 
-/// A run as its directory has it.
+/// A run as read from its directory.
 #[derive(Debug)]
 pub struct Run {
-    /// Its name.
+    /// Its id.
     pub id: RunId,
-    /// Where it lies.
+    /// Its directory.
     pub dir: PathBuf,
-    /// How far it came.
+    /// Its state.
     pub state: RunState,
-    /// What was asked; `None` where it cannot be read.
+    /// The plan; `None` where it cannot be read.
     pub plan: Option<Plan>,
-    /// What was found; `None` where it was not written yet or cannot be read.
+    /// The facts; `None` where they are not written yet or cannot be read.
     pub facts: Option<Facts>,
-    /// The trials that have a record, by number.
+    /// The trials that have a `trial.json`, by number.
     pub trials: Vec<TrialRecord>,
-    /// What may be said; `None` where it was not written yet or cannot be read.
+    /// The verdict; `None` where it is not written yet or cannot be read.
     pub verdict: Option<Verdict>,
-    /// Words to find it by.
+    /// Words to find the run by.
     pub tags: Vec<String>,
-    /// What of the directory is missing or cannot be read. The rest is sound.
+    /// Files that are missing or cannot be read. All others are complete.
     pub problems: Vec<Problem>,
 }
 
-/// A trial and the folder it came from.
+/// A trial with its folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialRecord {
     /// The folder relative to the run directory, such as `trials/003-apache`.
     pub folder: String,
-    /// The record.
+    /// The content of `trial.json`.
     pub trial: Trial,
 }
 
-/// Something that a reader of the run must know is missing.
+/// A file of a run that is missing or cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// The file or folder, relative to the run directory.
     pub file: String,
-    /// What is wrong, where, and the mend.
+    /// What is wrong, where, and what to do.
     pub text: String,
 }
 
 impl Run {
-    /// Reads a run directory. Files that cannot be read become [`Problem`]s; only a directory that is no run's, or
-    /// that cannot be listed, is an error.
+    /// Reads a run directory. Files that cannot be read become [`Problem`]s. It is an error if the directory is not
+    /// a run or cannot be listed.
     pub fn open(dir: &Path) -> Result<Self> {
         let id = writer::run_id_of(dir)?;
-        let Head { state, plan, verdict, tags, mut problems } = Head::read(dir);
-        let facts = keep(layout::FACTS, read_record(dir, layout::FACTS), &mut problems);
+        let RunHead { state, plan, verdict, tags, mut problems } = RunHead::read(dir);
+        let facts = or_problem(layout::FACTS, read_run_file(dir, layout::FACTS), &mut problems);
         let trials = read_trials(dir, state, &mut problems)?;
         Ok(Self { id, dir: dir.to_path_buf(), state, plan, facts, trials, verdict, tags, problems })
     }
 
-    /// The path of a file of the run; never one outside its directory, whatever the record says.
+    /// The path of a file of the run. A name that leads out of the directory is refused.
     pub fn path(&self, name: &str) -> Result<PathBuf> {
         files::inside(&self.dir, name)
     }
 
-    /// A text file of the run, such as a configuration or a log, at most `most` bytes of it; bytes that are not
+    /// The first `max_bytes` bytes of a text file of the run, such as a configuration or a log. Bytes that are not
     /// UTF-8 are replaced.
-    pub fn text(&self, name: &str, most: u64) -> Result<String> {
+    pub fn text(&self, name: &str, max_bytes: u64) -> Result<String> {
         use io::Read;
         let path = self.path(name)?;
         let mut bytes = Vec::new();
         File::open(&path)
-            .and_then(|file| file.take(most).read_to_end(&mut bytes))
+            .and_then(|file| file.take(max_bytes).read_to_end(&mut bytes))
             .map_err(ArchiveError::io(&path))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// A trial's telemetry; `None` where none was recorded.
+    /// The telemetry of a trial; `None` where none was recorded.
     pub fn telemetry(&self, trial: &Trial) -> Result<Option<Telemetry>> {
         let Some(name) = &trial.files.telemetry else { return Ok(None) };
         let path = self.path(name)?;
         let bytes = files::read(&path)?;
-        Telemetry::from_parquet(bytes).map(Some).map_err(|problem| ArchiveError::Telemetry { path, problem })
+        Telemetry::from_parquet(bytes).map(Some).map_err(|source| ArchiveError::Telemetry { path, source })
     }
 }
 
-/// What of a run can be said without looking at its trials: all that the index needs.
+/// A run without its trials: all that the index needs.
 #[derive(Debug)]
-pub(crate) struct Head {
+pub(crate) struct RunHead {
     pub(crate) state: RunState,
     pub(crate) plan: Option<Plan>,
     pub(crate) verdict: Option<Verdict>,
@@ -137,32 +138,32 @@ pub(crate) struct Head {
     pub(crate) problems: Vec<Problem>,
 }
 
-impl Head {
+impl RunHead {
     pub(crate) fn read(dir: &Path) -> Self {
         let mut problems = Vec::new();
-        // Looked at before the verdict: a run that ends in between has one.
+        // Checked before the verdict is read: a run that ends in between has one.
         let running = is_running(dir);
-        let plan = keep(layout::PLAN, read_plan(dir).map(Some), &mut problems);
-        let verdict = keep(layout::VERDICT, read_record(dir, layout::VERDICT), &mut problems);
+        let plan = or_problem(layout::PLAN, read_plan(dir).map(Some), &mut problems);
+        let verdict = or_problem(layout::VERDICT, read_run_file(dir, layout::VERDICT), &mut problems);
         let state = match (&plan, &verdict) {
             (Some(_), Some(_)) => RunState::Finished,
             _ if !problems.is_empty() => RunState::Damaged,
             _ if running => RunState::Running,
             _ => RunState::Unfinished,
         };
-        let tags = keep(layout::TAGS, read_optional(dir, layout::TAGS), &mut problems);
+        let tags = or_problem(layout::TAGS, read_optional(dir, layout::TAGS), &mut problems);
         let tags = tags.or_else(|| plan.as_ref().map(|plan| plan.tags.clone())).unwrap_or_default();
         Self { state, plan, verdict, tags, problems }
     }
 }
 
-/// Whether a [`crate::RunWriter`] lives: it holds the directory's lock.
+/// Whether a [`crate::RunWriter`] exists in some process: it has locked the directory.
 pub(crate) fn is_running(dir: &Path) -> bool {
     File::open(dir).is_ok_and(|handle| matches!(handle.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Turns a failure into a problem, and goes on without the file.
-fn keep<T>(file: &str, read: Result<Option<T>>, problems: &mut Vec<Problem>) -> Option<T> {
+/// Turns an error into a problem, so that reading continues without the file.
+fn or_problem<T>(file: &str, read: Result<Option<T>>, problems: &mut Vec<Problem>) -> Option<T> {
     read.unwrap_or_else(|error| {
         let text = match error {
             ArchiveError::Unreadable { problem, .. } => problem,
@@ -177,54 +178,45 @@ fn keep<T>(file: &str, read: Result<Option<T>>, problems: &mut Vec<Problem>) -> 
 fn read_plan(dir: &Path) -> Result<Plan> {
     let path = dir.join(layout::PLAN);
     let unreadable = |problem| ArchiveError::Unreadable { path: path.clone(), problem };
-    let text =
-        String::from_utf8(files::read(&path)?).map_err(|error| unreadable(format!("no text: {error}")))?;
-    let plan: Plan = text.parse().map_err(|error: toml::de::Error| {
-        let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
-        let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        unreadable(format!("{place}{}: mend the line, or restore the file from an export", error.message()))
+    let text = String::from_utf8(files::read(&path)?).map_err(|error| {
+        unreadable(format!("not UTF-8 text: {error}: restore it from an export of the run"))
     })?;
-    check_format(plan.format).map_err(unreadable)?;
-    Ok(plan)
+    text.parse().map_err(|error: PlanParseError| {
+        unreadable(format!("{error}: fix the line, or restore the file from an export of the run"))
+    })
 }
 
-/// A JSON file that need not be there yet.
+/// A JSON file that may be missing.
 fn read_optional<T: serde::de::DeserializeOwned>(dir: &Path, name: &str) -> Result<Option<T>> {
     let path = dir.join(name);
-    if path.try_exists().map_err(ArchiveError::io(&path))? {
-        files::read_json(&path).map(Some)
-    } else {
-        Ok(None)
-    }
+    if exists(&path)? { files::read_json(&path).map(Some) } else { Ok(None) }
 }
 
-/// The same for one that says its format. A later format may parse and mean something else, or not parse at all;
-/// either way the format is what the reader must hear of.
-fn read_record<T: Record>(dir: &Path, name: &str) -> Result<Option<T>> {
-    #[derive(Deserialize)]
-    struct Format {
-        format: u32,
+/// A JSON file with a format number that may be missing. The number decides how it is read: a file of another format
+/// may parse and mean something else.
+fn read_run_file<T: RunFile>(dir: &Path, name: &str) -> Result<Option<T>> {
+    let path = dir.join(name);
+    if !exists(&path)? {
+        return Ok(None);
     }
-    let read = read_optional::<T>(dir, name);
-    let format = match &read {
-        Ok(Some(record)) => Some(record.format()),
-        Ok(None) => None,
-        Err(_) => read_optional::<Format>(dir, name).ok().flatten().map(|head| head.format),
+    let bytes = files::read(&path)?;
+    let current = serde_json::from_slice::<T>(&bytes);
+    let format = match &current {
+        Ok(file) => Some(file.format()),
+        Err(_) => serde_json::from_slice::<FormatNumber>(&bytes).ok().map(|number| number.format),
     };
-    match format.map_or(Ok(()), check_format) {
-        Ok(()) => read,
-        Err(problem) => Err(ArchiveError::Unreadable { path: dir.join(name), problem }),
-    }
+    let upgraded = format.map_or(Ok(None), |format| {
+        upgrade(T::DOCUMENT, format, || serde_json::from_slice(&bytes).ok())
+            .map_err(|error| ArchiveError::Unreadable { path: path.clone(), problem: error.to_string() })
+    })?;
+    upgraded
+        .map_or(current, serde_json::from_value)
+        .map(Some)
+        .map_err(|error| ArchiveError::malformed(&path, &error))
 }
 
-fn check_format(format: u32) -> Result<(), String> {
-    if format <= FORMAT {
-        Ok(())
-    } else {
-        Err(format!(
-            "written in format {format}, this showdown knows {FORMAT}: read it with a newer showdown"
-        ))
-    }
+fn exists(path: &Path) -> Result<bool> {
+    path.try_exists().map_err(ArchiveError::io(path))
 }
 
 fn read_trials(dir: &Path, state: RunState, problems: &mut Vec<Problem>) -> Result<Vec<TrialRecord>> {
@@ -233,14 +225,14 @@ fn read_trials(dir: &Path, state: RunState, problems: &mut Vec<Problem>) -> Resu
     for name in folders(&root)? {
         let folder = format!("{}/{name}", layout::TRIALS);
         let file = format!("{folder}/{}", layout::TRIAL);
-        match read_record(dir, &file) {
+        match read_run_file(dir, &file) {
             Ok(None) if state == RunState::Running => {}
             Ok(None) => problems.push(Problem {
                 file: folder,
                 text: "the trial was cut off before its end: it does not count".to_owned(),
             }),
             read => {
-                let trial = keep(&file, read, problems);
+                let trial = or_problem(&file, read, problems);
                 trials.extend(trial.map(|trial| TrialRecord { folder, trial }));
             }
         }
@@ -249,7 +241,7 @@ fn read_trials(dir: &Path, state: RunState, problems: &mut Vec<Problem>) -> Resu
     Ok(trials)
 }
 
-/// The names of the folders in a folder, sorted; none where it is missing.
+/// The names of the folders in a folder, sorted; empty where the folder is missing.
 pub(crate) fn folders(root: &Path) -> Result<Vec<String>> {
     let entries = match fs::read_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -157,7 +157,7 @@ impl TrialWriter {
         let path = self.dir().join(layout::TELEMETRY);
         let bytes = telemetry
             .to_parquet()
-            .map_err(|problem| ArchiveError::Telemetry { path: path.clone(), problem })?;
+            .map_err(|source| ArchiveError::Telemetry { path: path.clone(), source })?;
         files::write(&self.run, path, &bytes)?;
         Ok(self.name(layout::TELEMETRY))
     }

@@ -59,7 +59,7 @@ fn filters_narrow_the_list() {
         (Query { variant: some("apache"), ..all.clone() }, 4),
         (Query { tag: some("baseline"), ..all.clone() }, 1),
         (Query { tag: some("made-up"), limit: Some(2), ..all.clone() }, 2),
-        (Query { kind: Some(archive::model::Kind::Sweep), ..all.clone() }, 1),
+        (Query { kind: Some(archive::model::RunKind::Sweep), ..all.clone() }, 1),
         (Query { state: Some(RunState::Unfinished), ..all.clone() }, 0),
         (Query { since: Some(ids[1].started()), ..all.clone() }, 2),
         (Query { before: Some(ids[1].started()), ..all.clone() }, 3),

@@ -110,11 +110,11 @@ fn a_later_format_is_refused_by_name_even_where_it_parses() {
         let text = fs::read_to_string(&path).unwrap();
         fs::write(
             &path,
-            text.replacen("format\": 1", "format\": 2", 1).replacen("format = 1", "format = 2", 1),
+            text.replacen("format\": 2", "format\": 3", 1).replacen("format = 2", "format = 3", 1),
         )
         .unwrap();
         let run = Run::open(&dir).unwrap();
-        assert!(run.problems[0].text.contains("format 2"), "{:?}", run.problems);
+        assert!(run.problems[0].text.contains("format 3"), "{:?}", run.problems);
         fs::write(&path, text).unwrap();
     }
 }

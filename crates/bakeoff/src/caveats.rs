@@ -1,7 +1,7 @@
 //! The caveats of a run: what can still mislead, from its facts and plan. Each has an entry in `docs/BIAS.md`, whose
 //! heading is the caveat's id.
 
-use archive::model::{Caveat, Facts, Length, Plan};
+use archive::model::{Caveat, Facts, Plan, RunLength};
 use host::CpuSet;
 use workload::is_kernel_setting;
 
@@ -76,7 +76,7 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "one-minute",
         text: "The quick preset measures for seconds. Effects that take minutes (compaction, log rotation, garbage collection, thermal limits) do not show.",
-        applies: |plan, _| plan.length == Length::Quick,
+        applies: |plan, _| plan.length == RunLength::Quick,
     },
 ];
 

@@ -75,8 +75,8 @@ fn comparisons_at(
                 a: names.0.to_owned(),
                 b: names.1.to_owned(),
                 point: point.clone(),
-                estimate,
-                verdict: pair.comparison.verdict,
+                estimate: estimate.map(Into::into),
+                verdict: pair.comparison.verdict.into(),
                 smallest_difference: smallest,
                 sentence,
             }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use archive::model::{Phase, PhaseKind, Trial, TrialStatus};
+use archive::model::{PhaseKind, Trial, TrialPhase, TrialStatus};
 
 type Counters = BTreeMap<String, u64>;
 
@@ -16,8 +16,8 @@ pub fn per_s(trials: &[&Trial]) -> BTreeMap<String, f64> {
 }
 
 /// The phase that gave a trial's value.
-fn measurement(trial: &Trial) -> Option<&Phase> {
-    let is_central = |phase: &&Phase| matches!(phase.kind, PhaseKind::Measure | PhaseKind::ClosedLoop);
+fn measurement(trial: &Trial) -> Option<&TrialPhase> {
+    let is_central = |phase: &&TrialPhase| matches!(phase.kind, PhaseKind::Measure | PhaseKind::ClosedLoop);
     trial.phases.iter().rfind(is_central).filter(|phase| phase.length_s > 0.0)
 }
 

@@ -25,8 +25,8 @@ pub fn curves(input: &VerdictInput<'_>, summaries: &[VariantSummary]) -> Vec<Swe
             line.1.push(CurvePoint {
                 at,
                 median,
-                least: valid.iter().copied().fold(f64::INFINITY, f64::min),
-                most: valid.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+                min: valid.iter().copied().fold(f64::INFINITY, f64::min),
+                max: valid.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             });
         }
         for ((variant, _), (fixed, mut points)) in lines {
@@ -41,7 +41,7 @@ pub fn curves(input: &VerdictInput<'_>, summaries: &[VariantSummary]) -> Vec<Swe
                 axis: name.clone(),
                 fixed,
                 points,
-                usl: law,
+                usl: law.map(Into::into),
             });
         }
     }

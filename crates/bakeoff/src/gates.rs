@@ -93,7 +93,7 @@ fn background(input: &GateInput<'_>) -> Gate {
         0 => "the background load ran as planned".to_owned(),
         _ => format!("the background load did not run as planned: {}", load.reasons.join("; ")),
     };
-    let measured = format!("{:.1}/s of {offered:.1}/s", load.achieved_per_s);
+    let measured = format!("{:.1}/s of {offered:.1}/s", load.throughput_per_s);
     gate("background", load.valid, measured, "0 rules broken".to_owned(), message)
 }
 
@@ -107,7 +107,7 @@ fn counts(input: &GateInput<'_>) -> Gate {
         return not_applicable("counts", "the server does not count its operations");
     };
     let (server, client) = (thousands(check.server as f64), thousands(check.client as f64));
-    let counted = format!("{}: the server counted {server}, the client {client}", check.what);
+    let counted = format!("{}: the server counted {server}, the client {client}", check.counter);
     let is_equal = difference <= MAX_COUNT_DIFFERENCE;
     let message = if is_equal {
         counted

@@ -1,7 +1,6 @@
 //! The answer of a run in one sentence, short enough for a heading. The report has the rest below it.
 
-use archive::model::{Comparison, Plan, VariantSummary, plural};
-use stats::verdict::RatioVerdict;
+use archive::model::{Comparison, ComparisonVerdict, Plan, VariantSummary, plural};
 
 use crate::variant_point::point_text;
 use crate::wording::{MeasureWording, quantity};
@@ -65,10 +64,10 @@ fn of_comparisons(comparisons: &[Comparison]) -> String {
     let all = comparisons.len();
     let differ: Vec<&str> = comparisons
         .iter()
-        .filter(|comparison| matches!(comparison.verdict, RatioVerdict::Difference { .. }))
+        .filter(|comparison| matches!(comparison.verdict, ComparisonVerdict::Difference { .. }))
         .map(|comparison| comparison.sentence.as_str())
         .collect();
-    let open = comparisons.iter().filter(|c| matches!(c.verdict, RatioVerdict::Inconclusive { .. })).count();
+    let open = comparisons.iter().filter(|c| c.verdict.is_inconclusive()).count();
     if differ.is_empty() {
         return match open {
             0 => format!("no difference shown in any of {all} comparisons"),
@@ -125,8 +124,8 @@ mod tests {
             b: "b".to_owned(),
             point: SweepPoint::new(),
             sentence: format!("{a} and b"),
-            verdict: found.verdict,
-            estimate: found.estimate,
+            verdict: found.verdict.into(),
+            estimate: found.estimate.map(Into::into),
             smallest_difference: None,
         }
     }

@@ -1,6 +1,6 @@
 //! Checks a plan before anything is started, also a plan that the user wrote.
 
-use archive::model::{Background, FORMAT, Kind, KnobValue, Measure, Plan, Vary};
+use archive::model::{FORMAT, KnobValue, Measure, Plan, PlannedBackground, RunKind, Vary};
 use host::CpuSet;
 use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
@@ -40,10 +40,10 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
 
 /// Checks the numbers of variants, blocks, connections and threads, and the lengths of the phases.
 fn check_size(plan: &Plan) -> Result<(), PlanError> {
-    if plan.kind == Kind::Compare && plan.variants.len() < 2 {
+    if plan.kind == RunKind::Compare && plan.variants.len() < 2 {
         return Err(PlanError::OneVariant);
     }
-    if plan.kind == Kind::Compare && plan.blocks < FEWEST_BLOCKS {
+    if plan.kind == RunKind::Compare && plan.blocks < FEWEST_BLOCKS {
         return Err(PlanError::TooFewBlocks { blocks: plan.blocks, fewest: FEWEST_BLOCKS });
     }
     if plan.blocks == 0 || plan.load.connections == 0 || plan.load.threads == 0 {
@@ -52,7 +52,7 @@ fn check_size(plan: &Plan) -> Result<(), PlanError> {
     if plan.blocks > MOST_BLOCKS || plan.spare_blocks > MOST_BLOCKS {
         return Err(PlanError::TooManyBlocks(MOST_BLOCKS));
     }
-    if let Some(Background { rate_per_s, connections }) = plan.background
+    if let Some(PlannedBackground { rate_per_s, connections }) = plan.background
         && (connections == 0 || !is_rate(rate_per_s))
     {
         return Err(PlanError::Background);

@@ -1,6 +1,6 @@
 //! Resolves a request, as given on a command line, to a plan that leaves no default open.
 
-use archive::model::{Background, CpuSplit, FORMAT, Kind, Length, Load, Measure, Plan};
+use archive::model::{ClientLoad, CpuSplit, FORMAT, Measure, Plan, PlannedBackground, RunKind, RunLength};
 use host::Host;
 use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
@@ -49,7 +49,7 @@ pub struct PlanRequest {
     /// Axes as written; a sweep if there are any.
     pub vary: Vec<String>,
     /// The preset; the default one if none is given.
-    pub length: Option<Length>,
+    pub length: Option<RunLength>,
     /// Number of blocks instead of the preset's.
     pub blocks: Option<u32>,
     /// Number of spare blocks instead of half of the blocks.
@@ -57,7 +57,7 @@ pub struct PlanRequest {
     /// Number of connections instead of the workload's.
     pub connections: Option<u32>,
     /// A fixed background load.
-    pub background: Option<Background>,
+    pub background: Option<PlannedBackground>,
     /// The seed; a random one if none is given.
     pub seed: Option<u32>,
     /// Tags to find the run by.
@@ -66,12 +66,12 @@ pub struct PlanRequest {
 
 /// Makes the plan and checks it.
 pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
-    let length = request.length.unwrap_or(Length::Default);
+    let length = request.length.unwrap_or(RunLength::Default);
     let sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    let kind = if sweep.is_empty() { Kind::Compare } else { Kind::Sweep };
+    let kind = if sweep.is_empty() { RunKind::Compare } else { RunKind::Sweep };
     let (workload, variants) =
         Catalogue::default().resolve(request.workload.as_deref(), &request.variants)?;
-    let preset = if kind == Kind::Sweep { Preset::of_sweep(length) } else { Preset::of(length) };
+    let preset = if kind == RunKind::Sweep { Preset::of_sweep(length) } else { Preset::of(length) };
     let (cpus, threads) = cpu_split(&workload, host)?;
     let on_op = request.on_op.clone().or_else(|| workload.load.default_operation.clone());
     let measure = measure(request, &workload, on_op.as_deref(), preset.operations)?;
@@ -89,7 +89,10 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         spare_blocks: request.spare_blocks.unwrap_or_else(|| blocks.div_ceil(2)),
         tags: request.tags.clone(),
         measure,
-        load: Load { connections: request.connections.unwrap_or_else(|| workload.connections()), threads },
+        load: ClientLoad {
+            connections: request.connections.unwrap_or_else(|| workload.connections()),
+            threads,
+        },
         background: request.background,
         cpus,
         warm_up: preset.warm_up,

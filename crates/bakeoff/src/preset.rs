@@ -16,7 +16,7 @@
 
 use std::time::Duration;
 
-use archive::model::{Length, Phases, WarmUp};
+use archive::model::{PhaseLengths, RunLength, WarmUpLimits};
 
 /// The numbers of a preset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,9 +24,9 @@ pub struct Preset {
     /// Trials of each variant.
     pub blocks: u32,
     /// Limits of the warm-up.
-    pub warm_up: WarmUp,
-    /// Length of each phase.
-    pub phases: Phases,
+    pub warm_up: WarmUpLimits,
+    /// RunLength of each phase.
+    pub phases: PhaseLengths,
     /// Number of operations that are timed, where they are timed one at a time.
     pub operations: u32,
 }
@@ -43,49 +43,49 @@ const SWEEP_BLOCKS: u32 = 3;
 
 impl Preset {
     /// The preset of a comparison.
-    pub fn of(length: Length) -> Self {
+    pub fn of(length: RunLength) -> Self {
         let ms = Duration::from_millis;
         let (blocks, most, phases, operations) = match length {
-            Length::Quick => (6, 10_000, [1_200, 250, 500, 200], 1),
-            Length::Default => (20, 60_000, [4_000, 1_000, 5_000, 1_000], 1),
-            Length::Thorough => (40, 180_000, [8_000, 2_000, 15_000, 2_000], 2),
+            RunLength::Quick => (6, 10_000, [1_200, 250, 500, 200], 1),
+            RunLength::Default => (20, 60_000, [4_000, 1_000, 5_000, 1_000], 1),
+            RunLength::Thorough => (40, 180_000, [8_000, 2_000, 15_000, 2_000], 2),
         };
         let [closed_loop, search_step, measure, curve_step] = phases.map(ms);
         Self {
             blocks,
-            warm_up: WarmUp { least: closed_loop, most: ms(most) },
-            phases: Phases { closed_loop, search_step, measure, curve_step },
+            warm_up: WarmUpLimits { min: closed_loop, max: ms(most) },
+            phases: PhaseLengths { closed_loop, search_step, measure, curve_step },
             operations,
         }
     }
 
     /// The preset of a sweep.
-    pub fn of_sweep(length: Length) -> Self {
+    pub fn of_sweep(length: RunLength) -> Self {
         let preset = Self::of(length);
         Self { blocks: preset.blocks.min(SWEEP_BLOCKS), ..preset }
     }
 }
 
-/// Length of a search step, in multiples of the time limit of the objective.
+/// RunLength of a search step, in multiples of the time limit of the objective.
 const STEP_OVER_LIMIT: f64 = 10.0;
 
 /// These phases, made long enough for an objective with this time limit. In a step as short as the limit, even a queue
 /// that grows without bound stays within it, and the search result is arbitrary: with steps of 250 ms, five of twelve
 /// trials of mail servers found no rate. In a step of ten times the limit, a rate 10 % too high misses the objective.
-pub fn long_enough_for(limit_us: f64, phases: &Phases) -> Phases {
+pub fn long_enough_for(limit_us: f64, phases: &PhaseLengths) -> PhaseLengths {
     let least = Duration::from_secs_f64(limit_us / 1e6 * STEP_OVER_LIMIT);
     let search_step = phases.search_step.max(least);
-    Phases { search_step, measure: phases.measure.max(2 * least), ..phases.clone() }
+    PhaseLengths { search_step, measure: phases.measure.max(2 * least), ..phases.clone() }
 }
 
-/// Length of one observation in a phase of this length.
+/// RunLength of one observation in a phase of this length.
 pub fn interval_of(phase: Duration) -> Duration {
     (phase / OBSERVATIONS).clamp(Duration::from_millis(10), Duration::from_millis(100))
 }
 
 /// Time between two samples of telemetry.
-pub fn telemetry_period(length: Length) -> Duration {
-    if length == Length::Quick { QUICK_TELEMETRY } else { TELEMETRY }
+pub fn telemetry_period(length: RunLength) -> Duration {
+    if length == RunLength::Quick { QUICK_TELEMETRY } else { TELEMETRY }
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_longer_objective_has_longer_steps() {
-        let quick = Preset::of(Length::Quick).phases;
+        let quick = Preset::of(RunLength::Quick).phases;
         assert_eq!(long_enough_for(5_000.0, &quick), quick);
         let of_mail = long_enough_for(200_000.0, &quick);
         assert_eq!((of_mail.search_step.as_secs(), of_mail.measure.as_secs()), (2, 4));
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn every_closed_loop_has_enough_observations_for_the_steady_state_check() {
-        for length in [Length::Quick, Length::Default, Length::Thorough] {
+        for length in [RunLength::Quick, RunLength::Default, RunLength::Thorough] {
             let phase = Preset::of(length).phases.closed_loop;
             let observations = phase.as_nanos() / interval_of(phase).as_nanos();
             assert!(observations >= stats::steady::FEWEST_OBSERVATIONS as u128, "{length:?}: {observations}");

@@ -31,7 +31,7 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
         format: FORMAT,
         reached_unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64),
         sentence: headline(plan, &summaries, &comparisons, &wording),
-        measure: wording.what,
+        metric: wording.what,
         unit: wording.unit.to_owned(),
         higher_is_better: wording.higher_is_better,
         complete: input.trials.all().filter(|t| t.status != TrialStatus::Interrupted).count() >= planned,
@@ -67,11 +67,11 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
         point: point.clone(),
         values: trials.iter().filter_map(value).collect(),
         median: Sample::new(&values).ok().map(|sample| sample.median()),
-        interval: median_interval(&values),
+        interval: median_interval(&values).map(Into::into),
         valid: values.len() as u32,
         invalid: (trials.len() - values.len()) as u32,
         modes,
-        counted_per_s: counters::per_s(&trials),
+        counters_per_s: counters::per_s(&trials),
         response_time_curve_us: input.curves.get(index).cloned().unwrap_or_default(),
     }
 }

@@ -3,9 +3,10 @@
 use crate::{record::Head, table::status, words};
 use archive::{
     Run,
-    model::{DifferenceClass, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, thousands},
+    model::{
+        DifferenceClass, Scalability, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, thousands,
+    },
 };
-use stats::usl::Scalability;
 use std::fmt::Write;
 
 /// Most rows of a table: a sweep has hundreds of points, and a pull request is read.
@@ -54,7 +55,7 @@ fn values(out: &mut String, verdict: &Verdict) {
     line!(
         out,
         "| variant |{point} {} (median) | 95 % CI of the median | valid trials |",
-        plain(&verdict.measure)
+        plain(&verdict.metric)
     );
     line!(out, "|---|{rule}--:|:-:|--:|");
     for variant in verdict.variants.iter().take(MOST_ROWS) {
@@ -88,7 +89,7 @@ fn counted(out: &mut String, verdict: &Verdict) {
             let (what, a_second, an_hour) = (plain(what), words::amount(*per_s), thousands(per_s * 3600.0));
             format!("| {name} | {what} | {a_second} | {an_hour} |")
         };
-        variant.counted_per_s.iter().map(row).collect::<Vec<_>>()
+        variant.counters_per_s.iter().map(row).collect::<Vec<_>>()
     };
     let rows: Vec<String> = verdict.variants.iter().take(MOST_ROWS).flat_map(of_variant).collect();
     if rows.is_empty() {

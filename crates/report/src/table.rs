@@ -3,7 +3,7 @@
 use crate::{ReportError, words};
 use archive::{
     Run,
-    model::{Phase, PhaseKind, Trial, TrialStatus},
+    model::{PhaseKind, Trial, TrialPhase, TrialStatus},
 };
 use std::collections::BTreeSet;
 
@@ -14,20 +14,20 @@ const REST: [&str; 20] = [
     "status",
     "value",
     "unit",
-    "what",
+    "metric",
     "offered_per_s",
-    "achieved_per_s",
-    "response_mean_us",
+    "throughput_per_s",
+    "response_time_mean_us",
     "response_time_p50_us",
-    "response_p90_us",
-    "response_p99_us",
-    "response_p99_9_us",
-    "response_p99_99_us",
-    "response_max_us",
+    "response_time_p90_us",
+    "response_time_p99_us",
+    "response_time_p99_9_us",
+    "response_time_p99_99_us",
+    "response_time_max_us",
     "client_utilisation",
     "server_cores",
     "server_peak_rss_bytes",
-    "full_resource",
+    "saturated_resource",
     "started",
     "folder",
     "reasons",
@@ -61,9 +61,9 @@ fn rest(trial: &Trial, folder: &str) -> [String; 20] {
         status(trial.status).to_owned(),
         text(measured.map(|measured| measured.value)),
         text(measured.map(|measured| &measured.unit)),
-        text(measured.map(|measured| &measured.what)),
+        text(measured.map(|measured| &measured.metric)),
         text(phase.and_then(|phase| phase.offered_per_s)),
-        text(phase.map(|phase| phase.achieved_per_s)),
+        text(phase.map(|phase| phase.throughput_per_s)),
         text(times.map(|times| times.mean)),
         text(times.map(|times| times.p50)),
         text(times.map(|times| times.p90)),
@@ -82,7 +82,7 @@ fn rest(trial: &Trial, folder: &str) -> [String; 20] {
 }
 
 /// The phase that a trial's value is from: the measurement, or else the closed loop, or the last step of a curve.
-pub(crate) fn central(trial: &Trial) -> Option<&Phase> {
+pub(crate) fn central(trial: &Trial) -> Option<&TrialPhase> {
     let last = |kind| trial.phases.iter().rev().find(move |phase| phase.kind == kind);
     last(PhaseKind::Measure).or_else(|| last(PhaseKind::CurveStep)).or_else(|| last(PhaseKind::ClosedLoop))
 }

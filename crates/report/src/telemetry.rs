@@ -6,7 +6,7 @@
 use crate::cpus;
 use archive::{
     model::CpuSplit,
-    telemetry::{Column, Meaning, Telemetry},
+    telemetry::{Column, ColumnInfo, Telemetry},
 };
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub(crate) struct Drawn {
 #[derive(Debug, PartialEq, Serialize)]
 struct DrawnColumn {
     #[serde(flatten)]
-    meaning: Meaning,
+    info: ColumnInfo,
     values: Vec<Option<f64>>,
 }
 
@@ -49,11 +49,10 @@ pub(crate) fn drawn(table: &Telemetry, split: Option<&CpuSplit>, most: usize) ->
     let happened = |column: &Column| column.values.iter().flatten().any(|value| *value != 0.0);
     // A core of the client that did nothing is zero, not unknown.
     let kept = |column: &&Column| {
-        let name = &column.meaning.name;
+        let name = &column.info.name;
         of_interest(name) && (happened(column) || matches!(core_and_kind(name), Some((_, "user"))))
     };
-    let column =
-        |column: &Column| DrawnColumn { meaning: column.meaning.clone(), values: column.values.clone() };
+    let column = |column: &Column| DrawnColumn { info: column.info.clone(), values: column.values.clone() };
     let columns = table.columns.iter().filter(kept).map(column).collect();
     shorten(Drawn { t_s: table.t_s.clone(), columns }, most)
 }
@@ -74,8 +73,8 @@ fn shorten(drawn: Drawn, most: usize) -> Drawn {
         let present: Vec<f64> = values.iter().copied().flatten().collect();
         (!present.is_empty()).then(|| present.iter().sum::<f64>() / present.len() as f64)
     };
-    let columns = drawn.columns.into_iter().map(|DrawnColumn { meaning, values }| DrawnColumn {
-        meaning,
+    let columns = drawn.columns.into_iter().map(|DrawnColumn { info, values }| DrawnColumn {
+        info,
         values: values.chunks(group).map(mean).collect(),
     });
     Drawn {
@@ -90,7 +89,7 @@ mod tests {
 
     fn table(columns: &[(&str, &[f64])]) -> Telemetry {
         let column = |(name, values): &(&str, &[f64])| Column {
-            meaning: Meaning { name: (*name).to_owned(), unit: String::new(), help: String::new() },
+            info: ColumnInfo { name: (*name).to_owned(), unit: String::new(), help: String::new() },
             values: values.iter().copied().map(Some).collect(),
         };
         let rows = columns[0].1.len();
@@ -102,7 +101,7 @@ mod tests {
     }
 
     fn values<'a>(drawn: &'a Drawn, name: &str) -> Option<&'a [Option<f64>]> {
-        drawn.columns.iter().find(|column| column.meaning.name == name).map(|column| column.values.as_slice())
+        drawn.columns.iter().find(|column| column.info.name == name).map(|column| column.values.as_slice())
     }
 
     #[test]
@@ -119,7 +118,7 @@ mod tests {
         ]);
         let split = CpuSplit { server: "0".to_owned(), client: "1".to_owned() };
         let drawn = drawn(&table, Some(&split), 100);
-        let names: Vec<&str> = drawn.columns.iter().map(|column| column.meaning.name.as_str()).collect();
+        let names: Vec<&str> = drawn.columns.iter().map(|column| column.info.name.as_str()).collect();
         assert_eq!(names, ["cpu.0.user", "cpu.1.user", "cpu.2.steal", "server.rss"]);
         assert_eq!(values(&drawn, "cpu.0.user").unwrap(), [Some(0.2), Some(0.3)]);
     }

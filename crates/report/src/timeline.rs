@@ -26,7 +26,7 @@ fn merged(group: &[Tick]) -> Option<Tick> {
         offered_per_s: mean(&mut group.iter().filter_map(|tick| tick.offered_per_s)),
         p50_us: group.iter().filter_map(|tick| tick.p50_us).max(),
         p99_us: group.iter().filter_map(|tick| tick.p99_us).max(),
-        errors: group.iter().map(|tick| tick.errors).sum(),
+        failed: group.iter().map(|tick| tick.failed).sum(),
     })
 }
 
@@ -40,7 +40,7 @@ mod tests {
                 t_s: f64::from(i),
                 throughput_per_s: 100.0,
                 p99_us: Some(if i == 13 { 90_000 } else { 1_000 }),
-                errors: u64::from(i == 13),
+                failed: u64::from(i == 13),
                 ..Tick::default()
             })
             .collect()
@@ -57,7 +57,7 @@ mod tests {
         let (short, group) = shorten(&line(1000), 50);
         assert_eq!((short.len(), group), (50, 20));
         assert_eq!(short[0].p99_us, Some(90_000));
-        assert_eq!(short.iter().map(|tick| tick.errors).sum::<u64>(), 1);
+        assert_eq!(short.iter().map(|tick| tick.failed).sum::<u64>(), 1);
         assert!(short.iter().all(|tick| tick.throughput_per_s == 100.0));
     }
 }

@@ -32,7 +32,7 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
     if (!estimate) return [];
     const at = pointText(comparison.point);
     const name = `${comparison.a} ÷ ${comparison.b}${at ? ` · ${at}` : ""}`;
-    const isDifference = comparison.verdict.verdict === "difference";
+    const isDifference = comparison.verdict.outcome === "difference";
     const colour = isDifference ? "var(--accent)" : "var(--muted)";
     const text = `${name}: ${ratio(estimate.ratio)}, ${percent(estimate.confidence)} confidence interval ${ratio(estimate.low)} to ${ratio(estimate.high)}, ${counted(estimate.blocks, "block")}`;
     return [{ ...estimate, name, place, colour, text }];

@@ -36,7 +36,7 @@ export function sweepChart(axis: string, curves: readonly SweepCurve[], style: (
     source: "verdict.json",
     table: {
       head: ["Curve", axis, "Median", "Minimum", "Maximum"],
-      rows: curves.flatMap((curve) => curve.points.map((point) => [curveName(curve), number(point.at), quantity(point.median, unit), quantity(point.least, unit), quantity(point.most, unit)])),
+      rows: curves.flatMap((curve) => curve.points.map((point) => [curveName(curve), number(point.at), quantity(point.median, unit), quantity(point.min, unit), quantity(point.max, unit)])),
     },
     draw: (width) =>
       draw(width, {
@@ -51,7 +51,7 @@ export function sweepChart(axis: string, curves: readonly SweepCurve[], style: (
           laws.map(({ curve, line }) => Plot.lineY(line, { x: "at", y: "value", stroke: style(curve).colour, strokeWidth: 1.5, strokeDasharray: "6 4", className: "law" })),
           curves.flatMap((curve) => [
             laws.some((law) => law.curve === curve) ? null : Plot.lineY(curve.points, { x: "at", y: "median", stroke: style(curve).colour, strokeWidth: 2 }),
-            Plot.ruleX(curve.points, { x: "at", y1: "least", y2: "most", stroke: style(curve).colour, strokeWidth: 5, strokeOpacity: 0.3, strokeLinecap: "round" }),
+            Plot.ruleX(curve.points, { x: "at", y1: "min", y2: "max", stroke: style(curve).colour, strokeWidth: 5, strokeOpacity: 0.3, strokeLinecap: "round" }),
             Plot.dot(curve.points, {
               x: "at",
               y: "median",
@@ -59,7 +59,7 @@ export function sweepChart(axis: string, curves: readonly SweepCurve[], style: (
               symbol: style(curve).symbol,
               fill: style(curve).colour,
               stroke: "var(--surface)",
-              title: (point: At) => `${curveName(curve)}, ${axis}=${number(point.at)}: ${quantity(point.median, unit)} (${quantity(point.least, unit)} to ${quantity(point.most, unit)})`,
+              title: (point: At) => `${curveName(curve)}, ${axis}=${number(point.at)}: ${quantity(point.median, unit)} (${quantity(point.min, unit)} to ${quantity(point.max, unit)})`,
               className: "sweep-point",
             }),
           ]),

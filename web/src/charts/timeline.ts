@@ -32,7 +32,7 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
   const phases = bands(trial.phases ?? []);
   const end = Math.max(trial.duration_s, ...phases.map((band) => band.end), 0.1);
   const cpu = cpuLines(report.telemetry[String(trial.number)], cpuList(report.plan?.cpus.client ?? ""));
-  const errors = ticks.reduce((sum, one) => sum + one.errors, 0);
+  const errors = ticks.reduce((sum, one) => sum + one.failed, 0);
   const peak = ticks.reduce((most, one) => Math.max(most, one.throughput_per_s), 0);
   const panels = (width: number): Drawing[] => {
     const panel = (label: string, height: number, y: Plot.ScaleOptions, marks: Marks, first = false, last = false): Drawing =>
@@ -69,10 +69,10 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
         ]),
       );
     }
-    const most = Math.max(1, ...ticks.map((one) => one.errors));
+    const most = Math.max(1, ...ticks.map((one) => one.failed));
     shapes.push(
       panel("errors", 50, { domain: [0, most], tickFormat: tick, ticks: [0, most] }, [
-        Plot.ruleX(ticks.filter((one) => one.errors > 0), { x: "t_s", y1: 0, y2: "errors", stroke: "var(--bad)", strokeWidth: 2 }),
+        Plot.ruleX(ticks.filter((one) => one.failed > 0), { x: "t_s", y1: 0, y2: "failed", stroke: "var(--bad)", strokeWidth: 2 }),
         errors === 0 ? Plot.text(["none"], { frameAnchor: "middle", fill: "var(--ink-soft)", text: (word: string) => word }) : null,
       ], false, cpu.length === 0),
     );
@@ -101,7 +101,7 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
       head: ["Second", "Throughput", "Offered", "p50", "p99", "Errors", "Phase"],
       rows: ticks.map((one) => {
         const phase = (trial.phases ?? []).find((each) => one.t_s >= each.start_s && one.t_s < each.start_s + each.length_s);
-        return [seconds(one.t_s), `${number(one.throughput_per_s)}/s`, one.offered_per_s ? `${number(one.offered_per_s)}/s` : "–", time(one.p50_us), time(one.p99_us), number(one.errors), phase ? phaseName(phase.kind) : ""];
+        return [seconds(one.t_s), `${number(one.throughput_per_s)}/s`, one.offered_per_s ? `${number(one.offered_per_s)}/s` : "–", time(one.p50_us), time(one.p99_us), number(one.failed), phase ? phaseName(phase.kind) : ""];
       }),
     },
     draw: (width) => {
@@ -115,7 +115,7 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
 
 function tickText(one: Tick): string {
   const offered = one.offered_per_s ? `, offered ${number(one.offered_per_s)}/s` : "";
-  return `${seconds(one.t_s)}: ${number(one.throughput_per_s)}/s${offered}\np50 ${time(one.p50_us)}, p99 ${time(one.p99_us)}\nerrors ${number(one.errors)}`;
+  return `${seconds(one.t_s)}: ${number(one.throughput_per_s)}/s${offered}\np50 ${time(one.p50_us)}, p99 ${time(one.p99_us)}\nerrors ${number(one.failed)}`;
 }
 
 function phaseBands(phases: readonly Band[], width: number, end: number, hasLabels: boolean): Marks {

@@ -25,8 +25,8 @@ export function loadPoints(trials: readonly Trial[]): LoadPoint[] {
         .map((phase) => ({
           trial: trial.number,
           kind: phase.kind,
-          offered: phase.offered_per_s ?? phase.achieved_per_s,
-          achieved: phase.achieved_per_s,
+          offered: phase.offered_per_s ?? phase.throughput_per_s,
+          achieved: phase.throughput_per_s,
           p50: phase.response_time_us.p50,
           p99: phase.response_time_us.p99,
         })),

@@ -13,9 +13,6 @@ export interface Band {
 }
 
 const NAMES: Record<PhaseKind, string> = {
-  check: "check",
-  populate: "populate",
-  warm_up: "warm-up",
   closed_loop: "closed loop",
   search_step: "search step",
   measure: "measured",

@@ -12,7 +12,7 @@ export function background(trials: readonly Trial[]): Child {
     if (!load) return [];
     const failed = Object.values(load.errors).reduce((sum, count) => sum + count, 0);
     const { p50, p99 } = load.response_time_us;
-    return [[String(trial.number), trial.variant, number(load.offered_per_s ?? 0), number(load.achieved_per_s), number(failed), time(p50), time(p99)]];
+    return [[String(trial.number), trial.variant, number(load.offered_per_s ?? 0), number(load.throughput_per_s), number(failed), time(p50), time(p99)]];
   });
   if (rows.length === 0) return null;
   const columns = ["Trial", "Variant", "Offered per second", "Achieved per second", "Errors", "p50", "p99"];

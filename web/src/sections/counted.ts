@@ -11,7 +11,7 @@ const MAX_ROWS = 60;
 /** A table of the variants' counters; null without any. */
 export function counted(cells: readonly Cell[]): Child {
   const rows = cells.flatMap(({ label, summary }) =>
-    Object.entries(summary?.counted_per_s ?? {}).map(([what, perSecond]) => [label, what, number(perSecond), number(Math.round(perSecond * 3600))]),
+    Object.entries(summary?.counters_per_s ?? {}).map(([what, perSecond]) => [label, what, number(perSecond), number(Math.round(perSecond * 3600))]),
   );
   if (rows.length === 0) return null;
   const columns = ["Variant", "Counter", "Per second", "Per hour"];
@@ -21,6 +21,6 @@ export function counted(cells: readonly Cell[]): Child {
     { open: rows.length <= 12 },
     el("summary", {}, "Counters"),
     table(terms`[[Counters]] of the driver, over the valid trials`, columns, rows.slice(0, MAX_ROWS)),
-    rest > 0 ? el("p", { class: "note" }, `${number(rest)} more are in verdict.json, as counted_per_s.`) : null,
+    rest > 0 ? el("p", { class: "note" }, `${number(rest)} more are in verdict.json, as counters_per_s.`) : null,
   );
 }

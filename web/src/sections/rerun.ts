@@ -23,7 +23,7 @@ export function rerunSection(report: Report): Section {
     ...(plan.background
       ? [[terms`[[Background load]]`, `${plan.background.rate_per_s}/s over ${counted(plan.background.connections, "connection")}`]]
       : []),
-    [terms`[[Warm-up]]`, `${plan.warm_up.least} to ${plan.warm_up.most}`],
+    [terms`[[Warm-up]]`, `${plan.warm_up.min} to ${plan.warm_up.max}`],
     [terms`[[Phases]]`, `closed loop ${plan.phases.closed_loop}, search step ${plan.phases.search_step}, measured phase ${plan.phases.measure}, curve step ${plan.phases.curve_step}`],
     ["Measured with", `showdown ${plan.showdown}`],
     ["Report made with", report.made_by],

@@ -13,7 +13,7 @@ import { nothing, type Section } from "./section";
 
 export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell) => string, style: (group: string) => SeriesStyle): Section {
   const first = report.trials.find((trial) => trial.measured)?.measured;
-  const measure = spaced(report.verdict?.measure ?? first?.what ?? "");
+  const measure = spaced(report.verdict?.metric ?? first?.metric ?? "");
   const unit = report.verdict?.unit ?? first?.unit ?? "";
   const source = report.verdict ? "verdict.json and trials/*/trial.json" : "trials/*/trial.json";
   return {

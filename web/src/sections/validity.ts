@@ -85,7 +85,7 @@ function details(rows: ReturnType<typeof gateRows>): HTMLElement {
 
 function counts(trials: readonly Trial[]): Child {
   const rows = trials.flatMap((trial) =>
-    (trial.counts ?? []).map(({ what, client, server }) => [String(trial.number), trial.variant, what, number(client), number(server), client > 0 ? percent(Math.abs(server - client) / client) : "–"]),
+    (trial.counts ?? []).map(({ counter, client, server }) => [String(trial.number), trial.variant, counter, number(client), number(server), client > 0 ? percent(Math.abs(server - client) / client) : "–"]),
   );
   if (rows.length === 0) return null;
   return el("details", {}, el("summary", {}, "Operations counted by the server and by the client"), table("Operations counted by the server and by the client", ["Trial", "Variant", "Counter", "Client", "Server", "Difference"], rows));

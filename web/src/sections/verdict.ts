@@ -53,7 +53,7 @@ function question(plan: Plan | null): string | null {
   };
   const slo = "slo" in plan.measure && plan.measure.slo ? ` at ${spaced(plan.measure.slo)}` : "";
   const workload = plan.workload.replace(/\/workload\.toml$/, "").split("/").pop() || plan.workload;
-  return [workload, plan.on_op, (measures[plan.measure.what] ?? plan.measure.what) + slo].filter(Boolean).join("  ·  ");
+  return [workload, plan.on_op, (measures[plan.measure.metric] ?? plan.measure.metric) + slo].filter(Boolean).join("  ·  ");
 }
 
 function state({ run, verdict }: Report): Child[] {

@@ -219,7 +219,7 @@ test("a sweep of several variants has its ratios below the curves, on a readable
 test("counters of the driver are listed per second and per hour", async () => {
   const report = fixture("comparison");
   const [first] = report.verdict?.variants ?? [];
-  if (first) first.counted_per_s = { messages: 651, "refused 451": 0.5 };
+  if (first) first.counters_per_s = { messages: 651, "refused 451": 0.5 };
   await check(report, async (page) => assert.match(await page.locator("#trials details table").last().innerText(), /messages\s+651\s+2,343,600[^]*refused 451\s+0\.5\s+1,800/));
 });
 

@@ -38,7 +38,7 @@ export function hostile(): Report {
   if (report.plan) report.plan.command = ["showdown", ATTACK];
   if (report.verdict) {
     report.verdict.sentence = ATTACK;
-    report.verdict.measure = ATTACK;
+    report.verdict.metric = ATTACK;
     report.verdict.caveats = [{ id: ATTACK, text: ATTACK }];
     for (const difference of report.verdict.fairness ?? []) difference.remark = ATTACK;
   }
@@ -97,8 +97,8 @@ export function modes(): Report {
   if (!first?.estimate) throw new Error("the fixture has a ratio");
   report.verdict.comparisons = [
     first,
-    { ...first, a: "nginx-2", verdict: { verdict: "no_difference_shown" }, estimate: { ...first.estimate, ratio: 1.004, low: 0.985, high: 1.021 }, sentence: "no difference shown between nginx-2 and apache: within ±2.1 %" },
-    { ...first, a: "nginx-3", verdict: { verdict: "inconclusive" }, estimate: null, sentence: "inconclusive: nginx-3 against apache: a ratio needs at least 3 complete blocks, and this run has 2" },
+    { ...first, a: "nginx-2", verdict: { outcome: "no_difference_shown" }, estimate: { ...first.estimate, ratio: 1.004, low: 0.985, high: 1.021 }, sentence: "no difference shown between nginx-2 and apache: within ±2.1 %" },
+    { ...first, a: "nginx-3", verdict: { outcome: "inconclusive" }, estimate: null, sentence: "inconclusive: nginx-3 against apache: a ratio needs at least 3 complete blocks, and this run has 2" },
   ];
   return report;
 }

@@ -88,7 +88,7 @@ test("neighbouring series differ in colour, shape and dash", () => {
 
 test("consecutive phases of one kind are one band", () => {
   const phases = fixture("comparison").trials[0]?.phases ?? [];
-  assert.deepEqual(bands(phases).map((band) => band.label), ["check", "warm-up", "closed loop", "search step × 7", "measured", "curve step × 6"]);
+  assert.deepEqual(bands(phases).map((band) => band.label), ["closed loop", "search step × 7", "measured", "curve step × 6"]);
 });
 
 test("a list of CPUs in the kernel's format is parsed", () => {

@@ -1,18 +1,18 @@
-//! A made-up comparison: interleaved trials of nginx and Apache httpd, and the verdict that follows from them.
+//! Makes up a comparison: interleaved trials of nginx and Apache httpd, and their verdict.
 
 use super::{
     facts,
-    server::Server,
+    server::MadeUpServer,
     telemetry,
-    trial::{Builder, Place},
+    trial::{TrialBuilder, TrialPlace},
 };
 use crate::{
     error::Result,
     id::RunId,
     layout,
     model::{
-        Comparison, FORMAT, Measure, Measured, Plan, Trial, TrialFiles, TrialStatus, TrialValue, Variant,
-        VariantSummary, Verdict,
+        Comparison, ConfidenceInterval, FORMAT, Measure, MeasuredValue, Plan, Trial, TrialFiles, TrialStatus,
+        TrialValue, Variant, VariantSummary, Verdict,
     },
     writer::{RunWriter, TrialWriter},
 };
@@ -27,12 +27,22 @@ use std::{collections::BTreeMap, path::Path, time::SystemTime};
 const SLO: &str = "p99<5ms";
 const NAMES: [&str; 2] = ["nginx", "apache"];
 
-/// After a restart every server is a little different.
-fn restarted(variant: &str, rng: &mut StdRng) -> Server {
-    let mood = 1.0 + 0.05 * (rng.random::<f64>() - 0.5);
+/// A server after a restart. Each restart changes its performance slightly.
+fn restarted(variant: &str, rng: &mut StdRng) -> MadeUpServer {
+    let restart = 1.0 + 0.05 * (rng.random::<f64>() - 0.5);
     match variant {
-        "nginx" => Server { limit_per_s: 131_000.0 * mood, idle_us: 74.0, wait_us: 11.0, hiccup_us: 3_100.0 },
-        _ => Server { limit_per_s: 82_500.0 * mood, idle_us: 131.0, wait_us: 22.0, hiccup_us: 7_900.0 },
+        "nginx" => MadeUpServer {
+            limit_per_s: 131_000.0 * restart,
+            idle_us: 74.0,
+            wait_us: 11.0,
+            outlier_us: 3_100.0,
+        },
+        _ => MadeUpServer {
+            limit_per_s: 82_500.0 * restart,
+            idle_us: 131.0,
+            wait_us: 22.0,
+            outlier_us: 7_900.0,
+        },
     }
 }
 
@@ -47,11 +57,16 @@ fn plan(blocks: u32) -> Plan {
     }
 }
 
-fn measured(value: f64) -> Measured {
-    Measured { what: format!("capacity at {SLO}"), value, unit: "/s".to_owned(), higher_is_better: true }
+fn measured(value: f64) -> MeasuredValue {
+    MeasuredValue {
+        metric: format!("capacity at {SLO}"),
+        value,
+        unit: "/s".to_owned(),
+        higher_is_better: true,
+    }
 }
 
-/// Which variant runs in each place of each block.
+/// The random order of the variants in each block, as block, position and name.
 fn order(blocks: u32, rng: &mut StdRng) -> Vec<(u32, u32, &'static str)> {
     let block = |block| {
         let [first, second] = if rng.random() { [NAMES[0], NAMES[1]] } else { [NAMES[1], NAMES[0]] };
@@ -70,10 +85,10 @@ pub(super) fn write(root: &Path, blocks: u32, started: SystemTime) -> Result<Run
     let mut trials: Vec<Trial> = Vec::new();
     for (number, (block, position, variant)) in (1..).zip(&order) {
         let server = restarted(variant, rng);
-        let stolen = if number == 7 { 0.061 } else { 0.003 };
+        let steal = if number == 7 { 0.061 } else { 0.003 };
         let folder = run.begin_trial(number, variant)?;
         let elapsed: f64 = trials.iter().map(|trial| trial.duration_s).sum();
-        let place = Place {
+        let place = TrialPlace {
             number,
             block: *block,
             position: *position,
@@ -81,11 +96,11 @@ pub(super) fn write(root: &Path, blocks: u32, started: SystemTime) -> Result<Run
             point: BTreeMap::new(),
             started_unix_ms: super::unix_ms(started) + 1_500 + (elapsed * 1e3) as u64,
         };
-        let mut builder = Builder::new(server, rng);
-        let capacity = builder.capacity() * (1.0 - 2.0 * stolen);
+        let mut builder = TrialBuilder::new(server, rng);
+        let capacity = builder.capacity() * (1.0 - 2.0 * steal);
         let files = files_of(&folder, variant)?;
-        let trial = builder.finish(place, measured(capacity), stolen, files);
-        folder.telemetry(&telemetry::of(&trial, server.limit_per_s, stolen))?;
+        let trial = builder.finish(place, measured(capacity), steal, files);
+        folder.telemetry(&telemetry::of(&trial, server.limit_per_s, steal))?;
         folder.finish(&trial)?;
         trials.push(trial);
     }
@@ -96,7 +111,7 @@ pub(super) fn write(root: &Path, blocks: u32, started: SystemTime) -> Result<Run
 
 fn files_of(folder: &TrialWriter, server: &str) -> Result<TrialFiles> {
     let (name, text) = facts::config(server);
-    let log = format!("{server}: made up, started and stopped without an error\n");
+    let log = format!("{server}: made up; started and stopped without an error\n");
     Ok(TrialFiles {
         load_log: None,
         telemetry: Some(folder.name(layout::TELEMETRY)),
@@ -105,14 +120,14 @@ fn files_of(folder: &TrialWriter, server: &str) -> Result<TrialFiles> {
     })
 }
 
-/// A run whose trials left only their values.
+/// A run with a complete verdict whose trials have no files.
 pub(super) fn write_small(root: &Path, number: u32, started: SystemTime) -> Result<RunId> {
     let rng = &mut StdRng::seed_from_u64(u64::from(number));
     let run = RunWriter::create(root, &plan(10), started)?;
     let mut trials = Vec::new();
     for (number, (block, position, variant)) in (1..).zip(order(10, rng)) {
         let server = restarted(variant, rng);
-        let place = Place {
+        let place = TrialPlace {
             number,
             block,
             position,
@@ -121,7 +136,7 @@ pub(super) fn write_small(root: &Path, number: u32, started: SystemTime) -> Resu
             started_unix_ms: super::unix_ms(started),
         };
         let value = measured(server.capacity(super::trial::LIMIT_US));
-        trials.push(Builder::new(server, rng).finish(place, value, 0.0, TrialFiles::default()));
+        trials.push(TrialBuilder::new(server, rng).finish(place, value, 0.0, TrialFiles::default()));
     }
     run.verdict(&verdict(&trials, super::unix_ms(started) + 600_000))?;
     Ok(run.id().clone())
@@ -153,7 +168,7 @@ fn verdict(trials: &[Trial], reached_unix_ms: u64) -> Verdict {
         format: FORMAT,
         reached_unix_ms,
         sentence: sentence.clone(),
-        measure: format!("capacity at {SLO}"),
+        metric: format!("capacity at {SLO}"),
         unit: "/s".to_owned(),
         higher_is_better: true,
         complete: true,
@@ -161,8 +176,8 @@ fn verdict(trials: &[Trial], reached_unix_ms: u64) -> Verdict {
             a: NAMES[0].to_owned(),
             b: NAMES[1].to_owned(),
             point: BTreeMap::new(),
-            estimate: found.estimate,
-            verdict: found.verdict,
+            estimate: found.estimate.map(Into::into),
+            verdict: found.verdict.into(),
             smallest_difference: smallest,
             sentence,
         }],
@@ -173,32 +188,31 @@ fn verdict(trials: &[Trial], reached_unix_ms: u64) -> Verdict {
     }
 }
 
-/// The summary of the trials of a variant that are given.
+/// The summary of a variant over some of its trials.
 pub(super) fn summary<'a>(name: &str, trials: impl IntoIterator<Item = &'a Trial>) -> VariantSummary {
-    let of_it: Vec<&Trial> = trials.into_iter().filter(|trial| trial.variant == name).collect();
-    let values: Vec<TrialValue> = of_it
+    let own: Vec<&Trial> = trials.into_iter().filter(|trial| trial.variant == name).collect();
+    let values: Vec<TrialValue> = own
         .iter()
         .filter_map(|trial| {
             let value = trial.measured.as_ref()?.value;
             Some(TrialValue { trial: trial.number, value, valid: trial.status == TrialStatus::Valid })
         })
         .collect();
-    let valid: Vec<f64> = of_it.iter().filter_map(|trial| trial.valid_value()).collect();
+    let valid: Vec<f64> = own.iter().filter_map(|trial| trial.valid_value()).collect();
     let sample = Sample::new(&valid).ok();
     VariantSummary {
         name: name.to_owned(),
-        point: of_it.first().map(|trial| trial.point.clone()).unwrap_or_default(),
+        point: own.first().map(|trial| trial.point.clone()).unwrap_or_default(),
         median: sample.as_ref().map(Sample::median),
-        // Stands in for the interval of the median, which is the verdict's business.
-        interval: sample.as_ref().map(|sample| stats::confidence::ConfidenceInterval {
-            low: sample.quantile(0.2),
-            high: sample.quantile(0.8),
-        }),
+        // A stand-in: `bakeoff` computes the real interval of the median.
+        interval: sample
+            .as_ref()
+            .map(|sample| ConfidenceInterval { low: sample.quantile(0.2), high: sample.quantile(0.8) }),
         valid: valid.len() as u32,
         invalid: (values.len() - valid.len()) as u32,
         values,
         modes: Vec::new(),
-        counted_per_s: BTreeMap::new(),
+        counters_per_s: BTreeMap::new(),
         response_time_curve_us: Vec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! Facts of a host and of servers that do not exist, and what differs between them.
+//! Makes up the facts of a host and of servers, and their differences.
 
 use crate::{
     layout,
@@ -7,7 +7,7 @@ use crate::{
     },
 };
 
-/// One server's part of the facts: name, version, build, allocator, configuration.
+/// The facts of each server: name, version, build, allocator, configuration.
 pub(super) const SERVERS: [(&str, &str, &str, &str, &str); 3] = [
     ("nginx", "nginx/1.22.1", "gcc 12.2.0, -O2 --with-threads", "jemalloc 5.3.0", NGINX),
     ("apache", "Apache/2.4.62 (Debian)", "gcc 12.2.0, -O2, APR 1.7.2", "glibc malloc", APACHE),
@@ -53,7 +53,7 @@ fn flat(pairs: &[(&str, &str)]) -> FlatFacts {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// What the server called `name` is configured with, and under which file name.
+/// The name and the text of a server's configuration file.
 pub(super) fn config(server: &str) -> (&'static str, &'static str) {
     let text = SERVERS.iter().find(|known| known.0 == server).map_or("", |known| known.4);
     match server {
@@ -63,7 +63,7 @@ pub(super) fn config(server: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// The facts of a run of these variants; each variant's configuration is that of the trial in `first_trial`.
+/// The facts of a run with these variants. The configuration of a variant is that of its `first_trial`.
 pub(super) fn of(variants: &[Variant], taken_unix_ms: u64, first_trial: impl Fn(&str) -> u32) -> Facts {
     let variants = variants.iter().map(|variant| {
         let known = SERVERS.iter().find(|known| known.0 == variant.server).unwrap_or(&SERVERS[0]);
@@ -107,7 +107,7 @@ pub(super) fn of(variants: &[Variant], taken_unix_ms: u64, first_trial: impl Fn(
     }
 }
 
-/// What differs between nginx and Apache httpd, one of each class.
+/// The differences between nginx and Apache httpd, one of each class.
 pub(super) fn differences() -> Vec<Difference> {
     let difference = |key: &str, a: &str, b: &str, class, remark: &str| Difference {
         key: key.to_owned(),
@@ -121,21 +121,21 @@ pub(super) fn differences() -> Vec<Difference> {
             "jemalloc 5.3.0",
             "glibc malloc",
             DifferenceClass::ApplesToOranges,
-            "Another allocator on one side only can make a difference of its own: give both the same.",
+            "A different allocator can cause a difference by itself: use the same one for both.",
         ),
         difference(
             "limits.memlock",
             "unlimited",
             "8388608",
             DifferenceClass::Unexplained,
-            "Nothing in the plan asks for it.",
+            "The plan does not ask for this difference.",
         ),
         difference(
             "build",
             "gcc 12.2.0, -O2 --with-threads",
             "gcc 12.2.0, -O2, APR 1.7.2",
             DifferenceClass::Expected,
-            "Two programs are built in two ways.",
+            "Different programs are built differently.",
         ),
         difference(
             "server",

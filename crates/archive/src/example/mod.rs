@@ -1,8 +1,7 @@
-//! Made-up runs: nothing in them was measured.
+//! Made-up runs, to build, test and time readers of the archive without servers.
 //!
-//! They go through the archive's own writer, with numbers that obey a simple model of a queue, so that readers of
-//! the archive can be built, tested and timed without servers. They are tagged `made-up` and say so in their
-//! caveats. Behind the feature `example`; no part of what ships.
+//! The archive's own writer writes them, with numbers from a simple model of a queue. They have the tag `made-up` and a
+//! caveat that says so. The feature `example` enables this module; no release contains it.
 
 mod comparison;
 mod facts;
@@ -14,15 +13,17 @@ mod trial;
 use crate::{
     error::Result,
     id::RunId,
-    model::{Caveat, CpuSplit, FORMAT, Length, Load, Measure, Phases, Plan, WarmUp},
+    model::{
+        Caveat, ClientLoad, CpuSplit, FORMAT, Measure, PhaseLengths, Plan, RunKind, RunLength, WarmUpLimits,
+    },
 };
 use std::{
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// Writes a comparison of two servers under `root`: `blocks` blocks with two trials each, an invalid one among
-/// them, complete with load, telemetry and configurations.
+/// Writes a comparison of two servers under `root`: `blocks` blocks of two trials, one of them invalid, with
+/// telemetry and configurations.
 pub fn comparison(root: &Path, blocks: u32) -> Result<RunId> {
     comparison::write(root, blocks, started(0))
 }
@@ -32,12 +33,12 @@ pub fn sweep(root: &Path) -> Result<RunId> {
     sweep::write(root, started(3600))
 }
 
-/// Writes the `number`th of many runs, for the index: its verdict is whole, its trials have no files beside them.
+/// Writes run number `number` of many, for the index. Its verdict is complete; its trials have no files.
 pub fn one_of_many(root: &Path, number: u32) -> Result<RunId> {
     comparison::write_small(root, number, started(u64::from(number) * 900))
 }
 
-/// 2026-11-21 00:51:39 UTC and some.
+/// 2026-11-21 00:51:39 UTC and some seconds later.
 fn started(seconds_later: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_795_222_299 + seconds_later)
 }
@@ -49,18 +50,18 @@ fn unix_ms(time: SystemTime) -> u64 {
 fn caveats() -> Vec<Caveat> {
     let caveat = |id: &str, text: &str| Caveat { id: id.to_owned(), text: text.to_owned() };
     vec![
-        caveat("made-up", "This run is made up to build and test the report: no server was measured."),
+        caveat("made-up", "This run is made up to test the report: no server was measured."),
         caveat(
             "one-machine",
-            "Client and server shared one machine: caches, memory bandwidth and power are common to both.",
+            "Client and server shared one machine, with its caches, memory bandwidth and power.",
         ),
         caveat(
             "loopback",
-            "Traffic went over loopback: no network card, no interrupts of one, no packet loss.",
+            "Traffic went over loopback: without a network card, its interrupts or packet loss.",
         ),
         caveat(
             "virtual-cpus",
-            "The CPUs are virtual: their speed depends on what else the hypervisor runs. Steal was watched.",
+            "The CPUs are virtual: their speed depends on the other guests of the hypervisor. Steal was measured.",
         ),
     ]
 }
@@ -71,20 +72,20 @@ fn plan(measure: Measure, blocks: u32) -> Plan {
         format: FORMAT,
         showdown: env!("CARGO_PKG_VERSION").to_owned(),
         command: Vec::new(),
-        kind: crate::model::Kind::Compare,
+        kind: RunKind::Compare,
         workload: "static-web".to_owned(),
         on_op: None,
-        length: Length::Default,
+        length: RunLength::Default,
         seed: 4_028_743_217,
         blocks,
         spare_blocks: 0,
         tags: vec!["made-up".to_owned()],
         measure,
-        load: Load { connections: 64, threads: 1 },
+        load: ClientLoad { connections: 64, threads: 1 },
         background: None,
         cpus: CpuSplit { server: "0".to_owned(), client: "1".to_owned() },
-        warm_up: WarmUp { least: seconds(3), most: seconds(30) },
-        phases: Phases {
+        warm_up: WarmUpLimits { min: seconds(3), max: seconds(30) },
+        phases: PhaseLengths {
             closed_loop: seconds(4),
             search_step: seconds(2),
             measure: seconds(10),

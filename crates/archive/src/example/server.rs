@@ -1,28 +1,28 @@
-//! A server that does not exist: a queue with a capacity, and the response times that such a queue has.
+//! A model of a server: a queue with a capacity, and the response times of such a queue.
 
 use crate::model::{QuantileCurve, Times};
 
-/// A made-up server on one day, that is, after one restart.
+/// A made-up server after one restart.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Server {
-    /// Operations a second that it breaks at.
+pub(super) struct MadeUpServer {
+    /// Its highest throughput, operations per second.
     pub(super) limit_per_s: f64,
     /// Response time without load, microseconds.
     pub(super) idle_us: f64,
-    /// Scale of the time spent waiting, microseconds.
+    /// Scale of the waiting time, microseconds.
     pub(super) wait_us: f64,
-    /// How much one operation in ten thousand takes longer, microseconds.
-    pub(super) hiccup_us: f64,
+    /// Extra time of one operation in ten thousand, microseconds.
+    pub(super) outlier_us: f64,
 }
 
-impl Server {
-    /// Response time at a share `q` of operations, where `rate` operations a second are offered. Exponential
-    /// waiting as in an M/M/1 queue, and rare hiccups.
+impl MadeUpServer {
+    /// The quantile `q` of response time at an offered `rate`, operations per second. Waiting times are exponential as
+    /// in an M/M/1 queue, with rare outliers.
     fn response_time_us(&self, q: f64, rate: f64) -> f64 {
         let busy = (rate / self.limit_per_s).min(0.995);
         let waiting = -(1.0 - q).ln() * self.wait_us * busy / (1.0 - busy);
-        let hiccup = self.hiccup_us * ((q - 0.99).max(0.0) / 0.01).powi(24);
-        self.idle_us * (0.85 + 0.3 * q) + waiting + hiccup
+        let outlier = self.outlier_us * ((q - 0.99).max(0.0) / 0.01).powi(24);
+        self.idle_us * (0.85 + 0.3 * q) + waiting + outlier
     }
 
     /// The highest rate whose 99th percentile stays below `limit_us`.
@@ -50,7 +50,7 @@ impl Server {
         }
     }
 
-    /// The line over the percentile axis: five steps to each halving of the distance to 1, up to 0.99999.
+    /// The quantile curve: five steps for each halving of the distance to 1, up to 0.99999.
     pub(super) fn curve(&self, rate: f64) -> QuantileCurve {
         let steps = (0..=83).map(|step| 1.0 - 0.5_f64.powf(f64::from(step) / 5.0));
         steps.map(|q| (q, self.response_time_us(q, rate) as u64)).collect()

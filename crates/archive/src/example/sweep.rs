@@ -1,17 +1,17 @@
-//! A made-up sweep: memcached over threads and connections, each curve after the universal scalability law.
+//! Makes up a sweep of memcached over threads and connections. Each curve follows the universal scalability law.
 
 use super::{
     comparison::summary,
     facts,
-    server::Server,
-    trial::{Builder, Place},
+    server::MadeUpServer,
+    trial::{TrialBuilder, TrialPlace},
 };
 use crate::{
     error::Result,
     id::RunId,
     model::{
-        Axis, CurvePoint, FORMAT, Kind, KnobValue, Measure, Measured, PhaseKind, SweepCurve, SweepPoint,
-        Trial, TrialFiles, Variant, Vary, Verdict,
+        Axis, CurvePoint, FORMAT, KnobValue, Measure, MeasuredValue, PhaseKind, RunKind, Scalability,
+        SweepCurve, SweepPoint, Trial, TrialFiles, Variant, Vary, Verdict,
     },
     writer::RunWriter,
 };
@@ -45,7 +45,7 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
     };
     let mut plan = super::plan(Measure::MaxThroughput, BLOCKS);
     plan.command = command.split(' ').map(str::to_owned).collect();
-    plan.kind = Kind::Sweep;
+    plan.kind = RunKind::Sweep;
     plan.workload = "cache".into();
     plan.variants = vec![Variant { name: NAME.to_owned(), server: NAME.to_owned(), knobs: BTreeMap::new() }];
     plan.sweep = vec![axis(Vary::Knob("threads".to_owned()), &[1, 2]), axis(Vary::Connections, &connections)];
@@ -56,14 +56,14 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
         [1, 2].iter().flat_map(|threads| connections.iter().map(move |n| (*threads, *n))).collect();
     let mut trials: Vec<Trial> = Vec::new();
     for block in 1..=BLOCKS {
-        // Fisher and Yates' shuffle.
+        // Fisher–Yates shuffle.
         for last in (1..points.len()).rev() {
             points.swap(last, rng.random_range(0..=last));
         }
         for (position, (threads, connections)) in (1..).zip(&points) {
             let number = trials.len() as u32 + 1;
             let value = law(*threads, *connections) * (1.0 + 0.03 * (rng.random::<f64>() - 0.5));
-            let place = Place {
+            let place = TrialPlace {
                 number,
                 block,
                 position,
@@ -80,14 +80,14 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
     Ok(run.id().clone())
 }
 
-fn one(value: f64, connections: i64, place: Place, rng: &mut StdRng) -> Trial {
+fn one(value: f64, connections: i64, place: TrialPlace, rng: &mut StdRng) -> Trial {
     let idle_us = connections as f64 / value * 1e6;
-    let server = Server { limit_per_s: value / 0.97, idle_us, wait_us: 0.2, hiccup_us: 900.0 };
-    let mut builder = Builder::new(server, rng);
-    builder.phase(PhaseKind::WarmUp, 3, None, false);
+    let server = MadeUpServer { limit_per_s: value / 0.97, idle_us, wait_us: 0.2, outlier_us: 900.0 };
+    let mut builder = TrialBuilder::new(server, rng);
+    builder.warm_up(3);
     builder.phase(PhaseKind::ClosedLoop, 4, None, true);
-    let what = "throughput in a closed loop".to_owned();
-    let measured = Measured { what, value, unit: "/s".to_owned(), higher_is_better: true };
+    let metric = "throughput in a closed loop".to_owned();
+    let measured = MeasuredValue { metric, value, unit: "/s".to_owned(), higher_is_better: true };
     builder.finish(place, measured, 0.0, TrialFiles::default())
 }
 
@@ -100,8 +100,8 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
                 let values: Vec<f64> = at(threads, *n).filter_map(Trial::valid_value).collect();
                 let sample = Sample::new(&values).ok()?;
                 let ascending = sample.ascending();
-                let (least, most) = (ascending[0], ascending[ascending.len() - 1]);
-                Some(CurvePoint { at: *n as f64, median: sample.median(), least, most })
+                let (min, max) = (ascending[0], ascending[ascending.len() - 1]);
+                Some(CurvePoint { at: *n as f64, median: sample.median(), min, max })
             })
             .collect();
         let loads = points.iter().map(|p| usl::LoadPoint { load: p.at, throughput: p.median });
@@ -109,7 +109,7 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
             variant: NAME.to_owned(),
             axis: "connections".to_owned(),
             fixed: [("threads".to_owned(), KnobValue::Integer(threads))].into(),
-            usl: Some(usl::fit(&loads.collect::<Vec<_>>())),
+            usl: Some(usl::fit(&loads.collect::<Vec<_>>()).into()),
             points,
         }
     };
@@ -117,8 +117,9 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
     let peaks: Vec<String> = (1..)
         .zip(&curves)
         .filter_map(|(threads, curve)| match &curve.usl {
-            Some(usl::Scalability::Fitted(fit)) => {
-                Some(format!("with {threads} threads at {:.0}", fit.peak_load))
+            Some(Scalability::Fitted(fit)) => {
+                let plural = if threads == 1 { "" } else { "s" };
+                Some(format!("with {threads} thread{plural} at {:.0}", fit.peak_load))
             }
             _ => None,
         })
@@ -128,7 +129,7 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
         format: FORMAT,
         reached_unix_ms,
         sentence: format!("memcached's throughput peaks {} connections", peaks.join(", ")),
-        measure: "throughput in a closed loop".to_owned(),
+        metric: "throughput in a closed loop".to_owned(),
         unit: "/s".to_owned(),
         higher_is_better: true,
         complete: true,

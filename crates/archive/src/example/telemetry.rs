@@ -1,17 +1,17 @@
-//! Made-up telemetry that follows a made-up trial's time line.
+//! Makes up telemetry that follows the timeline of a trial.
 
 use crate::{
     model::Trial,
-    telemetry::{Column, Meaning, Telemetry},
+    telemetry::{Column, ColumnInfo, Telemetry},
 };
 
-/// CPU 0 serves, CPU 1 drives; `limit_per_s` keeps CPU 0 wholly busy.
-pub(super) fn of(trial: &Trial, limit_per_s: f64, stolen: f64) -> Telemetry {
+/// The server runs on CPU 0, the client on CPU 1. A throughput of `limit_per_s` saturates CPU 0.
+pub(super) fn of(trial: &Trial, limit_per_s: f64, steal: f64) -> Telemetry {
     let t_s: Vec<f64> = trial.timeline.iter().map(|tick| tick.t_s).collect();
     let busy: Vec<f64> =
         trial.timeline.iter().map(|tick| (tick.throughput_per_s / limit_per_s).min(1.0)).collect();
     let column = |name: &str, unit: &str, help: &str, value: &dyn Fn(f64) -> f64| Column {
-        meaning: Meaning { name: name.to_owned(), unit: unit.to_owned(), help: help.to_owned() },
+        info: ColumnInfo { name: name.to_owned(), unit: unit.to_owned(), help: help.to_owned() },
         values: busy.iter().map(|busy| Some(value(*busy))).collect(),
     };
     let mut columns = Vec::new();
@@ -21,14 +21,14 @@ pub(super) fn of(trial: &Trial, limit_per_s: f64, stolen: f64) -> Telemetry {
             columns.push(column(&name, "cores", "CPU time of this kind", &|busy| busy * share * part));
         }
         let name = |kind: &str| format!("cpu.{cpu}.{kind}");
-        columns.push(column(&name("steal"), "cores", "CPU time that the hypervisor took", &|_| stolen));
-        columns.push(column(&name("idle"), "cores", "CPU time with nothing to do", &|busy| {
-            (1.0 - busy * share - stolen).max(0.0)
+        columns.push(column(&name("steal"), "cores", "CPU time that the hypervisor took", &|_| steal));
+        columns.push(column(&name("idle"), "cores", "Idle CPU time", &|busy| {
+            (1.0 - busy * share - steal).max(0.0)
         }));
     }
     columns
-        .push(column("server.cpu.user", "cores", "CPU time in the server's programs", &|busy| busy * 0.29));
-    columns.push(column("server.cpu.system", "cores", "CPU time in the kernel for the server", &|busy| {
+        .push(column("server.cpu.user", "cores", "CPU time of the server in user mode", &|busy| busy * 0.29));
+    columns.push(column("server.cpu.system", "cores", "CPU time of the server in the kernel", &|busy| {
         busy * 0.52
     }));
     columns

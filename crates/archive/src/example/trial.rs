@@ -1,17 +1,17 @@
-//! A made-up trial: phases one after another, a time line through them, gates at the end.
+//! Makes up a trial: phases one after another, a timeline, and gates at the end.
 
-use super::server::Server;
+use super::server::MadeUpServer;
 use crate::model::{
-    ClientHealth, CountCheck, FORMAT, Gate, GateOutcome, Measured, Phase, PhaseKind, ResourceUse,
-    SaturatedResource, ServerUsage, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome,
+    ClientHealth, CountCheck, FORMAT, Gate, GateOutcome, MeasuredValue, PhaseKind, ResourceUse,
+    SaturatedResource, ServerUsage, SteadyState, SweepPoint, Tick, Trial, TrialFiles, TrialPhase,
+    TrialStatus, WarmUpOutcome,
 };
 use rand::{RngExt, rngs::StdRng};
-use stats::steady::SteadyState;
 use std::collections::BTreeMap;
 
-/// The place of a trial in its run.
+/// The position of a trial in its run.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct TrialPlace {
     pub(super) number: u32,
     pub(super) block: u32,
     pub(super) position: u32,
@@ -20,56 +20,45 @@ pub(super) struct Place {
     pub(super) started_unix_ms: u64,
 }
 
-/// The objective of every made-up search, microseconds.
+/// The response time limit of every search, microseconds.
 pub(super) const LIMIT_US: f64 = 5_000.0;
 
-/// Builds up a trial phase by phase.
-pub(super) struct Builder<'a> {
-    server: Server,
+/// Builds a trial phase by phase.
+pub(super) struct TrialBuilder<'a> {
+    server: MadeUpServer,
     rng: &'a mut StdRng,
     now_s: f64,
-    phases: Vec<Phase>,
+    phases: Vec<TrialPhase>,
     timeline: Vec<Tick>,
 }
 
-impl<'a> Builder<'a> {
-    pub(super) fn new(server: Server, rng: &'a mut StdRng) -> Self {
+impl<'a> TrialBuilder<'a> {
+    pub(super) fn new(server: MadeUpServer, rng: &'a mut StdRng) -> Self {
         Self { server, rng, now_s: 0.4, phases: Vec::new(), timeline: Vec::new() }
     }
 
-    fn wobble(&mut self, size: f64) -> f64 {
+    /// A random factor around 1, at most `size` away.
+    fn noise(&mut self, size: f64) -> f64 {
         1.0 + size * (self.rng.random::<f64>() + self.rng.random::<f64>() - 1.0)
     }
 
     /// Runs a phase at an offered rate, or in a closed loop where there is none.
     pub(super) fn phase(&mut self, kind: PhaseKind, seconds: u32, offered: Option<f64>, keep_curve: bool) {
         let rate = offered.unwrap_or(self.server.limit_per_s * 0.97);
-        let achieved = rate.min(self.server.limit_per_s * 0.98) * self.wobble(0.004);
+        let achieved = rate.min(self.server.limit_per_s * 0.98) * self.noise(0.004);
         for second in 0..seconds {
-            let filling =
-                if kind == PhaseKind::WarmUp { 1.0 - 0.5_f64.powf(f64::from(second) + 1.0) } else { 1.0 };
-            let pace = achieved * filling * self.wobble(0.02);
-            let times = self.server.times(pace);
-            let late = self.wobble(0.25);
-            self.timeline.push(Tick {
-                t_s: self.now_s + f64::from(second),
-                throughput_per_s: pace,
-                offered_per_s: offered,
-                p50_us: Some(times.p50),
-                p99_us: Some((times.p99 as f64 * late) as u64),
-                errors: 0,
-            });
+            self.tick(f64::from(second), achieved, offered);
         }
         let response_time_us = self.server.times(rate);
         let slo = |p99: u64| (p99 as f64) < LIMIT_US;
         let with_slo = matches!(kind, PhaseKind::SearchStep | PhaseKind::CurveStep | PhaseKind::Measure);
-        self.phases.push(Phase {
+        self.phases.push(TrialPhase {
             tls: None,
             kind,
             start_s: self.now_s,
             length_s: f64::from(seconds),
             offered_per_s: offered,
-            achieved_per_s: achieved,
+            throughput_per_s: achieved,
             requests: (achieved * f64::from(seconds)) as u64,
             errors: BTreeMap::new(),
             meets_slo: with_slo.then(|| slo(response_time_us.p99)),
@@ -85,10 +74,33 @@ impl<'a> Builder<'a> {
         self.now_s += f64::from(seconds) + 0.2;
     }
 
-    /// Searches the capacity as a bisection would, measures there, and draws a curve below it.
+    /// Adds a warm-up to the timeline: throughput rises to that of a closed loop. It is not a phase.
+    pub(super) fn warm_up(&mut self, seconds: u32) {
+        let settled = self.server.limit_per_s * 0.95;
+        for second in 0..seconds {
+            let filled = 1.0 - 0.5_f64.powf(f64::from(second) + 1.0);
+            self.tick(f64::from(second), settled * filled, None);
+        }
+        self.now_s += f64::from(seconds) + 0.2;
+    }
+
+    fn tick(&mut self, second: f64, throughput_per_s: f64, offered_per_s: Option<f64>) {
+        let throughput_per_s = throughput_per_s * self.noise(0.02);
+        let times = self.server.times(throughput_per_s);
+        let late = self.noise(0.25);
+        self.timeline.push(Tick {
+            t_s: self.now_s + second,
+            throughput_per_s,
+            offered_per_s,
+            p50_us: Some(times.p50),
+            p99_us: Some((times.p99 as f64 * late) as u64),
+            failed: 0,
+        });
+    }
+
+    /// Searches the capacity like a bisection, measures there, and adds a curve of lower rates.
     pub(super) fn capacity(&mut self) -> f64 {
-        self.phase(PhaseKind::Check, 1, None, false);
-        self.phase(PhaseKind::WarmUp, 4, None, false);
+        self.warm_up(4);
         self.phase(PhaseKind::ClosedLoop, 4, None, false);
         let capacity = self.server.capacity(LIMIT_US);
         for share in [0.5, 1.1, 0.8, 0.95, 1.03, 0.99, 1.01] {
@@ -101,9 +113,15 @@ impl<'a> Builder<'a> {
         capacity
     }
 
-    /// Ends the trial with a value; `stolen` is the share of CPU time that its gate finds stolen.
-    pub(super) fn finish(self, place: Place, measured: Measured, stolen: f64, files: TrialFiles) -> Trial {
-        let gates = gates(stolen);
+    /// Ends the trial with a value; `steal` is the share of CPU time that the hypervisor took.
+    pub(super) fn finish(
+        self,
+        place: TrialPlace,
+        measured: MeasuredValue,
+        steal: f64,
+        files: TrialFiles,
+    ) -> Trial {
+        let gates = gates(steal);
         let failed = gates.iter().filter(|gate| gate.outcome == GateOutcome::Failed);
         let reasons: Vec<String> = failed.map(|gate| gate.message.clone()).collect();
         let requests: u64 = self.phases.iter().map(|phase| phase.requests).sum();
@@ -130,7 +148,11 @@ impl<'a> Builder<'a> {
                 p99: steady,
             }),
             timeline: self.timeline,
-            counts: vec![CountCheck { what: "requests".to_owned(), client: requests, server: requests + 64 }],
+            counts: vec![CountCheck {
+                counter: "requests".to_owned(),
+                client: requests,
+                server: requests + 64,
+            }],
             server: Some(ServerUsage {
                 user_cpu_s: 2.9,
                 system_cpu_s: 6.8,
@@ -147,7 +169,7 @@ impl<'a> Builder<'a> {
 }
 
 fn saturated() -> SaturatedResource {
-    let seen = |resource: &str, utilisation| ResourceUse { resource: resource.to_owned(), utilisation };
+    let usage = |resource: &str, utilisation| ResourceUse { resource: resource.to_owned(), utilisation };
     SaturatedResource {
         resource: "server CPU".to_owned(),
         utilisation: Some(0.97),
@@ -157,16 +179,16 @@ fn saturated() -> SaturatedResource {
             "The client needed 52 % of CPU 1, and sent with a p99 lag of 31 µs.".to_owned(),
         ],
         candidates: vec![
-            seen("server CPU", 0.97),
-            seen("client CPU", 0.52),
-            seen("memory", 0.18),
-            seen("network", 0.09),
-            seen("disk", 0.01),
+            usage("server CPU", 0.97),
+            usage("client CPU", 0.52),
+            usage("memory", 0.18),
+            usage("network", 0.09),
+            usage("disk", 0.01),
         ],
     }
 }
 
-fn gates(stolen: f64) -> Vec<Gate> {
+fn gates(steal: f64) -> Vec<Gate> {
     let gate = |id: &str, passed: bool, measured: &str, threshold: &str, message: &str| Gate {
         id: id.to_owned(),
         outcome: if passed { GateOutcome::Passed } else { GateOutcome::Failed },
@@ -174,31 +196,32 @@ fn gates(stolen: f64) -> Vec<Gate> {
         threshold: threshold.to_owned(),
         message: message.to_owned(),
     };
-    let percent = format!("{:.1} %", stolen * 100.0);
-    let stolen_message =
-        format!("the hypervisor took {percent} of the CPU time: choose a quieter hour or machine");
+    let percent = format!("{:.1} %", steal * 100.0);
+    let steal_message = format!(
+        "the hypervisor took {percent} of the CPU time: run when the machine is less busy, or on another machine"
+    );
     vec![
-        gate("client-cpu", true, "52 %", "at most 90 %", "the client had room"),
-        gate("client-lag", true, "31 µs", "at most 100 µs", "sends were in time"),
-        gate("steady-state", true, "1.5 s", "within 30 s", "throughput and p99 settled"),
+        gate("client-cpu", true, "52 %", "at most 90 %", "the client had capacity left"),
+        gate("client-lag", true, "31 µs", "at most 100 µs", "sends were on time"),
+        gate("steady-state", true, "1.5 s", "within 30 s", "throughput and p99 are steady"),
         gate("errors", true, "0 %", "at most 1 %", "no operation failed"),
         gate(
             "steal",
-            stolen <= 0.02,
+            steal <= 0.02,
             &percent,
             "at most 2 %",
-            if stolen <= 0.02 { "the CPUs were ours" } else { &stolen_message },
+            if steal <= 0.02 { "the hypervisor took almost no CPU time" } else { &steal_message },
         ),
         Gate {
             id: "cpu-frequency".to_owned(),
             outcome: GateOutcome::NotApplicable,
             measured: String::new(),
             threshold: "within 3 %".to_owned(),
-            message: "a virtual CPU does not show its frequency".to_owned(),
+            message: "a virtual CPU does not report its frequency".to_owned(),
         },
-        gate("swap", true, "0 B/s", "none", "nothing was swapped"),
-        gate("server-restarts", true, "0", "none", "the server's processes stayed"),
-        gate("clock-jumps", true, "0.1 ms", "at most 10 ms", "the clock was not set"),
-        gate("counts", true, "0.01 %", "at most 0.5 %", "server and client counted the same"),
+        gate("swap", true, "0 B/s", "none", "no memory was swapped"),
+        gate("server-restarts", true, "0", "none", "no process of the server was restarted"),
+        gate("clock-jumps", true, "0.1 ms", "at most 10 ms", "the clock did not step"),
+        gate("counts", true, "0.01 %", "at most 0.5 %", "the counts of server and client agree"),
     ]
 }

@@ -1,29 +1,28 @@
-//! What the index holds of one run, read from its directory.
+//! The index entry of one run, read from its directory.
 
 use crate::{
     error::{ArchiveError, Result},
     id::RunId,
-    model::{Kind, Variant, Verdict},
-    run::{Head, RunState},
+    model::{ConfidenceInterval, RunKind, Variant, Verdict},
+    run::{RunHead, RunState},
 };
 use rusqlite::{Transaction, params};
-use stats::confidence::ConfidenceInterval;
 use std::{
     fs::{self, Metadata},
     path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// A run and what a list or a filter needs of it.
+/// What a list or a filter needs of a run.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct IndexedRun {
     id: RunId,
     changed_ns: i64,
     state: RunState,
-    kind: Option<Kind>,
+    kind: Option<RunKind>,
     workload: Option<String>,
     showdown: Option<String>,
-    answer: Option<Answer>,
+    result: Option<IndexedResult>,
     variants: Vec<VariantRow>,
     tags: Vec<String>,
     problems: u32,
@@ -31,15 +30,15 @@ pub(super) struct Entry {
 
 /// What the verdict adds.
 #[derive(Debug)]
-struct Answer {
+struct IndexedResult {
     sentence: String,
-    measure: String,
+    metric: String,
     unit: String,
     valid: u32,
     invalid: u32,
 }
 
-/// A variant and, in a comparison, its value.
+/// A variant and, in a comparison, its median.
 #[derive(Debug)]
 struct VariantRow {
     name: String,
@@ -48,19 +47,19 @@ struct VariantRow {
     interval: Option<ConfidenceInterval>,
 }
 
-/// The time of change of a run directory: every file that is written below passes through it.
+/// The modification time of a run directory. Every write to a file of the run changes it.
 pub(super) fn changed_ns(directory: &Metadata) -> i64 {
     let since = directory.modified().ok().and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
     since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
-impl Entry {
+impl IndexedRun {
     /// Reads the run `id` under `root`.
     pub(super) fn read(root: &Path, id: RunId) -> Result<Self> {
         let dir = root.join(id.as_str());
-        // Before the files: what changes while they are read is read again.
+        // Before the files: a change while they are read causes another read.
         let changed_ns = changed_ns(&fs::metadata(&dir).map_err(ArchiveError::io(&dir))?);
-        let Head { state, plan, verdict, tags, problems } = Head::read(&dir);
+        let RunHead { state, plan, verdict, tags, problems } = RunHead::read(&dir);
         Ok(Self {
             changed_ns,
             state,
@@ -68,11 +67,11 @@ impl Entry {
             workload: plan.as_ref().map(|plan| plan.workload.clone()),
             showdown: plan.as_ref().map(|plan| plan.showdown.clone()),
             variants: plan.map_or_else(Vec::new, |plan| variants(plan.variants, verdict.as_ref())),
-            answer: verdict.map(|verdict| Answer {
+            result: verdict.map(|verdict| IndexedResult {
                 valid: verdict.variants.iter().map(|variant| variant.valid).sum(),
                 invalid: verdict.variants.iter().map(|variant| variant.invalid).sum(),
                 sentence: verdict.sentence,
-                measure: verdict.measure,
+                metric: verdict.metric,
                 unit: verdict.unit,
             }),
             tags,
@@ -81,14 +80,14 @@ impl Entry {
         })
     }
 
-    /// Puts the entry in the place of the one that was there.
+    /// Replaces the entry of this run in the index.
     pub(super) fn store(&self, change: &Transaction<'_>) -> rusqlite::Result<()> {
-        let answer = self.answer.as_ref();
+        let result = self.result.as_ref();
         change.prepare_cached("DELETE FROM run WHERE id = ?1")?.execute([&self.id])?;
         change
             .prepare_cached(
                 "INSERT INTO run (id, changed_ns, started_unix_ms, state, kind, workload, showdown, sentence,
-                                  measure, unit, valid, invalid, problems)
+                                  metric, unit, valid, invalid, problems)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             )?
             .execute(params![
@@ -96,33 +95,34 @@ impl Entry {
                 self.changed_ns,
                 unix_ms(self.id.started()),
                 self.state.name(),
-                self.kind.map(Kind::name),
+                self.kind.map(RunKind::name),
                 self.workload,
                 self.showdown,
-                answer.map(|answer| &answer.sentence),
-                answer.map(|answer| &answer.measure),
-                answer.map(|answer| &answer.unit),
-                answer.map_or(0, |answer| answer.valid),
-                answer.map_or(0, |answer| answer.invalid),
+                result.map(|result| &result.sentence),
+                result.map(|result| &result.metric),
+                result.map(|result| &result.unit),
+                result.map_or(0, |result| result.valid),
+                result.map_or(0, |result| result.invalid),
                 self.problems,
             ])?;
         let mut insert = change.prepare_cached(
-            "INSERT INTO variant (run_id, place, name, server, median, low, high)
+            "INSERT INTO variant (run_id, position, name, server, median, low, high)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
-        for (place, VariantRow { name, server, median, interval }) in (0_i64..).zip(&self.variants) {
+        for (position, VariantRow { name, server, median, interval }) in (0_i64..).zip(&self.variants) {
             let (low, high) = (interval.map(|interval| interval.low), interval.map(|interval| interval.high));
-            insert.execute(params![self.id, place, name, server, median, low, high])?;
+            insert.execute(params![self.id, position, name, server, median, low, high])?;
         }
-        let mut insert = change.prepare_cached("INSERT INTO tag (run_id, place, tag) VALUES (?1, ?2, ?3)")?;
-        for (place, tag) in (0_i64..).zip(&self.tags) {
-            insert.execute(params![self.id, place, tag])?;
+        let mut insert =
+            change.prepare_cached("INSERT INTO tag (run_id, position, tag) VALUES (?1, ?2, ?3)")?;
+        for (position, tag) in (0_i64..).zip(&self.tags) {
+            insert.execute(params![self.id, position, tag])?;
         }
         Ok(())
     }
 }
 
-/// The plan's variants with the verdict's values. A sweep has a value a point and none as a whole.
+/// The variants of the plan with their medians. A sweep has a median for each point and none for the variant.
 fn variants(planned: Vec<Variant>, verdict: Option<&Verdict>) -> Vec<VariantRow> {
     let row = |Variant { name, server, .. }| {
         let summaries = verdict.iter().flat_map(|verdict| &verdict.variants);
@@ -137,7 +137,7 @@ fn variants(planned: Vec<Variant>, verdict: Option<&Verdict>) -> Vec<VariantRow>
     planned.into_iter().map(row).collect()
 }
 
-/// Milliseconds since 1970, as the index has every time.
+/// Milliseconds since 1970, the unit of every time in the index.
 pub(super) fn unix_ms(time: SystemTime) -> i64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

@@ -1,21 +1,20 @@
-//! The index over run directories: a table of contents in `SQLite` that is never the only place of anything.
+//! The index over run directories: a table of contents in `SQLite`. All of its data is also in the directories.
 //!
-//! It keeps itself up to date: before it answers it compares the names and times of change of the directories with
-//! what it knows, and reads again what is new or changed. Several processes may do so at once; one that finds the
-//! index damaged makes another.
+//! Before each query it compares the names and modification times of the directories with its entries, and reads new
+//! and changed directories again. Several processes may do this at once. A damaged index is rebuilt.
 
 mod entry;
 mod query;
 mod schema;
 
-pub use query::{Listed, Query};
+pub use query::{ListedRun, Query};
 
 use crate::{
     error::{ArchiveError, Result},
     id::RunId,
     run::{RunState, folders, is_running},
 };
-use entry::Entry;
+use entry::IndexedRun;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use std::{
     collections::HashMap,
@@ -23,7 +22,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file of the index in an archive's root; `SQLite` adds `-wal` and `-shm` beside it.
+/// The file of the index in the root of an archive; `SQLite` adds `-wal` and `-shm` beside it.
 pub const INDEX: &str = "index.sqlite";
 
 /// The open index of an archive.
@@ -32,32 +31,32 @@ pub(crate) struct Index {
     root: PathBuf,
 }
 
-/// The runs under `root`, which must exist, that a query lets through.
-pub(crate) fn list(root: &Path, query: &Query) -> Result<Vec<Listed>> {
+/// The runs under `root` that match a query. `root` must exist.
+pub(crate) fn list(root: &Path, query: &Query) -> Result<Vec<ListedRun>> {
     let ask = |index: &mut Index| {
         index.update()?;
         query::select(&index.db, query).map_err(|error| index.error(error))
     };
-    match with(root, ask) {
-        // To say what is there takes no room.
-        Err(ArchiveError::DiskFull { .. }) => with_one_in_memory(root, ask),
+    match with_index(root, ask) {
+        // A list needs no space on disk.
+        Err(ArchiveError::DiskFull { .. }) => with_index_in_memory(root, ask),
         done => done,
     }
 }
 
-/// Forgets everything and reads every run directory anew; gives how many there are.
+/// Rebuilds the index from the run directories; returns their number.
 pub(crate) fn rebuild(root: &Path) -> Result<usize> {
-    with(root, |index| {
-        let entries: Vec<Entry> =
-            run_ids(root)?.into_iter().filter_map(|id| Entry::read(root, id).ok()).collect();
+    with_index(root, |index| {
+        let entries: Vec<IndexedRun> =
+            run_ids(root)?.into_iter().filter_map(|id| IndexedRun::read(root, id).ok()).collect();
         index.replace(&entries).map_err(|error| index.error(error))?;
         Ok(entries.len())
     })
 }
 
-/// Does some work with the index of `root`. One that is damaged is thrown away and made anew; where it may not be
-/// written to, the work is done with one in memory.
-fn with<T>(root: &Path, work: impl Fn(&mut Index) -> Result<T>) -> Result<T> {
+/// Runs `work` with the index of `root`. A damaged index is deleted and rebuilt. Where the index cannot be written,
+/// `work` gets one in memory.
+fn with_index<T>(root: &Path, work: impl Fn(&mut Index) -> Result<T>) -> Result<T> {
     let path = root.join(INDEX);
     let on_disk = || work(&mut Index::new(root, Connection::open(&path))?);
     match on_disk() {
@@ -65,12 +64,12 @@ fn with<T>(root: &Path, work: impl Fn(&mut Index) -> Result<T>) -> Result<T> {
             discard(root)?;
             on_disk()
         }
-        Err(ArchiveError::Index { source, .. }) if is_read_only(&source) => with_one_in_memory(root, work),
+        Err(ArchiveError::Index { source, .. }) if is_read_only(&source) => with_index_in_memory(root, work),
         done => done,
     }
 }
 
-fn with_one_in_memory<T>(root: &Path, work: impl Fn(&mut Index) -> Result<T>) -> Result<T> {
+fn with_index_in_memory<T>(root: &Path, work: impl Fn(&mut Index) -> Result<T>) -> Result<T> {
     work(&mut Index::new(root, Connection::open_in_memory())?)
 }
 
@@ -84,17 +83,17 @@ impl Index {
         }
     }
 
-    /// Reads what is new or changed since the index was last used, and forgets what is gone.
+    /// Reads directories that are new or changed since the last query, and removes entries without a directory.
     fn update(&mut self) -> Result<()> {
         let mut known = self.known().map_err(|error| self.error(error))?;
         let mut fresh = Vec::new();
         for (id, changed_ns) in directories(&self.root)? {
-            let holds = known.remove(&id).is_some_and(|(state, seen_ns)| {
-                seen_ns == changed_ns && still_lives(&self.root.join(id.as_str()), state)
+            let is_current = known.remove(&id).is_some_and(|(state, seen_ns)| {
+                seen_ns == changed_ns && is_in_state(&self.root.join(id.as_str()), state)
             });
-            if !holds {
-                // One that went away meanwhile is no longer here to be read.
-                fresh.extend(Entry::read(&self.root, id).ok());
+            if !is_current {
+                // A directory that was removed meanwhile cannot be read.
+                fresh.extend(IndexedRun::read(&self.root, id).ok());
             }
         }
         let gone: Vec<&RunId> = known.keys().collect();
@@ -113,8 +112,8 @@ impl Index {
         rows.collect()
     }
 
-    fn apply(&mut self, fresh: &[Entry], gone: &[&RunId]) -> rusqlite::Result<()> {
-        // Taken for writing from the start: one that begins by reading could not wait for another writer.
+    fn apply(&mut self, fresh: &[IndexedRun], gone: &[&RunId]) -> rusqlite::Result<()> {
+        // A transaction that starts with a read cannot wait for another writer, so this one starts with a write lock.
         let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for id in gone {
             change.prepare_cached("DELETE FROM run WHERE id = ?1")?.execute([id])?;
@@ -123,7 +122,7 @@ impl Index {
         change.commit()
     }
 
-    fn replace(&mut self, entries: &[Entry]) -> rusqlite::Result<()> {
+    fn replace(&mut self, entries: &[IndexedRun]) -> rusqlite::Result<()> {
         let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         change.execute("DELETE FROM run", [])?;
         entries.iter().try_for_each(|entry| entry.store(&change))?;
@@ -146,7 +145,7 @@ fn is_read_only(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Removes an index that is of no use to anyone.
+/// Deletes a damaged index.
 fn discard(root: &Path) -> Result<()> {
     for suffix in ["", "-wal", "-shm"] {
         let path = root.join(format!("{INDEX}{suffix}"));
@@ -160,8 +159,8 @@ fn discard(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether a run that was running still is, and one that was not is not.
-fn still_lives(dir: &Path, state: RunState) -> bool {
+/// Whether a run is still in the state of its index entry.
+fn is_in_state(dir: &Path, state: RunState) -> bool {
     match state {
         RunState::Finished | RunState::Damaged => true,
         RunState::Running => is_running(dir),
@@ -169,13 +168,13 @@ fn still_lives(dir: &Path, state: RunState) -> bool {
     }
 }
 
-/// The run directories under a root with their times of change.
+/// The run directories under a root with their modification times.
 fn directories(root: &Path) -> Result<Vec<(RunId, i64)>> {
     let mut directories = Vec::new();
     for entry in fs::read_dir(root).map_err(ArchiveError::io(root))? {
         let entry = entry.map_err(ArchiveError::io(root))?;
         let id = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        // Through the entry, for looking up the whole path costs twice as much.
+        // The entry's own metadata: a lookup of the whole path takes twice as long.
         if let Some((id, metadata)) = id.zip(entry.metadata().ok()).filter(|(_, metadata)| metadata.is_dir())
         {
             directories.push((id, entry::changed_ns(&metadata)));
@@ -184,7 +183,7 @@ fn directories(root: &Path) -> Result<Vec<(RunId, i64)>> {
     Ok(directories)
 }
 
-/// The runs under a root, oldest first; folders of other names are no runs.
+/// The runs under a root, oldest first. Folders with other names are not runs.
 pub(crate) fn run_ids(root: &Path) -> Result<Vec<RunId>> {
     Ok(folders(root)?.iter().filter_map(|name| name.parse().ok()).collect())
 }

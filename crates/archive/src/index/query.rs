@@ -1,15 +1,15 @@
-//! Asking the index: which runs, and what of each a list shows.
+//! Queries of the index: which runs match, and what a list shows of each.
 
 use super::entry::unix_ms;
-use crate::{id::RunId, model::Kind, run::RunState};
+use crate::{id::RunId, model::RunKind, run::RunState};
 use rusqlite::{Connection, Row, named_params};
 use serde::Serialize;
 use std::time::SystemTime;
 
-/// Which runs to list: those that all of the given filters let through, newest first.
+/// Which runs to list: those that match all given filters, newest first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
-    /// Part of the id or of the verdict's sentence, whatever the case of ASCII letters.
+    /// Part of the id or of the verdict's sentence; the case of ASCII letters is ignored.
     pub text: Option<String>,
     /// Name of the workload.
     pub workload: Option<String>,
@@ -17,42 +17,42 @@ pub struct Query {
     pub variant: Option<String>,
     /// A tag.
     pub tag: Option<String>,
-    /// Kind of question.
-    pub kind: Option<Kind>,
-    /// How far it came.
+    /// Comparison or sweep.
+    pub kind: Option<RunKind>,
+    /// State of the run.
     pub state: Option<RunState>,
-    /// Started at this time or later.
+    /// Started at or after this time.
     pub since: Option<SystemTime>,
     /// Started before this time.
     pub before: Option<SystemTime>,
-    /// At most so many.
+    /// Maximum number of runs.
     pub limit: Option<u32>,
 }
 
-/// One line of a list.
+/// A run in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Listed {
-    /// The run's name.
+pub struct ListedRun {
+    /// Its id.
     pub id: RunId,
     /// Unix time of its start, milliseconds.
     pub started_unix_ms: i64,
-    /// How far it came.
+    /// Its state.
     pub state: RunState,
-    /// Kind of question, `compare` or `sweep`; `None` where the plan cannot be read.
+    /// `compare` or `sweep`; `None` where the plan cannot be read.
     pub kind: Option<String>,
     /// Name of the workload.
     pub workload: Option<String>,
     /// Names of the variants.
     pub variants: Vec<String>,
-    /// The answer.
+    /// The answer in a sentence.
     pub sentence: Option<String>,
-    /// Trials that count.
+    /// Number of valid trials.
     pub valid: u32,
-    /// Trials that do not.
+    /// Number of trials that do not count.
     pub invalid: u32,
-    /// Words to find it by.
+    /// Words to find the run by.
     pub tags: Vec<String>,
-    /// How many of its files are missing or cannot be read, trials apart.
+    /// Number of files that are missing or cannot be read, without those of trials.
     pub problems: u32,
 }
 
@@ -71,7 +71,7 @@ WHERE (:text IS NULL OR instr(lower(id), :text) OR instr(lower(sentence), :text)
 ORDER BY id DESC
 LIMIT :limit";
 
-pub(super) fn select(db: &Connection, query: &Query) -> rusqlite::Result<Vec<Listed>> {
+pub(super) fn select(db: &Connection, query: &Query) -> rusqlite::Result<Vec<ListedRun>> {
     let mut select = db.prepare_cached(SELECT)?;
     let rows = select.query_map(
         named_params! {
@@ -79,31 +79,31 @@ pub(super) fn select(db: &Connection, query: &Query) -> rusqlite::Result<Vec<Lis
             ":workload": query.workload,
             ":variant": query.variant,
             ":tag": query.tag,
-            ":kind": query.kind.map(Kind::name),
+            ":kind": query.kind.map(RunKind::name),
             ":state": query.state.map(RunState::name),
             ":since": query.since.map(unix_ms),
             ":before": query.before.map(unix_ms),
-            // A negative limit is none.
+            // A negative limit means no limit.
             ":limit": query.limit.map_or(-1, i64::from),
         },
         listed,
     )?;
-    let mut runs: Vec<Listed> = rows.collect::<rusqlite::Result<_>>()?;
+    let mut runs: Vec<ListedRun> = rows.collect::<rusqlite::Result<_>>()?;
     attach(db, "SELECT run_id, name FROM variant", &mut runs, |run| &mut run.variants)?;
     attach(db, "SELECT run_id, tag FROM tag", &mut runs, |run| &mut run.tags)?;
     Ok(runs)
 }
 
-/// Reads the names that belong to the listed runs in one pass, for both come in the order of ids. Four
-/// times as quick as a subquery a run.
+/// Reads the names of all listed runs in one pass, because both are ordered by id. This is four times as fast as a
+/// subquery for each run.
 fn attach(
     db: &Connection,
     select: &str,
-    runs: &mut [Listed],
-    names: fn(&mut Listed) -> &mut Vec<String>,
+    runs: &mut [ListedRun],
+    names: fn(&mut ListedRun) -> &mut Vec<String>,
 ) -> rusqlite::Result<()> {
     let Some(oldest) = runs.last().map(|run| run.id.to_string()) else { return Ok(()) };
-    let mut select = db.prepare_cached(&format!("{select} WHERE run_id >= ?1 ORDER BY run_id, place"))?;
+    let mut select = db.prepare_cached(&format!("{select} WHERE run_id >= ?1 ORDER BY run_id, position"))?;
     let mut rows = select.query([oldest])?;
     let mut runs = runs.iter_mut().rev().peekable();
     while let Some(row) = rows.next()? {
@@ -116,9 +116,9 @@ fn attach(
     Ok(())
 }
 
-/// A row in the columns of [`SELECT`]: by number, for by name costs a tenth of a list.
-fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
-    Ok(Listed {
+/// A row with the columns of [`SELECT`]. They are read by number: by name, a list takes a tenth longer.
+fn listed(row: &Row<'_>) -> rusqlite::Result<ListedRun> {
+    Ok(ListedRun {
         id: row.get(0)?,
         started_unix_ms: row.get(1)?,
         state: RunState::from_name(row.get_ref(2)?.as_str()?).unwrap_or(RunState::Damaged),

@@ -1,13 +1,13 @@
-//! The tables of the index. All of it can be made anew from the run directories, so a schema that is not this one,
-//! older or newer, is dropped and built again.
+//! The tables of the index. The index can be rebuilt from the run directories, so any other version of the schema,
+//! older or newer, is dropped and rebuilt.
 
 use rusqlite::Connection;
 use std::time::Duration;
 
 /// Rises with every change below.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
-/// Plain SQL as any database has it: a team's `PostgreSQL` takes the same tables.
+/// Plain SQL, which `PostgreSQL` accepts as well.
 const TABLES: &str = "
 DROP TABLE IF EXISTS tag;
 DROP TABLE IF EXISTS variant;
@@ -15,13 +15,13 @@ DROP TABLE IF EXISTS run;
 
 CREATE TABLE run (
     id              TEXT    NOT NULL PRIMARY KEY,
-    changed_ns      INTEGER NOT NULL,  -- the directory's time of change when it was read
+    changed_ns      INTEGER NOT NULL,  -- modification time of the directory when it was read
     started_unix_ms INTEGER NOT NULL,
     state           TEXT    NOT NULL,
     kind            TEXT,
     workload        TEXT,
     sentence        TEXT,
-    measure         TEXT,
+    metric          TEXT,
     unit            TEXT,
     showdown        TEXT,
     valid           INTEGER NOT NULL,
@@ -30,33 +30,33 @@ CREATE TABLE run (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE variant (
-    run_id TEXT    NOT NULL REFERENCES run (id) ON DELETE CASCADE,
-    place  INTEGER NOT NULL,
-    name   TEXT    NOT NULL,
-    server TEXT    NOT NULL,
-    median REAL,                       -- of a comparison; a sweep has one a point, in its verdict
-    low    REAL,
-    high   REAL,
-    PRIMARY KEY (run_id, place)
+    run_id   TEXT    NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    name     TEXT    NOT NULL,
+    server   TEXT    NOT NULL,
+    median   REAL,                     -- of a comparison; a sweep has one for each point, in its verdict
+    low      REAL,
+    high     REAL,
+    PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tag (
-    run_id TEXT    NOT NULL REFERENCES run (id) ON DELETE CASCADE,
-    place  INTEGER NOT NULL,
-    tag    TEXT    NOT NULL,
-    PRIMARY KEY (run_id, place)
+    run_id   TEXT    NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    tag      TEXT    NOT NULL,
+    PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// How long a process waits for another that writes.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a process waits for another process that writes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Makes a connection fit for use by several processes, and the tables where they are missing.
+/// Prepares a connection for use by several processes, and creates missing tables.
 pub(super) fn prepare(db: &mut Connection) -> rusqlite::Result<()> {
-    db.busy_timeout(PATIENCE)?;
-    // Readers go on while one writes. Where a file system has no shared memory it stays as it was.
+    db.busy_timeout(BUSY_TIMEOUT)?;
+    // Readers continue while another process writes. A file system without shared memory keeps its journal mode.
     db.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
-    // Loses the last writes on a power cut, not its soundness; and they can be made anew.
+    // A power cut loses the last writes without corruption; they can be rebuilt.
     db.pragma_update(None, "synchronous", "normal")?;
     db.pragma_update(None, "foreign_keys", "on")?;
     let version = |db: &Connection| db.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0));
@@ -64,7 +64,7 @@ pub(super) fn prepare(db: &mut Connection) -> rusqlite::Result<()> {
         return Ok(());
     }
     let change = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    // Another process may have been first while we waited.
+    // Another process may have created the tables during the wait.
     if version(&change)? != VERSION {
         change.execute_batch(TABLES)?;
         change.pragma_update(None, "user_version", VERSION)?;

@@ -1,27 +1,27 @@
-//! `facts.json`: the host, the client and every variant, as found before the first trial.
+//! `facts.json`: the host, the client and every variant, recorded before the first trial.
 //!
-//! Facts are flat, name to text, so that any two sides can be compared fact by fact without knowing what one
-//! means. Which differences matter is left to the fairness check, whose findings are in the verdict.
+//! Facts are a flat map from name to text, so that two sides can be compared without knowing what a fact means. The
+//! fairness check decides which differences matter; its findings are in the verdict.
 
 use super::KnobValue;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Names with dots, such as `kernel.release` or `thp.enabled`, to their values as the system gives them.
+/// Facts by name. Names have dots, such as `kernel.release` or `thp.enabled`; values are as the system reports them.
 pub type FlatFacts = BTreeMap<String, String>;
 
-/// The whole of `facts.json`.
+/// The content of `facts.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Version of the run directory's formats: [`super::FORMAT`].
     pub format: u32,
-    /// Unix time at which they were taken, milliseconds.
+    /// Unix time at which the facts were recorded, milliseconds.
     pub taken_unix_ms: u64,
-    /// The host: kernel, CPU, mitigations, transparent huge pages, governor, sysctls that matter.
+    /// The host: kernel, CPU, mitigations, transparent huge pages, governor, sysctls.
     pub host: FlatFacts,
     /// The client: version, threads, CPUs.
     pub client: FlatFacts,
-    /// The variants in the plan's order.
+    /// The variants in the order of the plan.
     pub variants: Vec<VariantFacts>,
 }
 
@@ -30,9 +30,9 @@ pub struct Facts {
 pub struct VariantFacts {
     /// Its name in the plan.
     pub name: String,
-    /// What the server says of its version.
+    /// The version that the server reports.
     pub version: String,
-    /// How it was built: flags, compiler; empty where it does not say.
+    /// Compiler and flags; empty where the server does not report them.
     pub build: String,
     /// The allocator in use, such as `glibc malloc` or `jemalloc 5.3.0`.
     pub allocator: String,
@@ -40,7 +40,7 @@ pub struct VariantFacts {
     pub libc: String,
     /// Every knob with its value, defaults included.
     pub knobs: BTreeMap<String, KnobValue>,
-    /// The effective configuration files, in the run directory.
+    /// Copies of the effective configuration files.
     pub config: Vec<ConfigFile>,
     /// Everything else: package, path and digest of the binary, limits, durability settings.
     pub facts: FlatFacts,
@@ -49,8 +49,8 @@ pub struct VariantFacts {
 /// A configuration file as the server read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigFile {
-    /// What the server calls it, such as `nginx.conf`.
+    /// Its name, such as `nginx.conf`.
     pub name: String,
-    /// Where the copy lies, relative to the run directory.
+    /// The copy, relative to the run directory.
     pub file: String,
 }

@@ -1,4 +1,4 @@
-//! Differences between the sides, and what each means for the comparison.
+//! Differences between the variants, and what each means for the comparison.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -8,32 +8,32 @@ use std::collections::BTreeMap;
 pub struct Difference {
     /// The fact, such as `allocator`.
     pub key: String,
-    /// Its value by variant; a variant without it is left out.
+    /// Its value for each variant; a variant without the fact is missing.
     pub values: BTreeMap<String, String>,
-    /// What the difference is.
+    /// How the difference affects the comparison.
     pub class: DifferenceClass,
-    /// What it means here, in a sentence.
+    /// What the difference means here, in a sentence.
     pub remark: String,
 }
 
-/// What a difference is.
+/// How a difference affects a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceClass {
-    /// One side does less than the other, or with other means: another allocator, another durability.
+    /// One variant does less work, or works by other means: another allocator, another durability.
     ApplesToOranges,
-    /// Nobody asked for it and nothing explains it.
+    /// The plan does not ask for the difference, and nothing explains it.
     Unexplained,
-    /// It follows from what is compared, such as the version of another server.
+    /// The difference follows from what is compared, such as the version of another server.
     Expected,
-    /// It is what is compared.
+    /// The difference is what is compared.
     TheVariantItself,
 }
 
-/// Something that can still mislead, and applies to this run.
+/// A known source of error that applies to this run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caveat {
-    /// Stable name, the heading's anchor in `docs/BIAS.md`, such as `loopback`.
+    /// Stable name and anchor of the heading in `docs/BIAS.md`, such as `loopback`.
     pub id: String,
     /// A sentence for the report.
     pub text: String,

@@ -1,30 +1,30 @@
-//! A check that a trial must pass to count.
+//! A gate: a check that a trial must pass to count.
 
 use serde::{Deserialize, Serialize};
 
-/// One gate and what it found.
+/// One gate with its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     /// Stable name, such as `steal`.
     pub id: String,
-    /// What it found.
+    /// The outcome.
     pub outcome: GateOutcome,
-    /// What was measured with its unit, such as `0.4 %`; empty where the gate does not apply.
+    /// The measured value with its unit, such as `0.4 %`; empty where the gate does not apply.
     pub measured: String,
-    /// What is allowed with its unit, such as `at most 2 %`.
+    /// The limit with its unit, such as `at most 2 %`.
     pub threshold: String,
-    /// The finding in a sentence; for a failure with the mend.
+    /// The outcome in a sentence. A failure includes the remedy.
     pub message: String,
 }
 
-/// What a gate found.
+/// The outcome of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateOutcome {
-    /// It holds.
+    /// The trial passed.
     Passed,
-    /// It does not: the trial is invalid.
+    /// The trial failed and is invalid.
     Failed,
-    /// It cannot be asked here, such as the frequency of a virtual CPU; the message says why.
+    /// The gate cannot be checked here, such as the frequency of a virtual CPU; the message has the reason.
     NotApplicable,
 }

@@ -1,9 +1,9 @@
-//! A knob's or an axis' value: a number, a word or a switch, as TOML and JSON write it.
+//! The value of a knob or of a point on an axis: a number, a word or a switch, as TOML and JSON write it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The value that a knob, or a point of a sweep, is set to.
+/// The value of a knob, or of one axis at a point of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum KnobValue {
@@ -18,7 +18,7 @@ pub enum KnobValue {
 }
 
 impl KnobValue {
-    /// The value as a number, for an axis.
+    /// The value as a number, where it is one.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Integer(value) => Some(*value as f64),
@@ -40,7 +40,7 @@ impl fmt::Display for KnobValue {
 }
 
 impl From<&str> for KnobValue {
-    /// As typed on a command line: a number or a switch where it reads as one, a word otherwise.
+    /// Parses a value from a command line: a number or a switch where the text is one, a word otherwise.
     fn from(text: &str) -> Self {
         if let Ok(value) = text.parse::<i64>() {
             Self::Integer(value)
@@ -60,21 +60,21 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn typed_values_are_what_they_look_like() {
+    fn typed_values_get_the_type_that_they_look_like() {
         assert_eq!(KnobValue::from("64"), KnobValue::Integer(64));
         assert_eq!(KnobValue::from("0.5"), KnobValue::Number(0.5));
         assert_eq!(KnobValue::from("true"), KnobValue::Flag(true));
         assert_eq!(KnobValue::from("event"), KnobValue::Text("event".into()));
-        // JSON has no such numbers.
+        // JSON has no infinite numbers.
         assert_eq!(KnobValue::from("inf"), KnobValue::Text("inf".into()));
     }
 
     proptest! {
         #[test]
         fn any_text_survives_json(text in ".*") {
-            let setting = KnobValue::from(text.as_str());
-            let json = serde_json::to_string(&setting).unwrap();
-            prop_assert_eq!(serde_json::from_str::<KnobValue>(&json).unwrap(), setting);
+            let value = KnobValue::from(text.as_str());
+            let json = serde_json::to_string(&value).unwrap();
+            prop_assert_eq!(serde_json::from_str::<KnobValue>(&json).unwrap(), value);
         }
     }
 }

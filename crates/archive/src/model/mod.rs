@@ -1,4 +1,4 @@
-//! The data of a run directory: one module for each file that is written, and for what they share.
+//! The data of a run directory: one module for each file, and modules for shared parts.
 //!
 //! | file | type |
 //! |---|---|
@@ -7,8 +7,9 @@
 //! | `trials/NNN-variant/trial.json` | [`Trial`] |
 //! | `verdict.json` | [`Verdict`] |
 //!
-//! Readers skip JSON fields that they do not know, and writers may leave out what has a default, so that fields can
-//! be added without a new [`FORMAT`]. Files are named relative to the run directory, with `/`.
+//! These types are the file format; `docs/FORMATS.md` documents every key. Readers ignore unknown JSON keys, and
+//! writers may omit a key that has a default, so new keys need no new [`FORMAT`]. File names are relative to the run
+//! directory, with `/`.
 
 mod facts;
 mod fairness;
@@ -16,6 +17,7 @@ mod gate;
 mod knob_value;
 mod phase;
 mod plan;
+mod statistics;
 mod times;
 mod trial;
 mod unit;
@@ -26,38 +28,55 @@ pub use facts::{ConfigFile, Facts, FlatFacts, VariantFacts};
 pub use fairness::{Caveat, Difference, DifferenceClass};
 pub use gate::{Gate, GateOutcome};
 pub use knob_value::KnobValue;
-pub use phase::{ClientHealth, Handshakes, OperationTimes, Phase, PhaseKind};
+pub use phase::{ClientHealth, Handshakes, OperationTimes, PhaseKind, TrialPhase};
 pub use plan::{
-    Axis, Background, CpuSplit, Kind, Length, Load, Measure, Phases, Plan, Variant, Vary, WarmUp,
+    Axis, ClientLoad, CpuSplit, Measure, PhaseLengths, Plan, PlanParseError, PlannedBackground, RunKind,
+    RunLength, Variant, Vary, WarmUpLimits,
+};
+pub use statistics::{
+    ComparisonSide, ComparisonVerdict, ConfidenceInterval, InconclusiveReason, IntervalMethod, NoFitReason,
+    RatioEstimate, Scalability, ScalabilityFit, SteadyState, UnsteadyReason,
 };
 pub use times::{QuantileCurve, Times};
-pub use trial::{Measured, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome};
+pub use trial::{MeasuredValue, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome};
 pub use unit::{plural, thousands, with_unit};
 pub use usage::{CountCheck, ResourceUse, SaturatedResource, ServerUsage};
 pub use verdict::{Comparison, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict};
 
-/// Version of the run directory's formats. It rises when a reader of the old one would read the new one wrongly.
-pub const FORMAT: u32 = 1;
+use crate::upgrade::Document;
 
-/// A JSON file of a run directory, which says its format.
-pub(crate) trait Record: serde::de::DeserializeOwned {
-    /// The format that it was written in.
+/// Version of the run directory's formats. It rises when an older reader would read a file wrongly;
+/// `crate::upgrade` reads files of earlier formats.
+pub const FORMAT: u32 = 2;
+
+/// A JSON file of a run directory with a format number.
+pub(crate) trait RunFile: serde::de::DeserializeOwned {
+    /// Which file it is.
+    const DOCUMENT: Document;
+
+    /// The format in which it was written.
     fn format(&self) -> u32;
 }
 
-impl Record for Facts {
+impl RunFile for Facts {
+    const DOCUMENT: Document = Document::Facts;
+
     fn format(&self) -> u32 {
         self.format
     }
 }
 
-impl Record for Trial {
+impl RunFile for Trial {
+    const DOCUMENT: Document = Document::Trial;
+
     fn format(&self) -> u32 {
         self.format
     }
 }
 
-impl Record for Verdict {
+impl RunFile for Verdict {
+    const DOCUMENT: Document = Document::Verdict;
+
     fn format(&self) -> u32 {
         self.format
     }

@@ -1,71 +1,65 @@
-//! One phase of a trial: what was offered, what came back, and how the client fared.
+//! One phase of a trial: the offered load, the results, and the state of the client.
 
 use super::{QuantileCurve, Times};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a phase is for.
+/// The purpose of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseKind {
-    /// One reply of every operation is checked.
-    Check,
-    /// The data is loaded.
-    Populate,
-    /// Load until the server has settled; nothing of it counts.
-    WarmUp,
-    /// The closed loop: most throughput.
+    /// The closed loop, which measures the highest throughput.
     ClosedLoop,
-    /// A step of the search for capacity.
+    /// One step of the capacity search.
     SearchStep,
-    /// The measurement that the trial's value is taken from.
+    /// The measurement that gives the trial its value.
     Measure,
-    /// A step of a latency curve.
+    /// One step of a latency curve.
     CurveStep,
-    /// The fixed load beside the others, as long as they lasted.
+    /// The fixed background load, from start to end of the other phases.
     Background,
 }
 
-/// A phase that made load.
+/// One phase of load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Phase {
-    /// What it is for.
+pub struct TrialPhase {
+    /// Its purpose.
     pub kind: PhaseKind,
-    /// Seconds from the trial's start.
+    /// Seconds from the start of the trial.
     pub start_s: f64,
-    /// Seconds that it lasted.
+    /// Its length, seconds.
     pub length_s: f64,
-    /// Operations a second that fell due; `None` in a closed loop, which offers what is taken.
+    /// Operations per second that were due; `None` in a closed loop, which has no schedule.
     pub offered_per_s: Option<f64>,
-    /// Operations a second that ended well.
-    pub achieved_per_s: f64,
-    /// Operations that ended well.
+    /// Operations per second that succeeded.
+    pub throughput_per_s: f64,
+    /// Operations that succeeded.
     pub requests: u64,
-    /// Failures by kind.
+    /// Failed operations by kind of failure.
     pub errors: BTreeMap<String, u64>,
-    /// From the intended start.
+    /// Response time: from the intended start of an operation.
     pub response_time_us: Times,
-    /// From the actual send.
+    /// Service time: from the actual send.
     pub service_time_us: Times,
-    /// Response time as a line, where this phase is one that a reader looks at closely.
+    /// Response time as a curve, for the closed loop and the measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_time_curve_us: QuantileCurve,
-    /// The same by operation, where the mix has several.
+    /// The results of each operation, where the mix has several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<OperationTimes>,
-    /// TLS handshakes, where connections are secured.
+    /// TLS handshakes, where connections use TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Handshakes>,
-    /// What the driver counted besides, where it counted any: messages, refusals by code, deadlocks.
+    /// Counters of the driver: messages, refusals by code, deadlocks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
-    /// How the client fared.
+    /// The state of the client.
     pub client: ClientHealth,
-    /// Whether the objective was met; `None` without one.
+    /// Whether the phase met the objective; `None` without one.
     pub meets_slo: Option<bool>,
-    /// Whether the numbers may be believed.
+    /// Whether the measurement is valid.
     pub valid: bool,
-    /// Why not, one line each.
+    /// Why it is not, one line each.
     pub reasons: Vec<String>,
 }
 
@@ -74,29 +68,29 @@ pub struct Phase {
 pub struct OperationTimes {
     /// Its name in the workload.
     pub name: String,
-    /// Operations that ended well.
+    /// Operations that succeeded.
     pub requests: u64,
     /// Operations that failed.
     pub failed: u64,
-    /// From the intended start.
+    /// Response time: from the intended start.
     pub response_time_us: Times,
 }
 
-/// TLS handshakes of a phase, those with which its connections were opened included.
+/// TLS handshakes of a phase, including those that opened its connections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Handshakes {
-    /// All of them.
+    /// All handshakes.
     pub handshakes: u64,
-    /// Those that resumed a session.
+    /// Handshakes that resumed a session.
     pub resumed: u64,
-    /// Their times, apart from connecting.
+    /// Their times, without the TCP connect.
     pub handshake_us: Times,
 }
 
-/// The client during a phase, measured as strictly as the server.
+/// The state of the client during a phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientHealth {
-    /// Share of its cores that it needed, 0 to 1.
+    /// Utilisation of the client's cores, 0 to 1.
     pub utilisation: f64,
     /// The client's own delay of an operation, 99th percentile, microseconds: how late sends were (lag) or how
     /// long replies lay unread (pickup), whichever is larger.

@@ -1,13 +1,15 @@
-//! `plan.toml`: what was asked, resolved to the last default, with the seed. It is enough to run it again.
+//! `plan.toml`: what a run measures, with every default resolved and the seed. It is enough to repeat the run.
 //!
-//! The same file is what a user writes and edits, so it refuses keys that it does not know, by line and name.
-//! What the names of workloads, servers, knobs and objectives mean is left to the crates that run the plan.
+//! Users write and edit the same file, so unknown keys are refused with their line and name. The crates that run the
+//! plan define what the names of workloads, servers, knobs and objectives mean.
 
 use super::KnobValue;
+use crate::upgrade::{Document, FormatNumber, upgrade};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
+use thiserror::Error;
 
-/// The whole of `plan.toml`.
+/// The content of `plan.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -17,57 +19,58 @@ pub struct Plan {
     pub showdown: String,
     /// The command line as typed, program name first.
     pub command: Vec<String>,
-    /// Whether variants are compared at one point or along axes.
-    pub kind: Kind,
+    /// A comparison at one point, or a sweep along axes.
+    pub kind: RunKind,
     /// Name of the workload, or the path of its folder.
     pub workload: String,
     /// Restricts the mix to one operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_op: Option<String>,
-    /// Which preset the numbers below come from.
-    pub length: Length,
-    /// Seed of the order of trials and of every draw of the load. 32 bits, so that TOML and JavaScript keep it.
+    /// The preset that the numbers below come from.
+    pub length: RunLength,
+    /// Seed of the order of trials and of every random draw of the load. 32 bits: TOML and JavaScript keep these
+    /// exactly.
     pub seed: u32,
-    /// How many blocks, each with one trial of every variant (and sweep point) in random order.
+    /// Number of blocks. A block has one trial of every variant (and sweep point) in random order.
     pub blocks: u32,
-    /// At most so many blocks more make up for trials that do not count.
+    /// Maximum number of extra blocks that replace trials that do not count.
     #[serde(default)]
     pub spare_blocks: u32,
     /// Words to find the run by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// What is measured of each trial.
+    /// The metric of each trial.
     pub measure: Measure,
-    /// How the load is made.
-    pub load: Load,
-    /// What else the server has to do meanwhile.
+    /// The client's connections and threads.
+    pub load: ClientLoad,
+    /// A fixed background load beside the measured one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub background: Option<Background>,
-    /// Which CPUs the server and the client get.
+    pub background: Option<PlannedBackground>,
+    /// The CPUs of the server and of the client.
     pub cpus: CpuSplit,
     /// Limits of the warm-up.
-    pub warm_up: WarmUp,
-    /// How long each phase of a trial lasts.
-    pub phases: Phases,
+    pub warm_up: WarmUpLimits,
+    /// The length of each phase of a trial.
+    pub phases: PhaseLengths,
     /// What is compared, at least one.
     pub variants: Vec<Variant>,
-    /// What is varied; empty in a comparison.
+    /// The axes of a sweep; empty in a comparison.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<Axis>,
 }
 
-/// What kind of question a run answers.
+/// The kind of question that a run answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Which variant has more, and by how much.
+pub enum RunKind {
+    /// Which variant has the higher value, and by how much.
     Compare,
-    /// How a value moves along axes.
+    /// How a value changes along axes.
     Sweep,
 }
 
-impl Kind {
-    /// The kind's name, as the plan and the index have it.
+impl RunKind {
+    /// The name in the plan and in the index.
     pub fn name(self) -> &'static str {
         match self {
             Self::Compare => "compare",
@@ -76,10 +79,10 @@ impl Kind {
     }
 }
 
-/// A preset of durations and blocks.
+/// A preset of durations and number of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Length {
+pub enum RunLength {
     /// About a minute for two variants.
     Quick,
     /// About ten minutes.
@@ -94,24 +97,24 @@ pub enum Length {
 pub struct Variant {
     /// Its name in this run, unique, such as `apache-mpm-event`.
     pub name: String,
-    /// The workload's name of the server.
+    /// The server's name in the workload.
     pub server: String,
     /// The knobs that were set; the others keep their defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub knobs: BTreeMap<String, KnobValue>,
 }
 
-/// What is measured of each trial.
+/// What is measured in each trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "what", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "metric", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Measure {
-    /// Operations a second in a closed loop.
+    /// Operations per second in a closed loop.
     MaxThroughput,
-    /// Bytes a second that come back in a closed loop: for operations that are large, such as downloads.
+    /// Bytes received per second in a closed loop: for large operations, such as downloads.
     MaxBytes,
-    /// Operations an hour, one after the other: for those that take seconds or minutes, such as builds.
+    /// Operations per hour, one after the other: for operations that take seconds or minutes, such as builds.
     OneByOne {
-        /// How many are timed, after one that is not.
+        /// Number of timed operations, after one that is not timed.
         operations: u32,
     },
     /// The highest open-loop rate that meets an objective, by search.
@@ -119,18 +122,18 @@ pub enum Measure {
         /// The objective as text, such as `p99<5ms`.
         slo: String,
     },
-    /// Latency at given open-loop rates.
+    /// Response time at given open-loop rates.
     LatencyCurve {
-        /// The rates, operations a second.
+        /// The rates, operations per second.
         rates_per_s: Vec<f64>,
-        /// An objective to draw and to judge each step by.
+        /// An objective to draw, and to check each step by.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slo: Option<String>,
     },
 }
 
 impl Measure {
-    /// The objective's text, if there is one.
+    /// The text of the objective, if there is one.
     pub fn slo(&self) -> Option<&str> {
         match self {
             Self::MaxThroughput | Self::MaxBytes | Self::OneByOne { .. } => None,
@@ -140,27 +143,27 @@ impl Measure {
     }
 }
 
-/// How the load is made.
+/// The size of the client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Load {
+pub struct ClientLoad {
     /// Connections of the client.
     pub connections: u32,
     /// Worker threads of the client.
     pub threads: u32,
 }
 
-/// A fixed open-loop load beside the one that is measured, so that a server is measured as it would live.
+/// A fixed open-loop load beside the measured one. It is not counted in the results.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Background {
-    /// Operations a second, of the same mix.
+pub struct PlannedBackground {
+    /// Operations per second, of the same mix.
     pub rate_per_s: f64,
     /// Its connections, which stay open.
     pub connections: u32,
 }
 
-/// Which CPUs each side gets, as lists such as `0` or `0-3,8`.
+/// The CPUs of each side, as lists such as `0` or `0-3,8`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CpuSplit {
@@ -173,26 +176,26 @@ pub struct CpuSplit {
 /// Limits of the warm-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct WarmUp {
-    /// It lasts at least this long.
+pub struct WarmUpLimits {
+    /// Shortest warm-up.
     #[serde(with = "humantime_serde")]
-    pub least: Duration,
-    /// A server that has not settled after this long never will: the trial is invalid.
+    pub min: Duration,
+    /// Longest warm-up. A trial that is not in a steady state after this time is invalid.
     #[serde(with = "humantime_serde")]
-    pub most: Duration,
+    pub max: Duration,
 }
 
-/// How long each phase of a trial lasts.
+/// The length of each phase of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Phases {
-    /// The closed loop, which is the measure itself or bounds the search for capacity.
+pub struct PhaseLengths {
+    /// The closed loop, which is the measurement itself or gives the capacity search its upper bound.
     #[serde(with = "humantime_serde")]
     pub closed_loop: Duration,
-    /// Each step of the search for capacity.
+    /// Each step of the capacity search.
     #[serde(with = "humantime_serde")]
     pub search_step: Duration,
-    /// The measurement at the capacity found.
+    /// The measurement at the capacity that was found.
     #[serde(with = "humantime_serde")]
     pub measure: Duration,
     /// Each step of a latency curve.
@@ -204,19 +207,19 @@ pub struct Phases {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// What is varied.
+    /// What varies.
     pub vary: Vary,
-    /// The values it takes, in the order of the axis.
+    /// Its values, in the order of the axis.
     pub values: Vec<KnobValue>,
 }
 
-/// What an axis varies. In text `connections` and `rate` are the load's own; any other name is a knob's.
+/// What an axis varies. In text, `connections` and `rate` are properties of the load; any other name is a knob.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Vary {
     /// Connections of the client.
     Connections,
-    /// Offered operations a second.
+    /// Offered operations per second.
     Rate,
     /// A knob of the workload.
     Knob(String),
@@ -248,10 +251,43 @@ impl fmt::Display for Vary {
     }
 }
 
+/// Why a text is not a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}{problem}", .line.map(|line| format!("line {line}: ")).unwrap_or_default())]
+pub struct PlanParseError {
+    /// The line, from 1, where it is known.
+    pub line: Option<usize>,
+    /// What is wrong, in one line.
+    pub problem: String,
+}
+
+impl PlanParseError {
+    fn toml(text: &str, error: &toml::de::Error) -> Self {
+        let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
+        Self { line, problem: error.message().replace('\n', " ") }
+    }
+
+    fn without_line(error: impl fmt::Display) -> Self {
+        Self { line: None, problem: error.to_string() }
+    }
+}
+
 impl FromStr for Plan {
-    type Err = toml::de::Error;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        toml::from_str(text)
+    type Err = PlanParseError;
+
+    /// Reads a plan of this format or of an earlier one; refuses a later one by its number.
+    fn from_str(text: &str) -> Result<Self, PlanParseError> {
+        let current = toml::from_str::<Self>(text).map_err(|error| PlanParseError::toml(text, &error));
+        let format = match &current {
+            Ok(plan) => Some(plan.format),
+            Err(_) => toml::from_str::<FormatNumber>(text).ok().map(|number| number.format),
+        };
+        let Some(format) = format else { return current };
+        match upgrade(Document::Plan, format, || toml::from_str(text).ok()) {
+            Ok(None) => current,
+            Ok(Some(value)) => serde_json::from_value(value).map_err(PlanParseError::without_line),
+            Err(error) => Err(PlanParseError::without_line(error)),
+        }
     }
 }
 
@@ -260,7 +296,7 @@ mod tests {
     use super::*;
 
     const PLAN: &str = r#"
-format = 1
+format = 2
 showdown = "0.1.0"
 command = ["showdown", "sweep", "memcached", "--vary", "threads=1,2", "--vary", "connections=1..1024"]
 kind = "sweep"
@@ -270,7 +306,7 @@ seed = 4028743217
 blocks = 3
 
 [measure]
-what = "capacity"
+metric = "capacity"
 slo = "p99<2ms"
 
 [load]
@@ -282,8 +318,8 @@ server = "0"
 client = "1"
 
 [warm_up]
-least = "1s"
-most = "30s"
+min = "1s"
+max = "30s"
 
 [phases]
 closed_loop = "2s"
@@ -318,8 +354,22 @@ values = [1, 2, 4, 8]
     }
 
     #[test]
-    fn a_key_that_is_not_known_is_refused_with_its_line() {
+    fn an_unknown_key_is_refused_with_its_line() {
         let message = PLAN.replace("blocks = 3", "blockz = 3").parse::<Plan>().unwrap_err().to_string();
         assert!(message.contains("line 9") && message.contains("blockz"), "{message}");
+    }
+
+    #[test]
+    fn a_plan_of_format_1_is_read_and_a_later_one_is_refused_by_its_number() {
+        let old = PLAN
+            .replace("format = 2", "format = 1")
+            .replace("metric = ", "what = ")
+            .replace("min = ", "least = ")
+            .replace("max = ", "most = ");
+        assert_eq!(old.parse(), PLAN.parse::<Plan>());
+        let error = old.replace("blocks = 3", "blockz = 3").parse::<Plan>().unwrap_err();
+        assert!(error.to_string().contains("unknown field `blockz`"), "{error}");
+        let error = PLAN.replace("format = 2", "format = 3").parse::<Plan>().unwrap_err();
+        assert!(error.to_string().starts_with("written in format 3"), "{error}");
     }
 }

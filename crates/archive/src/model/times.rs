@@ -1,10 +1,10 @@
-//! Distributions of times as they are written down: percentiles read from merged histograms, never averaged.
+//! Distributions of times. Percentiles are read from merged histograms and never averaged.
 
 pub use stats::times::Times;
 
-/// A distribution as a line over the percentile axis, from a merged histogram.
+/// A distribution as a curve over the percentile axis, from a merged histogram.
 ///
-/// Pairs of the share of values at or below (0 to 1) and the microseconds, both ascending. The shares are best
-/// taken as `HdrHistogram`'s percentile iterator takes them, a few to each halving of the distance to 1, up to
-/// 0.9999 or as far as the count of values carries; some sixty pairs draw a smooth line.
+/// Pairs of a share of the values (0 to 1) and microseconds, both ascending: that share of the values is at or below
+/// the time. Use the steps of `HdrHistogram`'s percentile iterator: a few for each halving of the distance to 1, up
+/// to 0.9999 or as far as the number of values allows. Some sixty pairs draw a smooth line.
 pub type QuantileCurve = Vec<(f64, u64)>;

@@ -1,14 +1,13 @@
-//! `trials/NNN-variant/trial.json`: one start of one server, from its beginning to its end.
+//! `trials/NNN-variant/trial.json`: one start of one server, from start to stop.
 
-use super::{CountCheck, Gate, KnobValue, Phase, SaturatedResource, ServerUsage};
+use super::{CountCheck, Gate, KnobValue, SaturatedResource, ServerUsage, SteadyState, TrialPhase};
 use serde::{Deserialize, Serialize};
-use stats::steady::SteadyState;
 use std::collections::BTreeMap;
 
-/// Where on the axes of a sweep a trial lies; empty in a comparison.
+/// A point on the axes of a sweep; empty in a comparison.
 pub type SweepPoint = BTreeMap<String, KnobValue>;
 
-/// The whole of `trial.json`.
+/// The content of `trial.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Version of the run directory's formats: [`super::FORMAT`].
@@ -17,49 +16,49 @@ pub struct Trial {
     pub number: u32,
     /// Its block, from 1.
     pub block: u32,
-    /// Its place in the block, from 1.
+    /// Its position in the block, from 1.
     pub position: u32,
     /// Name of its variant in the plan.
     pub variant: String,
-    /// Where on the axes of a sweep it lies.
+    /// Its point on the axes of a sweep.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub point: SweepPoint,
     /// Unix time of its start, milliseconds.
     pub started_unix_ms: u64,
-    /// How long it took in all, seconds.
+    /// Its duration, seconds.
     pub duration_s: f64,
     /// Whether it counts.
     pub status: TrialStatus,
-    /// Why it does not, one line each.
+    /// Why it does not count, one line each.
     #[serde(default)]
     pub reasons: Vec<String>,
-    /// What was checked.
+    /// The gates with their outcomes.
     #[serde(default)]
     pub gates: Vec<Gate>,
-    /// The value that it stands for; `None` where it did not come so far.
-    pub measured: Option<Measured>,
+    /// The value of the trial; `None` where it ended before the measurement.
+    pub measured: Option<MeasuredValue>,
     /// Its phases in order of time.
     #[serde(default)]
-    pub phases: Vec<Phase>,
-    /// The fixed load that ran beside them, if the plan has one.
+    pub phases: Vec<TrialPhase>,
+    /// The fixed background load, if the plan has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub background: Option<Phase>,
-    /// Whether it settled, by each series that was watched.
+    pub background: Option<TrialPhase>,
+    /// The end of the warm-up, with the steady-state check of each series.
     #[serde(default)]
     pub warm_up: Option<WarmUpOutcome>,
     /// The whole trial at even intervals.
     #[serde(default)]
     pub timeline: Vec<Tick>,
-    /// The server's counts against the client's.
+    /// The server's counters beside the client's.
     #[serde(default)]
     pub counts: Vec<CountCheck>,
-    /// What the server took while it was measured.
+    /// What the server used during the measurement.
     #[serde(default)]
     pub server: Option<ServerUsage>,
-    /// What was full while it was measured.
+    /// The saturated resource during the measurement.
     #[serde(default)]
     pub saturated: Option<SaturatedResource>,
-    /// What else lies beside this file.
+    /// The other files of the trial.
     #[serde(default)]
     pub files: TrialFiles,
 }
@@ -72,58 +71,58 @@ pub enum TrialStatus {
     Valid,
     /// It was measured and failed a gate.
     Invalid,
-    /// It was not measured: the server did not start, died or answered wrongly.
+    /// It was not measured: the server did not start, died or gave wrong answers.
     Failed,
     /// It was stopped from outside.
     Interrupted,
 }
 
-/// The value that a trial stands for.
+/// The value of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
-    /// What it is, such as `capacity at p99<5ms`.
-    pub what: String,
+pub struct MeasuredValue {
+    /// Its metric, such as `capacity at p99 < 5 ms`.
+    pub metric: String,
     /// The number.
     pub value: f64,
     /// Its unit, such as `/s`.
     pub unit: String,
-    /// Whether more is better.
+    /// Whether a higher value is better.
     pub higher_is_better: bool,
 }
 
 /// How the warm-up ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WarmUpOutcome {
-    /// Seconds from the start of load that count for nothing.
+    /// Seconds from the start of load that are discarded.
     pub discarded_s: f64,
-    /// Seconds between the observations that were judged: those of the last loop, behind those of the loop before
-    /// where that was refused.
+    /// Seconds between the observations of the steady-state check. The observations are those of the last loop,
+    /// after those of the loop before where that loop was not steady.
     pub interval_s: f64,
-    /// What was found for throughput.
+    /// The check of throughput.
     pub throughput: SteadyState,
-    /// What was found for the 99th percentile of response time.
+    /// The check of the 99th percentile of response time.
     pub p99: SteadyState,
 }
 
-/// One point of a trial's time line.
+/// One point of a trial's timeline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tick {
-    /// Seconds from the trial's start to this interval's start.
+    /// Seconds from the start of the trial to the start of this interval.
     pub t_s: f64,
-    /// Operations a second that ended well.
+    /// Operations per second that succeeded.
     pub throughput_per_s: f64,
-    /// Operations a second that fell due; `None` in a closed loop.
+    /// Operations per second that were due; `None` in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered_per_s: Option<f64>,
-    /// Median response time, microseconds; `None` where nothing ended.
+    /// Median response time, microseconds; `None` where no operation ended.
     pub p50_us: Option<u64>,
-    /// 99th percentile of response time, microseconds; `None` where nothing ended.
+    /// 99th percentile of response time, microseconds; `None` where no operation ended.
     pub p99_us: Option<u64>,
     /// Operations that failed.
-    pub errors: u64,
+    pub failed: u64,
 }
 
-/// Files beside `trial.json`, relative to the run directory.
+/// The other files of a trial, relative to the run directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialFiles {
     /// The load as an `HdrHistogram` log.
@@ -132,16 +131,16 @@ pub struct TrialFiles {
     /// The host's telemetry as Parquet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<String>,
-    /// The effective configurations.
+    /// The effective configuration files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config: Vec<String>,
-    /// What the server wrote.
+    /// The server's output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logs: Vec<String>,
 }
 
 impl Trial {
-    /// The value, where the trial counts: what a verdict may be computed from.
+    /// The value of a valid trial. Verdicts are computed from these alone.
     pub fn valid_value(&self) -> Option<f64> {
         self.measured.as_ref().filter(|_| self.status == TrialStatus::Valid).map(|measured| measured.value)
     }

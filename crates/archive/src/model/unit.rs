@@ -2,12 +2,12 @@
 
 use num_format::{Locale, ToFormattedString};
 
-/// A whole number with separators: `131,043`.
+/// A rounded number with thousands separators: `131,043`.
 pub fn thousands(value: f64) -> String {
     (value.round_ties_even() as i64).to_formatted_string(&Locale::en)
 }
 
-/// A number with its unit: `131,043/s`, `4,712 µs`; rates that have no other unit stand close.
+/// A number with its unit: `131,043/s`, `4,712 µs`. There is no space before a unit that begins with a slash.
 pub fn with_unit(number: &str, unit: &str) -> String {
     let space = if unit.is_empty() || unit.starts_with('/') { "" } else { " " };
     format!("{number}{space}{unit}")
@@ -32,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_come_in_threes() {
+    fn digits_are_grouped_by_three() {
         assert_eq!(
             [0.0, 999.0, 1234.5, -1_234_567.0, -0.3].map(thousands),
             ["0", "999", "1,234", "-1,234,567", "0"]
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn only_rates_stand_close() {
+    fn only_units_with_a_slash_follow_without_a_space() {
         let written = ["/s", "MB/s", ""].map(|unit| with_unit("15,343", unit));
         assert_eq!(written, ["15,343/s", "15,343 MB/s", "15,343"]);
     }

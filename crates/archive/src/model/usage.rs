@@ -1,54 +1,54 @@
-//! What the server took, and what was full: the evidence for a bottleneck.
+//! Resources: what the server used, and which resource was saturated. This is the evidence for a bottleneck.
 
 use serde::{Deserialize, Serialize};
 
-/// What the server's processes took while the trial's value was measured.
+/// What the server's processes used while the trial's value was measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerUsage {
     /// CPU seconds in user mode.
     pub user_cpu_s: f64,
     /// CPU seconds in the kernel.
     pub system_cpu_s: f64,
-    /// The two over the time measured: 1.5 is one core and a half.
+    /// CPU seconds of both kinds per second: 1.5 is one and a half cores.
     pub cores: f64,
-    /// Most resident memory at once, all processes, bytes.
+    /// Peak resident memory of all processes, bytes.
     pub peak_rss_bytes: u64,
-    /// Most processes at once.
+    /// Peak number of processes.
     pub processes: u32,
-    /// Most threads at once.
+    /// Peak number of threads.
     pub threads: u32,
-    /// Most file descriptors at once.
+    /// Peak number of file descriptors.
     pub descriptors: u32,
 }
 
-/// Which resource was full, on which side, and how that is known.
+/// Which resource was saturated, with the evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SaturatedResource {
-    /// The resource, such as `server CPU`, `client CPU`, `network`; `none` where nothing was.
+    /// The resource, such as `server CPU`, `client CPU` or `network`; `none` where no resource was saturated.
     pub resource: String,
-    /// How full it was, 0 to 1, where that can be said.
+    /// Its utilisation, 0 to 1, where it is known.
     pub utilisation: Option<f64>,
-    /// The measurements that say so, one sentence each.
+    /// The measurements that show it, one sentence each.
     pub evidence: Vec<String>,
-    /// How full each resource that was looked at was, for the reader to see what was near.
+    /// Utilisation of every resource that was checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<ResourceUse>,
 }
 
-/// How full one resource was.
+/// Utilisation of one resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResourceUse {
     /// The resource.
     pub resource: String,
-    /// How full, 0 to 1.
+    /// Its utilisation, 0 to 1.
     pub utilisation: f64,
 }
 
-/// The server's own count of operations against the client's.
+/// A counter of the server beside the client's own count of the same operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CountCheck {
-    /// What is counted, in the server's words, such as `cmd_get` or `requests`.
-    pub what: String,
+    /// The server's name for the counter, such as `cmd_get` or `requests`.
+    pub counter: String,
     /// The client's count.
     pub client: u64,
     /// The server's count.
@@ -56,7 +56,8 @@ pub struct CountCheck {
 }
 
 impl CountCheck {
-    /// How far the server's count is off, relative to the client's; `None` where the client counted nothing.
+    /// Distance of the server's count from the client's, relative to the client's. `None` where the client counted
+    /// nothing.
     pub fn disagreement(&self) -> Option<f64> {
         (self.client > 0).then(|| (self.server as f64 - self.client as f64).abs() / self.client as f64)
     }

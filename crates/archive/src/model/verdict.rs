@@ -1,57 +1,59 @@
-//! `verdict.json`: what may be said, from valid trials only. A run without it is unfinished.
+//! `verdict.json`: the results of a run, computed from valid trials only. A run without it is unfinished.
 
-use super::{Caveat, Difference, QuantileCurve, SweepPoint};
+use super::{
+    Caveat, ComparisonVerdict, ConfidenceInterval, Difference, QuantileCurve, RatioEstimate, Scalability,
+    SweepPoint,
+};
 use serde::{Deserialize, Serialize};
-use stats::{confidence::ConfidenceInterval, ratio::RatioEstimate, usl::Scalability};
 use std::collections::BTreeMap;
 
-/// The whole of `verdict.json`.
+/// The content of `verdict.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Version of the run directory's formats: [`super::FORMAT`].
     pub format: u32,
-    /// Unix time at which it was reached, milliseconds.
+    /// Unix time at which the verdict was reached, milliseconds.
     pub reached_unix_ms: u64,
     /// The answer in one sentence.
     pub sentence: String,
-    /// What was measured, such as `capacity at p99<5ms`.
-    pub measure: String,
+    /// The metric, such as `capacity at p99 < 5 ms`.
+    pub metric: String,
     /// Its unit, such as `/s`.
     pub unit: String,
-    /// Whether more of it is better.
+    /// Whether a higher value is better.
     pub higher_is_better: bool,
-    /// Whether it rests on every block that was planned; a run that was stopped early says so.
+    /// Whether every planned block is included; false for a run that was stopped early.
     pub complete: bool,
-    /// Pairs of variants (and, in a sweep, points).
+    /// Pairs of variants, in a sweep at each point.
     pub comparisons: Vec<Comparison>,
-    /// The variants in the plan's order, in a sweep once a point.
+    /// The variants in the order of the plan, in a sweep once for each point.
     pub variants: Vec<VariantSummary>,
-    /// How the value moves along each numeric axis; empty in a comparison.
+    /// The value along each numeric axis; empty in a comparison.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<SweepCurve>,
-    /// In what the sides differ.
+    /// Differences between the variants.
     #[serde(default)]
     pub fairness: Vec<Difference>,
-    /// What can still mislead here.
+    /// Known sources of error that apply to this run.
     #[serde(default)]
     pub caveats: Vec<Caveat>,
 }
 
-/// Two variants and what may be said of their ratio.
+/// Two variants and the verdict on their ratio.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The variant that is the numerator.
+    /// The numerator of the ratio.
     pub a: String,
-    /// The variant that is the denominator.
+    /// The denominator of the ratio.
     pub b: String,
-    /// Where on the axes of a sweep; empty in a comparison.
+    /// The point on the axes of a sweep; empty in a comparison.
     #[serde(default, skip_serializing_if = "SweepPoint::is_empty")]
     pub point: SweepPoint,
-    /// The ratio, its interval and how it was made; `None` where there is none.
+    /// The ratio with its interval; `None` where there is none.
     pub estimate: Option<RatioEstimate>,
-    /// Difference, no difference shown, or inconclusive and why.
-    pub verdict: stats::verdict::RatioVerdict,
-    /// The smallest relative difference that these blocks would have found in 4 of 5 runs, such as 0.03.
+    /// A difference, no difference shown, or inconclusive with the reason.
+    pub verdict: ComparisonVerdict,
+    /// The smallest relative difference that this number of blocks finds in 4 of 5 runs, such as 0.03.
     pub smallest_difference: Option<f64>,
     /// The verdict in a sentence.
     pub sentence: String,
@@ -62,31 +64,31 @@ pub struct Comparison {
 pub struct VariantSummary {
     /// Its name in the plan.
     pub name: String,
-    /// Where on the axes of a sweep; empty in a comparison.
+    /// The point on the axes of a sweep; empty in a comparison.
     #[serde(default, skip_serializing_if = "SweepPoint::is_empty")]
     pub point: SweepPoint,
-    /// Each trial's value in the order in which they ran, the invalid ones too.
+    /// The value of each trial in the order in which they ran, including invalid ones.
     pub values: Vec<TrialValue>,
     /// Median of the valid values; `None` without one.
     pub median: Option<f64>,
     /// Confidence interval of the median; `None` where there are too few values.
     pub interval: Option<ConfidenceInterval>,
-    /// How many trials count.
+    /// Number of valid trials.
     pub valid: u32,
-    /// How many do not.
+    /// Number of trials that do not count.
     pub invalid: u32,
-    /// The levels that the valid values gather at, ascending, where there are two or more; empty otherwise.
+    /// The modes of the distribution of valid values, ascending, where there are two or more; empty otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Mode>,
-    /// What the driver counted besides, a second, over the valid trials' measurements.
+    /// Counters of the driver per second, over the measurements of the valid trials.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub counted_per_s: BTreeMap<String, f64>,
-    /// Response time of the valid trials' measurements, their histograms merged.
+    pub counters_per_s: BTreeMap<String, f64>,
+    /// Response time over the measurements of the valid trials, from merged histograms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_time_curve_us: QuantileCurve,
 }
 
-/// One trial's value.
+/// The value of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TrialValue {
     /// Number of the trial.
@@ -97,29 +99,29 @@ pub struct TrialValue {
     pub valid: bool,
 }
 
-/// A level that several trials of a variant gather at.
+/// A mode: a level around which several trials of a variant lie.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mode {
-    /// Centre of the level.
+    /// Its centre.
     pub centre: f64,
-    /// The trials that lie at it.
+    /// The trials that belong to it.
     pub trials: Vec<u32>,
 }
 
-/// A variant's value along one axis, the others held.
+/// The value of a variant along one axis, with the other axes fixed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepCurve {
     /// The variant.
     pub variant: String,
     /// Name of the axis.
     pub axis: String,
-    /// Where the other axes were held.
+    /// The values of the other axes.
     #[serde(default, skip_serializing_if = "SweepPoint::is_empty")]
     pub fixed: SweepPoint,
     /// The points, ascending.
     pub points: Vec<CurvePoint>,
-    /// The universal scalability law through them, or why it was refused; `None` where the axis is no count of
-    /// workers or connections.
+    /// The universal scalability law through the points, or why it was refused. `None` where the axis does not
+    /// count workers or connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usl: Option<Scalability>,
 }
@@ -127,12 +129,12 @@ pub struct SweepCurve {
 /// One point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
-    /// Where on the axis.
+    /// The position on the axis.
     pub at: f64,
     /// Median of the valid values.
     pub median: f64,
     /// Smallest valid value.
-    pub least: f64,
+    pub min: f64,
     /// Largest valid value.
-    pub most: f64,
+    pub max: f64,
 }

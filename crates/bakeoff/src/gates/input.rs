@@ -1,6 +1,6 @@
 //! The input of the gates, and helpers that make a gate's result.
 
-use archive::model::{CountCheck, Gate, GateOutcome, Phase};
+use archive::model::{CountCheck, Gate, GateOutcome, TrialPhase};
 use host::CpuSet;
 use host::telemetry::Recording;
 
@@ -15,7 +15,7 @@ pub struct GateInput<'a> {
     /// Share of operations that failed in the measured phases.
     pub error_share: f64,
     /// The background load; none where the plan has none.
-    pub background: Option<&'a Phase>,
+    pub background: Option<&'a TrialPhase>,
     /// The server's counts and the client's; empty where the server keeps none.
     pub counts: &'a [CountCheck],
     /// The host's telemetry.

@@ -70,7 +70,7 @@ fn every_disturbance_fails_its_gate() {
     let slow = ["slow".to_owned()];
     assert_eq!(failed(&GateInput { client_reasons: Some(&slow), ..undisturbed(&quiet) }), ["client"]);
     assert_eq!(failed(&GateInput { client_reasons: None, ..undisturbed(&quiet) }), Vec::<String>::new());
-    let counts = [CountCheck { what: "requests".to_owned(), client: 1_000, server: 1_006 }];
+    let counts = [CountCheck { counter: "requests".to_owned(), client: 1_000, server: 1_006 }];
     assert_eq!(failed(&GateInput { counts: &counts, ..undisturbed(&quiet) }), ["counts"]);
     let mut stepped = recording("cpu.steal", &[0.0, 0.0]);
     stepped.samples[1].unix_ms += 50;

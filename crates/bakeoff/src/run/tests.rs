@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use archive::model::{Facts, Gate, GateOutcome, Kind, Measured, Plan, Trial, TrialStatus};
+use archive::model::{Facts, Gate, GateOutcome, MeasuredValue, Plan, RunKind, Trial, TrialStatus};
 use archive::{ArchiveError, TrialWriter};
 
 use super::{FinishedRun, Lab, run_blocks};
@@ -15,7 +15,7 @@ use crate::variant_point::VariantPoint;
 
 /// A plan of four blocks of two variants, and two spare blocks.
 const PLAN: &str = r#"
-format = 1
+format = 2
 showdown = "0.1.0"
 command = ["showdown", "compare", "nginx", "apache"]
 kind = "compare"
@@ -24,10 +24,10 @@ length = "quick"
 seed = 1
 blocks = 4
 spare_blocks = 2
-measure = { what = "max_throughput" }
+measure = { metric = "max_throughput" }
 load = { connections = 64, threads = 1 }
 cpus = { server = "0", client = "1" }
-warm_up = { least = "1s", most = "10s" }
+warm_up = { min = "1s", max = "10s" }
 phases = { closed_loop = "1s", search_step = "1s", measure = "1s", curve_step = "1s" }
 variants = [{ name = "nginx", server = "nginx", knobs = {} }, { name = "apache", server = "apache", knobs = {} }]
 "#;
@@ -54,8 +54,8 @@ impl Lab for ScriptedLab<'_> {
         let trial = Trial {
             status,
             gates: (status == TrialStatus::Invalid).then(steal).into_iter().collect(),
-            measured: Some(Measured {
-                what: "throughput in a closed loop".to_owned(),
+            measured: Some(MeasuredValue {
+                metric: "throughput in a closed loop".to_owned(),
                 value: [100.0, 200.0][variant_point.variant] + f64::from(scheduled.number),
                 unit: "/s".to_owned(),
                 higher_is_better: true,
@@ -163,7 +163,8 @@ fn a_comparison_names_the_larger_first_and_a_sweep_follows_the_plan() {
 
     let sweep = format!("{PLAN}sweep = [{{ vary = \"connections\", values = [1, 2] }}]");
     let plan: Plan = sweep.parse().expect("a plan");
-    let (swept, events) = run_scripted_plan(&Plan { kind: Kind::Sweep, ..plan }, [(2, TrialStatus::Invalid)]);
+    let (swept, events) =
+        run_scripted_plan(&Plan { kind: RunKind::Sweep, ..plan }, [(2, TrialStatus::Invalid)]);
     let at = |n| format!("nginx/apache {{\"connections\": Integer({n})}}");
     assert_eq!(pairs(&swept), [at(1), at(2)]);
     assert_eq!(trials(&events), 4 * 4 + 2, "only the incomplete point gets a spare block");
@@ -173,7 +174,7 @@ fn a_comparison_names_the_larger_first_and_a_sweep_follows_the_plan() {
 fn a_sweep_states_the_best_point_of_each_variant() {
     let swept = |axes: &str, outcomes: &[(u32, TrialStatus)]| {
         let plan: Plan = format!("{PLAN}sweep = [{axes}]").parse().expect("a plan");
-        run_scripted_plan(&Plan { kind: Kind::Sweep, ..plan }, outcomes.iter().copied()).0.verdict
+        run_scripted_plan(&Plan { kind: RunKind::Sweep, ..plan }, outcomes.iter().copied()).0.verdict
     };
     let words = r#"{ vary = "mpm", values = ["event", "prefork"] }"#;
     let on_words = swept(words, &[]);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use archive::model::{Background, Phase, PhaseKind};
+use archive::model::{PhaseKind, PlannedBackground, TrialPhase};
 use load::engine::{self, Outcome, RunContext, RunError};
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
@@ -25,7 +25,7 @@ pub struct BackgroundLoad {
 
 impl BackgroundLoad {
     /// Starts it: the same operations on the same server as `spec`, with another random seed.
-    pub fn start(spec: &LoadSpec, load: Background, context: &RunContext) -> Self {
+    pub fn start(spec: &LoadSpec, load: PlannedBackground, context: &RunContext) -> Self {
         let stop: Arc<AtomicBool> = Arc::default();
         let spec = spec
             .clone()
@@ -49,7 +49,7 @@ impl BackgroundLoad {
 
 /// The background load as a phase; `start` is from the beginning of the trial. It is valid if the server received the
 /// planned load: late sends do not matter, because its response times are not compared.
-pub fn phase_of(outcome: &Outcome, start: Duration) -> Phase {
+pub fn phase_of(outcome: &Outcome, start: Duration) -> TrialPhase {
     let summary = Summary::of(outcome);
     let falls_short = |rule: &&BrokenRule| {
         matches!(rule, BrokenRule::NothingSucceeded | BrokenRule::Achieved { .. } | BrokenRule::Errors { .. })
@@ -57,5 +57,5 @@ pub fn phase_of(outcome: &Outcome, start: Duration) -> Phase {
     let reasons: Vec<String> =
         summary.rules_broken.iter().filter(falls_short).map(ToString::to_string).collect();
     let phase = phases::phase(PhaseKind::Background, start, outcome, &summary, None);
-    Phase { valid: reasons.is_empty(), reasons, ..phase }
+    TrialPhase { valid: reasons.is_empty(), reasons, ..phase }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use archive::model::{Phase, PhaseKind, Tick};
+use archive::model::{PhaseKind, Tick, TrialPhase};
 use load::capacity::{StepEvaluation, evaluate};
 use load::engine::{self, Outcome, RunContext, RunError};
 use load::inputs::slo::Slo;
@@ -39,7 +39,7 @@ pub struct LoadPhases<'a> {
     began: Instant,
     observe: &'a mut Observer<'a>,
     /// The phases so far.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<TrialPhase>,
     /// The time line so far.
     pub time_line: Vec<Tick>,
     /// What reached the server.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use archive::model::{Length, Measure, Measured, PhaseKind, Plan, WarmUpOutcome, thousands};
+use archive::model::{Measure, MeasuredValue, PhaseKind, Plan, RunLength, WarmUpOutcome, thousands};
 use load::capacity::{CLIENT_WAS_THE_LIMIT, FirstGuess, NoCapacity, StepOutcome, StepPurpose, run_procedure};
 use load::engine::{Outcome, RunError};
 use load::inputs::slo::Slo;
@@ -19,7 +19,7 @@ const MEGABYTE: f64 = 1e6;
 /// The result of a trial's load.
 pub struct TrialMeasurement {
     /// The value; none where nothing meets the objective, or it was interrupted.
-    pub measured: Option<Measured>,
+    pub measured: Option<MeasuredValue>,
     /// How the warm-up ended.
     pub warm_up: Option<WarmUpOutcome>,
     /// Why the server never settled.
@@ -58,8 +58,8 @@ impl TrialMeasurement {
     fn take(&mut self, plan: &Plan, value: f64, run: MeasuredRun) {
         let MeasuredRun { outcome, summary } = run;
         let wording = wording(&plan.measure);
-        self.measured = Some(Measured {
-            what: wording.what,
+        self.measured = Some(MeasuredValue {
+            metric: wording.what,
             value,
             unit: wording.unit.to_owned(),
             higher_is_better: wording.higher_is_better,
@@ -163,7 +163,7 @@ struct WarmedUp {
 
 /// A closed loop until throughput and p99 have settled, or for as long as the plan allows.
 fn warm_up(plan: &Plan, loads: &mut LoadPhases<'_>) -> Result<WarmedUp, RunError> {
-    let length = plan.phases.closed_loop.max(plan.warm_up.least);
+    let length = plan.phases.closed_loop.max(plan.warm_up.min);
     let quantity =
         if plan.measure == Measure::MaxBytes { SteadyQuantity::Bytes } else { SteadyQuantity::Operations };
     let (mut before, mut earlier) = (Duration::ZERO, None);
@@ -172,7 +172,7 @@ fn warm_up(plan: &Plan, loads: &mut LoadPhases<'_>) -> Result<WarmedUp, RunError
         let run = loads.closed_loop(length, interval_of(length))?.outcome;
         let settled = check_loop(&run, before, earlier, quantity);
         before += length;
-        if settled.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.most {
+        if settled.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.max {
             return Ok(WarmedUp {
                 outcome: settled.outcome,
                 unsteady: settled.unsteady,
@@ -198,7 +198,7 @@ fn capacity(
     let interval = interval_of(phases.measure);
     let guess = hint.map_or(FirstGuess::ClosedLoop(closed_loop_per_s), FirstGuess::EarlierTrial);
     // In the quick preset the first trial of each variant draws the curve for all.
-    let draws_curve = plan.length != Length::Quick || hint.is_none();
+    let draws_curve = plan.length != RunLength::Quick || hint.is_none();
     let mut confirmed: Option<MeasuredRun> = None;
     let found = run_procedure(guess, draws_curve, |purpose, rate| {
         let (kind, length, doing) = match purpose {

@@ -16,8 +16,8 @@ use ::load::record::Micros;
 use ::load::spec::LoadSpec;
 use archive::TrialWriter;
 use archive::model::{
-    ConfigFile, CountCheck, FORMAT, Gate, GateOutcome, Measure, Measured, Phase, PhaseKind, Plan, Trial,
-    TrialFiles, TrialStatus, VariantFacts,
+    ConfigFile, CountCheck, FORMAT, Gate, GateOutcome, Measure, MeasuredValue, PhaseKind, Plan, Trial,
+    TrialFiles, TrialPhase, TrialStatus, VariantFacts,
 };
 use host::telemetry::{Recording, SampledServer};
 use host::{CpuSet, Host};
@@ -261,7 +261,7 @@ impl TrialRun<'_> {
             .map(|gate| format!("{}: {}", gate.id, gate.message))
             .collect();
         self.trial.status = match (&self.trial.measured, failures.is_empty()) {
-            (Some(Measured { .. }), true) => TrialStatus::Valid,
+            (Some(MeasuredValue { .. }), true) => TrialStatus::Valid,
             _ => TrialStatus::Invalid,
         };
         self.trial.reasons.extend(failures);
@@ -275,7 +275,7 @@ impl TrialRun<'_> {
 }
 
 /// The window of the recording in which the value was measured; the whole load where that is too short for two samples.
-fn measured_window(phases: &[Phase], whole: (u64, u64), began_us: i64) -> (u64, u64) {
+fn measured_window(phases: &[TrialPhase], whole: (u64, u64), began_us: i64) -> (u64, u64) {
     const SHORT_US: u64 = 2_000_000;
     let central = phases.iter().rev().find(|p| p.kind == PhaseKind::Measure).or(phases.last());
     let Some(phase) = central else { return whole };
@@ -295,7 +295,7 @@ fn counts(
         None => reached.operations,
         Some(counter) => reached.counters.get(counter).copied().unwrap_or(0),
     };
-    Some(CountCheck { what: before.what, client, server: after.count.saturating_sub(before.count) })
+    Some(CountCheck { counter: before.what, client, server: after.count.saturating_sub(before.count) })
 }
 
 /// Writes the trial's other files, and completes its record.

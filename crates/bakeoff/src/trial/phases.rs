@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use archive::model::{ClientHealth, Handshakes, OperationTimes, Phase, PhaseKind, QuantileCurve, Tick};
+use archive::model::{ClientHealth, Handshakes, OperationTimes, PhaseKind, QuantileCurve, Tick, TrialPhase};
 use load::TimedInterval;
 use load::engine::Outcome;
 use load::record::{CompactInterval, DRAIN, Micros, RecordedTimes};
@@ -24,16 +24,16 @@ pub fn phase(
     outcome: &Outcome,
     summary: &Summary,
     meets_slo: Option<bool>,
-) -> Phase {
+) -> TrialPhase {
     let is_open = matches!(outcome.spec.shape, Shape::Open { .. });
     let several = summary.operations.len() > 1;
     let is_central = matches!(kind, PhaseKind::Measure | PhaseKind::ClosedLoop);
-    Phase {
+    TrialPhase {
         kind,
         start_s: start.as_secs_f64(),
         length_s: outcome.measured.as_secs_f64(),
         offered_per_s: is_open.then_some(summary.offered_per_s),
-        achieved_per_s: summary.throughput_per_s,
+        throughput_per_s: summary.throughput_per_s,
         requests: summary.requests,
         errors: errors(summary),
         response_time_us: summary.response_time_us.clone(),
@@ -131,7 +131,7 @@ pub fn time_line(outcome: &Outcome, start: Duration) -> Vec<Tick> {
             offered_per_s: is_open.then(|| sum(|stats| stats.client.offered) as f64 / seconds),
             p50_us: at(0.5),
             p99_us: at(0.99),
-            errors: sum(CompactInterval::failed),
+            failed: sum(CompactInterval::failed),
         }
     };
     observations(outcome).chunks(together).map(tick).collect()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use archive::model::ServerUsage;
-use archive::telemetry::{Column, Meaning, Telemetry};
+use archive::telemetry::{Column, ColumnInfo, Telemetry};
 use host::telemetry::Recording;
 
 /// Name under which telemetry records the server's processes.
@@ -30,7 +30,7 @@ pub fn usage(recording: &Recording, (from, to): (u64, u64)) -> Option<ServerUsag
 /// `lead` before the recording.
 pub fn table(recording: &Recording, lead: Duration) -> Telemetry {
     let columns = recording.columns.iter().enumerate().map(|(at, column)| Column {
-        meaning: Meaning {
+        info: ColumnInfo {
             name: column.name.clone(),
             unit: column.unit.to_owned(),
             help: column.help.to_owned(),

@@ -100,8 +100,8 @@ pub fn check_loop(
         outcome: WarmUpOutcome {
             discarded_s: (before + interval * cut as u32).as_secs_f64(),
             interval_s: interval.as_secs_f64(),
-            throughput,
-            p99,
+            throughput: throughput.into(),
+            p99: p99.into(),
         },
         unsteady,
         measured,

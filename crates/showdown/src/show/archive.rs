@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use archive::{Listed, Run};
+use archive::{ListedRun, Run};
 
 use super::table::table;
 use super::units::plural;
@@ -11,7 +11,7 @@ use super::verdict::answer;
 use crate::color;
 
 /// One line for each run, the newest first.
-pub fn list(listed: &[Listed], root: &Path) -> String {
+pub fn list(listed: &[ListedRun], root: &Path) -> String {
     if listed.is_empty() {
         return format!("no runs in {}\n", root.display());
     }

@@ -15,15 +15,15 @@ const MOST_REASONS: usize = 6;
 /// The sentence, the table, the invalid trials, the unfair differences, and the path of the report.
 pub fn answer(verdict: &Verdict, trials: &[TrialRecord], dir: &str, report: Option<&str>) -> String {
     let mut out = format!("{}\n\n", color::heading(capitalised(&verdict.sentence)));
-    let mut rows = vec![["", &verdict.measure, "95 % CI", "valid trials", ""].map(str::to_owned).to_vec()];
+    let mut rows = vec![["", &verdict.metric, "95 % CI", "valid trials", ""].map(str::to_owned).to_vec()];
     rows.extend(verdict.variants.iter().map(|variant| row(variant, &verdict.unit)));
     out.push_str(&table(&rows));
     out.push('\n');
     // A sweep has many points; its report lists their counters.
     let has_counters =
-        |variant: &&VariantSummary| variant.point.is_empty() && !variant.counted_per_s.is_empty();
+        |variant: &&VariantSummary| variant.point.is_empty() && !variant.counters_per_s.is_empty();
     for variant in verdict.variants.iter().filter(has_counters) {
-        let counters: Vec<String> = variant.counted_per_s.iter().map(counter).collect();
+        let counters: Vec<String> = variant.counters_per_s.iter().map(counter).collect();
         let _ = writeln!(out, "  {}: {}", variant.name, counters.join(", "));
     }
     // A single comparison is the verdict's sentence already; the report lists those of a sweep.

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use archive::model::{Background, Kind, Length, Plan};
+use archive::model::{Plan, PlanParseError, PlannedBackground, RunKind, RunLength};
 use bakeoff::MOST_BLOCKS;
 use bakeoff::plan_request::{MeasureRequest, PlanRequest};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
 use load::inputs::slo::Slo;
 use load::inputs::units::{UnitError, parse_count, parse_rate};
-use stats::verdict::RatioVerdict;
 
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
 use crate::exit::{CommandStatus, usage};
@@ -54,7 +53,7 @@ pub struct QuestionArgs {
 
     /// Add a fixed background load, which is not counted in the results, such as 40/s,connections=300
     #[arg(long, value_parser = parse_background, value_name = "RATE/s,connections=N")]
-    pub background: Option<Background>,
+    pub background: Option<PlannedBackground>,
 
     /// Run few short trials: about a minute for two variants
     #[arg(long, conflicts_with = "thorough")]
@@ -234,11 +233,11 @@ enum BackgroundError {
 }
 
 /// Parses `40/s,connections=300`.
-fn parse_background(text: &str) -> Result<Background, BackgroundError> {
+fn parse_background(text: &str) -> Result<PlannedBackground, BackgroundError> {
     let (rate, connections) = text.split_once("/s,connections=").ok_or(BackgroundError::Form)?;
     let connections = parse_count(connections)?;
     let connections = u32::try_from(connections).map_err(|_| BackgroundError::TooManyConnections)?;
-    Ok(Background { rate_per_s: parse_rate(rate)?, connections })
+    Ok(PlannedBackground { rate_per_s: parse_rate(rate)?, connections })
 }
 
 fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
@@ -273,9 +272,9 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         on_op: args.on_op.clone(),
         vary: vary.to_vec(),
         length: Some(match (args.quick, args.thorough) {
-            (true, _) => Length::Quick,
-            (_, true) => Length::Thorough,
-            _ => Length::Default,
+            (true, _) => RunLength::Quick,
+            (_, true) => RunLength::Thorough,
+            _ => RunLength::Default,
         }),
         blocks: args.blocks,
         spare_blocks: args.spare_blocks,
@@ -289,9 +288,9 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
 
 fn read_plan(path: &Path) -> anyhow::Result<Plan> {
     let text = std::fs::read_to_string(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
-    let plan: Plan = text.parse().map_err(|error: toml::de::Error| {
-        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-        usage(format!("{}:{line}: {}", path.display(), error.message().replace('\n', " ")))
+    let plan: Plan = text.parse().map_err(|error: PlanParseError| {
+        let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
+        usage(format!("{}{line}: {}", path.display(), error.problem))
     })?;
     bakeoff::check(&plan).map_err(usage)?;
     Ok(plan)
@@ -314,12 +313,8 @@ fn run_and_report(plan: &Plan, args: &RunArgs) -> anyhow::Result<CommandStatus> 
         anyhow::bail!("the run stopped early: {why} (the finished trials are kept in {dir})");
     }
     let has_verdict = match plan.kind {
-        Kind::Compare => finished
-            .verdict
-            .comparisons
-            .iter()
-            .any(|c| !matches!(c.verdict, RatioVerdict::Inconclusive { .. })),
-        Kind::Sweep => finished.verdict.variants.iter().any(|variant| variant.valid > 0),
+        RunKind::Compare => finished.verdict.comparisons.iter().any(|c| !c.verdict.is_inconclusive()),
+        RunKind::Sweep => finished.verdict.variants.iter().any(|variant| variant.valid > 0),
     };
     Ok(match (finished.interrupted, has_verdict) {
         (true, _) => CommandStatus::Interrupted,

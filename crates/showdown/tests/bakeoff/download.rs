@@ -18,7 +18,7 @@ fn downloads_are_measured_in_bytes_per_second() {
         let record = json(&trial.join("trial.json"));
         let phase = &record["phases"][0];
         assert_eq!(phase["errors"], serde_json::json!({}), "every download has exactly 100 MiB");
-        let downloads = phase["achieved_per_s"].as_f64().expect("a rate");
+        let downloads = phase["throughput_per_s"].as_f64().expect("a rate");
         let (value, unit) =
             (record["measured"]["value"].as_f64().expect("a value"), &record["measured"]["unit"]);
         assert_eq!(unit, "MB/s");

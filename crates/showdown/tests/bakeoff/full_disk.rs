@@ -64,7 +64,7 @@ fn a_run_stops_with_one_line_and_keeps_its_trials() {
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert_eq!(message.matches("showdown: ").count(), 1, "{message}");
     assert!(
-        message.contains("the disk is full: make room and go on; what was written before is kept"),
+        message.contains("the disk is full: free some space and continue; earlier files are kept"),
         "{message}"
     );
     assert!(left.contains("/trial.json"), "{left}");

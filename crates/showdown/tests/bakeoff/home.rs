@@ -81,7 +81,7 @@ impl TestHome {
     pub fn plan(&self, args: &[&str], phase: &str) -> String {
         let plan = self.run(&[&["plan"], args, &["--quick"]].concat());
         assert!(plan.status.success(), "{}", text(&plan.stderr));
-        let shorter = text(&plan.stdout).replace(QUICK, phase).replace("most = \"10s\"", "most = \"1s\"");
+        let shorter = text(&plan.stdout).replace(QUICK, phase).replace("max = \"10s\"", "max = \"1s\"");
         fs::write(self.path("plan.toml"), shorter).expect("a plan");
         self.path("plan.toml").display().to_string()
     }
