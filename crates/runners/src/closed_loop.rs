@@ -75,11 +75,11 @@ fn run<O: QueuedOperations>(
             })
             .collect();
         drop(to_reporter);
-        let reported = reporter.report_until_stop(&reports, commands);
+        let result = reporter.report_until_stop(&reports, commands);
         // Also after an error: the scope waits for all threads.
         stop.store(true, Ordering::Relaxed);
         let after = begin.elapsed();
-        reported?;
+        result?;
         let mut late = CompletedOperations::new(names.len());
         for worker in workers {
             late.add(&worker.join().map_err(|_| BuiltinRunnerError::ThreadPanicked)?);

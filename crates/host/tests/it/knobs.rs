@@ -226,8 +226,8 @@ fn the_next_start_restores_settings_when_all_processes_were_killed() -> Result<(
     let restorer = processes_of(&machine.0.path().join("")).pop().expect("the restorer runs");
     kill(&[&restorer, &owner.id().to_string()]);
     owner.wait()?;
-    let restored: Vec<String> = machine.recover()?.into_iter().map(|change| change.to).collect();
-    assert_eq!(restored, ["madvise", "4096"], "the last change first");
+    let values: Vec<String> = machine.recover()?.into_iter().map(|change| change.to).collect();
+    assert_eq!(values, ["madvise", "4096"], "the last change first");
     assert_eq!(machine.value(SOMAXCONN), "4096");
     assert_eq!(machine.recover()?, []);
     Ok(())

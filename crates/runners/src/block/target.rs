@@ -57,14 +57,20 @@ impl<'a> TargetFile<'a> {
             .write(true)
             .custom_flags(flags.bits().cast_signed())
             .open(self.path);
-        let file = open.map_err(|source| match is_refused(&source) {
-            true => BlockError::NoDirectIo { path: path() },
-            false => BlockError::Open { path: path(), source },
+        let file = open.map_err(|source| {
+            if is_refused(&source) {
+                BlockError::NoDirectIo { path: path() }
+            } else {
+                BlockError::Open { path: path(), source }
+            }
         })?;
         if is_direct {
-            file.read_exact_at(self.buffer().bytes(), 0).map_err(|source| match is_refused(&source) {
-                true => BlockError::DirectIoLength { buffer: self.options.buffer, path: path() },
-                false => BlockError::Read { path: path(), source },
+            file.read_exact_at(self.buffer().bytes(), 0).map_err(|source| {
+                if is_refused(&source) {
+                    BlockError::DirectIoLength { buffer: self.options.buffer, path: path() }
+                } else {
+                    BlockError::Read { path: path(), source }
+                }
             })?;
         }
         Ok(file)

@@ -142,7 +142,7 @@ fn a_buffer_that_direct_transfers_refuse_is_reported() {
     let output = child.wait_with_output().expect("it ends");
     let message = text(&output.stderr);
     assert!(message.contains("direct I/O of 1000 bytes is refused"), "{message}");
-    assert!(message.contains("take a buffer of a multiple of the device's block"), "{message}");
+    assert!(message.contains("use a multiple of the device's block size"), "{message}");
 }
 
 #[test]

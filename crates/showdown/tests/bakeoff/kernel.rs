@@ -53,7 +53,8 @@ fn a_kernel_setting_is_compared_and_restored() {
     assert_eq!(found(&run), [is(other), is(&before)]);
     let verdict = json(&run.join("verdict.json")).to_string();
     assert!(
-        verdict.contains("this is what the comparison is about") && verdict.contains("for the whole machine"),
+        verdict.contains("this is what the comparison is about")
+            && verdict.contains("applies to the whole machine"),
         "{verdict}"
     );
 
