@@ -210,6 +210,20 @@ mod tests {
     }
 
     #[test]
+    fn every_registered_protocol_has_an_example() -> Result<(), Box<dyn std::error::Error>> {
+        let mut missing: Vec<&str> =
+            load::drivers::PROTOCOLS.iter().map(|protocol| protocol.name()).collect();
+        for example in ScaffoldProtocol::ALL {
+            let directory = tempfile::tempdir()?;
+            let file = create(directory.path(), "shop", example)?;
+            let workload = Catalogue::with(directory.path()).find(&file.display().to_string())?;
+            missing.retain(|name| *name != workload.load.protocol.name());
+        }
+        assert!(missing.is_empty(), "protocols without an example: {missing:?}");
+        Ok(())
+    }
+
+    #[test]
     fn an_unknown_protocol_is_refused_with_the_known_ones() {
         let error = "mysq".parse::<ScaffoldProtocol>().expect_err("there is no such protocol").to_string();
         assert!(error.contains("did you mean \"mysql\"? available: http, redis, memcached"), "{error}");

@@ -8,7 +8,7 @@ mod knob;
 mod knob_type;
 mod load;
 mod metrics;
-mod protocol;
+mod mix;
 mod raw;
 mod read;
 mod server;
@@ -16,14 +16,14 @@ mod servers_of;
 mod source_text;
 mod templates;
 
+use ::load::drivers::mix::OperationMix;
 use ::load::inputs::slo::Slo;
 
 pub use self::account::DatabaseAccount;
 pub use self::knob::{CERTIFICATE, DefaultValueError, INSTANCES, Knob, RESUMPTION};
 pub use self::knob_type::{InvalidValue, KnobType, RangeError, TypedValue};
-pub use self::load::{LoadDefinition, Operations, ServerAccess};
+pub use self::load::LoadDefinition;
 pub use self::metrics::{CounterRatio, Metrics, RatioTooLow};
-pub use self::protocol::Protocol;
 pub use self::server::{
     NoSuchKnob, ReadyCheck, ReadyProbe, ServerDefinition, StatisticsQuery, StatisticsSource, VersionCommand,
 };
@@ -68,7 +68,7 @@ impl Workload {
     }
 
     /// Only the operation of this name.
-    pub fn only(&self, name: &str) -> Result<Operations, UnknownName> {
+    pub fn only(&self, name: &str) -> Result<OperationMix, UnknownName> {
         let names: Vec<&str> = self.load.names.iter().map(String::as_str).collect();
         self.load
             .only(name)

@@ -5,22 +5,17 @@ use std::collections::BTreeMap;
 
 use host::packages::PackageName;
 use host::process::StopSignal;
-use load::drivers::keyspace::{KeyCommand, default_prefix};
-use load::drivers::smtp::SmtpSessions;
-use load::drivers::sql::Transaction;
-use load::inputs::keys::Popularity;
-use load::inputs::sizes::SizeDistribution;
+use load::drivers::RegisteredProtocol;
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor, value};
 use toml::Spanned;
 
 use super::account::DatabaseAccount;
-use super::protocol::Protocol;
 
-/// The whole file. `Op` is what an operation is, which depends on the protocol.
+/// The whole file without the mix, which [`RawMix`](super::mix::RawMix) takes out of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawWorkload<Op> {
+pub struct RawWorkload {
     pub title: String,
     #[serde(default)]
     pub about: String,
@@ -30,7 +25,7 @@ pub struct RawWorkload<Op> {
     pub servers_of: Option<Spanned<String>>,
     #[serde(default)]
     pub server: BTreeMap<String, Spanned<RawServer>>,
-    pub load: Spanned<RawLoad<Op>>,
+    pub load: Spanned<RawLoad>,
     #[serde(default)]
     pub metrics: RawMetrics,
 }
@@ -43,7 +38,7 @@ pub struct RawProtocolOnly {
 
 #[derive(Deserialize)]
 pub struct RawLoadProtocol {
-    pub protocol: Protocol,
+    pub protocol: RegisteredProtocol,
 }
 
 /// The part of a workload that another may borrow.
@@ -80,7 +75,7 @@ pub struct RawServer {
     #[serde(default)]
     pub about: String,
     #[serde(default)]
-    pub protocol: Option<Spanned<Protocol>>,
+    pub protocol: Option<Spanned<RegisteredProtocol>>,
     #[serde(default)]
     pub packages: BTreeMap<String, PackageName>,
     #[serde(default)]
@@ -161,8 +156,8 @@ pub struct RawKnob {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawLoad<Op> {
-    pub protocol: Protocol,
+pub struct RawLoad {
+    pub protocol: RegisteredProtocol,
     #[serde(default)]
     pub tls: Option<Spanned<bool>>,
     #[serde(default)]
@@ -175,70 +170,9 @@ pub struct RawLoad<Op> {
     pub one_by_one: Option<Spanned<bool>>,
     #[serde(default)]
     pub connections: Option<Spanned<u32>>,
-    #[serde(default)]
-    pub keyspace: Option<Spanned<RawKeyspace>>,
-    #[serde(default)]
-    pub tables: Option<Spanned<RawTables>>,
-    #[serde(default)]
-    pub mail: Option<Spanned<SmtpSessions>>,
-    pub op: Vec<Spanned<Op>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RawKeyspace {
-    pub keys: u64,
-    #[serde(default = "default_prefix")]
-    pub key_prefix: String,
-    #[serde(default)]
-    pub popularity: Popularity,
-    pub value_size: SizeDistribution,
-    #[serde(default = "yes")]
-    pub verify: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RawTables {
-    pub tables: u32,
-    pub rows: u32,
-    #[serde(default)]
-    pub popularity: Popularity,
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// An operation of a key-value store.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RawCommand {
-    pub command: KeyCommand,
-    #[serde(default = "one")]
-    pub weight: f64,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-/// An operation of a database.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RawTransaction {
-    pub transaction: Transaction,
-    #[serde(default = "one")]
-    pub weight: f64,
-}
-
-/// An operation of a runner.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RawRunnerOperation {
-    pub name: String,
-    #[serde(default = "one")]
-    pub weight: f64,
+    /// Always empty; it is here so that an error about an unknown field lists it.
+    #[serde(default, rename = "op")]
+    _op: IgnoredAny,
 }
 
 #[derive(Default, Deserialize)]

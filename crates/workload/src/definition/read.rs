@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use ::load::drivers::http::HttpOperation;
-use ::load::drivers::smtp::MailOperation;
+use ::load::drivers::RegisteredProtocol;
 use ::load::inputs::units::parse_size;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use toml::Spanned;
+use toml::de::DeTable;
 
-use super::raw::{
-    RawCommand, RawData, RawLoad, RawProtocolOnly, RawRunnerOperation, RawServer, RawTransaction, RawWorkload,
-};
+use super::mix::RawMix;
+use super::raw::{RawData, RawProtocolOnly, RawServer, RawWorkload};
 use super::servers_of::ServerOwner;
 use super::source_text::SourceText;
-use super::{DefinitionError, LoadDefinition, Metrics, Protocol, ServerDefinition, Workload, protocol};
+use super::{DefinitionError, LoadDefinition, Metrics, ServerDefinition, Workload};
 use crate::data::DataFile;
 use crate::folder::Folder;
 use crate::names::available;
@@ -30,35 +29,13 @@ impl Workload {
         })?;
         let source = SourceText { file: &label, text: &text };
         let only_protocol: RawProtocolOnly = toml::from_str(&text).map_err(|e| source.toml_error(&e))?;
-        match only_protocol.load.protocol.kind() {
-            protocol::Kind::Requests => {
-                Self::check::<HttpOperation>(folder, file, source, LoadDefinition::check_http)
-            }
-            protocol::Kind::Keys => {
-                Self::check::<RawCommand>(folder, file, source, LoadDefinition::check_keys)
-            }
-            protocol::Kind::Tables => {
-                Self::check::<RawTransaction>(folder, file, source, LoadDefinition::check_tables)
-            }
-            protocol::Kind::Mail => {
-                Self::check::<MailOperation>(folder, file, source, LoadDefinition::check_mail)
-            }
-            protocol::Kind::Own => {
-                Self::check::<RawRunnerOperation>(folder, file, source, LoadDefinition::check_runner)
-            }
-        }
-    }
-
-    fn check<Op: DeserializeOwned>(
-        folder: &Folder,
-        file: &str,
-        source: SourceText<'_>,
-        check_load: impl Fn(Spanned<RawLoad<Op>>, SourceText<'_>) -> Result<LoadDefinition, DefinitionError>,
-    ) -> Result<Self, DefinitionError> {
-        let raw: RawWorkload<Op> = toml::from_str(source.text).map_err(|e| source.toml_error(&e))?;
-        let protocol = raw.load.get_ref().protocol;
-        let is_tls = raw.load.get_ref().tls.as_ref().is_some_and(|is_tls| *is_tls.get_ref());
-        let load = check_load(raw.load, source)?;
+        let protocol = only_protocol.load.protocol;
+        let mut table = DeTable::parse(&text).map_err(|e| source.toml_error(&e))?;
+        let mix = RawMix::take(table.get_mut(), protocol, source)?;
+        let raw = RawWorkload::deserialize(toml::Deserializer::from(table));
+        let raw = raw.map_err(|e| source.toml_error(&e))?;
+        let load = LoadDefinition::check(raw.load, mix, source)?;
+        let is_tls = load.is_tls;
         let mut data = check_data(raw.data, source)?;
         let (servers, server_folder) = match &raw.servers_of {
             None => (check_servers(raw.server, protocol, is_tls, folder, source)?, folder.clone()),
@@ -108,7 +85,7 @@ impl Workload {
 
 fn check_servers(
     servers: BTreeMap<String, Spanned<RawServer>>,
-    protocol: Protocol,
+    protocol: RegisteredProtocol,
     is_tls: bool,
     folder: &Folder,
     source: SourceText<'_>,

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use host::packages::PackageName;
 use host::process::StopSignal;
+use load::drivers::RegisteredProtocol;
+use load::drivers::protocol::UrlPath;
 use load::inputs::units::parse_duration;
 use toml::Spanned;
 
 use super::account::DatabaseAccount;
 use super::knob::{INSTANCES, Knob};
-use super::protocol::{Kind, Protocol};
 use super::raw::{RawReady, RawServer, RawStatistics, RawVersion};
 use super::source_text::{DefinitionError, SourceText};
 use super::templates::{ConfigTemplate, TemplateCheck};
@@ -29,7 +30,7 @@ pub struct ServerDefinition {
     /// What it is.
     pub about: String,
     /// Its protocol.
-    pub protocol: Protocol,
+    pub protocol: RegisteredProtocol,
     /// The package that contains it, by distribution (`ID` of os-release(5)).
     pub packages: BTreeMap<String, PackageName>,
     /// Its configuration files.
@@ -157,7 +158,7 @@ impl ServerDefinition {
     pub(super) fn check(
         name: &str,
         raw: Spanned<RawServer>,
-        protocol: Protocol,
+        protocol: RegisteredProtocol,
         is_tls: bool,
         folder: &Folder,
         source: SourceText<'_>,
@@ -170,14 +171,14 @@ impl ServerDefinition {
         }
         let raw = raw.into_inner();
         let protocol = match raw.protocol {
-            Some(own) if own.get_ref().kind() != protocol.kind() => {
+            Some(own) if !own.get_ref().shares_mix_with(protocol) => {
                 let what = format!("server {name:?}: the protocol does not have the operations of [load]");
                 return Err(source.error(&own.span(), what));
             }
             Some(own) => own.into_inner(),
             None => protocol,
         };
-        if protocol.kind() == Kind::Tables && raw.account.is_none() {
+        if protocol.url_path() == UrlPath::Account && raw.account.is_none() {
             let what = format!("server {name:?}: a database needs account = {{ user = …, database = … }}");
             return Err(source.error(&span, what));
         }
@@ -212,7 +213,7 @@ impl ServerDefinition {
             return Err(source.error(&span, format!("server {name:?}: {what}")));
         }
         let tls_knobs = is_tls.then(Knob::of_tls);
-        let instances_knob = (protocol.kind() != Kind::Own).then(Knob::of_instances);
+        let instances_knob = (!protocol.makes_own_load()).then(Knob::of_instances);
         let knobs = knobs.into_iter().chain(tls_knobs.into_iter().flatten()).chain(instances_knob).collect();
         Ok(Self {
             name: name.to_owned(),
@@ -241,7 +242,7 @@ impl ServerDefinition {
 
     /// A knob by name.
     pub fn knob(&self, name: &str) -> Result<&Knob, NoSuchKnob> {
-        if name == INSTANCES && self.protocol.kind() == Kind::Own {
+        if name == INSTANCES && self.protocol.makes_own_load() {
             return Err(NoSuchKnob::RunnerInstances(self.name.clone()));
         }
         let names: Vec<&str> = self.knobs.iter().map(|knob| knob.name.as_str()).collect();
@@ -250,13 +251,13 @@ impl ServerDefinition {
     }
 }
 
-fn default_probe(protocol: Protocol) -> ReadyProbe {
-    if protocol == Protocol::Runner { ReadyProbe::Runner } else { ReadyProbe::Tcp }
+fn default_probe(protocol: RegisteredProtocol) -> ReadyProbe {
+    if protocol.makes_own_load() { ReadyProbe::Runner } else { ReadyProbe::Tcp }
 }
 
 fn check_ready(
     raw: &Spanned<RawReady>,
-    protocol: Protocol,
+    protocol: RegisteredProtocol,
     source: SourceText<'_>,
     templates: &mut TemplateCheck<'_>,
 ) -> Result<ReadyCheck, DefinitionError> {
@@ -264,7 +265,7 @@ fn check_ready(
     let RawReady { http, tcp, command, sql, within } = raw.get_ref();
     let probe = match (http, tcp, command, sql) {
         (None, None, None, None) => default_probe(protocol),
-        _ if protocol == Protocol::Runner => {
+        _ if protocol.makes_own_load() => {
             let what = "ready: a runner reports when it is ready: give only within";
             return Err(source.error(&span, what));
         }

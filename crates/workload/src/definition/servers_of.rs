@@ -1,9 +1,9 @@
 //! `servers_of`: a workload can use the servers of another workload with operations of its own. It gets their templates
 //! and knobs, and also the files that they serve unless it has a `[data]` of its own.
 
+use load::drivers::RegisteredProtocol;
 use toml::Spanned;
 
-use super::protocol::Protocol;
 use super::raw::RawSharedServers;
 use super::source_text::{DefinitionError, SourceText};
 use crate::folder::{DEFINITION, Folder};
@@ -48,7 +48,7 @@ impl ServerOwner {
     /// in `source`.
     pub fn servers(
         &self,
-        protocol: Protocol,
+        protocol: RegisteredProtocol,
         name: &Spanned<String>,
         source: SourceText<'_>,
     ) -> Result<RawSharedServers, DefinitionError> {
@@ -61,7 +61,7 @@ impl ServerOwner {
         if shared.servers_of.is_some() {
             return refused("has servers_of itself: name the workload that defines the servers");
         }
-        if shared.load.protocol.kind() != protocol.kind() {
+        if !shared.load.protocol.shares_mix_with(protocol) {
             return refused("has operations of another kind, so its servers cannot run these");
         }
         Ok(shared)

@@ -8,6 +8,7 @@ use std::time::Duration;
 use host::process::{LogTail, PipeEnds, Pipes, ProcessTree, Stopped};
 use host::{Readiness, ServerProcess};
 use load::drivers::ProtocolSpec;
+use load::drivers::protocol::ServerAccess;
 use load::spec::{LoadSpec, TlsSpec, Trust};
 
 use super::credentials::ServerCredentials;
@@ -16,7 +17,7 @@ use super::options::StartOptions;
 use super::password::Password;
 use super::start::SERVER_LOG;
 use super::{files, tool};
-use crate::definition::{ServerAccess, ServerDefinition, TypedValue, Workload};
+use crate::definition::{DatabaseAccount, ServerDefinition, TypedValue, Workload};
 use crate::render::TemplateVariables;
 
 /// How long a runner may take to end by itself: removing its data takes less.
@@ -93,19 +94,20 @@ impl Instance {
 
     /// The operations for the engine: the workload's mix, or only the operation of this name.
     pub fn protocol(&self, only: Option<&str>) -> Result<ProtocolSpec, InstanceError> {
-        let operations = match only {
-            None => self.workload.load.operations.clone(),
+        let mix = match only {
+            None => self.workload.load.mix.clone(),
             Some(name) => self.workload.only(name)?,
         };
-        let (authority, password) =
-            (self.address.to_string(), self.credentials.password.as_deref().map(Password::source));
+        let DatabaseAccount { user, database } = self.server.account.clone().unwrap_or_default();
         let access = ServerAccess {
-            authority: &authority,
-            account: self.server.account.as_ref(),
-            password: password.as_ref(),
-            pipes: self.pipes.as_ref().map(|(pipes, _)| (&*pipes.stdin, &*pipes.stdout)),
+            authority: self.address.to_string(),
+            user,
+            database,
+            password: self.credentials.password.as_deref().map(Password::source),
+            pipes: self.pipes.as_ref().map(|(pipes, _)| (pipes.stdin.clone(), pipes.stdout.clone())),
+            seed: self.options.seed,
         };
-        Ok(operations.spec(self.server.protocol, access, self.options.seed))
+        Ok(self.server.protocol.spec(&mix, &access).expect("the server's protocol has the mix of the load"))
     }
 
     /// A closed loop of the mix, or of the operation of this name, on one thread and without an end. The caller sets

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use load::drivers::RegisteredProtocol;
 use load::drivers::sql::DatabaseLogin;
 
 use super::counters;
@@ -12,7 +11,7 @@ use super::error::InstanceError;
 use super::password::Password;
 use super::query::{self, ServerQueryError};
 use super::running::Instance;
-use crate::definition::{DatabaseAccount, Protocol, StatisticsQuery, StatisticsSource};
+use crate::definition::{DatabaseAccount, StatisticsQuery, StatisticsSource};
 use crate::render::RenderError;
 
 /// How often the statistics of a server that counts late are read, at most, and the pause between.
@@ -150,9 +149,8 @@ impl Instance {
         let DatabaseAccount { user, database: own } = self.server.account.clone().unwrap_or_default();
         let password = self.credentials.password.as_deref().map(Password::source);
         let login = DatabaseLogin { user, database: database.map_or(own, str::to_owned), password };
-        let name = if self.server.protocol == Protocol::Postgres { "postgres" } else { "mysql" };
-        let query = RegisteredProtocol::by_name(name).and_then(|protocol| protocol.sql_query());
-        let query = query.ok_or(ServerQueryError::NoSql(name))?;
+        let protocol = self.server.protocol;
+        let query = protocol.sql_query().ok_or(ServerQueryError::NoSql(protocol.name()))?;
         Ok(query(self.address, &login, statement, query::TIMEOUT)?)
     }
 

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use host::Host;
 use load::drivers::keyspace::KeyspaceSpec;
-use load::drivers::sql::Tables;
+use load::drivers::mix::OperationMix;
+use load::drivers::sql::{TableMix, Tables};
 use tempfile::TempDir;
-use workload::definition::Operations;
 use workload::{Catalogue, Instance, InstanceError, ServerVariant, StartOptions, Workload};
 
 /// The keys of a test.
@@ -60,11 +60,12 @@ impl TestDirectory {
 /// The built-in workload of a variant, with fewer keys and rows.
 pub fn resolve(variant: &str) -> Result<(Workload, ServerVariant), workload::LookupError> {
     let (mut workload, mut variants) = Catalogue::with("/nowhere").resolve(None, &[variant])?;
-    workload.load.operations = match workload.load.operations {
-        Operations::Keys(spec) => Operations::Keys(KeyspaceSpec { keys: KEYS, ..spec }),
-        Operations::Tables(mix, tables) => Operations::Tables(mix, Tables { rows: ROWS, ..tables }),
-        others @ (Operations::Http(_) | Operations::Mail(_) | Operations::Runner(_)) => others,
-    };
+    let mix = &mut workload.load.mix;
+    if let Some(keys) = mix.get::<KeyspaceSpec>() {
+        *mix = OperationMix::new(KeyspaceSpec { keys: KEYS, ..keys.clone() });
+    } else if let Some(TableMix { transactions, tables }) = mix.get().cloned() {
+        *mix = OperationMix::new(TableMix { transactions, tables: Tables { rows: ROWS, ..tables } });
+    }
     Ok((workload, variants.remove(0)))
 }
 

@@ -1,0 +1,81 @@
+//! Takes the mix out of `[load]`: the operations in `[[load.op]]`, and the table that describes what they work on. The
+//! registration of the protocol parses both, so this file and its neighbours name no protocol.
+
+use std::ops::Range;
+
+use load::drivers::mix::{MixError, OperationMix};
+use load::drivers::registry::list_of;
+use load::drivers::{PROTOCOLS, RegisteredProtocol};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::source_text::{DefinitionError, SourceText};
+use crate::names::available;
+
+/// The parts of a mix as the file has them.
+pub struct RawMix<'t> {
+    section: Option<Spanned<DeValue<'t>>>,
+    operations: Vec<Spanned<DeValue<'t>>>,
+}
+
+impl<'t> RawMix<'t> {
+    /// Removes the mix from a file, so that the rest has the same fields for every protocol.
+    pub fn take(
+        file: &mut DeTable<'t>,
+        protocol: RegisteredProtocol,
+        source: SourceText<'_>,
+    ) -> Result<Self, DefinitionError> {
+        let mut mix = Self { section: None, operations: Vec::new() };
+        let Some(DeValue::Table(load)) = file.get_mut("load").map(Spanned::get_mut) else { return Ok(mix) };
+        if let Some(operations) = load.remove("op") {
+            let span = operations.span();
+            let DeValue::Array(operations) = operations.into_inner() else {
+                return Err(source.error(&span, "op: write each operation as a table [[load.op]]"));
+            };
+            mix.operations.extend(operations);
+        }
+        let own = protocol.mix_section().map(|section| section.name);
+        mix.section = own.and_then(|name| load.remove(name));
+        let sections = section_names();
+        let tables = load.iter().filter(|(_, value)| matches!(value.get_ref(), DeValue::Table(_)));
+        if let Some((name, table)) = tables.into_iter().next() {
+            let name = name.get_ref();
+            let what = if sections.contains(&name.as_ref()) {
+                format!("{name}: it is for {}", protocols_with(name))
+            } else {
+                format!("load: there is no table {name:?}{}", available(name, &sections))
+            };
+            return Err(source.error(&table.span(), what));
+        }
+        Ok(mix)
+    }
+
+    /// Parses and checks the mix. `load` is the place of `[load]`.
+    pub fn parse(
+        self,
+        protocol: RegisteredProtocol,
+        load: &Range<usize>,
+        source: SourceText<'_>,
+    ) -> Result<OperationMix, DefinitionError> {
+        if self.operations.is_empty() {
+            return Err(source.error(load, "load: give at least one [[load.op]]"));
+        }
+        protocol.parse_mix(self.section, self.operations).map_err(|error| match error {
+            MixError::Toml(error) => source.toml_error(&error),
+            MixError::Operation { span, error } => source.error(&span, error.to_string()),
+            MixError::NoSection(missing) => source.error(load, format!("load: {missing}")),
+        })
+    }
+}
+
+fn section_names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = PROTOCOLS.iter().filter_map(|p| p.mix_section()).map(|s| s.name).collect();
+    names.dedup();
+    names
+}
+
+/// The protocols whose mix has this table.
+fn protocols_with(section: &str) -> String {
+    let has = |protocol: &&RegisteredProtocol| protocol.mix_section().is_some_and(|own| own.name == section);
+    list_of(&PROTOCOLS.iter().filter(has).map(|protocol| protocol.name()).collect::<Vec<_>>())
+}
