@@ -171,14 +171,14 @@ pub fn run(spec: &LoadSpec, context: &RunContext, observe: &mut Observer<'_>) ->
     let (processes, workers) = distribute(spec.connections, spec.workers, limit);
     let spec = Arc::new(LoadSpec { workers, ..spec.clone() });
     let (sender, messages) = mpsc::channel();
-    let sources = LoadProcesses::spawn(&spec, processes, limit, context, &sender)?;
+    let running = LoadProcesses::spawn(&spec, processes, limit, context, &sender)?;
     drop(sender);
 
     let collector = Collector::new(workers, operations.len(), counters.len());
     let collected = thread::scope(|scope| {
         let collecting = scope.spawn(move || {
             lower_priority();
-            collect(collector, &messages, sources, context, observe)
+            collect(collector, &messages, running, context, observe)
         });
         collecting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
@@ -211,32 +211,32 @@ fn lower_priority() {
 fn collect(
     mut collector: Collector,
     messages: &mpsc::Receiver<WorkerMessage>,
-    mut sources: LoadProcesses,
+    mut running: LoadProcesses,
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<(Collector, (Nanos, SystemTime)), RunError> {
     let mut begin = None;
     while !collector.all_done() && collector.failure.is_none() {
         if context.interrupted.load(Ordering::Relaxed) {
-            sources.stop();
+            running.stop();
         }
         match messages.recv_timeout(INTERRUPTION_CHECK) {
-            Ok(message) => sources.recycle(collector.take(message)),
+            Ok(message) => running.recycle(collector.take(message)),
             Err(mpsc::RecvTimeoutError::Timeout) => continue,
             Err(mpsc::RecvTimeoutError::Disconnected) => {
                 collector.failure = Some(WorkerFailure::Lost);
             }
         }
         if begin.is_none() && collector.all_ready() {
-            begin = Some(sources.start(&collector, context, observe)?);
+            begin = Some(running.start(&collector, context, observe)?);
         }
         while let Some(CompleteInterval { worker, index, stats }) = collector.next_complete() {
             observe(Event::Tick { index, stats: &stats });
-            sources.recycle(Some((worker, stats)));
+            running.recycle(Some((worker, stats)));
         }
     }
-    sources.stop();
-    sources.join();
+    running.stop();
+    running.join();
     if let Some(failure) = collector.failure.take() {
         return Err(failure.into());
     }
@@ -258,11 +258,11 @@ impl LoadProcesses {
         context: &RunContext,
         to_collector: &mpsc::Sender<WorkerMessage>,
     ) -> Result<Self, RunError> {
-        let mut sources = Self { workers: None, processes: Vec::new(), stop: Arc::default() };
+        let mut running = Self { workers: None, processes: Vec::new(), stop: Arc::default() };
         if processes == 1 {
             let all = 0..spec.workers;
-            sources.workers = Some(WorkerThreads::spawn(spec, all, to_collector, &sources.stop)?);
-            return Ok(sources);
+            running.workers = Some(WorkerThreads::spawn(spec, all, to_collector, &running.stop)?);
+            return Ok(running);
         }
         let Some(command) = &context.load_process else {
             return Err(RunError::TooManyConnections { connections: spec.connections, limit });
@@ -271,9 +271,9 @@ impl LoadProcesses {
         for process in 0..processes {
             let workers = process * each..(process + 1) * each;
             let started = LoadProcess::spawn(command(), spec, workers, to_collector.clone());
-            sources.processes.push(started.map_err(RunError::Process)?);
+            running.processes.push(started.map_err(RunError::Process)?);
         }
-        Ok(sources)
+        Ok(running)
     }
 
     /// All workers are ready: sets the instant at which the run begins, and returns it. An error if no connection opened.

@@ -1,5 +1,5 @@
-//! Runs of the engine whose load is made by another program: what a right one gives, and what is said of wrong ones.
-//! They are shell scripts of a few lines, which is all that the protocol asks for.
+//! Runs of the engine with a runner: the results of a correct one, and the errors of incorrect ones. The runners are shell
+//! scripts of a few lines; the protocol needs no more.
 
 use std::fs::{File, OpenOptions};
 use std::process::{Child, Command, Stdio};
@@ -22,16 +22,16 @@ struct Script {
 }
 
 impl Script {
-    /// Starts it, and waits until it says that it is ready; the error is why it never will.
+    /// Starts it, and waits until it reports that it is ready; the error is why it does not.
     fn start(script: &str) -> Result<Self, String> {
         let dir = tempfile::tempdir().expect("a directory");
         let (stdin, stdout) = (dir.path().join("in"), dir.path().join("out"));
         for path in [&stdin, &stdout] {
             mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
         }
-        let hold = |path| OpenOptions::new().read(true).write(true).open(path).expect("a pipe");
-        let (to, both) = (hold(&stdin), hold(&stdout));
-        // Held to read alone, so that the script's end is seen.
+        let open_both = |path| OpenOptions::new().read(true).write(true).open(path).expect("a pipe");
+        let (to, both) = (open_both(&stdin), open_both(&stdout));
+        // Opened only for reading, so that the end of the script is an end of file.
         let from = File::open(&stdout).expect("a pipe");
         let child = Command::new("sh")
             .args(["-c", script])
@@ -43,10 +43,10 @@ impl Script {
         let mix = vec![("read".to_owned(), 9.0), ("update".to_owned(), 1.0)];
         let spec = RunnerSpec { stdin, stdout, mix };
         let script = Self { child, spec, _ends: [to, from], _dir: dir };
-        let mut conversation = RunnerSession::open(&script.spec).map_err(|e| e.to_string())?;
-        // Not before: a script that has ended by then would have had no listener, and nobody would see its end.
+        let mut session = RunnerSession::open(&script.spec).map_err(|e| e.to_string())?;
+        // Not before: if the script had ended by then, its end would be lost.
         drop(both);
-        while !conversation.is_ready().map_err(|e| e.to_string())? {
+        while !session.is_ready().map_err(|e| e.to_string())? {
             std::thread::sleep(Duration::from_millis(1));
         }
         Ok(script)
@@ -73,8 +73,8 @@ fn run(spec: &LoadSpec) -> Result<Outcome, String> {
     engine::run(spec, &RunContext::default(), &mut |_| {}).map_err(|e| e.to_string())
 }
 
-/// Says an interval at each start and the rest at each stop, and goes on until its input ends.
-const RIGHT: &str = r#"
+/// Prints intervals after each start and the rest after each stop, and continues until its input ends.
+const CORRECT: &str = r#"
     echo '{"runner": 1}'
     while read word interval_ms seed mix; do
         if [ "$word" = start ]; then
@@ -88,8 +88,9 @@ const RIGHT: &str = r#"
     done"#;
 
 #[test]
-fn what_a_runner_says_is_collected_like_any_other_load() -> Result<(), Box<dyn std::error::Error>> {
-    let script = Script::start(RIGHT)?;
+fn the_intervals_of_a_runner_are_collected_like_those_of_any_other_load()
+-> Result<(), Box<dyn std::error::Error>> {
+    let script = Script::start(CORRECT)?;
     for _ in 0..2 {
         let outcome = run(&script.load_spec())?;
         let summary = Summary::of(&outcome);
@@ -99,7 +100,7 @@ fn what_a_runner_says_is_collected_like_any_other_load() -> Result<(), Box<dyn s
         assert_eq!(summary.error_examples[&ErrorKind::Reported], "locked");
         let (name, read) = &summary.operations[0];
         assert_eq!((name.as_str(), read.requests, read.response_time_us.p50), ("read", 10, 100));
-        // What ended after the stop is no throughput.
+        // Operations that ended after the stop are not throughput.
         assert!((summary.throughput_per_s - 10.0 / 0.4).abs() < 1e-6, "{}", summary.throughput_per_s);
         assert_eq!(outcome.intervals.len(), 4);
     }
@@ -107,9 +108,9 @@ fn what_a_runner_says_is_collected_like_any_other_load() -> Result<(), Box<dyn s
 }
 
 #[test]
-fn what_a_runner_cannot_do_is_refused() -> Result<(), String> {
-    let script = Script::start(RIGHT)?;
-    let refused = |spec: LoadSpec| run(&spec).expect_err("it cannot");
+fn a_load_that_a_runner_cannot_make_is_refused() -> Result<(), String> {
+    let script = Script::start(CORRECT)?;
+    let refused = |spec: LoadSpec| run(&spec).expect_err("a refusal");
     assert!(refused(script.load_spec().with_workers(2).with_connections(2)).contains("on one worker"));
     let open = Shape::open(100.0, Arrivals::Poisson);
     assert!(refused(script.load_spec().with_shape(open)).contains("throughput instead of a rate"));
@@ -117,8 +118,8 @@ fn what_a_runner_cannot_do_is_refused() -> Result<(), String> {
 }
 
 #[test]
-fn a_runner_that_never_gets_ready_is_told_why() {
-    let refused = |script: &str| Script::start(script).err().expect("it is wrong");
+fn a_runner_that_never_gets_ready_is_an_error_with_the_reason() {
+    let refused = |script: &str| Script::start(script).err().expect("an error");
     assert!(refused("exit 3").contains("ended before its time"));
     assert!(refused("echo hello").contains(r#"printed "hello", which is not of the protocol"#));
     assert!(refused(r#"echo '{"runner": 7}'"#).contains("speaks version 7"));
@@ -126,8 +127,8 @@ fn a_runner_that_never_gets_ready_is_told_why() {
 }
 
 #[test]
-fn every_breach_of_a_run_is_told() -> Result<(), String> {
-    let told = [
+fn every_breach_of_the_protocol_is_an_error() -> Result<(), String> {
+    let breaches = [
         ("exit 0", "ended before its time"),
         ("sleep 60", "said nothing for 300ms"),
         (r#"echo '{"interval": 3}'; echo '{"interval": 3}'"#, "printed interval 3 after interval 3"),
@@ -144,11 +145,11 @@ fn every_breach_of_a_run_is_told() -> Result<(), String> {
         ),
         (r"head -c 17000000 /dev/zero | tr '\0' x; sleep 60", "a line of more than 16777216 bytes"),
     ];
-    for (after_start, why) in told {
+    for (after_start, why) in breaches {
         let script = Script::start(&format!(r#"echo '{{"runner": 1}}'; read start; {after_start}"#))?;
         let spec = script.load_spec().with_timeout(Duration::from_millis(300));
-        let said = run(&spec).expect_err(after_start);
-        assert!(said.contains(why) && !said.contains('\n'), "{after_start}: {said}");
+        let error = run(&spec).expect_err(after_start);
+        assert!(error.contains(why) && !error.contains('\n'), "{after_start}: {error}");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Which of N keys an operation touches: uniform, Zipf or sequential.
+//! Which of N keys an operation uses: uniform, special, Zipf or sequential.
 
 use std::{fmt, str::FromStr};
 
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use super::units::UnitError;
 
-/// How popular the keys are, as written: `uniform`, `zipf:0.99`, `sequential`.
+/// The popularity of the keys: `uniform`, `special`, `zipf:0.99`, `sequential`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Popularity {
-    /// Every key equally often.
+    /// Every key with the same probability.
     #[default]
     Uniform,
-    /// Key of rank k in proportion to k^-s; YCSB and most cache studies take s = 0.99.
+    /// The key of rank k with a probability in proportion to k^-s; YCSB and most cache studies use s = 0.99.
     Zipf(f64),
-    /// sysbench's: three quarters of the draws fall on the hundredth of the keys in the middle, evenly; the others
-    /// are the mean of twelve even draws, which is near the middle too (`sb_rand_special`, sysbench 1.0).
+    /// sysbench's `special`: three quarters of the draws are uniform over the hundredth of the keys in the middle. The
+    /// others are the mean of twelve uniform draws, which is near the middle too (`sb_rand_special`, sysbench 1.0).
     Special,
-    /// One after the other, round and round; each worker begins at its own part.
+    /// One after the other, in a cycle; each worker begins at another part.
     Sequential,
 }
 
@@ -71,11 +71,11 @@ impl fmt::Display for Popularity {
 #[derive(Clone, Debug)]
 pub struct KeySampler {
     count: u64,
-    kind: Kind,
+    draw: KeyDraw,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum KeyDraw {
     Uniform,
     Zipf(Zipf<f64>),
     Special,
@@ -83,31 +83,31 @@ enum Kind {
 }
 
 impl KeySampler {
-    /// A sampler over `count` keys; a sequential one begins at `start`, so that workers share the round.
+    /// A sampler over `count` keys. A sequential one begins at `start`, so that workers begin at different keys.
     ///
     /// # Panics
-    /// If `count` is 0, which [`super::units::parse_count`] does not let through.
+    /// If `count` is 0; [`super::units::parse_count`] refuses that.
     pub fn new(popularity: Popularity, count: u64, start: u64) -> Self {
-        assert!(count > 0, "a key space of at least one key");
-        let kind = match popularity {
-            Popularity::Uniform => Kind::Uniform,
-            Popularity::Special => Kind::Special,
-            Popularity::Sequential => Kind::Sequential { next: start % count },
-            Popularity::Zipf(s) => Kind::Zipf(
+        assert!(count > 0, "at least one key");
+        let draw = match popularity {
+            Popularity::Uniform => KeyDraw::Uniform,
+            Popularity::Special => KeyDraw::Special,
+            Popularity::Sequential => KeyDraw::Sequential { next: start % count },
+            Popularity::Zipf(s) => KeyDraw::Zipf(
                 Zipf::new(count as f64, s).expect("count ≥ 1 and s > 0 were checked by the parser"),
             ),
         };
-        Self { count, kind }
+        Self { count, draw }
     }
 
     /// The next key's number.
     #[inline]
     pub fn sample(&mut self, rng: &mut impl Rng) -> u64 {
-        match &mut self.kind {
-            Kind::Uniform => rng.random_range(0..self.count),
-            Kind::Zipf(zipf) => (zipf.sample(rng) as u64 - 1).min(self.count - 1),
-            Kind::Special => special(self.count, rng),
-            Kind::Sequential { next } => {
+        match &mut self.draw {
+            KeyDraw::Uniform => rng.random_range(0..self.count),
+            KeyDraw::Zipf(zipf) => (zipf.sample(rng) as u64 - 1).min(self.count - 1),
+            KeyDraw::Special => special(self.count, rng),
+            KeyDraw::Sequential { next } => {
                 let key = *next;
                 *next = if key + 1 == self.count { 0 } else { key + 1 };
                 key
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn zipf_gives_rank_k_its_share() {
+    fn zipf_draws_rank_k_in_proportion() {
         let counts = counts(Popularity::Zipf(1.0), 100, 200_000);
         // p(1)/p(2) = 2, p(1)/p(10) = 10.
         assert!((counts[0] / counts[1] - 2.0).abs() < 0.1);
@@ -155,13 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn uniform_and_sequential_touch_all_keys_alike() {
+    fn uniform_and_sequential_draw_all_keys_equally_often() {
         assert!(counts(Popularity::Uniform, 10, 100_000).iter().all(|c| (c - 1e4).abs() < 500.0));
         assert!(counts(Popularity::Sequential, 10, 1_000).iter().all(|c| (c - 100.0).abs() < 0.5));
     }
 
     #[test]
-    fn special_draws_fall_on_the_middle() {
+    fn special_draws_are_mostly_in_the_middle() {
         let counts = counts(Popularity::Special, 1_000, 100_000);
         let middle: f64 = counts[495..505].iter().sum();
         assert!((75_000.0..78_000.0).contains(&middle), "{middle}");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_back_what_it_prints() {
+    fn parses_what_it_prints() {
         for text in ["uniform", "special", "sequential", "zipf:0.99"] {
             assert_eq!(text.parse::<Popularity>().expect("a popularity").to_string(), text);
         }

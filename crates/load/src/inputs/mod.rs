@@ -1,5 +1,5 @@
-//! What a user writes, made into types: amounts with units, rates over time, key popularity, sizes,
-//! templates, objectives and targets. Pure parsing and sampling; no sockets, no clock.
+//! Parses user input: amounts with units, rates over time, key popularity, sizes, templates, objectives and targets.
+//! Samples from the parsed types. Only `target` uses the network.
 
 pub mod keys;
 pub mod rate;

@@ -1,12 +1,17 @@
 //! Offered load over time: constant, ramps and steps, as a piecewise linear rate.
 //!
-//! `50k` holds a rate; `10k..100k/60s` climbs for a minute; `10k,20k,40k/10s` holds each for ten seconds;
-//! pieces combine: `1k..50k/30s,50k/60s`. A piece without a length takes the next length given.
-//! After the last piece its final rate holds.
+//! | text | rate |
+//! |---|---|
+//! | `50k` | constant |
+//! | `10k..100k/60s` | rises linearly for a minute |
+//! | `10k,20k,40k/10s` | three steps of ten seconds each |
+//! | `1k..50k/30s,50k/60s` | pieces of both kinds |
 //!
-//! A schedule of arrivals is the image of a unit-rate process under the inverse of the cumulative rate
-//! (the time-rescaling of an inhomogeneous Poisson process: Çinlar 1975, chapter 4), so one formula
-//! serves constant and Poisson arrivals, and an arrival's time never depends on the one before it.
+//! A piece without a length has the length of the next piece that has one. After the last piece its final rate continues.
+//!
+//! A schedule of arrivals is the image of a unit-rate process under the inverse of the cumulative rate (the time-rescaling
+//! of an inhomogeneous Poisson process: Çinlar 1975, chapter 4). So one formula is enough for constant and Poisson
+//! arrivals, and errors do not add up from one arrival to the next.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -14,16 +19,16 @@ use serde::{Deserialize, Serialize};
 
 use super::units::{self, UnitError};
 
-/// A rate that goes linearly `from` one value `to` another; both in operations a second.
+/// A rate that changes linearly `from` one value `to` another; both in operations a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Piece {
+struct RatePiece {
     from: f64,
     to: f64,
-    /// Seconds; infinite for the piece that holds to the end.
+    /// Seconds; infinite for the last piece.
     length: f64,
 }
 
-impl Piece {
+impl RatePiece {
     /// Arrivals in the whole piece.
     fn area(&self) -> f64 {
         if self.length.is_infinite() { f64::INFINITY } else { self.from.midpoint(self.to) * self.length }
@@ -32,11 +37,11 @@ impl Piece {
     /// Seconds into the piece at which the cumulative count reaches `count`.
     fn invert(&self, count: f64) -> f64 {
         if count <= 0.0 {
-            // Where a rate begins at 0 the formula has no value.
+            // Where a rate begins at 0, the formula is 0/0.
             return 0.0;
         }
         let slope = if self.length.is_infinite() { 0.0 } else { (self.to - self.from) / self.length };
-        // Of the two forms of the quadratic's root this is the one that does not cancel as slope → 0.
+        // Of the two forms of the root, this one has no cancellation as slope → 0.
         let root = (self.from * self.from + 2.0 * slope * count).max(0.0).sqrt();
         2.0 * count / (self.from + root)
     }
@@ -47,16 +52,19 @@ impl Piece {
 #[serde(try_from = "String", into = "String")]
 pub struct RateProfile {
     text: String,
-    pieces: Vec<Piece>,
+    pieces: Vec<RatePiece>,
 }
 
 impl RateProfile {
-    /// The same rate for ever.
+    /// The same rate all the time.
     pub fn constant(rate: f64) -> Self {
-        Self { text: format!("{rate}"), pieces: vec![Piece { from: rate, to: rate, length: f64::INFINITY }] }
+        Self {
+            text: format!("{rate}"),
+            pieces: vec![RatePiece { from: rate, to: rate, length: f64::INFINITY }],
+        }
     }
 
-    /// How long the pieces last, if the profile has an end of its own.
+    /// The length of all pieces, if the profile has an end.
     pub fn length(&self) -> Option<Duration> {
         let seconds: f64 = self.pieces.iter().map(|p| p.length).filter(|l| l.is_finite()).sum();
         (seconds > 0.0).then(|| Duration::from_secs_f64(seconds))
@@ -67,8 +75,8 @@ impl RateProfile {
         self.pieces.iter().map(|p| p.from.max(p.to)).fold(0.0, f64::max)
     }
 
-    /// The longest interval up to `longest` that every piece is a multiple of, so that no interval lies in two;
-    /// `longest` itself where that would be shorter than a tenth of it.
+    /// The longest interval up to `longest` whose multiples are the lengths of all pieces, so that no interval is in two
+    /// pieces. `longest` itself where that interval is shorter than a tenth of it.
     pub fn interval(&self, longest: Duration) -> Duration {
         let common = self.steps().iter().map(|(length, ..)| length.as_nanos()).fold(0, gcd);
         if common == 0 {
@@ -79,13 +87,13 @@ impl RateProfile {
         if interval < longest / 10 { longest } else { interval }
     }
 
-    /// Lengths of the pieces that end, with the rates at their two ends: what a table by step shows.
+    /// The pieces that have an end: length, first rate, last rate.
     pub fn steps(&self) -> Vec<(Duration, f64, f64)> {
         let finite = self.pieces.iter().filter(|p| p.length.is_finite());
         finite.map(|p| (Duration::from_secs_f64(p.length), p.from, p.to)).collect()
     }
 
-    /// Arrivals that the profile asks for in its first `span`.
+    /// Expected number of arrivals in the first `span` of the profile.
     pub fn expected_arrivals(&self, span: Duration) -> f64 {
         let mut left = span.as_secs_f64();
         let mut count = 0.0;
@@ -105,13 +113,12 @@ impl RateProfile {
         count
     }
 
-    /// The profile as one worker of several sees it: preceded by `warmup` at the first rate, and `share`
-    /// (0 to 1) of it.
+    /// The share (0 to 1) of one worker in the profile, after `warmup` at its first rate.
     pub(crate) fn clock(&self, warmup: Duration, share: f64) -> RateClock {
         let first = self.pieces[0].from.max(self.pieces[0].to * 0.01);
-        let lead = Piece { from: first, to: first, length: warmup.as_secs_f64() };
+        let lead = RatePiece { from: first, to: first, length: warmup.as_secs_f64() };
         let pieces = std::iter::once(lead).filter(|p| p.length > 0.0).chain(self.pieces.iter().copied());
-        let pieces = pieces.map(|p| Piece { from: p.from * share, to: p.to * share, ..p }).collect();
+        let pieces = pieces.map(|p| RatePiece { from: p.from * share, to: p.to * share, ..p }).collect();
         RateClock { pieces, at: 0, begun_s: 0.0, begun_count: 0.0 }
     }
 }
@@ -121,17 +128,17 @@ fn gcd(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Turns counts of a unit-rate process into instants, in rising order.
+/// Converts counts of a unit-rate process to instants, in rising order.
 #[derive(Clone, Debug)]
 pub(crate) struct RateClock {
-    pieces: Vec<Piece>,
+    pieces: Vec<RatePiece>,
     at: usize,
     begun_s: f64,
     begun_count: f64,
 }
 
 impl RateClock {
-    /// Seconds from the start at which the cumulative count is `count`; calls must not go back.
+    /// Seconds from the start at which the cumulative count is `count`. The counts of successive calls must not decrease.
     pub(crate) fn instant_of(&mut self, count: f64) -> f64 {
         while self.at + 1 < self.pieces.len() && count - self.begun_count >= self.pieces[self.at].area() {
             self.begun_count += self.pieces[self.at].area();
@@ -149,7 +156,7 @@ impl FromStr for RateProfile {
         let expected = "a rate (50k), a ramp (10k..100k/60s) or steps (10k,20k,40k/10s)";
         let mut pieces = Vec::new();
         let mut length = f64::INFINITY;
-        // From the last to the first: a piece without a length takes the next one given.
+        // From the last to the first: a piece without a length has the length of the next piece that has one.
         for item in text.split(',').rev() {
             let (rates, span) = match item.split_once('/') {
                 Some((rates, span)) => (rates, Some(units::parse_duration(span.trim())?)),
@@ -166,14 +173,14 @@ impl FromStr for RateProfile {
             if (length.is_infinite() && !is_lone_rate) || from.max(to) <= 0.0 {
                 return Err(UnitError::new(text, expected));
             }
-            pieces.push(Piece { from, to, length });
+            pieces.push(RatePiece { from, to, length });
         }
         pieces.reverse();
         let last = pieces[pieces.len() - 1];
         if last.length.is_finite() {
-            // A ramp down to nothing still needs a rate to hold, or the schedule would have no next arrival.
-            let hold = last.to.max(1e-3);
-            pieces.push(Piece { from: hold, to: hold, length: f64::INFINITY });
+            // After a ramp down to 0 the rate stays above 0, or the schedule would have no next arrival.
+            let rest = last.to.max(1e-3);
+            pieces.push(RatePiece { from: rest, to: rest, length: f64::INFINITY });
         }
         Ok(Self { text: text.to_owned(), pieces })
     }
@@ -223,13 +230,16 @@ mod tests {
         // (0 + 100) / 2 × 10 s.
         assert_eq!(arrivals_until("0..100/10s", 10.0 + 1e-9), 500);
         let profile: RateProfile = "0..100/10s".parse().expect("a ramp");
-        assert!(profile.clock(Duration::ZERO, 1.0).instant_of(0.0).abs() < 1e-9, "the first is due at once");
+        assert!(
+            profile.clock(Duration::ZERO, 1.0).instant_of(0.0).abs() < 1e-9,
+            "the first arrival is due at once"
+        );
         assert!((profile.expected_arrivals(Duration::from_secs(10)) - 500.0).abs() < 1e-9);
         assert!((profile.expected_arrivals(Duration::from_secs(5)) - 125.0).abs() < 1e-9);
     }
 
     #[test]
-    fn steps_hold_each_rate_for_the_length_given_last() {
+    fn steps_without_a_length_have_that_of_the_next_one() {
         assert_eq!(arrivals_until("10,20,40/10s", 10.0 + 1e-9), 100);
         assert_eq!(arrivals_until("10,20,40/10s", 30.0 + 1e-9), 700);
         assert_eq!(
@@ -245,7 +255,7 @@ mod tests {
         };
         assert_eq!(["10k", "1,2/10s", "1,2/500ms"].map(interval), [1_000, 1_000, 500]);
         assert_eq!(["1,2/2500ms", "1/2s,2/3s", "1..9/1s,9/1300ms"].map(interval), [833, 1_000, 100]);
-        assert_eq!(interval("1/1s,2/1001ms"), 1_000, "a thousandth is too short to record in");
+        assert_eq!(interval("1/1s,2/1001ms"), 1_000, "a thousandth of a second is too short for an interval");
     }
 
     #[test]
@@ -256,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_is_refused() {
+    fn text_that_is_not_a_rate_is_refused() {
         for text in
             ["0", "-5", "10x", "1e99", "", "10k..", "..10k", "10k..20k", "1,2", "5/0s", "0..0/1s", ","]
         {

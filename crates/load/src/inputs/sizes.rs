@@ -1,5 +1,10 @@
-//! Sizes of values and bodies: fixed (`1k`), a range (`4..100`), or weighted classes of either
-//! (`4..100:60,1k..2k:30,5k..20k:10`). Within a range every size is equally likely.
+//! Sizes of values and bodies.
+//!
+//! | text | size |
+//! |---|---|
+//! | `1k` | fixed |
+//! | `4..100` | uniform within a range |
+//! | `4..100:60,1k..2k:30,5k..20k:10` | weighted classes of either |
 
 use std::{fmt, str::FromStr};
 
@@ -9,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::units::{self, UnitError};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Class {
+struct SizeClass {
     from: u64,
     to: u64,
-    /// Sum of the weights up to and with this class.
+    /// Sum of the weights of this class and those before it.
     weight_so_far: f64,
 }
 
@@ -21,16 +26,19 @@ struct Class {
 #[serde(try_from = "String", into = "String")]
 pub struct SizeDistribution {
     text: String,
-    classes: Vec<Class>,
+    classes: Vec<SizeClass>,
 }
 
 impl SizeDistribution {
     /// Always the same size in bytes.
     pub fn fixed(bytes: u64) -> Self {
-        Self { text: bytes.to_string(), classes: vec![Class { from: bytes, to: bytes, weight_so_far: 1.0 }] }
+        Self {
+            text: bytes.to_string(),
+            classes: vec![SizeClass { from: bytes, to: bytes, weight_so_far: 1.0 }],
+        }
     }
 
-    /// One size in bytes.
+    /// Draws a size in bytes.
     pub fn sample(&self, rng: &mut impl Rng) -> u64 {
         let total = self.classes[self.classes.len() - 1].weight_so_far;
         let class = if self.classes.len() == 1 {
@@ -43,12 +51,12 @@ impl SizeDistribution {
         if class.from == class.to { class.from } else { rng.random_range(class.from..=class.to) }
     }
 
-    /// The smallest size that can come.
+    /// The smallest possible size.
     pub fn min(&self) -> u64 {
         self.classes.iter().map(|c| c.from).min().unwrap_or(0)
     }
 
-    /// The largest size that can come.
+    /// The largest possible size.
     pub fn max(&self) -> u64 {
         self.classes.iter().map(|c| c.to).max().unwrap_or(0)
     }
@@ -76,7 +84,7 @@ impl FromStr for SizeDistribution {
                 return Err(UnitError::new(item, "a range from the smaller size to the larger"));
             }
             weight_so_far += weight;
-            classes.push(Class { from, to, weight_so_far });
+            classes.push(SizeClass { from, to, weight_so_far });
         }
         Ok(Self { text: text.to_owned(), classes })
     }
@@ -110,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weighted_classes_come_in_their_shares() {
+    fn classes_are_drawn_in_proportion_to_their_weights() {
         let sizes: SizeDistribution = "4..100:60,1k..2k:30,5k..20k:10".parse().expect("sizes");
         let mut rng = Pcg64Mcg::seed_from_u64(1);
         let drawn: Vec<u64> = (0..100_000).map(|_| sizes.sample(&mut rng)).collect();
@@ -122,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_refused() {
+    fn text_that_is_not_a_size_is_refused() {
         for text in ["", "x", "9..1", "1k:0", "1k:-1", "1k:nan", "2g", "1.5"] {
             assert!(text.parse::<SizeDistribution>().is_err(), "{text:?}");
         }

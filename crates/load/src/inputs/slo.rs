@@ -1,4 +1,4 @@
-//! Service level objectives: `p99<5ms`, `p99.9<20ms,errors<0.1%`. All of the bounds must hold.
+//! Service level objectives (SLO): `p99<5ms`, `p99.9<20ms,errors<0.1%`. Every bound must be met.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::units::{self, UnitError};
 
-/// What one bound looks at.
+/// What a bound limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Quantity {
     /// A percentile of response time, 0 to 100.
@@ -19,17 +19,17 @@ pub enum Quantity {
     Errors,
 }
 
-/// One bound: the quantity stays below the limit.
+/// One bound: the quantity is below the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// What is bounded.
+    /// What it limits.
     pub quantity: Quantity,
     /// Microseconds for times, a share from 0 to 1 for errors.
     pub limit: f64,
 }
 
-/// A conjunction of bounds. Errors are bounded at 1 % where nothing else is said: an objective that
-/// a server meets by refusing is none.
+/// All bounds of an objective. Without a bound on errors there is one at 1 %: a server must not meet an objective by
+/// refusing requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Slo {
@@ -51,7 +51,7 @@ impl Slo {
         times.map(|b| b.limit).min_by(f64::total_cmp)
     }
 
-    /// Is it met by what `value_of` says of each quantity (same units as [`Bound::limit`])?
+    /// Is it met by the values that `value_of` returns for each quantity, in the units of [`Bound::limit`]?
     pub fn is_met(&self, value_of: impl Fn(Quantity) -> f64) -> bool {
         self.bounds.iter().all(|b| value_of(b.quantity) < b.limit)
     }
@@ -115,7 +115,7 @@ impl fmt::Display for Slo {
     }
 }
 
-/// A limit as people write it: `5ms`.
+/// A limit as text: `5ms`.
 pub fn limit_text(limit_us: f64) -> String {
     humantime::format_duration(Duration::from_nanos((limit_us * 1e3) as u64)).to_string()
 }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_bound_must_hold_and_errors_are_bounded_anyway() {
+    fn every_bound_must_be_met_and_errors_have_a_default_bound() {
         let slo: Slo = "p99<5ms".parse().expect("an objective");
         let of = |p99: f64, errors: f64| slo.is_met(|q| if q == Quantity::Errors { errors } else { p99 });
         assert!(of(4_999.0, 0.0));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn text_that_is_not_an_objective_is_refused() {
         for text in ["", "p99", "p99<5", "p0<1ms", "p101<1ms", "errors<1%", "p99>5ms", "p99<5ms,", "q<1s"] {
             assert!(text.parse::<Slo>().is_err(), "{text:?}");
         }

@@ -1,4 +1,4 @@
-//! Where the load goes: a URL made into addresses, and the refusal to load what may not be the user's.
+//! Where the load goes: parses a URL, resolves its host, and refuses public addresses without permission.
 
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -12,17 +12,17 @@ use crate::drivers::registry::{PROTOCOLS, RegisteredProtocol, list_of};
 /// Why a target was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// The text is no URL.
+    /// The text is not a URL.
     #[error(
-        "{text:?} is no URL ({reason}): write one such as http://127.0.0.1:8080/ or memcache://127.0.0.1:11211"
+        "{text:?} is not a URL ({reason}): write one such as http://127.0.0.1:8080/ or memcache://127.0.0.1:11211"
     )]
     NotAUrl {
         /// As written.
         text: String,
-        /// The parser's words.
+        /// The parser's message.
         reason: String,
     },
-    /// A scheme that no driver speaks.
+    /// A scheme without a driver.
     #[error("no driver for {scheme:?}: the schemes are {known}")]
     UnknownScheme {
         /// As written.
@@ -30,16 +30,16 @@ pub enum TargetError {
         /// The known ones.
         known: String,
     },
-    /// A password in the URL, which would end up in records and be seen by all users of the machine, or a user
-    /// name where the protocol has no place for it.
+    /// A password in the URL: it would be recorded, and visible to all users of the machine. Or a user name, where the
+    /// protocol has none.
     #[error(
         "the URL contains a user name or password, which would be recorded: send an authorization header with --ops, or give the password in one of the variables {variables}"
     )]
     Credentials {
-        /// The variables in which a password is looked for.
+        /// The environment variables that are read for a password.
         variables: String,
     },
-    /// A database needs both.
+    /// The URL of a database without a user or a database.
     #[error("the URL of a database needs a user and a database: write mysql://me@127.0.0.1/test")]
     NoAccount,
     /// The name has no address.
@@ -47,17 +47,17 @@ pub enum TargetError {
     Unresolved {
         /// The host's name.
         host: String,
-        /// The resolver's words.
+        /// The resolver's message.
         reason: String,
     },
-    /// An address out in the world.
+    /// A public address.
     #[error(
-        "{host} is a public address ({address}): load goes to loopback and private addresses unless you say --target-is-mine"
+        "{host} is a public address ({address}): load goes to loopback and private addresses only: pass --target-is-mine if this one is yours"
     )]
     Public {
         /// The host's name.
         host: String,
-        /// The address that is public.
+        /// The public address.
         address: IpAddr,
     },
     /// Nothing accepts connections there.
@@ -65,7 +65,7 @@ pub enum TargetError {
     Silent {
         /// The address tried last.
         address: SocketAddr,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
 }
@@ -81,14 +81,14 @@ pub struct Target {
     pub host: String,
     /// The port, the scheme's own if none was given.
     pub port: u16,
-    /// Who logs in: for databases only.
+    /// The user to log in as: for databases only.
     pub user: Option<String>,
     /// Path and query, at least `/`.
     pub path_and_query: String,
 }
 
 impl Target {
-    /// Reads a URL.
+    /// Parses a URL.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let not_a_url =
             |reason: &str| TargetError::NotAUrl { text: text.to_owned(), reason: reason.to_owned() };
@@ -104,11 +104,11 @@ impl Target {
             return Err(TargetError::Credentials { variables: password_variables() });
         }
         let host = match url.host() {
-            // Schemes that the URL standard does not know keep an address as a name.
+            // With schemes outside of the URL standard, an address is parsed as a name.
             Some(Host::Domain(name)) => name.to_owned(),
             Some(Host::Ipv4(address)) => address.to_string(),
             Some(Host::Ipv6(address)) => address.to_string(),
-            None => return Err(not_a_url("it names no host")),
+            None => return Err(not_a_url("it has no host")),
         };
         let path = if url.path().is_empty() { "/" } else { url.path() };
         let path_and_query = url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
@@ -122,7 +122,7 @@ impl Target {
         if self.port == self.scheme.port { host } else { format!("{host}:{}", self.port) }
     }
 
-    /// How the server is reached beside its address. The password is in the protocol's environment variable, if that is
+    /// What the protocol needs beside the address. The password is in the protocol's environment variable, if that is
     /// set. Keys, values and rows follow from `seed`.
     pub fn access(&self, seed: u64) -> Result<ServerAccess, TargetError> {
         let variable = self.protocol.password_variable().filter(|name| std::env::var_os(name).is_some());
@@ -145,8 +145,8 @@ impl Target {
         })
     }
 
-    /// Finds the address to load: resolves the name, refuses public addresses unless `target_is_mine`,
-    /// and takes the first that accepts a connection (one is opened and closed at once for this).
+    /// Returns the address to load. Resolves the name, refuses public addresses unless `target_is_mine`, and takes the
+    /// first that accepts a connection. One connection is opened and closed for this.
     pub fn locate(&self, target_is_mine: bool, timeout: Duration) -> Result<SocketAddr, TargetError> {
         let unresolved = |reason: String| TargetError::Unresolved { host: self.host.clone(), reason };
         let addresses: Vec<SocketAddr> = (self.host.as_str(), self.port)
@@ -179,7 +179,7 @@ fn password_variables() -> String {
     list_of(&variables.map(|name| format!("${name}")).collect::<Vec<_>>())
 }
 
-/// Loopback, private (RFC 1918, RFC 4193), link-local or shared (RFC 6598): not out in the world.
+/// Loopback, private (RFC 1918, RFC 4193), link-local or shared (RFC 6598): not public.
 fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_taken_apart() {
+    fn a_url_is_parsed() {
         let target = Target::parse("http://[::1]:8080/a/b?c=d").expect("a URL");
         assert_eq!(target.authority(), "[::1]:8080");
         assert_eq!(target.path_and_query, "/a/b?c=d");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_loaded_is_refused_with_the_mend() {
+    fn a_url_that_cannot_be_loaded_is_refused_with_the_remedy() {
         let refused = |text: &str| Target::parse(text).expect_err("refused").to_string();
         assert!(refused("127.0.0.1:8080").contains("write one such as http://"));
         assert!(refused("gopher://127.0.0.1").contains("the schemes are"));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn only_loopback_and_private_addresses_are_loaded_unasked() {
+    fn a_public_address_needs_a_permission() {
         for private in [
             "127.0.0.1",
             "10.1.2.3",

@@ -1,9 +1,13 @@
-//! Texts with drawn parts: `/items?page={{ uniform(1, 100) }}`.
+//! Text with random parts: `/items?page={{ uniform(1, 100) }}`.
 //!
-//! Functions: `uniform(A, B)` and `sequential(A, B)` give whole numbers from A to B, `zipf(A, B, S)` gives A
-//! most often, `alnum(N)` gives N letters and digits. All they can produce are letters and digits, so a
-//! drawn part can never break a request line. Written for the hot path: a text without drawn parts costs
-//! one copy.
+//! | function | result |
+//! |---|---|
+//! | `uniform(A, B)`, `sequential(A, B)` | a whole number from A to B |
+//! | `zipf(A, B, S)` | the same, A most often |
+//! | `alnum(N)` | N letters and digits |
+//!
+//! The results contain only letters and digits, so they cannot break a request line. Operations render templates on the
+//! hot path: text without random parts costs one copy.
 
 use rand::{Rng, RngExt, distr::Alphanumeric};
 
@@ -13,20 +17,20 @@ use super::{
 };
 
 #[derive(Clone, Debug)]
-enum Part {
+enum TemplatePart {
     Literal(Vec<u8>),
     Number { from: u64, sampler: KeySampler },
     Alnum(usize),
 }
 
-/// A text to be rendered for each operation.
+/// Text that is rendered for each operation.
 #[derive(Clone, Debug)]
 pub struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 impl Template {
-    /// Reads a template; the error names the part and the functions there are.
+    /// Parses a template. The error contains the wrong part and the existing functions.
     pub fn parse(text: &str) -> Result<Self, UnitError> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -35,7 +39,7 @@ impl Template {
                 .split_once("}}")
                 .ok_or_else(|| UnitError::new(text, "a template: a \"{{\" has no \"}}\""))?;
             if !literal.is_empty() {
-                parts.push(Part::Literal(literal.as_bytes().to_vec()));
+                parts.push(TemplatePart::Literal(literal.as_bytes().to_vec()));
             }
             parts.push(parse_call(call.trim()).ok_or_else(|| {
                 UnitError::new(call.trim(), "uniform(A, B), zipf(A, B, S), sequential(A, B) or alnum(N)")
@@ -43,15 +47,15 @@ impl Template {
             rest = after;
         }
         if !rest.is_empty() || parts.is_empty() {
-            parts.push(Part::Literal(rest.as_bytes().to_vec()));
+            parts.push(TemplatePart::Literal(rest.as_bytes().to_vec()));
         }
         Ok(Self { parts })
     }
 
-    /// The text itself, if nothing in it is drawn.
+    /// The text itself, if it has no random part.
     pub fn as_literal(&self) -> Option<&[u8]> {
         match self.parts.as_slice() {
-            [Part::Literal(text)] => Some(text),
+            [TemplatePart::Literal(text)] => Some(text),
             _ => None,
         }
     }
@@ -60,23 +64,25 @@ impl Template {
     pub fn render(&mut self, rng: &mut impl Rng, out: &mut Vec<u8>) {
         for part in &mut self.parts {
             match part {
-                Part::Literal(text) => out.extend_from_slice(text),
-                Part::Number { from, sampler } => {
+                TemplatePart::Literal(text) => out.extend_from_slice(text),
+                TemplatePart::Number { from, sampler } => {
                     let mut buffer = itoa::Buffer::new();
                     out.extend_from_slice(buffer.format(*from + sampler.sample(rng)).as_bytes());
                 }
-                Part::Alnum(count) => out.extend((0..*count).map(|_| rng.sample(Alphanumeric))),
+                TemplatePart::Alnum(count) => out.extend((0..*count).map(|_| rng.sample(Alphanumeric))),
             }
         }
     }
 }
 
-fn parse_call(call: &str) -> Option<Part> {
+fn parse_call(call: &str) -> Option<TemplatePart> {
     let (name, arguments) = call.strip_suffix(')')?.split_once('(')?;
     let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
     let number = |at: usize| arguments.get(at)?.parse::<u64>().ok();
     if name == "alnum" {
-        return number(0).filter(|n| *n <= 1 << 20 && arguments.len() == 1).map(|n| Part::Alnum(n as usize));
+        return number(0)
+            .filter(|n| *n <= 1 << 20 && arguments.len() == 1)
+            .map(|n| TemplatePart::Alnum(n as usize));
     }
     let (popularity, arity) = match name {
         "uniform" => (Popularity::Uniform, 2),
@@ -86,7 +92,7 @@ fn parse_call(call: &str) -> Option<Part> {
     };
     let (from, to) = (number(0)?, number(1)?);
     let fits = arguments.len() == arity && from <= to && to < u64::MAX;
-    fits.then(|| Part::Number { from, sampler: KeySampler::new(popularity, to - from + 1, 0) })
+    fits.then(|| TemplatePart::Number { from, sampler: KeySampler::new(popularity, to - from + 1, 0) })
 }
 
 #[cfg(test)]
@@ -124,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_template_says_what_there_is() {
+    fn the_error_of_a_template_lists_the_functions() {
         let error = Template::parse("/{{ unifrom(1, 2) }}").expect_err("no such function").to_string();
         assert!(error.contains("unifrom(1, 2)") && error.contains("uniform(A, B)"), "{error}");
         for text in

@@ -1,11 +1,11 @@
-//! Amounts with units as users write them: `10k` requests, `20k` bytes, `10s`.
+//! Amounts with units: `10k` requests, `20k` bytes, `10s`.
 //!
-//! Counts and rates step by 1,000; bytes step by 1,024, as in the names of test files (`/1k` is 1 KiB). `16Mi` is
-//! 16 × 1,024² of anything (IEC 80000-13).
+//! `k`, `m` and `g` are powers of 1,000 for counts and rates. They are powers of 1,024 for bytes, as in the names of test
+//! files (`/1k` is 1 KiB). `16Mi` is 16 × 1,024² of anything (IEC 80000-13).
 
 use std::time::Duration;
 
-/// Why an amount was refused: the text, what is wrong, and what is expected.
+/// Why an amount was refused: the text, and what is expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not {expected}")]
 pub struct UnitError {
@@ -19,8 +19,7 @@ impl UnitError {
     }
 }
 
-/// Digits, an optional fraction and an optional suffix, scaled by `step` for each of k, m, g, or by 1,024 for each of
-/// ki, mi, gi.
+/// Digits, an optional fraction and an optional suffix. `step` is the factor of k, m and g; that of ki, mi and gi is 1,024.
 fn scaled(text: &str, step: f64) -> Option<f64> {
     let text = text.trim();
     let (text, step) = match text.strip_suffix('i') {
@@ -40,7 +39,7 @@ fn scaled(text: &str, step: f64) -> Option<f64> {
     Some(value * step.powi(power))
 }
 
-/// A whole number of things, at least one: `64`, `100k`, `1.5M`, `16Mi`.
+/// A count of at least one: `64`, `100k`, `1.5M`, `16Mi`.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
     let expected = "a whole number from 1 up, such as 64, 100k, 1.5M or 16Mi";
     scaled(text, 1e3)
@@ -49,13 +48,13 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
         .ok_or_else(|| UnitError::new(text, expected))
 }
 
-/// Events a second above 0 and up to 10 M, which no client gives out: `500`, `50k`, `0.5`.
+/// Events a second above 0 and up to 10 M, more than any client can offer: `500`, `50k`, `0.5`.
 pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
     let expected = "a rate above 0 and up to 10M a second, such as 500, 50k or 0.5";
     parse_rate_or_zero(text).ok().filter(|&r| r > 0.0).ok_or_else(|| UnitError::new(text, expected))
 }
 
-/// Like [`parse_rate`], but a ramp may begin or end at 0.
+/// Like [`parse_rate`], with 0 for the ends of a ramp.
 pub(crate) fn parse_rate_or_zero(text: &str) -> Result<f64, UnitError> {
     scaled(text, 1e3)
         .filter(|r| (0.0..=1e7).contains(r))
@@ -89,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_step_by_a_thousand_and_bytes_by_1024() {
+    fn suffixes_are_powers_of_1000_for_counts_and_of_1024_for_bytes() {
         assert_eq!(parse_count("100k"), Ok(100_000));
         assert_eq!(parse_count("1.5M"), Ok(1_500_000));
         assert_eq!(parse_count("16Mi"), Ok(16 << 20));
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_what_was_expected() {
+    fn text_that_is_not_an_amount_is_refused_with_the_expected_form() {
         for text in ["0", "1e99", "-5", "10x", "", "k", "inf", "NaN", "1.2.3", "١"] {
             assert!(parse_rate(text).is_err(), "{text}");
         }
@@ -110,7 +109,7 @@ mod tests {
         for text in ["0s", "10", "-1s", "1000d", "soon"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
-        let error = parse_rate("10x").expect_err("10x is no rate").to_string();
+        let error = parse_rate("10x").expect_err("10x is not a rate").to_string();
         assert_eq!(error, "\"10x\" is not a rate above 0 and up to 10M a second, such as 500, 50k or 0.5");
     }
 }
