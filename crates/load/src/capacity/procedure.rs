@@ -1,4 +1,4 @@
-//! The whole procedure of a capacity search, whoever asks for it:
+//! The whole procedure of a capacity search:
 //!
 //! 1. *Search*: open loops bracket and bisect the capacity, see [`Search`].
 //! 2. *Confirm*: a measurement at the rate that the search found. Where it misses the objective, the next one is at a

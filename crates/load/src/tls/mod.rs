@@ -1,77 +1,17 @@
-//! TLS: parameters from a spec, shared by all connections of a worker.
+//! TLS of the load's connections.
 //!
-//! [`trust`] decides which certificates are accepted; [`session`] encrypts and decrypts the bytes of one connection.
+//! | file | content |
+//! |---|---|
+//! | `context` | parameters from a spec, shared by all connections of a worker |
+//! | `trust` | which certificates are accepted |
+//! | `session` | encrypts and decrypts the bytes of one connection |
 
+mod context;
+mod error;
 mod session;
 mod trust;
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::sync::Arc;
-
-use rustls::client::Resumption;
-use rustls::crypto::ring;
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, StreamOwned};
-
-use crate::spec::TlsSpec;
-
+pub use context::secure;
+pub(crate) use context::{TlsContext, context};
+pub use error::TlsError;
 pub(crate) use session::{TlsSession, describe};
-
-/// Sessions kept for resumption: more than the connections that are open at once.
-const SESSIONS_KEPT: usize = 4096;
-
-/// The parameters of sessions, shared by all connections of a worker.
-#[derive(Clone, Debug)]
-pub(crate) struct TlsContext {
-    config: Arc<ClientConfig>,
-    name: ServerName<'static>,
-}
-
-/// Why TLS cannot be set up.
-#[derive(Debug, thiserror::Error)]
-pub enum TlsError {
-    /// A handshake cannot contain this name.
-    #[error("{0:?} is neither a host name nor an address: TLS needs one")]
-    Name(String),
-    /// The trusted certificates cannot be read.
-    #[error("no trusted certificates from {from}: {reason}: give a PEM file of certificates")]
-    Roots {
-        /// A file, or the system.
-        from: String,
-        /// What went wrong.
-        reason: String,
-    },
-    /// The library reports an error.
-    #[error("TLS cannot be set up: {0}")]
-    Setup(#[from] rustls::Error),
-}
-
-/// A context for one worker. Each worker has its own resumable sessions, so that workers do not share a lock. `alpn` is
-/// the protocol's name in ALPN, if it has one.
-pub(crate) fn context(spec: &TlsSpec, alpn: Option<&[u8]>) -> Result<TlsContext, TlsError> {
-    let name = ServerName::try_from(spec.server_name.clone())
-        .map_err(|_| TlsError::Name(spec.server_name.clone()))?;
-    let provider = Arc::new(ring::default_provider());
-    let verifier = trust::verifier(&spec.trust, &provider)?;
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth();
-    config.resumption =
-        if spec.resumption { Resumption::in_memory_sessions(SESSIONS_KEPT) } else { Resumption::disabled() };
-    config.alpn_protocols = alpn.map(<[u8]>::to_vec).into_iter().collect();
-    Ok(TlsContext { config: Arc::new(config), name })
-}
-
-/// Puts TLS on a socket, for single requests outside of the load. It blocks if the socket does, and the handshake takes
-/// place with the first byte. `alpn` is the protocol's name in ALPN, if it has one.
-pub fn secure(
-    spec: &TlsSpec,
-    alpn: Option<&[u8]>,
-    socket: TcpStream,
-) -> Result<impl Read + Write + use<>, TlsError> {
-    let TlsContext { config, name } = context(spec, alpn)?;
-    Ok(StreamOwned::new(ClientConnection::new(config, name)?, socket))
-}

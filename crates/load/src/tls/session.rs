@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use rustls::{CertificateError, ClientConnection, Error, HandshakeKind};
 
-use super::TlsContext;
+use super::context::TlsContext;
 
 /// The client's end of a session.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-use super::TlsError;
+use super::error::TlsError;
 use crate::spec::Trust;
 
 /// Checks a server's certificate, and that the server has its key.

@@ -1,0 +1,53 @@
+//! TLS parameters from a spec, shared by all connections of a worker.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::crypto::ring;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+
+use super::error::TlsError;
+use super::trust;
+use crate::spec::TlsSpec;
+
+/// Sessions kept for resumption: more than the connections that are open at once.
+const SESSIONS_KEPT: usize = 4096;
+
+/// The parameters of sessions, shared by all connections of a worker.
+#[derive(Clone, Debug)]
+pub(crate) struct TlsContext {
+    pub(super) config: Arc<ClientConfig>,
+    pub(super) name: ServerName<'static>,
+}
+
+/// A context for one worker. Each worker has its own resumable sessions, so that workers do not share a lock. `alpn` is
+/// the protocol's name in ALPN, if it has one.
+pub(crate) fn context(spec: &TlsSpec, alpn: Option<&[u8]>) -> Result<TlsContext, TlsError> {
+    let name = ServerName::try_from(spec.server_name.clone())
+        .map_err(|_| TlsError::Name(spec.server_name.clone()))?;
+    let provider = Arc::new(ring::default_provider());
+    let verifier = trust::verifier(&spec.trust, &provider)?;
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.resumption =
+        if spec.resumption { Resumption::in_memory_sessions(SESSIONS_KEPT) } else { Resumption::disabled() };
+    config.alpn_protocols = alpn.map(<[u8]>::to_vec).into_iter().collect();
+    Ok(TlsContext { config: Arc::new(config), name })
+}
+
+/// Puts TLS on a socket, for single requests outside of the load. It blocks if the socket does, and the handshake takes
+/// place with the first byte. `alpn` is the protocol's name in ALPN, if it has one.
+pub fn secure(
+    spec: &TlsSpec,
+    alpn: Option<&[u8]>,
+    socket: TcpStream,
+) -> Result<impl Read + Write + use<>, TlsError> {
+    let TlsContext { config, name } = context(spec, alpn)?;
+    Ok(StreamOwned::new(ClientConnection::new(config, name)?, socket))
+}
