@@ -9,7 +9,7 @@ use load::inputs::slo::Slo;
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
 
-use super::phases::{Reached, phase, time_line};
+use super::phases::{ClientCounts, phase, time_line};
 use crate::event::{Event, Observer};
 
 /// Before each open loop of a trial, so that its connections are in use when measuring begins.
@@ -42,9 +42,9 @@ pub struct LoadPhases<'a> {
     pub phases: Vec<TrialPhase>,
     /// The time line so far.
     pub time_line: Vec<Tick>,
-    /// What reached the server.
-    pub reached_server: Reached,
-    /// The user has asked to stop.
+    /// Operations and counters of all runs.
+    pub client_counts: ClientCounts,
+    /// Whether the user has interrupted the trial.
     pub interrupted: bool,
 }
 
@@ -63,7 +63,7 @@ impl<'a> LoadPhases<'a> {
             observe,
             phases: Vec::new(),
             time_line: Vec::new(),
-            reached_server: Reached::default(),
+            client_counts: ClientCounts::default(),
             interrupted: false,
         }
     }
@@ -127,7 +127,7 @@ impl<'a> LoadPhases<'a> {
             }
         })?;
         self.interrupted |= outcome.interrupted;
-        self.reached_server.add(&outcome);
+        self.client_counts.add(&outcome);
         Ok(outcome.into())
     }
 

@@ -1,8 +1,9 @@
-//! What a trial measures: throughput of a closed loop, capacity by search, latency at given rates.
+//! The measurement of a trial: throughput in a closed loop, capacity by search, latency at given rates, or operations one
+//! at a time.
 
 use std::time::Duration;
 
-use archive::model::{Measure, MeasuredValue, PhaseKind, Plan, RunLength, WarmUpOutcome, thousands};
+use archive::model::{Measure, MeasuredValue, PhaseKind, Plan, RunLength, WarmUpOutcome, plural, thousands};
 use load::capacity::{CLIENT_WAS_THE_LIMIT, FirstGuess, NoCapacity, StepOutcome, StepPurpose, run_procedure};
 use load::engine::{Outcome, RunError};
 use load::inputs::slo::Slo;
@@ -16,13 +17,14 @@ use crate::wording::wording;
 
 const HOUR_US: f64 = 3.6e9;
 const MEGABYTE: f64 = 1e6;
+
 /// The result of a trial's load.
 pub struct TrialMeasurement {
-    /// The value; none where nothing meets the objective, or it was interrupted.
+    /// The value; none if no rate meets the objective, or if the trial was interrupted.
     pub measured: Option<MeasuredValue>,
     /// How the warm-up ended.
     pub warm_up: Option<WarmUpOutcome>,
-    /// Why the server never settled.
+    /// Why the server did not reach steady state; none if it did.
     pub unsteady: Option<String>,
     /// Why the client may be the reason for the value.
     pub client_reasons: Vec<String>,
@@ -30,7 +32,7 @@ pub struct TrialMeasurement {
     pub reasons: Vec<String>,
     /// Share of operations that failed in the measurement.
     pub error_share: f64,
-    /// Share of its cores that the client needed in the measurement.
+    /// Share of its cores that the client used in the measurement.
     pub client_utilisation: f64,
     /// The run that gave the value, cut to what was measured.
     pub outcome: Option<Outcome>,
@@ -69,8 +71,8 @@ impl TrialMeasurement {
             let of_client = |rule: &&BrokenRule| match rule {
                 // Failures have their own gate.
                 BrokenRule::Errors { .. } | BrokenRule::NothingSucceeded => false,
-                // A reply that lies unread makes times longer. It does not change throughput while the client has room:
-                // the server's queue is shorter by as much as the client's is longer.
+                // An unread reply makes times longer. It does not change throughput while the client has CPU to
+                // spare: the server's queue is shorter by as much as the client's is longer.
                 BrokenRule::Lag { .. } | BrokenRule::Pickup { .. } => is_of_times,
                 BrokenRule::ClientCpu { .. } | BrokenRule::Starved { .. } | BrokenRule::Achieved { .. } => {
                     true
@@ -124,8 +126,8 @@ pub fn measure(
     Ok(result)
 }
 
-/// Operations that last so long that intervals show nothing: one to warm the caches, then those that count. The value
-/// is computed from their median.
+/// Times operations that are too long for a series of intervals: one to warm the caches, then those that are counted. The
+/// value is computed from their median.
 fn one_by_one(
     plan: &Plan,
     operations: u32,
@@ -137,7 +139,7 @@ fn one_by_one(
     if loads.interrupted {
         return Ok(result);
     }
-    loads.doing(format!("timing {operations} operations, one at a time"));
+    loads.doing(format!("timing {}, one at a time", plural(operations.into(), "operation")));
     let run = loads.operations(PhaseKind::Measure, operations.into())?;
     if loads.interrupted {
         return Ok(result);
@@ -152,7 +154,7 @@ fn one_by_one(
     Ok(result)
 }
 
-/// A server that has settled, or had as long as the plan allows.
+/// The result of a warm-up.
 struct WarmedUp {
     outcome: WarmUpOutcome,
     unsteady: Option<String>,
@@ -161,7 +163,7 @@ struct WarmedUp {
     length: Duration,
 }
 
-/// A closed loop until throughput and p99 have settled, or for as long as the plan allows.
+/// Runs a closed loop until throughput and p99 are steady, or until the limit of the plan.
 fn warm_up(plan: &Plan, loads: &mut LoadPhases<'_>) -> Result<WarmedUp, RunError> {
     let length = plan.phases.closed_loop.max(plan.warm_up.min);
     let quantity =
@@ -170,22 +172,23 @@ fn warm_up(plan: &Plan, loads: &mut LoadPhases<'_>) -> Result<WarmedUp, RunError
     loop {
         loads.doing("warming up in a closed loop".to_owned());
         let run = loads.closed_loop(length, interval_of(length))?.outcome;
-        let settled = check_loop(&run, before, earlier, quantity);
+        let checked = check_loop(&run, before, earlier, quantity);
         before += length;
-        if settled.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.max {
+        if checked.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.max {
             return Ok(WarmedUp {
-                outcome: settled.outcome,
-                unsteady: settled.unsteady,
-                measured: settled.measured,
-                length: settled.length,
+                outcome: checked.outcome,
+                unsteady: checked.unsteady,
+                measured: checked.measured,
+                length: checked.length,
                 run,
             });
         }
-        earlier = Some(settled.series);
+        earlier = Some(checked.series);
     }
 }
 
-/// The highest rate that meets the objective, see [`run_procedure`]. `closed_loop_per_s` is the throughput of the warm-up.
+/// Measures the highest rate that meets the objective, see [`run_procedure`]. `closed_loop_per_s` is the throughput of the
+/// warm-up.
 fn capacity(
     plan: &Plan,
     slo: &Slo,
@@ -235,7 +238,7 @@ fn capacity(
     Ok(())
 }
 
-/// Latency at given rates; the value is the p99 at the last one.
+/// Measures latency at given rates; the value is the p99 at the last one.
 fn at_rates(
     plan: &Plan,
     rates: &[f64],

@@ -31,7 +31,7 @@ use crate::trial_order::ScheduledTrial;
 use crate::variant_point::VariantPoint;
 use background::BackgroundLoad;
 use load_phases::LoadPhases;
-use phases::Reached;
+use phases::ClientCounts;
 use workload::OperationCount;
 
 /// A trial that has ended.
@@ -184,8 +184,8 @@ impl TrialRun<'_> {
         let background_from = self.began.elapsed();
         let mut loads = LoadPhases::new(spec, self.setup.context, self.began, observe);
         let measured = measure::measure(plan, self.variant_point.rate_per_s(), hint, &mut loads);
-        let (phases, timeline, mut reached, interrupted) =
-            (loads.phases, loads.time_line, loads.reached_server, loads.interrupted);
+        let (phases, timeline, mut client_counts, interrupted) =
+            (loads.phases, loads.time_line, loads.client_counts, loads.interrupted);
         let background = background.map(BackgroundLoad::stop);
         let window = (load_from, sampled_from.elapsed());
         let alive = self.sut.check_alive();
@@ -194,10 +194,10 @@ impl TrialRun<'_> {
         (self.trial.phases, self.trial.timeline) = (phases, timeline);
         let result = measured?;
         if let Some(outcome) = background.transpose()? {
-            reached.add(&outcome);
+            client_counts.add(&outcome);
             self.trial.background = Some(background::phase_of(&outcome, background_from));
         }
-        self.trial.counts = counts(before, after?, &reached).into_iter().collect();
+        self.trial.counts = counts(before, after?, &client_counts).into_iter().collect();
         self.evaluate(&result, &recording, window, alive);
         if interrupted {
             self.trial.status = TrialStatus::Interrupted;
@@ -288,12 +288,12 @@ fn measured_window(phases: &[TrialPhase], whole: (u64, u64), began_us: i64) -> (
 fn counts(
     before: Option<OperationCount>,
     after: Option<OperationCount>,
-    reached: &Reached,
+    client: &ClientCounts,
 ) -> Option<CountCheck> {
     let (before, after) = before.zip(after)?;
     let client = match &before.client_counter {
-        None => reached.operations,
-        Some(counter) => reached.counters.get(counter).copied().unwrap_or(0),
+        None => client.operations,
+        Some(counter) => client.counters.get(counter).copied().unwrap_or(0),
     };
     Some(CountCheck { counter: before.what, client, server: after.count.saturating_sub(before.count) })
 }

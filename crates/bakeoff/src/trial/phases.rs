@@ -137,16 +137,16 @@ pub fn time_line(outcome: &Outcome, start: Duration) -> Vec<Tick> {
     observations(outcome).chunks(together).map(tick).collect()
 }
 
-/// What reached the server in all its runs, their warm-ups included. The server's own count is compared with it.
+/// The client's counts over all runs of a trial, warm-ups included. The gate `counts` compares them with the server's.
 #[derive(Debug, Default)]
-pub struct Reached {
+pub struct ClientCounts {
     /// Operations, failed ones included.
     pub operations: u64,
     /// The driver's counters.
     pub counters: BTreeMap<String, u64>,
 }
 
-impl Reached {
+impl ClientCounts {
     /// Adds a run.
     pub fn add(&mut self, outcome: &Outcome) {
         for TimedInterval { stats, .. } in &outcome.intervals {
