@@ -81,7 +81,7 @@ fn remedy(kind: ErrorKind) -> &'static str {
 
 /// What happens during a run.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum LoadEvent<'a> {
     /// Connections are open as far as possible; the load begins.
     Begins {
         /// Open connections.
@@ -110,7 +110,7 @@ pub struct RunContext {
 
 /// What a run measured.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct LoadOutcome {
     /// The spec, with the number of workers that ran.
     pub spec: LoadSpec,
     /// Names of the operations, by id.
@@ -139,7 +139,7 @@ pub struct Outcome {
     pub processes: u32,
 }
 
-impl Outcome {
+impl LoadOutcome {
     /// Start (from the beginning of measuring) and length of an interval after the warm-up.
     pub fn span_of(&self, interval: &TimedInterval) -> (Duration, Duration) {
         if interval.index == DRAIN {
@@ -161,11 +161,15 @@ impl Outcome {
 }
 
 /// Receives the events of a run.
-pub type Observer<'a> = dyn FnMut(Event<'_>) + Send + 'a;
+pub type LoadObserver<'a> = dyn FnMut(LoadEvent<'_>) + Send + 'a;
 
 /// Runs the load. Calls `observe` during the run, one event after the other, from a thread with a lower priority than
 /// the workers.
-pub fn run(spec: &LoadSpec, context: &RunContext, observe: &mut Observer<'_>) -> Result<Outcome, RunError> {
+pub fn run(
+    spec: &LoadSpec,
+    context: &RunContext,
+    observe: &mut LoadObserver<'_>,
+) -> Result<LoadOutcome, RunError> {
     let (operations, counters) = spec.protocol.names().map_err(WorkerThreadsError::from)?;
     let limit = connections_a_process();
     let (processes, workers) = distribute(spec.connections, spec.workers, limit);
@@ -183,7 +187,7 @@ pub fn run(spec: &LoadSpec, context: &RunContext, observe: &mut Observer<'_>) ->
         collecting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     let (collector, (start, clock_time)) = collected?;
-    Ok(Outcome {
+    Ok(LoadOutcome {
         measured: collector.stopped.since(start.after(spec.warmup)).into(),
         draining: collector.ended.since(collector.stopped).into(),
         began: clock_time + spec.warmup,
@@ -213,7 +217,7 @@ fn collect(
     messages: &mpsc::Receiver<WorkerMessage>,
     mut running: LoadProcesses,
     context: &RunContext,
-    observe: &mut Observer<'_>,
+    observe: &mut LoadObserver<'_>,
 ) -> Result<(Collector, (Nanos, SystemTime)), RunError> {
     let mut begin = None;
     while !collector.all_done() && collector.failure.is_none() {
@@ -231,7 +235,7 @@ fn collect(
             begin = Some(running.start(&collector, context, observe)?);
         }
         while let Some(CompleteInterval { worker, index, stats }) = collector.next_complete() {
-            observe(Event::Tick { index, stats: &stats });
+            observe(LoadEvent::Tick { index, stats: &stats });
             running.recycle(Some((worker, stats)));
         }
     }
@@ -281,7 +285,7 @@ impl LoadProcesses {
         &mut self,
         ready: &Collector,
         context: &RunContext,
-        observe: &mut Observer<'_>,
+        observe: &mut LoadObserver<'_>,
     ) -> Result<(Nanos, SystemTime), RunError> {
         if context.interrupted.load(Ordering::Relaxed) {
             return Err(RunError::Interrupted);
@@ -291,7 +295,7 @@ impl LoadProcesses {
             let connections = errors.total();
             return Err(RunError::NothingOpens { connections, kind, reason: reason.clone() });
         }
-        observe(Event::Begins { opened: ready.opened, errors });
+        observe(LoadEvent::Begins { opened: ready.opened, errors });
         let begin = (Nanos::now().after(LEAD), SystemTime::now() + LEAD);
         self.workers.iter().for_each(|workers| workers.start(begin.0));
         self.processes.iter_mut().for_each(|process| process.start(begin.0));

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use crate::collector::TimedInterval;
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
-use crate::engine::Outcome;
+use crate::engine::LoadOutcome;
 use crate::record::{Errors, Interval, record};
 use crate::spec::LoadSpec;
 
@@ -13,7 +13,7 @@ use crate::spec::LoadSpec;
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
 /// An open loop of ten seconds: 1,000 operations a second of 1 ms each. The client needed half of its core.
-pub(crate) fn outcome() -> Outcome {
+pub(crate) fn outcome() -> LoadOutcome {
     let mut total = Interval::new(1, 0);
     for _ in 0..10_000 {
         let operation = &mut total.operations[0];
@@ -29,7 +29,7 @@ pub(crate) fn outcome() -> Outcome {
     let operations = vec![HttpOperation::get("/")];
     let protocol = ProtocolSpec::Http(HttpSpec { authority: "box".to_owned(), operations });
     let spec = LoadSpec::open(protocol, ([127, 0, 0, 1], 80).into(), 4, 1_000.0);
-    Outcome {
+    LoadOutcome {
         spec: spec.with_interval(Duration::from_secs(10)),
         operations: vec!["GET /".to_owned()],
         counters: Vec::new(),

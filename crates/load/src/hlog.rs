@@ -11,7 +11,7 @@ use hdrhistogram::serialization::interval_log::{
     IntervalLogWriter, IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
 
-use crate::engine::Outcome;
+use crate::engine::LoadOutcome;
 use crate::record::Micros;
 
 /// Why a log cannot be written.
@@ -29,7 +29,7 @@ pub enum HlogError {
 ///
 /// The tag of a line is `operation.response_time`, `operation.service_time` or `operation.first_byte`. How late the client
 /// sent has the tag `client.lag`.
-pub fn write(outcome: &Outcome, out: &mut impl Write) -> Result<(), HlogError> {
+pub fn write(outcome: &LoadOutcome, out: &mut impl Write) -> Result<(), HlogError> {
     let mut serializer = V2DeflateSerializer::new();
     let mut builder = IntervalLogWriterBuilder::new();
     builder

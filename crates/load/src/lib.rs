@@ -1,7 +1,7 @@
 //! The load engine: arrivals, workers, connections, recording.
 //!
 //! A [`LoadSpec`](spec::LoadSpec) is the input: where the load goes, its operations, and when they begin.
-//! [`engine::run`] runs it and returns an [`Outcome`](engine::Outcome).
+//! [`engine::run`] runs it and returns an [`LoadOutcome`](engine::LoadOutcome).
 //!
 //! | what to do with an outcome | module |
 //! |---|---|

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use stats::times::Times;
 
-use crate::engine::Outcome;
+use crate::engine::LoadOutcome;
 use crate::record::{DRAIN, Interval, Micros, RecordedTimes, micros, times};
 use crate::spec::Shape;
 
@@ -41,7 +41,7 @@ pub struct Spans {
 
 impl Spans {
     /// Reads each interval of an outcome once.
-    pub fn of(outcome: &Outcome) -> Self {
+    pub fn of(outcome: &LoadOutcome) -> Self {
         let measured = outcome.intervals.iter().filter(|interval| (0..DRAIN).contains(&interval.index));
         let intervals: Vec<SpanCounts> = measured
             .map(|interval| {
@@ -58,7 +58,7 @@ impl Spans {
 }
 
 /// Merges the intervals of each step of the offered load. An interval belongs to the step in which it begins.
-fn steps(outcome: &Outcome, intervals: &[SpanCounts]) -> Vec<SpanSummary> {
+fn steps(outcome: &LoadOutcome, intervals: &[SpanCounts]) -> Vec<SpanSummary> {
     let Shape::Open { rate, .. } = &outcome.spec.shape else { return Vec::new() };
     let steps = rate.steps();
     if steps.len() < 2 {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use stats::times::Times;
 
 use crate::client_share::ClientShare;
-use crate::engine::Outcome;
+use crate::engine::LoadOutcome;
 use crate::record::{ErrorKind, OperationStats, times};
 use crate::spans::per_second;
 use crate::spec::LoadSpec;
@@ -142,7 +142,7 @@ pub struct Summary {
 
 impl Summary {
     /// Computes the numbers of an outcome. Callers that need them twice pass them on.
-    pub fn of(outcome: &Outcome) -> Self {
+    pub fn of(outcome: &LoadOutcome) -> Self {
         let (total, drain) = (&outcome.total, &outcome.drain);
         let validity = validity::check(outcome);
         let errors = total.errors();
@@ -201,7 +201,7 @@ impl Summary {
     }
 }
 
-fn connections(outcome: &Outcome) -> ConnectionSummary {
+fn connections(outcome: &LoadOutcome) -> ConnectionSummary {
     let stats = &outcome.total.connections;
     ConnectionSummary {
         asked: outcome.spec.connections,
@@ -217,7 +217,7 @@ fn connections(outcome: &Outcome) -> ConnectionSummary {
     }
 }
 
-fn client(outcome: &Outcome) -> ClientSummary {
+fn client(outcome: &LoadOutcome) -> ClientSummary {
     let stats = &outcome.total.client;
     ClientSummary {
         user_cpu_s: stats.user_cpu_ns as f64 / 1e9,

@@ -16,7 +16,7 @@
 use std::fmt;
 
 use crate::client_share::{ClientShare, client_shares};
-use crate::engine::Outcome;
+use crate::engine::LoadOutcome;
 use crate::record::{ErrorKind, Micros};
 use crate::spec::Shape;
 
@@ -128,7 +128,7 @@ pub struct Validity {
 }
 
 /// Checks a run against the rules.
-pub fn check(outcome: &Outcome) -> Validity {
+pub fn check(outcome: &LoadOutcome) -> Validity {
     let mut validity = Validity::default();
     let total = &outcome.total;
     let response = total.merged(|op| &op.response_time);
@@ -208,7 +208,7 @@ fn harmful(waits: &Micros, response_time_p50_us: u64) -> Option<u64> {
     is_harmful.then_some(p99_us)
 }
 
-fn check_achieved(outcome: &Outcome, response: &Micros, attempts: u64, validity: &mut Validity) {
+fn check_achieved(outcome: &LoadOutcome, response: &Micros, attempts: u64, validity: &mut Validity) {
     let seconds = outcome.measured.as_secs_f64();
     let offered = outcome.total.client.offered as f64;
     // Unsent operations have not ended in the drain either.
@@ -246,7 +246,7 @@ mod tests {
     use crate::record::{Interval, record};
 
     /// The rules that an outcome breaks once it is changed.
-    fn broken(change: impl FnOnce(&mut Outcome)) -> Vec<BrokenRule> {
+    fn broken(change: impl FnOnce(&mut LoadOutcome)) -> Vec<BrokenRule> {
         let mut outcome = outcome();
         change(&mut outcome);
         check(&outcome).reasons

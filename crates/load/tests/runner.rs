@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use load::drivers::ProtocolSpec;
-use load::engine::{self, Outcome, RunContext};
+use load::engine::{self, LoadOutcome, RunContext};
 use load::record::ErrorKind;
 use load::runner::{RunnerSession, RunnerSpec};
 use load::spec::{Arrivals, LoadSpec, Shape};
@@ -69,7 +69,7 @@ impl Drop for Script {
     }
 }
 
-fn run(spec: &LoadSpec) -> Result<Outcome, String> {
+fn run(spec: &LoadSpec) -> Result<LoadOutcome, String> {
     engine::run(spec, &RunContext::default(), &mut |_| {}).map_err(|e| e.to_string())
 }
 

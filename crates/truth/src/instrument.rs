@@ -10,7 +10,7 @@ use load::drivers::ProtocolSpec;
 use load::drivers::http::{HttpOperation, HttpSpec};
 use load::drivers::keyspace::{KeyCommand, KeyspaceSpec, default_prefix};
 use load::drivers::memcache::{MemcacheDialect, MemcacheSpec};
-use load::engine::{self, Outcome, RunContext, RunError};
+use load::engine::{self, LoadOutcome, RunContext, RunError};
 use load::inputs::keys::Popularity;
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
@@ -118,7 +118,7 @@ impl Load {
 #[derive(Debug)]
 pub struct Measured {
     /// The engine's.
-    pub outcome: Outcome,
+    pub outcome: LoadOutcome,
     /// The same as it is printed.
     pub summary: Summary,
     /// The server's.

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use archive::model::{PhaseKind, PlannedBackground, TrialPhase};
-use load::engine::{self, Outcome, RunContext, RunError};
+use load::engine::{self, LoadOutcome, RunContext, RunError};
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
 use load::validity::BrokenRule;
@@ -20,7 +20,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// A running background load, with its own workers.
 pub struct BackgroundLoad {
     stop: Arc<AtomicBool>,
-    run: JoinHandle<Result<Outcome, RunError>>,
+    run: JoinHandle<Result<LoadOutcome, RunError>>,
 }
 
 impl BackgroundLoad {
@@ -41,7 +41,7 @@ impl BackgroundLoad {
     }
 
     /// Stops it. Its outcome is that of an interrupted run, because the load has no end of its own.
-    pub fn stop(self) -> Result<Outcome, RunError> {
+    pub fn stop(self) -> Result<LoadOutcome, RunError> {
         self.stop.store(true, Ordering::Relaxed);
         self.run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
@@ -49,7 +49,7 @@ impl BackgroundLoad {
 
 /// The background load as a phase; `start` is from the beginning of the trial. It is valid if the server received the
 /// planned load: late sends do not matter, because its response times are not compared.
-pub fn phase_of(outcome: &Outcome, start: Duration) -> TrialPhase {
+pub fn phase_of(outcome: &LoadOutcome, start: Duration) -> TrialPhase {
     let summary = Summary::of(outcome);
     let falls_short = |rule: &&BrokenRule| {
         matches!(rule, BrokenRule::NothingSucceeded | BrokenRule::Achieved { .. } | BrokenRule::Errors { .. })

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use archive::model::{PhaseKind, Tick, TrialPhase};
 use load::capacity::{StepEvaluation, evaluate};
-use load::engine::{self, Outcome, RunContext, RunError};
+use load::engine::{self, LoadOutcome, RunContext, RunError};
 use load::inputs::slo::Slo;
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
@@ -21,13 +21,13 @@ const LONG_OPERATION_INTERVAL: Duration = Duration::from_millis(100);
 /// One run of the engine with its numbers, which are computed once.
 pub struct MeasuredRun {
     /// What was recorded.
-    pub outcome: Outcome,
+    pub outcome: LoadOutcome,
     /// Its numbers.
     pub summary: Summary,
 }
 
-impl From<Outcome> for MeasuredRun {
-    fn from(outcome: Outcome) -> Self {
+impl From<LoadOutcome> for MeasuredRun {
+    fn from(outcome: LoadOutcome) -> Self {
         Self { summary: Summary::of(&outcome), outcome }
     }
 }
@@ -115,7 +115,7 @@ impl<'a> LoadPhases<'a> {
         let workers = f64::from(spec.workers);
         let observe = &mut *self.observe;
         let outcome = engine::run(&spec, self.context, &mut |event| {
-            if let engine::Event::Tick { stats, .. } = event {
+            if let engine::LoadEvent::Tick { stats, .. } = event {
                 let response = stats.merged(|op| &op.response_time);
                 let seconds = stats.client.wall_ns as f64 / 1e9 / workers;
                 observe(Event::Tick {

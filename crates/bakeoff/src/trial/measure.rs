@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use archive::model::{Measure, MeasuredValue, PhaseKind, Plan, RunLength, WarmUpOutcome, plural, thousands};
 use load::capacity::{CLIENT_WAS_THE_LIMIT, FirstGuess, NoCapacity, StepOutcome, StepPurpose, run_procedure};
-use load::engine::{Outcome, RunError};
+use load::engine::{LoadOutcome, RunError};
 use load::inputs::slo::Slo;
 use load::record::{Interval, Micros};
 use load::validity::BrokenRule;
@@ -35,7 +35,7 @@ pub struct TrialMeasurement {
     /// Share of its cores that the client used in the measurement.
     pub client_utilisation: f64,
     /// The run that gave the value, cut to what was measured.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<LoadOutcome>,
     /// Its response times.
     pub response_time: Option<Micros>,
 }
@@ -108,7 +108,7 @@ pub fn measure(
         (Measure::MaxThroughput | Measure::MaxBytes, None) => {
             // What was cut off includes the drain, so the total has no part of it.
             let drain = Interval::new(warm.run.operations.len(), warm.run.counters.len());
-            let cut = Outcome { total: warm.measured, drain, measured: warm.length, ..warm.run };
+            let cut = LoadOutcome { total: warm.measured, drain, measured: warm.length, ..warm.run };
             let amount = match plan.measure {
                 Measure::MaxBytes => SteadyQuantity::Bytes.amount(&cut.total) / MEGABYTE,
                 _ => SteadyQuantity::Operations.amount(&cut.total),
@@ -158,7 +158,7 @@ fn one_by_one(
 struct WarmedUp {
     outcome: WarmUpOutcome,
     unsteady: Option<String>,
-    run: Outcome,
+    run: LoadOutcome,
     measured: Interval,
     length: Duration,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use archive::model::{ClientHealth, Handshakes, OperationTimes, PhaseKind, QuantileCurve, Tick, TrialPhase};
 use load::TimedInterval;
-use load::engine::Outcome;
+use load::engine::LoadOutcome;
 use load::record::{CompactInterval, DRAIN, Micros, RecordedTimes};
 use load::spec::Shape;
 use load::summary::Summary;
@@ -21,7 +21,7 @@ const FINEST_TICK: Duration = Duration::from_millis(100);
 pub fn phase(
     kind: PhaseKind,
     start: Duration,
-    outcome: &Outcome,
+    outcome: &LoadOutcome,
     summary: &Summary,
     meets_slo: Option<bool>,
 ) -> TrialPhase {
@@ -103,7 +103,7 @@ pub struct Observation<'a> {
 }
 
 /// The measured intervals of a run that have their full length, in order.
-pub fn observations(outcome: &Outcome) -> Vec<Observation<'_>> {
+pub fn observations(outcome: &LoadOutcome) -> Vec<Observation<'_>> {
     let length = outcome.spec.interval;
     let mut intervals: Vec<&TimedInterval> =
         outcome.intervals.iter().filter(|interval| (0..DRAIN).contains(&interval.index)).collect();
@@ -116,7 +116,7 @@ pub fn observations(outcome: &Outcome) -> Vec<Observation<'_>> {
 }
 
 /// The time line of a run that began `start` after its trial, in steps of a tenth of a second or more.
-pub fn time_line(outcome: &Outcome, start: Duration) -> Vec<Tick> {
+pub fn time_line(outcome: &LoadOutcome, start: Duration) -> Vec<Tick> {
     let is_open = matches!(outcome.spec.shape, Shape::Open { .. });
     let together = FINEST_TICK.as_nanos().div_ceil(outcome.spec.interval.as_nanos()).max(1) as usize;
     let tick = |chunk: &[Observation<'_>]| {
@@ -148,7 +148,7 @@ pub struct ClientCounts {
 
 impl ClientCounts {
     /// Adds a run.
-    pub fn add(&mut self, outcome: &Outcome) {
+    pub fn add(&mut self, outcome: &LoadOutcome) {
         for TimedInterval { stats, .. } in &outcome.intervals {
             let failed: u64 = stats.operations.iter().map(|op| op.errors.total()).sum();
             self.operations += stats.succeeded() + failed;

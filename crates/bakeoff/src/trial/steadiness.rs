@@ -12,7 +12,7 @@
 use std::time::Duration;
 
 use archive::model::WarmUpOutcome;
-use load::engine::Outcome;
+use load::engine::LoadOutcome;
 use load::record::{CompactInterval, Interval, RecordedTimes};
 use stats::steady::{DriftTolerance, SteadyState, UnsteadyReason, detect_steady_state, significant_drift};
 
@@ -78,7 +78,7 @@ fn from_first_reply(p99: impl IntoIterator<Item = Option<f64>>) -> Vec<f64> {
 /// Checks a closed loop. `before` is the load that the server had earlier, all of which is warm-up. `earlier` is the
 /// loop before this one, if that was not steady.
 pub fn check_loop(
-    run: &Outcome,
+    run: &LoadOutcome,
     before: Duration,
     earlier: Option<LoopSeries>,
     quantity: SteadyQuantity,

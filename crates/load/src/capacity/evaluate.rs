@@ -2,7 +2,7 @@
 
 use super::search::StepOutcome;
 use crate::client_share::ServerTimes;
-use crate::engine::Outcome;
+use crate::engine::LoadOutcome;
 use crate::inputs::slo::{Quantity, Slo};
 use crate::summary::Summary;
 use crate::validity::BrokenRule;
@@ -30,7 +30,7 @@ impl StepEvaluation {
 
 /// Compares a run with an objective. Percentiles are read from its merged histogram; `summary` is the summary of
 /// `outcome`.
-pub fn evaluate(slo: &Slo, outcome: &Outcome, summary: &Summary) -> StepEvaluation {
+pub fn evaluate(slo: &Slo, outcome: &LoadOutcome, summary: &Summary) -> StepEvaluation {
     let response = outcome.total.merged(|op| &op.response_time);
     let is_met = |at_quantile: &dyn Fn(f64) -> u64, mean: f64, max: u64| {
         slo.is_met(|quantity| match quantity {

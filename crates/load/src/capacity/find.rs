@@ -7,7 +7,7 @@ use super::procedure::{
     CLIENT_WAS_THE_LIMIT, CapacityResult, FirstGuess, NoCapacity, StepPurpose, run_procedure,
 };
 use super::search::{PRECISION, StepOutcome};
-use crate::engine::{self, Event, Outcome, RunContext, RunError};
+use crate::engine::{self, LoadEvent, LoadOutcome, RunContext, RunError};
 use crate::inputs::slo::Slo;
 use crate::spans::Spans;
 use crate::spec::{Arrivals, LoadSpec, Shape};
@@ -67,7 +67,7 @@ pub enum CapacityEvent<'a> {
     /// A run at this rate begins; none for the closed loop at the start.
     Try(Option<f64>),
     /// Something happened in it.
-    Run(Event<'a>),
+    Run(LoadEvent<'a>),
     /// It has ended.
     StepEnded(&'a CapacityStep),
 }
@@ -146,7 +146,7 @@ fn run(
     spec: &LoadSpec,
     context: &RunContext,
     observe: &mut (dyn FnMut(CapacityEvent<'_>) + Send),
-) -> Result<Option<Outcome>, RunError> {
+) -> Result<Option<LoadOutcome>, RunError> {
     match engine::run(spec, context, &mut |event| observe(CapacityEvent::Run(event))) {
         Ok(outcome) => Ok(Some(outcome).filter(|outcome| !outcome.interrupted)),
         Err(RunError::Interrupted) => Ok(None),

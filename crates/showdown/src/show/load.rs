@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use load::capacity::Capacity;
-use load::engine::Outcome;
+use load::engine::LoadOutcome;
 use load::record::Micros;
 use load::spans::Spans;
 use load::spec::Trust;
@@ -22,7 +22,7 @@ const HISTOGRAM_WIDTH: f64 = 50.0;
 const MOST_COUNTERS: usize = 8;
 
 /// The answer of one run.
-pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &Outcome) -> String {
+pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutcome) -> String {
     let mut out = format!("{title}\n\n");
     let answer = format!(
         "{} requests/s, {} received per second, {} in {}{}",

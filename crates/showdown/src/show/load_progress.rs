@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use load::capacity::{CapacityEvent, CapacityStep};
-use load::engine::Event;
+use load::engine::LoadEvent;
 use load::record::Interval;
 use load::spec::LoadSpec;
 use serde::Serialize;
@@ -116,9 +116,9 @@ impl LoadProgress {
     }
 
     /// Takes an event of a run.
-    pub fn observe(&mut self, event: &Event<'_>) {
+    pub fn observe(&mut self, event: &LoadEvent<'_>) {
         match event {
-            Event::Begins { opened, .. } => {
+            LoadEvent::Begins { opened, .. } => {
                 self.mode.print_json(&ProgressLine::LoadBegins { connections: *opened });
                 self.done = 0;
                 let length = self.length.map_or(self.requests.unwrap_or(1), |l| l.as_millis() as u64);
@@ -128,7 +128,7 @@ impl LoadProgress {
                 let open = units::plural(u64::from(*opened), "connection");
                 self.bar.set_message(format!("{}{open} open", self.doing));
             }
-            Event::Tick { index, stats } => {
+            LoadEvent::Tick { index, stats } => {
                 let figures = IntervalFigures::of(*index, stats, self.workers);
                 self.done += stats.succeeded() + figures.errors;
                 let elapsed = self.bar.elapsed().as_millis() as u64;

@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use load::drivers::ProtocolSpec;
-use load::engine::{self, Outcome, RunContext};
+use load::engine::{self, LoadOutcome, RunContext};
 use load::record::Errors;
 use load::spec::LoadSpec;
 
@@ -92,7 +92,7 @@ impl Instance {
     }
 }
 
-fn run(spec: &LoadSpec, context: &RunContext) -> Result<Outcome, InstanceError> {
+fn run(spec: &LoadSpec, context: &RunContext) -> Result<LoadOutcome, InstanceError> {
     let outcome = engine::run(spec, context, &mut |_| {});
     match outcome {
         Ok(outcome) if outcome.interrupted => Err(InstanceError::Interrupted),
