@@ -149,10 +149,10 @@ fn mitigations(evidence: &HostEvidence) -> Option<CheckResult> {
     let (mitigated, vulnerable) = (with_state("Mitigation"), with_state("Vulnerable"));
     let mut parts = Vec::new();
     if !mitigated.is_empty() {
-        parts.push(format!("mitigated: {}", mitigated.join(", ")));
+        parts.push(format!("active against {}", mitigated.join(", ")));
     }
     if !vulnerable.is_empty() {
-        parts.push(format!("vulnerable: {}", vulnerable.join(", ")));
+        parts.push(format!("vulnerable to {}", vulnerable.join(", ")));
     }
     match (all.is_empty(), parts.is_empty()) {
         (true, _) => None,
@@ -256,7 +256,7 @@ mod tests {
         evidence.facts.cpu.mitigations.insert("spectre_v2".into(), "Mitigation: IBRS".into());
         evidence.facts.cpu.mitigations.insert("mds".into(), "Vulnerable".into());
         let finding = examine(&evidence).into_iter().find(|f| f.id == "mitigations").expect("a finding");
-        assert_eq!(finding.found, "mitigated: spectre_v2; vulnerable: mds");
+        assert_eq!(finding.found, "active against spectre_v2; vulnerable to mds");
     }
 
     #[test]

@@ -57,10 +57,7 @@ fn load(evidence: &HostEvidence) -> Option<CheckResult> {
 
 fn steal(evidence: &HostEvidence) -> Option<CheckResult> {
     let stolen = share(evidence, &["steal"])?;
-    let found = format!(
-        "CPU steal is {:.2} %: the hypervisor gives that time to other virtual machines",
-        stolen * 100.0
-    );
+    let found = format!("CPU steal is {:.2} % of the CPUs' time", stolen * 100.0);
     let remedy = "use a dedicated host or bare metal, or measure when the other virtual machines are idle";
     Some(match stolen {
         stolen if stolen >= STEAL_WARN => CheckResult::warn(found).remedy(remedy),

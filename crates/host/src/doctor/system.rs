@@ -69,15 +69,15 @@ pub(super) const CHECKS: &[HostCheck] = &[
 
 fn virtual_machine(evidence: &HostEvidence) -> Option<CheckResult> {
     Some(match &evidence.facts.machine.virtualization {
-        Some(name) => CheckResult::note(format!("this is a virtual machine: {name}"))
+        Some(name) => CheckResult::note(format!("detected: {name}"))
             .remedy("compare variants within one interleaved run; do not compare absolute figures with other machines"),
-        None => CheckResult::ok("no hypervisor detected"),
+        None => CheckResult::ok("none detected"),
     })
 }
 
 fn container(evidence: &HostEvidence) -> Option<CheckResult> {
     let name = evidence.facts.machine.container.as_ref()?;
-    Some(CheckResult::note(format!("this process runs in a container: {name}")))
+    Some(CheckResult::note(format!("detected: {name}")))
 }
 
 fn battery(evidence: &HostEvidence) -> Option<CheckResult> {
@@ -119,8 +119,7 @@ fn ports(evidence: &HostEvidence) -> Option<CheckResult> {
 
 fn accept_queue(evidence: &HostEvidence) -> Option<CheckResult> {
     let limit: u32 = evidence.facts.sysctls.get("net.core.somaxconn")?.parse().ok()?;
-    let found =
-        format!("the accept queue of a socket is limited to {limit} connections (net.core.somaxconn)");
+    let found = format!("a listening socket queues up to {limit} connections (net.core.somaxconn)");
     Some(if limit < SOMAXCONN {
         CheckResult::warn(found).remedy(format!("sudo sysctl -w net.core.somaxconn={SOMAXCONN}"))
     } else {
@@ -135,7 +134,7 @@ fn huge_pages(evidence: &HostEvidence) -> Option<CheckResult> {
             "for servers such as Redis: echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
         )
     } else {
-        CheckResult::ok(format!("transparent huge pages: {enabled}"))
+        CheckResult::ok(format!("transparent huge pages are set to {enabled}"))
     })
 }
 

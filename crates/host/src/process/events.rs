@@ -7,13 +7,14 @@ use std::time::Duration;
 use std::{io, thread};
 
 use super::ProcessExit;
+use super::error::StartError;
 use crate::keeper::protocol::KeeperEvent;
 
 /// The state of the server, as reported by the events so far.
 #[derive(Debug, Default)]
 pub(super) struct KeeperStatus {
-    /// The keeper's message, if it cannot start the server.
-    pub(super) refused: Option<String>,
+    /// Why the keeper cannot start the server.
+    pub(super) refused: Option<StartError>,
     /// The process IDs of the server's first process and of its keeper.
     pub(super) started: Option<(u32, u32)>,
     /// How the server exited, and whether it had to be killed.
@@ -70,7 +71,7 @@ impl KeeperEvents {
 impl KeeperStatus {
     fn apply(&mut self, event: KeeperEvent) {
         match event {
-            KeeperEvent::Refused { reason } => self.refused = Some(reason),
+            KeeperEvent::Refused { reason } => self.refused = Some(StartError::Refused(reason)),
             KeeperEvent::Started { pid, keeper } => self.started = Some((pid, keeper)),
             KeeperEvent::Daemonised { pid } => self.started = self.started.map(|(_, keeper)| (pid, keeper)),
             KeeperEvent::Exited { exit, killed } => self.exited = Some((exit, killed)),
