@@ -25,7 +25,7 @@ pub struct Preset {
     pub blocks: u32,
     /// Limits of the warm-up.
     pub warm_up: WarmUpLimits,
-    /// RunLength of each phase.
+    /// Length of each phase.
     pub phases: PhaseLengths,
     /// Number of operations that are timed, where they are timed one at a time.
     pub operations: u32,
@@ -66,7 +66,7 @@ impl Preset {
     }
 }
 
-/// RunLength of a search step, in multiples of the time limit of the objective.
+/// Length of a search step, in multiples of the time limit of the objective.
 const STEP_OVER_LIMIT: f64 = 10.0;
 
 /// These phases, made long enough for an objective with this time limit. In a step as short as the limit, even a queue
@@ -78,7 +78,7 @@ pub fn long_enough_for(limit_us: f64, phases: &PhaseLengths) -> PhaseLengths {
     PhaseLengths { search_step, measure: phases.measure.max(2 * least), ..phases.clone() }
 }
 
-/// RunLength of one observation in a phase of this length.
+/// Length of one observation in a phase of this length.
 pub fn interval_of(phase: Duration) -> Duration {
     (phase / OBSERVATIONS).clamp(Duration::from_millis(10), Duration::from_millis(100))
 }

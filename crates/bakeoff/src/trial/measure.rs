@@ -200,7 +200,7 @@ fn capacity(
     let phases = &plan.phases;
     let interval = interval_of(phases.measure);
     let guess = hint.map_or(FirstGuess::ClosedLoop(closed_loop_per_s), FirstGuess::EarlierTrial);
-    // In the quick preset the first trial of each variant draws the curve for all.
+    // In the quick preset, only the first trial of each variant measures the curve.
     let draws_curve = plan.length != RunLength::Quick || hint.is_none();
     let mut confirmed: Option<MeasuredRun> = None;
     let found = run_procedure(guess, draws_curve, |purpose, rate| {
