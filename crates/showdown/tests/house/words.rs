@@ -6,7 +6,7 @@ use super::sources;
 
 const OUT_OF_USE: &[&str] = &["ring", "arena", "fighter", "bout", "fought", "contender"];
 
-/// Files where a ring is the thing of that name: of io_uring, and the cryptography library of rustls. This file lists
+/// Files where a ring is the thing of that name: of `io_uring`, and the cryptography library of rustls. This file lists
 /// the words.
 const EXCEPTIONS: &[&str] =
     &["crates/runners/src/block/", "crates/load/src/tls/", "crates/showdown/tests/house/words.rs"];
