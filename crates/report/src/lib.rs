@@ -28,6 +28,7 @@
 )]
 
 mod cpus;
+mod error;
 mod html;
 mod markdown;
 mod page;
@@ -38,25 +39,11 @@ mod timeline;
 mod words;
 
 use archive::Run;
-use thiserror::Error;
+
+pub use self::error::ReportError;
 
 /// The name by which a page lies in its run directory.
 pub const FILE_NAME: &str = "report.html";
-
-/// Why there is no report.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ReportError {
-    /// A value has no JSON form; a bug.
-    #[error("the report cannot be written as JSON: {0}")]
-    Json(#[from] serde_json::Error),
-    /// A row has no CSV form; a bug.
-    #[error("the report cannot be written as CSV: {0}")]
-    Csv(#[from] csv::Error),
-    /// The page that is built from `web/` has no place for the data; a bug of its build.
-    #[error("assets/report.html has no place for the data: build web/ again")]
-    Page,
-}
 
 /// One page with everything, which opens offline and prints.
 pub fn html(run: &Run) -> Result<String, ReportError> {

@@ -1,10 +1,10 @@
 //! Makes up a comparison: interleaved trials of nginx and Apache httpd, and their verdict.
 
 use super::{
-    facts,
+    common, facts,
     server::MadeUpServer,
     telemetry,
-    trial::{TrialBuilder, TrialPlace},
+    trial::{self, TrialBuilder, TrialPlace},
 };
 use crate::{
     error::Result,
@@ -53,7 +53,7 @@ fn plan(blocks: u32) -> Plan {
     Plan {
         command: command.map(str::to_owned).to_vec(),
         variants: NAMES.map(variant).to_vec(),
-        ..super::plan(Measure::Capacity { slo: SLO.to_owned() }, blocks)
+        ..common::plan(Measure::Capacity { slo: SLO.to_owned() }, blocks)
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) fn write(root: &Path, blocks: u32, started: SystemTime) -> Result<Run
     let run = RunWriter::create(root, &plan, started)?;
     let order = order(blocks, rng);
     let first = |name: &str| order.iter().position(|(.., variant)| *variant == name).unwrap_or(0) as u32 + 1;
-    run.facts(&facts::of(&plan.variants, super::unix_ms(started), first))?;
+    run.facts(&facts::of(&plan.variants, common::unix_ms(started), first))?;
     let mut trials: Vec<Trial> = Vec::new();
     for (number, (block, position, variant)) in (1..).zip(&order) {
         let server = restarted(variant, rng);
@@ -94,7 +94,7 @@ pub(super) fn write(root: &Path, blocks: u32, started: SystemTime) -> Result<Run
             position: *position,
             variant: (*variant).to_owned(),
             point: BTreeMap::new(),
-            started_unix_ms: super::unix_ms(started) + 1_500 + (elapsed * 1e3) as u64,
+            started_unix_ms: common::unix_ms(started) + 1_500 + (elapsed * 1e3) as u64,
         };
         let mut builder = TrialBuilder::new(server, rng);
         let capacity = builder.capacity() * (1.0 - 2.0 * steal);
@@ -105,7 +105,7 @@ pub(super) fn write(root: &Path, blocks: u32, started: SystemTime) -> Result<Run
         trials.push(trial);
     }
     let ended = trials.iter().map(|trial| trial.duration_s).sum::<f64>() * 1e3;
-    run.verdict(&verdict(&trials, super::unix_ms(started) + ended as u64))?;
+    run.verdict(&verdict(&trials, common::unix_ms(started) + ended as u64))?;
     Ok(run.id().clone())
 }
 
@@ -133,12 +133,12 @@ pub(super) fn write_small(root: &Path, number: u32, started: SystemTime) -> Resu
             position,
             variant: variant.to_owned(),
             point: BTreeMap::new(),
-            started_unix_ms: super::unix_ms(started),
+            started_unix_ms: common::unix_ms(started),
         };
-        let value = measured(server.capacity(super::trial::LIMIT_US));
+        let value = measured(server.capacity(trial::LIMIT_US));
         trials.push(TrialBuilder::new(server, rng).finish(place, value, 0.0, TrialFiles::default()));
     }
-    run.verdict(&verdict(&trials, super::unix_ms(started) + 600_000))?;
+    run.verdict(&verdict(&trials, common::unix_ms(started) + 600_000))?;
     Ok(run.id().clone())
 }
 
@@ -184,7 +184,7 @@ fn verdict(trials: &[Trial], reached_unix_ms: u64) -> Verdict {
         variants: NAMES.iter().map(|name| summary(name, trials)).collect(),
         curves: Vec::new(),
         fairness: facts::differences(),
-        caveats: super::caveats(),
+        caveats: common::caveats(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Makes up a sweep of memcached over threads and connections. Each curve follows the universal scalability law.
 
 use super::{
+    common,
     comparison::summary,
     facts,
     server::MadeUpServer,
@@ -43,14 +44,14 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
         vary,
         values: values.iter().map(|value| KnobValue::Integer(*value)).collect(),
     };
-    let mut plan = super::plan(Measure::MaxThroughput, BLOCKS);
+    let mut plan = common::plan(Measure::MaxThroughput, BLOCKS);
     plan.command = command.split(' ').map(str::to_owned).collect();
     plan.kind = RunKind::Sweep;
     plan.workload = "cache".into();
     plan.variants = vec![Variant { name: NAME.to_owned(), server: NAME.to_owned(), knobs: BTreeMap::new() }];
     plan.sweep = vec![axis(Vary::Knob("threads".to_owned()), &[1, 2]), axis(Vary::Connections, &connections)];
     let run = RunWriter::create(root, &plan, started)?;
-    run.facts(&facts::of(&plan.variants, super::unix_ms(started), |_| 1))?;
+    run.facts(&facts::of(&plan.variants, common::unix_ms(started), |_| 1))?;
 
     let mut points: Vec<(i64, i64)> =
         [1, 2].iter().flat_map(|threads| connections.iter().map(move |n| (*threads, *n))).collect();
@@ -69,14 +70,14 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
                 position,
                 variant: NAME.to_owned(),
                 point: point(*threads, *connections),
-                started_unix_ms: super::unix_ms(started) + u64::from(number) * 9_000,
+                started_unix_ms: common::unix_ms(started) + u64::from(number) * 9_000,
             };
             let trial = one(value, *connections, place, rng);
             run.begin_trial(number, NAME)?.finish(&trial)?;
             trials.push(trial);
         }
     }
-    run.verdict(&verdict(&trials, &connections, super::unix_ms(started) + 600_000))?;
+    run.verdict(&verdict(&trials, &connections, common::unix_ms(started) + 600_000))?;
     Ok(run.id().clone())
 }
 
@@ -137,6 +138,6 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
         variants: pairs.map(|(threads, n)| summary(NAME, at(threads, n))).collect(),
         curves: curves.to_vec(),
         fairness: Vec::new(),
-        caveats: super::caveats(),
+        caveats: common::caveats(),
     }
 }

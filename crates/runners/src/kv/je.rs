@@ -1,6 +1,9 @@
 //! Berkeley DB Java Edition: compiles the runner in Java (`workloads/kv/je`) with Maven on its first use, and replaces
 //! this process with it (exec).
 
+mod error;
+mod version;
+
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -10,6 +13,8 @@ use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
 
+pub use self::error::JeError;
+pub use self::version::JeVersion;
 use super::engine::{Durability, StoreOptions};
 
 /// The sources of the runner: path in its directory, and contents.
@@ -39,80 +44,6 @@ const SOURCES: [(&str, &str); 6] = [
 
 /// Debian's package with `java` and `javac`.
 const JDK: &str = "default-jdk-headless";
-
-/// Why the runner in Java cannot be started.
-#[derive(Debug, thiserror::Error)]
-pub enum JeError {
-    /// A program is not installed.
-    #[error("there is no program {program}: apt install {package}")]
-    NoProgram {
-        /// The program.
-        program: &'static str,
-        /// Debian's package with the program.
-        package: &'static str,
-    },
-    /// A program cannot be run.
-    #[error("cannot run {program}: {source}: apt install {package}")]
-    Program {
-        /// The program.
-        program: &'static str,
-        /// Debian's package with the program.
-        package: &'static str,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The version does not have the setting for latches.
-    #[error(
-        "Berkeley DB Java Edition {} ignores je.env.sharedLatches and always shares latches: use version={}",
-        JeVersion::Last.name(), JeVersion::WithLatchSetting.name()
-    )]
-    LatchesAlwaysShared,
-    /// The cache directory cannot be written.
-    #[error("cannot write to {}: {source}", path.display())]
-    Cache {
-        /// The directory.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// Maven failed.
-    #[error("mvn cannot build the runner in {} (it needs Maven Central): {message}", directory.display())]
-    Build {
-        /// The directory with the sources.
-        directory: PathBuf,
-        /// Maven's first error message.
-        message: String,
-    },
-}
-
-impl JeError {
-    fn of_program(program: &'static str, package: &'static str, source: io::Error) -> Self {
-        match source.kind() {
-            io::ErrorKind::NotFound => Self::NoProgram { program, package },
-            _ => Self::Program { program, package, source },
-        }
-    }
-}
-
-/// The version of Berkeley DB Java Edition in Maven Central.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum JeVersion {
-    /// The latest version, which always shares latches
-    #[value(name = "18.3.12")]
-    Last,
-    /// The latest version with a setting for shared latches
-    #[value(name = "5.0.73")]
-    WithLatchSetting,
-}
-
-impl JeVersion {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Last => "18.3.12",
-            Self::WithLatchSetting => "5.0.73",
-        }
-    }
-}
 
 /// The garbage collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -7,7 +7,7 @@ use host::process::LogTail;
 use load::engine::RunError;
 use load::runner::RunnerError;
 
-use super::statistics::StatisticsError;
+use super::query::ServerQueryError;
 use crate::data::DataError;
 use crate::definition::DefaultValueError;
 use crate::names::UnknownName;
@@ -161,4 +161,23 @@ impl From<host::process::Error> for InstanceError {
     fn from(error: host::process::Error) -> Self {
         Self::Process(Box::new(error))
     }
+}
+
+/// Why a server's statistics cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StatisticsError {
+    /// The template of the query cannot be rendered.
+    #[error(transparent)]
+    Template(#[from] RenderError),
+    /// The query has no usable reply.
+    #[error(transparent)]
+    Query(#[from] ServerQueryError),
+    /// A counter is missing.
+    #[error("there is no counter {counter:?} in the reply, which begins {beginning:?}")]
+    NoCounter {
+        /// The counter.
+        counter: String,
+        /// The first characters of the reply.
+        beginning: String,
+    },
 }

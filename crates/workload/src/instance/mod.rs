@@ -28,9 +28,9 @@ mod start;
 mod statistics;
 mod tool;
 
-pub use self::error::{ConfigurationError, InstanceError};
+pub use self::error::{ConfigurationError, InstanceError, StatisticsError};
 pub use self::facts::ServerFacts;
 pub use self::options::StartOptions;
 pub use self::query::ServerQueryError;
 pub use self::running::{EffectiveConfigFile, Instance};
-pub use self::statistics::{OperationCount, StatisticsError};
+pub use self::statistics::OperationCount;

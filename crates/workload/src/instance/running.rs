@@ -15,13 +15,15 @@ use super::credentials::ServerCredentials;
 use super::error::InstanceError;
 use super::options::StartOptions;
 use super::password::Password;
-use super::start::SERVER_LOG;
 use super::{files, tool};
 use crate::definition::{DatabaseAccount, ServerDefinition, TypedValue, Workload};
 use crate::render::TemplateVariables;
 
 /// How long a runner may take to end by itself: removing its data takes less.
 const RUNNER_END_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The log of a server, in its directory.
+pub(super) const SERVER_LOG: &str = "server.log";
 
 /// A file of the effective configuration: what the server read, with the password masked.
 #[derive(Clone, Debug, PartialEq, Eq)]

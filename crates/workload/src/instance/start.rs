@@ -14,7 +14,7 @@ use super::credentials::ServerCredentials;
 use super::error::{ConfigurationError, InstanceError};
 use super::options::StartOptions;
 use super::password::{MASKED, Password};
-use super::running::{EffectiveConfigFile, Instance};
+use super::running::{EffectiveConfigFile, Instance, SERVER_LOG};
 use super::service_user::ServiceUser;
 use super::{files, tool};
 use crate::data;
@@ -30,9 +30,6 @@ const PREPARE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The name of the first file of the effective configuration: the command that started the server, one word a line.
 const COMMAND: &str = "command";
-
-/// The log of a server, in its directory.
-pub(super) const SERVER_LOG: &str = "server.log";
 
 impl Instance {
     /// Starts a server and waits until it is ready.

@@ -7,12 +7,11 @@ use std::time::Duration;
 use load::drivers::sql::DatabaseLogin;
 
 use super::counters;
-use super::error::InstanceError;
+use super::error::{InstanceError, StatisticsError};
 use super::password::Password;
 use super::query::{self, ServerQueryError};
 use super::running::Instance;
 use crate::definition::{DatabaseAccount, StatisticsQuery, StatisticsSource};
-use crate::render::RenderError;
 
 /// How often the statistics of a server that counts late are read, at most, and the pause between.
 const SETTLE_QUERIES: u32 = 20;
@@ -27,25 +26,6 @@ pub struct OperationCount {
     pub count: u64,
     /// The client's counter to compare with; if none, the number of operations.
     pub client_counter: Option<String>,
-}
-
-/// Why a server's statistics cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum StatisticsError {
-    /// The template of the query cannot be rendered.
-    #[error(transparent)]
-    Template(#[from] RenderError),
-    /// The query has no usable reply.
-    #[error(transparent)]
-    Query(#[from] ServerQueryError),
-    /// A counter is missing.
-    #[error("there is no counter {counter:?} in the reply, which begins {beginning:?}")]
-    NoCounter {
-        /// The counter.
-        counter: String,
-        /// The first characters of the reply.
-        beginning: String,
-    },
 }
 
 impl Instance {
