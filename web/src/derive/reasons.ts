@@ -1,20 +1,31 @@
-// Why trials are not valid: each reason once, with its trials.
+// Why trials are not valid: each kind of reason once, with its trials.
 
 import type { Trial } from "../model";
+import { counted } from "./format";
 
 export interface Reason {
   text: string;
   trials: Trial[];
 }
 
-/** Failed gates as `gate (allowed: …): message`, and reasons that no gate gave. The most frequent comes first. */
+interface Kind extends Reason {
+  texts: Set<string>;
+  measured: Set<string>;
+}
+
+/**
+ * Failed gates as `gate (allowed: …): message`, and reasons that no gate gave. The most frequent comes first. Reasons that
+ * differ only in numbers and in details in brackets are one kind, with the text of its first trial.
+ */
 export function reasons(trials: readonly Trial[]): Reason[] {
-  const byText = new Map<string, Reason & { measured: Set<string> }>();
+  const kinds = new Map<string, Kind>();
   const add = (text: string, trial: Trial, measured = ""): void => {
-    const known = byText.get(text) ?? { text, trials: [], measured: new Set() };
-    known.trials.push(trial);
-    if (measured) known.measured.add(measured);
-    byText.set(text, known);
+    const key = kindOf(text);
+    const kind = kinds.get(key) ?? { text, texts: new Set<string>(), trials: [], measured: new Set<string>() };
+    kind.texts.add(text);
+    if (kind.trials[kind.trials.length - 1] !== trial) kind.trials.push(trial);
+    if (measured) kind.measured.add(measured);
+    kinds.set(key, kind);
   };
   for (const trial of trials.filter((one) => one.status !== "valid")) {
     const failed = (trial.gates ?? []).filter((gate) => gate.outcome === "failed");
@@ -23,11 +34,20 @@ export function reasons(trials: readonly Trial[]): Reason[] {
     for (const reason of others) add(reason, trial);
     if (failed.length + others.length === 0) add("no reason recorded", trial);
   }
-  return [...byText.values()]
-    .map(({ text, trials: affected, measured }) => ({ text: measured.size > 0 ? `${text} – measured ${firstFew([...measured])}` : text, trials: affected }))
-    .sort((a, b) => b.trials.length - a.trials.length);
+  return [...kinds.values()].map(({ trials: affected, ...kind }) => ({ text: textOf(kind, affected), trials: affected })).sort((a, b) => b.trials.length - a.trials.length);
 }
 
-function firstFew(words: readonly string[]): string {
-  return words.length > 4 ? `${words.slice(0, 3).join(", ")} and ${words.length - 3} others` : words.join(", ");
+function kindOf(text: string): string {
+  return text.replace(/\(.*?\)(?=[:;,.\s]|$)/g, "()").replace(/\d+(?:[.,]\d+)*/g, "0");
+}
+
+function textOf({ text, texts, measured }: Omit<Kind, "trials">, [first]: readonly Trial[]): string {
+  const parts = [text];
+  if (texts.size > 1 && first) parts.push(`(the values of trial ${first.number})`);
+  if (measured.size > 0) parts.push(`– measured ${firstFew([...measured])}`);
+  return parts.join(" ");
+}
+
+function firstFew(values: readonly string[]): string {
+  return values.length > 4 ? `${values.slice(0, 3).join(", ")} and ${counted(values.length - 3, "other value")}` : values.join(", ");
 }

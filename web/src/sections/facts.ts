@@ -24,7 +24,7 @@ function variants({ facts }: Report): Child[] {
   const rows = factRows(facts.variants);
   const head = ["Fact", ...facts.variants.map((variant) => variant.name)];
   const cells = (wanted: boolean): Child[][] =>
-    rows.filter((row) => row.differs === wanted).map((row) => [row.key, ...row.values.map((value) => (wanted ? marked(value ?? "–") : folding(value ?? "–")))]);
+    rows.filter((row) => row.differs === wanted).map((row) => [row.key, ...row.values.map((value) => (value === null ? "–" : wanted ? marked(value) : folding(value)))]);
   const [differing, same] = [cells(true), cells(false)];
   const alone = facts.variants.length === 1;
   return [

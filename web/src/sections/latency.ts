@@ -61,6 +61,7 @@ export function percentileSection(report: Report, cells: readonly Cell[], style:
 
 /** The text in place of a chart. */
 function absence(report: Report, otherwise: Child): Child {
+  if (report.trials.length === 0) return "No trial was measured.";
   return valid(report.trials).length === 0 ? "No trial is valid, so there is no chart. Each trial is shown by itself below." : otherwise;
 }
 

@@ -8,6 +8,11 @@ import type { Plan, Report } from "../model";
 import { terms } from "../terms";
 import { comparisons } from "./comparisons";
 
+/** A longer sentence has a smaller font. */
+const LONG_SENTENCE = 110;
+/** A longer list of problems is folded. */
+const MAX_OPEN_PROBLEMS = 4;
+
 const STATES: Record<string, string> = {
   running: "This run is still running. The page shows what has been measured so far.",
   unfinished: "This run ended before its verdict. The page shows what was measured.",
@@ -16,11 +21,12 @@ const STATES: Record<string, string> = {
 
 export function verdictSection(report: Report): HTMLElement {
   const { run, plan, verdict } = report;
+  const sentence = verdict?.sentence ?? "No verdict";
   return el(
     "section",
     { id: "verdict", class: "verdict", "aria-labelledby": "verdict-title" },
     el("p", { class: "kicker" }, question(plan) ?? run.id),
-    el("h1", { id: "verdict-title" }, ...breakable(unbroken(heading(verdict?.sentence ?? "No verdict")))),
+    el("h1", { id: "verdict-title", class: sentence.length > LONG_SENTENCE ? "long-sentence" : undefined }, ...breakable(unbroken(heading(sentence)))),
     el("p", { class: "basis" }, ...basis(report)),
     ...state(report),
     // A sweep has many comparisons, and its curves are easier to read. Its comparisons have a section of their own.
@@ -56,6 +62,12 @@ function question(plan: Plan | null): string | null {
   return [workload, plan.on_op, (measures[plan.measure.metric] ?? plan.measure.metric) + slo].filter(Boolean).join("  ·  ");
 }
 
+/** The files that cannot be read; a long list is folded. */
+function problemList(problems: Report["run"]["problems"]): HTMLElement {
+  const list = el("ul", {}, ...problems.map(({ file, text }) => el("li", {}, el("code", {}, file), " ", text)));
+  return problems.length > MAX_OPEN_PROBLEMS ? el("details", {}, el("summary", {}, `${counted(problems.length, "file")} cannot be read`), list) : list;
+}
+
 function state({ run, verdict }: Report): Child[] {
   const lines = [STATES[run.state], verdict && !verdict.complete ? "The run was stopped early, so the verdict is based on a part of the planned blocks." : null];
   const notes = lines.filter((line): line is string => Boolean(line));
@@ -66,7 +78,7 @@ function state({ run, verdict }: Report): Child[] {
       { class: "notice", role: "note" },
       ...notes.map((line) => el("p", {}, line)),
       run.problems.length > 0
-        ? el("ul", {}, ...run.problems.map(({ file, text }) => el("li", {}, el("code", {}, file), " ", text)))
+        ? problemList(run.problems)
         : null,
     ),
   ];

@@ -47,7 +47,7 @@ test("a comparison has the verdict as its heading, and every chart has its marks
     assert.equal(await count(page, "#latency-over-load .p99 path, #latency-over-load .p99 circle"), drawn, "a mark for each phase");
     assert.equal(await count(page, "#latency-over-load .limit line"), 1, "the SLO is a line");
     assert.equal(await count(page, "#percentiles .percentile-line path"), 2);
-    assert.equal(await count(page, "#timeline .phase rect"), 4 * 6, "four panels have six bands each");
+    assert.equal(await count(page, "#timeline .phase rect"), 4 * 4, "four panels have four bands each");
     assert.equal(await count(page, "#timeline .cpu path"), 3);
   });
 });
