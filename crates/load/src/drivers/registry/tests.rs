@@ -46,7 +46,9 @@ fn no_protocol_is_registered_twice() {
     let schemes = PROTOCOLS.iter().flat_map(|protocol| protocol.schemes());
     unique("schemes", schemes.flat_map(|scheme| scheme.names));
     let of_one = |protocol: &RegisteredProtocol| protocol.options().into_iter().map(|option| option.name);
-    PROTOCOLS.iter().for_each(|protocol| unique("options", of_one(protocol)));
+    for protocol in PROTOCOLS {
+        unique("options", of_one(protocol));
+    }
     // Two protocols may have the same option, but not two options of one name.
     let mut options: Vec<_> = PROTOCOLS.iter().flat_map(|protocol| protocol.options()).collect();
     options.sort_by_key(|option| option.name);
