@@ -120,28 +120,28 @@ fn a_load_that_a_runner_cannot_make_is_refused() -> Result<(), String> {
 #[test]
 fn a_runner_that_never_gets_ready_is_an_error_with_the_reason() {
     let refused = |script: &str| Script::start(script).err().expect("an error");
-    assert!(refused("exit 3").contains("ended before its time"));
+    assert!(refused("exit 3").contains("ended too early"));
     assert!(refused("echo hello").contains(r#"printed "hello", which is not of the protocol"#));
-    assert!(refused(r#"echo '{"runner": 7}'"#).contains("speaks version 7"));
+    assert!(refused(r#"echo '{"runner": 7}'"#).contains("uses version 7"));
     assert!(refused(r#"echo '{"interval": 0}'"#).contains("printed something before it was started"));
 }
 
 #[test]
 fn every_breach_of_the_protocol_is_an_error() -> Result<(), String> {
     let breaches = [
-        ("exit 0", "ended before its time"),
-        ("sleep 60", "said nothing for 300ms"),
+        ("exit 0", "ended too early"),
+        ("sleep 60", "printed nothing for 300ms"),
         (r#"echo '{"interval": 3}'; echo '{"interval": 3}'"#, "printed interval 3 after interval 3"),
         (r#"echo '{"runner": 1}'"#, "printed that it is ready while it ran"),
-        (r#"echo '{"stopped": 1}'"#, "printed that it has stopped before it was told to"),
+        (r#"echo '{"stopped": 1}'"#, "printed that it has stopped before the stop line"),
         (
             r#"echo '{"interval": 0}'; sleep 0.2; echo '{"interval": 1}'; read stop; echo '{"stopped": 9.5}'"#,
-            "says that it ran for 9.500 s, and by our clock it was 0.",
+            "reports that it ran for 9.500 s, but by the clock of showdown it was 0.",
         ),
         ("echo Segmentation fault", r#"printed "Segmentation fault""#),
         (
             r#"echo '{"interval": 0, "operations": {"read": {"histogram": "HISTFAAAAA=="}}}'"#,
-            "are no HdrHistogram",
+            "is not an HdrHistogram",
         ),
         (r"head -c 17000000 /dev/zero | tr '\0' x; sleep 60", "a line of more than 16777216 bytes"),
     ];

@@ -1,7 +1,7 @@
-//! The lines of a runner: bytes made into what they say, or why they say nothing.
+//! Parses the lines of a runner, and renders the line that starts it.
 //!
-//! One JSON object a line, told apart by its first field: `runner`, `interval` or `stopped`. What goes to the runner
-//! are plain words, so that one in C or a shell needs no JSON parser.
+//! Each line of a runner is a JSON object. Its first field names its kind: `runner`, `interval` or `stopped`. Lines to the
+//! runner are plain words, so that a runner in C or a shell needs no JSON parser.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,40 +11,40 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::Deserializer;
 use serde::Deserialize;
 
-use super::RunnerError;
+use super::error::{InvalidLine, RunnerError};
 use crate::record::{ErrorKind, Interval, LONGEST_US, Micros, micros};
 
-/// The version of the protocol that is spoken here.
+/// The version of the protocol.
 pub const VERSION: u64 = 1;
 
-/// As much of a wrong line as an error shows.
+/// Longest part of an invalid line that an error shows.
 const SHOWN_CHARACTERS: usize = 60;
 
-/// What a runner says.
+/// A message of a runner.
 #[derive(Debug)]
 pub enum RunnerMessage {
-    /// It is ready to be started.
+    /// It is ready to start.
     Ready,
-    /// What ended in an interval.
+    /// The operations that ended in an interval.
     Interval {
-        /// Which, from 0.
+        /// The number of the interval, from 0.
         index: u64,
-        /// What was recorded.
+        /// The recorded values.
         stats: Box<Interval>,
     },
     /// It has stopped and is ready again.
     Stopped {
-        /// How long it began operations.
+        /// For how long it began operations.
         after: Duration,
-        /// What ended after that.
+        /// The operations that ended after that.
         stats: Box<Interval>,
     },
 }
 
-/// A line as written. One struct for all, because serde's errors for untagged enums say nothing.
+/// A line as the runner writes it. One struct for all kinds, because serde's errors for untagged enums have no detail.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawLine {
+struct RawRunnerLine {
     runner: Option<u64>,
     interval: Option<u64>,
     stopped: Option<f64>,
@@ -55,15 +55,15 @@ struct RawLine {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawOperation {
-    /// Base64 of what the `HdrHistogram` libraries call V2, compressed or not; microseconds.
+    /// Microseconds as Base64 of the encoding V2 of the `HdrHistogram` libraries, compressed or not.
     histogram: Option<String>,
-    /// The same in plain words: how many took so many microseconds.
+    /// The same as pairs: microseconds, and the number of operations.
     #[serde(default)]
     values_us: Vec<(u64, u64)>,
-    /// Bytes that those which ended well have moved.
+    /// Bytes of the operations that succeeded.
     #[serde(default)]
     bytes: u64,
-    /// How many failed, by what is to be said of them.
+    /// Numbers of failed operations by error message.
     #[serde(default)]
     errors: BTreeMap<String, u64>,
 }
@@ -77,42 +77,37 @@ pub fn start_line(interval: Duration, seed: u64, mix: &[(String, f64)]) -> Strin
     line
 }
 
-/// Reads a line of a runner whose operations are these.
-pub fn read(line: &str, operations: &[(String, f64)]) -> Result<RunnerMessage, RunnerError> {
+/// Parses a line of a runner with these operations.
+pub fn parse_line(line: &str, operations: &[(String, f64)]) -> Result<RunnerMessage, RunnerError> {
     let shown = || line.chars().take(SHOWN_CHARACTERS).collect();
-    let wrong = |why: String| RunnerError::RunnerMessage { line: shown(), why };
-    let raw: RawLine =
-        serde_json::from_str(line).map_err(|e| wrong(format!("which is not of the protocol ({e})")))?;
-    let stats = || interval_of(&raw.operations, operations).map_err(wrong);
+    let invalid = |reason: InvalidLine| RunnerError::InvalidLine { line: shown(), reason };
+    let raw: RawRunnerLine = serde_json::from_str(line).map_err(|e| invalid(e.into()))?;
+    let stats = || interval_of(&raw.operations, operations).map_err(invalid);
     match (raw.runner, raw.interval, raw.stopped) {
         (Some(VERSION), None, None) => Ok(RunnerMessage::Ready),
-        (Some(version), None, None) => Err(RunnerError::Version(version)),
+        (Some(version), None, None) => Err(RunnerError::Version { runner: version, showdown: VERSION }),
         (None, Some(index), None) => Ok(RunnerMessage::Interval { index, stats: stats()? }),
         (None, None, Some(seconds)) => match Duration::try_from_secs_f64(seconds) {
             Ok(after) => Ok(RunnerMessage::Stopped { after, stats: stats()? }),
-            Err(_) => Err(wrong(format!("where {seconds} is no time"))),
+            Err(_) => Err(invalid(InvalidLine::Time(seconds))),
         },
-        _ => Err(wrong("which has not one of runner, interval and stopped".to_owned())),
+        _ => Err(invalid(InvalidLine::Kind)),
     }
 }
 
 fn interval_of(
-    said: &BTreeMap<String, RawOperation>,
+    reported: &BTreeMap<String, RawOperation>,
     operations: &[(String, f64)],
-) -> Result<Box<Interval>, String> {
+) -> Result<Box<Interval>, InvalidLine> {
     let mut interval = Interval::new(operations.len(), 0);
-    for (name, raw) in said {
+    for (name, raw) in reported {
         let Some(at) = operations.iter().position(|(known, _)| known == name) else {
-            let known: Vec<&str> = operations.iter().map(|(known, _)| known.as_str()).collect();
-            return Err(format!(
-                "where {name:?} is no operation of this run, which has {}",
-                known.join(", ")
-            ));
+            let known = operations.iter().map(|(known, _)| known.clone()).collect();
+            return Err(InvalidLine::Operation { name: name.clone(), known });
         };
         let operation = &mut interval.operations[at];
-        operation.response_time =
-            times_of(raw).map_err(|why| format!("where the times of {name:?} {why}"))?;
-        // A closed loop sends when it intends to.
+        operation.response_time = times_of(name, raw)?;
+        // In a closed loop the intended start is the actual one.
         operation.service_time = operation.response_time.clone();
         operation.bytes_received = raw.bytes;
         for (what, &count) in &raw.errors {
@@ -123,17 +118,18 @@ fn interval_of(
     Ok(Box::new(interval))
 }
 
-/// All times of an operation, as we hold them: three digits, an hour at most.
-fn times_of(raw: &RawOperation) -> Result<Micros, String> {
+/// All times of an operation in the engine's precision: three digits, an hour at most.
+fn times_of(name: &str, raw: &RawOperation) -> Result<Micros, InvalidLine> {
     let mut times = micros();
     let mut add = |us: u64, count: u64| {
         times.record_n(us.min(LONGEST_US), count).expect("an auto-resizing histogram takes an hour");
     };
     if let Some(text) = &raw.histogram {
-        let bytes = STANDARD.decode(text).map_err(|e| format!("are no base64: {e}"))?;
+        let bytes =
+            STANDARD.decode(text).map_err(|source| InvalidLine::Base64 { name: name.to_owned(), source })?;
         let histogram: Micros = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
-            .map_err(|e| format!("are no HdrHistogram in its encoding V2: {e}"))?;
+            .map_err(|e| InvalidLine::Histogram { name: name.to_owned(), reason: e.to_string() })?;
         for step in histogram.iter_recorded() {
             add(step.value_iterated_to(), step.count_at_value());
         }
@@ -154,29 +150,31 @@ mod tests {
     }
 
     fn refused(line: &str) -> String {
-        read(line, &mix()).expect_err(line).to_string()
+        parse_line(line, &mix()).expect_err(line).to_string()
     }
 
     #[test]
-    fn a_run_is_started_with_its_interval_its_seed_and_its_mix() {
+    fn the_start_line_has_interval_seed_and_mix() {
         assert_eq!(start_line(Duration::from_millis(100), 42, &mix()), "start 100 42 read=9 update=0.5");
     }
 
     #[test]
-    fn values_and_histograms_say_the_same() -> Result<(), Box<dyn std::error::Error>> {
+    fn values_and_histograms_give_the_same_interval() -> Result<(), Box<dyn std::error::Error>> {
         let mut histogram = micros();
         histogram.record_n(120, 3)?;
         histogram.record_n(70_000, 1)?;
         let mut bytes = Vec::new();
         V2DeflateSerializer::new().serialize(&histogram, &mut bytes)?;
         let encoded = STANDARD.encode(&bytes);
-        assert!(encoded.starts_with("HIST"), "as all libraries write it");
+        assert!(encoded.starts_with("HIST"), "as all libraries begin it");
         for times in
             [format!(r#""histogram": "{encoded}""#), r#""values_us": [[120, 3], [70000, 1]]"#.to_owned()]
         {
             let rest = r#""bytes": 4096, "errors": {"disk full": 2}"#;
             let line = format!(r#"{{"interval": 4, "operations": {{"update": {{{times}, {rest}}}}}}}"#);
-            let RunnerMessage::Interval { index: 4, stats } = read(&line, &mix())? else { panic!("{line}") };
+            let RunnerMessage::Interval { index: 4, stats } = parse_line(&line, &mix())? else {
+                panic!("{line}")
+            };
             assert_eq!(stats.operations[1].response_time, histogram);
             assert_eq!((stats.succeeded(), stats.client.offered), (4, 6));
             assert_eq!(stats.operations[1].bytes_received, 4096);
@@ -186,46 +184,50 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_interval_is_one_and_a_stop_may_carry_the_rest() -> Result<(), RunnerError> {
-        assert!(matches!(read(r#"{"interval": 0}"#, &mix())?, RunnerMessage::Interval { index: 0, .. }));
-        let stopped = read(r#"{"stopped": 2.5, "operations": {"read": {"values_us": [[7, 1]]}}}"#, &mix())?;
+    fn an_interval_may_be_empty_and_a_stop_may_have_operations() -> Result<(), RunnerError> {
+        assert!(matches!(
+            parse_line(r#"{"interval": 0}"#, &mix())?,
+            RunnerMessage::Interval { index: 0, .. }
+        ));
+        let stopped =
+            parse_line(r#"{"stopped": 2.5, "operations": {"read": {"values_us": [[7, 1]]}}}"#, &mix())?;
         let RunnerMessage::Stopped { after, stats } = stopped else { panic!("{stopped:?}") };
         assert_eq!((after, stats.succeeded()), (Duration::from_millis(2_500), 1));
         Ok(())
     }
 
     #[test]
-    fn what_is_wrong_with_a_line_is_said() {
+    fn an_invalid_line_is_refused_with_its_reason() {
         assert!(refused("hello").starts_with(r#"the runner printed "hello", which is not of the protocol"#));
         assert_eq!(
             refused(r#"{"runner": 2}"#),
-            "the runner speaks version 2 of the protocol, this showdown speaks version 1"
+            "the runner uses version 2 of the protocol, this showdown uses version 1"
         );
         assert!(
             refused(r#"{"interval": 0, "operations": {"wirte": {}}}"#)
                 .contains(r#"where "wirte" is no operation of this run, which has read, update"#)
         );
-        for (line, why) in [
-            ("{}", "which has not one of runner, interval and stopped"),
-            (r#"{"interval": 1, "stopped": 1}"#, "which has not one of"),
+        for (line, reason) in [
+            ("{}", "which does not have exactly one of runner, interval and stopped"),
+            (r#"{"interval": 1, "stopped": 1}"#, "which does not have exactly one of"),
             (r#"{"interval": -1}"#, "invalid value"),
-            (r#"{"stopped": -1}"#, "where -1 is no time"),
+            (r#"{"stopped": -1}"#, "where -1 is not a time"),
             (r#"{"interval": 0, "operations": {"read": {"values": []}}}"#, "unknown field `values`"),
             (
                 r#"{"interval": 0, "operations": {"read": {"histogram": "HIST%"}}}"#,
-                "the times of \"read\" are no base64",
+                "the histogram of \"read\" is not Base64",
             ),
-            (r#"{"interval": 0, "operations": {"read": {"histogram": "AAAA"}}}"#, "are no HdrHistogram"),
+            (r#"{"interval": 0, "operations": {"read": {"histogram": "AAAA"}}}"#, "is not an HdrHistogram"),
         ] {
-            let said = refused(line);
-            assert!(said.contains(why), "{line}: {said}");
+            let error = refused(line);
+            assert!(error.contains(reason), "{line}: {error}");
         }
     }
 
     proptest! {
         #[test]
-        fn no_line_is_too_strange(line in r#"(\{"(interval|stopped|runner)": ?|[-0-9e.]+|"operations": ?|\{"read": ?|\{"values_us": ?\[\[|[0-9]+, ?|\]|\}|"histogram": ?"HIST[a-zA-Z0-9+/]*"|.)*"#) {
-            let _ = read(&line, &mix());
+        fn arbitrary_lines_are_handled(line in r#"(\{"(interval|stopped|runner)": ?|[-0-9e.]+|"operations": ?|\{"read": ?|\{"values_us": ?\[\[|[0-9]+, ?|\]|\}|"histogram": ?"HIST[a-zA-Z0-9+/]*"|.)*"#) {
+            let _ = parse_line(&line, &mix());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Lines to and from a runner, through two named pipes. Nothing here blocks for longer than it is told to.
+//! Lines to and from a runner, through two named pipes. No call blocks for longer than its argument.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -9,25 +9,26 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::protocol::{RunnerMessage, read};
-use super::{RunnerError, RunnerSpec};
+use super::error::RunnerError;
+use super::protocol::{RunnerMessage, parse_line};
+use crate::drivers::runner::spec::RunnerSpec;
 
-/// Longest line: some thousand times what an interval of three histograms takes.
+/// Longest line: about a thousand times the size of an interval with three histograms.
 const LONGEST_LINE_BYTES: usize = 16 << 20;
 
 const BLOCK_BYTES: usize = 8 << 10;
 
-/// A conversation with a runner that has been started. Another one can follow when this has ended: the pipes are
-/// held open by whoever started the runner.
+/// A session with a runner that runs. Another one can follow it: the program that started the runner keeps the pipes
+/// open.
 #[derive(Debug)]
 pub struct RunnerSession<'a> {
     spec: &'a RunnerSpec,
     to: File,
     from: File,
-    /// What has come and is no whole line yet.
+    /// Received bytes of an incomplete line.
     pending: Vec<u8>,
-    /// When something came last.
-    heard: Instant,
+    /// When bytes were last received.
+    last_received: Instant,
 }
 
 impl<'a> RunnerSession<'a> {
@@ -39,11 +40,11 @@ impl<'a> RunnerSession<'a> {
             to: OpenOptions::new().write(true).custom_flags(flags).open(&spec.stdin)?,
             from: OpenOptions::new().read(true).custom_flags(flags).open(&spec.stdout)?,
             pending: Vec::new(),
-            heard: Instant::now(),
+            last_received: Instant::now(),
         })
     }
 
-    /// Whether the runner has said by now that it is ready, and in our version. Nothing else may come before that.
+    /// Whether the runner has reported that it is ready, in this version of the protocol. No other line may come first.
     pub fn is_ready(&mut self) -> Result<bool, RunnerError> {
         match self.next(Duration::ZERO)? {
             None => Ok(false),
@@ -52,24 +53,24 @@ impl<'a> RunnerSession<'a> {
         }
     }
 
-    pub(super) fn say(&mut self, line: &str) -> Result<(), RunnerError> {
-        // Far less than a pipe holds, so that it goes at once or the runner has not read for long.
+    pub(super) fn send(&mut self, line: &str) -> Result<(), RunnerError> {
+        // A line is far smaller than a pipe, so the write fails only if the runner has not read for long.
         match writeln!(self.to, "{line}") {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(RunnerError::Gone),
             other => Ok(other?),
         }
     }
 
-    /// The next line, if one comes within this time.
+    /// The next message, if one comes within this time.
     pub(super) fn next(&mut self, within: Duration) -> Result<Option<RunnerMessage>, RunnerError> {
         let deadline = Instant::now() + within;
         loop {
             if let Some(end) = memchr::memchr(b'\n', &self.pending) {
                 let line: Vec<u8> = self.pending.drain(..=end).collect();
-                return read(String::from_utf8_lossy(&line).trim(), &self.spec.mix).map(Some);
+                return parse_line(String::from_utf8_lossy(&line).trim(), &self.spec.mix).map(Some);
             }
             if self.pending.len() > LONGEST_LINE_BYTES {
-                return Err(RunnerError::Long(LONGEST_LINE_BYTES));
+                return Err(RunnerError::LineTooLong(LONGEST_LINE_BYTES));
             }
             if !self.wait(deadline.saturating_duration_since(Instant::now()))? {
                 return Ok(None);
@@ -79,7 +80,7 @@ impl<'a> RunnerSession<'a> {
                 Ok(0) => return Err(RunnerError::Gone),
                 Ok(count) => {
                     self.pending.extend_from_slice(&block[..count]);
-                    self.heard = Instant::now();
+                    self.last_received = Instant::now();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error.into()),
@@ -87,12 +88,12 @@ impl<'a> RunnerSession<'a> {
         }
     }
 
-    /// How long nothing has come.
+    /// How long nothing has been received.
     pub(super) fn silence(&self) -> Duration {
-        self.heard.elapsed()
+        self.last_received.elapsed()
     }
 
-    /// Whether there is something to read, or the end, within this time.
+    /// Waits for bytes or the end, and returns whether they came within this time.
     fn wait(&self, within: Duration) -> Result<bool, RunnerError> {
         let timeout = Timespec::try_from(within).map_err(io::Error::other)?;
         match poll(&mut [PollFd::new(&self.from, PollFlags::IN)], Some(&timeout)) {

@@ -4,23 +4,24 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use super::error::RunnerError;
 use super::protocol::{RunnerMessage, start_line};
 use super::session::{RunnerSession, order};
-use super::{RunnerError, RunnerSpec};
 use crate::clock::Nanos;
+use crate::drivers::runner::spec::RunnerSpec;
 use crate::record::{DRAIN, Errors, Interval};
 use crate::spec::Shape;
 use crate::worker::{EndReport, WorkerContext, WorkerFailure, WorkerMessage};
 
-/// How long one look for a line takes, and with it how late an interruption is heard.
-const LOOK: Duration = Duration::from_millis(20);
+/// Longest wait for a line, and so the longest delay of an interruption.
+const POLL: Duration = Duration::from_millis(20);
 
-/// A runner's clock may be off by this share of a run, and by this much in any: its start line lies in a pipe until
-/// the runner is given a CPU.
+/// The length of a run by the runner's clock may differ by this share, and by at least this much: the start line waits in
+/// a pipe until the runner gets a CPU.
 const CLOCK_SHARE: f64 = 0.02;
 const CLOCK_SLACK_S: f64 = 0.25;
 
-/// Carries out one run and tells the collector that it is over.
+/// Carries out one run and reports its end to the collector.
 pub(crate) fn run(runner: &RunnerSpec, context: &WorkerContext) {
     let end = EndReport::new(context);
     let begin = match begin(context) {
@@ -28,55 +29,55 @@ pub(crate) fn run(runner: &RunnerSpec, context: &WorkerContext) {
         Ok(None) => return end.stopped(Nanos::now()),
         Err(error) => return end.failed(WorkerFailure::Runner(error.to_string())),
     };
-    match lead(runner, context, begin) {
+    match run_from(runner, context, begin) {
         Ok(stopped) => end.stopped(stopped),
         Err(error) => end.failed(WorkerFailure::Runner(error.to_string())),
     }
 }
 
-/// Says that the worker is ready, and waits for the instant at which the run begins; none if there will be none.
+/// Reports that the worker is ready, and waits for the instant at which the run begins; none if the run is cancelled.
 fn begin(context: &WorkerContext) -> Result<Option<Nanos>, RunnerError> {
     let spec = &context.spec;
     if matches!(spec.shape, Shape::Open { .. }) {
-        return Err(RunnerError::NotForRunners("ask for throughput instead of a rate"));
+        return Err(RunnerError::NotForRunners("measure throughput instead of a rate"));
     }
     if spec.workers != 1 {
-        return Err(RunnerError::NotForRunners("give it no more"));
+        return Err(RunnerError::NotForRunners("do not ask for more"));
     }
     if spec.interval.as_millis() == 0 {
-        return Err(RunnerError::NotForRunners("its intervals are of a millisecond or more"));
+        return Err(RunnerError::NotForRunners("use intervals of a millisecond or more"));
     }
     let ready = WorkerMessage::Ready { worker: context.worker, open: 1, errors: Errors::default() };
-    // A collector that is gone has given the run up.
+    // Without a collector the run has been abandoned.
     let _ = context.to_collector.send(ready);
     Ok(context.start.recv().ok())
 }
 
-/// Gives the instant from which no more operations were begun.
-fn lead(runner: &RunnerSpec, context: &WorkerContext, begin: Nanos) -> Result<Nanos, RunnerError> {
+/// Runs from an instant on, and returns the instant at which the runner stopped beginning operations.
+fn run_from(runner: &RunnerSpec, context: &WorkerContext, begin: Nanos) -> Result<Nanos, RunnerError> {
     let spec = &context.spec;
     let warm_up = (spec.warmup.as_nanos() / spec.interval.as_nanos()) as i64;
     let end = spec.duration.map_or(Nanos::NEVER, |length| begin.after(spec.warmup).after(length));
     let mut session = RunnerSession::open(runner)?;
     thread::sleep(begin.since(Nanos::now()).into());
-    session.say(&start_line(spec.interval, spec.seed, &runner.mix))?;
+    session.send(&start_line(spec.interval, spec.seed, &runner.mix))?;
     let started = Nanos::now();
-    let mut stop_said: Option<Nanos> = None;
+    let mut stop_sent: Option<Nanos> = None;
     let mut done = 0;
     let mut latest: Option<u64> = None;
-    let hand_on = |index: i64, mut stats: Box<Interval>, length: Duration| {
+    let report = |index: i64, mut stats: Box<Interval>, length: Duration| {
         stats.client.wall_ns = length.as_nanos() as u64;
         let _ = context.to_collector.send(WorkerMessage::Interval { worker: context.worker, index, stats });
     };
     loop {
         let is_enough = Nanos::now() >= end || spec.requests.is_some_and(|most| done >= most);
-        if stop_said.is_none() && (is_enough || context.stop.load(Ordering::Relaxed)) {
-            session.say("stop")?;
-            stop_said = Some(Nanos::now());
+        if stop_sent.is_none() && (is_enough || context.stop.load(Ordering::Relaxed)) {
+            session.send("stop")?;
+            stop_sent = Some(Nanos::now());
         }
         let until_stop = Duration::from(end.since(Nanos::now()));
-        let look = if stop_said.is_some() { LOOK } else { until_stop.clamp(Duration::ZERO, LOOK) };
-        match session.next(look)? {
+        let wait = if stop_sent.is_some() { POLL } else { until_stop.clamp(Duration::ZERO, POLL) };
+        match session.next(wait)? {
             None if session.silence() > spec.timeout => return Err(RunnerError::Silent(spec.timeout)),
             None => {}
             Some(RunnerMessage::Ready) => return Err(order("that it is ready", "while it ran")),
@@ -87,30 +88,35 @@ fn lead(runner: &RunnerSpec, context: &WorkerContext, begin: Nanos) -> Result<Na
             Some(RunnerMessage::Interval { index, stats }) => {
                 latest = Some(index);
                 done += stats.client.offered;
-                hand_on(i64::try_from(index).unwrap_or(DRAIN) - warm_up, stats, spec.interval);
+                report(i64::try_from(index).unwrap_or(DRAIN) - warm_up, stats, spec.interval);
             }
-            Some(RunnerMessage::Stopped { .. }) if stop_said.is_none() => {
-                return Err(order("that it has stopped", "before it was told to"));
+            Some(RunnerMessage::Stopped { .. }) if stop_sent.is_none() => {
+                return Err(order("that it has stopped", "before the stop line"));
             }
             Some(RunnerMessage::Stopped { after, stats }) => {
-                let told = stop_said.unwrap_or(started).since(started);
-                hold_against(after, told.into(), Nanos::now().since(started).into())?;
-                hand_on(DRAIN, stats, Duration::ZERO);
+                let until_stop = stop_sent.unwrap_or(started).since(started);
+                check_length(after, until_stop.into(), Nanos::now().since(started).into())?;
+                report(DRAIN, stats, Duration::ZERO);
                 return Ok(begin.after(after));
             }
         }
     }
 }
 
-/// Every rate is made of this length. A runner whose threads want more CPUs than there are hears the stop late, and says
-/// so rightly.
-fn hold_against(said: Duration, told: Duration, heard: Duration) -> Result<(), RunnerError> {
-    let [said_s, told_s, heard_s] = [said, told, heard].map(|span| span.as_secs_f64());
-    let allowed_s = (CLOCK_SHARE * told_s).max(CLOCK_SLACK_S);
-    if (told_s - allowed_s..=heard_s + allowed_s).contains(&said_s) {
+/// Checks the length of a run that the runner reports, which every rate depends on. A runner with more threads than CPUs
+/// may read the stop line late and then reports a longer run correctly.
+fn check_length(
+    reported: Duration,
+    until_stop: Duration,
+    until_stopped: Duration,
+) -> Result<(), RunnerError> {
+    let [reported_s, until_stop_s, until_stopped_s] =
+        [reported, until_stop, until_stopped].map(|span| span.as_secs_f64());
+    let allowed_s = (CLOCK_SHARE * until_stop_s).max(CLOCK_SLACK_S);
+    if (until_stop_s - allowed_s..=until_stopped_s + allowed_s).contains(&reported_s) {
         Ok(())
     } else {
-        Err(RunnerError::Clock { said_s, told_s, heard_s })
+        Err(RunnerError::Clock { reported_s, until_stop_s, until_stopped_s })
     }
 }
 
@@ -119,13 +125,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_runner_that_hears_the_stop_late_says_so_rightly_and_a_clock_of_its_own_is_found_out() {
-        let check = |said_ms, heard_ms| {
-            let [said, told, heard] = [said_ms, 1_200, heard_ms].map(Duration::from_millis);
-            hold_against(said, told, heard).is_ok()
+    fn a_late_stop_is_accepted_and_a_wrong_clock_refused() {
+        let check = |reported_ms, stopped_ms| {
+            let [reported, until_stop, until_stopped] =
+                [reported_ms, 1_200, stopped_ms].map(Duration::from_millis);
+            check_length(reported, until_stop, until_stopped).is_ok()
         };
         assert!(check(1_200, 1_201) && check(1_584, 1_590));
-        assert!(!check(1_584, 1_205), "it cannot have gone on after it had said that it stopped");
+        assert!(!check(1_584, 1_205), "it cannot have run longer than until its answer");
         assert!(!check(900, 1_205) && !check(9_500, 1_205));
     }
 }

@@ -72,7 +72,7 @@ fn the_operations_of_the_example_are_mixed_by_their_weights() {
 fn a_wrong_runner_fails_its_trial_with_the_reason() {
     for (from, to, why) in [
         ("send({\"runner\": 1})", "print(\"hello\", flush=True)", "the runner printed \"hello\""),
-        ("send({\"runner\": 1})", "send({\"runner\": 2})", "speaks version 2 of the protocol"),
+        ("send({\"runner\": 1})", "send({\"runner\": 2})", "uses version 2 of the protocol"),
         ("send({\"runner\": 1})", "sys.exit(\"no data\")", "no data"),
         ("counts.setdefault(name", "counts.setdefault(\"lnog\"", "\"lnog\" is no operation of this run"),
         ("index, counts = now, {}", "sys.exit(\"lost the disk\")", "lost the disk"),
