@@ -13,10 +13,12 @@
 
 mod facts;
 mod fairness;
+mod format;
 mod gate;
 mod knob_value;
 mod phase;
 mod plan;
+mod run_file;
 mod statistics;
 mod times;
 mod trial;
@@ -26,6 +28,7 @@ mod verdict;
 
 pub use facts::{ConfigFile, Facts, FlatFacts, VariantFacts};
 pub use fairness::{Caveat, Difference, DifferenceClass};
+pub use format::FORMAT;
 pub use gate::{Gate, GateOutcome};
 pub use knob_value::KnobValue;
 pub use phase::{ClientHealth, Handshakes, OperationTimes, PhaseKind, TrialPhase};
@@ -33,6 +36,7 @@ pub use plan::{
     Axis, ClientLoad, CpuSplit, Measure, PhaseLengths, Plan, PlanParseError, PlannedBackground, RunKind,
     RunLength, Variant, Vary, WarmUpLimits,
 };
+pub(crate) use run_file::RunFile;
 pub use statistics::{
     ComparisonSide, ComparisonVerdict, ConfidenceInterval, InconclusiveReason, IntervalMethod, NoFitReason,
     RatioEstimate, Scalability, ScalabilityFit, SteadyState, UnsteadyReason,
@@ -42,42 +46,3 @@ pub use trial::{MeasuredValue, SweepPoint, Tick, Trial, TrialFiles, TrialStatus,
 pub use unit::{plural, thousands, with_unit};
 pub use usage::{CountCheck, ResourceUse, SaturatedResource, ServerUsage};
 pub use verdict::{Comparison, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict};
-
-use crate::upgrade::Document;
-
-/// Version of the run directory's formats. It rises when an older reader would read a file wrongly;
-/// `crate::upgrade` reads files of earlier formats.
-pub const FORMAT: u32 = 2;
-
-/// A JSON file of a run directory with a format number.
-pub(crate) trait RunFile: serde::de::DeserializeOwned {
-    /// Which file it is.
-    const DOCUMENT: Document;
-
-    /// The format in which it was written.
-    fn format(&self) -> u32;
-}
-
-impl RunFile for Facts {
-    const DOCUMENT: Document = Document::Facts;
-
-    fn format(&self) -> u32 {
-        self.format
-    }
-}
-
-impl RunFile for Trial {
-    const DOCUMENT: Document = Document::Trial;
-
-    fn format(&self) -> u32 {
-        self.format
-    }
-}
-
-impl RunFile for Verdict {
-    const DOCUMENT: Document = Document::Verdict;
-
-    fn format(&self) -> u32 {
-        self.format
-    }
-}

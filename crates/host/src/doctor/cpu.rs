@@ -1,6 +1,6 @@
 //! Checks of the processors: how many, how fast, and whether their speed is constant.
 
-use super::{ALL, CheckResult, HostCheck, HostEvidence};
+use super::check::{ALL, CheckResult, HostCheck, HostEvidence};
 
 pub(super) const CHECKS: &[HostCheck] = &[
     HostCheck {

@@ -1,6 +1,6 @@
 //! Checks of what else uses the machine: other programs, other virtual machines, memory.
 
-use super::{ALL, CheckResult, HostCheck, HostEvidence};
+use super::check::{ALL, CheckResult, HostCheck, HostEvidence};
 
 /// CPU time of other programs, as a share of all CPUs: limits for a note and for a warning. They are a tenth
 /// and a half of the 5 % difference that a comparison should be able to detect.

@@ -4,86 +4,13 @@
 //! pure functions of [`HostEvidence`], so the tests run them on invented machines. They change nothing.
 //! They do not check trials: the gates of a trial do that, with the telemetry of the trial itself.
 
+mod check;
 mod cpu;
 mod load;
 mod system;
 
-use serde::Serialize;
-
-use crate::affinity::CpuSet;
-use crate::facts::HostFacts;
-use crate::telemetry::Recording;
-
-/// The input of the checks.
-#[derive(Debug, Clone, Default)]
-pub struct HostEvidence {
-    /// Facts about the machine.
-    pub facts: HostFacts,
-    /// The CPUs that this process may use.
-    pub allowed_cpus: CpuSet,
-    /// Telemetry of a second or two without load: what else runs on the machine.
-    pub idle: Recording,
-}
-
-/// How much a finding matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// As it should be.
-    Ok,
-    /// Worth knowing when results are read or compared.
-    Note,
-    /// Results will be noisier, lower or misleading.
-    Warn,
-}
-
-/// The finding of one check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct HostFinding {
-    /// The check.
-    pub id: &'static str,
-    /// How much it matters on this machine.
-    pub level: Severity,
-    /// What the check found, with its value.
-    pub found: String,
-    /// Why this matters for benchmarks.
-    pub why: &'static str,
-    /// What to do about it: a command, or a sentence in the imperative.
-    pub remedy: Option<String>,
-}
-
-/// A check.
-struct HostCheck {
-    id: &'static str,
-    why: &'static str,
-    /// Returns none when the machine does not have, or does not report, what is checked.
-    check: fn(&HostEvidence) -> Option<CheckResult>,
-}
-
-/// The part of a finding that depends on the machine.
-struct CheckResult {
-    level: Severity,
-    found: String,
-    remedy: Option<String>,
-}
-
-impl CheckResult {
-    fn ok(found: impl Into<String>) -> Self {
-        Self { level: Severity::Ok, found: found.into(), remedy: None }
-    }
-
-    fn note(found: impl Into<String>) -> Self {
-        Self { level: Severity::Note, found: found.into(), remedy: None }
-    }
-
-    fn warn(found: impl Into<String>) -> Self {
-        Self { level: Severity::Warn, found: found.into(), remedy: None }
-    }
-
-    fn remedy(self, remedy: impl Into<String>) -> Self {
-        Self { remedy: Some(remedy.into()), ..self }
-    }
-}
+use check::{CheckResult, HostCheck};
+pub use check::{HostEvidence, HostFinding, Severity};
 
 /// Runs all checks. Warnings come first, then notes.
 pub fn examine(evidence: &HostEvidence) -> Vec<HostFinding> {
@@ -97,13 +24,10 @@ pub fn examine(evidence: &HostEvidence) -> Vec<HostFinding> {
     findings
 }
 
-/// The time range that covers the whole recording.
-const ALL: std::ops::RangeInclusive<u64> = 0..=u64::MAX;
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::{TelemetryColumn, TelemetrySample};
+    use crate::telemetry::{Recording, TelemetryColumn, TelemetrySample};
 
     /// The severity that a check reports.
     pub(super) fn level(id: &str, evidence: &HostEvidence) -> Option<Severity> {

@@ -5,7 +5,7 @@
     reason = "one signature for all checks, also for those that always have a finding"
 )]
 
-use super::{CheckResult, HostCheck, HostEvidence};
+use super::check::{CheckResult, HostCheck, HostEvidence};
 use crate::facts::{PowerSource, Rapl};
 
 /// File descriptors of one process. Fewer than the first limit are too few for common tests. With fewer than

@@ -4,8 +4,9 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::error::Error;
+use super::name::PackageName;
 use super::services::{INSTALL_VARIABLE, ServiceStartBlock};
-use super::{Error, PackageName};
 use crate::process::{LogTail, open_log};
 use crate::root::Root;
 

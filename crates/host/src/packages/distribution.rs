@@ -1,6 +1,7 @@
 //! The Linux distribution and its package manager.
 
-use super::{PackageName, Program};
+use super::name::PackageName;
+use super::program::Program;
 use crate::os_release::os_release;
 use crate::root::Root;
 

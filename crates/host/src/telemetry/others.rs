@@ -3,10 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use procfs::process::Stat;
+use procfs::process::{Stat, StatFlags};
 use serde::Serialize;
 
-use super::sources::is_program;
 use crate::process::{ProcessId, Processes, cpu_ticks};
 
 /// The number of programs that a message names.
@@ -57,6 +56,11 @@ pub(super) fn busiest(before: &Processes, after: &Processes, own: u32) -> Vec<Ot
     busiest.sort_by_key(|other| (std::cmp::Reverse(other.cpu), other.pid));
     busiest.truncate(MOST);
     busiest
+}
+
+/// Whether this is a program and not a kernel thread.
+pub(super) fn is_program(stat: &Stat) -> bool {
+    stat.flags().is_ok_and(|flags| !flags.contains(StatFlags::PF_KTHREAD))
 }
 
 #[cfg(test)]

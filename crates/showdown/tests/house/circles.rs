@@ -18,8 +18,8 @@ type ModulePath = Vec<String>;
 struct Imports {
     /// Paths of `use` declarations, and paths in the code.
     used: Vec<Vec<String>>,
-    /// Re-exports: the name and the path behind it; `*` is a glob.
-    exported: Vec<(String, Vec<String>)>,
+    /// Names that the file has from elsewhere, which its children see, too: the name and the path behind it; `*` is a glob.
+    names: Vec<(String, Vec<String>)>,
     /// The text without comments and unit tests.
     code: String,
 }
@@ -113,11 +113,10 @@ fn read(code: String, children: &[String]) -> Imports {
         }
         let mut paths = Vec::new();
         expand(&[], tree.split(';').next().unwrap_or_default(), &mut paths);
-        if is_public {
-            imports.exported.extend(paths);
-        } else {
-            imports.used.extend(paths.into_iter().map(|(_, path)| path));
+        if !is_public {
+            imports.used.extend(paths.iter().map(|(_, path)| path.clone()));
         }
+        imports.names.extend(paths);
     }
     let is_own =
         |name: &str| ["crate", "super", "self"].contains(&name) || children.iter().any(|c| c == name);
@@ -174,13 +173,13 @@ impl Crate {
         Some(at)
     }
 
-    /// The module that defines a name which `module` has, directly or by a re-export.
+    /// The module that defines a name which `module` has, directly or from elsewhere.
     fn definition(&self, module: &ModulePath, name: &str, depth: u32) -> ModulePath {
-        let exported = &self.0[module].exported;
+        let names = &self.0[module].names;
         let target = |path: &Vec<String>| self.resolve(module, path, depth + 1);
-        let named = exported.iter().find(|(known, _)| known == name).and_then(|(_, path)| target(path));
+        let named = names.iter().find(|(known, _)| known == name).and_then(|(_, path)| target(path));
         let by_glob = || {
-            let globs = exported.iter().filter(|(known, _)| known == "*");
+            let globs = names.iter().filter(|(known, _)| known == "*");
             let mut behind = globs.filter_map(|(_, path)| target(&path[..path.len() - 1].to_vec()));
             let defines = |kind: &&str, code: &str| code.contains(&format!("{kind} {name}"));
             let kinds = ["fn", "struct", "enum", "trait", "const", "type"];

@@ -19,7 +19,6 @@ use crate::process::Processes;
 use crate::root::Root;
 
 pub(super) use processes::read as read_processes;
-pub(super) use programs::is_program;
 
 /// Reads all sources except the servers' processes.
 pub(super) fn read(root: &Root, processes: &Processes, out: &mut Readings) {

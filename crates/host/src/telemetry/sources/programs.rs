@@ -3,10 +3,11 @@
 //! These values are exact, while the states in `/proc/stat` may be estimated from what runs at each timer tick.
 //! Kernel threads are in neither group, because they work on behalf of any program.
 
-use procfs::process::{Stat, StatFlags};
+use procfs::process::Stat;
 
 use super::Readings;
 use crate::process::{Processes, cpu_ticks};
+use crate::telemetry::others::is_program;
 
 pub(super) fn read(processes: &Processes, out: &mut Readings) {
     let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
@@ -18,11 +19,6 @@ pub(super) fn read(processes: &Processes, out: &mut Readings) {
     out.counter("programs.ours", "cores", help, cores(&mut own.iter()));
     let help = "CPU time of all other programs on this machine";
     out.counter("programs.others", "cores", help, cores(&mut others.iter().filter(|stat| is_program(stat))));
-}
-
-/// Whether this is a program and not a kernel thread.
-pub(in crate::telemetry) fn is_program(stat: &Stat) -> bool {
-    stat.flags().is_ok_and(|flags| !flags.contains(StatFlags::PF_KTHREAD))
 }
 
 #[cfg(test)]
