@@ -1,4 +1,4 @@
-# Of Showdown's workload "build": GoogleTest's libraries and samples. Called with SOURCE, INTO, CXX and CXXFLAGS.
+# Builds GoogleTest's libraries and samples, for Showdown's workload "build". Set SOURCE, INTO, CXX and CXXFLAGS.
 
 tests := $(SOURCE)/googletest
 mocks := $(SOURCE)/googlemock
@@ -15,7 +15,7 @@ main: $(INTO)/googletest/src/gtest_main.o
 $(INTO)/libgtest.a: $(call objects,$(library_sources))
 	$(AR) rcs $@ $^
 
-# sample9 and sample10 bring a main of their own.
+# sample9 and sample10 have a main function of their own.
 $(INTO)/samples: $(filter-out %sample9_unittest.o %sample10_unittest.o,$(call objects,$(other_sources))) \
                  $(INTO)/libgtest.a | $(filter %sample9_unittest.o %sample10_unittest.o,$(call objects,$(other_sources)))
 	$(CXX) -o $@ $^ -pthread

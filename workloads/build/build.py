@@ -1,4 +1,4 @@
-"""The runner of Showdown's workload "build": an operation is one build from nothing. docs/BYOD.md has the protocol."""
+"""The runner of Showdown's workload "build": an operation is one build from an empty directory. See docs/BYOD.md."""
 
 import argparse
 import json
@@ -10,15 +10,15 @@ import subprocess
 import sys
 import time
 
-# How often a word is looked for while compilers run.
-LOOK_S = 0.02
+# The interval at which it checks for the stop line while compilers run.
+POLL_S = 0.02
 
 
-def say(line):
+def send(line):
     print(json.dumps(line), flush=True)
 
 
-def told_to_stop():
+def stop_requested():
     return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
@@ -45,13 +45,13 @@ class Build:
         os.makedirs(self.into)
 
     def run(self):
-        """Gives the exit code, or None if it was told to stop."""
+        """Returns the exit code, or None after the stop line."""
         make = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=sys.stderr, process_group=0)
         while True:
             try:
-                return make.wait(LOOK_S)
+                return make.wait(POLL_S)
             except subprocess.TimeoutExpired:
-                if told_to_stop():
+                if stop_requested():
                     os.killpg(make.pid, signal.SIGTERM)
                     make.wait()
                     return None
@@ -59,7 +59,7 @@ class Build:
 
 def run(build, interval_s):
     begin, index = time.monotonic(), -1
-    while not told_to_stop():
+    while not stop_requested():
         build.clean()
         sent = time.monotonic()
         code = build.run()
@@ -69,8 +69,8 @@ def run(build, interval_s):
         index = max(index + 1, int((ended - begin) / interval_s))
         took_us = round((ended - sent) * 1e6)
         outcome = {"errors": {f"make ended with {code}": 1}} if code else {"values_us": [[took_us, 1]]}
-        say({"interval": index, "operations": {"build": outcome}})
-    say({"stopped": time.monotonic() - begin})
+        send({"interval": index, "operations": {"build": outcome}})
+    send({"stopped": time.monotonic() - begin})
 
 
 def main():
@@ -83,7 +83,7 @@ def main():
     build = Build(args)
     try:
         build.clean()
-        say({"runner": 1})
+        send({"runner": 1})
         while line := sys.stdin.readline():
             words = line.split()
             if words[0] == "start":
