@@ -52,7 +52,11 @@ impl Example {
     /// The keys of the table at a path, if it is a table that refuses unknown keys.
     fn known_keys(&self, table: &[Step]) -> Option<Vec<String>> {
         let unknown = [table, &[Step::Key(UNKNOWN.to_owned())]].concat();
-        available(&self.error_with(&unknown, Value::Boolean(true)), "unknown key \"?\"")
+        let mut keys = available(&self.error_with(&unknown, Value::Boolean(true)), "unknown key \"?\"")?;
+        // The tables beside the operations come from the protocols: the error about an unknown table lists them.
+        let error = self.error_with(&unknown, Value::Table(Table::new()));
+        keys.extend(available(&error, "load: there is no table \"?\"").unwrap_or_default());
+        Some(keys)
     }
 
     /// The words that the key at a path accepts, if it accepts only certain words.
