@@ -48,45 +48,45 @@ test-web:
 	    { echo "test-web: Node 20 or newer is needed, here is $$(node --version): see https://nodejs.org" >&2; exit 1; }
 	cd web && npm ci --no-audit --no-fund && npm test
 
-bench-peers: packages-bench ## Engine against wrk, ab, h2load, hey, memcaslap: writes docs/results/peers.md (as root)
+bench-peers: packages-bench ## Compare the engine with wrk, ab, h2load, hey and memcaslap (as root): docs/results/peers.md
 	cargo build --release --locked -p showdown
 	cargo build --release --locked --manifest-path $(floor_toml) --target-dir $(target)
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers \
 	    --engine $(target)/release/showdown --floor $(target)/release/floor $(PEERS_OPTIONS)
 
-bench-peers-db: packages-bench ## Engine against sysbench and pgbench on MariaDB and PostgreSQL: writes docs/results/peers-db.md
+bench-peers-db: packages-bench ## Compare the engine with sysbench and pgbench: docs/results/peers-db.md
 	cargo build --release --locked -p showdown
 	cargo build --release --locked --manifest-path $(floor_toml) --target-dir $(target)
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers_db \
 	    --engine $(target)/release/showdown --floor $(target)/release/floor $(PEERS_OPTIONS)
 
-bench-peers-mail: packages-bench ## Engine against smtp-source on Postfix and smtp-sink: writes docs/results/peers-mail.md (as root)
+bench-peers-mail: packages-bench ## Compare the engine with smtp-source (as root): docs/results/peers-mail.md
 	cargo build --release --locked -p showdown
 	cargo build --release --locked --manifest-path $(floor_toml) --target-dir $(target)
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers_mail \
 	    --engine $(target)/release/showdown --floor $(target)/release/floor $(PEERS_OPTIONS)
 
-bench-peers-io: packages-bench ## Block I/O against fio: writes docs/results/peers-io.md (PEERS_OPTIONS='--directory /mnt/disk')
+bench-peers-io: packages-bench ## Compare block I/O with fio (PEERS_OPTIONS='--directory /mnt/disk'): docs/results/peers-io.md
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers_io --engine $(target)/release/showdown $(PEERS_OPTIONS)
 
-bench-truth: packages-bench ## Engine and peers against servers of known behaviour: writes docs/results/truth.md
+bench-truth: packages-bench ## Check the engine and its peers against servers of known behaviour: docs/results/truth.md
 	cargo build --release --locked -p showdown
 	cargo build --release --locked -p truth --example gaps
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m truth \
 	    --engine $(target)/release/showdown --gaps $(target)/release/examples/gaps $(TRUTH_OPTIONS)
 
-bench-aa: packages-bench ## A server against itself and a slowed copy, on and on: docs/results/aa.md (AA_OPTIONS='--minutes 60')
+bench-aa: packages-bench ## Compare a server with itself and with a slower copy (AA_OPTIONS='--minutes 60'): docs/results/aa.md
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m aa --showdown $(target)/release/showdown $(AA_OPTIONS)
 
-bench-archive: ## What reads an archive of 10,000 runs, timed: writes docs/results/archive.md
+bench-archive: ## Time every reader on an archive of 10,000 runs: docs/results/archive.md
 	cargo build --release --locked -p showdown
 	cargo build --release --locked -p archive --features example --example made-up
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m archive \
 	    --showdown $(target)/release/showdown --made-up $(target)/release/examples/made-up $(ARCHIVE_OPTIONS)
 
-bench-workloads: packages-test ## Every workload of the README run for real: docs/results/workloads.md (WORKLOADS_OPTIONS='--only mail')
+bench-workloads: packages-test ## Run every workload of the README (WORKLOADS_OPTIONS='--only mail'): docs/results/workloads.md
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m workloads \
 	    --showdown $(target)/release/showdown $(WORKLOADS_OPTIONS)

@@ -26,8 +26,10 @@ struct Cli {
     verb: Verb,
 
     // `color::requested` reads it before the parsing, so that help and errors follow it.
-    /// Color the output: auto, always or never; auto follows the terminal and the variable NO_COLOR
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(
+        help = "Color the output: auto, always or never; auto follows the terminal and the variable NO_COLOR"
+    )]
     color: clap::ColorChoice,
 }
 

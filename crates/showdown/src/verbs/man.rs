@@ -24,17 +24,14 @@ pub struct ManArgs {
 /// Prints the page of the command line `cli`, or writes all pages.
 pub fn run(args: &ManArgs, cli: &Command) -> anyhow::Result<CommandStatus> {
     let cli = visible_only(cli);
-    match &args.out {
-        Some(directory) => {
-            let failure = || format!("--out {}: cannot write the manual pages", directory.display());
-            std::fs::create_dir_all(directory).with_context(failure)?;
-            clap_mangen::generate_to(cli, directory).with_context(failure)?;
-        }
-        None => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(cli).render(&mut page)?;
-            print(&String::from_utf8(page)?)?;
-        }
+    if let Some(directory) = &args.out {
+        let failure = || format!("--out {}: cannot write the manual pages", directory.display());
+        std::fs::create_dir_all(directory).with_context(failure)?;
+        clap_mangen::generate_to(cli, directory).with_context(failure)?;
+    } else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(cli).render(&mut page)?;
+        print(&String::from_utf8(page)?)?;
     }
     Ok(CommandStatus::Success)
 }

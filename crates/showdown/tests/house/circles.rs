@@ -177,7 +177,7 @@ impl Crate {
     fn definition(&self, module: &ModulePath, name: &str, depth: u32) -> ModulePath {
         let names = &self.0[module].names;
         let target = |path: &Vec<String>| self.resolve(module, path, depth + 1);
-        let named = names.iter().find(|(known, _)| known == name).and_then(|(_, path)| target(path));
+        let direct = names.iter().find(|(known, _)| known == name).and_then(|(_, path)| target(path));
         let by_glob = || {
             let globs = names.iter().filter(|(known, _)| known == "*");
             let mut behind = globs.filter_map(|(_, path)| target(&path[..path.len() - 1].to_vec()));
@@ -188,7 +188,7 @@ impl Crate {
         if depth > 8 {
             return module.clone();
         }
-        named.or_else(by_glob).unwrap_or_else(|| module.clone())
+        direct.or_else(by_glob).unwrap_or_else(|| module.clone())
     }
 
     /// Each module with those whose items it uses.
