@@ -17,8 +17,8 @@ export function entryOf(name: string): GlossaryEntry | undefined {
 }
 
 /** The address of an entry on the page: `term-offered-load`. */
-export function entryId({ term }: GlossaryEntry): string {
-  return `term-${term.toLowerCase().replace(/[^a-z0-9]+/g, "-")}`;
+export function entryId({ id }: GlossaryEntry): string {
+  return `term-${id}`;
 }
 
 /** Text with marked terms. */

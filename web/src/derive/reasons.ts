@@ -37,8 +37,14 @@ export function reasons(trials: readonly Trial[]): Reason[] {
   return [...kinds.values()].map(({ trials: affected, ...kind }) => ({ text: textOf(kind, affected), trials: affected })).sort((a, b) => b.trials.length - a.trials.length);
 }
 
+/** The text without numbers and without brackets, the inner ones first. */
 function kindOf(text: string): string {
-  return text.replace(/\(.*?\)(?=[:;,.\s]|$)/g, "()").replace(/\d+(?:[.,]\d+)*/g, "0");
+  let kind = text.replace(/\d+(?:[.,]\d+)*/g, "0");
+  for (let before = ""; before !== kind; ) {
+    before = kind;
+    kind = kind.replace(/\([^()]*\)/g, "");
+  }
+  return kind;
 }
 
 function textOf({ text, texts, measured }: Omit<Kind, "trials">, [first]: readonly Trial[]): string {

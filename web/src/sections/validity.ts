@@ -46,7 +46,7 @@ function summary(trials: readonly Trial[], bad: number): Child[] {
 }
 
 function failure({ text, trials }: Reason): HTMLElement {
-  const links = trials.flatMap((trial, place) => [place > 0 ? ", " : "", el("a", { href: `#trial-${trial.number}` }, `${trial.number} ${trial.variant}`)]);
+  const links = trials.flatMap((trial, place) => [place > 0 ? ", " : "", el("a", { href: `#trial-${trial.number}` }, `${trial.number}\u00a0${trial.variant}`)]);
   return el("li", {}, unbroken(text), el("span", { class: "affected" }, trials.length === 1 ? " – trial " : " – trials ", ...links));
 }
 

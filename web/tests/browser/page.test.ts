@@ -175,7 +175,7 @@ test("an interrupted run shows what was measured", async () => {
     assert.match(await page.locator("#verdict .notice").innerText(), /ended before its verdict[^]*trials\/004-nginx\/trial.json/);
     assert.equal(await count(page, "#every-trial .trial.valid path, #every-trial .trial.valid circle"), 2);
     assert.match(await page.locator("#trials").innerText(), /No value: trial 3 \(apache, failed\)/);
-    assert.match(await page.locator("#validity").innerText(), /apache died: see server.log – trial 3 apache/);
+    assert.match(await page.locator("#validity").innerText(), /apache died: see server.log – trial 3\sapache/);
     assert.match(await page.locator("#facts").innerText(), /recorded no facts/);
     assert.equal(await count(page, "#percentiles .percentile-line path"), 2);
   });

@@ -1,25 +1,35 @@
-// Takes screenshots and a PDF for a visual check: `npm run shots -- FOLDER`.
+// Takes screenshots and PDFs for a visual check: `npm run shots -- FOLDER [REPORT.html]`. With a report of a real run it
+// also writes readme.png, the picture for docs/report.png.
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fixture, pageWith } from "../fixture/read";
 import { launch, open } from "./browser";
 
-const folder = process.argv[2];
-if (!folder) throw new Error("no folder given: npm run shots -- FOLDER");
+const [folder, report] = process.argv.slice(2);
+if (!folder) throw new Error("no folder given: npm run shots -- FOLDER [REPORT.html]");
 mkdirSync(folder, { recursive: true });
 
+const pages = report
+  ? [["report", readFileSync(report, "utf8")] as const]
+  : (["comparison", "sweep"] as const).map((name) => [name, pageWith(fixture(name))] as const);
+const views = [
+  ["light", { viewport: { width: 1280, height: 900 } }],
+  ["dark", { viewport: { width: 1280, height: 900 }, colorScheme: "dark" as const }],
+  ["phone", { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 }],
+] as const;
+
 const browser = await launch();
-for (const name of ["comparison", "sweep"] as const) {
-  const html = pageWith(fixture(name));
-  for (const [view, options] of [
-    ["light", { viewport: { width: 1200, height: 900 } }],
-    ["dark", { viewport: { width: 1200, height: 900 }, colorScheme: "dark" as const }],
-    ["phone", { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 }],
-  ] as const) {
+for (const [name, html] of pages) {
+  for (const [view, options] of views) {
     const { page, problems, close } = await open(browser, html, options);
     await page.screenshot({ path: join(folder, `${name}-${view}.png`), fullPage: true });
-    if (view === "light") await page.pdf({ path: join(folder, `${name}.pdf`), format: "A4" });
+    if (view === "light") {
+      // What a reader of the README sees: the verdict, the trials and the response times.
+      const height = await page.locator("#distribution").evaluate((section) => section.getBoundingClientRect().top + scrollY - 40);
+      if (report) await page.screenshot({ path: join(folder, "readme.png"), fullPage: true, clip: { x: 0, y: 0, width: 1280, height } });
+      await page.pdf({ path: join(folder, `${name}.pdf`), format: "A4" });
+    }
     if (problems.length > 0) console.error(name, view, problems);
     await close();
   }

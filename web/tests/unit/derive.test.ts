@@ -160,7 +160,7 @@ test("each reason occurs once, with its trials", () => {
   const [only, ...others] = reasons(trials);
   assert.match(only?.text ?? "", /^steal \(allowed: at most 2 %\): .* – measured 6.1 %$/);
   assert.deepEqual([only?.trials.map((trial) => trial.number), others], [[7], []]);
-  const needed = (share: number): string => `the client was the limit: it needed ${share} % of its cores (at most 90 %): give it more`;
+  const needed = (share: number): string => `the client was the limit: it needed ${share} % of its cores (at most 90 %, beside cc (pid ${share})): give it more`;
   const limited = trials.slice(0, 3).map((trial, place) => ({ ...trial, status: "invalid" as const, gates: [], reasons: [needed(91 + place)] }));
   assert.deepEqual(reasons(limited).map(({ text, trials: affected }) => [text, affected.length]), [[`${needed(91)} (the values of trial 1)`, 3]]);
   const died = trials.slice(0, 3).map((trial) => ({ ...trial, status: "failed" as const, gates: [], reasons: ["it died"] }));

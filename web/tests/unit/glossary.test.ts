@@ -31,6 +31,10 @@ test("every name in the glossary and every address on the page is unique", () =>
   assert.equal(new Set(entries.map(entryId)).size, entries.length);
 });
 
+test("an anchor is the term in lower case with hyphens", () => {
+  for (const { id, term } of entries) assert.equal(id, term.toLowerCase().replace(/[^a-z0-9]+/g, "-"));
+});
+
 test("an explanation has at most three short sentences", () => {
   for (const { term, text } of entries) {
     assert.match(text, /^[A-Z`].*\.$/, `${term} is explained in sentences`);
