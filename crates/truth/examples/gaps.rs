@@ -1,21 +1,21 @@
-//! Are the requests of a known server's log a Poisson process? `gaps RATE WINDOW < log.csv` prints one JSON object:
-//! windows of so many gaps and how many of them fail Anderson–Darling at 5 %, the same for what gaps have beyond 10 µs,
-//! and quantiles of the gaps.
+//! Tests whether the requests in the log of a known server are a Poisson process. `gaps RATE WINDOW < log.csv` prints
+//! one JSON object: the number of windows of WINDOW gaps, the number that fail the Anderson–Darling test at 5 %, the same
+//! for the excess of gaps over 10 µs, and quantiles of the gaps.
 //!
-//! One thread cannot send two requests closer together than a send takes, so the shortest gaps are stretched. An
-//! exponential law has no memory: what its gaps have beyond any length is exponential again, with the same rate. So the
-//! second test tells whether all but the shortest gaps are right.
+//! One thread cannot send two requests closer together than a send takes, so the shortest gaps are stretched. The
+//! exponential distribution has no memory: the excess of its gaps over any length is exponential with the same rate. So
+//! the second test checks all but the shortest gaps.
 
 use std::io::Read;
 use std::time::Duration;
 
 use load::clock::Nanos;
 use truth::checks::arrivals::{failing_windows, gaps};
-use truth::known::account::Served;
+use truth::known::account::ServedRequest;
 
-/// A send takes about so long: closer together one thread cannot send.
+/// The duration of a send: one thread cannot send two requests closer together.
 const A_SEND: Duration = Duration::from_micros(3);
-/// Longer than what a stretched gap takes from the next one.
+/// Longer than the time by which a stretched gap shortens the next one.
 const BEYOND: Duration = Duration::from_micros(10);
 
 #[expect(clippy::print_stdout, reason = "its answer")]
@@ -25,11 +25,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (rate, window): (f64, usize) = (rate.parse()?, window.parse()?);
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
-    let served = |line: &str| -> Option<Served> {
+    let served = |line: &str| -> Option<ServedRequest> {
         let (received, sent) = line.split_once(',')?;
-        Some(Served { received: Nanos(received.parse().ok()?), sent: Nanos(sent.parse().ok()?) })
+        Some(ServedRequest { received: Nanos(received.parse().ok()?), sent: Nanos(sent.parse().ok()?) })
     };
-    let log: Vec<Served> = text.lines().filter_map(served).collect();
+    let log: Vec<ServedRequest> = text.lines().filter_map(served).collect();
     let all = gaps(&log);
     let (failing, windows) = failing_windows(&all, rate, window);
     let beyond: Vec<Duration> = all.iter().filter_map(|gap| gap.checked_sub(BEYOND)).collect();

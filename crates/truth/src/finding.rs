@@ -1,125 +1,130 @@
-//! One line of the table: what is known, what the engine measured, and whether that will do.
+//! One line of the selftest's table: the known value, the measured value, and whether they agree.
 
 use load::client_share::ClientShare;
 use serde::Serialize;
 
-/// What numbers are in.
+/// The unit of a finding's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum FindingUnit {
     /// Microseconds.
     Microseconds,
-    /// Things counted.
+    /// A count.
     Count,
-    /// 0 to 1.
+    /// A share, 0 to 1.
     Share,
-    /// Things a second.
+    /// A rate per second.
     PerSecond,
 }
 
-/// What follows for the instrument if a line misses.
+/// What a failed finding means for measurements on this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Weight {
-    /// The engine is wrong, or this host makes it so: nothing that it says can be believed.
-    Grave,
-    /// Numbers of this kind cannot be believed on this host; others can.
+pub enum FindingSeverity {
+    /// The engine is wrong, or this host makes it wrong: no measurement can be trusted.
+    Error,
+    /// Measurements of this kind cannot be trusted on this host; others can.
     Limit,
 }
 
-/// One known value beside the measured one.
+/// A known value beside the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// Which check, such as `freeze`.
+    /// The check, such as `freeze`.
     pub check: &'static str,
-    /// What was looked at, in a few words.
-    pub what: String,
-    /// Which of several numbers of it, such as `p99`; empty if there is one.
-    pub point: &'static str,
-    /// Of both values and the tolerance.
-    pub unit: Unit,
-    /// The truth.
+    /// The case of the check, in a few words.
+    pub case: String,
+    /// The statistic, such as `p99`; empty if the case has only one.
+    pub statistic: &'static str,
+    /// Unit of the values and of the tolerance.
+    pub unit: FindingUnit,
+    /// The known value.
     pub known: f64,
-    /// What the engine says.
+    /// The value that the engine measured.
     pub measured: f64,
-    /// By how much the two may differ; zero for what must be exact.
+    /// The largest accepted difference; zero for exact values.
     pub tolerance: f64,
-    /// What it means if they differ by more.
-    pub weight: Weight,
-    /// Whether they do not.
-    pub met: bool,
-    /// What a reader should know besides.
+    /// What a larger difference means.
+    pub severity: FindingSeverity,
+    /// Whether the difference is within the tolerance.
+    pub passed: bool,
+    /// Further information for the reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl Finding {
-    /// Holds one value against the other; not a number is never met.
-    pub fn new(check: &'static str, what: impl Into<String>, unit: Unit, known: f64, measured: f64) -> Self {
+    /// Compares two values that must be equal. NaN never passes.
+    pub fn new(
+        check: &'static str,
+        case: impl Into<String>,
+        unit: FindingUnit,
+        known: f64,
+        measured: f64,
+    ) -> Self {
         let finding = Self {
             check,
-            what: what.into(),
-            point: "",
+            case: case.into(),
+            statistic: "",
             unit,
             known,
             measured,
             tolerance: 0.0,
-            weight: Weight::Grave,
-            met: false,
+            severity: FindingSeverity::Error,
+            passed: false,
             note: None,
         };
         finding.within(0.0)
     }
 
-    /// The same with a tolerance.
+    /// Accepts a difference up to this tolerance.
     #[must_use]
     pub fn within(mut self, tolerance: f64) -> Self {
         self.tolerance = tolerance;
-        self.met = (self.measured - self.known).abs() <= tolerance;
+        self.passed = (self.measured - self.known).abs() <= tolerance;
         self
     }
 
-    /// The same as one of several numbers.
+    /// Names the statistic, where the case has several.
     #[must_use]
-    pub fn at(mut self, point: &'static str) -> Self {
-        self.point = point;
+    pub fn statistic(mut self, statistic: &'static str) -> Self {
+        self.statistic = statistic;
         self
     }
 
-    /// The same as a limit of what can be measured here.
+    /// Makes a failure a limit of this host.
     #[must_use]
     pub fn as_limit(mut self) -> Self {
-        self.weight = Weight::Limit;
+        self.severity = FindingSeverity::Limit;
         self
     }
 
-    /// The same, not met if the engine itself called the measurement invalid, for these reasons. That is a limit
-    /// only: an instrument that says when it cannot measure misleads nobody.
+    /// Fails the finding if the engine called the measurement invalid for these reasons. Such a failure is a limit: an
+    /// instrument that reports when it cannot measure does not mislead.
     #[must_use]
-    pub fn if_valid(mut self, reasons: &[String]) -> Self {
+    pub fn unless_invalid(mut self, reasons: &[String]) -> Self {
         if !reasons.is_empty() {
-            (self.met, self.weight) = (false, Weight::Limit);
-            self.note = Some(format!("the engine calls it invalid: {}", reasons.join("; ")));
+            (self.passed, self.severity) = (false, FindingSeverity::Limit);
+            self.note = Some(format!("the engine calls the measurement invalid: {}", reasons.join("; ")));
         }
         self
     }
 
-    /// The same, a limit only where the engine itself says that a part of this may be the client's own.
+    /// Makes a failure a limit where the engine reports that a part of the value may be the client's own.
     #[must_use]
-    pub fn if_not_doubted(mut self, share: Option<&ClientShare>) -> Self {
+    pub fn with_client_share(mut self, share: Option<&ClientShare>) -> Self {
         if let Some(ClientShare { client_us, .. }) = share
-            && !self.met
+            && !self.passed
         {
-            self.weight = Weight::Limit;
-            self.note
-                .get_or_insert(format!("the engine says that about {client_us} µs are the client's own"));
+            self.severity = FindingSeverity::Limit;
+            self.note.get_or_insert(format!("the engine attributes about {client_us} µs to the client"));
         }
         self
     }
 }
 
-/// What a time may be off: 2 %, or 20 µs for the short ones, which is what two looks at a clock and a wake-up
-/// on another CPU take.
+/// The tolerance of a time: 2 %, or 20 µs for short times. Two clock readings and a wake-up on another CPU take that
+/// long.
 pub fn time_tolerance_us(known_us: f64) -> f64 {
     (0.02 * known_us).max(20.0)
 }
@@ -129,21 +134,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_must_be_exact_is_held_to_it() {
-        let count = |measured| Finding::new("counts", "replies", Unit::Count, 100.0, measured);
-        assert!(count(100.0).met && !count(99.0).met && count(99.0).within(1.0).met);
-        assert!(!count(f64::NAN).within(1e9).met);
+    fn an_exact_value_passes_only_when_equal() {
+        let count = |measured| Finding::new("counts", "replies", FindingUnit::Count, 100.0, measured);
+        assert!(count(100.0).passed && !count(99.0).passed && count(99.0).within(1.0).passed);
+        assert!(!count(f64::NAN).within(1e9).passed);
     }
 
     #[test]
-    fn an_invalid_measurement_meets_nothing() {
-        let finding =
-            Finding::new("x", "y", Unit::Count, 1.0, 1.0).if_valid(&["the client was the limit".into()]);
-        assert!(!finding.met && finding.note.is_some() && finding.weight == Weight::Limit);
+    fn an_invalid_measurement_never_passes_and_is_a_limit() {
+        let finding = Finding::new("x", "y", FindingUnit::Count, 1.0, 1.0)
+            .unless_invalid(&["the client was the limit".into()]);
+        assert!(!finding.passed && finding.note.is_some() && finding.severity == FindingSeverity::Limit);
     }
 
     #[test]
-    fn short_times_may_be_off_by_twenty_microseconds() {
+    fn short_times_have_a_tolerance_of_twenty_microseconds() {
         assert!((time_tolerance_us(100.0) - 20.0).abs() < 1e-9);
         assert!((time_tolerance_us(10_000.0) - 200.0).abs() < 1e-9);
     }

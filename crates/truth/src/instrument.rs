@@ -1,4 +1,4 @@
-//! The engine as it is under test: in this process, on the client's CPUs, against servers on the others.
+//! The engine under test: in this process, on the client's CPUs, against servers on the other CPUs.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -19,39 +19,39 @@ use crate::known::account::Account;
 use crate::known::behaviour::Behaviour;
 use crate::known::child::{ChildError, KnownServer};
 
-/// Why a check came to no answer.
+/// Why a check has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// A known server.
+    /// A known server failed.
     #[error(transparent)]
     Server(#[from] ChildError),
-    /// The engine.
+    /// The engine failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// CPUs or temporary files.
+    /// A system call for CPUs or temporary files failed.
     #[error("{what}: {source}")]
     System {
-        /// What was tried.
+        /// What failed.
         what: &'static str,
-        /// The system's words.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The user has seen enough.
+    /// The user interrupted the selftest.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// What the engine speaks.
+/// The protocol of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
+pub enum TestProtocol {
     /// HTTP/1.1.
     Http,
     /// memcached's text protocol.
     Memcached,
 }
 
-impl Protocol {
-    /// As people write it.
+impl TestProtocol {
+    /// The usual spelling.
     pub fn name(self) -> &'static str {
         match self {
             Self::Http => "HTTP",
@@ -81,70 +81,76 @@ impl Protocol {
     }
 }
 
-/// When operations begin.
+/// When operations start.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pace {
-    /// As fast as it goes.
+pub enum LoadShape {
+    /// In a closed loop.
     Closed,
-    /// With exponential gaps, so many a second.
+    /// As a Poisson process, at this rate per second.
     Poisson(f64),
-    /// Evenly, so many a second.
+    /// Evenly spaced, at this rate per second.
     Even(f64),
 }
 
 /// One run of the engine.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
-    /// What is spoken.
-    pub protocol: Protocol,
+pub struct TestLoad {
+    /// The protocol.
+    pub protocol: TestProtocol,
     /// Connections.
     pub connections: u32,
-    /// When operations begin.
-    pub pace: Pace,
-    /// For how long they do; all of it is measured.
+    /// When operations start.
+    pub shape: LoadShape,
+    /// Length of the run; all of it is measured.
     pub length: Duration,
-    /// How often is recorded.
+    /// Length of a recorded interval.
     pub interval: Duration,
 }
 
-impl Load {
-    /// HTTP, recorded every 100 ms.
-    pub fn http(connections: u32, pace: Pace, length: Duration) -> Self {
-        Self { protocol: Protocol::Http, connections, pace, length, interval: Duration::from_millis(100) }
+impl TestLoad {
+    /// HTTP, with intervals of 100 ms.
+    pub fn http(connections: u32, shape: LoadShape, length: Duration) -> Self {
+        Self {
+            protocol: TestProtocol::Http,
+            connections,
+            shape,
+            length,
+            interval: Duration::from_millis(100),
+        }
     }
 }
 
-/// Both sides of one run.
+/// The results of one run on both sides.
 #[derive(Debug)]
-pub struct Measured {
-    /// The engine's.
+pub struct Measurement {
+    /// The engine's result.
     pub outcome: LoadOutcome,
-    /// The same as it is printed.
+    /// Its summary.
     pub summary: Summary,
-    /// The server's.
+    /// The server's account.
     pub account: Account,
 }
 
-/// Seldom enough to be in nobody's way.
+/// Long enough to have no effect on the measurement.
 const STEAL_PERIOD: Duration = Duration::from_secs(1);
 
-/// A look at what the hypervisor takes of the CPUs.
-pub struct StealWatch {
+/// Samples the CPU time that the hypervisor takes (steal).
+pub struct StealSampler {
     sampler: Sampler,
     cpus: CpuSet,
 }
 
-impl StealWatch {
-    /// The share that it took since the look began, 0 to 1; none where the kernel does not say.
+impl StealSampler {
+    /// Stops; returns the steal since the start, 0 to 1. `None` where the kernel does not report it.
     pub fn stop(self) -> Option<f64> {
         self.sampler.stop().stolen(&self.cpus)
     }
 }
 
-/// The engine with what it needs to run.
+/// The engine with the resources that it needs.
 pub struct Instrument<'a> {
     host: Host,
-    /// Those of server and client.
+    /// The CPUs of server and client.
     cpus: CpuSet,
     server_cpus: CpuSet,
     context: &'a RunContext,
@@ -153,47 +159,47 @@ pub struct Instrument<'a> {
 }
 
 impl<'a> Instrument<'a> {
-    /// Shares out the CPUs and keeps this thread, whose heirs the engine's are, to the client's.
+    /// Splits the CPUs, and pins this thread to the client's. The engine's threads inherit the pinning.
     pub fn new(context: &'a RunContext, directory: &'a Path, seed: u64) -> Result<Self, CheckError> {
         let system = |what| move |source| CheckError::System { what, source };
         let host = Host::local();
-        let allowed = host.allowed_cpus().map_err(system("the CPUs that may be used"))?;
+        let allowed = host.allowed_cpus().map_err(system("cannot read the CPU affinity"))?;
         let split = host::affinity::split(&host.cores(&allowed));
-        split.client.pin_this_thread().map_err(system("the client's CPUs"))?;
+        split.client.pin_this_thread().map_err(system("cannot pin the client to its CPUs"))?;
         Ok(Self { host, cpus: allowed, server_cpus: split.server, context, directory, seed })
     }
 
-    /// Begins to watch what the hypervisor takes of the CPUs; none where the host cannot be watched.
-    pub fn watch_steal(&self) -> Option<StealWatch> {
+    /// Starts to sample steal. `None` where the host cannot be sampled.
+    pub fn sample_steal(&self) -> Option<StealSampler> {
         let sampler = self.host.sample(Vec::new(), STEAL_PERIOD).ok()?;
-        Some(StealWatch { sampler, cpus: self.cpus.clone() })
+        Some(StealSampler { sampler, cpus: self.cpus.clone() })
     }
 
-    /// A server of this behaviour.
+    /// Starts a server with this behaviour.
     pub fn start(&self, change: impl FnOnce(&mut Behaviour)) -> Result<KnownServer, CheckError> {
-        self.heed_the_user()?;
+        self.check_interrupted()?;
         let mut behaviour = Behaviour::on(0);
         (behaviour.log, behaviour.seed) = (true, self.seed);
         change(&mut behaviour);
         Ok(KnownServer::start(&self.host, &behaviour, Some(&self.server_cpus), self.directory)?)
     }
 
-    /// Loads a server and asks it afterwards.
-    pub fn run(&self, server: &KnownServer, load: &Load) -> Result<Measured, CheckError> {
+    /// Runs a load and reads the server's account afterwards.
+    pub fn run(&self, server: &KnownServer, load: &TestLoad) -> Result<Measurement, CheckError> {
         self.run_with(server, load, |_| ())
     }
 
-    /// The same, with something to change in what the engine is asked to do.
+    /// Runs a load with a changed [`LoadSpec`].
     pub fn run_with(
         &self,
         server: &KnownServer,
-        load: &Load,
+        load: &TestLoad,
         change: impl FnOnce(&mut LoadSpec),
-    ) -> Result<Measured, CheckError> {
-        let shape = match load.pace {
-            Pace::Closed => Shape::closed(),
-            Pace::Poisson(rate) => Shape::open(rate, Arrivals::Poisson),
-            Pace::Even(rate) => Shape::open(rate, Arrivals::Constant),
+    ) -> Result<Measurement, CheckError> {
+        let shape = match load.shape {
+            LoadShape::Closed => Shape::closed(),
+            LoadShape::Poisson(rate) => Shape::open(rate, Arrivals::Poisson),
+            LoadShape::Even(rate) => Shape::open(rate, Arrivals::Constant),
         };
         let mut spec = LoadSpec::closed(load.protocol.spec(), server.address(), load.connections)
             .with_shape(shape)
@@ -202,11 +208,11 @@ impl<'a> Instrument<'a> {
             .with_seed(self.seed);
         change(&mut spec);
         let outcome = engine::run(&spec, self.context, &mut |_| ())?;
-        self.heed_the_user()?;
-        Ok(Measured { summary: Summary::of(&outcome), outcome, account: server.account()? })
+        self.check_interrupted()?;
+        Ok(Measurement { summary: Summary::of(&outcome), outcome, account: server.account()? })
     }
 
-    fn heed_the_user(&self) -> Result<(), CheckError> {
+    fn check_interrupted(&self) -> Result<(), CheckError> {
         if self.context.interrupted.load(Ordering::Relaxed) { Err(CheckError::Interrupted) } else { Ok(()) }
     }
 }

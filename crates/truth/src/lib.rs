@@ -1,24 +1,23 @@
-//! Servers of known behaviour, and the engine held against them.
+//! Servers of known behaviour, and checks that compare the engine's measurements with them.
 //!
-//! A benchmark is an instrument, and an instrument is calibrated. A *known server* takes times of a known
-//! distribution, freezes, slows down, overflows, errs, drops connections or does extra work, all by its
-//! options ([`known::behaviour`]), and records its own truth from the kernel's receive timestamps
-//! ([`known::server`]). It speaks HTTP/1 and memcached's text protocol on one port, so any client can be held
-//! against it:
+//! A benchmark is an instrument, and an instrument is calibrated. A *known server* has service times of a known
+//! distribution; it can freeze, slow down, overflow, return errors, drop connections or do extra work, all by options
+//! ([`known::behaviour`]). It records its own values from the kernel's receive timestamps ([`known::server`]). It
+//! speaks HTTP/1 and memcached's text protocol on one port, so any client can be checked against it:
 //!
 //! ```text
 //! showdown __known-server --port 8080 --service exponential:2ms --log &
 //! wrk -d 10 http://127.0.0.1:8080/
-//! curl http://127.0.0.1:8080/account      # what the server says of it, as JSON
+//! curl http://127.0.0.1:8080/account      # the server's own values, as JSON
 //! ```
 //!
-//! [`selftest`] runs the [`checks`] against such servers in processes of their own and judges this host and this
-//! engine: [`selftest::run`] with an [`instrument::Instrument`]. A program that uses it answers to
-//! [`known::child::VERB`] by serving, and calls `host::keeper_main` first.
+//! [`selftest`] runs the [`checks`] against such servers in their own processes and classifies this host and this
+//! engine: call [`selftest::run`] with an [`instrument::Instrument`]. A program that uses it must serve under the verb
+//! [`known::child::VERB`], and call `host::keeper_main` first.
 //!
-//! **Goals.** Truth that owes nothing to the engine: exact quantiles, the kernel's clock, another process.
+//! **Goals.** Known values that are independent of the engine: exact quantiles, the kernel's clock, another process.
 //!
-//! **Not goals.** A fast or a complete server; TLS; HTTP/2; more than one request in flight on a connection.
+//! **Not goals.** A fast or complete server; TLS; HTTP/2; several requests in flight on one connection.
 
 pub mod arithmetic;
 pub mod checks;

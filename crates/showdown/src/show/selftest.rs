@@ -3,16 +3,16 @@
 use std::fmt::Write;
 
 use truth::checks::comparison::Resolution;
-use truth::finding::{Finding, Unit};
+use truth::finding::{Finding, FindingUnit};
 use truth::floor::Floor;
-use truth::selftest::{Fitness, Report};
+use truth::selftest::{Fitness, SelftestReport};
 
 use super::table::table;
 use super::units::{count, plural, rate, time};
 use crate::color;
 
 /// The fitness, the reasons for it, the table of findings, and the floor.
-pub fn report(report: &Report) -> String {
+pub fn report(report: &SelftestReport) -> String {
     let mut out = match report.fitness {
         Fitness::Fit => {
             format!("{} every known value was measured within its tolerance.\n", color::good("FIT:"))
@@ -42,16 +42,16 @@ pub fn report(report: &Report) -> String {
             rate(*capacity)
         );
     }
-    let missed = report.findings.iter().filter(|finding| !finding.met).count();
-    let stolen = report
-        .stolen
+    let failed = report.findings.iter().filter(|finding| !finding.passed).count();
+    let steal = report
+        .steal
         .map_or(String::new(), |share| format!(" The hypervisor took {:.1} % of the CPUs.", share * 100.0));
     let _ = writeln!(
         out,
-        "{} of {} checks passed in {:.0} s.{stolen}",
-        report.findings.len() - missed,
+        "{} of {} checks passed in {:.0} s.{steal}",
+        report.findings.len() - failed,
         report.findings.len(),
-        report.seconds
+        report.duration_s
     );
     out
 }
@@ -64,23 +64,23 @@ fn findings_table(findings: &[Finding]) -> String {
     for finding in findings {
         let value = |value: f64| in_unit(finding.unit, value);
         rows.push(vec![
-            format!("{}: {} {}", finding.check, finding.what, finding.point).trim_end().to_owned(),
+            format!("{}: {} {}", finding.check, finding.case, finding.statistic).trim_end().to_owned(),
             value(finding.known),
             value(finding.measured),
             value(finding.tolerance),
-            if finding.met { "ok" } else { "MISS" }.to_owned(),
+            if finding.passed { "ok" } else { "FAILED" }.to_owned(),
         ]);
     }
     table(&rows) + "\n"
 }
 
-fn in_unit(unit: Unit, value: f64) -> String {
+fn in_unit(unit: FindingUnit, value: f64) -> String {
     match unit {
         _ if value.is_nan() => "–".to_owned(),
-        Unit::Microseconds => time(value),
-        Unit::Count => count(value as u64),
-        Unit::Share => format!("{:.2} %", value * 100.0),
-        Unit::PerSecond => format!("{}/s", rate(value)),
+        FindingUnit::Microseconds => time(value),
+        FindingUnit::Count => count(value as u64),
+        FindingUnit::Share => format!("{:.2} %", value * 100.0),
+        FindingUnit::PerSecond => format!("{}/s", rate(value)),
     }
 }
 
@@ -89,8 +89,8 @@ fn floor(floor: &Floor) -> String {
         "Smallest measurable latency: {}, of which the server's own clock accounts for {}.\n\
          Spread of one answer from the median to p99: {}.\n\
          The client sends late by {} (p50), {} (p99), {} (max); it reads late by {} (p50), {} (p99).\n",
-        time(floor.least_us as f64),
-        time(floor.least_of_server_us),
+        time(floor.min_latency_us as f64),
+        time(floor.server_part_us),
         time(floor.jitter_us as f64),
         time(floor.lag_us.p50 as f64),
         time(floor.lag_us.p99 as f64),
@@ -102,7 +102,7 @@ fn floor(floor: &Floor) -> String {
 
 fn resolution(resolution: &Resolution) -> String {
     let shown: Vec<String> = resolution
-        .smallest
+        .smallest_difference
         .iter()
         .map(|(blocks, smallest)| match smallest {
             Some(least) => format!("{:.1} % in {}", least * 100.0, plural(*blocks as u64, "block")),

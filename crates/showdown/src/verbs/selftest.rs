@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use truth::instrument::{CheckError, Instrument};
-use truth::selftest::{self, Fitness, Part};
+use truth::selftest::{self, Fitness, SelftestPart};
 
 use super::options::AnswerFormat;
 use crate::exit::CommandStatus;
@@ -33,7 +33,7 @@ Exit codes: 0 fit, or fit with limits; 3 unfit; 2 usage error, 1 failure, 130 in
 pub struct SelftestArgs {
     /// Run only these parts
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PART")]
-    pub only: Vec<Part>,
+    pub only: Vec<SelftestPart>,
 
     /// Print the answer as text or as JSON
     #[arg(long, value_enum, default_value = "text")]
@@ -51,11 +51,11 @@ pub fn run(args: &SelftestArgs) -> anyhow::Result<CommandStatus> {
         .prefix("showdown-selftest-")
         .tempdir()
         .context("cannot create a temporary directory")?;
-    let parts = if args.only.is_empty() { Part::ALL.to_vec() } else { args.only.clone() };
+    let parts = if args.only.is_empty() { SelftestPart::ALL.to_vec() } else { args.only.clone() };
     let bar = progress(parts.len() as u64);
     let report = Instrument::new(&context, directory.path(), args.seed).and_then(|instrument| {
         selftest::run(&instrument, &parts, &mut |part| {
-            bar.set_message(part.doing());
+            bar.set_message(part.activity());
             bar.inc(1);
         })
     });

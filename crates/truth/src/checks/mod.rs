@@ -1,5 +1,5 @@
-//! The checks: each starts servers of a known behaviour, loads them, and holds what the engine measured
-//! against what is known.
+//! The checks. Each starts servers of known behaviour, loads them, and compares the measured values with the known
+//! ones.
 
 pub mod arrivals;
 pub mod capacity;

@@ -1,43 +1,43 @@
-//! Response times against the server's own: percentiles of known distributions, at known shares of what the
-//! client can do.
+//! Percentiles of response time against the server's own, for known distributions at known shares of the client's
+//! highest rate.
 
 use std::time::Duration;
 
-use crate::finding::{Finding, Unit, time_tolerance_us};
-use crate::instrument::{CheckError, Instrument, Load, Measured, Pace, Protocol};
-use crate::known::service::Service;
+use crate::finding::{Finding, FindingUnit, time_tolerance_us};
+use crate::instrument::{CheckError, Instrument, LoadShape, Measurement, TestLoad, TestProtocol};
+use crate::known::service::ServiceTime;
 
-/// Connections for each request that is served at once on average, and some for the bursts after a disturbance:
-/// none waits for a connection, which the server could not know of.
-const ROOM: f64 = 4.0;
-/// What the engine calls invalid, because the host disturbed it, is measured again, as a trial would be.
+/// Connections per concurrent request, on average. Enough for bursts after a disturbance: a request must not wait for a
+/// connection, because the server cannot see that wait.
+const CONNECTIONS_PER_REQUEST: f64 = 4.0;
+/// An invalid measurement is repeated, like a trial.
 const ATTEMPTS: u32 = 3;
 const FEWEST_CONNECTIONS: f64 = 256.0;
 
 /// The load of one measurement.
 #[derive(Clone, Copy, Debug)]
-pub struct Level {
-    /// What is spoken.
-    pub protocol: Protocol,
-    /// What one worker can offer at most and be believed, operations a second.
+pub struct LoadLevel {
+    /// The protocol.
+    pub protocol: TestProtocol,
+    /// The highest valid rate of one worker, operations per second.
     pub capacity_per_s: f64,
-    /// The share of it that is offered, 0 to 1.
+    /// The offered share of it, 0 to 1.
     pub share: f64,
 }
 
-/// One distribution at one load: p50, p90, p95, p99 and p99.9.
+/// Checks p50, p90, p95, p99 and p99.9 of one distribution at one load.
 pub fn check(
     instrument: &Instrument<'_>,
-    service: Service,
-    level: Level,
+    service: ServiceTime,
+    level: LoadLevel,
     length: Duration,
 ) -> Result<Vec<Finding>, CheckError> {
     let rate = level.capacity_per_s * level.share;
-    let load = Load {
+    let load = TestLoad {
         protocol: level.protocol,
-        // Shorter ones would give the client more to do than users of `showdown load` give it.
+        // The interval of `showdown load`. Shorter ones cost the client more.
         interval: Duration::from_secs(1),
-        ..Load::http(connections(rate, service), Pace::Poisson(rate), length)
+        ..TestLoad::http(connections(rate, service), LoadShape::Poisson(rate), length)
     };
     let mut measured = once(instrument, service, &load)?;
     for _ in 1..ATTEMPTS {
@@ -46,26 +46,35 @@ pub fn check(
         }
         measured = once(instrument, service, &load)?;
     }
-    let what = format!("{} {service} at {:.0} %", level.protocol.name(), level.share * 100.0);
-    Ok(compare("percentiles", &what, &measured, level.share > 0.5))
+    let case = format!("{} {service} at {:.0} %", level.protocol.name(), level.share * 100.0);
+    Ok(compare("percentiles", &case, &measured, level.share > 0.5))
 }
 
-/// So many that none waits for one.
-pub(super) fn connections(rate_per_s: f64, service: Service) -> u32 {
-    (FEWEST_CONNECTIONS + rate_per_s * service.mean().as_secs_f64() * ROOM) as u32
+/// Enough connections that no request waits for one.
+pub(super) fn connections(rate_per_s: f64, service: ServiceTime) -> u32 {
+    (FEWEST_CONNECTIONS + rate_per_s * service.mean().as_secs_f64() * CONNECTIONS_PER_REQUEST) as u32
 }
 
-fn once(instrument: &Instrument<'_>, service: Service, load: &Load) -> Result<Measured, CheckError> {
+fn once(
+    instrument: &Instrument<'_>,
+    service: ServiceTime,
+    load: &TestLoad,
+) -> Result<Measurement, CheckError> {
     let server = instrument.start(|behaviour| behaviour.service = service)?;
     instrument.run(&server, load)
 }
 
-/// The percentiles of a measurement against those of the server.
+/// Compares the percentiles of a measurement with the server's own.
 ///
-/// From p99 on, one request of a hundred meets whatever the host does once in a second; beyond half of its
-/// capacity a client queues like any server. On a machine that is shared these may miss.
-pub(super) fn compare(check: &'static str, what: &str, measured: &Measured, is_limit: bool) -> Vec<Finding> {
-    let Measured { summary, account, .. } = measured;
+/// From p99 on, one request in a hundred is affected by periodic activity of the host. Above half of its capacity a
+/// client queues like any server. On a shared machine these percentiles may fail, so they are limits.
+pub(super) fn compare(
+    check: &'static str,
+    case: &str,
+    measured: &Measurement,
+    is_limit: bool,
+) -> Vec<Finding> {
+    let Measurement { summary, account, .. } = measured;
     let Some(known) = account.service_time_us else { return Vec::new() };
     let response = &summary.response_time_us;
     let rows = [
@@ -76,10 +85,13 @@ pub(super) fn compare(check: &'static str, what: &str, measured: &Measured, is_l
         ("p99.9", known.p99_9, response.p99_9, true),
     ];
     let finding = |(name, known, measured, is_limit): (&'static str, f64, u64, bool)| {
-        let finding = Finding::new(check, what, Unit::Microseconds, known, measured as f64).at(name);
-        let share = summary.client_shares.iter().find(|share| share.percentile == name);
         let finding =
-            finding.within(time_tolerance_us(known)).if_valid(&summary.reasons).if_not_doubted(share);
+            Finding::new(check, case, FindingUnit::Microseconds, known, measured as f64).statistic(name);
+        let share = summary.client_shares.iter().find(|share| share.percentile == name);
+        let finding = finding
+            .within(time_tolerance_us(known))
+            .unless_invalid(&summary.reasons)
+            .with_client_share(share);
         if is_limit { finding.as_limit() } else { finding }
     };
     rows.into_iter().map(finding).collect()

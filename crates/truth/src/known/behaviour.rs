@@ -1,4 +1,4 @@
-//! What a known server does, as plain data and as options of a command line: one definition for both.
+//! The behaviour of a known server: one definition for the data and for the command-line options.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use load::inputs::units::parse_duration_or_zero;
 
-use super::service::Service;
-use super::words::{WordError, parse_pair, parse_share, share, time};
+use super::option_values::{OptionValueError, parse_pair, parse_share, share, time};
+use super::service::ServiceTime;
 
-/// Everything that a known server does, and where. What is not said is not done: the default answers every
-/// request at once.
+/// The behaviour of a known server and its address. By default it answers every request at once.
 #[derive(clap::Args, Clone, Debug, PartialEq)]
 pub struct Behaviour {
     /// Listen on this address
@@ -22,68 +21,67 @@ pub struct Behaviour {
     #[arg(long)]
     pub port: u16,
 
-    /// From a request's arrival to its reply: fixed:1ms, uniform:1ms..3ms, exponential:2ms or
+    /// Set the service time, from a request's arrival to its reply: fixed:1ms, uniform:1ms..3ms, exponential:2ms or
     /// bimodal:1ms,10ms,5%
     #[arg(long, default_value = "fixed:0s")]
-    pub service: Service,
+    pub service: ServiceTime,
 
-    /// Occupy the CPU for so long for each request
+    /// Spend this CPU time on each request
     #[arg(long, value_parser = parse_duration_or_zero, default_value = "0s")]
     pub work: Duration,
 
-    /// Occupy it for longer by this share of all that a request takes of it, such as 5%
+    /// Add this share of a request's CPU time as extra work, such as 5%
     #[arg(long, value_parser = parse_extra, default_value = "0%")]
     pub extra_work: f64,
 
-    /// Do nothing at all for a time in the middle of each period, such as 1s/10s, from the first request on
+    /// Freeze for a time in the middle of each period, such as 1s/10s, from the first request on
     #[arg(long, value_name = "LENGTH/PERIOD")]
     pub freeze: Option<Freeze>,
 
-    /// Take longer and longer: so much more for each second since the first request
+    /// Slow down: add this time for each second since the first request
     #[arg(long, value_name = "TIME", value_parser = parse_duration_or_zero, default_value = "0s")]
     pub slows: Duration,
 
-    /// A cache that fills in so long, such as 5s/4ms: at first every request takes that much longer, then
-    /// fewer and fewer do
+    /// Simulate a cache that fills in a time, with an extra time for each miss, such as 5s/4ms
     #[arg(long, value_name = "LENGTH/EXTRA")]
-    pub warms: Option<Warming>,
+    pub warms: Option<CacheWarmUp>,
 
-    /// Serve at most so many requests at once
+    /// Serve at most N requests at once
     #[arg(long, value_name = "N")]
     pub slots: Option<usize>,
 
-    /// Let so many others wait; refuse all beyond
+    /// Let N further requests wait; refuse all others
     #[arg(long, value_name = "N", default_value = "0", requires = "slots")]
     pub queue: usize,
 
-    /// Answer each Nth request with an error
+    /// Answer every Nth request with an error
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub errs_every: Option<u64>,
 
-    /// Close the connection instead of answering each Nth request
+    /// Close the connection instead of answering every Nth request
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub drops_every: Option<u64>,
 
-    /// Bytes of a reply's body or value
+    /// Set the size of a reply's body or value, bytes
     #[arg(long, default_value = "128")]
     pub bytes: usize,
 
-    /// Keep the time of each request and reply, 16 bytes each
+    /// Record the times of every request and reply, 16 bytes each
     #[arg(long)]
     pub log: bool,
 
-    /// Everything drawn at random follows from this
+    /// Derive all random numbers from this seed
     #[arg(long, default_value = "1")]
     pub seed: u64,
 }
 
 impl Behaviour {
-    /// Answers at once, on this loopback port.
+    /// A server on this loopback port that answers at once.
     pub fn on(port: u16) -> Self {
         Self {
             host: IpAddr::from([127, 0, 0, 1]),
             port,
-            service: Service::Fixed(Duration::ZERO),
+            service: ServiceTime::Fixed(Duration::ZERO),
             work: Duration::ZERO,
             extra_work: 0.0,
             freeze: None,
@@ -99,7 +97,7 @@ impl Behaviour {
         }
     }
 
-    /// The options that say this.
+    /// The command-line options of this behaviour.
     pub fn arguments(&self) -> Vec<String> {
         let mut options = vec![
             format!("--host={}", self.host),
@@ -123,23 +121,23 @@ impl Behaviour {
     }
 }
 
-/// Nothing happens for `length` in the middle of each `period`.
+/// The server freezes for `length` in the middle of each `period`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freeze {
-    /// How long.
+    /// Length of a freeze.
     pub length: Duration,
-    /// How often.
+    /// Time from one freeze to the next.
     pub period: Duration,
 }
 
 impl FromStr for Freeze {
-    type Err = WordError;
+    type Err = OptionValueError;
 
-    fn from_str(text: &str) -> Result<Self, WordError> {
-        // What is frozen for as long as its period never thaws.
+    fn from_str(text: &str) -> Result<Self, OptionValueError> {
+        // With a length of a whole period the server would never answer.
         let pair = parse_pair(text).filter(|(length, period)| length < period);
         let (length, period) = pair.ok_or_else(|| {
-            WordError::new(text, "a freeze: write its length and a longer period, such as 1s/10s")
+            OptionValueError::new(text, "a freeze: give its length and a longer period, such as 1s/10s")
         })?;
         Ok(Self { length, period })
     }
@@ -151,34 +149,34 @@ impl fmt::Display for Freeze {
     }
 }
 
-/// A share of the requests that falls from 1 to 0 in `length` takes `extra` longer.
+/// A cache that fills: the share of requests that take `extra` longer falls from 1 to 0 in `length`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Warming {
+pub struct CacheWarmUp {
     /// How long the cache takes to fill.
     pub length: Duration,
-    /// What a miss costs.
+    /// Extra time of a miss.
     pub extra: Duration,
 }
 
-impl FromStr for Warming {
-    type Err = WordError;
+impl FromStr for CacheWarmUp {
+    type Err = OptionValueError;
 
-    fn from_str(text: &str) -> Result<Self, WordError> {
+    fn from_str(text: &str) -> Result<Self, OptionValueError> {
         let (length, extra) = parse_pair(text).ok_or_else(|| {
-            WordError::new(text, "a warm-up: write its length and what a miss costs, such as 5s/4ms")
+            OptionValueError::new(text, "a warm-up: give its length and the time of a miss, such as 5s/4ms")
         })?;
         Ok(Self { length, extra })
     }
 }
 
-impl fmt::Display for Warming {
+impl fmt::Display for CacheWarmUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", time(self.length), time(self.extra))
     }
 }
 
-fn parse_extra(text: &str) -> Result<f64, WordError> {
-    parse_share(text).ok_or_else(|| WordError::new(text, "a share: write one such as 5%"))
+fn parse_extra(text: &str) -> Result<f64, OptionValueError> {
+    parse_share(text).ok_or_else(|| OptionValueError::new(text, "a share: give one such as 5%"))
 }
 
 #[cfg(test)]
@@ -188,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_behaviour_is_read_as_it_is_written() {
+    fn options_read_back_as_the_same_behaviour() {
         let mut behaviour = Behaviour::on(8080);
         let read = |behaviour: &Behaviour| {
             let command = Behaviour::augment_args(clap::Command::new("known").no_binary_name(true));
@@ -207,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_freeze_that_never_thaws_is_refused() {
+    fn a_freeze_longer_than_its_period_is_refused() {
         assert!("2s/1s".parse::<Freeze>().is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! A known server in a process of its own, as its owner sees it.
+//! Starts a known server in its own process, and reads its account.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -9,34 +9,43 @@ use host::process::{ServerCommand, ServerProcess, tcp_probe};
 use host::{CpuSet, Host};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::account::{Account, Served};
+use super::account::{Account, ServedRequest};
 use super::behaviour::Behaviour;
 use load::clock::Nanos;
 
-/// The verb under which the program of this process serves.
+/// The verb with which this program runs a known server.
 pub const VERB: &str = "__known-server";
 
-/// How long a server may take to start, and to answer a question about itself.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time limit for the start of a server and for its answers.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why a known server did not do what it is for.
+/// Why a known server failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChildError {
-    /// It does not start, or has died.
+    /// It does not start, or it died.
     #[error(transparent)]
     Process(#[from] host::process::Error),
     /// No port is free.
     #[error(transparent)]
     Port(#[from] host::ports::Error),
+    /// This program cannot be found, so it cannot be started as a server.
+    #[error("cannot find the path of this program: {0}")]
+    Program(io::Error),
     /// It does not answer.
-    #[error("a known server does not tell its account: {0}: is the machine out of memory or processes?")]
-    Mute(String),
+    #[error("a known server does not answer: {0}: check that the machine has free memory and processes")]
+    NoAnswer(io::Error),
+    /// Its answer is malformed.
+    #[error("a known server gave a malformed answer: {0}")]
+    Malformed(&'static str),
+    /// Its account is malformed.
+    #[error("a known server gave a malformed account: {0}")]
+    Account(#[from] serde_json::Error),
     /// It cannot be frozen.
-    #[error("a known server cannot be sent a signal: {0}")]
+    #[error("cannot send a signal to a known server: {0}")]
     Signal(io::Error),
 }
 
-/// A known server that was started: this program under [`VERB`]. It is stopped when this is dropped.
+/// A running known server: this program with the verb [`VERB`]. Dropping it stops the server.
 #[derive(Debug)]
 pub struct KnownServer {
     running: ServerProcess,
@@ -44,7 +53,7 @@ pub struct KnownServer {
 }
 
 impl KnownServer {
-    /// Starts one on a free port of loopback, whatever port `behaviour` names; its log goes to `directory`.
+    /// Starts a server on a free loopback port; the port of `behaviour` is ignored. Its log goes to `directory`.
     pub fn start(
         host: &Host,
         behaviour: &Behaviour,
@@ -54,68 +63,68 @@ impl KnownServer {
         let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let port = host.free_ports(ip, 1)?[0];
         let address = SocketAddr::new(ip, port);
-        let program = std::env::current_exe().map_err(|error| ChildError::Mute(error.to_string()))?;
+        let program = std::env::current_exe().map_err(ChildError::Program)?;
         let behaviour = Behaviour { host: ip, port, ..behaviour.clone() };
         let argv = [program.display().to_string(), VERB.to_owned()].into_iter().chain(behaviour.arguments());
         let mut command =
             ServerCommand::new("a known server", argv, directory, directory.join("known-server.log"));
         command.cpus = cpus.cloned();
         let running = host.start(&command)?;
-        running.wait_ready(PATIENCE, tcp_probe(address))?;
+        running.wait_ready(TIMEOUT, tcp_probe(address))?;
         let server = Self { running, address };
         server.account()?;
         Ok(server)
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What it tells of itself.
+    /// Its own counts and times.
     pub fn account(&self) -> Result<Account, ChildError> {
         let text = self.ask("/account")?;
-        serde_json::from_str(&text).map_err(|error| ChildError::Mute(error.to_string()))
+        Ok(serde_json::from_str(&text)?)
     }
 
-    /// Every request that was answered well, in the order of the replies; empty unless it keeps a log.
-    pub fn log(&self) -> Result<Vec<Served>, ChildError> {
+    /// Every request answered successfully, in the order of the replies; empty without a log.
+    pub fn log(&self) -> Result<Vec<ServedRequest>, ChildError> {
         let text = self.ask("/log")?;
         let served = |line: &str| {
             let (received, sent) = line.split_once(',')?;
-            Some(Served { received: Nanos(received.parse().ok()?), sent: Nanos(sent.parse().ok()?) })
+            Some(ServedRequest { received: Nanos(received.parse().ok()?), sent: Nanos(sent.parse().ok()?) })
         };
-        let all: Option<Vec<Served>> = text.lines().skip(1).map(served).collect();
-        all.ok_or_else(|| ChildError::Mute("its log has a line that is no request".to_owned()))
+        let all: Option<Vec<ServedRequest>> = text.lines().skip(1).map(served).collect();
+        all.ok_or(ChildError::Malformed("a line of its log is not a request"))
     }
 
     /// Freezes it from outside, as a debugger or a hypervisor does.
-    pub fn stop_the_world(&self) -> Result<(), ChildError> {
+    pub fn freeze(&self) -> Result<(), ChildError> {
         self.signal(Signal::STOP)
     }
 
-    /// Lets it go on.
+    /// Ends the freeze.
     pub fn resume(&self) -> Result<(), ChildError> {
         self.signal(Signal::CONT)
     }
 
     fn signal(&self, signal: Signal) -> Result<(), ChildError> {
         let pid = Pid::from_raw(self.running.pid().cast_signed());
-        let pid = pid.ok_or_else(|| ChildError::Mute("it has no process".to_owned()))?;
+        let pid = pid.ok_or(ChildError::Malformed("it has no process id"))?;
         kill_process(pid, signal).map_err(|errno| ChildError::Signal(errno.into()))
     }
 
     fn ask(&self, path: &str) -> Result<String, ChildError> {
         let answer = || -> io::Result<String> {
-            let mut stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
+            let mut stream = TcpStream::connect_timeout(&self.address, TIMEOUT)?;
+            stream.set_read_timeout(Some(TIMEOUT))?;
             stream.write_all(format!("GET {path} HTTP/1.1\r\n\r\n").as_bytes())?;
             let mut text = String::new();
             stream.read_to_string(&mut text)?;
             Ok(text)
         };
-        let text = answer().map_err(|error| ChildError::Mute(error.to_string()))?;
+        let text = answer().map_err(ChildError::NoAnswer)?;
         let body = text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
-        body.ok_or_else(|| ChildError::Mute("its answer has no body".to_owned()))
+        body.ok_or(ChildError::Malformed("there is no body"))
     }
 }

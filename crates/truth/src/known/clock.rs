@@ -1,19 +1,20 @@
-//! The kernel stamps packets with the wall clock; a known server counts in the monotonic one.
+//! Conversion of wall-clock timestamps: the kernel stamps packets with the wall clock, a known server uses the
+//! monotonic clock.
 
 use std::time::Duration;
 
 use load::clock::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 
-/// By how much the wall clock is ahead of the monotonic one. Taken anew for each look at the sockets, so that
-/// a step of the wall clock spoils what is under way and nothing else.
+/// The difference between the wall clock and the monotonic clock. It is read before each poll of the sockets, so that a
+/// clock step affects only the requests in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WallClock {
     ahead_ns: i64,
 }
 
 impl WallClock {
-    /// As it is now.
+    /// Reads both clocks.
     pub fn read() -> Self {
         let wall = clock_gettime(ClockId::Realtime);
         let now = Nanos::now();
@@ -21,13 +22,13 @@ impl WallClock {
         Self { ahead_ns: wall_ns - now.0.cast_signed() }
     }
 
-    /// What the monotonic clock showed at a time of the wall clock (since 1970).
+    /// The monotonic time of a wall-clock time (since 1970).
     pub fn monotonic(self, wall: Duration) -> Nanos {
         Nanos((wall.as_nanos() as i64 - self.ahead_ns).max(0).cast_unsigned())
     }
 }
 
-/// Does nothing else until `until`. Returns the time then.
+/// Occupies the CPU until `until`; returns the time after it.
 pub(super) fn occupy(until: Nanos) -> Nanos {
     loop {
         let now = Nanos::now();
@@ -45,12 +46,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stamp_of_the_wall_clock_lies_between_two_readings_of_the_other() {
+    fn a_wall_clock_time_converts_to_between_two_monotonic_readings() {
         let before = Nanos::now();
         let wall = SystemTime::UNIX_EPOCH.elapsed().expect("a clock after 1970");
         let after = Nanos::now();
         let stamped = WallClock::read().monotonic(wall);
-        // Two clocks are never read at one instant: a microsecond for what lies between.
+        // Two clocks are never read at the same instant, so the limits have a margin.
         assert!(before.0.saturating_sub(1_000_000) <= stamped.0 && stamped.0 <= after.0 + 1_000_000);
     }
 }

@@ -1,13 +1,13 @@
-//! Servers whose behaviour is known: what they do, the process that does it, and what they tell of it.
+//! Servers of known behaviour: the behaviour, the process, and its account.
 
 pub mod account;
 pub mod behaviour;
 pub mod child;
 mod clock;
+mod option_values;
 mod reply;
 mod request;
 pub mod server;
 pub mod service;
 mod socket;
 mod tasks;
-mod words;

@@ -1,11 +1,11 @@
-//! Replies of a known server, as bytes.
+//! The replies of a known server, as bytes.
 
 use std::io::Write;
 
 use super::account::Account;
-use super::request::{Lasting, Request};
+use super::request::{KeepAlive, Request};
 
-/// Writes the replies of one server: their bodies are of one size.
+/// Writes the replies of one server. Their bodies have one size.
 #[derive(Debug)]
 pub(super) struct Replies {
     body: Vec<u8>,
@@ -16,10 +16,10 @@ impl Replies {
         Self { body: vec![b'x'; bytes] }
     }
 
-    /// The request was served. Says whether the connection lasts.
+    /// Writes a successful reply. Returns whether the connection stays open.
     pub fn served(&self, request: &Request, out: &mut Vec<u8>) -> bool {
         match request {
-            Request::Http(lasting) => return http("200 OK", *lasting, &self.body, out),
+            Request::Http(keep_alive) => return http("200 OK", *keep_alive, &self.body, out),
             Request::Get(key) => {
                 out.extend_from_slice(b"VALUE ");
                 out.extend_from_slice(key);
@@ -34,17 +34,17 @@ impl Replies {
         true
     }
 
-    /// The request was refused, for this reason in one word. Says whether the connection lasts.
+    /// Writes a refusal with its reason in one word. Returns whether the connection stays open.
     pub fn refused(request: &Request, word: &str, out: &mut Vec<u8>) -> bool {
-        if let Request::Http(lasting) = request {
-            return http("503 Service Unavailable", *lasting, word.as_bytes(), out);
+        if let Request::Http(keep_alive) = request {
+            return http("503 Service Unavailable", *keep_alive, word.as_bytes(), out);
         }
         let _ = write!(out, "SERVER_ERROR {word}\r\n");
         true
     }
 }
 
-/// A question about the server itself. The connection does not last.
+/// Writes a document about the server itself. The connection is closed afterwards.
 pub(super) fn document(kind: &str, text: &str, out: &mut Vec<u8>) {
     let _ = write!(
         out,
@@ -53,7 +53,7 @@ pub(super) fn document(kind: &str, text: &str, out: &mut Vec<u8>) {
     );
 }
 
-/// The counts of the account in memcached's words.
+/// Writes the counts of the account as a reply to memcached's `stats`.
 pub(super) fn stats(account: &Account, out: &mut Vec<u8>) {
     let Account { requests, replies, errors, refused, dropped, .. } = account;
     let counts = [
@@ -69,13 +69,13 @@ pub(super) fn stats(account: &Account, out: &mut Vec<u8>) {
     out.extend_from_slice(b"END\r\n");
 }
 
-fn http(status: &str, lasting: Lasting, body: &[u8], out: &mut Vec<u8>) -> bool {
-    let connection = match lasting {
-        Lasting::Yes => "",
-        Lasting::IfSaid => "Connection: keep-alive\r\n",
-        Lasting::No => "Connection: close\r\n",
+fn http(status: &str, keep_alive: KeepAlive, body: &[u8], out: &mut Vec<u8>) -> bool {
+    let connection = match keep_alive {
+        KeepAlive::Implicit => "",
+        KeepAlive::Explicit => "Connection: keep-alive\r\n",
+        KeepAlive::No => "Connection: close\r\n",
     };
     let _ = write!(out, "HTTP/1.1 {status}\r\n{connection}Content-Length: {}\r\n\r\n", body.len());
     out.extend_from_slice(body);
-    lasting != Lasting::No
+    keep_alive != KeepAlive::No
 }

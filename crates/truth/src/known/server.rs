@@ -1,10 +1,10 @@
-//! A known server: one thread, one epoll instance, a heap of replies that are due.
+//! A known server: one thread, one epoll instance, a heap of pending replies.
 //!
-//! The truth is what the server itself records: from the kernel's receive timestamp of the request
-//! (`SO_TIMESTAMPNS`, which Linux also gives on TCP: `tcp_recv_timestamp` in net/ipv4/tcp.c; on loopback it is
-//! taken within the client's send) to the moment after the send of its reply has returned. How long the server
-//! *means* to take is only how that truth is made: it sleeps until shortly before a reply is due and looks in
-//! a loop for the rest. A connection is taken to have one request in flight, as all clients here do it.
+//! The known times are those that the server records: from the kernel's receive timestamp of the request to the return
+//! of the send of its reply. (`SO_TIMESTAMPNS` also works on TCP in Linux: `tcp_recv_timestamp` in net/ipv4/tcp.c; on
+//! loopback the kernel takes it within the client's send.) The *intended* service time only shapes these times: the
+//! server sleeps until shortly before a reply is due and polls for the rest. Each connection has at most one request
+//! in flight.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,62 +20,62 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use super::account::{Account, Served, TrueTimes, csv};
+use super::account::{Account, ExactTimes, ServedRequest, csv};
 use super::behaviour::Behaviour;
 use super::clock::{WallClock, occupy};
 use super::reply::{self, Replies};
 use super::request::{self, Request};
-use super::socket::{self, Reader, Received};
-use super::tasks::{Fate, Tasks};
+use super::socket::{self, Received, SocketReader};
+use super::tasks::{RequestOutcome, Tasks};
 
-/// Events taken at once; few, so that replies that are due do not wait for long.
+/// Events per poll; few, so that due replies do not wait.
 const BATCH: usize = 32;
-/// How long before a reply is due to stop sleeping: a sleeping thread of a virtual machine may wake as late.
+/// Sleep ends this long before a reply is due: the wake-up latency of a thread on a virtual machine.
 const WAKE_LATENCY: Duration = Duration::from_micros(150);
 const LISTENER: u64 = u64::MAX;
 
-/// Serves until it is killed. Fails if it cannot listen.
+/// Serves until the process is killed. Fails if it cannot listen.
 pub fn run(behaviour: &Behaviour) -> io::Result<()> {
-    // The default slack of 50 µs would be added to every sleep; a kernel that refuses makes it less precise.
+    // The default timer slack adds 50 µs to every sleep. If the kernel refuses, the server is less precise.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let _ = load::processes::connections_a_process();
     Server::new(behaviour)?.serve()
 }
 
-/// A slot for a connection; the generation tells a late word for an earlier one.
+/// A slot for a connection. The generation identifies late events of an earlier connection.
 #[derive(Debug, Default)]
-struct Slot {
+struct ConnectionSlot {
     stream: Option<TcpStream>,
     generation: u32,
-    /// Part of a request.
+    /// An incomplete request.
     unread: Vec<u8>,
 }
 
-/// A request that will be served.
+/// A request whose reply is pending.
 #[derive(Debug, PartialEq, Eq)]
-struct Task {
+struct PendingRequest {
     slot: usize,
     generation: u32,
     received: Nanos,
     request: Request,
 }
 
-/// Replies in the order in which they are due.
+/// A pending reply, ordered by its due time.
 #[derive(Debug, PartialEq, Eq)]
-struct Due {
+struct PendingReply {
     at: Nanos,
-    /// Of replies that are due at one instant the older goes first.
+    /// Orders replies with the same due time: the older one first.
     number: u64,
-    task: Task,
+    task: PendingRequest,
 }
 
-impl Ord for Due {
+impl Ord for PendingReply {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.at, self.number).cmp(&(other.at, other.number))
     }
 }
 
-impl PartialOrd for Due {
+impl PartialOrd for PendingReply {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
@@ -85,17 +85,17 @@ struct Server {
     behaviour: Behaviour,
     listener: TcpListener,
     epoll: OwnedFd,
-    slots: Vec<Slot>,
+    slots: Vec<ConnectionSlot>,
     free: Vec<usize>,
-    tasks: Tasks<Task>,
-    due: BinaryHeap<Reverse<Due>>,
+    tasks: Tasks<PendingRequest>,
+    due: BinaryHeap<Reverse<PendingReply>>,
     numbered: u64,
-    reader: Reader,
+    reader: SocketReader,
     replies: Replies,
     out: Vec<u8>,
     account: Account,
-    log: Vec<Served>,
-    /// Up to here the CPU's time is accounted for.
+    log: Vec<ServedRequest>,
+    /// CPU time is accounted for up to here.
     accounted: Nanos,
     busy: Duration,
     extra: Duration,
@@ -115,7 +115,7 @@ impl Server {
             tasks: Tasks::new(behaviour),
             due: BinaryHeap::new(),
             numbered: 0,
-            reader: Reader::new(),
+            reader: SocketReader::new(),
             replies: Replies::new(behaviour.bytes),
             out: Vec::new(),
             account: Account::default(),
@@ -145,18 +145,18 @@ impl Server {
         }
     }
 
-    /// Looks for events; if there are none, sleeps until the next instant that matters. A look that finds some
-    /// is work, waiting is not.
+    /// Polls for events; without any, sleeps until the next reply or freeze. A poll that finds events counts as work;
+    /// waiting does not.
     fn wait(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
-        let begun = Nanos::now();
-        self.account_until(begun);
+        let start = Nanos::now();
+        self.account_until(start);
         if poll(&self.epoll, events, Some(Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0 {
             return Ok(());
         }
         let next_due = self.due.peek().map(|Reverse(due)| due.at);
         let next_freeze = self.tasks.next_freeze().map(|(begin, _)| begin);
         let next = next_due.into_iter().chain(next_freeze).min();
-        let sleep = next.map(|next| Duration::from(next.since(begun)).saturating_sub(WAKE_LATENCY));
+        let sleep = next.map(|next| Duration::from(next.since(start)).saturating_sub(WAKE_LATENCY));
         if sleep.is_none_or(|sleep| !sleep.is_zero()) {
             let timeout = sleep.map(|left| Timespec {
                 tv_sec: left.as_secs().cast_signed(),
@@ -180,7 +180,7 @@ impl Server {
                 return;
             }
             std::thread::sleep(end.since(now).into());
-            self.tasks.thaw();
+            self.tasks.end_freeze();
             self.accounted = Nanos::now();
         }
     }
@@ -189,12 +189,12 @@ impl Server {
         loop {
             let stream = match self.listener.accept() {
                 Ok((stream, _)) => stream,
-                // Nobody is left, or it has gone again; without a descriptor for it, it waits.
+                // No connection waits, or it is gone. Without a free descriptor it waits in the backlog.
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(_) => return,
             };
             let slot = self.free.pop().unwrap_or_else(|| {
-                self.slots.push(Slot::default());
+                self.slots.push(ConnectionSlot::default());
                 self.slots.len() - 1
             });
             let token = u64::from(self.slots[slot].generation) << 32 | slot as u64;
@@ -235,120 +235,122 @@ impl Server {
         let received = stamp.map_or_else(Nanos::now, |stamp| wall.monotonic(stamp));
         while self.slots[slot].generation == generation {
             match request::take(&mut self.slots[slot].unread) {
-                Ok(Some(request)) => self.take(Task { slot, generation, received, request }, stamp.is_some()),
+                Ok(Some(request)) => {
+                    self.take(PendingRequest { slot, generation, received, request }, stamp.is_some());
+                }
                 Ok(None) => return,
-                Err(request::NotARequest) => return self.close(slot),
+                Err(request::MalformedRequest) => return self.close(slot),
             }
         }
     }
 
-    fn take(&mut self, task: Task, is_stamped: bool) {
+    fn take(&mut self, task: PendingRequest, is_stamped: bool) {
         if let Request::Account | Request::Log | Request::Stats = task.request {
-            return self.tell(&task);
+            return self.send_document(&task);
         }
         self.account.requests += 1;
         self.account.unstamped += u64::from(!is_stamped);
         let received = task.received;
-        match self.tasks.fate(received) {
-            Fate::Served => {
+        match self.tasks.outcome(received) {
+            RequestOutcome::Served => {
                 let due = self.tasks.begin(task, received);
-                self.enter(due);
+                self.schedule(due);
             }
-            Fate::Failed => {
+            RequestOutcome::Failed => {
                 self.account.errors += 1;
                 self.refuse(&task, "wrong");
             }
-            Fate::Refused => {
+            RequestOutcome::Refused => {
                 self.account.refused += 1;
                 self.refuse(&task, "full");
             }
-            Fate::Dropped => {
+            RequestOutcome::Dropped => {
                 self.account.dropped += 1;
                 self.close(task.slot);
             }
         }
     }
 
-    fn enter(&mut self, due: Option<(Task, Nanos)>) {
+    fn schedule(&mut self, due: Option<(PendingRequest, Nanos)>) {
         if let Some((task, at)) = due {
             self.numbered += 1;
-            self.due.push(Reverse(Due { at, number: self.numbered, task }));
+            self.due.push(Reverse(PendingReply { at, number: self.numbered, task }));
         }
     }
 
     fn answer_due(&mut self) {
         while self.due.peek().is_some_and(|Reverse(due)| due.at <= Nanos::now()) {
-            let Some(Reverse(Due { task, .. })) = self.due.pop() else { return };
+            let Some(Reverse(PendingReply { task, .. })) = self.due.pop() else { return };
             self.work();
             self.out.clear();
-            let lasts = self.replies.served(&task.request, &mut self.out);
-            let sent = self.send(&task, lasts);
+            let stays_open = self.replies.served(&task.request, &mut self.out);
+            let sent = self.send(&task, stays_open);
             if let Some(sent) = sent {
                 self.account.replies += 1;
                 if self.behaviour.log {
-                    self.log.push(Served { received: task.received, sent });
+                    self.log.push(ServedRequest { received: task.received, sent });
                 }
             }
             let next = self.tasks.end(sent.unwrap_or_else(Nanos::now));
-            self.enter(next);
+            self.schedule(next);
         }
     }
 
-    /// Occupies the CPU as asked. The extra work is a share of what all requests took of it so far, so that
-    /// one request takes that much longer on average, whatever its cost.
+    /// Occupies the CPU for a request. Extra work is a share of the CPU time of all requests so far, so that a request
+    /// takes longer by that share on average, whatever its cost.
     fn work(&mut self) {
         if self.behaviour.work.is_zero() && self.behaviour.extra_work == 0.0 {
             return;
         }
         let now = occupy(Nanos::now().after(self.behaviour.work));
         self.account_until(now);
-        let owed = self.busy.mul_f64(self.behaviour.extra_work).saturating_sub(self.extra);
-        if owed.is_zero() {
+        let extra = self.busy.mul_f64(self.behaviour.extra_work).saturating_sub(self.extra);
+        if extra.is_zero() {
             return;
         }
-        self.accounted = occupy(now.after(owed));
+        self.accounted = occupy(now.after(extra));
         self.extra += Duration::from(self.accounted.since(now));
     }
 
-    fn refuse(&mut self, task: &Task, word: &str) {
+    fn refuse(&mut self, task: &PendingRequest, word: &str) {
         self.out.clear();
-        let lasts = Replies::refused(&task.request, word, &mut self.out);
-        self.send(task, lasts);
+        let stays_open = Replies::refused(&task.request, word, &mut self.out);
+        self.send(task, stays_open);
     }
 
-    fn tell(&mut self, task: &Task) {
+    fn send_document(&mut self, task: &PendingRequest) {
         self.account_until(Nanos::now());
         self.account.busy_s = self.busy.as_secs_f64();
         self.account.extra_work_s = self.extra.as_secs_f64();
         self.account.freezes = self.tasks.freezes();
         self.out.clear();
-        let lasts = task.request == Request::Stats;
+        let stays_open = task.request == Request::Stats;
         match task.request {
             Request::Stats => reply::stats(&self.account, &mut self.out),
             Request::Log => reply::document("text/csv", &csv(&self.log), &mut self.out),
             _ => {
-                // Whoever asks over HTTP is nobody's load.
+                // A request for the account is not part of the load.
                 self.account.connections = self.account.connections.saturating_sub(1);
-                self.account.service_time_us = TrueTimes::of(&self.log);
+                self.account.service_time_us = ExactTimes::of(&self.log);
                 let json = serde_json::to_string(&self.account).expect("an account is plain data");
                 reply::document("application/json", &json, &mut self.out);
             }
         }
-        self.send(task, lasts);
+        self.send(task, stays_open);
     }
 
-    /// Sends what was written; says when that was done, or nothing if the client is gone.
-    fn send(&mut self, task: &Task, lasts: bool) -> Option<Nanos> {
+    /// Sends the reply; returns the time after the send, or `None` if the client is gone.
+    fn send(&mut self, task: &PendingRequest, stays_open: bool) -> Option<Nanos> {
         let slot = self.slots.get_mut(task.slot).filter(|slot| slot.generation == task.generation)?;
         let sent = slot.stream.as_mut()?.write_all(&self.out).ok().map(|()| Nanos::now());
-        if sent.is_none() || !lasts {
+        if sent.is_none() || !stays_open {
             self.close(task.slot);
         }
         sent
     }
 }
 
-/// How many events there are.
+/// The number of events.
 fn poll(epoll: &OwnedFd, events: &mut Vec<epoll::Event>, timeout: Option<Timespec>) -> io::Result<usize> {
     match epoll::wait(epoll, spare_capacity(events), timeout.as_ref()) {
         Ok(_) => Ok(events.len()),

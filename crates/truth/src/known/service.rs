@@ -1,4 +1,4 @@
-//! How long a known server takes: distributions whose values follow from their parameters.
+//! Service times of a known server: distributions with known parameters.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,26 +8,26 @@ use rand::RngExt;
 use rand_distr::{Distribution, Exp1};
 use rand_pcg::Pcg64Mcg;
 
-use super::words::{WordError, parse_share, parse_time, share, time};
+use super::option_values::{OptionValueError, parse_share, parse_time, share, time};
 
-/// From a request's arrival to its reply, as the server means it to be.
+/// The intended time from a request's arrival to its reply.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Service {
-    /// Always the same; zero answers at once.
+pub enum ServiceTime {
+    /// Constant; zero answers at once.
     Fixed(Duration),
-    /// Each time between the two is as likely as any other.
+    /// Uniform between the two.
     Uniform(Duration, Duration),
-    /// Exponential, with this mean.
+    /// Exponential with this mean.
     Exponential(Duration),
-    /// Mostly the first, and the second for this share of the requests (0 to 1).
+    /// The second for this share of the requests (0 to 1), the first for all others.
     Bimodal(Duration, Duration, f64),
 }
 
 const EXPECTED: &str =
-    "a service time: write fixed:1ms, uniform:1ms..3ms, exponential:2ms or bimodal:1ms,10ms,5%";
+    "a service time: give fixed:1ms, uniform:1ms..3ms, exponential:2ms or bimodal:1ms,10ms,5%";
 
-impl Service {
-    /// One request's time.
+impl ServiceTime {
+    /// Draws the time of one request.
     pub fn draw(&self, rng: &mut Pcg64Mcg) -> Duration {
         match *self {
             Self::Fixed(time) => time,
@@ -46,7 +46,7 @@ impl Service {
         }
     }
 
-    /// The mean that follows from the parameters.
+    /// The mean of the distribution.
     pub fn mean(&self) -> Duration {
         match *self {
             Self::Fixed(time) | Self::Exponential(time) => time,
@@ -56,34 +56,34 @@ impl Service {
     }
 }
 
-impl FromStr for Service {
-    type Err = WordError;
+impl FromStr for ServiceTime {
+    type Err = OptionValueError;
 
-    fn from_str(text: &str) -> Result<Self, WordError> {
-        parse(text).ok_or_else(|| WordError::new(text, EXPECTED))
+    fn from_str(text: &str) -> Result<Self, OptionValueError> {
+        parse(text).ok_or_else(|| OptionValueError::new(text, EXPECTED))
     }
 }
 
-fn parse(text: &str) -> Option<Service> {
+fn parse(text: &str) -> Option<ServiceTime> {
     let (kind, rest) = text.split_once(':')?;
     match kind {
-        "fixed" => Some(Service::Fixed(parse_time(rest)?)),
-        "exponential" => Some(Service::Exponential(parse_time(rest)?)),
+        "fixed" => Some(ServiceTime::Fixed(parse_time(rest)?)),
+        "exponential" => Some(ServiceTime::Exponential(parse_time(rest)?)),
         "uniform" => {
             let (least, most) = rest.split_once("..")?;
             let (least, most) = (parse_time(least)?, parse_time(most)?);
-            (least <= most).then_some(Service::Uniform(least, most))
+            (least <= most).then_some(ServiceTime::Uniform(least, most))
         }
         "bimodal" => {
             let [usual, other, share] = rest.split(',').collect::<Vec<_>>()[..] else { return None };
-            Some(Service::Bimodal(parse_time(usual)?, parse_time(other)?, parse_share(share)?))
+            Some(ServiceTime::Bimodal(parse_time(usual)?, parse_time(other)?, parse_share(share)?))
         }
         _ => None,
     }
 }
 
-impl fmt::Display for Service {
-    /// As it is written.
+impl fmt::Display for ServiceTime {
+    /// In the syntax of the option.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Fixed(always) => write!(f, "fixed:{}", time(always)),
@@ -103,22 +103,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_what_is_drawn() {
+    fn draws_have_the_mean_of_the_distribution() {
         for text in ["fixed:1ms", "uniform:1ms..3ms", "exponential:2ms", "bimodal:1ms,10ms,5%"] {
-            let service: Service = text.parse().expect("a service time");
+            let service: ServiceTime = text.parse().expect("a service time");
             assert_eq!(service.to_string(), text);
             let rng = &mut Pcg64Mcg::seed_from_u64(1);
             let draws = 200_000;
             let sum: Duration = (0..draws).map(|_| service.draw(rng)).sum();
-            let (mean, meant) = ((sum / draws).as_secs_f64(), service.mean().as_secs_f64());
-            assert!((mean / meant - 1.0).abs() < 0.02, "{text}: {mean} s instead of {meant} s");
+            let (mean, expected) = ((sum / draws).as_secs_f64(), service.mean().as_secs_f64());
+            assert!((mean / expected - 1.0).abs() < 0.02, "{text}: {mean} s instead of {expected} s");
         }
     }
 
     #[test]
-    fn what_is_no_service_time_is_refused() {
+    fn a_malformed_service_time_is_refused() {
         for text in ["", "fixed", "fixed:1", "uniform:3ms..1ms", "bimodal:1ms,2ms", "bimodal:1ms,2ms,150%"] {
-            assert!(text.parse::<Service>().is_err(), "{text:?}");
+            assert!(text.parse::<ServiceTime>().is_err(), "{text:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The sockets of a known server: TCP with the kernel's receive timestamps.
+//! The TCP sockets of a known server, with the kernel's receive timestamps.
 
 use std::io::{self, IoSliceMut};
 use std::mem::size_of;
@@ -12,11 +12,11 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, cmsg_space, recvmsg, setso
 use nix::sys::time::TimeSpec;
 use rustix::net::{AddressFamily, SocketType, bind, listen, socket, sockopt};
 
-/// Connections that may wait to be accepted: more than any client opens at once.
+/// Maximum number of connections that wait for accept: more than any client opens at once.
 const BACKLOG: i32 = 16_384;
 const BUFFER: usize = 64 * 1024;
 
-/// Listens, without waiting in accept.
+/// Opens a listener whose accept does not block.
 pub(super) fn listening(address: SocketAddr) -> io::Result<TcpListener> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let descriptor = socket(family, SocketType::STREAM, None)?;
@@ -28,36 +28,36 @@ pub(super) fn listening(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// Makes an accepted connection one that is stamped and not delayed.
+/// Sets the options of an accepted connection: timestamps, and no delay.
 pub(super) fn prepare(stream: &TcpStream) -> io::Result<()> {
-    // Replies are small, and a client that does not read them is its own fault: sends may wait.
+    // Replies are small, so sends may block. A client that does not read is at fault.
     stream.set_nonblocking(false)?;
     stream.set_nodelay(true)?;
     setsockopt(stream, ReceiveTimestampns, &true)?;
     Ok(())
 }
 
-/// What a look into a connection brought.
+/// The result of a read.
 #[derive(Debug)]
 pub(super) enum Received<'a> {
-    /// Bytes, and when the kernel received the last of them, by the wall clock since 1970.
+    /// Bytes, and the wall-clock time since 1970 at which the kernel received the last of them.
     Data(&'a [u8], Option<Duration>),
-    /// Nothing yet.
+    /// No data yet.
     Nothing,
-    /// The peer has closed, or is gone.
+    /// The peer closed the connection, or is gone.
     Closed,
 }
 
-/// Reads connections, one after the other.
+/// Reads from connections with a shared buffer.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct SocketReader {
     bytes: Vec<u8>,
     control: Vec<u8>,
 }
 
-impl Reader {
+impl SocketReader {
     pub fn new() -> Self {
-        // The kernel's `timespec` lies in a `TimeSpec` and is as large.
+        // `TimeSpec` holds the kernel's `timespec` and has the same size.
         const STAMP: usize = cmsg_space::<TimeSpec>();
         const _: () = assert!(size_of::<TimeSpec>() == size_of::<rustix::time::Timespec>());
         Self { bytes: vec![0; BUFFER], control: vec![0; STAMP] }
@@ -93,19 +93,19 @@ mod tests {
     use load::clock::Nanos;
 
     #[test]
-    fn the_kernel_stamps_what_arrives() {
+    fn the_kernel_stamps_received_data() {
         let listener = listening("127.0.0.1:0".parse().expect("an address")).expect("a port");
         let mut client =
             TcpStream::connect(listener.local_addr().expect("its address")).expect("a connection");
         let (server, _) = listener.accept().expect("the connection waits");
         prepare(&server).expect("options");
-        let mut reader = Reader::new();
+        let mut reader = SocketReader::new();
         assert!(matches!(reader.receive(&server), Received::Nothing));
         let before = Nanos::now();
         client.write_all(b"abc").expect("a send");
         let clock = WallClock::read();
         let Received::Data(b"abc", stamp) = reader.receive(&server) else { panic!("three bytes") };
-        // The kernel begins to stamp a moment after the first socket asks for it.
+        // The kernel starts to stamp shortly after the first socket asks for it.
         if let Some(stamp) = stamp {
             let received = clock.monotonic(stamp);
             assert!(received.0 + 1_000_000 >= before.0 && received <= Nanos::now());

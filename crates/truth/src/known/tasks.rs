@@ -1,4 +1,4 @@
-//! What becomes of each request: pure bookkeeping in time that is passed in.
+//! Decides the outcome of each request and when its reply is due. The caller passes in the time; no I/O.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,29 +9,29 @@ use rand_pcg::Pcg64Mcg;
 
 use super::behaviour::{Behaviour, Freeze};
 
-/// How a request ends.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// With a good reply.
+pub(super) enum RequestOutcome {
+    /// A successful reply.
     Served,
-    /// With an error.
+    /// An error reply.
     Failed,
-    /// With the connection's end.
+    /// The connection is closed without a reply.
     Dropped,
-    /// It finds the queue full.
+    /// A refusal, because the queue is full.
     Refused,
 }
 
-/// Decides on the requests of one server.
+/// The requests of one server.
 #[derive(Debug)]
 pub(super) struct Tasks<T> {
     behaviour: Behaviour,
     rng: Pcg64Mcg,
     first: Option<Nanos>,
     count: u64,
-    /// Slots that are taken.
+    /// Occupied slots, including waiting requests.
     taken: usize,
-    /// What waits for a slot, and how long it will take.
+    /// Requests that wait for a slot, with their service times.
     waiting: VecDeque<(T, Duration)>,
     freezes: u64,
 }
@@ -49,22 +49,22 @@ impl<T> Tasks<T> {
         }
     }
 
-    /// How the request that has just arrived will end.
-    pub fn fate(&mut self, received: Nanos) -> Fate {
+    /// The outcome of a request that arrives now.
+    pub fn outcome(&mut self, received: Nanos) -> RequestOutcome {
         self.first.get_or_insert(received);
         self.count += 1;
-        let is_each = |every: Option<u64>| every.is_some_and(|n| self.count.is_multiple_of(n));
+        let is_nth = |every: Option<u64>| every.is_some_and(|n| self.count.is_multiple_of(n));
         match &self.behaviour {
-            behaviour if is_each(behaviour.drops_every) => Fate::Dropped,
-            behaviour if is_each(behaviour.errs_every) => Fate::Failed,
+            behaviour if is_nth(behaviour.drops_every) => RequestOutcome::Dropped,
+            behaviour if is_nth(behaviour.errs_every) => RequestOutcome::Failed,
             behaviour if behaviour.slots.is_some_and(|slots| self.taken >= slots + behaviour.queue) => {
-                Fate::Refused
+                RequestOutcome::Refused
             }
-            _ => Fate::Served,
+            _ => RequestOutcome::Served,
         }
     }
 
-    /// A request that is to be served, and when it is due; none if it has to wait for a slot.
+    /// Starts a request; returns it with the time of its reply, or `None` if it waits for a slot.
     pub fn begin(&mut self, task: T, received: Nanos) -> Option<(T, Nanos)> {
         let service = self.service(received);
         self.taken += 1;
@@ -75,7 +75,7 @@ impl<T> Tasks<T> {
         Some((task, received.after(service)))
     }
 
-    /// A request has been served: the one that takes its slot, and when that is due.
+    /// Ends a request; returns the one that gets its slot, with the time of its reply.
     pub fn end(&mut self, now: Nanos) -> Option<(T, Nanos)> {
         self.taken -= 1;
         let (task, service) = self.waiting.pop_front()?;
@@ -95,7 +95,7 @@ impl<T> Tasks<T> {
         self.behaviour.service.draw(&mut self.rng) + slower + colder
     }
 
-    /// The next freeze from beginning to end.
+    /// Start and end of the next freeze.
     pub fn next_freeze(&self) -> Option<(Nanos, Nanos)> {
         let Freeze { length, period } = self.behaviour.freeze?;
         let before = period.saturating_sub(length) / 2 + period * self.freezes as u32;
@@ -103,12 +103,12 @@ impl<T> Tasks<T> {
         Some((begin, begin.after(length)))
     }
 
-    /// The freeze is over.
-    pub fn thaw(&mut self) {
+    /// Ends a freeze.
+    pub fn end_freeze(&mut self) {
         self.freezes += 1;
     }
 
-    /// How many freezes are over.
+    /// Number of freezes that ended.
     pub fn freezes(&self) -> u64 {
         self.freezes
     }
@@ -118,7 +118,7 @@ impl<T> Tasks<T> {
 mod tests {
     use super::*;
 
-    use super::Fate::{Dropped, Failed, Served};
+    use super::RequestOutcome::{Dropped, Failed, Served};
 
     const MS: u64 = 1_000_000;
 
@@ -129,43 +129,47 @@ mod tests {
     }
 
     #[test]
-    fn each_nth_request_errs_or_is_dropped() {
+    fn every_nth_request_fails_or_is_dropped() {
         let mut tasks = tasks(|b| (b.errs_every, b.drops_every) = (Some(2), Some(3)));
-        let fates: Vec<Fate> = (0..6).map(|n| tasks.fate(Nanos(n))).collect();
-        assert_eq!(fates, [Served, Failed, Dropped, Failed, Served, Dropped]);
+        let outcomes: Vec<RequestOutcome> = (0..6).map(|n| tasks.outcome(Nanos(n))).collect();
+        assert_eq!(outcomes, [Served, Failed, Dropped, Failed, Served, Dropped]);
     }
 
     #[test]
-    fn what_finds_slots_and_queue_full_is_refused() {
+    fn a_request_is_refused_when_slots_and_queue_are_full() {
         let mut tasks = tasks(|b| {
             b.service = "fixed:10ms".parse().expect("a service time");
             (b.slots, b.queue) = (Some(1), 1);
         });
-        assert_eq!((tasks.fate(Nanos(0)), tasks.begin(1, Nanos(0))), (Served, Some((1, Nanos(10 * MS)))));
-        assert_eq!((tasks.fate(Nanos(MS)), tasks.begin(2, Nanos(MS))), (Served, None), "it waits");
-        assert_eq!(tasks.fate(Nanos(2 * MS)), Fate::Refused);
-        assert_eq!(tasks.end(Nanos(10 * MS)), Some((2, Nanos(20 * MS))), "from when a slot is free");
+        assert_eq!((tasks.outcome(Nanos(0)), tasks.begin(1, Nanos(0))), (Served, Some((1, Nanos(10 * MS)))));
+        assert_eq!((tasks.outcome(Nanos(MS)), tasks.begin(2, Nanos(MS))), (Served, None), "it waits");
+        assert_eq!(tasks.outcome(Nanos(2 * MS)), RequestOutcome::Refused);
+        assert_eq!(
+            tasks.end(Nanos(10 * MS)),
+            Some((2, Nanos(20 * MS))),
+            "its service starts when a slot is free"
+        );
         assert_eq!(tasks.end(Nanos(20 * MS)), None);
-        assert_eq!(tasks.fate(Nanos(20 * MS)), Served);
+        assert_eq!(tasks.outcome(Nanos(20 * MS)), Served);
     }
 
     #[test]
-    fn freezes_lie_in_the_middle_of_their_periods() {
+    fn freezes_are_in_the_middle_of_their_periods() {
         let mut tasks = tasks(|b| b.freeze = Some("1s/10s".parse().expect("a freeze")));
-        assert_eq!(tasks.next_freeze(), None, "before the first request there is no period");
-        tasks.fate(Nanos(7 * MS));
+        assert_eq!(tasks.next_freeze(), None, "periods start with the first request");
+        tasks.outcome(Nanos(7 * MS));
         assert_eq!(tasks.next_freeze(), Some((Nanos(4_507 * MS), Nanos(5_507 * MS))));
-        tasks.thaw();
+        tasks.end_freeze();
         assert_eq!(tasks.next_freeze(), Some((Nanos(14_507 * MS), Nanos(15_507 * MS))));
     }
 
     #[test]
-    fn a_server_slows_and_a_cache_fills_by_the_clock() {
+    fn a_slowdown_and_a_cache_follow_the_clock() {
         let mut slows = tasks(|b| b.slows = Duration::from_millis(1));
-        slows.fate(Nanos(0));
+        slows.outcome(Nanos(0));
         assert_eq!(slows.begin(1, Nanos(3_000 * MS)), Some((1, Nanos(3_003 * MS))));
         let mut warms = tasks(|b| b.warms = Some("4s/8ms".parse().expect("a warm-up")));
-        warms.fate(Nanos(0));
+        warms.outcome(Nanos(0));
         let misses = |warms: &mut Tasks<u32>, at_ms: u64| {
             (0..1_000).filter(|n| warms.begin(*n, Nanos(at_ms * MS)) != Some((*n, Nanos(at_ms * MS)))).count()
         };
