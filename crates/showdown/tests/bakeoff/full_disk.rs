@@ -44,7 +44,7 @@ fn runs_are_listed_without_room_and_a_new_index_asks_for_room() {
     assert_eq!(reindexed.status.code(), Some(1));
     let message = text(&reindexed.stderr);
     assert!(
-        message.contains("index.sqlite: the disk is full: make room") && !message.contains("delete"),
+        message.contains("index.sqlite: the disk is full: free some space") && !message.contains("delete"),
         "{message}"
     );
 }

@@ -59,11 +59,11 @@ fn meaningless_amounts_are_refused() {
 #[test]
 fn invalid_targets_are_refused() {
     assert_refused(&[], &["<URL>"]);
-    assert_refused(&["127.0.0.1:8080"], &["no URL", "http://"]);
+    assert_refused(&["127.0.0.1:8080"], &["is not a URL", "http://"]);
     assert_refused(&["gopher://127.0.0.1/"], &["gopher", "the schemes are http, https, memcache"]);
     assert_refused(&["http://me:secret@127.0.0.1/"], &["user name or password"]);
     assert_refused(&["http://127.0.0.1:99999/"], &["port"]);
-    assert_refused(&["http://"], &["no URL", "http://"]);
+    assert_refused(&["http://"], &["is not a URL", "http://"]);
     // TEST-NET-2 (RFC 5737) is a public range that is never assigned.
     assert_refused(&["http://198.51.100.7/"], &["198.51.100.7", "public", "--target-is-mine"]);
 }
