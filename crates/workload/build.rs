@@ -1,4 +1,4 @@
-//! The built-in workloads are compiled in: a new or changed file among them asks for another build.
+//! Rebuilds the crate when a file of the built-in workloads is added or changed.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../workloads");

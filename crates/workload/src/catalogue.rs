@@ -7,7 +7,7 @@ use crate::folder::{DEFINITION, Folder};
 use crate::names::available;
 use crate::variant::{ServerVariant, VariantError, VariantText};
 
-/// The folder, in the current directory, that holds a user's own workloads.
+/// The folder, in the current directory, with a user's own workloads.
 pub const DIRECTORY: &str = "workloads";
 
 /// Why no workload was found.

@@ -1,5 +1,5 @@
-//! Takes the mix out of `[load]`: the operations in `[[load.op]]`, and the table that describes what they work on. The
-//! registration of the protocol parses both, so this file and its neighbours name no protocol.
+//! Removes the mix from `[load]`: the operations in `[[load.op]]`, and the table of their keys, tables or sessions. The
+//! registration of the protocol parses both, so no file of this folder names a protocol.
 
 use std::ops::Range;
 
@@ -50,7 +50,7 @@ impl<'t> RawMix<'t> {
         Ok(mix)
     }
 
-    /// Parses and checks the mix. `load` is the place of `[load]`.
+    /// Parses and checks the mix. `load` is the span of `[load]`.
     pub fn parse(
         self,
         protocol: RegisteredProtocol,

@@ -1,5 +1,5 @@
-//! `workload.toml` as it is written, for serde: which fields there are, and where each stands. What they mean,
-//! and whether they fit together, is checked by the other files of this folder.
+//! The keys of `workload.toml`, for serde, with their positions in the file. The other files of this folder check their
+//! values. `docs/WORKLOAD.md` documents every key; a test compares it with these types.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use toml::Spanned;
 
 use super::account::DatabaseAccount;
 
-/// The whole file without the mix, which [`RawMix`](super::mix::RawMix) takes out of it.
+/// The whole file without the mix, which [`RawMix`](super::mix::RawMix) removes from it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawWorkload {
@@ -30,7 +30,7 @@ pub struct RawWorkload {
     pub metrics: RawMetrics,
 }
 
-/// The part that says how the rest is to be read.
+/// The protocol, which decides how the mix is read.
 #[derive(Deserialize)]
 pub struct RawProtocolOnly {
     pub load: RawLoadProtocol,
@@ -41,7 +41,7 @@ pub struct RawLoadProtocol {
     pub protocol: RegisteredProtocol,
 }
 
-/// The part of a workload that another may borrow.
+/// The parts of a workload that another one uses with `servers_of`.
 #[derive(Deserialize)]
 pub struct RawSharedServers {
     #[serde(default)]
@@ -130,9 +130,9 @@ pub struct RawStatistics {
     pub memcache: Option<String>,
     pub redis: Option<String>,
     pub sql: Option<String>,
-    /// A file that the server writes; what is counted in it is how often each text of `counters` stands there.
+    /// A file that the server writes. A counter is the number of occurrences of its name.
     pub log: Option<String>,
-    /// Beside the question in SQL: the database in which it is asked.
+    /// The database in which `sql` runs.
     pub database: Option<String>,
     pub counters: Vec<String>,
     pub client_counter: Option<String>,
@@ -170,7 +170,7 @@ pub struct RawLoad {
     pub one_by_one: Option<Spanned<bool>>,
     #[serde(default)]
     pub connections: Option<Spanned<u32>>,
-    /// Always empty; it is here so that an error about an unknown field lists it.
+    /// Always empty. It exists so that an error about an unknown key lists `op`.
     #[serde(default, rename = "op")]
     _op: IgnoredAny,
 }
@@ -202,14 +202,14 @@ impl<'de> Deserialize<'de> for RawVersion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Table {
+        struct VersionTable {
             run: Vec<String>,
             #[serde(default)]
             after: String,
         }
 
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
+        struct CommandOrTable;
+        impl<'de> Visitor<'de> for CommandOrTable {
             type Value = RawVersion;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -222,10 +222,11 @@ impl<'de> Deserialize<'de> for RawVersion {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<RawVersion, A::Error> {
-                let Table { run, after } = Table::deserialize(value::MapAccessDeserializer::new(table))?;
+                let VersionTable { run, after } =
+                    VersionTable::deserialize(value::MapAccessDeserializer::new(table))?;
                 Ok(RawVersion { run, after })
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(CommandOrTable)
     }
 }
