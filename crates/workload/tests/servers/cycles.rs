@@ -90,12 +90,14 @@ fn counted_load(server: &mut Instance, workload: &Workload, variant: &ServerVari
     let is_secure = variant.knobs.get("tls").is_some_and(|tls| *tls == TypedValue::Switch(true));
     assert_eq!(outcome.total.connections.tls.is_empty(), !is_secure);
     let after = server.count()?.ok_or("the server has statistics")?;
-    let counter = |name: &String| outcome.counters.iter().position(|counter| counter == name);
-    let counted = match &after.client_counter {
+    let by_client = match &after.client_counter {
         None => OPERATIONS,
-        Some(name) => outcome.total.counters[counter(name).ok_or("the driver has the counter")?],
+        Some(name) => {
+            let at = outcome.counters.iter().position(|counter| counter == name);
+            outcome.total.counters[at.ok_or("the driver has the counter")?]
+        }
     };
-    assert_eq!(after.count - before.count, counted, "{} differs from the client's count", after.what);
+    assert_eq!(after.count - before.count, by_client, "{} differs from the client's count", after.what);
     Ok(())
 }
 
