@@ -59,7 +59,7 @@ fn bulk_transfer_is_measured_in_bytes_over_kept_connections() {
     let home = TestHome::new();
     let bulk = ["compare", "nginx", "apache", "--workload", "tls", "--on-op", "bulk", "--connections", "2"];
     let plan = home.plan(&[&bulk[..], &["--blocks", "3"]].concat(), SHORT);
-    assert!(std::fs::read_to_string(&plan).expect("a plan").contains("what = \"max_bytes\""));
+    assert!(std::fs::read_to_string(&plan).expect("a plan").contains("metric = \"max_bytes\""));
     let output = home.run(&["run", &plan]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     for trial in trials(&only_run(&home)) {
