@@ -1,5 +1,5 @@
 //! Writes made-up runs into a directory: `cargo run -p archive --features example --example made-up -- DIR`.
-#![allow(clippy::print_stdout, reason = "an example prints what it did")]
+#![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 use archive::example;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The archive: a folder of run directories with an index, and what can be done to a run as a whole.
+//! The archive: a folder of run directories with an index, and the operations on a whole run.
 
 use crate::{
     bundle,
@@ -17,13 +17,13 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// A folder of run directories. It need not exist before the first run.
+/// A folder of run directories. The first run creates it.
 #[derive(Debug, Clone)]
 pub struct Archive {
     root: PathBuf,
 }
 
-/// How many runs an ambiguous name is answered with.
+/// Maximum number of runs in the error for an ambiguous name.
 const CANDIDATES: usize = 5;
 
 impl Archive {
@@ -37,24 +37,24 @@ impl Archive {
         &self.root
     }
 
-    /// Begins a run that starts now.
+    /// Creates a run that starts now.
     pub fn create(&self, plan: &Plan) -> Result<RunWriter> {
         RunWriter::create(&self.root, plan, SystemTime::now())
     }
 
-    /// The run that a name means: its id, a part of it that no other has, or `latest`.
+    /// Finds a run by its id, a unique part of its id, or `latest`.
     pub fn find(&self, name: &str) -> Result<RunId> {
         let mut ids = index::run_ids(&self.root)?;
-        let nothing = || ArchiveError::NoSuchRun { name: name.to_owned(), root: self.root.clone() };
+        let no_such_run = || ArchiveError::NoSuchRun { name: name.to_owned(), root: self.root.clone() };
         if name == "latest" {
-            return ids.pop().ok_or_else(nothing);
+            return ids.pop().ok_or_else(no_such_run);
         }
         if let Some(exact) = ids.iter().find(|id| id.as_str() == name) {
             return Ok(exact.clone());
         }
         ids.retain(|id| !name.is_empty() && id.as_str().contains(name));
         match ids.len() {
-            0 => Err(nothing()),
+            0 => Err(no_such_run()),
             1 => Ok(ids.remove(0)),
             _ => {
                 ids.reverse();
@@ -64,12 +64,12 @@ impl Archive {
         }
     }
 
-    /// Where a run lies.
+    /// The directory of a run.
     pub fn dir(&self, id: &RunId) -> PathBuf {
         self.root.join(id.as_str())
     }
 
-    /// Reads the run that a name means, as [`Archive::find`] has it, or the run directory at that path.
+    /// Reads the run with this name (see [`Archive::find`]), or the run directory at this path.
     pub fn open(&self, name: &str) -> Result<Run> {
         let path = Path::new(name);
         if path.components().count() > 1 || path.join(layout::PLAN).is_file() {
@@ -78,22 +78,21 @@ impl Archive {
         Run::open(&self.dir(&self.find(name)?))
     }
 
-    /// The runs that a query lets through, newest first. Brings the index up to date first.
+    /// The runs that match a query, newest first. Updates the index first.
     pub fn list(&self, query: &Query) -> Result<Vec<ListedRun>> {
         if self.exists()? { index::list(&self.root, query) } else { Ok(Vec::new()) }
     }
 
-    /// Makes the index anew from the run directories alone, and clears away what crashes left; gives how many runs
-    /// there are.
+    /// Rebuilds the index from the run directories, and deletes leftovers of crashes; returns the number of runs.
     pub fn reindex(&self) -> Result<usize> {
         if !self.exists()? {
             return Ok(0);
         }
-        self.sweep()?;
+        self.delete_leftovers()?;
         index::rebuild(&self.root)
     }
 
-    /// Adds tags to a run and takes others away; gives what it has now.
+    /// Adds and removes tags of a run; returns its tags.
     pub fn tag(&self, id: &RunId, add: &[String], remove: &[String]) -> Result<Vec<String>> {
         let dir = self.dir(id);
         let mut tags = RunHead::read(&dir).tags;
@@ -107,25 +106,25 @@ impl Archive {
         Ok(tags)
     }
 
-    /// Removes a run for good; refused while it is running.
+    /// Deletes a run; refused while it is running.
     ///
-    /// It gets a hidden name first, so that no half of a run is ever seen.
+    /// The run gets a hidden name first, so that no reader sees a part of it.
     pub fn remove(&self, id: &RunId) -> Result<()> {
         let dir = self.dir(id);
         let _lock = lock(&dir, id)?;
-        let doomed = self.root.join(format!(".removing-{id}"));
-        fs::rename(&dir, &doomed).map_err(ArchiveError::io(&dir))?;
-        fs::remove_dir_all(&doomed).map_err(ArchiveError::io(&doomed))
+        let hidden = self.root.join(format!(".removing-{id}"));
+        fs::rename(&dir, &hidden).map_err(ArchiveError::io(&dir))?;
+        fs::remove_dir_all(&hidden).map_err(ArchiveError::io(&hidden))
     }
 
-    /// Writes a run into one file, `.tar.gz`; refused while it is running.
+    /// Writes a run to one file, `.tar.gz`; refused while it is running.
     pub fn export(&self, id: &RunId, file: &Path) -> Result<()> {
         let dir = self.dir(id);
         let _lock = lock(&dir, id)?;
         bundle::export(&dir, id, file)
     }
 
-    /// Takes in a run from a file that [`Archive::export`] made, here or elsewhere.
+    /// Adds the run in a file that [`Archive::export`] made, here or elsewhere.
     pub fn import(&self, file: &Path) -> Result<RunId> {
         fs::create_dir_all(&self.root).map_err(ArchiveError::io(&self.root))?;
         bundle::import(&self.root, file)
@@ -135,16 +134,16 @@ impl Archive {
         self.root.try_exists().map_err(ArchiveError::io(&self.root))
     }
 
-    /// Clears away runs whose making, import or removal was cut off.
-    fn sweep(&self) -> Result<()> {
+    /// Deletes hidden folders of runs whose creation, import or removal was cut off.
+    fn delete_leftovers(&self) -> Result<()> {
         for entry in fs::read_dir(&self.root).map_err(ArchiveError::io(&self.root))? {
             let entry = entry.map_err(ArchiveError::io(&self.root))?;
             let path = entry.path();
-            let is_old = |changed: SystemTime| changed.elapsed().is_ok_and(|age| age >= LEFT_FOR_GOOD);
-            let hidden = layout::is_hidden(&entry.file_name().to_string_lossy());
+            let is_old = |changed: SystemTime| changed.elapsed().is_ok_and(|age| age >= LEFTOVER_AGE);
+            let is_hidden = layout::is_hidden(&entry.file_name().to_string_lossy());
             let old = entry.metadata().and_then(|metadata| metadata.modified()).is_ok_and(is_old);
-            // Who is still at work on it holds its lock.
-            if hidden && old && path.is_dir() && !is_running(&path) {
+            // A process that still works on the folder has locked it.
+            if is_hidden && old && path.is_dir() && !is_running(&path) {
                 match fs::remove_dir_all(&path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
                         return Err(ArchiveError::io(&path)(error));
@@ -157,5 +156,5 @@ impl Archive {
     }
 }
 
-/// A hidden folder that nobody changed for so long is nobody's.
-const LEFT_FOR_GOOD: Duration = Duration::from_hours(1);
+/// Age at which a hidden folder counts as a leftover.
+const LEFTOVER_AGE: Duration = Duration::from_hours(1);

@@ -1,4 +1,4 @@
-//! Names of runs: `20261121T005139Z-nginx-apache-7f3a`, which sort by time and say what was compared.
+//! Run ids: `20261121T005139Z-nginx-apache-7f3a`. They sort by time and name what was compared.
 
 use rusqlite::{
     ToSql,
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr, time::SystemTime};
 use thiserror::Error;
 
-/// Longest part of an id that names variants; the rest of them is left out.
-const LONGEST_NAMES: usize = 60;
+/// Maximum length of the variants' names in an id; the rest is omitted.
+const MAX_NAMES_LENGTH: usize = 60;
 
-/// The name of a run and of its directory: time of the start in UTC, what was compared, four random hex digits.
+/// The name of a run and of its directory: start time in UTC, what was compared, four random hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(String);
 
-/// A text that is no [`RunId`].
+/// A text that is not a [`RunId`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} is no name of a run: one looks like 20261121T005139Z-nginx-apache-7f3a")]
+#[error("{0:?} is not a run id: an id looks like 20261121T005139Z-nginx-apache-7f3a")]
 pub struct RunIdError(String);
 
 impl RunId {
-    /// An id for a run that starts at `started`, of the variants of these names.
+    /// An id for a run of these variants that starts at `started`.
     ///
-    /// `salt` tells runs of one second apart; whoever creates the directory draws another when it is taken.
+    /// `salt` distinguishes runs of the same second. The creator of the directory draws another if it is taken.
     pub fn new<'a>(started: SystemTime, variants: impl IntoIterator<Item = &'a str>, salt: u16) -> Self {
         let time = humantime::format_rfc3339_seconds(started).to_string().replace(['-', ':'], "");
         let names = variants.into_iter().map(slug).collect::<Vec<_>>().join("-");
-        let names = names.get(..LONGEST_NAMES).unwrap_or(&names).trim_end_matches(['-', '.']);
+        let names = names.get(..MAX_NAMES_LENGTH).unwrap_or(&names).trim_end_matches(['-', '.']);
         let names = if names.is_empty() { "run" } else { names };
         Self(format!("{time}-{names}-{salt:04x}"))
     }
@@ -38,16 +38,16 @@ impl RunId {
         &self.0
     }
 
-    /// The start that the id names, to the second.
+    /// The start time in the id, to the second.
     pub fn started(&self) -> SystemTime {
-        timestamp(&self.0).expect("checked when it was made")
+        timestamp(&self.0).expect("checked at creation")
     }
 }
 
-/// The time at the front of an id, `20261121T005139Z-`.
+/// The time at the start of an id, `20261121T005139Z-`.
 fn timestamp(id: &str) -> Option<SystemTime> {
     let time = id.as_bytes().first_chunk::<17>().filter(|time| time[16] == b'-')?;
-    // Lists parse ids by the ten thousand: no allocation here.
+    // A list parses ten thousand ids: no allocation here.
     let mut rfc3339 = *b"0000-00-00T00:00:00Z";
     for (part, from) in [(0..4, 0), (5..7, 4), (8..13, 6), (14..16, 11), (17..20, 13)] {
         let length = part.len();
@@ -56,7 +56,7 @@ fn timestamp(id: &str) -> Option<SystemTime> {
     humantime::parse_rfc3339(std::str::from_utf8(&rfc3339).ok()?).ok()
 }
 
-/// A name made fit for a folder: lower-case letters, digits and dots, everything else a single hyphen.
+/// A name as part of a folder name: lower-case letters, digits and dots; everything else becomes a single hyphen.
 pub(crate) fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(name.len());
     for c in name.chars() {
@@ -74,13 +74,14 @@ pub(crate) fn slug(name: &str) -> String {
 impl FromStr for RunId {
     type Err = RunIdError;
     fn from_str(text: &str) -> Result<Self, RunIdError> {
-        let of_a_slug = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+        let is_slug_char = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
         let shape = || {
             let (rest, salt) = text.rsplit_once('-')?;
             let (_, variants) = rest.split_once('-')?;
             let salted = salt.len() == 4 && salt.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'));
-            let named =
-                !variants.is_empty() && variants.len() <= LONGEST_NAMES && variants.chars().all(of_a_slug);
+            let named = !variants.is_empty()
+                && variants.len() <= MAX_NAMES_LENGTH
+                && variants.chars().all(is_slug_char);
             (salted && named).then_some(())
         };
         shape()
@@ -128,7 +129,7 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     #[test]
-    fn an_id_says_when_and_what() {
+    fn an_id_has_the_time_and_the_variants() {
         let started = UNIX_EPOCH + Duration::from_secs(1_795_222_299);
         let id = RunId::new(started, ["nginx", "apache:mpm=event"], 0x7f3a);
         assert_eq!(id.as_str(), "20261121T005139Z-nginx-apache-mpm-event-7f3a");
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_id_is_refused() {
+    fn a_malformed_id_is_refused() {
         for text in [
             "",
             "nginx",
@@ -154,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_variants_are_called_the_id_is_one(
+        fn any_variant_name_gives_a_valid_id(
             names in prop::collection::vec(".*", 0..5), secs in 0_u64..200_000_000_000, salt: u16,
         ) {
             let started = UNIX_EPOCH + Duration::from_secs(secs);

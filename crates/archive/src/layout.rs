@@ -1,26 +1,26 @@
-//! Names of the files of a run directory; nothing else in the crate spells them.
+//! Names of the files of a run directory. All other modules use these constants.
 
 use crate::id::slug;
 
-/// What was asked.
+/// The plan.
 pub const PLAN: &str = "plan.toml";
-/// Host, client and variants as found.
+/// Facts of the host, the client and the variants.
 pub const FACTS: &str = "facts.json";
-/// What may be said. A run without it is unfinished.
+/// The verdict. A run without it is unfinished.
 pub const VERDICT: &str = "verdict.json";
-/// Words to find the run by, where they were changed after the plan.
+/// Words to find the run by, if they were changed after the plan.
 pub const TAGS: &str = "tags.json";
 /// The folder of trials.
 pub const TRIALS: &str = "trials";
-/// A trial's record, in its folder. A trial without it was cut off.
+/// The results of a trial, in its folder. A trial without it was cut off.
 pub const TRIAL: &str = "trial.json";
 /// The load of a trial as an `HdrHistogram` log.
 pub const LOAD_LOG: &str = "load.hlog";
 /// The host's telemetry during a trial.
 pub const TELEMETRY: &str = "telemetry.parquet";
-/// The effective configurations of a trial's server.
+/// The effective configuration files of a trial's server.
 pub const CONFIG: &str = "config";
-/// What the server of a trial wrote.
+/// The output of a trial's server.
 pub const SERVER_LOG: &str = "server.log";
 
 /// The folder of a trial relative to the run directory, such as `trials/003-apache`.
@@ -30,22 +30,22 @@ pub fn trial_folder(number: u32, variant: &str) -> String {
     format!("{TRIALS}/{number:03}-{variant}")
 }
 
-/// Most folders deep that a file of a run lies: `trials/003-apache/config/sites/…`.
-const DEEPEST: usize = 8;
+/// Maximum depth of a file of a run: `trials/003-apache/config/sites/…`.
+const MAX_DEPTH: usize = 8;
 
-/// Whether a file of these names, from the run directory down, is part of the record. A report that lies beside it
-/// is not: it can be made anew.
-pub(crate) fn is_of_record(names: &[&str]) -> bool {
+/// Whether a file with these path components, relative to the run directory, is part of the record. A report is not: it
+/// can be made again.
+pub(crate) fn is_part_of_record(names: &[&str]) -> bool {
     let visible = !names.iter().any(|name| is_hidden(name));
     visible
         && match names {
             [name] => [PLAN, FACTS, VERDICT, TAGS].contains(name),
-            [TRIALS, _, ..] => (3..=DEEPEST).contains(&names.len()),
+            [TRIALS, _, ..] => (3..=MAX_DEPTH).contains(&names.len()),
             _ => false,
         }
 }
 
-/// Hidden files are being written or were left by a crash: they are no part of the record.
+/// Hidden files are being written or were left by a crash. They are not part of the record.
 pub(crate) fn is_hidden(name: &str) -> bool {
     name.starts_with('.')
 }
@@ -55,11 +55,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_files_that_a_run_has_are_of_the_record() {
+    fn only_files_of_a_run_are_part_of_the_record() {
         for names in
             [&["plan.toml"][..], &["trials", "001-a", "trial.json"], &["trials", "001-a", "config", "x"]]
         {
-            assert!(is_of_record(names), "{names:?}");
+            assert!(is_part_of_record(names), "{names:?}");
         }
         for names in [
             &[][..],
@@ -68,12 +68,12 @@ mod tests {
             &["trials", "001-a", ".writing-x"],
             &["x", "plan.toml"],
         ] {
-            assert!(!is_of_record(names), "{names:?}");
+            assert!(!is_part_of_record(names), "{names:?}");
         }
     }
 
     #[test]
-    fn trial_folders_sort_by_number_and_name_the_variant() {
+    fn trial_folders_sort_by_number_and_have_the_variant() {
         assert_eq!(trial_folder(3, "apache:mpm=event"), "trials/003-apache-mpm-event");
         assert_eq!(trial_folder(1234, "../../x"), "trials/1234-x");
         assert_eq!(trial_folder(1, "中"), "trials/001-variant");

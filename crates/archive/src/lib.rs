@@ -1,42 +1,43 @@
 //! Run directories, their formats, and the index over them.
 //!
-//! A run directory is the record: plain files in open formats, described in `docs/FORMATS.md`. Whatever else there is,
-//! the index and every report, is made from it and can be made again.
+//! A run directory is the record: plain files in open formats, documented in `docs/FORMATS.md`. The index and every
+//! report are made from it and can be made again.
 //!
 //! ```no_run
 //! use archive::{Archive, Query};
-//! # fn held(plan: &archive::model::Plan, trial: &archive::model::Trial, verdict: &archive::model::Verdict)
+//! # fn write_and_read(plan: &archive::model::Plan, trial: &archive::model::Trial, verdict: &archive::model::Verdict)
 //! # -> archive::Result<()> {
 //! let archive = Archive::new("runs");
 //!
-//! // Writing: the directory appears with its plan in it, each file whole, the verdict last.
+//! // Write: the directory appears with its plan; each file appears complete; the verdict is last.
 //! let run = archive.create(plan)?;
 //! let folder = run.begin_trial(1, "nginx")?;
 //! folder.finish(trial)?;
 //! run.verdict(verdict)?;
 //!
-//! // Reading: what is there, and what of it is missing.
-//! for line in archive.list(&Query { limit: Some(20), ..Query::default() })? {
-//!     println!("{} {}", line.id, line.sentence.unwrap_or_default());
+//! // Read: the files, and the problems with them.
+//! for run in archive.list(&Query { limit: Some(20), ..Query::default() })? {
+//!     println!("{} {}", run.id, run.sentence.unwrap_or_default());
 //! }
-//! let found = archive.open("latest")?;
-//! assert!(found.problems.is_empty(), "{:?}", found.problems);
+//! let run = archive.open("latest")?;
+//! assert!(run.problems.is_empty(), "{:?}", run.problems);
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! | question | where |
 //! |---|---|
-//! | what do the files hold? | [`model`], [`telemetry`] |
-//! | what are they called? | [`layout`] |
-//! | how is a run written, and read? | [`RunWriter`], [`Run`] |
-//! | which runs are there? | [`Archive`], [`Query`] |
+//! | What do the files contain? | [`model`], [`telemetry`] |
+//! | What are the files called? | [`layout`] |
+//! | How is a run written and read? | [`RunWriter`], [`Run`] |
+//! | How are files of earlier formats read? | `upgrade` |
+//! | Which runs are there? | [`Archive`], [`Query`] |
 //!
-//! **Goals.** A crash at any moment, a full disk or a damaged file costs what was being written and nothing else. A run
-//! that someone else made cannot reach out of its directory. Ten thousand runs are listed in a tenth of a second.
+//! **Goals.** A crash at any moment, a full disk or a damaged file loses only the file that was being written. A run
+//! from an untrusted source cannot access files outside its directory. Ten thousand runs are listed in 0.1 s.
 //!
-//! **Not goals.** What the numbers mean: `bakeoff` writes them. How they look: `report` shows them. Measuring: nothing
-//! here knows the load engine or the host.
+//! **Not goals.** The meaning of the numbers: `bakeoff` writes them. Their presentation: `report` shows them.
+//! Measurement: this crate does not depend on the load engine or the host.
 #![cfg_attr(
     test,
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")

@@ -1,8 +1,7 @@
-//! Writing a run, file by file, so that whatever is there at any moment can be read.
+//! Writes a run file by file, so that it can be read at any moment.
 //!
-//! The order is the record's own: the directory appears with its plan in it; each trial's folder fills while it
-//! runs and ends with `trial.json`; `verdict.json` comes last. What must be derived from a crash is derived by
-//! [`crate::Run`].
+//! The directory appears with its plan in it. The folder of a trial fills while the trial runs; `trial.json` is its last
+//! file. `verdict.json` is the last file of the run. [`crate::Run`] derives the state of a run after a crash.
 
 use crate::{
     error::{ArchiveError, Result},
@@ -19,8 +18,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// A run being written. While it lives, other processes see the run as running; the kernel ends that with the
-/// process, whatever ends it.
+/// Writes one run. It locks the directory, so that other processes see the run as running. The kernel releases the
+/// lock when the process ends for any reason.
 #[derive(Debug)]
 pub struct RunWriter {
     id: RunId,
@@ -29,9 +28,9 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Makes a run directory under `root` (made as well if missing) with its plan in it.
+    /// Creates a run directory with its plan under `root`, and `root` itself if it is missing.
     ///
-    /// It is made under a hidden name and renamed, so no run directory is ever without a plan.
+    /// The directory is created under a hidden name and renamed, so no run directory is without a plan.
     pub fn create(root: &Path, plan: &Plan, started: SystemTime) -> Result<Self> {
         fs::create_dir_all(root).map_err(ArchiveError::io(root))?;
         let text = toml::to_string(plan).map_err(|error| ArchiveError::Unwritable {
@@ -54,25 +53,25 @@ impl RunWriter {
             let dir = root.join(id.as_str());
             match fs::rename(staged.path(), &dir) {
                 Ok(()) => break (id, dir),
-                // Taken: the salt of another run of this second was the same.
+                // Another run of this second has the same salt: draw again.
                 Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
                 Err(error) => return Err(ArchiveError::io(dir)(error)),
             }
         };
-        // It has another name now: nothing is left to clear away.
+        // The folder was renamed: there is nothing to delete.
         let _ = staged.keep();
         files::sync_folder(root).map_err(ArchiveError::io(root))?;
         Ok(Self { id, dir, _lock: lock })
     }
 
-    /// Goes on with a run that was cut off, or judges it anew.
+    /// Continues a run that was cut off, or writes a new verdict.
     pub fn resume(dir: &Path) -> Result<Self> {
         let id = run_id_of(dir)?;
         let lock = lock(dir, &id)?;
         Ok(Self { id, dir: dir.to_path_buf(), _lock: lock })
     }
 
-    /// The run's name.
+    /// The run's id.
     pub fn id(&self) -> &RunId {
         &self.id
     }
@@ -87,7 +86,7 @@ impl RunWriter {
         files::write_json(&self.dir, self.dir.join(layout::FACTS), facts)
     }
 
-    /// Makes the folder of a trial. One that is there already, left by a crash, is emptied: a trial is one start.
+    /// Creates the folder of a trial. An existing folder, left by a crash, is deleted first: a trial is one start.
     pub fn begin_trial(&self, number: u32, variant: &str) -> Result<TrialWriter> {
         let folder = layout::trial_folder(number, variant);
         let path = self.dir.join(&folder);
@@ -102,13 +101,13 @@ impl RunWriter {
         Ok(TrialWriter { run: self.dir.clone(), folder })
     }
 
-    /// Writes `verdict.json`: the run is finished.
+    /// Writes `verdict.json`; the run is finished.
     pub fn verdict(&self, verdict: &Verdict) -> Result<()> {
         files::write_json(&self.dir, self.dir.join(layout::VERDICT), verdict)
     }
 }
 
-/// The folder of one trial being written.
+/// Writes the folder of one trial.
 #[derive(Debug, Clone)]
 pub struct TrialWriter {
     run: PathBuf,
@@ -121,28 +120,28 @@ impl TrialWriter {
         self.run.join(&self.folder)
     }
 
-    /// The name of a file in the folder relative to the run directory, as [`crate::model::TrialFiles`] has it.
+    /// The name of a file in the folder, relative to the run directory, as in [`crate::model::TrialFiles`].
     pub fn name(&self, file: &str) -> String {
         format!("{}/{file}", self.folder)
     }
 
-    /// Where the server writes its log: a plain file that grows while it runs.
+    /// The path of the server's log: a plain file that grows while the server runs.
     pub fn server_log(&self) -> PathBuf {
         self.dir().join(layout::SERVER_LOG)
     }
 
-    /// A file of the trial that appears when it is committed, such as [`layout::LOAD_LOG`].
+    /// Creates a file of the trial, such as [`layout::LOAD_LOG`]. It appears when it is committed.
     pub fn create(&self, file: &str) -> Result<AtomicFile> {
         AtomicFile::create(&self.run, files::inside(&self.dir(), file)?)
     }
 
-    /// Writes a whole file of the trial; gives its name relative to the run directory.
+    /// Writes a whole file of the trial; returns its name relative to the run directory.
     pub fn write(&self, file: &str, bytes: &[u8]) -> Result<String> {
         files::write(&self.run, files::inside(&self.dir(), file)?, bytes)?;
         Ok(self.name(file))
     }
 
-    /// Copies a configuration file of the server into the record; gives its name relative to the run directory.
+    /// Copies a configuration file of the server to the trial; returns its name relative to the run directory.
     pub fn copy_config(&self, source: &Path) -> Result<String> {
         let name = source
             .file_name()
@@ -152,7 +151,7 @@ impl TrialWriter {
         self.write(&format!("{}/{name}", layout::CONFIG), &bytes)
     }
 
-    /// Writes the host's telemetry; gives its name relative to the run directory.
+    /// Writes the host's telemetry; returns its name relative to the run directory.
     pub fn telemetry(&self, telemetry: &Telemetry) -> Result<String> {
         let path = self.dir().join(layout::TELEMETRY);
         let bytes = telemetry
@@ -162,34 +161,34 @@ impl TrialWriter {
         Ok(self.name(layout::TELEMETRY))
     }
 
-    /// Writes `trial.json`: the trial is over.
+    /// Writes `trial.json`; the trial is complete.
     pub fn finish(&self, trial: &Trial) -> Result<()> {
         files::write_json(&self.run, self.dir().join(layout::TRIAL), trial)
     }
 }
 
-/// The id that a run directory's name is.
+/// The id of a run directory, from its name.
 pub(crate) fn run_id_of(dir: &Path) -> Result<RunId> {
-    // A path such as `.` or `runs/x/..` has no last name until it is resolved.
-    let whole = dir.canonicalize().map_err(ArchiveError::io(dir))?;
-    let name = whole.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // A path such as `.` or `runs/x/..` must be resolved before its last name is known.
+    let resolved = dir.canonicalize().map_err(ArchiveError::io(dir))?;
+    let name = resolved.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(name.parse()?)
 }
 
-/// Takes a run for this process alone.
+/// Locks a run for this process.
 ///
-/// Readers hold the lock for the moment that they look whether a run is running: those are waited for.
+/// A reader locks the directory for a moment to check whether the run is running, so this retries.
 pub(crate) fn lock(dir: &Path, id: &RunId) -> Result<File> {
     let handle = File::open(dir).map_err(ArchiveError::io(dir))?;
-    for _ in 0..READERS_MOMENTS {
+    for _ in 0..LOCK_ATTEMPTS {
         match handle.try_lock() {
             Ok(()) => return Ok(handle),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(A_READERS_MOMENT),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRY_INTERVAL),
             Err(TryLockError::Error(error)) => return Err(ArchiveError::io(dir)(error)),
         }
     }
     Err(ArchiveError::Running { id: id.clone() })
 }
 
-const READERS_MOMENTS: u32 = 20;
-const A_READERS_MOMENT: Duration = Duration::from_millis(5);
+const LOCK_ATTEMPTS: u32 = 20;
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);

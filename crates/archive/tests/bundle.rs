@@ -1,4 +1,4 @@
-//! A run goes into one file and comes out the same elsewhere; files that someone made up do no harm.
+//! A run can be exported and imported elsewhere unchanged; forged files are refused.
 #![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
 
 use archive::{Archive, ArchiveError, Query, example, layout};
@@ -30,7 +30,7 @@ fn files_below(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn what_is_exported_comes_out_the_same_on_another_machine() {
+fn an_export_is_imported_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let (here, there) = (Archive::new(folder.path().join("here")), Archive::new(folder.path().join("there")));
     let id = example::comparison(here.root(), 3).unwrap();
@@ -50,7 +50,7 @@ fn what_is_exported_comes_out_the_same_on_another_machine() {
 }
 
 #[test]
-fn an_export_that_is_cut_short_or_no_export_leaves_nothing_behind() {
+fn an_incomplete_export_is_refused_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (here, there) = (Archive::new(folder.path().join("here")), Archive::new(folder.path().join("there")));
     let id = example::comparison(here.root(), 1).unwrap();
@@ -63,11 +63,14 @@ fn an_export_that_is_cut_short_or_no_export_leaves_nothing_behind() {
     }
     fs::write(&file, "not gzip at all").unwrap();
     let message = there.import(&file).unwrap_err().to_string();
-    assert!(message.contains("not a whole export") && message.contains("nothing was imported"), "{message}");
+    assert!(
+        message.contains("not a complete export") && message.contains("nothing was imported"),
+        "{message}"
+    );
     assert_eq!(fs::read_dir(there.root()).unwrap().count(), 0);
 }
 
-/// An archive of entries whose names no honest tool writes.
+/// An archive with entries that no ordinary tool writes.
 fn forged(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (name, kind, bytes) in entries {
@@ -86,7 +89,7 @@ fn forged(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn files_that_do_not_belong_are_refused_by_name() {
+fn files_that_are_not_part_of_a_run_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::new(folder.path().join("runs"));
     let file = folder.path().join("forged.tar.gz");
@@ -121,7 +124,7 @@ fn files_that_do_not_belong_are_refused_by_name() {
 }
 
 #[test]
-fn two_runs_a_file_twice_or_no_plan_are_refused() {
+fn two_runs_a_duplicate_file_or_a_missing_plan_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::new(folder.path().join("runs"));
     let file = folder.path().join("forged.tar.gz");
@@ -132,7 +135,7 @@ fn two_runs_a_file_twice_or_no_plan_are_refused() {
         (vec![(plan.as_str(), regular, &b"x"[..]), (other.as_str(), regular, b"x")], "another run"),
         (vec![(facts.as_str(), regular, b"{}"), (facts.as_str(), regular, b"{}")], "twice"),
         (vec![(facts.as_str(), regular, b"{}")], "plan.toml cannot be read"),
-        (vec![(plan.as_str(), regular, b"format = 1")], "plan.toml cannot be read"),
+        (vec![(plan.as_str(), regular, b"format = 2")], "plan.toml cannot be read"),
         (vec![], "no run in it"),
     ] {
         fs::write(&file, forged(&entries)).unwrap();
@@ -143,11 +146,11 @@ fn two_runs_a_file_twice_or_no_plan_are_refused() {
 }
 
 #[test]
-fn a_claim_of_more_than_any_run_has_is_refused_before_it_is_unpacked() {
+fn an_oversized_entry_is_refused_before_it_is_unpacked() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::new(folder.path().join("runs"));
     let file = folder.path().join("bomb.tar.gz");
-    // A header that announces terabytes of zeros, of which a few follow.
+    // A header that announces terabytes, followed by a few bytes.
     let mut header = Header::new_ustar();
     header.set_path(format!("{ID}/{}", layout::PLAN)).unwrap();
     header.set_entry_type(EntryType::Regular);
@@ -163,7 +166,7 @@ fn a_claim_of_more_than_any_run_has_is_refused_before_it_is_unpacked() {
 }
 
 #[test]
-fn modes_and_owners_of_the_file_are_not_taken_over() {
+fn modes_and_owners_in_the_file_are_ignored() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let here = Archive::new(folder.path().join("here"));

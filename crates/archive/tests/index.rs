@@ -1,4 +1,4 @@
-//! The index follows the directories, whatever is done to them or to it.
+//! The index follows the run directories, after any change to them or to the index.
 #![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
 
 use archive::{Archive, ArchiveError, INDEX, Query, RunState, RunWriter, example, layout};
@@ -22,7 +22,7 @@ fn count(archive: &Archive, query: &Query) -> usize {
 }
 
 #[test]
-fn an_archive_that_does_not_exist_yet_is_empty() {
+fn an_archive_without_a_folder_is_empty() {
     let archive = Archive::new("/tmp/no-such-archive");
     assert_eq!(count(&archive, &Query::default()), 0);
     assert_eq!(archive.reindex().unwrap(), 0);
@@ -30,7 +30,7 @@ fn an_archive_that_does_not_exist_yet_is_empty() {
 }
 
 #[test]
-fn a_list_has_what_a_reader_looks_for_newest_first() {
+fn a_list_has_the_newest_run_first_with_its_answer() {
     let (root, archive) = archive_of(3);
     example::sweep(root.path()).unwrap();
     let listed = archive.list(&Query::default()).unwrap();
@@ -69,7 +69,7 @@ fn filters_narrow_the_list() {
 }
 
 #[test]
-fn directories_that_come_change_or_go_are_seen_without_a_reindex() {
+fn new_changed_and_removed_directories_are_seen_without_a_reindex() {
     let (root, archive) = archive_of(2);
     assert_eq!(count(&archive, &Query::default()), 2);
     let third = example::one_of_many(root.path(), 2).unwrap();
@@ -97,17 +97,17 @@ fn directories_that_come_change_or_go_are_seen_without_a_reindex() {
 }
 
 #[test]
-fn a_damaged_or_lost_index_is_made_anew() {
+fn a_damaged_or_missing_index_is_rebuilt() {
     let (root, archive) = archive_of(3);
     let path = root.path().join(INDEX);
     let before = archive.list(&Query::default()).unwrap();
-    fs::write(&path, b"no database at all, and long enough to be looked at as one").unwrap();
+    fs::write(&path, b"not a database, but long enough to be read as one file").unwrap();
     assert_eq!(archive.list(&Query::default()).unwrap(), before);
     fs::remove_file(&path).unwrap();
     assert_eq!(archive.list(&Query::default()).unwrap(), before);
     assert_eq!(archive.reindex().unwrap(), 3);
     assert_eq!(archive.list(&Query::default()).unwrap(), before);
-    // A header that is whole with pages that are not.
+    // An intact header with damaged pages.
     let mut bytes = fs::read(&path).unwrap();
     for byte in &mut bytes[200..] {
         *byte = 0x5a;
@@ -117,7 +117,7 @@ fn a_damaged_or_lost_index_is_made_anew() {
 }
 
 #[test]
-fn names_may_be_shortened_while_they_are_clear() {
+fn a_unique_part_of_an_id_finds_its_run() {
     let (_root, archive) = archive_of(3);
     let newest = archive.list(&Query::default()).unwrap()[0].id.clone();
     assert_eq!(archive.find("latest").unwrap(), newest);
@@ -132,7 +132,7 @@ fn names_may_be_shortened_while_they_are_clear() {
 }
 
 #[test]
-fn two_at_once_do_not_harm_each_other() {
+fn concurrent_readers_and_writers_do_not_conflict() {
     let (root, archive) = archive_of(8);
     thread::scope(|scope| {
         for worker in 0..4 {
@@ -158,7 +158,7 @@ fn two_at_once_do_not_harm_each_other() {
 }
 
 #[test]
-fn a_removed_run_is_gone_and_leftovers_of_crashes_go_with_a_reindex() {
+fn a_removed_run_is_gone_and_a_reindex_deletes_leftovers_of_crashes() {
     let (root, archive) = archive_of(2);
     let id = archive.find("latest").unwrap();
     archive.remove(&id).unwrap();
@@ -170,7 +170,7 @@ fn a_removed_run_is_gone_and_leftovers_of_crashes_go_with_a_reindex() {
     let long_ago = SystemTime::now() - Duration::from_hours(2);
     File::open(&old).unwrap().set_modified(long_ago).unwrap();
     archive.reindex().unwrap();
-    assert!(!old.exists() && new.exists(), "only what is old is nobody's");
+    assert!(!old.exists() && new.exists(), "only old folders are leftovers");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A run directory is readable at any moment, and whatever became of its files.
+//! A run directory can be read at any moment, and with any of its files damaged.
 #![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
 
 use archive::{Archive, ArchiveError, Query, Run, RunState, example, layout};
@@ -19,7 +19,7 @@ fn a_run(blocks: u32) -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn a_finished_run_reads_whole() {
+fn a_finished_run_is_read_completely() {
     let (_root, dir) = a_run(4);
     let run = Run::open(&dir).unwrap();
     assert_eq!((run.state, run.problems.as_slice()), (RunState::Finished, &[][..]));
@@ -35,7 +35,7 @@ fn a_finished_run_reads_whole() {
 }
 
 #[test]
-fn a_run_cut_off_after_any_file_is_readable_and_says_how_far_it_came() {
+fn a_run_cut_off_after_any_file_is_readable_with_its_state() {
     let (_root, dir) = a_run(2);
     let open = || Run::open(&dir).unwrap();
 
@@ -54,7 +54,7 @@ fn a_run_cut_off_after_any_file_is_readable_and_says_how_far_it_came() {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_named_and_the_rest_is_kept() {
+fn a_truncated_file_is_named_and_all_others_are_read() {
     let (_root, dir) = a_run(1);
     let whole = Run::open(&dir).unwrap();
     let trial = format!("{}/{}", whole.trials[0].folder, layout::TRIAL);
@@ -70,7 +70,7 @@ fn a_file_cut_anywhere_is_named_and_the_rest_is_kept() {
                 + usize::from(run.facts.is_none())
                 + usize::from(run.verdict.is_none())
                 + (2 - run.trials.len());
-            assert_eq!(lost, 1, "{file} cut at {eighth} eighths took more along");
+            assert_eq!(lost, 1, "{file} cut at {eighth} eighths affected other files");
             let expected = if [layout::PLAN, layout::VERDICT].contains(&file) {
                 RunState::Damaged
             } else {
@@ -83,7 +83,7 @@ fn a_file_cut_anywhere_is_named_and_the_rest_is_kept() {
 }
 
 #[test]
-fn telemetry_that_is_damaged_is_an_error_of_its_own() {
+fn damaged_telemetry_has_its_own_error() {
     let (_root, dir) = a_run(1);
     let run = Run::open(&dir).unwrap();
     let trial = &run.trials[0].trial;
@@ -93,7 +93,7 @@ fn telemetry_that_is_damaged_is_an_error_of_its_own() {
 }
 
 #[test]
-fn a_record_that_points_out_of_its_directory_is_not_followed() {
+fn a_file_name_outside_the_run_directory_is_refused() {
     let (_root, dir) = a_run(1);
     let mut run = Run::open(&dir).unwrap();
     let trial = &mut run.trials[0].trial;
@@ -103,7 +103,7 @@ fn a_record_that_points_out_of_its_directory_is_not_followed() {
 }
 
 #[test]
-fn a_later_format_is_refused_by_name_even_where_it_parses() {
+fn a_later_format_is_refused_by_its_number_even_where_it_parses() {
     let (_root, dir) = a_run(1);
     for file in [layout::PLAN, layout::VERDICT] {
         let path = dir.join(file);
@@ -120,16 +120,16 @@ fn a_later_format_is_refused_by_name_even_where_it_parses() {
 }
 
 #[test]
-fn what_is_no_run_directory_is_refused() {
+fn a_folder_that_is_not_a_run_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     assert!(matches!(Run::open(folder.path()), Err(ArchiveError::Id(_))));
     assert!(matches!(Run::open(Path::new("/no/such/folder")), Err(ArchiveError::Io { .. })));
 }
 
-/// The process that the next test kills: writes runs until it is.
+/// The process that the next test kills: it writes runs in a loop.
 #[test]
-#[ignore = "is started by `killed_at_any_moment_…`"]
-fn writes_runs_until_it_is_killed() {
+#[ignore = "started by `after_a_kill_at_any_moment_every_run_is_readable`"]
+fn writes_runs_in_a_loop() {
     let root = PathBuf::from(std::env::var_os("RUNS").unwrap());
     loop {
         example::comparison(&root, 3).unwrap();
@@ -137,18 +137,18 @@ fn writes_runs_until_it_is_killed() {
 }
 
 #[test]
-fn killed_at_any_moment_every_run_is_readable_and_the_next_one_works() {
+fn after_a_kill_at_any_moment_every_run_is_readable() {
     let root = tempfile::tempdir().unwrap();
     for after_ms in [60, 85, 110, 140, 170, 200, 230, 270, 310, 350] {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "writes_runs_until_it_is_killed", "--ignored"])
+            .args(["--exact", "writes_runs_in_a_loop", "--ignored"])
             .env("RUNS", root.path())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
         thread::sleep(Duration::from_millis(after_ms));
         child.kill().unwrap();
-        assert_eq!(child.wait().unwrap().signal(), Some(9), "it should have gone on until it was killed");
+        assert_eq!(child.wait().unwrap().signal(), Some(9), "the process must run until it is killed");
     }
     let archive = Archive::new(root.path());
     let listed = archive.list(&Query::default()).unwrap();
@@ -163,7 +163,7 @@ fn killed_at_any_moment_every_run_is_readable_and_the_next_one_works() {
             run.state
         );
         let cut_off = run.problems.iter().filter(|problem| problem.text.contains("cut off")).count();
-        assert_eq!(run.problems.len(), cut_off, "no file is torn: {:?}", run.problems);
+        assert_eq!(run.problems.len(), cut_off, "no file is incomplete: {:?}", run.problems);
         assert!(cut_off <= 1);
     }
     let next = example::comparison(root.path(), 1).unwrap();

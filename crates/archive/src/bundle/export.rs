@@ -1,9 +1,9 @@
-//! From a run directory to one file.
+//! Writes a run directory to one file.
 
 use crate::{
     error::{ArchiveError, Result},
     id::RunId,
-    layout::is_of_record,
+    layout::is_part_of_record,
 };
 use flate2::{Compression, write::GzEncoder};
 use std::{
@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Writes the run in `dir` to `file`, which appears when it is whole.
+/// Writes the run in `dir` to `file`, which appears when it is complete.
 pub(crate) fn export(dir: &Path, id: &RunId, file: &Path) -> Result<()> {
     let folder = match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -25,7 +25,7 @@ pub(crate) fn export(dir: &Path, id: &RunId, file: &Path) -> Result<()> {
     let mut names = Vec::new();
     collect(dir, Path::new(""), &mut names)?;
     names.retain(|name| {
-        name.iter().map(OsStr::to_str).collect::<Option<Vec<_>>>().is_some_and(|n| is_of_record(&n))
+        name.iter().map(OsStr::to_str).collect::<Option<Vec<_>>>().is_some_and(|n| is_part_of_record(&n))
     });
     // In a fixed order, so that the same run gives the same file.
     names.sort();
@@ -54,9 +54,9 @@ fn collect(dir: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Appends one file with nothing in its header that depends on the machine.
+/// Appends one file with a header that does not depend on the machine.
 ///
-/// As POSIX's ustar has it, whose names hold 255 bytes: longer ones need extensions that [`super::import`] refuses.
+/// The format is POSIX ustar, with names up to 255 bytes. Longer names need extensions that [`super::import`] refuses.
 fn append(tar: &mut tar::Builder<impl Write>, path: &Path, name: &Path) -> io::Result<()> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
@@ -64,6 +64,6 @@ fn append(tar: &mut tar::Builder<impl Write>, path: &Path, name: &Path) -> io::R
     header.set_metadata_in_mode(&metadata, tar::HeaderMode::Deterministic);
     header.set_path(name)?;
     header.set_cksum();
-    // A log may grow meanwhile; its size is in the header already.
+    // A log may grow during the export; its size is already in the header.
     tar.append(&header, file.take(metadata.len()))
 }

@@ -1,4 +1,4 @@
-//! One file for one run, to carry it to another machine: a gzipped tar of its directory, which any `tar` opens.
+//! A run as one file, to copy it to another machine: a gzipped tar of its directory, which any `tar` opens.
 
 mod export;
 mod import;
