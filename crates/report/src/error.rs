@@ -1,18 +1,18 @@
-//! Why there is no report.
+//! Errors of the reports.
 
 use thiserror::Error;
 
-/// Why there is no report.
+/// Why a report cannot be made.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// A value has no JSON form; a bug.
-    #[error("the report cannot be written as JSON: {0}")]
+    /// A value cannot be written as JSON; a bug.
+    #[error("cannot write the report as JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// A row has no CSV form; a bug.
-    #[error("the report cannot be written as CSV: {0}")]
+    /// A row cannot be written as CSV; a bug.
+    #[error("cannot write the report as CSV: {0}")]
     Csv(#[from] csv::Error),
-    /// The page that is built from `web/` has no place for the data; a bug of its build.
-    #[error("assets/report.html has no place for the data: build web/ again")]
+    /// The page has no placeholder for the data; a bug of its build.
+    #[error("assets/report.html has no placeholder for the data: run `npm run build` in web/")]
     Page,
 }

@@ -1,31 +1,31 @@
-//! The page: the file that `web/` builds with a run's data in it.
+//! The HTML report: the page that `web/` builds, with the data of a run in it.
 
 use crate::{ReportError, page::Page};
 use serde_json::Value;
 
-/// Built by `web/` and committed, so that cargo alone builds showdown; `web/check-built` compares.
+/// Built in `web/` and committed, so that cargo alone builds showdown. `npm run check-built` compares it with its sources.
 const PAGE: &str = include_str!("../assets/report.html");
-/// What stands in the page for the data, as JSON in a script element that no browser runs.
-const PLACE: &str = "/*SHOWDOWN_DATA*/null";
+/// The placeholder for the data: JSON in a script element that browsers do not run.
+const PLACEHOLDER: &str = "/*SHOWDOWN_DATA*/null";
 
-/// Digits that a float keeps on the page.
+/// Significant digits of a float on the page.
 const DIGITS: i32 = 6;
 
 pub(crate) fn render(page: &Page<'_>) -> Result<String, ReportError> {
-    let (before, after) = PAGE.split_once(PLACE).ok_or(ReportError::Page)?;
+    let (before, after) = PAGE.split_once(PLACEHOLDER).ok_or(ReportError::Page)?;
     let mut data = serde_json::to_value(page)?;
     round(&mut data);
-    let data = inert(&serde_json::to_string(&data)?);
+    let data = escape_for_html(&serde_json::to_string(&data)?);
     Ok([before, &data, after].concat())
 }
 
-/// JSON that no parser of HTML takes for anything but text: `</script>` and `<!--` need a `<`. Escapes are the
-/// same value to a parser of JSON, and `<` stands in JSON only within strings.
-fn inert(json: &str) -> String {
+/// Escapes JSON for a script element: `</script>` and `<!--` need a `<`. In JSON, `<` occurs only in strings, where the
+/// escape has the same value.
+fn escape_for_html(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-/// Rounds floats, which are the greater part of the data's bytes.
+/// Rounds floats, which are most of the data.
 fn round(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -44,7 +44,7 @@ fn significant(value: f64) -> f64 {
         return value;
     }
     let places = DIGITS - 1 - value.abs().log10().floor() as i32;
-    // Beyond these a power of ten is no longer exact, and nothing is saved.
+    // Outside this range a power of ten is not exact, and rounding saves nothing.
     if !(0..=15).contains(&places) {
         return if places < 0 { value.round() } else { value };
     }
@@ -57,15 +57,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_text_can_leave_the_script_element() {
+    fn no_text_can_end_the_script_element() {
         let hostile = serde_json::json!({ "a": "</script><img src=x onerror=alert(1)>", "b": "<!--" });
-        let inert = inert(&hostile.to_string());
-        assert!(!inert.contains(['<', '>', '&']), "{inert}");
-        assert_eq!(serde_json::from_str::<Value>(&inert).unwrap(), hostile);
+        let escaped = escape_for_html(&hostile.to_string());
+        assert!(!escaped.contains(['<', '>', '&']), "{escaped}");
+        assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), hostile);
     }
 
     #[test]
-    fn floats_keep_six_digits_and_whole_numbers_all() {
+    fn floats_keep_six_digits_and_integers_keep_all() {
         let mut value =
             serde_json::json!([131_043.486_958, 0.001_234_567_89, 1_795_222_299_000_u64, 1e300, 0.0]);
         round(&mut value);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_page_has_exactly_one_place_for_the_data() {
-        assert_eq!(PAGE.matches(PLACE).count(), 1);
+    fn the_built_page_has_exactly_one_placeholder() {
+        assert_eq!(PAGE.matches(PLACEHOLDER).count(), 1);
     }
 }

@@ -1,7 +1,7 @@
-//! From a run directory to HTML, Markdown, CSV and JSON.
+//! Reports of a run directory as HTML, Markdown, CSV and JSON.
 //!
-//! A report is made from what the directory holds and from nothing else: it can be made again when the servers are
-//! long gone, and of a run that was cut off. [`archive::Run`] says what could not be read; the report repeats it.
+//! A report uses only the files of the run directory, so it can be made again without the servers, and for a run that
+//! was cut off. [`archive::Run`] lists files that cannot be read, and the report shows that list.
 //!
 //! ```no_run
 //! let run = archive::Archive::new("runs").open("latest")?;
@@ -10,18 +10,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | function | for | holds |
+//! | function | for | content |
 //! |---|---|---|
 //! | [`html`] | a reader | everything, in one page that opens offline |
-//! | [`markdown`] | a pull request | the verdict, its table, what to know of it |
-//! | [`csv`] | a spreadsheet | one row a trial |
+//! | [`markdown`] | a pull request | the verdict with its table and caveats |
+//! | [`csv`] | a spreadsheet | one row per trial |
 //! | [`json`] | a program | plan, facts, trials and verdict in one object |
 //!
-//! **Goals.** Every figure names the file that it came from. Whatever a run directory says, which may have come from
-//! anyone, is shown as text and never as markup.
+//! **Goals.** Every figure names its source file. Text of a run directory, which may come from an untrusted source, is
+//! shown as text and never as markup.
 //!
-//! **Not goals.** No statistics: the verdict has them. No choice of what is fair: the verdict has it. The page is
-//! made in `web/` and committed here as one file, so that building needs cargo alone.
+//! **Not goals.** Statistics and fairness checks: the verdict has them. The page is built in `web/` and committed here as
+//! one file, so that a build needs cargo alone.
 #![cfg_attr(
     test,
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
@@ -42,27 +42,27 @@ use archive::Run;
 
 pub use self::error::ReportError;
 
-/// The name by which a page lies in its run directory.
+/// The file name of the HTML report in its run directory.
 pub const FILE_NAME: &str = "report.html";
 
-/// One page with everything, which opens offline and prints.
+/// The whole run as one page, which opens offline and prints.
 pub fn html(run: &Run) -> Result<String, ReportError> {
     html::render(&page::Page::of(run))
 }
 
-/// The verdict and what to know of it, for a pull request.
+/// The verdict with what qualifies it, for a pull request.
 pub fn markdown(run: &Run) -> Result<String, ReportError> {
     Ok(markdown::render(run))
 }
 
-/// One row a trial, for a spreadsheet, as RFC 4180 has it.
+/// One row per trial, for a spreadsheet, in the format of RFC 4180.
 pub fn csv(run: &Run) -> Result<String, ReportError> {
     table::render(run)
 }
 
 /// Plan, facts, trials and verdict in one object, for a program.
 pub fn json(run: &Run) -> Result<String, ReportError> {
-    let mut text = serde_json::to_string_pretty(&record::Record::of(run))?;
+    let mut text = serde_json::to_string_pretty(&record::RunReport::of(run))?;
     text.push('\n');
     Ok(text)
 }

@@ -1,23 +1,24 @@
-//! The verdict and what to know of it as Markdown, for a pull request or an issue.
+//! The verdict as Markdown, with what qualifies it, for a pull request or an issue.
 
-use crate::{record::Head, table::status, words};
+use crate::{record::ReportedRun, table::status, words};
 use archive::{
     Run,
     model::{
-        DifferenceClass, Scalability, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, thousands,
+        DifferenceClass, Scalability, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, plural,
+        thousands,
     },
 };
 use std::fmt::Write;
 
-/// Most rows of a table: a sweep has hundreds of points, and a pull request is read.
-const MOST_ROWS: usize = 40;
+/// Maximum rows of a table: a sweep has hundreds of points, too many for a pull request.
+const MAX_ROWS: usize = 40;
 
 pub(crate) fn render(run: &Run) -> String {
     let mut out = String::new();
     title(&mut out, run);
     if let Some(verdict) = &run.verdict {
         values(&mut out, verdict);
-        counted(&mut out, verdict);
+        counters(&mut out, verdict);
         comparisons(&mut out, verdict);
         laws(&mut out, verdict);
         modes(&mut out, verdict);
@@ -28,7 +29,7 @@ pub(crate) fn render(run: &Run) -> String {
         caveats(&mut out, verdict);
     }
     problems(&mut out, run);
-    again(&mut out, run);
+    rerun(&mut out, run);
     out
 }
 
@@ -41,11 +42,11 @@ fn title(out: &mut String, run: &Run) {
     if let Some(verdict) = &run.verdict {
         line!(out, "**{}**\n", plain(&verdict.sentence));
         if !verdict.complete {
-            line!(out, "The run was stopped early: this rests on what was measured until then.\n");
+            line!(out, "The run was stopped early: the verdict uses only the trials until then.\n");
         }
     } else {
-        let trials = run.trials.len();
-        line!(out, "**No verdict: the run is {} ({trials} trials held).**\n", run.state.name());
+        let trials = plural(run.trials.len() as u64, "trial");
+        line!(out, "**No verdict: the run is {} ({trials}).**\n", run.state.name());
     }
 }
 
@@ -58,7 +59,7 @@ fn values(out: &mut String, verdict: &Verdict) {
         plain(&verdict.metric)
     );
     line!(out, "|---|{rule}--:|:-:|--:|");
-    for variant in verdict.variants.iter().take(MOST_ROWS) {
+    for variant in verdict.variants.iter().take(MAX_ROWS) {
         let VariantSummary { name, median, interval, valid, invalid, .. } = variant;
         let median = median.map_or_else(|| "–".to_owned(), |median| words::quantity(median, &verdict.unit));
         let interval = interval.map_or_else(
@@ -74,28 +75,29 @@ fn values(out: &mut String, verdict: &Verdict) {
             valid + invalid
         );
     }
-    let more = verdict.variants.len().saturating_sub(MOST_ROWS);
+    let more = verdict.variants.len().saturating_sub(MAX_ROWS);
     if more > 0 {
         line!(out, "\n… and {more} more: `--format csv` has them all.");
     }
     out.push('\n');
 }
 
-/// What the drivers counted besides operations; nothing where they counted nothing.
-fn counted(out: &mut String, verdict: &Verdict) {
+/// The counters of the drivers, if they have any.
+fn counters(out: &mut String, verdict: &Verdict) {
     let of_variant = |variant: &'_ VariantSummary| {
-        let name = format!("{}{}", plain(&variant.name), behind(&variant.point));
+        let name = format!("{}{}", plain(&variant.name), at_suffix(&variant.point));
         let row = |(what, per_s): (&String, &f64)| {
-            let (what, a_second, an_hour) = (plain(what), words::amount(*per_s), thousands(per_s * 3600.0));
-            format!("| {name} | {what} | {a_second} | {an_hour} |")
+            let (what, per_second, per_hour) =
+                (plain(what), words::amount(*per_s), thousands(per_s * 3600.0));
+            format!("| {name} | {what} | {per_second} | {per_hour} |")
         };
         variant.counters_per_s.iter().map(row).collect::<Vec<_>>()
     };
-    let rows: Vec<String> = verdict.variants.iter().take(MOST_ROWS).flat_map(of_variant).collect();
+    let rows: Vec<String> = verdict.variants.iter().take(MAX_ROWS).flat_map(of_variant).collect();
     if rows.is_empty() {
         return;
     }
-    line!(out, "| variant | counted | a second | an hour |\n|---|---|--:|--:|\n{}\n", rows.join("\n"));
+    line!(out, "| variant | counter | per second | per hour |\n|---|---|--:|--:|\n{}\n", rows.join("\n"));
 }
 
 /// A point of a sweep: `threads 2, connections 64`.
@@ -104,15 +106,15 @@ fn at(point: &SweepPoint) -> String {
     settings.join(", ")
 }
 
-/// The same behind a name: ` at threads 2`; nothing where there is no sweep.
-fn behind(point: &SweepPoint) -> String {
+/// A point after a name: ` at threads 2`; empty in a comparison.
+fn at_suffix(point: &SweepPoint) -> String {
     if point.is_empty() { String::new() } else { format!(" at {}", at(point)) }
 }
 
 fn comparisons(out: &mut String, verdict: &Verdict) {
-    // The only one is the title already.
+    // A single comparison is already in the title.
     if verdict.comparisons.len() > 1 {
-        for comparison in verdict.comparisons.iter().take(MOST_ROWS) {
+        for comparison in verdict.comparisons.iter().take(MAX_ROWS) {
             let place =
                 if comparison.point.is_empty() { String::new() } else { at(&comparison.point) + ": " };
             line!(out, "- {place}{}", plain(&comparison.sentence));
@@ -121,21 +123,21 @@ fn comparisons(out: &mut String, verdict: &Verdict) {
     }
     let shown = |comparison: &archive::model::Comparison| {
         let size = comparison.smallest_difference?;
-        let place = behind(&comparison.point);
-        Some(format!("{} against {}{place}: {}", comparison.a, comparison.b, words::percent(size)))
+        let place = at_suffix(&comparison.point);
+        Some(format!("{} and {}{place}: {}", comparison.a, comparison.b, words::percent(size)))
     };
-    let sizes: Vec<String> = verdict.comparisons.iter().take(MOST_ROWS).filter_map(shown).collect();
+    let sizes: Vec<String> = verdict.comparisons.iter().take(MAX_ROWS).filter_map(shown).collect();
     if !sizes.is_empty() {
         let sizes = plain(&sizes.join("; "));
-        line!(out, "Smallest difference that so many blocks find in four of five runs: {sizes}.\n");
+        line!(out, "Smallest difference that this number of blocks finds in four of five runs: {sizes}.\n");
     }
 }
 
-/// The scalability law through each curve that it describes.
+/// The universal scalability law of each curve that it describes.
 fn laws(out: &mut String, verdict: &Verdict) {
     let row = |curve: &SweepCurve| {
         let Some(Scalability::Fitted(fit)) = &curve.usl else { return None };
-        let fixed = behind(&curve.fixed);
+        let fixed = at_suffix(&curve.fixed);
         Some(format!(
             "| {}{fixed} | {} | {:.3} | {:.5} | {:.0} | {} | {} |",
             plain(&curve.variant),
@@ -151,7 +153,7 @@ fn laws(out: &mut String, verdict: &Verdict) {
     if !rows.is_empty() {
         line!(
             out,
-            "| scalability law | along | contention σ | coherency κ | peak at | peak | points are off by |"
+            "| scalability law | axis | contention α | coherency β | peak at | peak | error of the fit |"
         );
         line!(out, "|---|---|--:|--:|--:|--:|--:|");
         line!(out, "{}\n", rows.join("\n"));
@@ -168,12 +170,7 @@ fn modes(out: &mut String, verdict: &Verdict) {
             })
             .collect();
         let levels = plain(&levels.join(" and "));
-        line!(
-            out,
-            "The trials of {} gather at {} levels: {levels}.\n",
-            plain(&variant.name),
-            variant.modes.len()
-        );
+        line!(out, "The trials of {} have {} modes: {levels}.\n", plain(&variant.name), variant.modes.len());
     }
 }
 
@@ -183,8 +180,8 @@ fn invalid(out: &mut String, run: &Run) {
     if invalid.is_empty() {
         return;
     }
-    line!(out, "{} of {} trials do not count:\n", invalid.len(), run.trials.len());
-    for record in invalid.iter().take(MOST_ROWS) {
+    line!(out, "Trials that do not count: {} of {}.\n", invalid.len(), run.trials.len());
+    for record in invalid.iter().take(MAX_ROWS) {
         let trial = &record.trial;
         let why = plain(&trial.reasons.join("; "));
         line!(out, "- trial {} ({}, {}): {why}", trial.number, plain(&trial.variant), status(trial.status));
@@ -193,13 +190,15 @@ fn invalid(out: &mut String, run: &Run) {
 }
 
 fn fairness(out: &mut String, verdict: &Verdict) {
-    let oranges = |class| class == DifferenceClass::ApplesToOranges || class == DifferenceClass::Unexplained;
-    let weighty: Vec<_> = verdict.fairness.iter().filter(|difference| oranges(difference.class)).collect();
-    if weighty.is_empty() {
+    let is_suspicious =
+        |class| class == DifferenceClass::ApplesToOranges || class == DifferenceClass::Unexplained;
+    let suspicious: Vec<_> =
+        verdict.fairness.iter().filter(|difference| is_suspicious(difference.class)).collect();
+    if suspicious.is_empty() {
         return;
     }
-    line!(out, "Differences between the sides that are not what is compared:\n");
-    for difference in weighty {
+    line!(out, "Differences between the variants besides what is compared:\n");
+    for difference in suspicious {
         let values: Vec<String> =
             difference.values.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         let label = match difference.class {
@@ -221,7 +220,7 @@ fn caveats(out: &mut String, verdict: &Verdict) {
     if verdict.caveats.is_empty() {
         return;
     }
-    line!(out, "<details><summary>What can still mislead</summary>\n");
+    line!(out, "<details><summary>Known sources of error</summary>\n");
     for caveat in &verdict.caveats {
         line!(out, "- {}", plain(&caveat.text));
     }
@@ -237,8 +236,8 @@ fn problems(out: &mut String, run: &Run) {
     }
 }
 
-fn again(out: &mut String, run: &Run) {
-    let head = Head::of(run);
+fn rerun(out: &mut String, run: &Run) {
+    let head = ReportedRun::of(run);
     if let Some(command) = head.command.filter(|command| !command.is_empty()) {
         line!(out, "Run `{}`: {}", run.id, code(&command));
     } else {
@@ -246,8 +245,8 @@ fn again(out: &mut String, run: &Run) {
     }
 }
 
-/// Text that Markdown shows as it is, on one line. A run may come from anyone: no link, mention or markup of its
-/// making. Punctuation may be escaped wherever it stands (`CommonMark` 0.31, 2.4).
+/// Escapes text for Markdown, on one line. A run may come from an untrusted source, so its text must not become a link,
+/// a mention or markup. Any punctuation may be escaped (`CommonMark` 0.31, 2.4).
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -256,7 +255,7 @@ fn plain(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            // An escape does not keep a forge from seeing a mention; an empty comment in between does.
+            // An escape does not prevent a mention on a code-hosting site; an empty comment does.
             '@' => out.push_str("@<!---->"),
             c if c.is_control() => out.push(' '),
             c => out.push(c),
@@ -279,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_of_a_run_stays_text() {
+    fn text_of_a_run_is_never_markup() {
         assert_eq!(plain("p99<5ms | x\n# y"), "p99\\<5ms \\| x \\# y");
         assert_eq!(plain("[a](b) @team <img>"), "\\[a\\](b) @<!---->team \\<img\\>");
         assert_eq!(code("a `b` ``c"), "``` a `b` ``c ```");

@@ -1,7 +1,7 @@
-//! What the page is given: the record, made small enough to send, with telemetry and configurations beside it.
+//! The data of the page: the run, shortened, with telemetry and configurations.
 //!
-//! A page is read, not computed from: floats keep six digits, long time lines become shorter, and of the telemetry
-//! only what is drawn comes along. The files that it names have the rest.
+//! A page is for reading, not for computation: floats keep six digits, long timelines are shortened, and only the drawn
+//! columns of the telemetry are included. The files that the page names have the rest.
 
 use crate::{
     telemetry::{self, Drawn},
@@ -14,25 +14,25 @@ use archive::{
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Points of all time lines together: what keeps a page under two megabytes, and its charts quick.
+/// Points of all timelines together. This keeps a page under 2 MB and its charts fast.
 const TICKS: usize = 12_000;
-/// Points of one time line: a chart has no more pixels to show them.
-const MOST_TICKS: usize = 600;
-/// Rows of one trial's telemetry: ten minutes at one in three seconds.
-const MOST_ROWS: usize = 200;
-/// Below this a time line says nothing.
-const FEWEST_TICKS: usize = 40;
-/// Largest part of a configuration file that is shown, bytes.
-const MOST_CONFIG: u64 = 64 << 10;
-/// All configuration files together.
-const MOST_CONFIGS: usize = 512 << 10;
+/// Maximum points of one timeline: a chart has no more pixels.
+const MAX_TICKS: usize = 600;
+/// Maximum rows of one trial's telemetry: ten minutes with a row every three seconds.
+const MAX_ROWS: usize = 200;
+/// Minimum points of a timeline: a shorter one is not readable.
+const MIN_TICKS: usize = 40;
+/// Maximum part of a configuration file, bytes.
+const MAX_CONFIG_BYTES: u64 = 64 << 10;
+/// Maximum size of all configuration files together, bytes.
+const MAX_CONFIGS_BYTES: usize = 512 << 10;
 
 /// The data of the page.
 #[derive(Debug, Serialize)]
 pub(crate) struct Page<'a> {
     #[serde(flatten)]
     record: PageRecord<'a>,
-    /// By number of trial.
+    /// By the number of the trial.
     telemetry: BTreeMap<u32, Drawn>,
     /// Text of configuration files by their name in the run directory.
     configs: BTreeMap<&'a str, String>,
@@ -48,7 +48,7 @@ struct PageRecord<'a> {
     trials: Vec<PageTrial<'a>>,
 }
 
-/// The run, and with its problems what of telemetry and configurations could not be read.
+/// The run. Its problems include telemetry and configurations that cannot be read.
 #[derive(Debug, Serialize)]
 struct PageHead<'a> {
     id: &'a RunId,
@@ -58,21 +58,21 @@ struct PageHead<'a> {
     problems: Vec<Problem>,
 }
 
-/// A trial whose time line may have been shortened.
+/// A trial whose timeline may be shortened.
 #[derive(Debug, Serialize)]
 struct PageTrial<'a> {
     folder: &'a str,
     #[serde(flatten)]
     trial: Trial,
-    /// How many points of the record each point of the time line stands for.
+    /// Number of recorded points in each point of the timeline.
     ticks_merged: usize,
 }
 
 impl<'a> Page<'a> {
     pub(crate) fn of(run: &'a Run) -> Self {
-        let most = (TICKS / run.trials.len().max(1)).clamp(FEWEST_TICKS, MOST_TICKS);
+        let most = (TICKS / run.trials.len().max(1)).clamp(MIN_TICKS, MAX_TICKS);
         let mut unread = Vec::new();
-        let telemetry = drawn(run, MOST_ROWS, &mut unread);
+        let telemetry = drawn(run, MAX_ROWS, &mut unread);
         let configs = configs(run, &mut unread);
         let trials = run.trials.iter().map(|record| {
             let (timeline, ticks_merged) = timeline::shorten(&record.trial.timeline, most);
@@ -117,20 +117,20 @@ fn drawn(run: &Run, most: usize, unread: &mut Vec<Problem>) -> BTreeMap<u32, Dra
     drawn
 }
 
-/// The configurations that the facts name; trials of one variant have the same.
+/// The configurations that the facts name. All trials of a variant have the same.
 fn configs<'a>(run: &'a Run, unread: &mut Vec<Problem>) -> BTreeMap<&'a str, String> {
     let mut configs = BTreeMap::new();
     let mut bytes = 0;
     let files = run.facts.iter().flat_map(|facts| &facts.variants).flat_map(|variant| &variant.config);
     for config in files {
-        match run.text(&config.file, MOST_CONFIG) {
-            Ok(text) if bytes + text.len() <= MOST_CONFIGS => {
+        match run.text(&config.file, MAX_CONFIG_BYTES) {
+            Ok(text) if bytes + text.len() <= MAX_CONFIGS_BYTES => {
                 bytes += text.len();
                 configs.insert(config.file.as_str(), text);
             }
             Ok(_) => unread.push(Problem {
                 file: config.file.clone(),
-                text: "left out, for the page would be too large".to_owned(),
+                text: "omitted, because the page would be too large".to_owned(),
             }),
             Err(error) => unread.push(Problem { file: config.file.clone(), text: error.to_string() }),
         }

@@ -1,4 +1,4 @@
-//! A whole run as one object: what `report --format json` prints, and the greater part of what the page holds.
+//! A whole run as one JSON object, for `report --format json`.
 
 use archive::{
     Problem, Run, RunId, RunState,
@@ -6,39 +6,39 @@ use archive::{
 };
 use serde::Serialize;
 
-/// Everything that a run directory says in JSON and TOML.
+/// All JSON and TOML data of a run directory.
 #[derive(Debug, Serialize)]
-pub(crate) struct Record<'a> {
-    pub(crate) run: Head<'a>,
+pub(crate) struct RunReport<'a> {
+    pub(crate) run: ReportedRun<'a>,
     pub(crate) plan: Option<&'a Plan>,
     pub(crate) facts: Option<&'a Facts>,
     pub(crate) verdict: Option<&'a Verdict>,
-    pub(crate) trials: Vec<InFolder<'a>>,
+    pub(crate) trials: Vec<ReportedTrial<'a>>,
 }
 
 /// The run itself.
 #[derive(Debug, Serialize)]
-pub(crate) struct Head<'a> {
+pub(crate) struct ReportedRun<'a> {
     pub(crate) id: &'a RunId,
     pub(crate) state: RunState,
     pub(crate) dir: String,
     pub(crate) tags: &'a [String],
     pub(crate) problems: &'a [Problem],
-    /// The command as it was typed, quoted for a shell.
+    /// The command as typed, quoted for a shell.
     pub(crate) command: Option<String>,
-    /// The command that runs the same plan again, with the same seed.
+    /// The command that repeats the plan with the same seed.
     pub(crate) rerun: String,
 }
 
-/// A trial and the folder it came from.
+/// A trial with its folder.
 #[derive(Debug, Serialize)]
-pub(crate) struct InFolder<'a> {
+pub(crate) struct ReportedTrial<'a> {
     pub(crate) folder: &'a str,
     #[serde(flatten)]
     pub(crate) trial: &'a Trial,
 }
 
-impl<'a> Head<'a> {
+impl<'a> ReportedRun<'a> {
     pub(crate) fn of(run: &'a Run) -> Self {
         let dir = run.dir.display().to_string();
         let plan = run.dir.join(archive::layout::PLAN).display().to_string();
@@ -54,12 +54,12 @@ impl<'a> Head<'a> {
     }
 }
 
-impl<'a> Record<'a> {
+impl<'a> RunReport<'a> {
     pub(crate) fn of(run: &'a Run) -> Self {
         let in_folder =
-            |record: &'a archive::TrialRecord| InFolder { folder: &record.folder, trial: &record.trial };
+            |record: &'a archive::TrialRecord| ReportedTrial { folder: &record.folder, trial: &record.trial };
         Self {
-            run: Head::of(run),
+            run: ReportedRun::of(run),
             plan: run.plan.as_ref(),
             facts: run.facts.as_ref(),
             verdict: run.verdict.as_ref(),

@@ -1,4 +1,4 @@
-//! One row a trial, as CSV.
+//! The trials as CSV, one row each.
 
 use crate::{ReportError, words};
 use archive::{
@@ -7,9 +7,9 @@ use archive::{
 };
 use std::collections::BTreeSet;
 
-/// The columns before those of a sweep's axes.
+/// The columns before the axes of a sweep.
 const PLACE: [&str; 4] = ["trial", "block", "position", "variant"];
-/// The columns after them. Times are microseconds from the intended start, of the phase that the value is from.
+/// The columns after the axes. Times are response times of the central phase, microseconds.
 const REST: [&str; 20] = [
     "status",
     "value",
@@ -49,7 +49,7 @@ pub(crate) fn render(run: &Run) -> Result<String, ReportError> {
         csv.write_record(place.into_iter().chain(point).chain(rest(trial, &record.folder)))?;
     }
     let bytes = csv.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8(bytes).expect("made of text"))
+    Ok(String::from_utf8(bytes).expect("all fields are text"))
 }
 
 fn rest(trial: &Trial, folder: &str) -> [String; 20] {
@@ -81,13 +81,13 @@ fn rest(trial: &Trial, folder: &str) -> [String; 20] {
     ]
 }
 
-/// The phase that a trial's value is from: the measurement, or else the closed loop, or the last step of a curve.
+/// The phase that gives a trial its value: the measurement, or else the last step of a curve, or the closed loop.
 pub(crate) fn central(trial: &Trial) -> Option<&TrialPhase> {
     let last = |kind| trial.phases.iter().rev().find(move |phase| phase.kind == kind);
     last(PhaseKind::Measure).or_else(|| last(PhaseKind::CurveStep)).or_else(|| last(PhaseKind::ClosedLoop))
 }
 
-/// A status as the record has it.
+/// The name of a status in the files.
 pub(crate) fn status(status: TrialStatus) -> &'static str {
     match status {
         TrialStatus::Valid => "valid",

@@ -1,7 +1,7 @@
-//! Of a trial's telemetry what the page draws: CPUs by core and kind, the server's processes, network and pressure.
+//! The telemetry that the page draws: CPU time by core and kind, the server's processes, network and pressure.
 //!
-//! A page of a machine of 128 cores must not be sixty times as large as one of two: where there are many, the server's
-//! cores come along only as its processes' own time. The Parquet file has them all.
+//! A page for 128 cores must not be sixty times as large as one for two. On a machine with many cores, the server's CPU
+//! time is included only by process. The Parquet file has every column.
 
 use crate::cpus;
 use archive::{
@@ -10,14 +10,14 @@ use archive::{
 };
 use serde::Serialize;
 
-/// Machines of more CPUs than this bring only the client's and what was stolen.
-const MOST_CPUS: usize = 8;
+/// With more CPUs than this, only the client's CPUs and steal are included.
+const MAX_CPUS: usize = 8;
 
-/// Beginnings of the names of columns that come along as they are, where anything happened.
-const AS_THEY_ARE: [&str; 8] =
+/// Prefixes of columns that are included where any value is not zero.
+const INCLUDED_PREFIXES: [&str; 8] =
     ["server.", "runnable", "context_switches", "pressure.", "memory.available", "swap.", "softnet.", "tcp."];
 
-/// Part of a telemetry, by column.
+/// The drawn part of a telemetry table.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Drawn {
     t_s: Vec<f64>,
@@ -31,30 +31,30 @@ struct DrawnColumn {
     values: Vec<Option<f64>>,
 }
 
-/// What of a trial's telemetry is drawn, at most `most` rows.
-pub(crate) fn drawn(table: &Telemetry, split: Option<&CpuSplit>, most: usize) -> Drawn {
+/// The columns that the page draws, with at most `max_rows` rows.
+pub(crate) fn drawn(table: &Telemetry, split: Option<&CpuSplit>, max_rows: usize) -> Drawn {
     let sides = split.map(|split| (cpus::parse(&split.server), cpus::parse(&split.client)));
-    let of_interest = |name: &str| match core_and_kind(name) {
+    let is_drawn = |name: &str| match core_and_kind(name) {
         Some((_, "idle")) => false,
         Some((_, "steal")) => true,
         Some((cpu, _)) => sides.as_ref().is_none_or(|(server, client)| {
-            let few = server.union(client).count() <= MOST_CPUS;
+            let few = server.union(client).count() <= MAX_CPUS;
             client.contains(&cpu) || (few && server.contains(&cpu))
         }),
         None => {
             let network = name.starts_with("net.") && name.ends_with("_bytes");
-            network || AS_THEY_ARE.iter().any(|start| name.starts_with(start))
+            network || INCLUDED_PREFIXES.iter().any(|start| name.starts_with(start))
         }
     };
-    let happened = |column: &Column| column.values.iter().flatten().any(|value| *value != 0.0);
-    // A core of the client that did nothing is zero, not unknown.
+    let has_values = |column: &Column| column.values.iter().flatten().any(|value| *value != 0.0);
+    // An idle core of the client is shown as zero.
     let kept = |column: &&Column| {
         let name = &column.info.name;
-        of_interest(name) && (happened(column) || matches!(core_and_kind(name), Some((_, "user"))))
+        is_drawn(name) && (has_values(column) || matches!(core_and_kind(name), Some((_, "user"))))
     };
     let column = |column: &Column| DrawnColumn { info: column.info.clone(), values: column.values.clone() };
     let columns = table.columns.iter().filter(kept).map(column).collect();
-    shorten(Drawn { t_s: table.t_s.clone(), columns }, most)
+    shorten(Drawn { t_s: table.t_s.clone(), columns }, max_rows)
 }
 
 /// The parts of a name such as `cpu.0.softirq`.
@@ -63,9 +63,9 @@ fn core_and_kind(name: &str) -> Option<(u32, &str)> {
     Some((cpu.parse().ok()?, kind))
 }
 
-/// Rows are means of equal stretches of time already, so means of several are means again.
-fn shorten(drawn: Drawn, most: usize) -> Drawn {
-    let group = drawn.t_s.len().div_ceil(most.max(1)).max(1);
+/// Rows are means over equal times, so a mean of several rows is the mean of the longer time.
+fn shorten(drawn: Drawn, max_rows: usize) -> Drawn {
+    let group = drawn.t_s.len().div_ceil(max_rows.max(1)).max(1);
     if group == 1 {
         return drawn;
     }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn few_cores_come_along_by_core_and_kind_and_what_never_happened_does_not() {
+    fn few_cores_are_drawn_by_core_and_kind_without_columns_of_zeros() {
         let table = table(&[
             ("cpu.0.user", &[0.2, 0.3]),
             ("cpu.0.idle", &[0.8, 0.7]),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_cores_only_the_clients_come_along() {
+    fn of_many_cores_only_the_clients_are_drawn() {
         let table = table(&[("cpu.0.user", &[0.5]), ("cpu.40.user", &[0.5]), ("server.cpu.user", &[9.0])]);
         let split = CpuSplit { server: "0-39".to_owned(), client: "40-63".to_owned() };
         let drawn = drawn(&table, Some(&split), 100);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn long_tables_become_means() {
+    fn long_tables_are_shortened_to_means() {
         let table = table(&[("runnable", &[1.0, 3.0, 5.0, 7.0, 9.0])]);
         let drawn = drawn(&table, None, 3);
         assert_eq!(drawn.t_s, [0.0, 2.0, 4.0]);

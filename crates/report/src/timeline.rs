@@ -1,13 +1,13 @@
-//! Long time lines made short enough to draw, without hiding what is bad in them.
+//! Shortens long timelines without hiding bad intervals.
 
 use archive::model::Tick;
 
-/// At most `most` points, and how many of the record each stands for.
+/// At most `max_points` points, and the number of recorded points in each.
 ///
-/// Throughputs of equal intervals may be averaged. Percentiles may not: a point has the *worst* of its group, so a
-/// stall stays visible, and the page says that it is the worst.
-pub(crate) fn shorten(timeline: &[Tick], most: usize) -> (Vec<Tick>, usize) {
-    let group = timeline.len().div_ceil(most.max(1)).max(1);
+/// Throughputs of equal intervals may be averaged. Percentiles may not: a point has the *worst* percentile of its group,
+/// so a stall stays visible. The page states this.
+pub(crate) fn shorten(timeline: &[Tick], max_points: usize) -> (Vec<Tick>, usize) {
+    let group = timeline.len().div_ceil(max_points.max(1)).max(1);
     if group == 1 {
         return (timeline.to_vec(), 1);
     }
@@ -47,13 +47,13 @@ mod tests {
     }
 
     #[test]
-    fn a_short_line_stays_as_it_is() {
+    fn a_short_timeline_is_unchanged() {
         assert_eq!(shorten(&line(20), 20), (line(20), 1));
         assert_eq!(shorten(&[], 20), (Vec::new(), 1));
     }
 
     #[test]
-    fn a_stall_of_one_point_survives() {
+    fn a_stall_of_one_point_stays_visible() {
         let (short, group) = shorten(&line(1000), 50);
         assert_eq!((short.len(), group), (50, 20));
         assert_eq!(short[0].p99_us, Some(90_000));

@@ -1,9 +1,9 @@
-//! Numbers as people read them.
+//! How reports write numbers.
 
 use archive::model::{thousands, with_unit};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// A measured value with three or more digits: `131,043`, `0.0123`.
+/// A measured value with at least three digits: `131,043`, `0.0123`.
 pub(crate) fn amount(value: f64) -> String {
     if value == 0.0 || value.abs() >= 1000.0 {
         return thousands(value);
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_for_readers() {
+    fn numbers_have_separators_units_and_three_digits() {
         assert_eq!(
             [0.0, 0.012_34, 5.0, 12.34, 123.4, 131_043.4].map(amount),
             ["0", "0.0123", "5.00", "12.3", "123", "131,043"]

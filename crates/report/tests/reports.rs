@@ -1,10 +1,10 @@
-//! Reports of made-up runs: what a pull request and a spreadsheet get, and that a page holds against foreign text.
+//! Reports of made-up runs: Markdown and CSV as snapshots, and safety against text from untrusted runs.
 #![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
 
 use archive::{Run, example, layout};
 use std::{fs, path::Path};
 
-/// A run read from its directory, which is gone when it comes back.
+/// A made-up run, read from a temporary directory.
 fn made_up(write: impl FnOnce(&Path) -> archive::Result<archive::RunId>) -> (tempfile::TempDir, Run) {
     let root = tempfile::tempdir().unwrap();
     let id = write(root.path()).unwrap();
@@ -12,32 +12,32 @@ fn made_up(write: impl FnOnce(&Path) -> archive::Result<archive::RunId>) -> (tem
     (root, run)
 }
 
-/// The salt of an id is drawn anew each time.
+/// Replaces the random salt of the id.
 fn without_salt(text: &str, run: &Run) -> String {
     let (front, _) = run.id.as_str().rsplit_once('-').unwrap();
     text.replace(run.id.as_str(), &format!("{front}-SALT"))
 }
 
 #[test]
-fn a_comparison_for_a_pull_request() {
+fn markdown_of_a_comparison() {
     let (_root, run) = made_up(|root| example::comparison(root, 6));
     insta::assert_snapshot!(without_salt(&report::markdown(&run).unwrap(), &run));
 }
 
 #[test]
-fn a_sweep_for_a_pull_request() {
+fn markdown_of_a_sweep() {
     let (_root, run) = made_up(example::sweep);
     insta::assert_snapshot!(without_salt(&report::markdown(&run).unwrap(), &run));
 }
 
 #[test]
-fn a_comparison_for_a_spreadsheet() {
+fn csv_of_a_comparison() {
     let (_root, run) = made_up(|root| example::comparison(root, 2));
     insta::assert_snapshot!(report::csv(&run).unwrap());
 }
 
 #[test]
-fn a_sweep_has_a_column_an_axis() {
+fn csv_of_a_sweep_has_a_column_for_each_axis() {
     let (_root, run) = made_up(example::sweep);
     let csv = report::csv(&run).unwrap();
     assert!(csv.starts_with("trial,block,position,variant,connections,threads,status,value,"));
@@ -45,19 +45,19 @@ fn a_sweep_has_a_column_an_axis() {
 }
 
 #[test]
-fn a_run_without_a_verdict_says_what_is_missing() {
+fn a_report_without_a_verdict_names_missing_files() {
     let (_root, run) = made_up(|root| example::comparison(root, 2));
     fs::remove_file(run.dir.join(layout::VERDICT)).unwrap();
     fs::write(run.dir.join(&run.trials[0].folder).join(layout::TRIAL), "{").unwrap();
     let run = Run::open(&run.dir).unwrap();
     let markdown = report::markdown(&run).unwrap();
-    assert!(markdown.starts_with("**No verdict: the run is unfinished (3 trials held).**"), "{markdown}");
+    assert!(markdown.starts_with("**No verdict: the run is unfinished (3 trials).**"), "{markdown}");
     assert!(markdown.contains("trial.json: cut short"), "{markdown}");
     assert!(report::html(&run).unwrap().contains("cut short"));
 }
 
 #[test]
-fn a_run_of_which_nothing_can_be_read_still_has_a_report() {
+fn a_run_without_readable_files_has_a_report() {
     let (_root, run) = made_up(|root| example::comparison(root, 1));
     for file in [layout::PLAN, layout::FACTS, layout::VERDICT] {
         fs::write(run.dir.join(file), "nonsense").unwrap();
@@ -71,7 +71,7 @@ fn a_run_of_which_nothing_can_be_read_still_has_a_report() {
 }
 
 #[test]
-fn text_from_a_foreign_run_is_never_markup() {
+fn text_of_an_untrusted_run_is_never_markup() {
     let (_root, run) = made_up(|root| example::comparison(root, 1));
     let hostile = "</script><img src=x onerror=alert(1)>";
     let path = run.dir.join(layout::VERDICT);
@@ -80,7 +80,7 @@ fn text_from_a_foreign_run_is_never_markup() {
     let run = Run::open(&run.dir).unwrap();
     assert!(serde_json::to_string(run.verdict.as_ref().unwrap()).unwrap().contains(hostile));
     let page = report::html(&run).unwrap();
-    assert!(!page.contains("<img src=x"), "the page took over markup");
+    assert!(!page.contains("<img src=x"), "the page contains markup of the run");
 }
 
 #[test]
@@ -92,12 +92,12 @@ fn a_page_of_twenty_trials_is_small() {
 }
 
 #[test]
-fn the_page_has_configurations_and_telemetry_and_names_what_it_could_not_read() {
+fn the_page_has_configurations_and_telemetry_and_names_unreadable_files() {
     let (_root, run) = made_up(|root| example::comparison(root, 1));
     let page = report::html(&run).unwrap();
     assert!(page.contains("worker_processes 1;") && page.contains("cpu.1.system"));
     let telemetry = run.trials[0].trial.files.telemetry.as_ref().unwrap();
     fs::write(run.dir.join(telemetry), "not parquet").unwrap();
     let page = report::html(&run).unwrap();
-    assert!(page.contains("telemetry.parquet: "), "the page says what is missing");
+    assert!(page.contains("telemetry.parquet: "), "the page names the missing file");
 }
