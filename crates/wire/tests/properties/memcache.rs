@@ -53,7 +53,7 @@ fn decode(expect: Expect, bytes: &[u8], sizes: &[usize]) -> (Vec<Item>, Option<O
                     data: Vec::with_capacity(value.length as usize),
                 }),
                 Event::Data(piece) => {
-                    items.last_mut().expect("a value has come").data.extend_from_slice(piece)
+                    items.last_mut().expect("a value has come").data.extend_from_slice(piece);
                 }
                 Event::Stat { .. } => panic!("the request was not for statistics"),
                 Event::Done { outcome, .. } => end = Some(outcome),
