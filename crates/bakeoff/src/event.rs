@@ -14,6 +14,11 @@ pub enum Event {
         /// Its value now.
         value: String,
     },
+    /// A kernel setting does not have its old value: a killed run had changed it, or this run has.
+    KernelSettingNotRestored {
+        /// The setting, the value it should have, why it does not, and the remedy.
+        problem: String,
+    },
     /// A run begins.
     RunBegins {
         /// Id of the run.

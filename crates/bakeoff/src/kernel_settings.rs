@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 
 use host::Host;
-use host::knobs::{self, Knob, KnobChange, Knobs};
+use host::knobs::{self, Knob, Knobs};
 use workload::ServerVariant;
+
+use crate::event::{Event, Observer};
 
 /// The kernel settings during a run.
 pub struct KernelSettings {
@@ -16,25 +18,46 @@ pub struct KernelSettings {
 }
 
 impl KernelSettings {
-    /// Tries every value of every variant, so that a run with an impossible one ends before its first trial. Also
-    /// returns what it has restored after a killed run.
-    pub fn of(host: &Host, variants: &[ServerVariant]) -> Result<(Self, Vec<KnobChange>), knobs::Error> {
+    /// Restores what a killed run left, and tries every value of every variant, so that a run with an impossible one
+    /// ends before its first trial.
+    ///
+    /// A setting that a killed run left and that cannot be restored is an event. It is an error only if a variant
+    /// has this setting.
+    pub fn of(
+        host: &Host,
+        variants: &[ServerVariant],
+        observe: &mut Observer<'_>,
+    ) -> Result<Self, knobs::Error> {
         let journal = knobs::default_journal_dir();
-        let restored = host.recover_knobs(&journal)?;
         let varied: BTreeSet<Knob> =
             variants.iter().flat_map(|variant| variant.kernel.keys()).cloned().collect();
-        let knobs = if varied.is_empty() { None } else { Some(host.knobs(&journal)?) };
+        let (knobs, restored, failures) = if varied.is_empty() {
+            let restoration = host.recover_knobs(&journal).unwrap_or_else(|error| {
+                observe(Event::KernelSettingNotRestored { problem: error.to_string() });
+                knobs::Restoration::default()
+            });
+            (None, restoration.changes, restoration.failures)
+        } else {
+            let (knobs, restored) = host.knobs(&journal)?;
+            let failures = knobs.left_behind().to_vec();
+            (Some(knobs), restored, failures)
+        };
+        for change in restored {
+            observe(Event::KernelSettingRestored { setting: change.knob.to_string(), value: change.to });
+        }
+        for failure in failures {
+            observe(Event::KernelSettingNotRestored { problem: failure.to_string() });
+        }
         let mut settings = Self { knobs, varied };
         variants.iter().try_for_each(|variant| settings.apply(variant))?;
         settings.restore()?;
-        Ok((settings, restored))
+        Ok(settings)
     }
 
     /// Restores the settings of the variant before, then applies those of this one.
     pub fn apply(&mut self, variant: &ServerVariant) -> Result<(), knobs::Error> {
         self.restore()?;
-        let Some(knobs) = &mut self.knobs else { return Ok(()) };
-        variant.kernel.iter().try_for_each(|(knob, value)| knobs.set(knob, value).map(drop))
+        self.knobs.as_mut().map_or(Ok(()), |knobs| knobs.set_all(&variant.kernel))
     }
 
     /// Names and current values of the settings that some variant has.
@@ -43,7 +66,18 @@ impl KernelSettings {
         self.varied.iter().map(|knob| Ok((knob.to_string(), knobs.get(knob)?))).collect()
     }
 
+    /// Restores all settings at the end of the run. Returns what could not be restored, one sentence each.
+    pub fn finish(mut self) -> Vec<String> {
+        let Some(knobs) = &mut self.knobs else { return Vec::new() };
+        match knobs.restore() {
+            Ok(restoration) => restoration.failures.iter().map(ToString::to_string).collect(),
+            Err(error) => vec![error.to_string()],
+        }
+    }
+
     fn restore(&mut self) -> Result<(), knobs::Error> {
-        self.knobs.as_mut().map_or(Ok(()), |knobs| knobs.restore().map(drop))
+        let Some(knobs) = &mut self.knobs else { return Ok(()) };
+        let failure = knobs.restore()?.failures.into_iter().next();
+        failure.map_or(Ok(()), |failure| Err(knobs::Error::NotRestored(failure)))
     }
 }

@@ -27,7 +27,6 @@ pub mod event;
 mod fairness;
 mod gates;
 mod headline;
-mod host_lock;
 mod kernel_settings;
 mod local_lab;
 mod plan_check;

@@ -1,7 +1,6 @@
 //! Runs trials on this machine: the CPUs are split between server and client, and a workload starts the servers.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use archive::TrialWriter;
 use archive::model::{self, Facts, FlatFacts, Plan, VariantFacts};
+use host::lock::{HostLock, LockError};
 use host::process::ProcessTree;
+use host::scratch::ScratchDirectory;
 use host::{CpuSet, Host};
 use load::engine::RunContext;
 use load::spec::LoadSpec;
-use tempfile::TempDir;
 use workload::{
     Catalogue, InstanceError, Instances, LookupError, OperationCount, ServerVariant, StartOptions, Workload,
 };
@@ -22,7 +22,6 @@ use workload::{
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::event::{Event, Observer};
 use crate::gates;
-use crate::host_lock::{HostLock, LockError};
 use crate::kernel_settings::KernelSettings;
 use crate::plan_check::check;
 use crate::plan_error::PlanError;
@@ -76,21 +75,13 @@ pub fn run_plan(
     let workload = Catalogue::default().find(&plan.workload).map_err(|e: LookupError| PlanError::from(e))?;
     let host = Host::local();
     let system = |what| move |source| RunPlanError::System { what, source };
-    // A server that drops root's rights must still be able to enter its directory.
-    let scratch = tempfile::Builder::new()
-        .prefix("showdown-")
-        .permissions(fs::Permissions::from_mode(0o755))
-        .tempdir()
-        .map_err(system("create a temporary directory"))?;
+    let scratch = ScratchDirectory::create().map_err(system("create a temporary directory"))?;
     let variants: Vec<ServerVariant> = variant_points(plan)
         .iter()
         .map(|variant_point| server_variant(&workload, &variant_point.variant(plan)))
         .collect::<Result<_, _>>()
         .map_err(PlanError::from)?;
-    let (kernel_settings, restored) = KernelSettings::of(&host, &variants)?;
-    for change in restored {
-        observe(Event::KernelSettingRestored { setting: change.knob.to_string(), value: change.to });
-    }
+    let kernel_settings = KernelSettings::of(&host, &variants, observe)?;
     let servers = plan.variants.iter().map(|variant| variant.server.as_str());
     servers.clone().try_for_each(|server| workload.check_rights(server))?;
     workload.ensure_programs(servers, &host, &scratch.path().join("packages.log"))?;
@@ -109,7 +100,12 @@ pub fn run_plan(
         scratch,
         hints: Vec::new(),
     };
-    Ok(run_blocks(plan, &mut lab, root, &context.interrupted, observe)?)
+    let finished = run_blocks(plan, &mut lab, root, &context.interrupted, observe);
+    let unrestored = lab.kernel_settings.finish();
+    for problem in &unrestored {
+        observe(Event::KernelSettingNotRestored { problem: problem.clone() });
+    }
+    Ok(FinishedRun { unrestored, ..finished? })
 }
 
 struct LocalLab<'a> {
@@ -120,7 +116,7 @@ struct LocalLab<'a> {
     context: &'a RunContext,
     server_cpus: CpuSet,
     client_cpus: CpuSet,
-    scratch: TempDir,
+    scratch: ScratchDirectory,
     /// The last value of each variant at each point: its next search begins there.
     hints: Vec<Option<f64>>,
 }

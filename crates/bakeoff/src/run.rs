@@ -56,6 +56,8 @@ pub struct FinishedRun {
     pub interrupted: bool,
     /// Why it stopped before its last trial; none if it did not, or if the user stopped it.
     pub stopped: Option<String>,
+    /// Kernel settings that do not have their old value after the run, one sentence each.
+    pub unrestored: Vec<String>,
 }
 
 /// Runs the trials of a plan and computes the verdict.
@@ -105,6 +107,7 @@ pub fn run_blocks(
         verdict,
         interrupted: interrupted.load(Ordering::Relaxed),
         stopped,
+        unrestored: Vec::new(),
     })
 }
 

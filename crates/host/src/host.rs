@@ -9,7 +9,7 @@ use crate::affinity::{self, Core, CpuSet};
 use crate::cgroup::CgroupLimits;
 use crate::doctor::HostEvidence;
 use crate::facts::{HostFacts, ProcessFacts};
-use crate::knobs::{self, KnobChange, Knobs};
+use crate::knobs::{self, KnobChange, Knobs, Restoration};
 use crate::packages::{self, PackageName, Program};
 use crate::ports;
 use crate::process::{self, ServerCommand, ServerProcess};
@@ -71,13 +71,13 @@ impl Host {
     }
 
     /// Opens the kernel settings for changes. Old values go to a journal in this directory
-    /// ([`knobs::default_journal_dir`]). Changes that a killed process left there are undone first.
-    pub fn knobs(&self, journal_dir: &Path) -> Result<Knobs, knobs::Error> {
+    /// ([`knobs::default_journal_dir`]). Changes that a killed process left there are undone first, and returned.
+    pub fn knobs(&self, journal_dir: &Path) -> Result<(Knobs, Vec<KnobChange>), knobs::Error> {
         Knobs::open(&self.root, &self.keeper, journal_dir)
     }
 
-    /// Undoes the changes of settings that a killed process left, and returns them. Every run starts with this.
-    pub fn recover_knobs(&self, journal_dir: &Path) -> Result<Vec<KnobChange>, knobs::Error> {
+    /// Undoes the changes of settings that a killed process left. Every run that changes no setting itself starts with this.
+    pub fn recover_knobs(&self, journal_dir: &Path) -> Result<Restoration, knobs::Error> {
         knobs::recover(&self.root, journal_dir)
     }
 

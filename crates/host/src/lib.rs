@@ -13,6 +13,8 @@
 //! - [`facts`]: a machine and a server's process as data, and the differences of two of them.
 //! - [`telemetry`]: samples of the activity of a machine and of a server's processes.
 //! - [`knobs`]: kernel settings, journalled before a change, and always restored.
+//! - [`lock`]: one measurement at a time on a machine.
+//! - [`scratch`]: directories that are removed, also after their process was killed.
 //! - [`packages`]: programs, and the packages that contain them.
 //! - [`doctor`]: checks of this machine, with a remedy for each problem.
 //!
@@ -76,12 +78,14 @@ pub mod facts;
 mod host;
 mod keeper;
 pub mod knobs;
+pub mod lock;
 mod os_release;
 pub mod packages;
 mod periodic_yield;
 pub mod ports;
 pub mod process;
 mod root;
+pub mod scratch;
 mod steal;
 pub mod telemetry;
 

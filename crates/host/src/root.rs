@@ -47,6 +47,27 @@ impl Root {
         self.read(path).map(|text| selected(&text).to_owned())
     }
 
+    /// The files that match a pattern in which `*` stands for any name of a directory's entry, or its rest.
+    pub(crate) fn matching(&self, pattern: &str) -> Vec<String> {
+        let mut found = vec![String::new()];
+        for part in pattern.split('/').skip(1) {
+            let Some((before, after)) = part.split_once('*') else {
+                found.iter_mut().for_each(|path| path.extend(["/", part]));
+                continue;
+            };
+            let fits = |name: &String| {
+                name.strip_prefix(before).is_some_and(|rest| rest.ends_with(after)) && !name.contains('/')
+            };
+            let below = |path: &String| {
+                let names = self.list(path).into_iter().filter(fits);
+                names.map(|name| format!("{path}/{name}")).collect::<Vec<_>>()
+            };
+            found = found.iter().flat_map(below).collect();
+        }
+        found.retain(|path| self.path(path).is_file());
+        found
+    }
+
     /// Lists the names in a directory, sorted. Empty if there is no such directory.
     pub(crate) fn list(&self, dir: impl AsRef<Path>) -> Vec<String> {
         let entries = fs::read_dir(self.path(dir)).into_iter().flatten().flatten();

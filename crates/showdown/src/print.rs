@@ -1,4 +1,4 @@
-//! Standard output: the answer, and nothing else.
+//! Standard output: the answer, and nothing else. Notes go to standard error.
 
 use std::io::{ErrorKind, Write};
 
@@ -12,6 +12,18 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 /// Prints a text for people, in color where color is wanted.
 pub fn print_text(text: &str) -> anyhow::Result<()> {
     write(anstream::stdout().lock(), text)
+}
+
+/// Prints a note on standard error. A closed standard error is ignored.
+pub fn note(text: &str) {
+    let _ = writeln!(anstream::stderr(), "note: {text}");
+}
+
+/// Prints a note if a run measures on this machine now: the two disturb each other.
+pub fn note_other_measurement() {
+    if let Some(holder) = host::lock::measuring_now() {
+        note(&format!("another run is measuring on this machine ({holder}): both results may be wrong"));
+    }
 }
 
 /// A reader that closes the pipe early (`| head`) is no failure.

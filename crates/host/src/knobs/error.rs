@@ -48,6 +48,31 @@ pub enum Error {
         /// The value that the kernel stored.
         stored: String,
     },
+    /// The value cannot be undone.
+    #[error("{knob} = {value} cannot be undone, so it is not set: {reason}")]
+    OneWay {
+        /// The setting.
+        knob: Knob,
+        /// The requested value.
+        value: String,
+        /// Why it cannot be undone.
+        reason: &'static str,
+    },
+    /// A later change reset it.
+    #[error(
+        "{knob} = {requested} does not last: another of the settings changes it to {stored}; leave one of them out"
+    )]
+    Displaced {
+        /// The setting.
+        knob: Knob,
+        /// The requested value.
+        requested: String,
+        /// Its value after the other settings were set.
+        stored: String,
+    },
+    /// A setting does not have its old value.
+    #[error("{0}")]
+    NotRestored(Unrestored),
     /// Another process changes settings.
     #[error("kernel settings are in use by {owner}: wait until it ends, or stop it (journal: {})", journal.display())]
     Busy {
@@ -74,9 +99,31 @@ pub enum Error {
     },
 }
 
+/// A setting that could not be restored. It stays in the journal, so that the next start tries again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("kernel setting {knob} is not restored to {value}: {reason}: set it yourself, or reboot")]
+pub struct Unrestored {
+    /// The setting.
+    pub knob: Knob,
+    /// The value that it should have.
+    pub value: String,
+    /// Why it does not have the value.
+    pub reason: String,
+}
+
 impl Error {
     pub(super) fn access(knob: &Knob, source: io::Error) -> Self {
         Self::Unreadable { knob: knob.clone(), source }
+    }
+
+    /// The system's reason, without the setting and the remedy.
+    pub(super) fn cause(&self) -> String {
+        match self {
+            Self::Unreadable { source, .. } => format!("it is not readable ({source})"),
+            Self::NotAllowed { .. } => "only root may set it".to_owned(),
+            Self::Refused { source, .. } => format!("the kernel refuses ({source})"),
+            other => other.to_string(),
+        }
     }
 
     pub(super) fn write(knob: &Knob, value: &str, source: io::Error) -> Self {

@@ -25,8 +25,11 @@ pub(super) struct JournalEntry {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum JournalLine {
+    /// A process uses the journal from here on.
     Owner(ProcessId),
     Changing(JournalEntry),
+    /// The entries of this setting above are done with.
+    Restored(Knob),
 }
 
 #[derive(Debug)]
@@ -34,6 +37,8 @@ pub(super) struct Journal {
     path: PathBuf,
     file: File,
     entries: Vec<JournalEntry>,
+    /// Whether the file ends within a line, because a write failed or its writer was killed.
+    is_torn: bool,
 }
 
 impl Journal {
@@ -55,9 +60,11 @@ impl Journal {
             Err(TryLockError::WouldBlock) => return Err(Error::Busy { owner: owner(&text), journal: path }),
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
-        let mut journal = Self { path, file, entries: entries(&text) };
-        if journal.entries.is_empty() {
-            journal.clear()?;
+        let is_torn = !text.is_empty() && !text.ends_with('\n');
+        let mut journal = Self { path, file, entries: entries(&text), is_torn };
+        match journal.entries.as_slice() {
+            [] => journal.clear()?,
+            _ => journal.write_owner().map_err(|source| journal.failed(source))?,
         }
         Ok(journal)
     }
@@ -73,15 +80,25 @@ impl Journal {
         self.write(&JournalLine::Changing(entry)).map_err(|source| self.failed(source))
     }
 
-    /// Removes all entries, after their settings were restored.
-    pub(super) fn clear(&mut self) -> Result<(), Error> {
-        self.write_owner().map_err(|source| self.failed(source))?;
+    /// Removes the entries of settings that were restored.
+    pub(super) fn restored(&mut self, restored: &[Knob]) -> Result<(), Error> {
+        self.entries.retain(|entry| !restored.contains(&entry.knob));
+        if self.entries.is_empty() {
+            return self.clear();
+        }
+        // The file is only appended to, so a crash here loses no entry.
+        let write = |knob: &Knob| self.write(&JournalLine::Restored(knob.clone()));
+        restored.iter().try_for_each(write).map_err(|source| self.failed(source))
+    }
+
+    fn clear(&mut self) -> Result<(), Error> {
         self.entries.clear();
-        Ok(())
+        let cleared = self.file.set_len(0);
+        self.is_torn = false;
+        cleared.and_then(|()| self.write_owner()).map_err(|source| self.failed(source))
     }
 
     fn write_owner(&mut self) -> io::Result<()> {
-        self.file.set_len(0)?;
         match ProcessId::of(std::process::id()) {
             Some(owner) => self.write(&JournalLine::Owner(owner)),
             None => self.file.sync_all(),
@@ -89,9 +106,12 @@ impl Journal {
     }
 
     fn write(&mut self, line: &JournalLine) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
+        let mut bytes = if self.is_torn { vec![b'\n'] } else { Vec::new() };
+        serde_json::to_writer(&mut bytes, line)?;
         bytes.push(b'\n');
+        self.is_torn = true;
         self.file.write_all(&bytes)?;
+        self.is_torn = false;
         self.file.sync_all()
     }
 
@@ -100,23 +120,27 @@ impl Journal {
     }
 }
 
-fn lines(text: &str) -> impl Iterator<Item = JournalLine> {
+fn lines(text: &str) -> impl DoubleEndedIterator<Item = JournalLine> {
     // A truncated line: its writer was killed while writing it, before it changed the setting.
     text.lines().filter_map(|line| serde_json::from_str(line).ok())
 }
 
 fn entries(text: &str) -> Vec<JournalEntry> {
-    let entry = |line| match line {
-        JournalLine::Changing(entry) => Some(entry),
-        JournalLine::Owner(_) => None,
-    };
-    lines(text).filter_map(entry).collect()
+    let mut entries: Vec<JournalEntry> = Vec::new();
+    for line in lines(text) {
+        match line {
+            JournalLine::Owner(_) => {}
+            JournalLine::Changing(entry) => entries.push(entry),
+            JournalLine::Restored(knob) => entries.retain(|entry| entry.knob != knob),
+        }
+    }
+    entries
 }
 
 fn owner(text: &str) -> String {
-    let owner = lines(text).find_map(|line| match line {
+    let owner = lines(text).rev().find_map(|line| match line {
         JournalLine::Owner(owner) => Some(owner),
-        JournalLine::Changing(_) => None,
+        JournalLine::Changing(_) | JournalLine::Restored(_) => None,
     });
     owner.map_or_else(|| "another showdown process".to_owned(), |owner| format!("pid {}", owner.pid))
 }

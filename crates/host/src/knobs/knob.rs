@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::table::path_of;
+
 /// A kernel setting, by its sysctl(8) name (`net.core.somaxconn`) or by its file below `/sys`
 /// (`/sys/kernel/mm/transparent_hugepage/enabled`).
 ///
@@ -23,14 +25,14 @@ pub struct InvalidKnob(String);
 impl Knob {
     /// The file that contains the value.
     pub fn path(&self) -> String {
-        if self.has_choices() {
-            self.0.clone()
-        } else if self.0.contains('/') {
-            // The notation of sysctl(8) for names that contain dots: net/ipv4/conf/eth0.1/rp_filter.
-            format!("/proc/sys/{}", self.0)
-        } else {
-            format!("/proc/sys/{}", self.0.replace('.', "/"))
-        }
+        path_of(&self.0)
+    }
+
+    /// The setting with this file.
+    pub(super) fn of_path(path: &str) -> Option<Self> {
+        let Some(below) = path.strip_prefix("/proc/sys/") else { return path.parse().ok() };
+        let name = if below.contains('.') { below.to_owned() } else { below.replace('/', ".") };
+        name.parse().ok()
     }
 
     /// Files below `/sys` may list choices and mark the selected one.

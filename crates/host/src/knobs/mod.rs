@@ -19,7 +19,10 @@ mod error;
 mod journal;
 mod knob;
 mod restorer;
+mod restoring;
+mod table;
 
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -28,7 +31,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-pub use error::Error;
+pub use error::{Error, Unrestored};
 pub use knob::{InvalidKnob, Knob};
 
 use crate::root::Root;
@@ -53,6 +56,15 @@ pub struct KnobChange {
     pub to: String,
 }
 
+/// The outcome of restoring settings.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Restoration {
+    /// The settings that have their old value again.
+    pub changes: Vec<KnobChange>,
+    /// The settings that do not. They stay in the journal.
+    pub failures: Vec<Unrestored>,
+}
+
 /// The directory of the journal: the same one on the machine for root, who may change settings; the state directory
 /// for other users.
 pub fn default_journal_dir() -> PathBuf {
@@ -72,19 +84,41 @@ pub struct Knobs {
     keeper: PathBuf,
     journal_dir: PathBuf,
     journal: Journal,
+    /// The first entries of the journal: settings of a killed process that could not be restored.
+    left_behind: Vec<Unrestored>,
+    /// The number of their entries.
+    foreign_entries: usize,
     /// Started at the first change. Declared after the journal, which must be closed first on drop.
     restorer: Option<Restorer>,
 }
 
 impl Knobs {
-    /// Locks the journal in this directory and restores the settings that a killed process left in it.
-    pub(crate) fn open(root: &Root, keeper: &Path, journal_dir: &Path) -> Result<Self, Error> {
-        let journal = Journal::lock(journal_dir)?;
-        let boot_id = root.read(BOOT_ID);
+    /// Locks the journal in this directory and restores the settings that a killed process left in it. Those that
+    /// cannot be restored are in [`Knobs::left_behind`].
+    pub(crate) fn open(
+        root: &Root,
+        keeper: &Path,
+        journal_dir: &Path,
+    ) -> Result<(Self, Vec<KnobChange>), Error> {
+        let mut journal = Journal::lock(journal_dir)?;
+        let restoration = restoring::restore(root, &mut journal, 0)?;
         let (keeper, journal_dir) = (keeper.to_owned(), journal_dir.to_owned());
-        let mut knobs = Self { root: root.clone(), boot_id, keeper, journal_dir, journal, restorer: None };
-        knobs.restore()?;
-        Ok(knobs)
+        let knobs = Self {
+            root: root.clone(),
+            boot_id: root.read(BOOT_ID),
+            keeper,
+            journal_dir,
+            foreign_entries: journal.entries().len(),
+            journal,
+            left_behind: restoration.failures,
+            restorer: None,
+        };
+        Ok((knobs, restoration.changes))
+    }
+
+    /// The settings of a killed process that could not be restored.
+    pub fn left_behind(&self) -> &[Unrestored] {
+        &self.left_behind
     }
 
     /// Reads the current value of a knob.
@@ -92,10 +126,35 @@ impl Knobs {
         read(&self.root, knob)
     }
 
+    /// Sets these knobs. Those that reset others are set first. An error leaves some of them set.
+    pub fn set_all(&mut self, values: &BTreeMap<Knob, String>) -> Result<(), Error> {
+        let mut ordered: Vec<_> = values.iter().collect();
+        ordered.sort_by_key(|(knob, _)| table::followers(knob).is_empty());
+        let changes: Vec<_> =
+            ordered.into_iter().map(|(knob, value)| self.set(knob, value)).collect::<Result<_, _>>()?;
+        for KnobChange { knob, to, .. } in changes {
+            let stored = self.get(&knob)?;
+            if stored != to {
+                return Err(Error::Displaced { knob, requested: to, stored });
+            }
+        }
+        Ok(())
+    }
+
     /// Sets a knob. If the kernel stores another value than this, that is an error and the old value is restored.
     pub fn set(&mut self, knob: &Knob, value: &str) -> Result<KnobChange, Error> {
-        let from = read(&self.root, knob)?;
         let to = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some(reason) = table::why_one_way(knob, &to) {
+            return Err(Error::OneWay { knob: knob.clone(), value: to, reason });
+        }
+        let reset = self.reset_by(knob);
+        let is_touched = |left: &&Unrestored| {
+            reset.iter().map(|(other, _)| other).chain([knob]).any(|other| other.path() == left.knob.path())
+        };
+        if let Some(unrestored) = self.left_behind.iter().find(is_touched) {
+            return Err(Error::NotRestored(unrestored.clone()));
+        }
+        let from = read(&self.root, knob)?;
         let change = KnobChange { knob: knob.clone(), from, to };
         if change.from == change.to {
             return Ok(change);
@@ -104,6 +163,9 @@ impl Knobs {
             let started = Restorer::start(&self.keeper, &self.root, &self.journal_dir);
             self.restorer =
                 Some(started.map_err(|source| Error::Restorer { program: self.keeper.clone(), source })?);
+        }
+        for (knob, old) in reset {
+            self.journal.append(JournalEntry { knob, old, boot_id: self.boot_id.clone() })?;
         }
         let old = change.from.clone();
         self.journal.append(JournalEntry { knob: knob.clone(), old, boot_id: self.boot_id.clone() })?;
@@ -116,28 +178,38 @@ impl Knobs {
         Ok(change)
     }
 
-    /// Restores all changed settings, the last change first, and returns the changes. Settings that cannot be
-    /// restored stay in the journal.
-    pub fn restore(&mut self) -> Result<Vec<KnobChange>, Error> {
-        restore_all(&self.root, &mut self.journal)
+    /// The settings that a change of this one resets, with their current values.
+    fn reset_by(&self, knob: &Knob) -> Vec<(Knob, String)> {
+        let followers = table::followers(knob);
+        let followers = followers.iter().flat_map(|pattern| self.root.matching(pattern));
+        let followers = followers.filter_map(|path| Knob::of_path(&path)).filter(|other| other != knob);
+        let all = table::counterpart(knob).into_iter().chain(followers);
+        // A setting that is not readable, or is not there, cannot be restored.
+        all.filter_map(|other| read(&self.root, &other).ok().map(|value| (other, value))).collect()
+    }
+
+    /// Restores all changed settings, the last change first. Settings that cannot be restored stay in the journal.
+    pub fn restore(&mut self) -> Result<Restoration, Error> {
+        restoring::restore(&self.root, &mut self.journal, self.foreign_entries)
     }
 }
 
 impl Drop for Knobs {
     fn drop(&mut self) {
-        // Settings that cannot be restored now stay in the journal for the next start.
+        // Settings that cannot be restored now stay in the journal for the next start. Who wants to know calls
+        // `restore` before.
         let _ = self.restore();
     }
 }
 
 /// Restores the settings that a killed process left. Does nothing if there is no journal or its owner is alive.
-pub(crate) fn recover(root: &Root, journal_dir: &Path) -> Result<Vec<KnobChange>, Error> {
+pub(crate) fn recover(root: &Root, journal_dir: &Path) -> Result<Restoration, Error> {
     if !Journal::exists(journal_dir) {
-        return Ok(Vec::new());
+        return Ok(Restoration::default());
     }
     match Journal::lock(journal_dir) {
-        Ok(mut journal) => restore_all(root, &mut journal),
-        Err(Error::Busy { .. }) => Ok(Vec::new()),
+        Ok(mut journal) => restoring::restore(root, &mut journal, 0),
+        Err(Error::Busy { .. }) => Ok(Restoration::default()),
         Err(error) => Err(error),
     }
 }
@@ -147,41 +219,12 @@ pub(crate) fn recover(root: &Root, journal_dir: &Path) -> Result<Vec<KnobChange>
 pub(crate) fn recover_after_kill(root: &Root, journal_dir: &Path) -> Result<(), Error> {
     for _ in 0..LOCK_RETRIES {
         match Journal::lock(journal_dir) {
-            Ok(mut journal) => return restore_all(root, &mut journal).map(drop),
+            Ok(mut journal) => return restoring::restore(root, &mut journal, 0).map(drop),
             Err(Error::Busy { .. }) => thread::sleep(LOCK_RETRY),
             Err(error) => return Err(error),
         }
     }
     Ok(())
-}
-
-fn restore_all(root: &Root, journal: &mut Journal) -> Result<Vec<KnobChange>, Error> {
-    let boot_id = root.read(BOOT_ID);
-    let mut changes = Vec::new();
-    let mut first_error = None;
-    for entry in journal.entries().iter().rev().filter(|entry| entry.boot_id == boot_id) {
-        match restore_one(root, entry) {
-            Ok(change) => changes.extend(change),
-            Err(error) => first_error = first_error.or(Some(error)),
-        }
-    }
-    match first_error {
-        Some(error) => Err(error),
-        None => journal.clear().map(|()| changes),
-    }
-}
-
-fn restore_one(root: &Root, entry: &JournalEntry) -> Result<Option<KnobChange>, Error> {
-    let from = match read(root, &entry.knob) {
-        // Its device or module was removed; a new one starts with the default.
-        Err(Error::Unreadable { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
-        from => from?,
-    };
-    if from == entry.old {
-        return Ok(None);
-    }
-    write(root, &entry.knob, &entry.old)?;
-    Ok(Some(KnobChange { knob: entry.knob.clone(), from, to: entry.old.clone() }))
 }
 
 /// Reads the value in a form that can be written back: the selected choice, or a list with single blanks.

@@ -9,6 +9,7 @@ use indicatif::ProgressBar;
 use super::bar::{self, ProgressMode};
 use super::units::{plural, quantity, rate, time};
 use crate::color;
+use crate::print::note;
 
 /// Shows the events of a run.
 pub struct BakeoffProgress {
@@ -31,6 +32,10 @@ impl BakeoffProgress {
     /// Takes an event of the run.
     pub fn observe(&mut self, event: &Event) {
         self.mode.print_json(event);
+        if let (Event::KernelSettingNotRestored { problem }, true) = (event, self.mode != ProgressMode::Json)
+        {
+            self.bar.suspend(|| note(problem));
+        }
         if self.mode != ProgressMode::Bar {
             return;
         }
@@ -83,6 +88,7 @@ impl BakeoffProgress {
                 };
                 self.bar.println(color::for_stderr(&format!("{number:>4}  {name:<28} {value:>12}{mark}")));
             }
+            Event::KernelSettingNotRestored { .. } => {}
             Event::Verdict { .. } => self.bar.finish_and_clear(),
         }
     }

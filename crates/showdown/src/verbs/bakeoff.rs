@@ -312,6 +312,9 @@ fn run_and_report(plan: &Plan, args: &RunArgs) -> anyhow::Result<CommandStatus> 
     if let Some(why) = finished.stopped {
         anyhow::bail!("the run stopped early: {why} (the finished trials are kept in {dir})");
     }
+    if !finished.unrestored.is_empty() {
+        anyhow::bail!("{} (the run is kept in {dir})", finished.unrestored.join("; "));
+    }
     let has_verdict = match plan.kind {
         RunKind::Compare => finished.verdict.comparisons.iter().any(|c| !c.verdict.is_inconclusive()),
         RunKind::Sweep => finished.verdict.variants.iter().any(|variant| variant.valid > 0),

@@ -21,6 +21,7 @@ use load::summary::Summary;
 pub use self::args::LoadArgs;
 use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
+use crate::print;
 use crate::show;
 use crate::show::load_progress::LoadProgress;
 use crate::show::units::plural;
@@ -35,6 +36,7 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     });
     let hlog = hlog.transpose()?;
     let context = interrupt::context()?;
+    print::note_other_measurement();
     if args.protocol.0.contains_key(POPULATE.name) {
         populate(args, &planned.spec, &context)?;
     }

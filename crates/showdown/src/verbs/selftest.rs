@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use anyhow::Context;
+use host::scratch::ScratchDirectory;
 use indicatif::{ProgressBar, ProgressStyle};
 use truth::instrument::{CheckError, Instrument};
 use truth::selftest::{self, Fitness, SelftestPart};
@@ -11,7 +12,7 @@ use truth::selftest::{self, Fitness, SelftestPart};
 use super::options::AnswerFormat;
 use crate::exit::CommandStatus;
 use crate::interrupt;
-use crate::show;
+use crate::{print, show};
 
 /// Options of `showdown selftest`.
 #[derive(clap::Args, Debug)]
@@ -47,10 +48,8 @@ pub struct SelftestArgs {
 /// Runs the verb.
 pub fn run(args: &SelftestArgs) -> anyhow::Result<CommandStatus> {
     let context = interrupt::context()?;
-    let directory = tempfile::Builder::new()
-        .prefix("showdown-selftest-")
-        .tempdir()
-        .context("cannot create a temporary directory")?;
+    print::note_other_measurement();
+    let directory = ScratchDirectory::create().context("cannot create a temporary directory")?;
     let parts = if args.only.is_empty() { SelftestPart::ALL.to_vec() } else { args.only.clone() };
     let bar = progress(parts.len() as u64);
     let report = Instrument::new(&context, directory.path(), args.seed).and_then(|instrument| {

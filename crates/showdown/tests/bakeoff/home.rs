@@ -38,8 +38,9 @@ impl TestHome {
 
     /// Makes a command run in this directory.
     pub fn at_home<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        // The lock is in TMPDIR, so that tests with different homes can run at the same time.
-        command.current_dir(self.dir.path()).env("TMPDIR", self.tmp()).stdin(Stdio::null())
+        // A lock of its own, so that tests with different homes can run at the same time.
+        let command = command.current_dir(self.dir.path()).stdin(Stdio::null());
+        command.env("TMPDIR", self.tmp()).env("SHOWDOWN_LOCK", self.path("lock"))
     }
 
     /// Servers that root starts change their user, which must be able to enter this directory.
@@ -51,6 +52,11 @@ impl TestHome {
             fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).expect("permissions");
         }
         tmp
+    }
+
+    /// What is in the temporary directory.
+    pub fn scratch(&self) -> Vec<PathBuf> {
+        fs::read_dir(self.tmp()).expect("a directory").flatten().map(|entry| entry.path()).collect()
     }
 
     pub fn run(&self, args: &[&str]) -> Output {

@@ -1,0 +1,193 @@
+//! One measurement at a time on a machine: two at once would disturb each other.
+//!
+//! The lock is a file that every user can open for reading, which is enough for flock(2), so root and other users meet.
+//! Where only root may create a file in `/run/lock`, other users meet it in `/tmp`: every process locks each of the
+//! files that it can open. The kernel releases a lock when its process ends. Any user can hold the lock, also without
+//! measuring, so the error says which process and which user it is.
+
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use procfs::LockType;
+use rustix::fs::OFlags;
+
+/// The lock files.
+const FILES: [&str; 2] = ["/run/lock/showdown.lock", "/tmp/showdown.lock"];
+
+/// The environment variable that names another lock file, for tests and for a machine whose users block each other.
+pub const LOCK_VARIABLE: &str = "SHOWDOWN_LOCK";
+
+/// How often, and how many times, to try: a process that only looks has the lock for a moment.
+const RETRY: Duration = Duration::from_millis(20);
+const RETRIES: u32 = 5;
+
+/// Why the lock could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another run is measuring.
+    #[error(
+        "another run is measuring on this machine ({holder} has locked {}): wait until it has ended",
+        path.display()
+    )]
+    Taken {
+        /// The process that holds the lock, and its user.
+        holder: String,
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// The lock file cannot be opened.
+    #[error(
+        "cannot use the lock file {}: {source}: remove it, or set {LOCK_VARIABLE} to another file",
+        path.display()
+    )]
+    Unusable {
+        /// The lock file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+/// The lock. The kernel releases it when the process ends, for whatever reason.
+#[derive(Debug)]
+pub struct HostLock(#[expect(dead_code, reason = "the open files are the lock")] Vec<File>);
+
+impl HostLock {
+    /// Takes the lock of this machine.
+    pub fn take() -> Result<Self, LockError> {
+        Self::take_all(&files())
+    }
+
+    fn take_all(paths: &[PathBuf]) -> Result<Self, LockError> {
+        let mut locked = Vec::new();
+        let mut unusable = None;
+        for path in paths {
+            match take_one(path) {
+                Ok(file) => locked.push(file),
+                Err(error @ LockError::Taken { .. }) => return Err(error),
+                // A directory that does not exist here, or that only root may write to.
+                Err(error @ LockError::Unusable { .. }) => unusable = unusable.or(Some(error)),
+            }
+        }
+        match unusable {
+            Some(error) if locked.is_empty() => Err(error),
+            _ => Ok(Self(locked)),
+        }
+    }
+}
+
+/// The process that is measuring on this machine now, and its user. None if no other process has the lock.
+pub fn measuring_now() -> Option<String> {
+    measuring(&files())
+}
+
+fn measuring(paths: &[PathBuf]) -> Option<String> {
+    paths.iter().find_map(|path| {
+        let file = open(path).ok()?;
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| holder(&file))
+    })
+}
+
+fn files() -> Vec<PathBuf> {
+    std::env::var_os(LOCK_VARIABLE).map_or_else(|| FILES.map(PathBuf::from).into(), |path| vec![path.into()])
+}
+
+fn take_one(path: &Path) -> Result<File, LockError> {
+    let unusable = |source| LockError::Unusable { path: path.to_owned(), source };
+    let mut tries = 0;
+    loop {
+        let file = open_or_create(path).map_err(unusable)?;
+        tries += 1;
+        match file.try_lock() {
+            Ok(()) if is_still_there(&file, path) => return Ok(file),
+            // Somebody removed the file between the two calls: others would lock the next one.
+            Ok(()) if tries < RETRIES => {}
+            Ok(()) => return Err(unusable(io::Error::other("it is replaced again and again"))),
+            Err(TryLockError::WouldBlock) if tries < RETRIES => thread::sleep(RETRY),
+            Err(TryLockError::WouldBlock) => {
+                return Err(LockError::Taken { holder: holder(&file), path: path.to_owned() });
+            }
+            Err(TryLockError::Error(source)) => return Err(unusable(source)),
+        }
+    }
+}
+
+/// In a directory to which all may write, the kernel may refuse `O_CREAT` for an existing file of another user
+/// (`fs.protected_regular`). So an existing file is opened, and only a new one created.
+fn open_or_create(path: &Path) -> io::Result<File> {
+    match open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened,
+    }
+    match OpenOptions::new().write(true).create_new(true).mode(0o644).open(path) {
+        // Whatever the umask is, others must be able to lock it.
+        Ok(file) => file.set_permissions(Permissions::from_mode(0o644))?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    open(path)
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+fn is_still_there(file: &File, path: &Path) -> bool {
+    let id = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    file.metadata().is_ok_and(|open| path.symlink_metadata().is_ok_and(|there| id(open) == id(there)))
+}
+
+/// The process that holds the lock of this file, from the kernel's list of locks: what a file says can be forged.
+fn holder(file: &File) -> String {
+    let inode = file.metadata().map_or(0, |metadata| metadata.ino());
+    let locks = procfs::locks().unwrap_or_default();
+    let of_file = |lock: &&procfs::Lock| lock.lock_type == LockType::FLock && lock.inode == inode;
+    let pid = locks.iter().find(of_file).and_then(|lock| lock.pid).filter(|pid| *pid > 0);
+    let Some(pid) = pid else { return "a process that is not visible here".to_owned() };
+    let process = procfs::process::Process::new(pid).ok();
+    let name = process.as_ref().and_then(|process| process.stat().ok()).map(|stat| stat.comm);
+    let user = process.and_then(|process| process.uid().ok());
+    let name = name.unwrap_or_else(|| "?".to_owned());
+    let user = user.map_or_else(|| "?".to_owned(), |uid| uid.to_string());
+    format!("process {pid}, {name}, of the user with ID {user}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_run_is_refused_and_told_who_measures() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let paths = [dir.path().join("none/lock"), dir.path().join("lock")];
+        assert_eq!(measuring(&paths), None);
+        let lock = HostLock::take_all(&paths)?;
+        assert_eq!(paths[1].metadata()?.permissions().mode() & 0o777, 0o644, "every user can lock it");
+        let refused = HostLock::take_all(&paths).expect_err("the lock is taken").to_string();
+        let this = std::process::id().to_string();
+        let whom = measuring(&paths).ok_or("the lock is taken")?;
+        assert!(refused.contains(&this) || refused.contains("not visible"), "{refused}");
+        assert!(refused.contains(&whom), "{refused} {whom}");
+        drop(lock);
+        assert_eq!(measuring(&paths), None);
+        HostLock::take_all(&paths)?;
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_that_others_put_there_is_not_followed() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let (link, target) = (dir.path().join("lock"), dir.path().join("target"));
+        std::os::unix::fs::symlink(&target, &link)?;
+        let error = HostLock::take_all(&[link]).expect_err("a link").to_string();
+        assert!(error.contains(LOCK_VARIABLE), "{error}");
+        assert!(!target.exists());
+        Ok(())
+    }
+}
