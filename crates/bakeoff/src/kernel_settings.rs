@@ -28,17 +28,17 @@ impl KernelSettings {
         variants: &[ServerVariant],
         observe: &mut Observer<'_>,
     ) -> Result<Self, knobs::Error> {
-        let journal = knobs::default_journal_dir();
         let varied: BTreeSet<Knob> =
             variants.iter().flat_map(|variant| variant.kernel.keys()).cloned().collect();
         let (knobs, restored, failures) = if varied.is_empty() {
-            let restoration = host.recover_knobs(&journal).unwrap_or_else(|error| {
+            let restoration = knobs::default_journal_dir().and_then(|journal| host.recover_knobs(&journal));
+            let restoration = restoration.unwrap_or_else(|error| {
                 observe(Event::KernelSettingNotRestored { problem: error.to_string() });
                 knobs::Restoration::default()
             });
             (None, restoration.changes, restoration.failures)
         } else {
-            let (knobs, restored) = host.knobs(&journal)?;
+            let (knobs, restored) = host.knobs(&knobs::default_journal_dir()?)?;
             let failures = knobs.left_behind().to_vec();
             (Some(knobs), restored, failures)
         };

@@ -1,7 +1,7 @@
 //! Runs trials on this machine: the CPUs are split between server and client, and a workload starts the servers.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use archive::TrialWriter;
 use archive::model::{self, Facts, FlatFacts, Plan, VariantFacts};
+use host::knobs::Knob;
 use host::lock::{HostLock, LockError};
 use host::process::ProcessTree;
 use host::scratch::ScratchDirectory;
@@ -23,7 +24,7 @@ use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::event::{Event, Observer};
 use crate::gates;
 use crate::kernel_settings::KernelSettings;
-use crate::plan_check::check;
+use crate::plan_check::{check, check_kernel_settings};
 use crate::plan_error::PlanError;
 use crate::plan_variant::{knob_value, server_variant};
 use crate::run::{FinishedRun, Lab, run_blocks};
@@ -63,14 +64,17 @@ pub enum RunPlanError {
     },
 }
 
-/// Runs the trials of a plan on this machine; the run directory is created in `root`.
+/// Runs the trials of a plan on this machine; the run directory is created in `root`. The plan may set the usual kernel
+/// settings of comparisons and these `allowed` ones.
 pub fn run_plan(
     plan: &Plan,
+    allowed: &[Knob],
     root: &Path,
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
     check(plan)?;
+    check_kernel_settings(plan, allowed)?;
     let _lock = HostLock::take()?;
     let workload = Catalogue::default().find(&plan.workload).map_err(|e: LookupError| PlanError::from(e))?;
     let host = Host::local();
@@ -98,6 +102,8 @@ pub fn run_plan(
         server_cpus,
         client_cpus,
         scratch,
+        cache: workload::data::default_cache()
+            .map_err(system("find a directory for the workload's files"))?,
         hints: Vec::new(),
     };
     let finished = run_blocks(plan, &mut lab, root, &context.interrupted, observe);
@@ -117,6 +123,7 @@ struct LocalLab<'a> {
     server_cpus: CpuSet,
     client_cpus: CpuSet,
     scratch: ScratchDirectory,
+    cache: PathBuf,
     /// The last value of each variant at each point: its next search begins there.
     hints: Vec<Option<f64>>,
 }
@@ -129,6 +136,12 @@ impl LocalLab<'_> {
         Ok(variant)
     }
 
+    /// All connections to the server, with those of the background load.
+    fn connections(&self, variant_point: &VariantPoint) -> u32 {
+        let background = self.plan.background.map_or(0, |background| background.connections);
+        variant_point.connections(self.plan).saturating_add(background)
+    }
+
     fn start(
         &self,
         scheduled: &ScheduledTrial,
@@ -138,9 +151,10 @@ impl LocalLab<'_> {
         let stage = StartOptions {
             host: self.host.clone(),
             directory: self.scratch.path().join(scheduled.number.to_string()),
-            cache: workload::data::default_cache(),
+            cache: self.cache.clone(),
             cpus: self.server_cpus.clone(),
             port: None,
+            connections: self.connections(variant_point),
             seed: u64::from(self.plan.seed),
             interrupted: Arc::clone(&self.context.interrupted),
         };

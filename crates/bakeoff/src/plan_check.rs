@@ -2,6 +2,7 @@
 
 use archive::model::{FORMAT, KnobValue, Measure, Plan, PlannedBackground, RunKind, Vary};
 use host::CpuSet;
+use host::knobs::{self, Knob};
 use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
 
@@ -36,6 +37,21 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         workload.only(operation)?;
     }
     check_connections(plan, &workload)
+}
+
+/// Checks that the plan only sets kernel settings that are usual in comparisons, or that the user allowed.
+pub fn check_kernel_settings(plan: &Plan, allowed: &[Knob]) -> Result<(), PlanError> {
+    let workload = Catalogue::default().find(&plan.workload)?;
+    for variant_point in variant_points(plan) {
+        let variant = server_variant(&workload, &variant_point.variant(plan))?;
+        let is_allowed = |knob: &Knob| {
+            knobs::usual_purpose(knob).is_some() || allowed.iter().any(|other| other.path() == knob.path())
+        };
+        if let Some(knob) = variant.kernel.into_keys().find(|knob| !is_allowed(knob)) {
+            return Err(PlanError::KernelSetting(knob));
+        }
+    }
+    Ok(())
 }
 
 /// Checks the numbers of variants, blocks, connections and threads, and the lengths of the phases.

@@ -64,6 +64,11 @@ pub enum PlanError {
     /// An operation that the workload does not have.
     #[error(transparent)]
     Operation(#[from] workload::UnknownName),
+    /// A kernel setting that the user must allow.
+    #[error(
+        "the plan sets {0}, which is not one of the usual kernel settings of a comparison: find out what it does, then pass --allow-kernel {0}"
+    )]
+    KernelSetting(host::knobs::Knob),
     /// A sweep over zero connections.
     #[error("connections must be 1 or more")]
     NoConnections,

@@ -30,7 +30,7 @@ const RETRIES: u32 = 5;
 pub enum LockError {
     /// Another run is measuring.
     #[error(
-        "another run is measuring on this machine ({holder} has locked {}): wait until it has ended",
+        "another showdown is measuring on this machine ({holder}; it has locked {}): wait until it has ended",
         path.display()
     )]
     Taken {
@@ -155,7 +155,7 @@ fn holder(file: &File) -> String {
     let user = process.and_then(|process| process.uid().ok());
     let name = name.unwrap_or_else(|| "?".to_owned());
     let user = user.map_or_else(|| "?".to_owned(), |uid| uid.to_string());
-    format!("process {pid}, {name}, of the user with ID {user}")
+    format!("pid {pid}, {name}, of user ID {user}")
 }
 
 #[cfg(test)]

@@ -162,12 +162,15 @@ fn digest(files: &[DataFile]) -> String {
 }
 
 /// The default cache. For root it is a directory that the users of the servers' workers can enter; for other users it
-/// follows the XDG Base Directory Specification.
-pub fn default_cache() -> PathBuf {
+/// follows the XDG Base Directory Specification, or is a private one below the temporary directory if there is no home.
+pub fn default_cache() -> io::Result<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/var/cache"));
     let user = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
-    root.or_else(user).unwrap_or_else(std::env::temp_dir).join("showdown/data")
+    match root.or_else(user) {
+        Some(cache) => Ok(cache.join("showdown/data")),
+        None => Ok(host::scratch::private_fallback()?.join("data")),
+    }
 }
 
 #[cfg(test)]

@@ -30,9 +30,10 @@
 //! let host = host::Host::local();
 //! let options = StartOptions {
 //!     directory: "/tmp/trial".into(),
-//!     cache: workload::data::default_cache(),
+//!     cache: workload::data::default_cache()?,
 //!     cpus: host.allowed_cpus()?,
 //!     port: None,
+//!     connections: 64,
 //!     seed: 1,
 //!     interrupted: Default::default(),
 //!     host,

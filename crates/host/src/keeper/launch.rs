@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use rustix::io::Errno;
-use rustix::process::{Gid, Signal, Uid, set_parent_process_death_signal, setsid};
+use rustix::process::{
+    Gid, Resource, Rlimit, Signal, Uid, getrlimit, set_parent_process_death_signal, setrlimit, setsid,
+};
 use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
 
 use super::protocol::receive_order;
@@ -28,6 +30,8 @@ enum LaunchError {
     /// The message of [`crate::CpuSet::pin_this_thread`].
     #[error(transparent)]
     Cpus(io::Error),
+    #[error("cannot limit its descriptors: {0}")]
+    Descriptors(Errno),
     #[error(transparent)]
     Log(#[from] OpenLogError),
     #[error("cannot duplicate the descriptor of its log: {0}")]
@@ -67,6 +71,13 @@ fn change_user(user: RunAs) -> rustix::io::Result<()> {
     set_thread_uid(Uid::from_raw(user.uid))
 }
 
+/// Sets the soft limit, at most to the hard limit, which stays: a server may raise its limit itself.
+fn limit_descriptors(wanted: u64) -> rustix::io::Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    let current = limit.maximum.map_or(wanted, |most| wanted.min(most));
+    setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit })
+}
+
 fn become_server(order: &ServerCommand, keeper: u32) -> Result<Infallible, LaunchError> {
     if let Some(user) = order.run_as {
         change_user(user).map_err(|source| LaunchError::User { uid: user.uid, source })?;
@@ -80,6 +91,9 @@ fn become_server(order: &ServerCommand, keeper: u32) -> Result<Infallible, Launc
     }
     if let Some(cpus) = &order.cpus {
         cpus.pin_this_thread().map_err(LaunchError::Cpus)?;
+    }
+    if let Some(descriptors) = order.descriptors {
+        limit_descriptors(descriptors).map_err(LaunchError::Descriptors)?;
     }
     let log = open_log(&order.log)?;
     let (stdin, stdout) = match &order.pipes {

@@ -89,6 +89,9 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// There is no home directory, and no private directory below the temporary directory.
+    #[error("there is no directory for the journal of kernel settings: {0}")]
+    NoDirectory(io::Error),
     /// The journal cannot be written. Nothing is changed without it.
     #[error("cannot write the journal of kernel settings {}: {source}; nothing was changed", journal.display())]
     Journal {

@@ -21,6 +21,7 @@ mod knob;
 mod restorer;
 mod restoring;
 mod table;
+mod usual;
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -33,8 +34,10 @@ use serde::Serialize;
 
 pub use error::{Error, Unrestored};
 pub use knob::{InvalidKnob, Knob};
+pub use usual::usual_purpose;
 
 use crate::root::Root;
+use crate::scratch;
 use journal::{Journal, JournalEntry};
 use restorer::Restorer;
 
@@ -66,14 +69,16 @@ pub struct Restoration {
 }
 
 /// The directory of the journal: the same one on the machine for root, who may change settings; the state directory
-/// for other users.
-pub fn default_journal_dir() -> PathBuf {
+/// for other users, or a private one below the temporary directory if there is none.
+pub fn default_journal_dir() -> Result<PathBuf, Error> {
     if rustix::process::geteuid().is_root() {
-        return "/run/showdown".into();
+        return Ok("/run/showdown".into());
     }
-    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".local/state"));
-    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).or_else(home);
-    state.unwrap_or_else(std::env::temp_dir).join("showdown")
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    match set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state"))) {
+        Some(state) => Ok(state.join("showdown")),
+        None => scratch::private_fallback().map_err(Error::NoDirectory),
+    }
 }
 
 /// Changes settings. Dropping this restores them.

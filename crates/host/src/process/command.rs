@@ -41,6 +41,9 @@ pub struct ServerCommand {
     pub env: BTreeMap<String, String>,
     /// The CPUs that it may use. None: all CPUs of this process.
     pub cpus: Option<CpuSet>,
+    /// The limit of open files (descriptors), at most this process's hard limit. None: the limit of this process.
+    #[serde(default)]
+    pub descriptors: Option<u64>,
     /// The user that it runs as. None: the current user. Only root may change the user.
     #[serde(default)]
     pub run_as: Option<RunAs>,
@@ -75,6 +78,7 @@ impl ServerCommand {
             pipes: None,
             env: base_environment(),
             cpus: None,
+            descriptors: None,
             run_as: None,
             stop: StopSignal::Term,
             grace: Duration::from_secs(5),

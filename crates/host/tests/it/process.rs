@@ -44,6 +44,18 @@ fn a_server_has_its_directory_cpus_environment_and_session() -> Result<(), Box<d
 }
 
 #[test]
+fn a_server_has_its_limit_of_descriptors() -> Result<(), Box<dyn std::error::Error>> {
+    let dir = tempfile::tempdir()?;
+    let mut command = perl(r#"$| = 1; print "up\n"; sleep 1 while 1"#, dir.path());
+    command.descriptors = Some(100);
+    let server = local().start(&command)?;
+    server.wait_ready(LONG, logged(dir.path(), "up\n"))?;
+    let limits = &local().process_facts(server.pid()).ok_or("it runs")?.limits;
+    assert!(limits["Max open files"].starts_with("100 / "), "{limits:?}");
+    Ok(())
+}
+
+#[test]
 fn a_program_with_pipes_gets_input_and_sees_its_end() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let pipes = Pipes::make(dir.path())?;

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use archive::model::{Plan, PlanParseError, PlannedBackground, RunKind, RunLength};
-use bakeoff::MOST_BLOCKS;
 use bakeoff::plan_request::{MeasureRequest, PlanRequest};
+use bakeoff::{MOST_BLOCKS, RunPlanError};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
+use host::knobs::Knob;
 use load::inputs::slo::Slo;
 use load::inputs::units::{UnitError, parse_count, parse_rate};
 
@@ -106,6 +107,10 @@ pub struct RunArgs {
     /// Show progress on standard error in this form
     #[arg(long, value_enum, default_value = "auto")]
     pub progress: ProgressOption,
+
+    /// Allow the plan to set this kernel setting, which is not one of the usual ones of a comparison; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub allow_kernel: Vec<Knob>,
 
     #[command(flatten)]
     pub runs: RunsDir,
@@ -300,9 +305,14 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
 fn run_and_report(plan: &Plan, args: &RunArgs) -> anyhow::Result<CommandStatus> {
     let context = interrupt::context()?;
     let mut progress = BakeoffProgress::new(args.progress.mode());
-    let finished = bakeoff::run_plan(plan, &args.runs.runs, &context, &mut |event| progress.observe(&event));
+    let finished = bakeoff::run_plan(plan, &args.allow_kernel, &args.runs.runs, &context, &mut |event| {
+        progress.observe(&event);
+    });
     progress.finish();
-    let finished = finished?;
+    let finished = finished.map_err(|error| match error {
+        RunPlanError::Plan(error) => usage(error),
+        error => error.into(),
+    })?;
     let (run, report) = archive::Run::open(&finished.dir)
         .map_err(anyhow::Error::from)
         .and_then(|run| super::archive::write_report(&run).map(|report| (run, report)))

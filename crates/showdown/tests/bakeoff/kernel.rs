@@ -59,9 +59,21 @@ fn a_kernel_setting_is_compared_and_restored() {
     );
 
     // This is no test of its own, because only one showdown at a time may have the journal of settings.
-    let missing = home.run(&["compare", "memcached:net.ipv4.no_such=1", "memcached", "--quick"]);
-    assert!(refused(&missing, 1).contains("cannot read net.ipv4.no_such"), "{}", text(&missing.stderr));
+    let missing = home.run(&["compare", "memcached:net.ipv4.tcp_no_such=1", "memcached", "--quick"]);
+    assert!(refused(&missing, 1).contains("cannot read net.ipv4.tcp_no_such"), "{}", text(&missing.stderr));
     only_run(&home);
+}
+
+#[test]
+fn an_unusual_kernel_setting_needs_to_be_allowed() {
+    let home = TestHome::new();
+    let plan = home.small_plan(&["memcached:kernel.no_such=1", "memcached"]);
+    let why = refused(&home.run(&["run", &plan]), 2);
+    assert!(why.contains("pass --allow-kernel kernel.no_such"), "{why}");
+    let allowed = home.run(&["run", &plan, "--allow-kernel", "kernel.no_such"]);
+    let why = refused(&allowed, 1);
+    // It does not exist, or another test changes settings.
+    assert!(!why.contains("--allow-kernel"), "{why}");
 }
 
 #[test]

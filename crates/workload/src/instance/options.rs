@@ -20,6 +20,8 @@ pub struct StartOptions {
     pub cpus: CpuSet,
     /// The server's port; if none, a free one.
     pub port: Option<u16>,
+    /// The number of client connections for which the server needs descriptors.
+    pub connections: u32,
     /// The seed of keys, values and rows.
     pub seed: u64,
     /// Set it to stop waiting for the server.

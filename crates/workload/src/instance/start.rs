@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use host::ServerCommand;
 use host::process::{PipeEnds, Pipes, ProcessExit, RunAs};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::credentials::ServerCredentials;
 use super::error::{ConfigurationError, InstanceError};
@@ -51,7 +50,6 @@ impl Instance {
         let server = workload.server(&variant.server)?.clone();
         let wrong = |error: ConfigurationError| error.of(&server.name);
         workload.check_rights(&server.name)?;
-        raise_descriptor_limit();
         let directory = files::make_directory(&options.directory)?;
         let working_directory = match workload.server_folder.directory() {
             Some(folder) => {
@@ -106,6 +104,7 @@ impl Instance {
         let mut command = ServerCommand::new(&server.name, argv, &working_directory, &log);
         command.stop = server.stop;
         command.cpus = Some(options.cpus.clone());
+        command.descriptors = Some(descriptor_limit(options.connections));
         command.run_as = run_as;
         let secret = with_password(&variables, password.map(Password::reveal));
         for (name, value) in &server.environment {
@@ -134,12 +133,13 @@ impl Instance {
     }
 }
 
-/// Raises the limit of descriptors of this process, which all servers inherit, to the hard limit. With the usual 1,024 a
-/// benchmark would measure that limit.
-fn raise_descriptor_limit() {
-    let limit = getrlimit(Resource::Nofile);
-    // Where it cannot be raised, the old limit stays.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+/// The limit of descriptors of a server with this number of client connections. A server may need a second one for each
+/// connection: a file, or a connection of its own. It is not the limit of this process, which may be a thousand million:
+/// a server that closes all possible descriptors at its start would take minutes. With the usual 1,024 a benchmark
+/// would measure that limit.
+fn descriptor_limit(connections: u32) -> u64 {
+    const USUAL: u64 = 65_536;
+    USUAL.max(2 * u64::from(connections) + 1_024)
 }
 
 /// The path of this program, which has built-in runners.

@@ -43,6 +43,7 @@ impl TestDirectory {
             cache: self.path().join("cache"),
             cpus: host.allowed_cpus()?.iter().take(1).collect(),
             port: None,
+            connections: 1_000,
             seed: 7,
             interrupted: Arc::default(),
             host,
