@@ -10,7 +10,7 @@ use rustix::process::{Signal, getpid, set_child_subreaper, set_parent_process_de
 use super::inputs::{KeeperInputs, StopReason};
 use super::protocol::{KeeperEvent, VERB, receive_order, send_event, send_order};
 use super::subtree::{FIRST_PAUSE, ReapOutcome, children, kill_round, next_pause, reap, send};
-use crate::process::{ProcessExit, ServerCommand};
+use crate::process::{ProcessExit, ProcessId, ServerCommand};
 
 /// The grace period of a server whose owner died.
 const ABANDONED_GRACE: Duration = Duration::from_secs(1);
@@ -81,7 +81,7 @@ enum KeeperPhase {
     Up,
     /// The server was asked to stop, and is killed at the deadline. `signalled` lists the processes that got the
     /// stop signal.
-    Stopping { deadline: Instant, signalled: Vec<u32> },
+    Stopping { deadline: Instant, signalled: Vec<ProcessId> },
     /// The server is being killed. `pause` is the time until the next round of SIGKILL.
     Killing { pause: Duration },
 }
@@ -172,10 +172,10 @@ impl Keeper {
                 // Only direct children get the signal; the server stops its own workers. Workers get it when
                 // they are reparented to the keeper because their parent exited.
                 for child in children() {
-                    let pid = child.pid.cast_unsigned();
-                    if !signalled.contains(&pid) {
-                        send(pid, self.order.stop.into());
-                        signalled.push(pid);
+                    let id = ProcessId::from(&child);
+                    if !signalled.contains(&id) {
+                        send(id, self.order.stop.into());
+                        signalled.push(id);
                     }
                 }
                 Some(left.min(POLL_INTERVAL))

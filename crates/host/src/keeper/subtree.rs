@@ -8,9 +8,12 @@ use std::time::Duration;
 
 use procfs::process::Stat;
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getsid, kill_process, kill_process_group, wait};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getsid, kill_process, kill_process_group, pidfd_open,
+    pidfd_send_signal, wait,
+};
 
-use crate::process::Processes;
+use crate::process::{ProcessId, Processes};
 
 /// The outcome of waiting for a child.
 pub(super) enum ReapOutcome {
@@ -51,19 +54,32 @@ pub(super) fn kill_round() {
     let own_session = getsid(None).map(Pid::as_raw_pid);
     let all = Processes::now();
     for process in all.below(std::process::id()) {
+        let id = ProcessId::from(process);
+        // A group exists while it has a member, so its ID is not reused while this process runs.
         if Ok(process.session) != own_session
             && let Some(group) = Pid::from_raw(process.pgrp)
+            && id.is_listed()
         {
             let _ = kill_process_group(group, Signal::KILL);
         }
-        send(process.pid.cast_unsigned(), Signal::KILL);
+        send(id, Signal::KILL);
     }
 }
 
-pub(super) fn send(pid: u32, signal: Signal) {
-    if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
-        let _ = kill_process(pid, signal);
+/// Sends a signal to this process, and never to another one that got its process ID meanwhile.
+pub(super) fn send(process: ProcessId, signal: Signal) {
+    let Some(pid) = Pid::from_raw(process.pid.cast_signed()) else { return };
+    let pidfd = pidfd_open(pid, PidfdFlags::empty());
+    // If this process is listed now, the descriptor is that of this process: its ID was not free in between.
+    if !process.is_listed() {
+        return;
     }
+    let _ = match pidfd {
+        Ok(pidfd) => pidfd_send_signal(pidfd, signal),
+        // Before Linux 5.3, or in a sandbox that forbids it.
+        Err(Errno::NOSYS | Errno::PERM) => kill_process(pid, signal),
+        Err(error) => Err(error),
+    };
 }
 
 /// Kills and reaps until no descendant is left, without a time limit.
@@ -88,4 +104,21 @@ pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(2);
 
 pub(super) fn next_pause(pause: Duration) -> Duration {
     (pause * 2).min(Duration::from_secs(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_reaches_the_process_and_no_other_with_its_process_id() -> std::io::Result<()> {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn()?;
+        let id = ProcessId::of(child.id()).expect("the child runs");
+        send(ProcessId { start_ticks: id.start_ticks + 1, ..id }, Signal::KILL);
+        assert!(child.try_wait()?.is_none(), "another process had this ID before");
+        send(id, Signal::TERM);
+        let status = child.wait()?;
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(Signal::TERM.as_raw()));
+        Ok(())
+    }
 }

@@ -23,6 +23,12 @@ impl ProcessId {
         read_stat(pid).filter(has_not_ended).map(|stat| Self::from(&stat))
     }
 
+    /// Whether the kernel still lists this process. It also lists ended ones that nobody has waited for, and those whose
+    /// first thread has ended.
+    pub(crate) fn is_listed(self) -> bool {
+        read_stat(self.pid).is_some_and(|stat| Self::from(&stat) == self)
+    }
+
     /// Whether this process still runs.
     pub fn is_alive(self) -> bool {
         Self::of(self.pid) == Some(self)
