@@ -30,7 +30,7 @@ const RETRIES: u32 = 5;
 pub enum LockError {
     /// Another run is measuring.
     #[error(
-        "another showdown is measuring on this machine ({holder}; it has locked {}): wait until it has ended",
+        "another showdown is measuring on this machine {holder}, which has locked {}: wait until it has ended",
         path.display()
     )]
     Taken {
@@ -149,13 +149,13 @@ fn holder(file: &File) -> String {
     let locks = procfs::locks().unwrap_or_default();
     let of_file = |lock: &&procfs::Lock| lock.lock_type == LockType::FLock && lock.inode == inode;
     let pid = locks.iter().find(of_file).and_then(|lock| lock.pid).filter(|pid| *pid > 0);
-    let Some(pid) = pid else { return "a process that is not visible here".to_owned() };
+    let Some(pid) = pid else { return "(pid unknown): a process that is not visible here".to_owned() };
     let process = procfs::process::Process::new(pid).ok();
     let name = process.as_ref().and_then(|process| process.stat().ok()).map(|stat| stat.comm);
     let user = process.and_then(|process| process.uid().ok());
     let name = name.unwrap_or_else(|| "?".to_owned());
     let user = user.map_or_else(|| "?".to_owned(), |uid| uid.to_string());
-    format!("pid {pid}, {name}, of user ID {user}")
+    format!("(pid {pid}): {name} of user ID {user}")
 }
 
 #[cfg(test)]

@@ -52,7 +52,9 @@ impl Root {
         let mut found = vec![String::new()];
         for part in pattern.split('/').skip(1) {
             let Some((before, after)) = part.split_once('*') else {
-                found.iter_mut().for_each(|path| path.extend(["/", part]));
+                for path in &mut found {
+                    path.extend(["/", part]);
+                }
                 continue;
             };
             let fits = |name: &String| {

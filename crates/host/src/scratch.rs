@@ -148,9 +148,9 @@ mod tests {
         let killed = ScratchDirectory::create_in(parent.path())?;
         fs::create_dir(killed.path().join("data"))?;
         fs::write(killed.path().join("data/1"), "x")?;
-        let ScratchDirectory { directory, _marker } = killed;
+        let ScratchDirectory { directory, _marker: marker } = killed;
         let killed = directory.keep();
-        drop(_marker); // as the kernel does for a killed process
+        drop(marker); // as the kernel does for a killed process
         let unmarked = parent.path().join("showdown-unmarked");
         fs::create_dir(&unmarked)?;
         std::os::unix::fs::symlink(running.path(), parent.path().join("showdown-link"))?;

@@ -22,7 +22,7 @@ pub fn note(text: &str) {
 /// Prints a note if a run measures on this machine now: the two disturb each other.
 pub fn note_other_measurement() {
     if let Some(holder) = host::lock::measuring_now() {
-        note(&format!("another showdown is measuring on this machine ({holder}): both results may be wrong"));
+        note(&format!("another showdown is measuring on this machine {holder}; both results may be wrong"));
     }
 }
 

@@ -85,8 +85,7 @@ fn check(
         (Ok(now), Err(_)) if now == wanted.old => Ok(None),
         // Its device or module was removed; a new one starts with the default.
         (Err(Error::Unreadable { source, .. }), _) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-        (_, Err(error)) => Err(error.cause()),
+        (_, Err(error)) | (Err(error), _) => Err(error.cause()),
         (Ok(now), Ok(_)) => Err(format!("the kernel keeps {now}")),
-        (Err(error), Ok(_)) => Err(error.cause()),
     }
 }

@@ -105,7 +105,7 @@ const USUAL: &[(&[&str], &str)] = &[
 pub fn usual_purpose(knob: &Knob) -> Option<&'static str> {
     let path = knob.path();
     let is_meant = |pattern: &&str| table::matches(&table::path_of(pattern), &path).is_some();
-    USUAL.iter().find(|(patterns, _)| patterns.iter().any(|pattern| is_meant(&pattern))).map(|(_, why)| *why)
+    USUAL.iter().find(|(patterns, _)| patterns.iter().any(is_meant)).map(|(_, why)| *why)
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ fn a_selftest_says_who_measures() {
     let home = TestHome::new();
     let lock = fs::File::create(home.path("lock")).expect("the lock file");
     lock.lock().expect("this test has the lock");
-    let who = format!("(pid {}, ", std::process::id());
+    let who = format!("(pid {}): ", std::process::id());
     let noted = text(&home.run(&["selftest", "--only", "counts"]).stderr);
     assert!(noted.contains("note: another showdown is measuring") && noted.contains(&who), "{noted}");
 }
