@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::table::path_of;
+use super::pattern::path_of;
 
 /// A kernel setting, by its sysctl(8) name (`net.core.somaxconn`) or by its file below `/sys`
 /// (`/sys/kernel/mm/transparent_hugepage/enabled`).

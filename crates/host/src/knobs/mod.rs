@@ -18,55 +18,33 @@
 mod error;
 mod journal;
 mod knob;
+mod pattern;
 mod restorer;
 mod restoring;
 mod table;
 mod usual;
+mod value;
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use serde::Serialize;
-
 pub use error::{Error, Unrestored};
 pub use knob::{InvalidKnob, Knob};
 pub use usual::usual_purpose;
+pub use value::{KnobChange, Restoration};
 
 use crate::root::Root;
 use crate::scratch;
 use journal::{Journal, JournalEntry};
 use restorer::Restorer;
-
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+use value::{boot_id, read, write};
 
 /// How often, and how many times, the restorer tries to lock the journal: a killed process keeps its locks until the
 /// kernel has closed its files.
 const LOCK_RETRY: Duration = Duration::from_millis(10);
 const LOCK_RETRIES: u32 = 500;
-
-/// A change of a setting, or its restoration.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct KnobChange {
-    /// The setting.
-    pub knob: Knob,
-    /// The value before.
-    pub from: String,
-    /// The value after.
-    pub to: String,
-}
-
-/// The outcome of restoring settings.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Restoration {
-    /// The settings that have their old value again.
-    pub changes: Vec<KnobChange>,
-    /// The settings that do not. They stay in the journal.
-    pub failures: Vec<Unrestored>,
-}
 
 /// The directory of the journal: the same one on the machine for root, who may change settings; the state directory
 /// for other users, or a private one below the temporary directory if there is none.
@@ -110,7 +88,7 @@ impl Knobs {
         let (keeper, journal_dir) = (keeper.to_owned(), journal_dir.to_owned());
         let knobs = Self {
             root: root.clone(),
-            boot_id: root.read(BOOT_ID),
+            boot_id: boot_id(root),
             keeper,
             journal_dir,
             foreign_entries: journal.entries().len(),
@@ -230,19 +208,4 @@ pub(crate) fn recover_after_kill(root: &Root, journal_dir: &Path) -> Result<(), 
         }
     }
     Ok(())
-}
-
-/// Reads the value in a form that can be written back: the selected choice, or a list with single blanks.
-fn read(root: &Root, knob: &Knob) -> Result<String, Error> {
-    let text = fs::read_to_string(root.path(knob.path())).map_err(|e| Error::access(knob, e))?;
-    let value = if knob.has_choices() { crate::root::selected(&text) } else { &text };
-    Ok(value.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-fn write(root: &Root, knob: &Knob, value: &str) -> Result<(), Error> {
-    let write = |path: &Path| -> io::Result<()> {
-        // The kernel needs the value in one write.
-        OpenOptions::new().write(true).truncate(true).open(path)?.write_all(format!("{value}\n").as_bytes())
-    };
-    write(&root.path(knob.path())).map_err(|error| Error::write(knob, value, error))
 }

@@ -4,7 +4,9 @@
 use std::io;
 
 use super::journal::{Journal, JournalEntry};
-use super::{BOOT_ID, Error, Knob, KnobChange, Restoration, Unrestored, read, table, write};
+use super::pattern::matches;
+use super::value::{KnobChange, Restoration, boot_id, read, write};
+use super::{Error, Knob, Unrestored, table};
 use crate::root::Root;
 
 /// A setting and the value that it had before the first change.
@@ -16,7 +18,7 @@ struct Wanted {
 /// Restores the settings of all entries from this one on. A setting that cannot be restored stays in the journal; the
 /// others are removed from it.
 pub(super) fn restore(root: &Root, journal: &mut Journal, from: usize) -> Result<Restoration, Error> {
-    let boot_id = root.read(BOOT_ID);
+    let boot_id = boot_id(root);
     let entries = journal.entries().get(from..).unwrap_or_default();
     let (current, outdated): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.boot_id == boot_id);
     let wanted = in_order(&current);
@@ -57,7 +59,7 @@ fn in_order(entries: &[&JournalEntry]) -> Vec<Wanted> {
     let comes_later = |wanted: &Wanted| {
         let path = wanted.knob.path();
         let is_leader = !table::followers(&wanted.knob).is_empty();
-        let is_follower = patterns.iter().any(|pattern| table::matches(pattern, &path).is_some());
+        let is_follower = patterns.iter().any(|pattern| matches(pattern, &path).is_some());
         let is_unused = wanted.old == "0" && table::counterpart(&wanted.knob).is_some();
         (is_follower && !is_leader) || is_unused
     };

@@ -1,7 +1,8 @@
 //! The kernel settings that a plan may set without being asked: those that comparisons of performance need, and that
 //! cannot weaken the machine's security, lose data or take its memory. A plan may come from somebody else.
 
-use super::{Knob, table};
+use super::Knob;
+use super::pattern::{matches, path_of};
 
 /// Patterns of names, and why a comparison needs them.
 const USUAL: &[(&[&str], &str)] = &[
@@ -104,7 +105,7 @@ const USUAL: &[(&[&str], &str)] = &[
 /// What comparisons use this setting for. None if a plan may only set it after the user has allowed it.
 pub fn usual_purpose(knob: &Knob) -> Option<&'static str> {
     let path = knob.path();
-    let is_meant = |pattern: &&str| table::matches(&table::path_of(pattern), &path).is_some();
+    let is_meant = |pattern: &&str| matches(&path_of(pattern), &path).is_some();
     USUAL.iter().find(|(patterns, _)| patterns.iter().any(is_meant)).map(|(_, why)| *why)
 }
 

@@ -1,0 +1,50 @@
+//! Values of settings: read and written, and their changes.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::{Error, Knob, Unrestored};
+use crate::root::Root;
+
+/// A change of a setting, or its restoration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KnobChange {
+    /// The setting.
+    pub knob: Knob,
+    /// The value before.
+    pub from: String,
+    /// The value after.
+    pub to: String,
+}
+
+/// The outcome of restoring settings.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Restoration {
+    /// The settings that have their old value again.
+    pub changes: Vec<KnobChange>,
+    /// The settings that do not. They stay in the journal.
+    pub failures: Vec<Unrestored>,
+}
+
+/// An ID of this boot. None where the kernel has none.
+pub(super) fn boot_id(root: &Root) -> Option<String> {
+    root.read("/proc/sys/kernel/random/boot_id")
+}
+
+/// Reads the value in a form that can be written back: the selected choice, or a list with single blanks.
+pub(super) fn read(root: &Root, knob: &Knob) -> Result<String, Error> {
+    let text = fs::read_to_string(root.path(knob.path())).map_err(|e| Error::access(knob, e))?;
+    let value = if knob.has_choices() { crate::root::selected(&text) } else { &text };
+    Ok(value.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+pub(super) fn write(root: &Root, knob: &Knob, value: &str) -> Result<(), Error> {
+    let write = |path: &Path| -> io::Result<()> {
+        // The kernel needs the value in one write.
+        OpenOptions::new().write(true).truncate(true).open(path)?.write_all(format!("{value}\n").as_bytes())
+    };
+    write(&root.path(knob.path())).map_err(|error| Error::write(knob, value, error))
+}
