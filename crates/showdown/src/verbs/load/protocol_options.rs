@@ -65,3 +65,21 @@ impl FromArgMatches for ProtocolOptions {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::verbs::load::LoadArgs;
+
+    use super::*;
+
+    #[test]
+    fn the_help_lists_every_scheme_and_every_option() {
+        let help = LoadArgs::augment_args(Command::new("load")).render_long_help().to_string();
+        for scheme in PROTOCOLS.iter().flat_map(|protocol| protocol.schemes()) {
+            assert!(help.contains(&format!("{}://", scheme.name())), "the help lacks {}://", scheme.name());
+        }
+        for option in all() {
+            assert!(help.contains(&format!("--{}", option.name)), "the help lacks --{}", option.name);
+        }
+    }
+}
