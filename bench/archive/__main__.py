@@ -9,15 +9,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from shared import machine, results, whole_run
+from shared import machine, whole_run
 from shared.figures import Bar, Figure, Rows
 from shared.markdown import bars_table, command, facts_table, plural, shell, verdict
-from shared.results import Settings
+from shared.results import ResultsPage, Settings
 
 from . import runs
 
 RUNS = 10_000
-TARGET, TIMES = "archive", "times"
 COLUMNS = ["what", "round", "ms"]
 LIMITS_MS = {
     "rebuild the index, ms": 30_000,
@@ -34,7 +33,7 @@ def main() -> int:
     """Times every command in every round and writes the page, or only writes the page."""
     options = _options()
     return whole_run.main(
-        "bench-archive", options.report_only, None, lambda: _write(options.results), lambda: _measure(options)
+        "bench-archive", options.report_only, None, lambda: PAGE.write(options.results), lambda: _measure(options)
     )
 
 
@@ -65,8 +64,7 @@ def _measure(options: argparse.Namespace) -> Path:
             "report_bytes": (template / "report.html").stat().st_size,
             "commands": [command(["showdown", *argv[1:]], directory) for argv in commands.values()],
         }
-    results.save(options.results / TARGET, TIMES, COLUMNS, rows, settings)
-    return _write(options.results)
+    return PAGE.save(rows, settings, options.results)
 
 
 def _commands(showdown: str, many: Path, template: Path) -> dict[str, list[str]]:
@@ -96,13 +94,6 @@ def _times(commands: dict[str, list[str]], rounds: int) -> Rows:
     return rows
 
 
-def _write(folder: Path) -> Path:
-    """Writes the page from its raw figures."""
-    path = folder / f"{TARGET}.md"
-    path.write_text(page(*results.load(folder / TARGET, TIMES)))
-    return path
-
-
 def page(rows: Rows, settings: Settings) -> str:
     """The whole page."""
     bars = [
@@ -124,6 +115,9 @@ in brackets. The raw figures are in `archive/`.
 
 {shell(settings["commands"])}
 """
+
+
+PAGE = ResultsPage("archive", "times", COLUMNS, page)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def main() -> int:
     absent = [tool for tool in TOOLS if not shutil.which(tool)]
     missing = f"not installed: {', '.join(absent)}: run scripts/install-packages bench" if absent else None
     return whole_run.main(
-        "bench-peers-db", options.report_only, missing, lambda: report.write(options.results), lambda: _measure(options)
+        "bench-peers-db", options.report_only, missing, lambda: report.PAGE.write(options.results), lambda: _measure(options)
     )
 
 
@@ -62,7 +62,7 @@ def _measure(options: argparse.Namespace) -> Path:
                 for task in [tasks[client.server]]
             ],
         )
-    return report.save(rows, settings, options.results)
+    return report.PAGE.save(rows, settings, options.results)
 
 
 def _fill(tasks: dict[str, Task]) -> None:

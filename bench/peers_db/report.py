@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from shared import results as raw
 from shared import whole_page
 from shared.figures import Bar, Figure, Rows, by_round
 from shared.markdown import show_figure
-from shared.results import Settings
+from shared.results import ResultsPage, Settings
 from shared.showdown import ENGINE
 from shared.whole_page import engine_ratio
 
 from .clients import CLIENTS, PGBENCH, PGBENCH_SAME, SYSBENCH
 from .servers import Mariadb, Postgres
 
-TARGET, CYCLES = "peers-db", "cycles"
+TARGET = "peers-db"
 COLUMNS = (
     "round server client order statements seconds statements_per_s all_cycles user_share client_cpu clock_hz".split()
 )
 SPEED = "statements_per_s"
-
-
-def save(rows: Rows, settings: Settings, results: Path) -> Path:
-    """Writes the raw figures and the page."""
-    raw.save(results / TARGET, CYCLES, COLUMNS, rows, settings)
-    return write(results)
-
-
-def write(results: Path) -> Path:
-    """Writes the page from its raw figures."""
-    path = results / f"{TARGET}.md"
-    path.write_text(page(*raw.load(results / TARGET, CYCLES)))
-    return path
 
 
 def bars(rows: Rows) -> list[Bar]:
@@ -80,3 +64,6 @@ def _kernel(rows: Rows) -> str:
         "- Most cycles are the kernel's, for sending, receiving and waiting over loopback. Without any cycles in user mode,"
         f" the\n  engine's ratio to sysbench on MariaDB would be {show_figure(figure, 2)}."
     )
+
+
+PAGE = ResultsPage(TARGET, "cycles", COLUMNS, page)

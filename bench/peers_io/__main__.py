@@ -33,7 +33,7 @@ def main() -> int:
     options = whole_run.parsed(parser, "engine")
     missing = None if shutil.which("fio") else "not installed: fio: run scripts/install-packages bench"
     return whole_run.main(
-        "bench-peers-io", options.report_only, missing, lambda: report.write(options.results), lambda: _measure(options)
+        "bench-peers-io", options.report_only, missing, lambda: report.PAGE.write(options.results), lambda: _measure(options)
     )
 
 
@@ -63,7 +63,7 @@ def _measure(options: argparse.Namespace) -> Path:
             )
         ],
     }
-    return report.save(rows, settings, options.results)
+    return report.PAGE.save(rows, settings, options.results)
 
 
 def _rounds(runners: dict[Case, Runner], options: argparse.Namespace) -> Rows:

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from shared import results as raw
 from shared import whole_page
 from shared.figures import Bar, Figure, Rows, by_round, figure
 from shared.figures import ratio as ratio_of
 from shared.markdown import show_figure, table
-from shared.results import Settings
+from shared.results import ResultsPage, Settings
 from shared.showdown import ENGINE
 
 from .cases import CASES, FILE_BYTES, Case
 
-TARGET, TRANSFERS = "peers-io", "transfers"
+TARGET = "peers-io"
 PEER = "fio"
 MAX_DISTANCE = 0.05
 SPEED = "transfers_per_s"
 COLUMNS = "round case client order transfers_per_s p50_us p99_us".split()
-
-
-def save(rows: Rows, settings: Settings, results: Path) -> Path:
-    """Writes the raw figures and the page."""
-    raw.save(results / TARGET, TRANSFERS, COLUMNS, rows, settings)
-    return write(results)
-
-
-def write(results: Path) -> Path:
-    """Writes the page from its raw figures."""
-    path = results / f"{TARGET}.md"
-    path.write_text(page(*raw.load(results / TARGET, TRANSFERS)))
-    return path
 
 
 def ratio(rows: Rows, case: Case) -> Figure | None:
@@ -75,3 +59,6 @@ def _row(rows: Rows, case: Case) -> list[str]:
 
     speeds = [show_figure(figure(rows, SPEED, case=case.name, client=client)) for client in (ENGINE, PEER)]
     return [case.name, *speeds, show_figure(ratio(rows, case), 3), times(ENGINE), times(PEER)]
+
+
+PAGE = ResultsPage(TARGET, "transfers", COLUMNS, page)

@@ -35,7 +35,7 @@ def main() -> int:
     elif os.geteuid() != 0:
         missing = "Postfix needs root: run as root"
     return whole_run.main(
-        "bench-peers-mail", options.report_only, missing, lambda: report.write(options.results), lambda: _measure(options)
+        "bench-peers-mail", options.report_only, missing, lambda: report.PAGE.write(options.results), lambda: _measure(options)
     )
 
 
@@ -64,7 +64,7 @@ def _measure(options: argparse.Namespace) -> Path:
                 for task, client in turns
             ],
         ) | {"seconds of a run": f"about {options.seconds}"}
-    return report.save(rows, settings, options.results)
+    return report.PAGE.save(rows, settings, options.results)
 
 
 def _place(task: Task) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from shared import results as raw
 from shared import whole_page
 from shared.figures import Bar, Rows
-from shared.results import Settings
+from shared.results import ResultsPage, Settings
 from shared.whole_page import engine_ratio
 
 from .clients import CLIENTS, MESSAGE_BYTES, SOURCE
 from .servers import Postfix, Sink
 
-TARGET, CYCLES = "peers-mail", "cycles"
+TARGET = "peers-mail"
 ONE_EACH, KEPT = "a session each", "one session"
 COLUMNS = (
     "round server client order messages seconds messages_per_s all_cycles user_share client_cpu clock_hz".split()
@@ -27,19 +24,6 @@ def place(server: str, is_kept: bool) -> str:
 
 
 PLACES = [place(server.name, is_kept) for server in (Postfix, Sink) for is_kept in (False, True)]
-
-
-def save(rows: Rows, settings: Settings, results: Path) -> Path:
-    """Writes the raw figures and the page."""
-    raw.save(results / TARGET, CYCLES, COLUMNS, rows, settings)
-    return write(results)
-
-
-def write(results: Path) -> Path:
-    """Writes the page from its raw figures."""
-    path = results / f"{TARGET}.md"
-    path.write_text(page(*raw.load(results / TARGET, CYCLES)))
-    return path
 
 
 def bars(rows: Rows) -> list[Bar]:
@@ -72,3 +56,6 @@ def page(rows: Rows, settings: Settings) -> str:
 - **CPUs and disks**: the server has one CPU and the client another. Postfix's queue is in memory.
 - **User mode**: the kernel samples how CPU time divides between kernel and user mode, so that share is an estimate."""
     return whole_page.page("Engine and smtp-source on mail servers", TARGET, bars(rows), settings, body, method)
+
+
+PAGE = ResultsPage(TARGET, "cycles", COLUMNS, page)

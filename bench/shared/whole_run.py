@@ -1,6 +1,6 @@
 """Measures whole runs of clients, from start to end, and checks them. A run that does not count raises BadRun.
 
-Here are the command line and the rounds of the benches that do so. What is measured and how the page looks is left to them.
+This file has the command line and the rounds of such benches. What they measure, and their pages, is left to them.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ import truth.report
 import workloads.page
 from aa.ledger import Ledger
 from peers import tables
-from shared import results
 from shared.whole_run import RESULTS
 
 
@@ -31,11 +30,11 @@ def _workloads() -> str:
 
 PAGES = {
     "aa": _aa,
-    "archive": lambda: archive.page(*results.load(RESULTS / "archive", archive.TIMES)),
+    "archive": lambda: archive.PAGE.text(RESULTS),
     "peers": lambda: peers.report.page(tables.store(RESULTS / "peers")),
-    "peers-db": lambda: peers_db.report.page(*results.load(RESULTS / "peers-db", peers_db.report.CYCLES)),
-    "peers-io": lambda: peers_io.report.page(*results.load(RESULTS / "peers-io", peers_io.report.TRANSFERS)),
-    "peers-mail": lambda: peers_mail.report.page(*results.load(RESULTS / "peers-mail", peers_mail.report.CYCLES)),
+    "peers-db": lambda: peers_db.report.PAGE.text(RESULTS),
+    "peers-io": lambda: peers_io.report.PAGE.text(RESULTS),
+    "peers-mail": lambda: peers_mail.report.PAGE.text(RESULTS),
     "truth": lambda: truth.report.page(truth.cases.store(RESULTS / "truth")),
     "workloads": _workloads,
 }
