@@ -60,6 +60,29 @@ fn the_run_of_a_comparison_can_be_listed_shown_reported_and_moved() {
 }
 
 #[test]
+fn servers_with_and_without_a_count_are_compared() {
+    let home = TestHome::new();
+    let plan = home.small_plan(&["lighttpd", "caddy:metrics=on", "h2o", "--on-op", "get-1k"]);
+    let output = home.run(&["run", &plan]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+    let run = only_run(&home);
+    let records: Vec<Value> = trials(&run).iter().map(|trial| json(&trial.join("trial.json"))).collect();
+    assert_eq!(records.len(), 9);
+    for record in records {
+        assert!(record["measured"]["value"].as_f64().is_some_and(|value| value > 50.0), "{record}");
+        let is_counted = record["variant"].as_str().is_some_and(|name| name.starts_with("caddy"));
+        assert_eq!(record["counts"].as_array().map_or(0, Vec::len), usize::from(is_counted), "{record}");
+        assert_eq!(record["counts"][0]["client"], record["counts"][0]["server"], "{record}");
+    }
+    let facts = json(&run.join("facts.json"));
+    for (variant, version) in [(0, "lighttpd/1."), (1, "2."), (2, "2.")] {
+        let found = facts["variants"][variant]["version"].as_str().expect("a version");
+        assert!(found.starts_with(version), "{found}");
+    }
+}
+
+#[test]
 fn no_process_is_left_after_a_kill_at_any_moment() {
     let home = TestHome::new();
     let plan = home.small_plan(&["nginx", "nginx", "--on-op", "get-1k"]);

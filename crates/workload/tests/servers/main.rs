@@ -1,5 +1,5 @@
-//! The built-in workloads on their real servers (nginx, Apache httpd, memcached, Redis, MariaDB, PostgreSQL, Postfix,
-//! Exim), and the examples of `workloads new`: they start, answer, count, stop, and leave nothing behind.
+//! The built-in workloads on their real servers (web servers, memcached, Redis, MariaDB, PostgreSQL, Postfix, Exim), and
+//! the examples of `workloads new`: they start, answer, count, stop, and leave nothing behind.
 //!
 //! It has a main function of its own: a supervisor process, which is this program again, starts the servers.
 
@@ -24,6 +24,8 @@ fn test() -> ExitCode {
         "apache:mpm=event",
         "apache:mpm=worker,max_request_workers=10,access_log=on",
         "apache:mpm=prefork,max_request_workers=20",
+        "caddy:metrics=on,access_log=on,gogc=200",
+        "h2o:access_log=on,num_threads=2,etag=off",
         "memcached:threads=2,hashpower=17",
         "redis",
         "redis:appendonly=on,appendfsync=no,io_threads=2",
@@ -33,6 +35,17 @@ fn test() -> ExitCode {
         "postgres:synchronous_commit=off,full_page_writes=off,fsync=off,isolation=serializable",
     ] {
         trials.push(Trial::test(format!("full cycle {variant}"), move || cycles::built_in(variant)));
+    }
+    for variant in [
+        "apache:extended_status=off",
+        "lighttpd",
+        "lighttpd:network_backend=writev,stat_cache=inotify,max_keep_alive_requests=10,access_log=on",
+        "lighttpd:max_worker=2,network_backend=write,stat_cache=disable",
+        "caddy",
+        "h2o",
+    ] {
+        let name = format!("full cycle without a count {variant}");
+        trials.push(Trial::test(name, move || cycles::without_count(variant)));
     }
     // Mail servers need root.
     let is_root = rustix::process::geteuid().is_root();
@@ -49,7 +62,6 @@ fn test() -> ExitCode {
         }
     }
     let mut named = |name: &str, test: fn() -> Result<(), Failed>| trials.push(Trial::test(name, test));
-    named("a server may have no statistics", cycles::without_count);
     named("a command may probe whether a server is ready", cycles::ready_by_command);
     named("a server need not count the queries of its statistics", cycles::uncounted_queries);
     named("a password is only in files of the server", cycles::password);
