@@ -58,7 +58,7 @@ pub enum Event {
         /// 99th percentile of the response time, microseconds.
         p99_us: u64,
         /// Operations that failed.
-        errors: u64,
+        failed: u64,
     },
     /// A trial has ended.
     TrialEnds {

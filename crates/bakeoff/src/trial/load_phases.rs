@@ -122,7 +122,7 @@ impl<'a> LoadPhases<'a> {
                     throughput_per_s: stats.succeeded() as f64 / seconds.max(1e-3),
                     p50_us: response.value_at_quantile(0.5),
                     p99_us: response.value_at_quantile(0.99),
-                    errors: stats.failed(),
+                    failed: stats.failed(),
                 });
             }
         })?;

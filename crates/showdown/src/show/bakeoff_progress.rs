@@ -64,9 +64,9 @@ impl BakeoffProgress {
                 self.doing.clone_from(what);
                 self.draw("");
             }
-            Event::Tick { throughput_per_s, p50_us, p99_us, errors } => {
+            Event::Tick { throughput_per_s, p50_us, p99_us, failed } => {
                 let errors =
-                    if *errors == 0 { String::new() } else { format!("  {}", plural(*errors, "error")) };
+                    if *failed == 0 { String::new() } else { format!("  {}", plural(*failed, "error")) };
                 self.draw(&format!(
                     "{}/s  p50 {}  p99 {}{errors}",
                     rate(*throughput_per_s),

@@ -37,7 +37,7 @@ struct IntervalFigures {
     throughput_per_s: f64,
     p50_us: u64,
     p99_us: u64,
-    errors: u64,
+    failed: u64,
 }
 
 impl IntervalFigures {
@@ -50,7 +50,7 @@ impl IntervalFigures {
             throughput_per_s: stats.succeeded() as f64 / seconds.max(1e-3),
             p50_us: response.value_at_quantile(0.5),
             p99_us: response.value_at_quantile(0.99),
-            errors: stats.errors().total(),
+            failed: stats.errors().total(),
         }
     }
 
@@ -61,10 +61,10 @@ impl IntervalFigures {
             units::rate(self.throughput_per_s),
             units::time(self.p50_us as f64),
             units::time(self.p99_us as f64),
-            if self.errors == 0 {
+            if self.failed == 0 {
                 String::new()
             } else {
-                format!("  {}", units::plural(self.errors, "error"))
+                format!("  {}", units::plural(self.failed, "error"))
             },
         )
     }
@@ -130,7 +130,7 @@ impl LoadProgress {
             }
             LoadEvent::Tick { index, stats } => {
                 let figures = IntervalFigures::of(*index, stats, self.workers);
-                self.done += stats.succeeded() + figures.errors;
+                self.done += stats.succeeded() + figures.failed;
                 let elapsed = self.bar.elapsed().as_millis() as u64;
                 self.bar.set_position(if self.length.is_some() { elapsed } else { self.done });
                 self.bar.set_message(format!("{}{}", self.doing, figures.text()));
@@ -186,12 +186,45 @@ mod tests {
     #[test]
     fn a_tick_is_printed_as_text_and_as_json() {
         let figures =
-            IntervalFigures { index: -1, throughput_per_s: 1_234.0, p50_us: 85, p99_us: 1_240, errors: 1 };
+            IntervalFigures { index: -1, throughput_per_s: 1_234.0, p50_us: 85, p99_us: 1_240, failed: 1 };
         assert_eq!(figures.text(), "warm-up  1,234/s  p50 85 µs  p99 1.24 ms  1 error");
         let line = serde_json::to_string(&ProgressLine::Tick(figures)).expect("plain data");
         assert_eq!(
             line,
-            r#"{"event":"tick","index":-1,"throughput_per_s":1234.0,"p50_us":85,"p99_us":1240,"errors":1}"#
+            r#"{"event":"tick","index":-1,"throughput_per_s":1234.0,"p50_us":85,"p99_us":1240,"failed":1}"#
         );
+    }
+
+    #[test]
+    fn formats_md_documents_every_event_of_a_load() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/FORMATS.md");
+        let page = std::fs::read_to_string(path).expect("docs/FORMATS.md");
+        let figures = IntervalFigures { index: 0, throughput_per_s: 1.5, p50_us: 1, p99_us: 1, failed: 0 };
+        let lines = [
+            ProgressLine::Trying { rate_per_s: None },
+            ProgressLine::LoadBegins { connections: 1 },
+            ProgressLine::Tick(figures),
+            ProgressLine::StepOutcome {
+                rate_per_s: 1.5,
+                meets_slo: true,
+                p99_us: 1,
+                client_was_the_limit: false,
+            },
+        ];
+        let (_, section) = page.split_once("## `showdown load --format json`").expect("the section");
+        for line in lines {
+            let event = serde_json::to_value(&line).expect("plain data");
+            let fields = event.as_object().expect("an object");
+            let start = format!("| `{}` |", fields["event"].as_str().expect("a name"));
+            let row =
+                section.lines().find(|row| row.starts_with(&start)).unwrap_or_else(|| panic!("{start}"));
+            let names = row.split('`').skip(1).step_by(2).count();
+            // The row has the name of the event and those of its fields.
+            assert!(
+                fields.keys().filter(|key| *key != "event").all(|key| row.contains(&format!("`{key}`"))),
+                "{row}"
+            );
+            assert_eq!(names, fields.len(), "{row}");
+        }
     }
 }

@@ -1,0 +1,385 @@
+//! One document of each kind with every key and every choice. A new field does not compile without an entry here.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use archive::model::{
+    Axis, Caveat, ClientHealth, ClientLoad, Comparison, ComparisonSide, ComparisonVerdict,
+    ConfidenceInterval, ConfigFile, CountCheck, CpuSplit, CurvePoint, Difference, DifferenceClass, FORMAT,
+    Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, IntervalMethod, KnobValue, Measure,
+    MeasuredValue, Mode, NoFitReason, OperationTimes, PhaseKind, PhaseLengths, Plan, PlannedBackground,
+    RatioEstimate, ResourceUse, RunKind, RunLength, SaturatedResource, Scalability, ScalabilityFit,
+    ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles, TrialPhase,
+    TrialStatus, TrialValue, UnsteadyReason, Variant, VariantFacts, VariantSummary, Vary, Verdict,
+    WarmUpLimits, WarmUpOutcome,
+};
+use archive::telemetry::ColumnInfo;
+use archive::{Problem, RunState};
+use bakeoff::event::Event;
+use truth::checks::comparison::Resolution;
+use truth::finding::{Finding, FindingSeverity, FindingUnit};
+use truth::floor::Floor;
+use truth::known::account::{Account, ExactTimes};
+use truth::selftest::{Fitness, SelftestReport};
+
+fn text() -> String {
+    "text".to_owned()
+}
+
+fn texts() -> Vec<String> {
+    vec![text()]
+}
+
+fn map<T>(value: T) -> BTreeMap<String, T> {
+    BTreeMap::from([("name".to_owned(), value)])
+}
+
+fn point() -> SweepPoint {
+    map(KnobValue::Integer(1))
+}
+
+fn curve() -> Vec<(f64, u64)> {
+    vec![(0.5, 100)]
+}
+
+pub fn plans() -> Vec<Plan> {
+    let slo = "p99<5ms".to_owned();
+    let measures = [
+        (Measure::MaxThroughput, RunKind::Compare, RunLength::Quick),
+        (Measure::MaxBytes, RunKind::Compare, RunLength::Default),
+        (Measure::OneByOne { operations: 3 }, RunKind::Compare, RunLength::Thorough),
+        (Measure::Capacity { slo: slo.clone() }, RunKind::Sweep, RunLength::Quick),
+        (
+            Measure::LatencyCurve { rates_per_s: vec![1.0], slo: Some(slo) },
+            RunKind::Compare,
+            RunLength::Quick,
+        ),
+    ];
+    measures.map(|(measure, kind, length)| plan(measure, kind, length)).to_vec()
+}
+
+fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
+    let second = Duration::from_secs(1);
+    Plan {
+        format: FORMAT,
+        showdown: text(),
+        command: texts(),
+        kind,
+        workload: text(),
+        on_op: Some(text()),
+        length,
+        seed: 1,
+        blocks: 3,
+        spare_blocks: 2,
+        tags: texts(),
+        measure,
+        load: ClientLoad { connections: 64, threads: 1 },
+        background: Some(PlannedBackground { rate_per_s: 40.0, connections: 8 }),
+        cpus: CpuSplit { server: text(), client: text() },
+        warm_up: WarmUpLimits { min: second, max: second },
+        phases: PhaseLengths {
+            closed_loop: second,
+            search_step: second,
+            measure: second,
+            curve_step: second,
+        },
+        variants: vec![Variant { name: text(), server: text(), knobs: point() }],
+        sweep: vec![Axis { vary: Vary::Connections, values: vec![KnobValue::Integer(1)] }],
+    }
+}
+
+pub fn facts() -> Facts {
+    Facts {
+        format: FORMAT,
+        taken_unix_ms: 1,
+        host: map(text()),
+        client: map(text()),
+        variants: vec![VariantFacts {
+            name: text(),
+            version: text(),
+            build: text(),
+            allocator: text(),
+            libc: text(),
+            knobs: point(),
+            config: vec![ConfigFile { name: text(), file: text() }],
+            facts: map(text()),
+        }],
+    }
+}
+
+/// A trial for each status; together they have every steady state.
+pub fn trials() -> Vec<Trial> {
+    let not_steady = |reason| SteadyState::NotSteady { reason };
+    let steady = SteadyState::Steady { discard: 5, mean: 1.0, effective_observations: 20.0 };
+    let states = [
+        (steady.clone(), not_steady(UnsteadyReason::TooShort { observations: 1, needed: 2 })),
+        (
+            not_steady(UnsteadyReason::NotFinite { index: 1 }),
+            not_steady(UnsteadyReason::Drifting { relative: 0.5 }),
+        ),
+        (
+            not_steady(UnsteadyReason::Step { at: 1, relative: 0.5 }),
+            not_steady(UnsteadyReason::Wandering { effective_observations: 3.0, standard_error: 0.5 }),
+        ),
+        (not_steady(UnsteadyReason::Silent), steady),
+    ];
+    let statuses = [TrialStatus::Valid, TrialStatus::Invalid, TrialStatus::Failed, TrialStatus::Interrupted];
+    statuses
+        .into_iter()
+        .zip(states)
+        .map(|(status, (throughput, p99))| trial(status, throughput, p99))
+        .collect()
+}
+
+fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState) -> Trial {
+    let outcomes = [GateOutcome::Passed, GateOutcome::Failed, GateOutcome::NotApplicable];
+    let kinds = [PhaseKind::ClosedLoop, PhaseKind::SearchStep, PhaseKind::Measure, PhaseKind::CurveStep];
+    Trial {
+        format: FORMAT,
+        number: 1,
+        block: 1,
+        position: 1,
+        variant: text(),
+        point: point(),
+        started_unix_ms: 1,
+        duration_s: 1.5,
+        status,
+        reasons: texts(),
+        gates: outcomes.map(gate).to_vec(),
+        measured: Some(MeasuredValue { metric: text(), value: 1.5, unit: text(), higher_is_better: true }),
+        phases: kinds.map(phase).to_vec(),
+        background: Some(phase(PhaseKind::Background)),
+        warm_up: Some(WarmUpOutcome { discarded_s: 1.5, interval_s: 0.1, throughput, p99 }),
+        timeline: vec![Tick {
+            t_s: 0.0,
+            throughput_per_s: 1.5,
+            offered_per_s: Some(1.5),
+            p50_us: Some(1),
+            p99_us: Some(1),
+            failed: 0,
+        }],
+        counts: vec![CountCheck { counter: text(), client: 1, server: 1 }],
+        server: Some(ServerUsage {
+            user_cpu_s: 1.5,
+            system_cpu_s: 1.5,
+            cores: 1.5,
+            peak_rss_bytes: 1,
+            processes: 1,
+            threads: 1,
+            descriptors: 1,
+        }),
+        saturated: Some(SaturatedResource {
+            resource: text(),
+            utilisation: Some(0.5),
+            evidence: texts(),
+            candidates: vec![ResourceUse { resource: text(), utilisation: 0.5 }],
+        }),
+        files: TrialFiles { load_log: Some(text()), telemetry: Some(text()), config: texts(), logs: texts() },
+    }
+}
+
+fn gate(outcome: GateOutcome) -> Gate {
+    Gate { id: text(), outcome, measured: text(), threshold: text(), message: text() }
+}
+
+fn phase(kind: PhaseKind) -> TrialPhase {
+    TrialPhase {
+        kind,
+        start_s: 0.5,
+        length_s: 1.5,
+        offered_per_s: Some(1.5),
+        throughput_per_s: 1.5,
+        requests: 1,
+        errors: map(1),
+        response_time_us: Times::default(),
+        service_time_us: Times::default(),
+        response_time_curve_us: curve(),
+        operations: vec![OperationTimes {
+            name: text(),
+            requests: 1,
+            failed: 0,
+            response_time_us: Times::default(),
+        }],
+        tls: Some(Handshakes { handshakes: 1, resumed: 0, handshake_us: Times::default() }),
+        counters: map(1),
+        client: ClientHealth { utilisation: 0.5, delay_p99_us: 1 },
+        meets_slo: Some(true),
+        valid: true,
+        reasons: texts(),
+    }
+}
+
+pub fn verdict() -> Verdict {
+    let classes = [
+        DifferenceClass::ApplesToOranges,
+        DifferenceClass::Unexplained,
+        DifferenceClass::Expected,
+        DifferenceClass::TheVariantItself,
+    ];
+    Verdict {
+        format: FORMAT,
+        reached_unix_ms: 1,
+        sentence: text(),
+        metric: text(),
+        unit: text(),
+        higher_is_better: true,
+        complete: true,
+        comparisons: comparisons(),
+        variants: vec![VariantSummary {
+            name: text(),
+            point: point(),
+            values: vec![TrialValue { trial: 1, value: 1.5, valid: true }],
+            median: Some(1.5),
+            interval: Some(ConfidenceInterval { low: 1.5, high: 2.5 }),
+            valid: 1,
+            invalid: 0,
+            modes: vec![Mode { centre: 1.5, trials: vec![1] }],
+            counters_per_s: map(1.5),
+            response_time_curve_us: curve(),
+        }],
+        curves: laws().map(sweep_curve).to_vec(),
+        fairness: classes
+            .map(|class| Difference { key: text(), values: map(text()), class, remark: text() })
+            .to_vec(),
+        caveats: vec![Caveat { id: text(), text: text() }],
+    }
+}
+
+fn comparisons() -> Vec<Comparison> {
+    let inconclusive = |reason| ComparisonVerdict::Inconclusive { reason };
+    let verdicts = [
+        ComparisonVerdict::Difference { higher: ComparisonSide::A, at_least: 0.5 },
+        ComparisonVerdict::Difference { higher: ComparisonSide::B, at_least: 0.5 },
+        ComparisonVerdict::NoDifferenceShown { within: 0.5 },
+        inconclusive(InconclusiveReason::TooWide { within: 0.5, useful: 0.1 }),
+        inconclusive(InconclusiveReason::TooFewBlocks { blocks: 1, needed: 3 }),
+        inconclusive(InconclusiveReason::NotPositive { block: 1, a: text(), b: text() }),
+    ];
+    let methods = [IntervalMethod::StudentT, IntervalMethod::SignedRank];
+    let comparison = |(verdict, method)| Comparison {
+        a: text(),
+        b: text(),
+        point: point(),
+        estimate: Some(RatioEstimate {
+            ratio: 1.5,
+            low: 1.4,
+            high: 1.6,
+            blocks: 6,
+            confidence: 0.95,
+            method,
+            log_sd: 0.1,
+        }),
+        verdict,
+        smallest_difference: Some(0.1),
+        sentence: text(),
+    };
+    verdicts.into_iter().zip(methods.into_iter().cycle()).map(comparison).collect()
+}
+
+fn laws() -> [Scalability; 7] {
+    let refused = |reason| Scalability::Refused { reason };
+    [
+        Scalability::Fitted(ScalabilityFit {
+            gamma: 1.5,
+            alpha: 0.1,
+            beta: 0.1,
+            peak_load: 1.5,
+            peak_throughput: 1.5,
+            relative_error: 0.1,
+            largest_load: 1.5,
+        }),
+        refused(NoFitReason::NotPositive { index: 1 }),
+        refused(NoFitReason::TooFewLoads { loads: 1, needed: 6 }),
+        refused(NoFitReason::NoCurvature { loss: 0.1 }),
+        refused(NoFitReason::PoorFit { relative_error: 0.1 }),
+        refused(NoFitReason::NoPeak { ceiling: 1.5 }),
+        refused(NoFitReason::PeakBeyondRange { peak_load: 1.5, largest_load: 1.5 }),
+    ]
+}
+
+fn sweep_curve(usl: Scalability) -> SweepCurve {
+    SweepCurve {
+        variant: text(),
+        axis: text(),
+        fixed: point(),
+        points: vec![CurvePoint { at: 1.5, median: 1.5, min: 1.5, max: 1.5 }],
+        usl: Some(usl),
+    }
+}
+
+pub fn column() -> ColumnInfo {
+    ColumnInfo { name: text(), unit: text(), help: text() }
+}
+
+pub fn run_states() -> [RunState; 4] {
+    [RunState::Finished, RunState::Running, RunState::Unfinished, RunState::Damaged]
+}
+
+pub fn problem() -> Problem {
+    Problem { file: text(), text: text() }
+}
+
+pub fn selftests() -> Vec<SelftestReport> {
+    [Fitness::Fit, Fitness::FitWithLimits, Fitness::Unfit].map(selftest).to_vec()
+}
+
+fn selftest(fitness: Fitness) -> SelftestReport {
+    let finding = |unit, severity| Finding {
+        check: "check",
+        case: text(),
+        statistic: "p99",
+        unit,
+        known: 1.5,
+        measured: 1.5,
+        tolerance: 0.5,
+        severity,
+        passed: true,
+        note: Some(text()),
+    };
+    SelftestReport {
+        fitness,
+        reasons: texts(),
+        capacity_per_s: vec![("HTTP", 1.5)],
+        findings: vec![
+            finding(FindingUnit::Microseconds, FindingSeverity::Error),
+            finding(FindingUnit::Count, FindingSeverity::Limit),
+            finding(FindingUnit::Share, FindingSeverity::Limit),
+            finding(FindingUnit::PerSecond, FindingSeverity::Limit),
+        ],
+        floor: Some(Floor {
+            min_latency_us: 1,
+            server_part_us: 0.5,
+            lag_us: Times::default(),
+            pickup_us: Times::default(),
+            jitter_us: 1,
+        }),
+        resolution: Some(Resolution { log_sd: 0.1, smallest_difference: vec![(3, Some(0.1)), (6, None)] }),
+        steal: Some(0.1),
+        duration_s: 1.5,
+    }
+}
+
+pub fn account() -> Account {
+    Account { service_time_us: Some(ExactTimes::default()), ..Account::default() }
+}
+
+pub fn events() -> Vec<Event> {
+    vec![
+        Event::KernelSettingRestored { setting: text(), value: text() },
+        Event::RunBegins { run: text(), dir: text(), trials: 12 },
+        Event::BlockAdded { block: 7, trials: 14 },
+        Event::TrialBegins { number: 1, block: 1, name: text() },
+        Event::Doing { what: text() },
+        Event::Tick { throughput_per_s: 1.5, p50_us: 1, p99_us: 1, failed: 0 },
+        Event::TrialEnds {
+            number: 1,
+            name: text(),
+            status: TrialStatus::Invalid,
+            value: Some(1.5),
+            unit: text(),
+            reasons: texts(),
+            failed_gates: vec![gate(GateOutcome::Failed)],
+        },
+        Event::Verdict { sentence: text() },
+    ]
+}

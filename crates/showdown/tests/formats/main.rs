@@ -1,0 +1,84 @@
+//! docs/FORMATS.md has every key that the program writes, with its type, and no other.
+//!
+//! The section on `showdown load --format json` is tested in the crate `load`.
+
+mod documents;
+mod page;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use archive::{Archive, Query};
+use page::{Page, quoted};
+use serde_json::Value;
+
+fn json(value: &impl serde::Serialize) -> Value {
+    serde_json::to_value(value).expect("plain data")
+}
+
+#[test]
+fn the_files_of_a_run_are_documented() {
+    let page = Page::read();
+    page.assert_documents("plan.toml", &documents::plans().iter().map(json).collect::<Vec<_>>());
+    page.assert_documents("facts.json", &[json(&documents::facts())]);
+    page.assert_documents("trial.json", &documents::trials().iter().map(json).collect::<Vec<_>>());
+    page.assert_documents("verdict.json", &[json(&documents::verdict())]);
+    page.assert_documents("showdown.columns", &[json(&documents::column())]);
+}
+
+#[test]
+fn the_selftest_is_documented() {
+    let page = Page::read();
+    let reports: Vec<Value> = documents::selftests().iter().map(json).collect();
+    page.assert_documents("`showdown selftest --format json`", &reports);
+    page.assert_documents("The account of a known server", &[json(&documents::account())]);
+}
+
+#[test]
+fn the_events_of_a_run_are_documented() {
+    let mut written: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for event in documents::events() {
+        let Value::Object(mut fields) = json(&event) else { panic!("{event:?} is not an object") };
+        let name = fields.remove("event").expect("the name of the event");
+        written.insert(name.as_str().expect("text").to_owned(), fields.keys().cloned().collect());
+    }
+    assert_eq!(Page::read().events("Progress of a run: `--progress json`"), written);
+}
+
+#[test]
+fn lists_and_reports_are_documented() {
+    let page = Page::read();
+    let root = tempfile::tempdir().expect("a temporary directory");
+    let archive = Archive::new(root.path());
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../archive/tests/format-1");
+    let id = archive.import(&fixtures.join("sweep.tar.gz")).expect("a run");
+    let mut run = archive.open(id.as_str()).expect("a run");
+    let listed = json(&archive.list(&Query::default()).expect("a list"));
+    let mut list = listed.as_array().expect("a list").clone();
+    list.extend(documents::run_states().map(|state| {
+        let mut other = list[0].clone();
+        other["state"] = json(&state);
+        other
+    }));
+    page.assert_documents("`showdown list --format json`", &list);
+
+    run.problems.push(documents::problem());
+    let mut reports = Vec::new();
+    for state in documents::run_states() {
+        run.state = state;
+        let report = report::json(&run).expect("a report");
+        reports.push(serde_json::from_str(&report).expect("JSON"));
+    }
+    page.assert_documents("The JSON report", &reports);
+
+    let csv = report::csv(&run).expect("a report");
+    let columns: BTreeSet<String> =
+        csv.lines().next().expect("a heading").split(',').map(str::to_owned).collect();
+    let axes = BTreeSet::from(["connections".to_owned(), "threads".to_owned()]);
+    let documented = quoted(page.section("Columns of the CSV report").expect("the section"));
+    let documented: BTreeSet<String> = documented
+        .into_iter()
+        .filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'))
+        .collect();
+    assert_eq!(columns.difference(&axes).cloned().collect::<BTreeSet<_>>(), documented);
+}
