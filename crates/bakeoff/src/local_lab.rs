@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use archive::TrialWriter;
 use archive::model::{self, Facts, FlatFacts, Plan, VariantFacts};
-use host::knobs::Knob;
+use host::knobs::{self, Knob};
 use host::lock::{HostLock, LockError};
 use host::process::ProcessTree;
 use host::scratch::ScratchDirectory;
@@ -50,7 +50,7 @@ pub enum RunPlanError {
     Package(#[from] host::packages::Error),
     /// The kernel does not have a setting, or the user may not change it.
     #[error(transparent)]
-    Kernel(#[from] host::knobs::Error),
+    Kernel(#[from] knobs::Error),
     /// The run directory cannot be written.
     #[error(transparent)]
     Archive(#[from] archive::ArchiveError),
@@ -85,7 +85,7 @@ pub fn run_plan(
         .map(|variant_point| server_variant(&workload, &variant_point.variant(plan)))
         .collect::<Result<_, _>>()
         .map_err(PlanError::from)?;
-    let kernel_settings = KernelSettings::of(&host, &variants, observe)?;
+    let kernel_settings = KernelSettings::of(&host, knobs::default_journal_dir(), &variants, observe)?;
     let servers = plan.variants.iter().map(|variant| variant.server.as_str());
     servers.clone().try_for_each(|server| workload.check_rights(server))?;
     workload.ensure_programs(servers, &host, &scratch.path().join("packages.log"))?;
