@@ -9,7 +9,6 @@
 //! With enough gaps every real sender fails: sends are late by microseconds, and a million gaps show it. Test windows of a
 //! few thousand gaps, in any number.
 
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use thiserror::Error;
 
@@ -17,7 +16,7 @@ use thiserror::Error;
 pub const FEWEST_GAPS: usize = 10;
 
 /// Result of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AndersonDarling {
     /// A², with the correction for the number of gaps where the rate is estimated.
     pub statistic: f64,

@@ -3,7 +3,6 @@
 //! Every interval of the crate is two-sided with equal tails. The type that contains an interval defines its quantity: a
 //! ratio, a proportion, a mean.
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A confidence level strictly between 0 and 1, such as 0.95.
@@ -13,8 +12,7 @@ use thiserror::Error;
 /// assert_eq!(Confidence::P95.level(), 0.95);
 /// assert!(Confidence::new(95.0).is_err());
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Confidence(f64);
 
 /// A level that is not strictly between 0 and 1.
@@ -52,21 +50,8 @@ impl Confidence {
     }
 }
 
-impl TryFrom<f64> for Confidence {
-    type Error = ConfidenceError;
-    fn try_from(level: f64) -> Result<Self, ConfidenceError> {
-        Self::new(level)
-    }
-}
-
-impl From<Confidence> for f64 {
-    fn from(confidence: Confidence) -> Self {
-        confidence.0
-    }
-}
-
 /// A closed interval, `low <= high`, in the unit of its quantity.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ConfidenceInterval {
     /// Lower bound.
     pub low: f64,
@@ -106,8 +91,8 @@ mod tests {
     }
 
     #[test]
-    fn a_level_out_of_range_is_refused_when_read_back_from_json() {
-        assert!(serde_json::from_str::<Confidence>("0.95").is_ok());
-        assert!(serde_json::from_str::<Confidence>("1.5").is_err());
+    fn a_level_out_of_range_is_refused() {
+        assert!(Confidence::new(0.95).is_ok());
+        assert!(Confidence::new(1.5).is_err());
     }
 }

@@ -3,7 +3,6 @@
 //! [`Sample`] accepts finite numbers only, so its methods need no further checks. Percentiles of response times come from
 //! merged histograms, not from here.
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// At least one finite number, kept in ascending order.
@@ -14,8 +13,7 @@ use thiserror::Error;
 /// assert_eq!(trials.median(), 125_100.0);
 /// # Ok::<(), stats::describe::SampleError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Sample(Vec<f64>);
 
 /// Why some values are not a [`Sample`].
@@ -118,12 +116,6 @@ impl TryFrom<Vec<f64>> for Sample {
         finite(&values)?;
         values.sort_by(f64::total_cmp);
         Ok(Self(values))
-    }
-}
-
-impl From<Sample> for Vec<f64> {
-    fn from(sample: Sample) -> Self {
-        sample.0
     }
 }
 

@@ -24,7 +24,6 @@
 //! | the same with 10 % within, halves | 71 to 85 % |
 
 use crate::describe::{mean, sum_of_squares};
-use serde::{Deserialize, Serialize};
 
 /// Least number of values for two modes: two members each.
 pub const FEWEST_VALUES: usize = 2 * FEWEST_MEMBERS;
@@ -36,8 +35,7 @@ const LEAST_RATIO: f64 = 1.1;
 const GAP_STANDS_OUT: f64 = 2.0;
 
 /// The modes of some values.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "modes", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Modes {
     /// The number of modes cannot be determined.
     Undetermined {
@@ -56,8 +54,7 @@ pub enum Modes {
 }
 
 /// Why modes were not determined.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum UndeterminedReason {
     /// Fewer values than [`FEWEST_VALUES`].
     TooFew {
@@ -74,7 +71,7 @@ pub enum UndeterminedReason {
 }
 
 /// One of two modes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DetectedMode {
     /// Geometric mean of its members, in their unit.
     pub centre: f64,

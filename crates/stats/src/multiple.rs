@@ -10,10 +10,9 @@
 //! [`Confidence::shared_by`]: crate::confidence::Confidence::shared_by
 
 use crate::verdict::{RatioComparison, VerdictRule, compare};
-use serde::{Deserialize, Serialize};
 
 /// The comparison of one pair of variants.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PairComparison {
     /// Index of the variant that is the numerator.
     pub a: usize,

@@ -1,7 +1,6 @@
 //! Confidence intervals of a proportion, such as "4 false verdicts in 100 comparisons".
 
 use crate::confidence::{Confidence, ConfidenceInterval};
-use serde::{Deserialize, Serialize};
 use statrs::distribution::{Beta, ContinuousCDF, Normal};
 use thiserror::Error;
 
@@ -14,8 +13,7 @@ use thiserror::Error;
 /// assert!((exact.low - 0.0110).abs() < 1e-4 && (exact.high - 0.0993).abs() < 1e-4);
 /// # Ok::<(), stats::proportion::ProportionError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Counts")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proportion {
     hits: u64,
     trials: u64,
@@ -27,20 +25,6 @@ pub struct Proportion {
 pub struct ProportionError {
     hits: u64,
     trials: u64,
-}
-
-/// The counts as read, not yet checked.
-#[derive(Deserialize)]
-struct Counts {
-    hits: u64,
-    trials: u64,
-}
-
-impl TryFrom<Counts> for Proportion {
-    type Error = ProportionError;
-    fn try_from(Counts { hits, trials }: Counts) -> Result<Self, ProportionError> {
-        Self::new(hits, trials)
-    }
 }
 
 impl Proportion {
@@ -114,14 +98,13 @@ mod tests {
     }
 
     #[test]
-    fn invalid_counts_are_refused_also_from_json() {
+    fn invalid_counts_are_refused() {
         assert!(Proportion::new(0, 0).is_err());
         assert_eq!(
             Proportion::new(5, 4).unwrap_err().to_string(),
             "5 of 4 is not a proportion: give at least one trial and no more hits than trials"
         );
-        assert!(serde_json::from_str::<Proportion>(r#"{"hits":5,"trials":4}"#).is_err());
-        assert_eq!(serde_json::from_str::<Proportion>(r#"{"hits":3,"trials":4}"#).unwrap().estimate(), 0.75);
+        assert_eq!(Proportion::new(3, 4).unwrap().estimate(), 0.75);
     }
 
     proptest! {

@@ -3,8 +3,6 @@
 //! Little's law holds for every stable system and checks that counts, times and users are consistent. The mean waits of
 //! single-server queues with Poisson arrivals check servers of known behaviour. Times are in seconds, rates per second.
 
-use serde::{Deserialize, Serialize};
-
 /// Number of users in a closed loop by Little's law: `X · (R + Z)`, throughput times response plus think time.
 ///
 /// Source: J. D. C. Little, "A proof for the queuing formula L = λW", Operations Research 9 (1961); with
@@ -59,7 +57,7 @@ pub fn lost_share(load: f64, servers: u32) -> f64 {
 /// assert!((half_loaded.mean_response_s() - 0.002).abs() < 1e-12);
 /// assert!(Queue::exponential_service(1000.0, 0.001).is_none(), "no steady state at full load");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Queue {
     arrivals_per_s: f64,
     mean_service_s: f64,

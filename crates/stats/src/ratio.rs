@@ -21,15 +21,13 @@
 use crate::confidence::Confidence;
 use crate::describe::sum_of_squares;
 use crate::location::{signed_rank, signed_rank_critical, student_t};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Least number of blocks of an estimate: with two, t needs a difference of nine standard deviations.
 pub const FEWEST_BLOCKS: usize = 3;
 
 /// The method of a confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IntervalMethod {
     /// Mean log ratio and Student's t interval: assumes a normal distribution.
     StudentT,
@@ -45,7 +43,7 @@ impl IntervalMethod {
 }
 
 /// A ratio of A to B and its confidence interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RatioEstimate {
     /// A over B: 1.62 means that A has 1.62 times the value of B.
     pub ratio: f64,
@@ -64,8 +62,7 @@ pub struct RatioEstimate {
 }
 
 /// Why there is no ratio.
-#[derive(Debug, Clone, PartialEq, Error, Serialize, Deserialize)]
-#[serde(tag = "reason", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum RatioError {
     /// Too few complete blocks: blocks with a valid trial of both variants.
     #[error("a ratio needs at least {needed} complete blocks, and this run has {blocks}")]

@@ -18,7 +18,6 @@ use crate::autocorrelation::effective_sample_size;
 use crate::describe::{mean, sum_of_squares};
 use crate::level::{Drift, LevelStep};
 use crate::mser::{BATCH, WarmUpCut};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Least number of observations: ten batches.
@@ -31,7 +30,7 @@ const FEWEST_INDEPENDENT: f64 = 10.0;
 const LARGE: f64 = 3.0;
 
 /// The largest drift that does not matter.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DriftTolerance {
     /// Relative drift from one end of the measured part to the other that is accepted also when it is significant, such
     /// as 0.05. A step is accepted if it moves the mean by at most half of that, as a drift of that size does.
@@ -46,8 +45,7 @@ impl DriftTolerance {
 }
 
 /// Whether a series reaches steady state.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum SteadyState {
     /// It does: discard the first `discard` observations and measure the rest.
     Steady {
@@ -66,8 +64,7 @@ pub enum SteadyState {
 }
 
 /// Why a series is not steady.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum UnsteadyReason {
     /// Fewer than [`FEWEST_OBSERVATIONS`]: measure longer or observe more often.
     TooShort {

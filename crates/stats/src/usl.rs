@@ -14,7 +14,6 @@
 //! negative. It needs no starting values and no iterations, and has one solution.
 
 use crate::least_squares::solve_for_ones;
-use serde::{Deserialize, Serialize};
 
 /// Least number of different loads.
 pub const FEWEST_LOADS: usize = 6;
@@ -23,7 +22,7 @@ pub const FEWEST_LOADS: usize = 6;
 const REACH: f64 = 2.0;
 
 /// A load and the throughput at it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadPoint {
     /// Threads, connections or users; positive.
     pub load: f64,
@@ -32,8 +31,7 @@ pub struct LoadPoint {
 }
 
 /// A fit of the law, or why it is refused.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Scalability {
     /// The law fits the points.
     Fitted(UslFit),
@@ -45,7 +43,7 @@ pub enum Scalability {
 }
 
 /// The law with its parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct UslFit {
     /// γ: throughput at a load of one.
     pub gamma: f64,
@@ -64,8 +62,7 @@ pub struct UslFit {
 }
 
 /// Why a fit is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoFitReason {
     /// A load or throughput is not a positive number.
     NotPositive {

@@ -16,10 +16,9 @@
 
 use crate::confidence::Confidence;
 use crate::ratio::{RatioError, RatioEstimate, estimate};
-use serde::{Deserialize, Serialize};
 
 /// The thresholds of a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VerdictRule {
     /// Level of the interval.
     pub confidence: Confidence,
@@ -47,8 +46,7 @@ impl Default for VerdictRule {
 }
 
 /// One of the two variants of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// The numerator of the ratio.
     A,
@@ -57,8 +55,7 @@ pub enum Side {
 }
 
 /// The verdict of a comparison.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "verdict", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum RatioVerdict {
     /// One side has a higher value. Whether higher is better depends on the measure.
     Difference {
@@ -80,8 +77,7 @@ pub enum RatioVerdict {
 }
 
 /// Why a comparison is inconclusive.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum InconclusiveReason {
     /// The interval shows no difference and contains one that is too large.
     TooWide {
@@ -95,7 +91,7 @@ pub enum InconclusiveReason {
 }
 
 /// An estimate, if there is one, and its verdict.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RatioComparison {
     /// The ratio of A to B.
     pub estimate: Option<RatioEstimate>,
@@ -220,15 +216,6 @@ mod tests {
                 why: InconclusiveReason::NoRatio(RatioError::NotPositive { block: 1, .. })
             }
         ));
-    }
-
-    #[test]
-    fn a_comparison_reads_back_from_its_json() {
-        for blocks in [vec![(2.0, 1.0); 6], vec![(1.0, f64::NAN); 6]] {
-            let comparison = compare(&blocks, &VerdictRule::default());
-            let json = serde_json::to_string(&comparison).unwrap();
-            assert_eq!(serde_json::from_str::<RatioComparison>(&json).unwrap(), comparison, "{json}");
-        }
     }
 
     proptest! {
