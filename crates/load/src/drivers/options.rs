@@ -10,8 +10,20 @@ use super::mix_file::MixFileError;
 use crate::inputs::keys::Popularity;
 use crate::inputs::units::parse_count;
 
-/// Parses nothing, only checks: the reason why a text is no value of an option.
-pub type OptionCheck = fn(&str) -> Result<(), String>;
+/// Why a text is no value of an option.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct OptionValueError(String);
+
+impl OptionValueError {
+    /// With the reason that the user reads.
+    pub fn new(reason: impl Display) -> Self {
+        Self(reason.to_string())
+    }
+}
+
+/// Parses nothing, only checks whether a text is a value of an option.
+pub type OptionCheck = fn(&str) -> Result<(), OptionValueError>;
 
 /// One option of a protocol.
 #[derive(Clone, Copy, Debug)]
@@ -89,18 +101,18 @@ impl DriverOption {
 }
 
 /// Accepts every text.
-pub fn any_text(_text: &str) -> Result<(), String> {
+pub fn any_text(_text: &str) -> Result<(), OptionValueError> {
     Ok(())
 }
 
 /// Accepts what a type can be parsed from.
-pub fn parses<T: FromStr<Err: Display>>(text: &str) -> Result<(), String> {
-    text.parse::<T>().map(drop).map_err(|e| e.to_string())
+pub fn parses<T: FromStr<Err: Display>>(text: &str) -> Result<(), OptionValueError> {
+    text.parse::<T>().map(drop).map_err(OptionValueError::new)
 }
 
 /// Accepts numbers such as `10k`.
-pub fn check_count(text: &str) -> Result<(), String> {
-    parse_count(text).map(drop).map_err(|e| e.to_string())
+pub fn check_count(text: &str) -> Result<(), OptionValueError> {
+    parse_count(text).map(drop).map_err(OptionValueError::new)
 }
 
 /// Which keys or rows are used how often.

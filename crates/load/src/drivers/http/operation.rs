@@ -12,6 +12,7 @@ use super::spec::{HttpOperation, Statuses};
 use crate::driver::{Fault, Step};
 use crate::drivers::error::OperationError;
 use crate::inputs::template::Template;
+use crate::inputs::units::UnitError;
 
 /// How the bytes of a request are made.
 #[derive(Debug)]
@@ -57,7 +58,7 @@ impl HttpRequest {
         if spec.expect.contains.as_ref().is_some_and(String::is_empty) {
             return Err(refused("every body contains an empty text: leave `contains` out".to_owned()));
         }
-        let rendering = Rendering::new(spec, authority, close_after_each).map_err(refused)?;
+        let rendering = Rendering::new(spec, authority, close_after_each).map_err(|e| refused(e.to_string()))?;
         Ok(Self {
             is_head: spec.method == "HEAD",
             cache: HeadCache::new(),
@@ -111,15 +112,29 @@ impl HttpRequest {
     }
 }
 
+/// Why an operation makes no request.
+#[derive(Debug, thiserror::Error)]
+enum RenderingError {
+    /// A template does not parse.
+    #[error(transparent)]
+    Template(#[from] UnitError),
+    /// The path is no text.
+    #[error(transparent)]
+    Path(#[from] std::string::FromUtf8Error),
+    /// HTTP does not allow the request.
+    #[error(transparent)]
+    Request(#[from] wire::http1::RequestError),
+}
+
 impl Rendering {
-    fn new(spec: &HttpOperation, authority: &str, close_after_each: bool) -> Result<Self, String> {
+    fn new(spec: &HttpOperation, authority: &str, close_after_each: bool) -> Result<Self, RenderingError> {
         let mut headers: Vec<(&str, &str)> =
             spec.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         if close_after_each && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("connection")) {
             headers.push(("Connection", "close"));
         }
-        let template = |text: &str| Template::parse(text).map_err(|e| e.to_string());
-        let (target, body) = (template(&spec.path)?, template(spec.body.as_deref().unwrap_or_default())?);
+        let target = Template::parse(&spec.path)?;
+        let body = Template::parse(spec.body.as_deref().unwrap_or_default())?;
         // The random parts of a template are letters and digits, so one valid rendering means that all are valid.
         let sample = |template: &Template| {
             let mut text = Vec::new();
@@ -127,7 +142,7 @@ impl Rendering {
             text
         };
         let (target_text, body_text) = (sample(&target), sample(&body));
-        let target_text = String::from_utf8(target_text).map_err(|e| e.to_string())?;
+        let target_text = String::from_utf8(target_text)?;
         let request = Request {
             method: &spec.method,
             target: &target_text,
@@ -136,9 +151,9 @@ impl Rendering {
             body: &body_text,
         };
         Ok(if target.as_literal().is_some() && body.as_literal().is_some() {
-            Self::Fixed(request.render().map_err(|e| e.to_string())?)
+            Self::Fixed(request.render()?)
         } else {
-            Self::Random { request: request.prepare().map_err(|e| e.to_string())?, target, body }
+            Self::Random { request: request.prepare()?, target, body }
         })
     }
 }

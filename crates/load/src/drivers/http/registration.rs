@@ -6,7 +6,7 @@ use super::spec::{HttpOperation, HttpSpec};
 use crate::drivers::error::OperationError;
 use crate::drivers::mix::{Mix, MixSection};
 use crate::drivers::mix_file;
-use crate::drivers::options::{DriverOption, GivenOptions, OptionError, any_text};
+use crate::drivers::options::{DriverOption, GivenOptions, OptionError, OptionValueError, any_text};
 use crate::drivers::protocol::{DriverUse, Protocol, ServerAccess, UrlPath, UrlScheme, WorkerShare};
 
 /// HTTP/1.1.
@@ -40,8 +40,8 @@ const BODY: DriverOption =
     DriverOption::with_value("body", "BODY", any_text, "HTTP", "Send this body with the request")
         .of_operation();
 
-fn check_header(text: &str) -> Result<(), String> {
-    split_header(text).map(drop).ok_or_else(|| "it has no colon: write 'Name: value'".to_owned())
+fn check_header(text: &str) -> Result<(), OptionValueError> {
+    split_header(text).map(drop).ok_or_else(|| OptionValueError::new("it has no colon: write 'Name: value'"))
 }
 
 fn split_header(text: &str) -> Option<(String, String)> {

@@ -22,6 +22,17 @@ pub struct SmtpDriver {
     address: Vec<u8>,
 }
 
+/// Why a recipient cannot be named to a server.
+#[derive(Debug, thiserror::Error)]
+enum RecipientError {
+    /// The address is no text.
+    #[error(transparent)]
+    Text(#[from] std::str::Utf8Error),
+    /// SMTP does not allow the address.
+    #[error(transparent)]
+    Address(#[from] wire::smtp::RequestError),
+}
+
 impl SmtpDriver {
     /// A driver for any worker.
     pub fn new(spec: &SmtpSpec) -> Result<Self, OperationError> {
@@ -36,11 +47,11 @@ impl SmtpDriver {
         Ok(driver)
     }
 
-    fn rcpt(&mut self, out: &mut Vec<u8>, rng: &mut rand_pcg::Pcg64Mcg) -> Result<(), String> {
+    fn rcpt(&mut self, out: &mut Vec<u8>, rng: &mut rand_pcg::Pcg64Mcg) -> Result<(), RecipientError> {
         self.address.clear();
         self.recipient.render(rng, &mut self.address);
-        let address = std::str::from_utf8(&self.address).map_err(|e| e.to_string())?;
-        request::rcpt(out, address).map_err(|e| e.to_string())
+        let address = std::str::from_utf8(&self.address)?;
+        Ok(request::rcpt(out, address)?)
     }
 
     fn hello(&self, dialogue: &mut SmtpDialogue, out: &mut Vec<u8>) -> Step {

@@ -64,24 +64,44 @@ impl<S: SqlSession> PopulateDriver<S> {
         RowBatch { table: (number / of_a_table) as u32, ids: first..end, rows, seed }
     }
 
-    fn check(&self, dialogue: &mut PopulateDialogue<S>) -> Result<(), String> {
+    fn check(&self, dialogue: &mut PopulateDialogue<S>) -> Result<(), PopulateError> {
         let table = table_name(dialogue.table);
         if let Some(failure) = dialogue.session.reply_mut().failure.take() {
             return Err(match failure.kind {
-                FailureKind::TableExists => {
-                    format!("table {table} exists already: drop it, or use a database without it")
-                }
-                _ => failure.text.into(),
+                FailureKind::TableExists => PopulateError::TableExists(table),
+                _ => PopulateError::Server(failure.text.into()),
             });
         }
         if self.stage == PopulateStage::Count {
             let counted = String::from_utf8_lossy(&dialogue.session.reply().first);
             if counted.parse() != Ok(self.tables.rows) {
-                return Err(format!("table {table} has {counted} rows, expected {}", self.tables.rows));
+                let (rows, wanted) = (counted.into_owned(), self.tables.rows);
+                return Err(PopulateError::RowCount { table, rows, wanted });
             }
         }
         Ok(())
     }
+}
+
+/// Why the tables cannot be made.
+#[derive(Debug, thiserror::Error)]
+enum PopulateError {
+    /// A table of this name is there.
+    #[error("table {0} exists already: drop it, or use a database without it")]
+    TableExists(String),
+    /// The server's message.
+    #[error("{0}")]
+    Server(String),
+    /// Not every row was stored.
+    #[error("table {table} has {rows} rows, expected {wanted}")]
+    RowCount {
+        /// Its name.
+        table: String,
+        /// As the server counts them.
+        rows: String,
+        /// As many as were sent.
+        wanted: u32,
+    },
 }
 
 impl<S: SqlSession> Driver for PopulateDriver<S> {
@@ -128,7 +148,7 @@ impl<S: SqlSession> Driver for PopulateDriver<S> {
             return Step::Done { reuse: true };
         }
         if let Err(what) = self.check(dialogue) {
-            return Step::Failed(Fault::unexpected(what, true));
+            return Step::Failed(Fault::unexpected(what.to_string(), true));
         }
         match dialogue.left.pop() {
             None => Step::Done { reuse: true },

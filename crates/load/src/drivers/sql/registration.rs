@@ -17,7 +17,7 @@ use crate::drivers::error::OperationError;
 use crate::drivers::mix::{Mix, MixSection};
 use crate::drivers::mix_file;
 use crate::drivers::options::{
-    DriverOption, GivenOptions, KEY_SKEW, OptionError, POPULATE, check_count, parses,
+    DriverOption, GivenOptions, KEY_SKEW, OptionError, OptionValueError, POPULATE, check_count, parses,
 };
 use crate::drivers::protocol::{
     DriverNames, DriverUse, Protocol, ServerAccess, SqlQuery, UrlPath, UrlScheme, WorkerShare,
@@ -91,13 +91,13 @@ const ROWS: DriverOption = DriverOption::with_value(
     "Use this number of rows in each table [default: 10k]",
 );
 
-fn check_number(text: &str) -> Result<(), String> {
+fn check_number(text: &str) -> Result<(), OptionValueError> {
     check_count(text).and_then(|()| parse_number(text).map(drop))
 }
 
-fn parse_number(text: &str) -> Result<u32, String> {
-    let count = parse_count(text).map_err(|e| e.to_string())?;
-    u32::try_from(count).map_err(|_| "at most 4 billion".to_owned())
+fn parse_number(text: &str) -> Result<u32, OptionValueError> {
+    let count = parse_count(text).map_err(OptionValueError::new)?;
+    u32::try_from(count).map_err(|_| OptionValueError::new("at most 4 billion"))
 }
 
 impl TableMix {
