@@ -58,7 +58,8 @@ impl HttpRequest {
         if spec.expect.contains.as_ref().is_some_and(String::is_empty) {
             return Err(refused("every body contains an empty text: leave `contains` out".to_owned()));
         }
-        let rendering = Rendering::new(spec, authority, close_after_each).map_err(|e| refused(e.to_string()))?;
+        let rendering =
+            Rendering::new(spec, authority, close_after_each).map_err(|e| refused(e.to_string()))?;
         Ok(Self {
             is_head: spec.method == "HEAD",
             cache: HeadCache::new(),
