@@ -4,8 +4,8 @@ use std::io;
 
 use rand::distr::weighted;
 
-use crate::block::BlockError;
-use crate::kv::{KvError, StoreError};
+use crate::block::error::BlockError;
+use crate::kv::error::{KvError, StoreError};
 
 /// Why a runner cannot start or continue.
 #[derive(Debug, thiserror::Error)]

@@ -125,11 +125,11 @@ mod tests {
 
     /// The verbs that help texts begin with.
     const IMPERATIVES: &[&str] = &[
-        "Add", "Ask", "Build", "Check", "Choose", "Close", "Color", "Compare", "Connect", "Create", "Derive",
-        "Do", "Find", "Give", "Keep", "List", "Load", "Maintain", "Mark", "Measure", "Offer", "Open", "Pack",
-        "Pause", "Print", "Put", "Query", "Read", "Rebuild", "Remove", "Run", "Save", "Search", "Send",
-        "Set", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust", "Unpack", "Use", "Vary", "Wait",
-        "Write",
+        "Add", "Allow", "Ask", "Build", "Check", "Choose", "Close", "Color", "Compare", "Connect", "Create",
+        "Derive", "Do", "Find", "Give", "Keep", "List", "Load", "Maintain", "Mark", "Measure", "Offer",
+        "Open", "Pack", "Pause", "Print", "Put", "Query", "Read", "Rebuild", "Remove", "Run", "Save",
+        "Search", "Send", "Set", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust", "Unpack",
+        "Use", "Vary", "Wait", "Write",
     ];
 
     /// This command and all below it that a user sees, each with its full name.

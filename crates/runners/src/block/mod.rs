@@ -3,7 +3,7 @@
 //!
 //! The total queue depth is threads × depth, like fio's `numjobs` × `iodepth`.
 
-mod error;
+pub(crate) mod error;
 mod options;
 mod psync;
 mod target;

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::je::JeError;
-use super::rocksdb::RocksDbError;
+use super::je::error::JeError;
+use super::rocksdb::library::RocksDbError;
 
 /// Why a key-value runner cannot start.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! Berkeley DB Java Edition: compiles the runner in Java (`workloads/kv/je`) with Maven on its first use, and replaces
 //! this process with it (exec).
 
-mod error;
+pub(crate) mod error;
 mod version;
 
 use std::fs::{self, File};

@@ -4,7 +4,7 @@
 //! They are loaded in key order before a run. Every search checks the value against its key.
 
 mod engine;
-mod error;
+pub(crate) mod error;
 pub mod je;
 mod lmdb;
 pub mod rocksdb;

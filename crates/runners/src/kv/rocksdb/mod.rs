@@ -1,6 +1,6 @@
 //! `RocksDB`: one store, shared by all threads. Tables have blocks of the default size, in a block cache.
 
-mod library;
+pub(crate) mod library;
 
 use std::path::{Path, PathBuf};
 
