@@ -112,7 +112,7 @@ impl Archive {
     pub fn remove(&self, id: &RunId) -> Result<()> {
         let dir = self.dir(id);
         let _lock = lock(&dir, id)?;
-        let hidden = self.root.join(format!(".removing-{id}"));
+        let hidden = self.root.join(format!("{}{id}", layout::REMOVING));
         fs::rename(&dir, &hidden).map_err(ArchiveError::io(&dir))?;
         fs::remove_dir_all(&hidden).map_err(ArchiveError::io(&hidden))
     }
@@ -140,10 +140,10 @@ impl Archive {
             let entry = entry.map_err(ArchiveError::io(&self.root))?;
             let path = entry.path();
             let is_old = |changed: SystemTime| changed.elapsed().is_ok_and(|age| age >= LEFTOVER_AGE);
-            let is_hidden = layout::is_hidden(&entry.file_name().to_string_lossy());
+            let is_staging = layout::is_staging(&entry.file_name().to_string_lossy());
             let old = entry.metadata().and_then(|metadata| metadata.modified()).is_ok_and(is_old);
             // A process that still works on the folder has locked it.
-            if is_hidden && old && path.is_dir() && !is_running(&path) {
+            if is_staging && old && path.is_dir() && !is_running(&path) {
                 match fs::remove_dir_all(&path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
                         return Err(ArchiveError::io(&path)(error));

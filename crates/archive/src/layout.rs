@@ -50,6 +50,16 @@ pub(crate) fn is_hidden(name: &str) -> bool {
     name.starts_with('.')
 }
 
+/// What the name of a run's folder begins with while the run is created, imported or removed.
+pub(crate) const CREATING: &str = ".creating-";
+pub(crate) const IMPORTING: &str = ".importing-";
+pub(crate) const REMOVING: &str = ".removing-";
+
+/// Whether a folder has such a name. Any other hidden folder belongs to somebody else.
+pub(crate) fn is_staging(name: &str) -> bool {
+    [CREATING, IMPORTING, REMOVING].iter().any(|prefix| name.starts_with(prefix))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -38,7 +38,7 @@ impl RunWriter {
             problem: error.to_string(),
         })?;
         let staged = tempfile::Builder::new()
-            .prefix(".creating-")
+            .prefix(layout::CREATING)
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .tempdir_in(root)
             .map_err(ArchiveError::io(root))?;

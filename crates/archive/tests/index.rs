@@ -174,6 +174,16 @@ fn a_removed_run_is_gone_and_a_reindex_deletes_leftovers_of_crashes() {
 }
 
 #[test]
+fn a_reindex_deletes_no_hidden_folder_of_anybody_else() {
+    let (root, archive) = archive_of(1);
+    let git = root.path().join(".git");
+    fs::create_dir_all(git.join("objects")).unwrap();
+    File::open(&git).unwrap().set_modified(SystemTime::now() - Duration::from_hours(2)).unwrap();
+    archive.reindex().unwrap();
+    assert!(git.join("objects").is_dir());
+}
+
+#[test]
 fn tags_are_kept_in_the_run_directory() {
     let (root, archive) = archive_of(1);
     let id = archive.find("latest").unwrap();

@@ -35,7 +35,7 @@ fn import_within(root: &Path, file: &Path, limits: ImportLimits) -> Result<RunId
     let refused = |problem: String| ArchiveError::Import { path: file.to_path_buf(), problem };
     let packed = File::open(file).map_err(ArchiveError::io(file))?;
     let staged = tempfile::Builder::new()
-        .prefix(".importing-")
+        .prefix(layout::IMPORTING)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .tempdir_in(root)
         .map_err(ArchiveError::io(root))?;
