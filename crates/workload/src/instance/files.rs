@@ -9,10 +9,13 @@ use host::process::RunAs;
 
 use super::error::InstanceError;
 
-/// Creates a directory, and returns its absolute path.
+/// Creates a directory, and returns its absolute path. Other users cannot list it. They can enter it where root starts
+/// a server: its workers may have a user of their own.
 pub fn make_directory(path: &Path) -> Result<PathBuf, InstanceError> {
     let failed = |source| InstanceError::Write { path: path.to_owned(), source };
     fs::create_dir_all(path).map_err(failed)?;
+    let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(failed)?;
     quotable(std::path::absolute(path).map_err(failed)?)
 }
 
@@ -35,11 +38,12 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), InstanceError> {
     write().map_err(|source| InstanceError::Write { path: path.to_owned(), source })
 }
 
-/// Makes a user the owner of a directory and of the files in it.
+/// Makes a user the owner of a directory and of the files in it, and closes the directory to all others.
 pub fn give_to(who: RunAs, directory: &Path) -> Result<(), InstanceError> {
     let give = |path: &Path| chown(path, Some(who.uid), Some(who.gid));
     let give_all = || -> std::io::Result<()> {
         give(directory)?;
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o700))?;
         fs::read_dir(directory)?.try_for_each(|entry| give(&entry?.path()))
     };
     give_all().map_err(|source| InstanceError::Write { path: directory.to_owned(), source })

@@ -49,7 +49,7 @@ pub fn scaffold(protocol: ScaffoldProtocol) -> Result<(), Failed> {
 }
 
 /// The example of a protocol, with the variants that it suggests.
-fn create(
+pub fn create(
     directory: &TestDirectory,
     protocol: ScaffoldProtocol,
 ) -> Result<(Workload, Vec<ServerVariant>), Failed> {
@@ -82,7 +82,7 @@ fn load_by_runner(runner: &Instance) -> Result<(), Failed> {
 }
 
 /// A load of [`OPERATIONS`]. Only the first operation: a slow test machine must not send replies of 10 MiB.
-fn load_first_operation(server: &Instance, workload: &Workload) -> Result<LoadOutcome, Failed> {
+pub fn load_first_operation(server: &Instance, workload: &Workload) -> Result<LoadOutcome, Failed> {
     let spec = server.load_spec(workload.load.names.first().map(String::as_str))?;
     let spec = spec.with_connections(8).with_requests(OPERATIONS);
     Ok(engine::run(&spec, &RunContext::default(), &mut |_| {})?)

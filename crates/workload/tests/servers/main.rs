@@ -4,6 +4,7 @@
 //! It has a main function of its own: a supervisor process, which is this program again, starts the servers.
 
 mod cycles;
+mod local_users;
 mod mistakes;
 mod test_directory;
 
@@ -55,6 +56,20 @@ fn test() -> ExitCode {
             trials.push(Trial::test(format!("full cycle {variant}"), move || cycles::built_in(variant)));
         }
     }
+    let mut reached = vec![
+        "nginx", "apache", "lighttpd", "caddy", "h2o", "memcached", "redis", "mariadb", "postgres",
+    ];
+    if is_root {
+        reached.extend(["postfix", "exim"]);
+        for variant in ["postfix:delivery=maildir", "exim:delivery=maildir"] {
+            let name = format!("mail is delivered to its recipients by {variant}");
+            trials.push(Trial::test(name, move || local_users::maildirs(variant)));
+        }
+    }
+    for variant in reached {
+        let name = format!("another user reaches only the port of {variant}");
+        trials.push(Trial::test(name, move || local_users::nothing_else_is_open(variant)));
+    }
     for protocol in ScaffoldProtocol::ALL {
         if protocol != ScaffoldProtocol::Smtp || is_root {
             let name = format!("the example for {protocol} runs unchanged");
@@ -65,6 +80,11 @@ fn test() -> ExitCode {
     named("a command may probe whether a server is ready", cycles::ready_by_command);
     named("a server need not count the queries of its statistics", cycles::uncounted_queries);
     named("a password is only in files of the server", cycles::password);
+    named("another user cannot log in to mariadb", || local_users::mariadb(false));
+    named("another user cannot log in to the example for mysql", || local_users::mariadb(true));
+    named("another user cannot log in to postgres", local_users::postgres);
+    named("another user cannot log in to redis", local_users::redis);
+    named("another user cannot stop memcached or discard its keys", local_users::memcached);
     named("a taken port is reported with its process", mistakes::port_taken);
     named(
         "a refused configuration is reported with the server's own message",
