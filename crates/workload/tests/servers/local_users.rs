@@ -209,8 +209,13 @@ pub fn maildirs(variant: &str) -> Result<(), Failed> {
     let server = Instance::start(&workload, &variant, &options)?;
     let mut connection = TcpStream::connect(server.address())?;
     connection.set_read_timeout(Some(Duration::from_secs(30)))?;
-    let commands =
-        ["EHLO client.example", "MAIL FROM:<a@client.example>", "RCPT TO:<../../stray@mx.example>", "DATA", "x\r\n."];
+    let commands = [
+        "EHLO client.example",
+        "MAIL FROM:<a@client.example>",
+        "RCPT TO:<../../stray@mx.example>",
+        "DATA",
+        "x\r\n.",
+    ];
     for command in commands {
         assert!(connection.read(&mut [0; 2048])? > 0, "an answer before {command}");
         connection.write_all(format!("{command}\r\n").as_bytes())?;

@@ -56,9 +56,8 @@ fn test() -> ExitCode {
             trials.push(Trial::test(format!("full cycle {variant}"), move || cycles::built_in(variant)));
         }
     }
-    let mut reached = vec![
-        "nginx", "apache", "lighttpd", "caddy", "h2o", "memcached", "redis", "mariadb", "postgres",
-    ];
+    let mut reached =
+        vec!["nginx", "apache", "lighttpd", "caddy", "h2o", "memcached", "redis", "mariadb", "postgres"];
     if is_root {
         reached.extend(["postfix", "exim"]);
         for variant in ["postfix:delivery=maildir", "exim:delivery=maildir"] {
