@@ -12,7 +12,8 @@ use crate::{
     writer::{RunWriter, lock},
 };
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -117,11 +118,11 @@ impl Archive {
         fs::remove_dir_all(&hidden).map_err(ArchiveError::io(&hidden))
     }
 
-    /// Writes a run to one file, `.tar.gz`; refused while it is running.
-    pub fn export(&self, id: &RunId, file: &Path) -> Result<()> {
+    /// Writes a run as `.tar.gz`; refused while it is running.
+    pub fn export(&self, id: &RunId, out: impl Write) -> Result<()> {
         let dir = self.dir(id);
         let _lock = lock(&dir, id)?;
-        bundle::export(&dir, id, file)
+        bundle::export(&dir, id, out)
     }
 
     /// Adds the run in a file that [`Archive::export`] made, here or elsewhere.

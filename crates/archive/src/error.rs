@@ -89,6 +89,9 @@ pub enum ArchiveError {
         /// What is wrong, and where.
         problem: String,
     },
+    /// A run could not be packed, or the packed run could not be written.
+    #[error("cannot pack the run: {0}")]
+    Packing(#[source] io::Error),
     /// The index cannot be used, even after it was rebuilt.
     #[error("{}: {source}: delete it; it is rebuilt from the run directories", .path.display())]
     Index {

@@ -37,7 +37,7 @@ fn an_export_is_imported_unchanged() {
     let file = folder.path().join("run.tar.gz");
     let report = here.dir(&id).join("report.html");
     fs::write(&report, "made from the record").unwrap();
-    here.export(&id, &file).unwrap();
+    here.export(&id, fs::File::create(&file).unwrap()).unwrap();
     fs::remove_file(report).unwrap();
     assert_eq!(there.import(&file).unwrap(), id);
     assert_eq!(files_below(&here.dir(&id)), files_below(&there.dir(&id)));
@@ -45,7 +45,7 @@ fn an_export_is_imported_unchanged() {
     assert!(matches!(there.import(&file), Err(ArchiveError::Exists { id: other }) if other == id));
 
     let again = folder.path().join("again.tar.gz");
-    here.export(&id, &again).unwrap();
+    here.export(&id, fs::File::create(&again).unwrap()).unwrap();
     assert_eq!(fs::read(&file).unwrap(), fs::read(&again).unwrap(), "the same run gives the same file");
 }
 
@@ -55,7 +55,7 @@ fn an_incomplete_export_is_refused_and_leaves_nothing() {
     let (here, there) = (Archive::new(folder.path().join("here")), Archive::new(folder.path().join("there")));
     let id = example::comparison(here.root(), 1).unwrap();
     let file = folder.path().join("run.tar.gz");
-    here.export(&id, &file).unwrap();
+    here.export(&id, fs::File::create(&file).unwrap()).unwrap();
     let bytes = fs::read(&file).unwrap();
     for eighth in 0..8 {
         fs::write(&file, &bytes[..bytes.len() * eighth / 8]).unwrap();

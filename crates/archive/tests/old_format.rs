@@ -99,7 +99,7 @@ fn an_export_of_a_run_of_format_1_keeps_its_files() {
     let (here, there) = (root.path().join("here"), root.path().join("there"));
     let run = imported(&here, "comparison.tar.gz");
     let file = root.path().join("run.tar.gz");
-    Archive::new(&here).export(&run.id, &file).unwrap();
+    Archive::new(&here).export(&run.id, fs::File::create(&file).unwrap()).unwrap();
     let archive = Archive::new(&there);
     let id = archive.import(&file).unwrap();
     let verdict = |dir: &Path| fs::read(dir.join("verdict.json")).unwrap();

@@ -4,6 +4,7 @@
 mod color;
 mod exit;
 mod interrupt;
+mod output_file;
 mod print;
 mod show;
 mod verbs;

@@ -1,4 +1,4 @@
-//! Writes a run directory to one file.
+//! Writes a run directory as one stream.
 
 use crate::{
     error::{ArchiveError, Result},
@@ -13,15 +13,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Writes the run in `dir` to `file`, which appears when it is complete.
-pub(crate) fn export(dir: &Path, id: &RunId, file: &Path) -> Result<()> {
-    let folder = match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let failed = |error| ArchiveError::io(file)(error);
-    let staged = tempfile::Builder::new().prefix(".exporting-").tempfile_in(folder).map_err(failed)?;
-    let mut tar = tar::Builder::new(GzEncoder::new(staged, Compression::default()));
+/// Writes the run in `dir` to `out`.
+pub(crate) fn export(dir: &Path, id: &RunId, out: impl Write) -> Result<()> {
+    let mut tar = tar::Builder::new(GzEncoder::new(out, Compression::default()));
     let mut names = Vec::new();
     collect(dir, Path::new(""), &mut names)?;
     names.retain(|name| {
@@ -30,12 +24,12 @@ pub(crate) fn export(dir: &Path, id: &RunId, file: &Path) -> Result<()> {
     // In a fixed order, so that the same run gives the same file.
     names.sort();
     for name in &names {
-        append(&mut tar, &dir.join(name), &Path::new(id.as_str()).join(name)).map_err(failed)?;
+        let path = dir.join(name);
+        let file = File::open(&path).map_err(ArchiveError::io(&path))?;
+        append(&mut tar, file, &Path::new(id.as_str()).join(name)).map_err(ArchiveError::Packing)?;
     }
-    let mut staged = tar.into_inner().and_then(GzEncoder::finish).map_err(failed)?;
-    staged.flush().and_then(|()| staged.as_file().sync_all()).map_err(failed)?;
-    staged.persist(file).map_err(|error| failed(error.error))?;
-    Ok(())
+    let mut out = tar.into_inner().and_then(GzEncoder::finish).map_err(ArchiveError::Packing)?;
+    out.flush().map_err(ArchiveError::Packing)
 }
 
 /// The regular files of a run directory, relative to it.
@@ -57,8 +51,7 @@ fn collect(dir: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
 /// Appends one file with a header that does not depend on the machine.
 ///
 /// The format is POSIX ustar, with names up to 255 bytes. Longer names need extensions that [`super::import`] refuses.
-fn append(tar: &mut tar::Builder<impl Write>, path: &Path, name: &Path) -> io::Result<()> {
-    let file = File::open(path)?;
+fn append(tar: &mut tar::Builder<impl Write>, file: File, name: &Path) -> io::Result<()> {
     let metadata = file.metadata()?;
     let mut header = tar::Header::new_ustar();
     header.set_metadata_in_mode(&metadata, tar::HeaderMode::Deterministic);

@@ -1,15 +1,14 @@
 //! Verbs for runs in the archive: `list`, `show`, `report`, `export`, `import`, `rm`, `archive reindex`.
 
-use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use archive::{Archive, Query, Run};
+use archive::{Archive, ArchiveError, Query, Run};
 use clap::{Subcommand, ValueEnum};
 
 use super::options::{AnswerFormat, RunsDir};
 use crate::exit::{CommandStatus, usage};
+use crate::output_file::{self, OutputFile};
 use crate::print::{print, print_text};
 use crate::show;
 use crate::show::units::plural;
@@ -94,7 +93,8 @@ pub struct ReportArgs {
     /// Choose the form
     #[arg(long, value_enum, default_value = "html")]
     pub format: ReportFormat,
-    /// Write to this file [default: report.html in the run directory; standard output for other forms]
+    /// Write to this file, or to standard output with `-` [default: report.html in the run directory; standard output
+    /// for other forms]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -108,7 +108,7 @@ Examples:
 pub struct ExportArgs {
     #[command(flatten)]
     pub which: WhichRun,
-    /// Write to this file [default: the run's id with .tar.gz, in the current directory]
+    /// Write to this file, or to standard output with `-` [default: the run's id with .tar.gz, in the current directory]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -188,10 +188,9 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
         ReportFormat::Json => report::json(&run)?,
     };
     match (&args.output, args.format) {
-        (Some(path), _) => write(path, page.as_bytes())?,
+        (Some(path), _) => output_file::write("-o", path, page.as_bytes())?,
         (None, ReportFormat::Html) => {
-            let path = run.dir.join(report::FILE_NAME);
-            write(&path, page.as_bytes())?;
+            let path = write_page(&run, &page)?;
             print(&format!("{}\n", path.display()))?;
         }
         (None, _) => print(&page)?,
@@ -201,20 +200,14 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
 
 /// Writes a run's report into its directory.
 pub fn write_report(run: &Run) -> anyhow::Result<PathBuf> {
-    let path = run.dir.join(report::FILE_NAME);
-    write(&path, report::html(run)?.as_bytes())?;
-    Ok(path)
+    write_page(run, &report::html(run)?)
 }
 
-/// Writes the whole file or nothing: an earlier file stays if the disk is full.
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.persist(path)?;
-        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))
-    });
-    written.with_context(|| format!("{} cannot be written: make room, or give another -o", path.display()))
+fn write_page(run: &Run, page: &str) -> anyhow::Result<PathBuf> {
+    let path = run.dir.join(report::FILE_NAME);
+    output_file::replace(&path, page.as_bytes())
+        .with_context(|| format!("{} cannot be written: make room, or name a file with -o", path.display()))?;
+    Ok(path)
 }
 
 fn open(which: &WhichRun) -> anyhow::Result<Run> {
@@ -226,8 +219,15 @@ pub fn export(args: &ExportArgs) -> anyhow::Result<CommandStatus> {
     let run = open(&args.which)?;
     let home = Archive::new(run.dir.parent().unwrap_or(Path::new(".")));
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.tar.gz", run.id)));
-    home.export(&run.id, &path)?;
-    print(&format!("{}\n", path.display()))?;
+    let mut file = OutputFile::create("-o", &path)?;
+    home.export(&run.id, &mut file).map_err(|error| match error {
+        ArchiveError::Packing(error) => file.error(error).into(),
+        other => anyhow::Error::from(other),
+    })?;
+    file.commit()?;
+    if path != Path::new("-") {
+        print(&format!("{}\n", path.display()))?;
+    }
     Ok(CommandStatus::Success)
 }
 

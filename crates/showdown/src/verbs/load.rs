@@ -4,14 +4,13 @@ mod args;
 mod protocol_options;
 mod spec;
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use anyhow::Context;
 use load::capacity::{self, Capacity};
 use load::drivers::ProtocolSpec;
 use load::drivers::options::POPULATE;
 use load::engine::{self, RunContext, RunError};
+use load::hlog::HlogError;
 use load::inputs::slo::Slo;
 use load::output::{CapacityOutput, LoadOutput};
 use load::spans::Spans;
@@ -21,6 +20,7 @@ use load::summary::Summary;
 pub use self::args::LoadArgs;
 use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
+use crate::output_file::OutputFile;
 use crate::print;
 use crate::show;
 use crate::show::load_progress::LoadProgress;
@@ -29,12 +29,7 @@ use crate::show::units::plural;
 /// Runs the verb.
 pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     let planned = spec::plan(args)?;
-    let hlog = args.hlog.as_ref().map(|path| {
-        let file = File::create(path)
-            .with_context(|| format!("--hlog {}: cannot write the file", path.display()))?;
-        anyhow::Ok((path, BufWriter::new(file)))
-    });
-    let hlog = hlog.transpose()?;
+    let hlog = args.hlog.as_ref().map(|path| OutputFile::create("--hlog", path)).transpose()?;
     let context = interrupt::context()?;
     print::note_other_measurement();
     if args.protocol.0.contains_key(POPULATE.name) {
@@ -51,10 +46,16 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     args.format.print(&LoadOutput::of(&summary, &spans), || {
         show::load::summary(&planned.title, &summary, &spans, &outcome)
     })?;
-    if let Some((path, mut file)) = hlog {
-        let written = load::hlog::write(&outcome, &mut file).map_err(anyhow::Error::from);
-        let written = written.and_then(|()| file.flush().map_err(anyhow::Error::from));
-        written.with_context(|| format!("--hlog {}", path.display()))?;
+    if let Some(mut file) = hlog {
+        let mut buffered = BufWriter::new(&mut file);
+        let written = load::hlog::write(&outcome, &mut buffered);
+        let written = written.and_then(|()| Ok(buffered.flush()?));
+        drop(buffered);
+        written.map_err(|error| match error {
+            HlogError::Io(error) => file.error(error).into(),
+            other @ HlogError::Encode(_) => anyhow::Error::from(other),
+        })?;
+        file.commit()?;
     }
     Ok(match (outcome.interrupted, summary.valid) {
         (true, _) => CommandStatus::Interrupted,

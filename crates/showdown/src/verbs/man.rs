@@ -1,12 +1,13 @@
 //! `showdown man`: manual pages, made from the same texts as `--help`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Command;
 
 use super::options::visible_only;
 use crate::exit::CommandStatus;
+use crate::output_file;
 use crate::print::print;
 
 /// Options of `showdown man`.
@@ -27,11 +28,25 @@ pub fn run(args: &ManArgs, cli: &Command) -> anyhow::Result<CommandStatus> {
     if let Some(directory) = &args.out {
         let failure = || format!("--out {}: cannot write the manual pages", directory.display());
         std::fs::create_dir_all(directory).with_context(failure)?;
-        clap_mangen::generate_to(cli, directory).with_context(failure)?;
+        let mut cli = cli;
+        cli.build();
+        write_pages(cli, directory)?;
     } else {
         let mut page = Vec::new();
         clap_mangen::Man::new(cli).render(&mut page)?;
         print(&String::from_utf8(page)?)?;
     }
     Ok(CommandStatus::Success)
+}
+
+/// Writes the page of a command and of each verb below it.
+fn write_pages(command: Command, directory: &Path) -> anyhow::Result<()> {
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        write_pages(verb.clone(), directory)?;
+    }
+    let man = clap_mangen::Man::new(command);
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    output_file::write("--out", &directory.join(man.get_filename()), &page)?;
+    Ok(())
 }

@@ -168,4 +168,6 @@ fn unusable_files_are_reported() {
     assert_refused(&[&url, "--ca", "/no/such/ca.pem"], &["/no/such/ca.pem"]);
     let line = refusal(&[&url, "--hlog", "/no/such/dir/x.hlog"], 1);
     assert!(line.contains("--hlog /no/such/dir/x.hlog"), "{line}");
+    let line = refusal(&[&url, "--hlog", "/tmp"], 1);
+    assert!(line.contains("--hlog /tmp: this is a directory"), "{line}");
 }
