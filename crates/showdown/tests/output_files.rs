@@ -52,7 +52,8 @@ impl Home {
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).expect("a directory");
         let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
-        let mut names: Vec<String> = entries.map(name).map(|name| name.into_string().expect("text")).collect();
+        let mut names: Vec<String> =
+            entries.map(name).map(|name| name.into_string().expect("text")).collect();
         names.sort();
         names
     }

@@ -205,8 +205,9 @@ pub fn write_report(run: &Run) -> anyhow::Result<PathBuf> {
 
 fn write_page(run: &Run, page: &str) -> anyhow::Result<PathBuf> {
     let path = run.dir.join(report::FILE_NAME);
-    output_file::replace(&path, page.as_bytes())
-        .with_context(|| format!("{} cannot be written: make room, or name a file with -o", path.display()))?;
+    output_file::replace(&path, page.as_bytes()).with_context(|| {
+        format!("{} cannot be written: make room, or name a file with -o", path.display())
+    })?;
     Ok(path)
 }
 
