@@ -105,6 +105,7 @@ fn spawn_worker(context: WorkerContext) -> Result<JoinHandle<()>, WorkerThreadsE
         worker: context.worker,
         workers: spec.workers,
         is_one_per_connection: spec.requests_per_connection == Some(1),
+        is_local: spec.addresses.iter().all(|address| address.ip().to_canonical().is_loopback()),
     };
     let thread = thread::Builder::new().name(format!("load-{}", context.worker));
     Ok(spec.protocol.drive(share, SpawnWorker { thread, context })??)

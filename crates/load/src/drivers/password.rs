@@ -1,11 +1,20 @@
-//! Where the password of a load is. A spec is recorded with the results, so it holds no password but its place: each
-//! load process reads it there.
+//! Where the password of a load is, and who may read it on its way. A spec is recorded with the results, so it holds no
+//! password but its place: each load process reads it there.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::OperationError;
+use super::options::DriverOption;
+
+/// Whether a password may go over a network in a form that others can read.
+pub const ALLOW_CLEARTEXT: DriverOption = DriverOption::switch(
+    "allow-cleartext-password",
+    "Passwords",
+    "Send the password also where others can read or guess it: unencrypted to a server that is not on loopback, or to a \
+     PostgreSQL server that asks for it unencrypted or as MD5",
+);
 
 /// Where a password is. It is read when a driver is made, and never recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -76,10 +76,13 @@ pub struct WorkerShare {
     pub workers: u32,
     /// Whether each operation has a connection of its own.
     pub is_one_per_connection: bool,
+    /// Whether the load stays on this machine's loopback. A password that others could read goes nowhere else.
+    pub is_local: bool,
 }
 
-/// The only worker, whose connections stay open.
-pub(super) const ALONE: WorkerShare = WorkerShare { worker: 0, workers: 1, is_one_per_connection: false };
+/// The only worker, whose connections stay open and on loopback.
+pub(super) const ALONE: WorkerShare =
+    WorkerShare { worker: 0, workers: 1, is_one_per_connection: false, is_local: true };
 
 /// Takes the driver of a worker. The type of the driver is known at compile time here, so the calls of the hot path are
 /// direct calls.

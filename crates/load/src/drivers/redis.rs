@@ -6,7 +6,8 @@ use wire::resp::{Event, ReplyDecoder, request};
 
 use super::error::OperationError;
 use super::keyspace::{self, KeyAnswer, KeyCommand, KeyExchange, Keyspace, KeyspaceSpec};
-use super::password::PasswordSource;
+use super::options::{DriverOption, GivenOptions, OptionError};
+use super::password::{ALLOW_CLEARTEXT, PasswordSource};
 use super::protocol::{DriverUse, Protocol, ServerAccess, UrlPath, UrlScheme, WorkerShare};
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
 
@@ -30,6 +31,9 @@ pub struct RedisAuth {
     pub user: Option<String>,
     /// Where the user's password is.
     pub password: PasswordSource,
+    /// Whether `AUTH`, which is not encrypted, may go to a server that is not on loopback.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_cleartext: bool,
 }
 
 /// Drives RESP2 for one worker. It contains a password, so it is not `Debug`.
@@ -62,6 +66,11 @@ impl RedisDriver {
     /// A driver for one worker. Reads the password.
     pub fn new(spec: &RedisSpec, share: WorkerShare) -> Result<Self, OperationError> {
         let greeting = spec.auth.as_ref().map(|auth| {
+            if !share.is_local && !auth.allow_cleartext {
+                let what = "AUTH would send the password unencrypted to a server that is not on loopback: unset \
+                            $REDISCLI_AUTH, connect through a tunnel, or pass --allow-cleartext-password";
+                return Err(OperationError(what.to_owned()));
+            }
             let password = auth.password.read()?;
             let user = auth.user.iter().map(String::as_bytes);
             let arguments: Vec<&[u8]> = user.chain([password.as_slice()]).collect();
@@ -189,10 +198,22 @@ impl Protocol for Redis {
     const SCHEMES: &'static [UrlScheme] = &[UrlScheme { names: &["redis"], port: 6_379, is_tls: false }];
     const URL_PATH: UrlPath = UrlPath::Unused("keys have no paths");
     const PASSWORD_VARIABLE: Option<&'static str> = Some("REDISCLI_AUTH");
+    const OPTIONS: &'static [DriverOption] = &[ALLOW_CLEARTEXT];
 
     fn spec(mix: KeyspaceSpec, access: &ServerAccess) -> RedisSpec {
-        let auth = access.password.clone().map(|password| RedisAuth { user: None, password });
+        let auth = access.password.clone().map(|password| RedisAuth {
+            user: None,
+            password,
+            allow_cleartext: false,
+        });
         RedisSpec { auth, keyspace: KeyspaceSpec { seed: access.seed, ..mix } }
+    }
+
+    fn apply_options(spec: &mut RedisSpec, given: &GivenOptions) -> Result<(), OptionError> {
+        if let Some(auth) = &mut spec.auth {
+            auth.allow_cleartext = given.has(&ALLOW_CLEARTEXT);
+        }
+        Ok(())
     }
 
     fn drive<U: DriverUse>(
@@ -307,6 +328,7 @@ mod tests {
         let auth = RedisAuth {
             user: Some("ali".to_owned()),
             password: PasswordSource::File(file.path().to_owned()),
+            allow_cleartext: false,
         };
         let spec = RedisSpec { auth: Some(auth), keyspace: sample(KeyCommand::Get) };
         let mut client = RedisTestClient::new(&spec);
@@ -319,6 +341,15 @@ mod tests {
         refused.dialogue.decoder.expect();
         let message = failure(refused.receive("-WRONGPASS invalid\r\n"));
         assert_eq!(message, "UnexpectedReply: the server answers AUTH with WRONGPASS invalid");
+
+        let elsewhere = WorkerShare { is_local: false, ..ALONE };
+        let Err(error) = RedisDriver::new(&spec, elsewhere) else { return Err("it is refused".into()) };
+        assert!(error.to_string().contains("--allow-cleartext-password"), "{error}");
+        let mut allowed = spec.clone();
+        allowed.auth.as_mut().ok_or("a login")?.allow_cleartext = true;
+        assert!(RedisDriver::new(&allowed, elsewhere).is_ok());
+        let without = RedisSpec { auth: None, ..spec.clone() };
+        assert!(RedisDriver::new(&without, elsewhere).is_ok());
 
         let recorded = serde_json::to_string(&spec)?;
         assert!(!recorded.contains("sesame"), "{recorded}");

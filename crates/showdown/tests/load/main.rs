@@ -12,6 +12,7 @@ mod limits;
 mod mail;
 mod misbehaving;
 mod output;
+mod passwords;
 mod servers;
 mod tls;
 mod truth;

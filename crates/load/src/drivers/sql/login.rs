@@ -18,6 +18,9 @@ pub struct DatabaseLogin {
     /// Where the password is; by default none is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<PasswordSource>,
+    /// Whether the password may be sent where others can read it, see [`ALLOW_CLEARTEXT`](crate::drivers::password::ALLOW_CLEARTEXT).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_cleartext: bool,
 }
 
 /// A login with its password. It is never printed.
@@ -25,14 +28,20 @@ pub struct DatabaseCredentials {
     pub user: String,
     pub database: String,
     pub password: Vec<u8>,
+    /// Whether the password itself may be sent.
+    pub may_send_cleartext: bool,
+    /// Whether an MD5 hash may be sent, from which the server, and anybody on the way, can guess the password.
+    pub may_send_md5: bool,
 }
 
 impl DatabaseLogin {
-    /// Reads the password.
-    pub(super) fn credentials(&self) -> Result<DatabaseCredentials, OperationError> {
+    /// Reads the password. `is_local`: the server is on loopback.
+    pub(super) fn credentials(&self, is_local: bool) -> Result<DatabaseCredentials, OperationError> {
         Ok(DatabaseCredentials {
             user: self.user.clone(),
             database: self.database.clone(),
+            may_send_cleartext: self.allow_cleartext,
+            may_send_md5: self.allow_cleartext || is_local,
             password: self.password.as_ref().map(PasswordSource::read).transpose()?.unwrap_or_default(),
         })
     }

@@ -194,3 +194,72 @@ fn failure(error: &ServerError<'_>) -> Failure {
     let text = format!("{} ({})", String::from_utf8_lossy(error.message), error.number);
     Failure { kind, text: text.into() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWORD: &str = "open sesame";
+
+    /// A greeting of MySQL 8 with this plugin for passwords.
+    fn greeting(plugin: &str) -> Vec<u8> {
+        let (first, rest) = (b"abcdefgh", b"ijklmnopqrst\0");
+        let after_nonce = [b"\0".as_slice(), b"\xff\xff\x21\x02\0\xff\xdf\x15", &[0; 10]].concat();
+        let payload =
+            [b"\x0a8.0.36\0\x01\0\0\0".as_slice(), first, &after_nonce, rest, plugin.as_bytes(), b"\0"]
+                .concat();
+        packet(0, &payload)
+    }
+
+    fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
+        let length = u8::try_from(payload.len()).expect("a short packet");
+        [&[length, 0, 0, number], payload].concat()
+    }
+
+    /// The error of a login with these packets after the answer to the greeting, and all that the client has sent.
+    fn login(plugin: &str, packets: &[&[u8]]) -> (String, Vec<u8>) {
+        let credentials = DatabaseCredentials {
+            user: "me".to_owned(),
+            database: "db".to_owned(),
+            password: PASSWORD.into(),
+            may_send_cleartext: true,
+            may_send_md5: true,
+        };
+        let (mut session, mut sent) = (MysqlSession::new(), Vec::new());
+        session.greet(&credentials, &mut sent);
+        let mut receive = |bytes: &[u8]| {
+            let mut input = bytes;
+            session.receive(&credentials, &mut input, &mut sent)
+        };
+        assert_eq!(receive(&greeting(plugin)).expect("a greeting"), Progress::Wait);
+        let error = packets
+            .iter()
+            .zip([2, 4, 6])
+            .find_map(|(payload, number)| receive(&packet(number, payload)).err())
+            .expect("the login is refused");
+        (error.detail.into_owned(), sent)
+    }
+
+    #[test]
+    fn a_password_is_never_sent_whatever_the_server_asks_for() {
+        let switch = |plugin: &str| [b"\xfe", plugin.as_bytes(), b"\0abcdefghijklmnopqrst\0"].concat();
+        let public_key = [b"\x01", b"-----BEGIN PUBLIC KEY-----".as_slice()].concat();
+        for (plugin, packets, reason) in [
+            (auth::CACHING_SHA2, vec![b"\x01\x04".to_vec()], "never sent unencrypted"),
+            (auth::CACHING_SHA2, vec![public_key.clone()], "unknown message"),
+            (
+                auth::NATIVE,
+                vec![switch("mysql_clear_password")],
+                "mysql_clear_password, which is not supported",
+            ),
+            (auth::NATIVE, vec![switch("dialog")], "dialog, which is not supported"),
+            (auth::NATIVE, vec![switch("sha256_password")], "sha256_password, which is not supported"),
+            (auth::NATIVE, vec![switch(auth::CACHING_SHA2), b"\x01\x04".to_vec()], "never sent unencrypted"),
+        ] {
+            let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
+            let (error, sent) = login(plugin, &packets);
+            assert!(error.contains(reason), "{error}");
+            assert!(!sent.windows(PASSWORD.len()).any(|bytes| bytes == PASSWORD.as_bytes()), "{plugin}");
+        }
+    }
+}

@@ -50,7 +50,7 @@ impl<S: SqlSession> PopulateDriver<S> {
         Ok(Self {
             tables: spec.tables.clone(),
             stage,
-            credentials: spec.login.credentials()?,
+            credentials: spec.login.credentials(part.is_local)?,
             next: (0..part.worker).map(|earlier| share(all, earlier, part.workers)).sum(),
             session: std::marker::PhantomData,
         })

@@ -18,6 +18,8 @@ pub struct PostgresSession {
     decoder: ReplyDecoder,
     /// A login by SCRAM in progress.
     scram: Option<Box<Scram>>,
+    /// Whether the server has earned the login: it has proven that it knows the password, or the user lets it go without.
+    is_proven: bool,
     is_logged_in: bool,
     reply: SqlReply,
 }
@@ -35,7 +37,13 @@ impl SqlSession for PostgresSession {
     const PASSWORD_VARIABLE: &'static str = "PGPASSWORD";
 
     fn new() -> Self {
-        Self { decoder: ReplyDecoder::new(), scram: None, is_logged_in: false, reply: SqlReply::default() }
+        Self {
+            decoder: ReplyDecoder::new(),
+            scram: None,
+            is_proven: false,
+            is_logged_in: false,
+            reply: SqlReply::default(),
+        }
     }
 
     fn greet(&mut self, credentials: &DatabaseCredentials, out: &mut Vec<u8>) {
@@ -103,6 +111,9 @@ impl SqlSession for PostgresSession {
                     self.reply.affected += rows_of(tag).unwrap_or(0);
                 }
                 Event::Ready(_) => {
+                    if !self.is_logged_in && !self.is_proven && !credentials.password.is_empty() {
+                        return Err(Fault::unexpected(UNPROVEN, false));
+                    }
                     self.is_logged_in = true;
                     self.scram = None;
                     return Ok(Progress::Replied);
@@ -119,7 +130,7 @@ impl SqlSession for PostgresSession {
                     self.reply.failure = Some(failure);
                 }
                 Event::Authentication(asked) => {
-                    answer(asked, &mut self.scram, credentials, out)?;
+                    answer(asked, &mut self.scram, &mut self.is_proven, credentials, out)?;
                     if event.is_final() {
                         self.decoder.expect(Expect::Login);
                     }
@@ -143,10 +154,20 @@ impl SqlSession for PostgresSession {
     }
 }
 
-/// Answers one message of a login.
+/// Why a login does not count that the server accepts without its part of SCRAM.
+const UNPROVEN: &str = "the server accepts the login without proof that it knows the password: give no password \
+                        ($PGPASSWORD) if it needs none, or let it check with scram-sha-256 (pg_hba.conf)";
+const CLEARTEXT: &str = "the server asks for the password unencrypted: let it check with scram-sha-256 (pg_hba.conf), or \
+                         pass --allow-cleartext-password";
+const MD5: &str = "the server asks for an MD5 hash, from which the password can be guessed: let it check with scram-sha-256 \
+                   (pg_hba.conf), or pass --allow-cleartext-password";
+
+/// Answers one message of a login. `is_proven` becomes true once the server has proven that it knows the password, and
+/// where the user has allowed a method without that proof.
 fn answer(
     asked: Authentication<'_>,
     scram: &mut Option<Box<Scram>>,
+    is_proven: &mut bool,
     credentials: &DatabaseCredentials,
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
@@ -157,9 +178,19 @@ fn answer(
     }
     match (asked, scram) {
         (Authentication::Satisfied, _) => {}
-        (Authentication::Cleartext, _) => request::password(out, password),
+        (Authentication::Cleartext, _) if !credentials.may_send_cleartext => {
+            return Err(Fault::unexpected(CLEARTEXT, false));
+        }
+        (Authentication::Md5 { .. }, _) if !credentials.may_send_md5 => {
+            return Err(Fault::unexpected(MD5, false));
+        }
+        (Authentication::Cleartext, _) => {
+            request::password(out, password);
+            *is_proven = true;
+        }
         (Authentication::Md5 { salt }, _) => {
             request::password(out, auth::md5(user, password, salt).as_bytes());
+            *is_proven = true;
         }
         (Authentication::Sasl { mechanisms }, scram) => {
             if !auth::offers_scram(mechanisms) {
@@ -167,6 +198,7 @@ fn answer(
             }
             let begun = scram.insert(Box::new(Scram::new(password)));
             request::sasl_initial(out, auth::MECHANISM, begun.message());
+            *is_proven = false;
         }
         (Authentication::SaslContinue(message), Some(scram)) => {
             scram.answer(message).map_err(|e| Fault::protocol(e.to_string()))?;
@@ -174,6 +206,7 @@ fn answer(
         }
         (Authentication::SaslFinal(message), Some(scram)) => {
             scram.verify(message).map_err(|e| Fault::protocol(e.to_string()))?;
+            *is_proven = true;
         }
         (Authentication::SaslContinue(_) | Authentication::SaslFinal(_), None) => {
             return Err(Fault::protocol("a message of a login that has not begun"));
@@ -195,3 +228,6 @@ fn failure(error: &ServerError<'_>) -> Failure {
     let (message, code) = (String::from_utf8_lossy(error.message), String::from_utf8_lossy(error.code));
     Failure { kind, text: format!("{message} ({code})").into() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ pub fn query<S: SqlSession>(
     statement: &str,
     timeout: Duration,
 ) -> Result<String, QueryError> {
-    let credentials = login.credentials()?;
+    let credentials = login.credentials(address.ip().to_canonical().is_loopback())?;
     let deadline = Instant::now() + timeout;
     let mut stream = TcpStream::connect_timeout(&address, timeout)
         .map_err(|source| QueryError::Connect { address, source })?;

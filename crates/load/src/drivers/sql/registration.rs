@@ -19,6 +19,7 @@ use crate::drivers::mix_file;
 use crate::drivers::options::{
     DriverOption, GivenOptions, KEY_SKEW, OptionError, OptionValueError, POPULATE, check_count, parses,
 };
+use crate::drivers::password::ALLOW_CLEARTEXT;
 use crate::drivers::protocol::{
     DriverNames, DriverUse, Protocol, ServerAccess, SqlQuery, UrlPath, UrlScheme, WorkerShare,
 };
@@ -149,6 +150,8 @@ pub trait Database: 'static {
     const NAME: &'static str;
     /// See [`Protocol::SCHEMES`].
     const SCHEMES: &'static [UrlScheme];
+    /// See [`Protocol::OPTIONS`].
+    const OPTIONS: &'static [DriverOption];
 }
 
 /// MySQL's and MariaDB's part.
@@ -164,6 +167,8 @@ impl Database for MysqlDatabase {
     const NAME: &'static str = "mysql";
     const SCHEMES: &'static [UrlScheme] =
         &[UrlScheme { names: &["mysql", "mariadb"], port: 3_306, is_tls: false }];
+    /// The password is never sent, whatever the server asks for.
+    const OPTIONS: &'static [DriverOption] = &[];
 }
 
 impl Database for PostgresDatabase {
@@ -171,6 +176,7 @@ impl Database for PostgresDatabase {
     const NAME: &'static str = "postgres";
     const SCHEMES: &'static [UrlScheme] =
         &[UrlScheme { names: &["postgres", "postgresql"], port: 5_432, is_tls: false }];
+    const OPTIONS: &'static [DriverOption] = &[ALLOW_CLEARTEXT];
 }
 
 /// The registration of a database.
@@ -193,6 +199,12 @@ impl<D: Database> Protocol for Sql<D> {
     const URL_PATH: UrlPath = UrlPath::Account;
     const PASSWORD_VARIABLE: Option<&'static str> = Some(D::Session::PASSWORD_VARIABLE);
     const SQL_QUERY: Option<SqlQuery> = Some(query::<D::Session>);
+    const OPTIONS: &'static [DriverOption] = D::OPTIONS;
+
+    fn apply_options(spec: &mut SqlSpec, given: &GivenOptions) -> Result<(), OptionError> {
+        spec.login.allow_cleartext = given.has(&ALLOW_CLEARTEXT);
+        Ok(())
+    }
 
     fn spec(mix: TableMix, access: &ServerAccess) -> SqlSpec {
         SqlSpec {
@@ -200,6 +212,7 @@ impl<D: Database> Protocol for Sql<D> {
                 user: access.user.clone(),
                 database: access.database.clone(),
                 password: access.password.clone(),
+                allow_cleartext: false,
             },
             tables: Tables { seed: access.seed, ..mix.tables },
             work: SqlWork::Transactions(mix.transactions),

@@ -142,7 +142,12 @@ pub(in crate::drivers) mod tests {
     /// Two tables of a thousand rows.
     pub fn sample(work: SqlWork) -> SqlSpec {
         SqlSpec {
-            login: DatabaseLogin { user: "user".to_owned(), database: "db".to_owned(), password: None },
+            login: DatabaseLogin {
+                user: "user".to_owned(),
+                database: "db".to_owned(),
+                password: None,
+                allow_cleartext: false,
+            },
             tables: Tables { tables: 2, rows: 1_000, popularity: Popularity::Uniform, gaps: false, seed: 1 },
             work,
         }

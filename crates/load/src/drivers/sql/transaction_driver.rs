@@ -111,7 +111,7 @@ impl<S: SqlSession> TransactionDriver<S> {
             moving: kinds.contains(&Statement::PutBack),
             kinds,
             prepared,
-            credentials: spec.login.credentials()?,
+            credentials: spec.login.credentials(share.is_local)?,
             mix: mix.clone(),
             spec: spec.clone(),
             session: std::marker::PhantomData,
