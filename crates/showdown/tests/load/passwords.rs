@@ -36,8 +36,7 @@ fn load_postgres(address: SocketAddr, option: Option<&str>) -> CommandResult {
 
 #[test]
 fn a_postgres_server_does_not_get_the_password_unless_the_user_allows_it() {
-    let has_secret =
-        |bytes: &[u8]| bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes());
+    let has_secret = |bytes: &[u8]| bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes());
     let (address, received) = curious_postgres();
     let refused = load_postgres(address, None);
     let text = format!("{}{}", refused.stdout, refused.stderr);

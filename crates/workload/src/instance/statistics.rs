@@ -128,7 +128,12 @@ impl Instance {
     ) -> Result<String, ServerQueryError> {
         let DatabaseAccount { user, database: own } = self.server.account.clone().unwrap_or_default();
         let password = self.credentials.password.as_deref().map(Password::source);
-        let login = DatabaseLogin { user, database: database.map_or(own, str::to_owned), password, allow_cleartext: false };
+        let login = DatabaseLogin {
+            user,
+            database: database.map_or(own, str::to_owned),
+            password,
+            allow_cleartext: false,
+        };
         let protocol = self.server.protocol;
         let query = protocol.sql_query().ok_or(ServerQueryError::NoSql(protocol.name()))?;
         Ok(query(self.address, &login, statement, query::TIMEOUT)?)
