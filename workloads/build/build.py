@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -35,18 +36,21 @@ def arguments():
 
 class Build:
     def __init__(self, args):
-        self.into = args.into
+        self.into, self.source = args.into, args.source
         makefile = os.path.join(os.path.dirname(os.path.abspath(__file__)), "build.mk")
-        self.command = ["make", "--silent", f"--file={makefile}", f"--jobs={args.jobs}", f"SOURCE={args.source}",
-                        f"INTO={args.into}", f"CXX={args.compiler}", f"CXXFLAGS={args.flags}", args.parts]
+        self.command = ["make", "--silent", f"--file={makefile}", f"--jobs={args.jobs}", args.parts]
+        # Not as make variables: make evaluates what is in them.
+        self.environment = {**os.environ, "SHOWDOWN_CXX": args.compiler, "SHOWDOWN_CXXFLAGS": args.flags}
 
     def clean(self):
         shutil.rmtree(self.into, ignore_errors=True)
         os.makedirs(self.into)
+        os.symlink(self.source, os.path.join(self.into, "source"))
 
     def run(self):
         """Returns the exit code, or None after the stop line."""
-        make = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=sys.stderr, process_group=0)
+        make = subprocess.Popen(self.command, cwd=self.into, env=self.environment, stdin=subprocess.DEVNULL,
+                                stdout=sys.stderr, process_group=0)
         while True:
             try:
                 return make.wait(POLL_S)
@@ -73,10 +77,22 @@ def run(build, interval_s):
     send({"stopped": time.monotonic() - begin})
 
 
+def strange_name(source):
+    """The name of a source file that make or its shell would evaluate; None if there is none."""
+    for part in ["googletest/src", "googlemock/src", "googletest/samples"]:
+        folder = os.path.join(source, part)
+        for name in os.listdir(folder) if os.path.isdir(folder) else []:
+            if name.endswith(".cc") and not re.fullmatch("[A-Za-z0-9_][A-Za-z0-9._-]*", name):
+                return os.path.join(folder, name)
+    return None
+
+
 def main():
     args = arguments()
     if not os.path.isdir(args.source):
         sys.exit(f"there is no source in {args.source}: apt install googletest")
+    if strange := strange_name(args.source):
+        sys.exit(f"the name of {strange!r} has characters that a shell evaluates: rename it")
     for program in ["make", args.compiler]:
         if not shutil.which(program):
             sys.exit(f"there is no program {program}: apt install build-essential, or name another compiler")

@@ -20,6 +20,8 @@ pub const LOAD_LOG: &str = "load.hlog";
 pub const TELEMETRY: &str = "telemetry.parquet";
 /// The effective configuration files of a trial's server.
 pub const CONFIG: &str = "config";
+/// Marks a run that was imported. It stays on this machine: hidden files are not exported.
+pub const IMPORTED: &str = ".imported";
 /// The output of a trial's server.
 pub const SERVER_LOG: &str = "server.log";
 

@@ -30,6 +30,7 @@ mod headline;
 mod kernel_settings;
 mod local_lab;
 mod plan_check;
+mod plan_effects;
 mod plan_error;
 pub mod plan_request;
 mod plan_variant;
@@ -47,5 +48,6 @@ mod wording;
 
 pub use local_lab::{RunPlanError, run_plan};
 pub use plan_check::{FEWEST_BLOCKS, MOST_BLOCKS, check};
+pub use plan_effects::{PlanEffects, plan_effects};
 pub use plan_error::PlanError;
 pub use run::FinishedRun;

@@ -80,6 +80,7 @@ mod keeper;
 pub mod knobs;
 pub mod lock;
 mod os_release;
+pub mod ownership;
 pub mod packages;
 mod periodic_yield;
 pub mod ports;

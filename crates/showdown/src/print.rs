@@ -19,6 +19,12 @@ pub fn note(text: &str) {
     let _ = writeln!(anstream::stderr(), "note: {text}");
 }
 
+/// Prints a text for people on standard error, in color where color is wanted. A closed standard error is ignored.
+pub fn text_to_stderr(text: &str) {
+    let mut stderr = anstream::stderr().lock();
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
 /// Prints a note if a run measures on this machine now: the two disturb each other.
 pub fn note_other_measurement() {
     if let Some(holder) = host::lock::measuring_now() {

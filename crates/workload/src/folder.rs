@@ -65,7 +65,7 @@ impl Folder {
         }
     }
 
-    /// The text of a file.
+    /// The text of a file. A folder on disk that other users control is refused: it says which programs run.
     pub fn read(&self, file: &str) -> io::Result<String> {
         match self {
             Self::BuiltIn(name) => BUILT_IN
@@ -73,7 +73,11 @@ impl Folder {
                 .and_then(|file| file.contents_utf8())
                 .map(str::to_owned)
                 .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such file")),
-            Self::Disk(path) => std::fs::read_to_string(path.join(file)),
+            Self::Disk(path) => {
+                host::ownership::check(path)
+                    .map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why.to_string()))?;
+                std::fs::read_to_string(path.join(file))
+            }
         }
     }
 }

@@ -131,7 +131,7 @@ impl Workload {
             if is_kernel_setting(name) {
                 variant.kernel.insert(name.parse()?, text.to_owned());
             } else {
-                let value = definition.knob(name)?.parse(text).map_err(|source| {
+                let value = definition.knob(name)?.parse_here(text).map_err(|source| {
                     let (server, knob) = (server.to_owned(), name.to_owned());
                     VariantError::Value { server, knob, source }
                 })?;

@@ -52,6 +52,8 @@ fn import_within(root: &Path, file: &Path, limits: ImportLimits) -> Result<RunId
         let problem = run.problems.first().map_or(String::new(), |problem| problem.text.clone());
         return Err(refused(format!("{} cannot be read: {problem}", layout::PLAN)));
     }
+    let marker = unpacked.join(layout::IMPORTED);
+    File::create_new(&marker).map_err(ArchiveError::io(&marker))?;
     let dir = root.join(id.as_str());
     if dir.exists() {
         return Err(ArchiveError::Exists { id });

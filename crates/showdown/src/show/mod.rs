@@ -5,6 +5,7 @@ pub mod bakeoff_progress;
 pub mod bar;
 pub mod load;
 pub mod load_progress;
+pub mod plan_effects;
 pub mod selftest;
 mod table;
 pub mod units;

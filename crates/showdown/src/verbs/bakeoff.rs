@@ -12,6 +12,7 @@ use host::knobs::Knob;
 use load::inputs::slo::Slo;
 use load::inputs::units::{UnitError, parse_count, parse_rate};
 
+use super::consent;
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
 use crate::exit::{CommandStatus, usage};
 use crate::interrupt;
@@ -164,12 +165,22 @@ pub struct SweepArgs {
 Examples:
   showdown run plan.toml
   showdown run runs/20261121T005139Z-nginx-apache-7f3a/plan.toml
+  showdown run runs/20261121T005139Z-nginx-apache-7f3a/plan.toml --yes
+
+A plan is code: it starts programs, installs packages and sets kernel settings. If it came from elsewhere, showdown \
+says what it does and asks. See docs/SECURITY.md.
 
 Exit codes: 0 a verdict, 3 no valid verdict, 2 usage error, 1 failure, 130 interrupted.")]
 pub struct PlanFileArgs {
     /// Read this plan: `showdown plan` prints one, and every run directory has one
     #[arg(value_name = "PLAN.TOML")]
     pub plan: PathBuf,
+
+    /// Run the plan without a question, also if it came from elsewhere: from an imported run, or from a file that
+    /// another user owns or may change
+    #[arg(short, long)]
+    pub yes: bool,
+
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -205,7 +216,9 @@ pub fn sweep(args: &SweepArgs) -> anyhow::Result<CommandStatus> {
 
 /// `showdown run`.
 pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
-    run_and_report(&read_plan(&args.plan)?, &args.run)
+    let plan = read_plan(&args.plan)?;
+    consent::ask(&args.plan, &plan, args.yes)?;
+    run_and_report(&plan, &args.run)
 }
 
 /// `showdown plan`.
@@ -214,6 +227,7 @@ pub fn plan(verb: &PlanVerb) -> anyhow::Result<CommandStatus> {
         PlanVerb::Compare(args) => plan_of_comparison(args)?,
         PlanVerb::Sweep(args) => plan_of_sweep(args)?,
     };
+    consent::note_workload_on_disk(&plan)?;
     print(&toml::to_string(&plan)?)?;
     Ok(CommandStatus::Success)
 }
@@ -303,6 +317,7 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
 
 /// Runs the trials, writes the report and prints the verdict.
 fn run_and_report(plan: &Plan, args: &RunArgs) -> anyhow::Result<CommandStatus> {
+    consent::note_workload_on_disk(plan)?;
     let context = interrupt::context()?;
     let mut progress = BakeoffProgress::new(args.progress.mode());
     let finished = bakeoff::run_plan(plan, &args.allow_kernel, &args.runs.runs, &context, &mut |event| {

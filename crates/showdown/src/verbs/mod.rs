@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod bakeoff;
 pub mod completions;
+pub mod consent;
 pub mod doctor;
 pub mod known_server;
 pub mod load;

@@ -110,6 +110,6 @@ fn values(knob_type: &KnobType) -> String {
         KnobType::Integer { from, to } => format!("{from}..{to}"),
         KnobType::Number { from, to } => format!("{from}..{to}"),
         KnobType::Choice(words) => words.join(", "),
-        KnobType::Text => "text".to_owned(),
+        KnobType::Text(rule) => rule.accepted(),
     }
 }

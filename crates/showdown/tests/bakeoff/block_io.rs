@@ -51,13 +51,16 @@ fn settings_that_cannot_work_are_reported() {
             "depth=8",
             "depth=8 needs engine=io_uring: pread(2) has one transfer in flight, use threads for more",
         ),
-        ("directory=/nowhere", "there is no directory /nowhere"),
     ] {
         let plan = home.small_plan(&[&format!("disk:{knobs}"), "disk"]);
         let output = home.run(&["run", &plan, "--runs", knobs]);
         assert_eq!(output.status.code(), Some(1));
         assert!(text(&output.stderr).contains(why), "{}", text(&output.stderr));
     }
+    let nowhere = home.run(&["compare", "disk:directory=/nowhere", "disk", "--quick"]);
+    assert_eq!(nowhere.status.code(), Some(2));
+    let why = "knob directory: \"/nowhere\" is not a directory that exists";
+    assert!(text(&nowhere.stderr).contains(why), "{}", text(&nowhere.stderr));
 }
 
 #[test]

@@ -38,16 +38,22 @@ fn builds_are_timed_one_by_one() {
 #[test]
 fn a_missing_part_or_a_failing_build_is_reported() {
     let home = TestHome::new();
+    let empty = home.path("empty");
+    fs::create_dir(&empty).expect("a directory");
+    let strange = home.path("strange/googletest/src");
+    fs::create_dir_all(&strange).expect("a directory");
+    fs::write(strange.join("$(touch executed).cc"), "").expect("a file");
     for (knob, why) in [
-        ("source=/nowhere", "there is no source in /nowhere: apt install googletest"),
-        ("compiler=g+-", "there is no program g+-"),
-        ("compiler=false", "make ended with 2"),
+        ("compiler=g++-0", "there is no program g++-0"),
+        (&format!("source={}", empty.display()), "make ended with 2"),
+        (&format!("source={}", home.path("strange").display()), "has characters that a shell evaluates"),
     ] {
         let variant = format!("googletest:{knob}");
-        let output = home.run(&["run", &plan(&home, &[&variant, &variant]), "--runs", knob]);
+        let runs = knob.replace('/', "_");
+        let output = home.run(&["run", &plan(&home, &[&variant, &variant]), "--runs", &runs]);
         let message = text(&output.stderr) + &text(&output.stdout);
         assert!(matches!(output.status.code(), Some(1 | 3)), "{message}");
-        let run = fs::read_dir(home.path(knob)).expect("runs").flatten().map(|run| run.path());
+        let run = fs::read_dir(home.path(&runs)).expect("runs").flatten().map(|run| run.path());
         let run = run.filter(|run| run.join("plan.toml").is_file()).last().expect("a run");
         let record = json(&trials(&run)[0].join("trial.json"));
         assert!(record["reasons"].to_string().contains(why), "{knob}: {record}");

@@ -15,3 +15,4 @@ mod kv;
 mod mail;
 mod servers;
 mod tls;
+mod untrusted;

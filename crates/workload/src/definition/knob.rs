@@ -5,6 +5,7 @@ use toml::Spanned;
 use super::knob_type::{InvalidValue, KnobType, TypedValue};
 use super::raw::RawKnob;
 use super::source_text::{DefinitionError, SourceText};
+use super::text_form::TextRule;
 use crate::render::{BUILT_IN, TemplateVariables};
 
 /// A knob of every server but a runner: how many copies of the server share one load.
@@ -109,7 +110,12 @@ impl Knob {
             toml::Value::String(text) => match (choices, range) {
                 (Some(choices), None) => (KnobType::Choice(choices.clone()), text),
                 (None, Some(_)) => (number(true).or_else(|error| number(false).map_err(|_| error))?, text),
-                (None, None) => (KnobType::Text, text),
+                (None, None) => {
+                    let pattern = raw.pattern.as_ref().map(|pattern| pattern.get_ref().clone());
+                    let rule = TextRule::new(raw.form, pattern);
+                    let rule = rule.map_err(|why| refuse(&format!("pattern {why}")))?;
+                    (KnobType::Text(rule), text)
+                }
                 (Some(_), Some(_)) => return Err(refuse("it has a range and choices: give one of the two")),
             },
             other => {
@@ -119,13 +125,16 @@ impl Knob {
         };
         let fits = match knob_type {
             KnobType::Integer { .. } | KnobType::Number { .. } => choices.is_none(),
-            KnobType::Switch | KnobType::Text => choices.is_none() && range.is_none(),
+            KnobType::Switch | KnobType::Text(_) => choices.is_none() && range.is_none(),
             KnobType::Choice(_) => true,
         };
         if !fits {
             return Err(refuse(
                 "the default decides the type: only numbers have a range, only words have choices",
             ));
+        }
+        if !matches!(knob_type, KnobType::Text(_)) && (raw.form.is_some() || raw.pattern.is_some()) {
+            return Err(refuse("form and pattern are for a text without choices: leave them out"));
         }
         let knob = Self {
             name: name.to_owned(),
@@ -144,7 +153,18 @@ impl Knob {
             template: self.default.clone(),
             message: error.message,
         })?;
-        Ok(self.parse(&text)?)
+        match self.knob_type {
+            // The text of a template such as `{{ dir }}` has only Showdown's own values. A path may have a blank.
+            KnobType::Text(_) if text != self.default => Ok(TypedValue::Text(text)),
+            _ => Ok(self.parse(&text)?),
+        }
+    }
+
+    /// Reads a value that a variant has, which may name a file of this machine: that file must exist.
+    pub fn parse_here(&self, text: &str) -> Result<TypedValue, InvalidValue> {
+        let value = self.parse(text)?;
+        self.knob_type.check_here(&value)?;
+        Ok(value)
     }
 
     /// Reads a value.
@@ -156,6 +176,7 @@ impl Knob {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definition::TextForm;
 
     fn check(toml: &str) -> Result<Knob, String> {
         let knob = read(toml)?;
@@ -184,7 +205,12 @@ mod tests {
             KnobType::Number { from: 0.0, to: 1.0 }
         );
         assert_eq!(check("default = true")?.knob_type, KnobType::Switch);
-        assert_eq!(check("default = \"x\"")?.knob_type, KnobType::Text);
+        let word = TextRule { form: Some(TextForm::Word), pattern: None };
+        assert_eq!(check("default = \"x\"")?.knob_type, KnobType::Text(word));
+        let directory = check("default = \"/x\"\nform = \"directory\"")?;
+        assert_eq!(directory.parse("/y"), Ok(TypedValue::Text("/y".into())));
+        let list = check("default = \"a\"\npattern = \"[a-z](,[a-z])*\"")?;
+        assert_eq!(list.parse("a,b"), Ok(TypedValue::Text("a,b".into())));
         let mpm = check("default = \"event\"\nchoices = [\"event\", \"worker\"]")?;
         assert_eq!(mpm.parse("worker"), Ok(TypedValue::Text("worker".into())));
         let workers = check("default = \"{{ cpus }}\"\nrange = \"1..1024\"")?;
@@ -208,6 +234,11 @@ mod tests {
         assert!(refused("default = \"no\"\nchoices = [\"event\"]").contains("is not one of event"));
         assert!(refused("default = true\nrange = \"0..1\"").contains("decides the type"));
         assert!(refused("default = [1]").contains("default is array"));
+        assert!(refused("default = \"a b\"").contains("\"a b\" is not a word of letters, digits"));
+        assert!(refused("default = \"/x\"").contains("is not a word"));
+        assert!(refused("default = \"x\"\nform = \"path\"").contains("unknown value \"path\""));
+        assert!(refused("default = \"x\"\npattern = \"(\"").contains("pattern \"(\" is not a regular expression"));
+        assert!(refused("default = true\nform = \"word\"").contains("are for a text without choices"));
     }
 
     #[test]
@@ -218,6 +249,10 @@ mod tests {
         let log = check("default = false")?;
         assert_eq!(refused(&log, "yes"), "\"yes\" is not on or off");
         assert_eq!(log.parse("on"), Ok(TypedValue::Switch(true)));
+        let directory = check("default = \"/nowhere\"\nform = \"directory\"")?;
+        let error = directory.parse_here("/nowhere").expect_err("it is not there").to_string();
+        assert_eq!(error, "\"/nowhere\" is not a directory that exists");
+        assert!(refused(&directory, "/$(shell id)").contains("is not the absolute path of a directory"));
         Ok(())
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::text_form::TextRule;
+
 /// A knob's value, read according to the knob's type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypedValue {
@@ -58,8 +60,8 @@ pub enum KnobType {
     },
     /// One of these words.
     Choice(Vec<String>),
-    /// Any text.
-    Text,
+    /// A text of this form.
+    Text(TextRule),
 }
 
 /// A value that a knob does not accept. A message about it begins with the knob's name.
@@ -125,9 +127,19 @@ impl KnobType {
                 text.parse().ok().filter(|n| (from..=to).contains(&n)).map(TypedValue::Number)
             }
             Self::Choice(words) => words.iter().find(|word| *word == text).cloned().map(TypedValue::Text),
-            Self::Text => Some(TypedValue::Text(text.to_owned())),
+            Self::Text(rule) => rule.accepts(text).then(|| TypedValue::Text(text.to_owned())),
         };
         value.ok_or_else(|| InvalidValue { value: text.to_owned(), accepted: self.accepted(unit) })
+    }
+
+    /// Checks a value that was read on this machine: a path must exist.
+    pub(super) fn check_here(&self, value: &TypedValue) -> Result<(), InvalidValue> {
+        match (self, value) {
+            (Self::Text(rule), TypedValue::Text(text)) => rule
+                .check_here(text)
+                .map_err(|accepted| InvalidValue { value: text.clone(), accepted }),
+            _ => Ok(()),
+        }
     }
 
     /// The accepted values in words: `a whole number from 1 to 64 (MB)`.
@@ -138,7 +150,7 @@ impl KnobType {
             Self::Integer { from, to } => format!("a whole number from {from} to {to}{unit}"),
             Self::Number { from, to } => format!("a number from {from} to {to}{unit}"),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
-            Self::Text => "a text".to_owned(),
+            Self::Text(rule) => rule.accepted(),
         }
     }
 }

@@ -15,6 +15,7 @@ mod server;
 mod servers_of;
 mod source_text;
 mod templates;
+mod text_form;
 
 use ::load::drivers::mix::OperationMix;
 use ::load::inputs::slo::Slo;
@@ -29,6 +30,7 @@ pub use self::server::{
 };
 pub use self::source_text::DefinitionError;
 pub use self::templates::ConfigTemplate;
+pub use self::text_form::{PatternError, TextForm, TextRule};
 
 use crate::data::DataFile;
 use crate::folder::Folder;

@@ -11,6 +11,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor, value};
 use toml::Spanned;
 
 use super::account::DatabaseAccount;
+use super::text_form::TextForm;
 
 /// The whole file without the mix, which [`RawMix`](super::mix::RawMix) removes from it.
 #[derive(Deserialize)]
@@ -148,6 +149,10 @@ pub struct RawKnob {
     pub range: Option<Spanned<String>>,
     #[serde(default)]
     pub choices: Option<Vec<String>>,
+    #[serde(default)]
+    pub form: Option<TextForm>,
+    #[serde(default)]
+    pub pattern: Option<Spanned<String>>,
     #[serde(default)]
     pub unit: String,
     #[serde(default)]
