@@ -43,7 +43,9 @@ fn an_export_is_imported_unchanged() {
     let mut imported = files_below(&there.dir(&id));
     imported.retain(|(name, _)| name.as_path() != Path::new(layout::IMPORTED));
     assert_eq!(files_below(&here.dir(&id)), imported);
-    assert!(there.dir(&id).join(layout::IMPORTED).is_file() && !here.dir(&id).join(layout::IMPORTED).exists());
+    assert!(
+        there.dir(&id).join(layout::IMPORTED).is_file() && !here.dir(&id).join(layout::IMPORTED).exists()
+    );
     assert_eq!(there.list(&Query::default()).unwrap().len(), 1);
     assert!(matches!(there.import(&file), Err(ArchiveError::Exists { id: other }) if other == id));
 

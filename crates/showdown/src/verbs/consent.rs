@@ -18,7 +18,8 @@ pub fn note_workload_on_disk(plan: &Plan) -> anyhow::Result<()> {
         if let Some(directory) = folder.directory() {
             let is_relative = directory.is_relative() && !directory.starts_with(".");
             let here = if is_relative { "./" } else { "" };
-            let instead = workload::Folder::built_in(&folder.name()).map_or("", |_| ", not the built-in workload");
+            let instead =
+                workload::Folder::built_in(&folder.name()).map_or("", |_| ", not the built-in workload");
             note(&format!("using {here}{}{instead}", directory.display()));
         }
         if !workload.uses_servers_of_another() {

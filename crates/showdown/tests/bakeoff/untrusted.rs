@@ -32,7 +32,13 @@ fn plan_with(home: &TestHome, variants: &[&str], from: &str, to: &str) -> String
 fn a_text_that_could_be_evaluated_is_refused_in_a_plan() {
     let home = TestHome::new();
     let directory = home.path("tmp").display().to_string();
-    for evil in ["$(shell touch executed)", "/tmp/`touch executed`", "/tmp/a\\nb", "/tmp;touch executed", "--sync=data"] {
+    for evil in [
+        "$(shell touch executed)",
+        "/tmp/`touch executed`",
+        "/tmp/a\\nb",
+        "/tmp;touch executed",
+        "--sync=data",
+    ] {
         let knob = format!("\"{directory}\"");
         let variant = format!("disk:directory={directory}");
         let plan = plan_with(&home, &[&variant, "disk"], &knob, &format!("\"{evil}\""));
@@ -45,14 +51,24 @@ fn a_text_that_could_be_evaluated_is_refused_in_a_plan() {
         ("g++ -wrapper touch", "is not the name or absolute path of a program"),
         ("/nowhere/g++", "is not a file that exists"),
     ] {
-        let plan = plan_with(&home, &["googletest:compiler=g++", "googletest"], "compiler = \"g++\"", &format!("compiler = \"{compiler}\""));
+        let plan = plan_with(
+            &home,
+            &["googletest:compiler=g++", "googletest"],
+            "compiler = \"g++\"",
+            &format!("compiler = \"{compiler}\""),
+        );
         let why = refused(&home.run(&["run", &plan]));
         assert!(why.contains(reason), "{why}");
     }
     let library = home.path("librocksdb.so");
     fs::write(&library, "").expect("a file");
     set_mode(&library, 0o666);
-    let why = refused(&home.run(&["compare", &format!("rocksdb:library={}", library.display()), "rocksdb", "--quick"]));
+    let why = refused(&home.run(&[
+        "compare",
+        &format!("rocksdb:library={}", library.display()),
+        "rocksdb",
+        "--quick",
+    ]));
     assert!(why.contains("other users may write to"), "{why}");
     assert!(!home.path("executed").exists());
 }

@@ -237,7 +237,9 @@ mod tests {
         assert!(refused("default = \"a b\"").contains("\"a b\" is not a word of letters, digits"));
         assert!(refused("default = \"/x\"").contains("is not a word"));
         assert!(refused("default = \"x\"\nform = \"path\"").contains("unknown value \"path\""));
-        assert!(refused("default = \"x\"\npattern = \"(\"").contains("pattern \"(\" is not a regular expression"));
+        assert!(
+            refused("default = \"x\"\npattern = \"(\"").contains("pattern \"(\" is not a regular expression")
+        );
         assert!(refused("default = true\nform = \"word\"").contains("are for a text without choices"));
     }
 

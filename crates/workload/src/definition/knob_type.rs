@@ -135,9 +135,9 @@ impl KnobType {
     /// Checks a value that was read on this machine: a path must exist.
     pub(super) fn check_here(&self, value: &TypedValue) -> Result<(), InvalidValue> {
         match (self, value) {
-            (Self::Text(rule), TypedValue::Text(text)) => rule
-                .check_here(text)
-                .map_err(|accepted| InvalidValue { value: text.clone(), accepted }),
+            (Self::Text(rule), TypedValue::Text(text)) => {
+                rule.check_here(text).map_err(|accepted| InvalidValue { value: text.clone(), accepted })
+            }
             _ => Ok(()),
         }
     }

@@ -84,9 +84,13 @@ impl TextRule {
     pub fn accepted(&self) -> String {
         let form = match self.form {
             Some(TextForm::Word) => "a word of letters, digits and . _ + - : @",
-            Some(TextForm::Directory) => "the absolute path of a directory, in letters, digits and / . _ + - : @",
+            Some(TextForm::Directory) => {
+                "the absolute path of a directory, in letters, digits and / . _ + - : @"
+            }
             Some(TextForm::File) => "the absolute path of a file, in letters, digits and / . _ + - : @",
-            Some(TextForm::Program) => "the name or absolute path of a program, in letters, digits and / . _ + - : @",
+            Some(TextForm::Program) => {
+                "the name or absolute path of a program, in letters, digits and / . _ + - : @"
+            }
             Some(TextForm::Library) => {
                 "the name or absolute path of a shared library, in letters, digits and / . _ + - : @"
             }
@@ -105,8 +109,7 @@ impl TextForm {
         let is_word = |text: &str| {
             text.starts_with(|c: char| c.is_alphanumeric() || c == '_') && text.chars().all(is_plain)
         };
-        let is_path =
-            |text: &str| text.starts_with('/') && text.chars().all(|c| is_plain(c) || c == '/');
+        let is_path = |text: &str| text.starts_with('/') && text.chars().all(|c| is_plain(c) || c == '/');
         match self {
             Self::Word => is_word(text),
             Self::Directory | Self::File => is_path(text),
@@ -134,8 +137,32 @@ mod tests {
 
     /// Texts that a shell, make, a configuration file or a command line would evaluate or split.
     const EVALUATED: &[&str] = &[
-        "", "-x", "--file=/etc/shadow", "a b", "a\nb", "a;b", "$HOME", "$(shell id)", "`id`", "a\"b", "a'b", "a\\b",
-        "a{b", "a}b", "a#b", "a|b", "a&b", "a>b", "a*b", "a?b", "a%b", "a\u{1b}[0m", "a\u{202e}b", "a\0b", "~/x", "a,b",
+        "",
+        "-x",
+        "--file=/etc/shadow",
+        "a b",
+        "a\nb",
+        "a;b",
+        "$HOME",
+        "$(shell id)",
+        "`id`",
+        "a\"b",
+        "a'b",
+        "a\\b",
+        "a{b",
+        "a}b",
+        "a#b",
+        "a|b",
+        "a&b",
+        "a>b",
+        "a*b",
+        "a?b",
+        "a%b",
+        "a\u{1b}[0m",
+        "a\u{202e}b",
+        "a\0b",
+        "~/x",
+        "a,b",
     ];
 
     #[test]
@@ -145,7 +172,12 @@ mod tests {
             let rule = TextRule::new(Some(form), None).expect("no pattern");
             for text in EVALUATED {
                 assert!(!rule.accepts(text), "{form:?}: {text:?}");
-                assert!(!rule.accepts(&format!("/x/{text}")) || ["", "-x"].contains(text) || text.starts_with("--f"), "{form:?}: /x/{text:?}");
+                assert!(
+                    !rule.accepts(&format!("/x/{text}"))
+                        || ["", "-x"].contains(text)
+                        || text.starts_with("--f"),
+                    "{form:?}: /x/{text:?}"
+                );
             }
         }
     }
@@ -171,7 +203,9 @@ mod tests {
         assert!(!rule(None, "(?s).*").accepts("a\nb"), "a control character is refused in any case");
         let compiler = rule(Some(TextForm::Program), r"(g|clang)\+\+(-[0-9]+)?");
         assert!(compiler.accepts("g++-14") && compiler.accepts("/usr/bin/clang++"));
-        assert!(!compiler.accepts("rm") && !compiler.accepts("/usr/bin/rm") && !compiler.accepts("/bin/g++/rm"));
+        assert!(
+            !compiler.accepts("rm") && !compiler.accepts("/usr/bin/rm") && !compiler.accepts("/bin/g++/rm")
+        );
         assert_eq!(TextRule::new(None, None).map(|rule| rule.form), Ok(Some(TextForm::Word)));
         let error = TextRule::new(None, Some("(".to_owned())).expect_err("half a group").to_string();
         assert!(error.starts_with("\"(\" is not a regular expression: "), "{error}");
