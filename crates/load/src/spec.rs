@@ -73,6 +73,21 @@ pub struct TlsSpec {
     pub resumption: bool,
     /// Which certificates are accepted.
     pub trust: Trust,
+    /// Which full handshakes prove that the server has its certificate's key.
+    pub proof: KeyProof,
+}
+
+/// Which full handshakes prove that the server has its certificate's key: the client verifies a signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyProof {
+    /// Each.
+    Always,
+    /// The first with a certificate, for each worker. For a server that this program started, and where anyone is
+    /// trusted: there the proof protects nothing. In every handshake it costs a client that only does handshakes 10 % of
+    /// its CPU with RSA and 17 % with ECDSA, where it costs more than the server's signature. The client would be the
+    /// limit.
+    Once,
 }
 
 /// Which certificates are accepted.

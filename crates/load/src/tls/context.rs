@@ -29,7 +29,7 @@ pub(crate) fn context(spec: &TlsSpec, alpn: Option<&[u8]>) -> Result<TlsContext,
     let name = ServerName::try_from(spec.server_name.clone())
         .map_err(|_| TlsError::Name(spec.server_name.clone()))?;
     let provider = Arc::new(ring::default_provider());
-    let verifier = trust::verifier(&spec.trust, &provider)?;
+    let verifier = trust::verifier(&spec.trust, spec.proof, &provider)?;
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()

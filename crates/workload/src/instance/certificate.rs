@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use host::Host;
 use host::packages::Program;
 use host::process::ProcessExit;
-use load::spec::{TlsSpec, Trust};
+use load::spec::{KeyProof, TlsSpec, Trust};
 
 use super::error::InstanceError;
 use super::{files, tool};
@@ -68,6 +68,7 @@ impl Certificate {
             server_name: NAME.to_owned(),
             resumption: true,
             trust: Trust::File(self.certificate.to_string_lossy().into_owned()),
+            proof: KeyProof::Once,
         }
     }
 }

@@ -9,7 +9,7 @@ use host::process::{LogTail, PipeEnds, Pipes, ProcessTree, Stopped};
 use host::{Readiness, ServerProcess};
 use load::drivers::ProtocolSpec;
 use load::drivers::protocol::ServerAccess;
-use load::spec::{LoadSpec, TlsSpec, Trust};
+use load::spec::{KeyProof, LoadSpec, TlsSpec, Trust};
 
 use super::credentials::ServerCredentials;
 use super::error::InstanceError;
@@ -120,6 +120,7 @@ impl Instance {
             server_name: self.address.ip().to_string(),
             resumption: true,
             trust: Trust::Anyone,
+            proof: KeyProof::Once,
         });
         let connections = self.workload.load.connections;
         Ok(LoadSpec::closed(protocol, self.address, connections)

@@ -11,7 +11,7 @@ use load::drivers::{PROTOCOLS, ProtocolSpec, RegisteredProtocol};
 use load::inputs::rate::RateProfile;
 use load::inputs::target::{Target, TargetError};
 use load::sources;
-use load::spec::{LoadSpec, Shape, TlsSpec, Trust};
+use load::spec::{KeyProof, LoadSpec, Shape, TlsSpec, Trust};
 
 use super::args::LoadArgs;
 use crate::exit::usage;
@@ -144,14 +144,16 @@ fn protocol(args: &LoadArgs, target: &Target, seed: u64) -> anyhow::Result<Proto
 }
 
 fn tls(args: &LoadArgs, target: &Target, protocol: &ProtocolSpec) -> Option<TlsSpec> {
+    let (trust, proof) = match &args.ca {
+        Some(path) => (Trust::File(path.display().to_string()), KeyProof::Always),
+        None if args.verify_certificate => (Trust::System, KeyProof::Always),
+        None => (Trust::Anyone, KeyProof::Once),
+    };
     (target.scheme.is_tls || protocol.starts_tls()).then(|| TlsSpec {
         server_name: target.host.clone(),
         resumption: !args.no_tls_resumption,
-        trust: match &args.ca {
-            Some(path) => Trust::File(path.display().to_string()),
-            None if args.verify_certificate => Trust::System,
-            None => Trust::Anyone,
-        },
+        trust,
+        proof,
     })
 }
 
