@@ -11,7 +11,7 @@ use archive::TrialWriter;
 use archive::model::{self, Facts, FlatFacts, Plan, VariantFacts};
 use host::knobs::{self, Knob};
 use host::lock::{HostLock, LockError};
-use host::process::ProcessTree;
+use host::process::{LogText, ProcessTree};
 use host::scratch::ScratchDirectory;
 use host::{CpuSet, Host};
 use load::engine::RunContext;
@@ -160,7 +160,7 @@ impl LocalLab<'_> {
         };
         let kernel_settings = self.kernel_settings.values()?;
         let instances = Instances::start(&self.workload, variant, &stage)?;
-        let directory = stage.directory.display().to_string();
+        let directory = instances.first().directory().display().to_string();
         let on_op = self.plan.on_op.clone();
         let name = self.plan.variants[variant_point.variant].name.clone();
         Ok(RunningServer { instances, kernel_settings, directory, host: self.host.clone(), name, on_op })
@@ -323,9 +323,8 @@ impl SystemUnderTest for RunningServer {
         Ok(self.instances.check_alive()?)
     }
 
-    fn logs(&self) -> Vec<(String, Vec<u8>)> {
-        let logs = self.instances.logs().into_iter();
-        logs.filter_map(|(name, path)| Some((name, fs::read(path).ok()?))).collect()
+    fn logs(&self) -> Vec<(String, LogText)> {
+        self.instances.logs()
     }
 
     fn stop(&mut self) {

@@ -2,7 +2,7 @@
 //! servers of a workload.
 
 use archive::model::VariantFacts;
-use host::process::ProcessTree;
+use host::process::{LogText, ProcessTree};
 use load::engine::RunContext;
 use load::spec::LoadSpec;
 use workload::{InstanceError, OperationCount, VariantError};
@@ -45,7 +45,7 @@ pub trait SystemUnderTest {
     fn check_alive(&self) -> Result<(), SutError>;
 
     /// Name and text of each instance's log.
-    fn logs(&self) -> Vec<(String, Vec<u8>)>;
+    fn logs(&self) -> Vec<(String, LogText)>;
 
     /// Stops it and waits for its end.
     fn stop(&mut self);

@@ -15,6 +15,7 @@
 //! - [`knobs`]: kernel settings, journalled before a change, and always restored.
 //! - [`lock`]: one measurement at a time on a machine.
 //! - [`scratch`]: directories that are removed, also after their process was killed.
+//! - [`regular_file`]: files that another user may replace by a link.
 //! - [`packages`]: programs, and the packages that contain them.
 //! - [`doctor`]: checks of this machine, with a remedy for each problem.
 //!
@@ -85,6 +86,7 @@ pub mod packages;
 mod periodic_yield;
 pub mod ports;
 pub mod process;
+pub mod regular_file;
 mod root;
 pub mod scratch;
 mod steal;

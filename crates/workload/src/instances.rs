@@ -4,9 +4,7 @@
 //!
 //! A single instance is [`Instance`].
 
-use std::path::PathBuf;
-
-use host::process::ProcessTree;
+use host::process::{LogText, ProcessTree};
 use load::engine::RunContext;
 use load::spec::LoadSpec;
 
@@ -103,9 +101,10 @@ impl Instances {
             .collect()
     }
 
-    /// The logs of each, named in the same way, with their paths.
-    pub fn logs(&self) -> Vec<(String, PathBuf)> {
-        self.numbered().map(|(prefix, one)| (format!("{prefix}server.log"), one.log_path())).collect()
+    /// The logs of each, named in the same way.
+    pub fn logs(&self) -> Vec<(String, LogText)> {
+        let log = |(prefix, one): (String, &Instance)| Some((format!("{prefix}server.log"), one.log().ok()?));
+        self.numbered().filter_map(log).collect()
     }
 
     fn numbered(&self) -> impl Iterator<Item = (String, &Instance)> {

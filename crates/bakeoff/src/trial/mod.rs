@@ -315,7 +315,7 @@ fn finish(
         }
     }
     for (name, log) in sut.logs() {
-        trial.files.logs.push(writer.write(&name, &log)?);
+        trial.files.logs.push(writer.write(&name, &log.text)?);
     }
     match outcome {
         Ok(TrialOutcome { recording, lead, result }) => {

@@ -5,6 +5,11 @@ use std::path::Path;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
+use crate::regular_file;
+
+/// A longer file is not searched. The largest programs that are known have a third of it.
+pub(super) const MAX_PROGRAM_BYTES: u64 = 1 << 30;
+
 /// A memory allocator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocator {
@@ -36,7 +41,7 @@ pub(super) fn find(libraries: &[String], program: &Path) -> Option<Allocator> {
             return Some(Allocator { name: (*name).into(), library: Some(path.clone()) });
         }
     }
-    let program = std::fs::read(program).unwrap_or_default();
+    let program = regular_file::read(program, MAX_PROGRAM_BYTES).unwrap_or_default();
     for (name, _, signature) in ALLOCATORS {
         if signature.is_some_and(|signature| memmem::find(&program, signature(name).as_bytes()).is_some()) {
             return Some(Allocator { name: (*name).into(), library: None });

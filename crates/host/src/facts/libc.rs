@@ -1,11 +1,14 @@
 //! The C library and its build, from the banner in its file, so that no program is run.
 
-use std::fs;
 use std::path::Path;
 
 use memchr::memmem;
 
+use crate::regular_file;
 use crate::root::Root;
+
+/// A longer file is no C library: they have 2 MB.
+const MAX_LIBRARY_BYTES: u64 = 64 << 20;
 
 /// The directories of the C library. It is in one of these or in a subdirectory.
 const LIBRARY_DIRS: &[&str] = &["/lib64", "/lib", "/usr/lib64", "/usr/lib"];
@@ -36,7 +39,8 @@ pub(super) fn identify(path: &Path) -> Option<String> {
     if path.file_name()?.to_str()?.starts_with("ld-musl-") {
         return Some("musl".into());
     }
-    let bytes = fs::read(path).ok()?;
+    // The path comes from the process: it may be a pipe by now.
+    let bytes = regular_file::read(path, MAX_LIBRARY_BYTES).ok()?;
     let banner = &bytes[memmem::find(&bytes, b"GNU C Library (")?..];
     let banner = String::from_utf8_lossy(&banner[..banner.len().min(200)]);
     let (build, rest) = banner.strip_prefix("GNU C Library (")?.split_once(") ")?;

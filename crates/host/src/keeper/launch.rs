@@ -14,7 +14,7 @@ use rustix::process::{
 use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
 
 use super::protocol::receive_order;
-use crate::process::{OpenLogError, RunAs, ServerCommand, open_log};
+use crate::process::{OpenLogError, RunAs, ServerCommand, give_to, open_log};
 
 /// Why the launcher cannot become the server.
 #[derive(Debug, thiserror::Error)]
@@ -63,8 +63,8 @@ pub(super) fn run(keeper: u32) -> io::Result<()> {
     Err(io::ErrorKind::Other.into())
 }
 
-/// Changes the user for good. This comes first: a change of user clears the death signal, and files must be
-/// opened with the rights of the new user.
+/// Changes the user for good. This comes before the death signal, which a change of user clears. Log and pipes are opened
+/// earlier: they are in a directory that the new user cannot enter.
 fn change_user(user: RunAs) -> rustix::io::Result<()> {
     set_thread_groups(&[])?;
     set_thread_gid(Gid::from_raw(user.gid))?;
@@ -79,6 +79,17 @@ fn limit_descriptors(wanted: u64) -> rustix::io::Result<()> {
 }
 
 fn become_server(order: &ServerCommand, keeper: u32) -> Result<Infallible, LaunchError> {
+    let log = open_log(&order.log, order.run_as)?;
+    let (stdin, stdout) = match &order.pipes {
+        None => (Stdio::null(), Stdio::from(log.try_clone().map_err(LaunchError::DuplicateLog)?)),
+        Some(pipes) => {
+            let (stdin, stdout) = pipes.open().map_err(LaunchError::Pipes)?;
+            for pipe in [&stdin, &stdout] {
+                give_to(pipe, order.run_as).map_err(LaunchError::Pipes)?;
+            }
+            (Stdio::from(stdin), Stdio::from(stdout))
+        }
+    };
     if let Some(user) = order.run_as {
         change_user(user).map_err(|source| LaunchError::User { uid: user.uid, source })?;
     }
@@ -95,14 +106,6 @@ fn become_server(order: &ServerCommand, keeper: u32) -> Result<Infallible, Launc
     if let Some(descriptors) = order.descriptors {
         limit_descriptors(descriptors).map_err(LaunchError::Descriptors)?;
     }
-    let log = open_log(&order.log)?;
-    let (stdin, stdout) = match &order.pipes {
-        None => (Stdio::null(), Stdio::from(log.try_clone().map_err(LaunchError::DuplicateLog)?)),
-        Some(pipes) => {
-            let (stdin, stdout) = pipes.open().map_err(LaunchError::Pipes)?;
-            (Stdio::from(stdin), Stdio::from(stdout))
-        }
-    };
     std::env::set_current_dir(&order.dir)
         .map_err(|source| LaunchError::Directory { path: order.dir.clone(), source })?;
     let [program, arguments @ ..] = order.argv.as_slice() else {

@@ -47,7 +47,7 @@ pub(super) fn install(root: &Root, package: &PackageName, log: &Path) -> Result<
 /// Runs apt-get and returns whether it succeeded. It continues if this process is killed: an incomplete installation
 /// is worse than none.
 fn apt_get(arguments: &[&str], log: &Path) -> io::Result<bool> {
-    let log = open_log(log).map_err(io::Error::other)?;
+    let log = open_log(log, None).map_err(io::Error::other)?;
     let status = Command::new("apt-get")
         .args(arguments)
         .envs([("DEBIAN_FRONTEND", "noninteractive"), ("LC_ALL", "C.UTF-8"), (INSTALL_VARIABLE, "1")])

@@ -32,10 +32,11 @@ pub struct ServerCommand {
     pub argv: Vec<String>,
     /// The working directory.
     pub dir: PathBuf,
-    /// The file to which standard output and standard error are appended.
+    /// The file to which standard output and standard error are appended. This process's user creates it, and gives it to
+    /// the user of `run_as`, who need not be able to enter its directory. That directory must be trusted.
     pub log: PathBuf,
     /// Pipes for standard input and output, for programs that communicate through them. The log then gets only
-    /// standard error.
+    /// standard error. They are opened and given away as the log is.
     pub pipes: Option<Pipes>,
     /// The whole environment. Nothing is inherited, so that the user's shell cannot make two variants differ.
     pub env: BTreeMap<String, String>,

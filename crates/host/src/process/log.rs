@@ -1,11 +1,20 @@
 //! The log of a server: creates it, and reads its end for error messages.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// How much of the end is read. Servers report why they stop in a few lines.
+use rustix::fs::fchown;
+use rustix::process::{Gid, Uid};
+
+use super::RunAs;
+use crate::regular_file;
+
+/// How much of the beginning and of the end of a long log is kept.
+const KEPT_BYTES: u64 = 1 << 20;
+
+/// How much of the end is read for a message. Servers report why they stop in a few lines.
 const TAIL_BYTES: u64 = 4096;
 
 /// How many lines an error message contains.
@@ -19,10 +28,21 @@ pub(crate) struct OpenLogError {
     source: io::Error,
 }
 
-/// Opens a log for appending, and creates it if needed.
-pub(crate) fn open_log(path: &Path) -> Result<File, OpenLogError> {
-    let open = OpenOptions::new().append(true).create(true).open(path);
-    open.map_err(|source| OpenLogError { path: path.to_owned(), source })
+/// Opens a log for appending, and creates it if needed, with the rights of this process: the directory need not be open to
+/// the user whose output it gets. That user becomes its owner and can open it again, as `/dev/stderr`.
+pub(crate) fn open_log(path: &Path, owner: Option<RunAs>) -> Result<File, OpenLogError> {
+    let open = || {
+        let file = regular_file::append(path, owner.map(|user| user.uid))?;
+        give_to(&file, owner)?;
+        Ok(file)
+    };
+    open().map_err(|source| OpenLogError { path: path.to_owned(), source })
+}
+
+/// Makes a user the owner of an open file.
+pub(crate) fn give_to(file: &File, owner: Option<RunAs>) -> io::Result<()> {
+    let Some(RunAs { uid, gid }) = owner else { return Ok(()) };
+    Ok(fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?)
 }
 
 /// The end of a log. `Display` formats the last lines as the end of a one-line message; [`LogTail::lines`]
@@ -46,8 +66,36 @@ impl LogTail {
     }
 }
 
+/// A log: all of it, or its beginning and its end with a line between them that says how much is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogText {
+    /// What is kept.
+    pub text: Vec<u8>,
+    /// The bytes that are left out.
+    pub left_out: u64,
+}
+
+impl LogText {
+    /// Reads a log; at most 2 MiB of it.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        let mut file = regular_file::open(path)?;
+        let length = file.metadata()?.len();
+        let mut text = Vec::new();
+        if length <= 2 * KEPT_BYTES {
+            file.take(2 * KEPT_BYTES).read_to_end(&mut text)?;
+            return Ok(Self { text, left_out: 0 });
+        }
+        (&mut file).take(KEPT_BYTES).read_to_end(&mut text)?;
+        let left_out = length - 2 * KEPT_BYTES;
+        text.extend_from_slice(format!("\n[showdown: {left_out} bytes are left out here]\n").as_bytes());
+        file.seek(SeekFrom::Start(length - KEPT_BYTES))?;
+        file.take(KEPT_BYTES).read_to_end(&mut text)?;
+        Ok(Self { text, left_out })
+    }
+}
+
 fn last_lines(path: &Path) -> io::Result<Vec<String>> {
-    let mut file = File::open(path)?;
+    let mut file = regular_file::open(path)?;
     let length = file.metadata()?.len();
     let start = length.saturating_sub(TAIL_BYTES);
     file.seek(SeekFrom::Start(start))?;
@@ -89,6 +137,21 @@ mod tests {
         let tail = LogTail::read(log.path());
         assert!(tail.lines().iter().all(|line| line == "0123456789"));
         assert_eq!(tail.lines().len(), 4096 / 11);
+        Ok(())
+    }
+
+    #[test]
+    fn beginning_and_end_of_a_long_log_are_kept() -> io::Result<()> {
+        let log = tempfile::NamedTempFile::new()?;
+        std::fs::write(log.path(), "short\n")?;
+        assert_eq!(LogText::read(log.path())?, LogText { text: b"short\n".to_vec(), left_out: 0 });
+        // Holes take no space, so a server can make a file of any length.
+        log.as_file().set_len(1 << 40)?;
+        let LogText { text, left_out } = LogText::read(log.path())?;
+        assert_eq!(left_out, (1 << 40) - (2 << 20));
+        let line = format!("\n[showdown: {left_out} bytes are left out here]\n");
+        assert_eq!(text.len(), (2 << 20) + line.len());
+        assert!(text.starts_with(b"short\n") && text[1 << 20..].starts_with(line.as_bytes()));
         Ok(())
     }
 

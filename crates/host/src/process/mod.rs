@@ -17,12 +17,12 @@ mod tree;
 pub use command::{RunAs, ServerCommand, StopSignal, base_environment};
 pub use error::{Error, StartError};
 pub use exit::ProcessExit;
-pub use log::LogTail;
+pub use log::{LogTail, LogText};
 pub use pipes::{PipeEnds, Pipes};
 pub use ready::{Readiness, tcp_probe};
 pub use server::{ServerProcess, Stopped};
 pub use tree::{ProcessId, ProcessTree};
 
-pub(crate) use log::{OpenLogError, open_log};
+pub(crate) use log::{OpenLogError, give_to, open_log};
 pub(crate) use server::start;
 pub(crate) use tree::{Processes, cpu_ticks};

@@ -9,6 +9,7 @@ mod failures;
 mod foreign_load;
 mod full_disk;
 mod home;
+mod hostile_server;
 mod instances;
 mod kernel;
 mod kv;

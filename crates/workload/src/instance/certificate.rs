@@ -1,18 +1,19 @@
-//! A server's certificate and key. openssl(1) generates them for one start. They are on disk only while the server runs,
-//! and never copied to the run directory. The client trusts this certificate and no other.
+//! A server's certificate and key. openssl(1) generates them for one start, in the private directory; the server gets
+//! copies. They are on disk only while the server runs, and never copied to the run directory. The client trusts this
+//! certificate and no other.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host::Host;
 use host::packages::Program;
 use host::process::ProcessExit;
 use load::spec::{KeyProof, TlsSpec, Trust};
 
 use super::error::InstanceError;
-use super::{files, tool};
+use super::files::{SecretFiles, write_private};
+use super::tool::{self, Tools};
 
 /// The program that generates keys.
 const OPENSSL: &str = "openssl";
@@ -36,10 +37,10 @@ pub fn program() -> Program {
 
 impl Certificate {
     /// Generates one with a key of this type, `rsa` or `ecdsa`.
-    pub fn generate(host: &Host, directory: &Path, key_type: &str) -> Result<Self, InstanceError> {
-        let (certificate, key) = (directory.join("certificate.pem"), directory.join("key.pem"));
+    pub fn generate(tools: &Tools, key_type: &str) -> Result<Self, InstanceError> {
+        let (certificate, key) = Self::paths(&tools.private);
         // The file is private before openssl writes the key to it.
-        files::write_private(&key, "")?;
+        write_private(&key, "")?;
         let pair = Self { certificate, key };
         let mut argv: Vec<String> =
             [OPENSSL, "req", "-x509", "-nodes", "-days", "7", "-newkey"].map(str::to_owned).into();
@@ -52,7 +53,7 @@ impl Certificate {
         for (option, path) in [("-keyout", &pair.key), ("-out", &pair.certificate)] {
             argv.extend([option.to_owned(), path.to_string_lossy().into_owned()]);
         }
-        let output = tool::run(host, &argv, directory, &directory.join("openssl.log"))?;
+        let output = tools.run(&argv, tool::TIMEOUT)?;
         if output.ending == ProcessExit::Code(0) {
             return Ok(pair);
         }
@@ -60,6 +61,25 @@ impl Certificate {
             output.text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
         let (program, ending) = (OPENSSL.to_owned(), output.ending.to_string());
         Err(InstanceError::Prepare { server: "certificate".to_owned(), program, ending, output: last_line })
+    }
+
+    /// The names of certificate and key in a directory.
+    fn paths(directory: &Path) -> (PathBuf, PathBuf) {
+        (directory.join("certificate.pem"), directory.join("key.pem"))
+    }
+
+    /// Copies both to the server's directory, and returns the paths there.
+    pub fn copy_to(
+        &self,
+        directory: &Path,
+        files: &mut SecretFiles,
+    ) -> Result<(PathBuf, PathBuf), InstanceError> {
+        let to = Self::paths(directory);
+        for (from, to) in [(&self.certificate, &to.0), (&self.key, &to.1)] {
+            let text = fs::read(from).map_err(|source| InstanceError::Write { path: to.clone(), source })?;
+            files.write(to.clone(), text)?;
+        }
+        Ok(to)
     }
 
     /// The client's side. The client always offers to resume a session; the server accepts or declines.

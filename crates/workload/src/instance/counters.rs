@@ -10,25 +10,8 @@
 //! | Redis, `INFO commandstats` | `cmdstat_get:calls=42,usec=80,…` |
 //! | Prometheus text format | `http_requests_total{code="200"} 42`, several of which are added up |
 //! | JSON | `{"requests": 42}` |
-//! | Postfix and Exim, logs | no counters: [`count_in_log`] counts how often a text occurs |
+//! | Postfix and Exim, logs | no counters: [`super::log_counter`] counts how often a text occurs |
 //! | nginx, `stub_status` | `server accepts handled requests`, and below it ` 7 7 42`, aligned at the right |
-
-use std::fs;
-use std::io::{self, ErrorKind};
-use std::path::Path;
-
-/// Counts how often each text occurs in a file, and returns the counts in a form that [`read`] understands. Texts that do
-/// not occur are left out. A file that does not exist yet contains nothing.
-pub fn count_in_log(path: &Path, texts: &[String]) -> io::Result<String> {
-    let log = match fs::read(path) {
-        Ok(log) => String::from_utf8_lossy(&log).into_owned(),
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error),
-    };
-    let counts = texts.iter().map(|text| (text, log.matches(text.as_str()).count()));
-    let lines = counts.filter(|(_, count)| *count > 0).map(|(text, count)| format!("{text}: {count}"));
-    Ok(lines.collect::<Vec<_>>().join("\n"))
-}
 
 /// The sum of all counters of this name; none if there is none.
 pub fn read(text: &str, name: &str) -> Option<u64> {
@@ -86,17 +69,6 @@ mod tests {
                           requests_total{code=\"200\"} 40\nrequests_total{code=\"404\"} 2.0\n";
         assert_eq!(read(prometheus, "requests_total"), Some(42));
         assert_eq!(read("{\"requests\": 42, \"errors\": 0}", "requests"), Some(42));
-    }
-
-    #[test]
-    fn occurrences_in_a_log_are_counted() -> io::Result<()> {
-        let file = tempfile::NamedTempFile::new()?;
-        fs::write(file.path(), "1 <= a@b\n1 => c@d\nmessage-id=<1>\n2 <= a@b\n")?;
-        let texts = [" <= ", "message-id=", "queued"].map(str::to_owned);
-        let counted = count_in_log(file.path(), &texts)?;
-        assert_eq!(texts.map(|text| read(&counted, &text)), [Some(2), Some(1), None]);
-        assert_eq!(count_in_log(Path::new("/nowhere/log"), &[])?, "");
-        Ok(())
     }
 
     #[test]

@@ -1,14 +1,12 @@
 //! The secrets of one start: a password, a certificate. All instances of a load have the same, because the client uses
 //! them for every connection.
 
-use std::path::Path;
 use std::sync::Arc;
-
-use host::Host;
 
 use super::certificate::Certificate;
 use super::error::InstanceError;
 use super::password::Password;
+use super::tool::Tools;
 
 /// The password and the certificate of a start, where the server has them.
 #[derive(Clone, Debug, Default)]
@@ -20,15 +18,14 @@ pub struct ServerCredentials {
 }
 
 impl ServerCredentials {
-    /// Generates them in `directory`. `certificate` is the type of its key, if one is needed.
+    /// Generates them in the private directory of `tools`. `certificate` is the type of its key, if one is needed.
     pub fn generate(
-        host: &Host,
-        directory: &Path,
+        tools: &Tools,
         has_password: bool,
         certificate: Option<&str>,
     ) -> Result<Self, InstanceError> {
-        let password = has_password.then(|| Password::generate(directory)).transpose()?;
-        let certificate = certificate.map(|kind| Certificate::generate(host, directory, kind)).transpose()?;
+        let password = has_password.then(|| Password::generate(&tools.private)).transpose()?;
+        let certificate = certificate.map(|kind| Certificate::generate(tools, kind)).transpose()?;
         Ok(Self { password: password.map(Arc::new), certificate: certificate.map(Arc::new) })
     }
 }

@@ -1,23 +1,11 @@
-//! The directory of a start: its files, and who may read them.
+//! The files of a start: who may read them, and when they are removed.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use host::process::RunAs;
-
 use super::error::InstanceError;
-
-/// Creates a directory, and returns its absolute path. Other users cannot list it. They can enter it where root starts
-/// a server: its workers may have a user of their own.
-pub fn make_directory(path: &Path) -> Result<PathBuf, InstanceError> {
-    let failed = |source| InstanceError::Write { path: path.to_owned(), source };
-    fs::create_dir_all(path).map_err(failed)?;
-    let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(failed)?;
-    quotable(std::path::absolute(path).map_err(failed)?)
-}
 
 /// Refuses a path that cannot stand between quotes in a configuration file.
 pub fn quotable(path: PathBuf) -> Result<PathBuf, InstanceError> {
@@ -27,26 +15,36 @@ pub fn quotable(path: PathBuf) -> Result<PathBuf, InstanceError> {
     }
 }
 
-/// Writes a file that only its owner may read.
-pub fn write_private(path: &Path, text: &str) -> Result<(), InstanceError> {
+/// Writes a new file that only its owner may read. A file or link of this name is an error.
+pub fn write_private(path: &Path, text: impl AsRef<[u8]>) -> Result<(), InstanceError> {
     let write = || -> std::io::Result<()> {
-        // The file may exist from an earlier start, with other permissions.
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-        file.write_all(text.as_bytes())
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(text.as_ref())
     };
     write().map_err(|source| InstanceError::Write { path: path.to_owned(), source })
 }
 
-/// Makes a user the owner of a directory and of the files in it, and closes the directory to all others.
-pub fn give_to(who: RunAs, directory: &Path) -> Result<(), InstanceError> {
-    let give = |path: &Path| chown(path, Some(who.uid), Some(who.gid));
-    let give_all = || -> std::io::Result<()> {
-        give(directory)?;
-        fs::set_permissions(directory, fs::Permissions::from_mode(0o700))?;
-        fs::read_dir(directory)?.try_for_each(|entry| give(&entry?.path()))
-    };
-    give_all().map_err(|source| InstanceError::Write { path: directory.to_owned(), source })
+/// The server's files that contain a secret. Dropping this removes them.
+#[derive(Debug, Default)]
+pub struct SecretFiles(Vec<PathBuf>);
+
+impl SecretFiles {
+    /// Writes a file, and removes it later.
+    pub fn write(&mut self, path: PathBuf, text: impl AsRef<[u8]>) -> Result<(), InstanceError> {
+        write_private(&path, text)?;
+        self.0.push(path);
+        Ok(())
+    }
+}
+
+impl Drop for SecretFiles {
+    fn drop(&mut self) {
+        for file in &self.0 {
+            // This removes a link and not its target. A file that cannot be removed has the secret of a server that no
+            // longer runs.
+            let _ = fs::remove_file(file);
+        }
+    }
 }
 
 /// The first directory on the way to `path` that other users may not enter.
@@ -71,14 +69,16 @@ mod tests {
     }
 
     #[test]
-    fn a_public_file_becomes_private() -> Result<(), Box<dyn std::error::Error>> {
+    fn a_secret_is_private_and_is_removed() -> Result<(), Box<dyn std::error::Error>> {
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("password");
-        fs::write(&path, "an old and longer text")?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644))?;
-        write_private(&path, "secret")?;
+        let mut files = SecretFiles::default();
+        files.write(path.clone(), "secret")?;
         assert_eq!(fs::read_to_string(&path)?, "secret");
         assert_eq!(fs::metadata(&path)?.permissions().mode() & 0o777, 0o600);
+        assert!(write_private(&path, "again").is_err(), "a file that exists is not written");
+        drop(files);
+        assert!(!path.exists());
         Ok(())
     }
 

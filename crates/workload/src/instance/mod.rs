@@ -7,17 +7,20 @@
 //! | `readiness` | the wait until the server is ready |
 //! | `running` | the running server: its load, its configuration, its end |
 //! | `check` | loading data, and one checked reply of each operation |
-//! | `statistics`, `counters`, `query` | the server's own count of operations |
+//! | `statistics`, `counters`, `log_counter`, `query` | the server's own count of operations |
 //! | `facts`, `tool` | its version and how it was built |
+//! | `directories`, `files` | its directory, and a private one beside it |
 //! | `credentials`, `password`, `certificate` | secrets of one start |
 
 pub(crate) mod certificate;
 mod check;
 mod counters;
 mod credentials;
+mod directories;
 mod error;
 mod facts;
 mod files;
+mod log_counter;
 mod options;
 mod password;
 mod query;

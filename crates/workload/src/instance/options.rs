@@ -11,8 +11,8 @@ use host::{CpuSet, Host};
 pub struct StartOptions {
     /// The host.
     pub host: Host,
-    /// A directory for this one start, created if missing. It gets the configuration, the log and, while the server
-    /// runs, its password.
+    /// A directory for this one start, created if missing. It gets the server's directory and a private one, see
+    /// [`super::directories`].
     pub directory: PathBuf,
     /// The cache of the workload's files, see [`crate::data::default_cache`].
     pub cache: PathBuf,

@@ -1,5 +1,5 @@
-//! A server's password. Each start generates one. It is in files that only the server and the engine read, and they
-//! are removed when the server stops. It is never in an argument list, and `Debug` masks it.
+//! A server's password. Each start generates one. The engine reads it from a file in the private directory; the server's
+//! copies are in its own directory. All are removed when the server stops. It is never in an argument list, and `Debug` masks it.
 
 use std::fmt;
 use std::fs;
@@ -18,6 +18,9 @@ const LENGTH: usize = 32;
 /// Replaces the password wherever a configuration is shown.
 pub const MASKED: &str = "***";
 
+/// The name of the engine's file, and of the server's.
+pub const FILE: &str = "password";
+
 /// A password and the file that contains it. Dropping this removes the file.
 pub struct Password {
     text: String,
@@ -25,10 +28,10 @@ pub struct Password {
 }
 
 impl Password {
-    /// Generates a password, and writes it to a file in the server's directory.
-    pub fn generate(directory: &Path) -> Result<Self, InstanceError> {
+    /// Generates a password, and writes it to a file in the private directory of the start.
+    pub fn generate(private: &Path) -> Result<Self, InstanceError> {
         let text: String = rand::rng().sample_iter(Alphanumeric).take(LENGTH).map(char::from).collect();
-        let file = directory.join("password");
+        let file = private.join(FILE);
         write_private(&file, &text)?;
         Ok(Self { text, file })
     }

@@ -1,28 +1,32 @@
 //! A running server: its address, its processes, its effective configuration, the load for it, and its end.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
-use host::process::{LogTail, PipeEnds, Pipes, ProcessTree, Stopped};
+use host::process::{LogTail, LogText, PipeEnds, Pipes, ProcessTree, Stopped};
 use host::{Readiness, ServerProcess};
 use load::drivers::ProtocolSpec;
 use load::drivers::protocol::ServerAccess;
 use load::spec::{KeyProof, LoadSpec, TlsSpec, Trust};
 
 use super::credentials::ServerCredentials;
+use super::directories::StartDirectories;
 use super::error::InstanceError;
+use super::files::SecretFiles;
+use super::log_counter::LogCounter;
 use super::options::StartOptions;
 use super::password::Password;
-use super::{files, tool};
+use super::tool::{self, Tools};
 use crate::definition::{DatabaseAccount, ServerDefinition, TypedValue, Workload};
 use crate::render::TemplateVariables;
 
 /// How long a runner may take to end by itself: removing its data takes less.
 const RUNNER_END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The log of a server, in its directory.
+/// The log of a server, in the private directory of its start.
 pub(super) const SERVER_LOG: &str = "server.log";
 
 /// A file of the effective configuration: what the server read, with the password masked.
@@ -40,10 +44,10 @@ pub struct Instance {
     pub(super) workload: Workload,
     pub(super) server: ServerDefinition,
     pub(super) options: StartOptions,
-    /// The directory of the start, as an absolute path.
-    pub(super) directory: PathBuf,
-    /// The directory in which its commands run.
-    pub(super) working_directory: PathBuf,
+    /// The directories of the start, as absolute paths.
+    pub(super) directories: StartDirectories,
+    /// How the workload's programs run.
+    pub(super) tools: Tools,
     pub(super) address: SocketAddr,
     pub(super) knobs: BTreeMap<String, TypedValue>,
     /// The command, and then the files that the server read.
@@ -51,11 +55,15 @@ pub struct Instance {
     /// The variables of all templates but configuration files, which also have the password.
     pub(super) variables: TemplateVariables,
     pub(crate) credentials: ServerCredentials,
+    /// The files of the server that contain its credentials.
+    pub(super) secrets: SecretFiles,
     pub(super) running: ServerProcess,
     /// The pipes to a runner.
     pub(super) pipes: Option<(Pipes, PipeEnds)>,
     /// How many requests have read its statistics over HTTP. The server may count them.
     pub(super) http_queries: u64,
+    /// What was counted in its log, if its statistics come from there.
+    pub(super) log_counter: LogCounter,
 }
 
 impl Instance {
@@ -84,9 +92,14 @@ impl Instance {
         Ok(self.running.check()?)
     }
 
-    /// The file with its standard output and standard error.
-    pub fn log_path(&self) -> PathBuf {
-        self.directory.join(SERVER_LOG)
+    /// Its directory: `{{ dir }}`.
+    pub fn directory(&self) -> &Path {
+        &self.directories.server
+    }
+
+    /// Its standard output and standard error: all of it, or beginning and end.
+    pub fn log(&self) -> io::Result<LogText> {
+        LogText::read(&self.directories.private.join(SERVER_LOG))
     }
 
     /// The end of its log.
@@ -130,7 +143,8 @@ impl Instance {
             .with_seed(self.options.seed))
     }
 
-    /// Stops it, waits until none of its processes is left, and removes its password from the disk.
+    /// Stops it, waits until none of its processes is left, and removes the files with its credentials. Nothing is written
+    /// to its directory, where it may have left links.
     pub fn stop(&mut self) -> Result<Stopped, InstanceError> {
         if self.pipes.take().is_some() {
             // A runner ends when its standard input ends. It may have data in another directory to remove.
@@ -138,11 +152,8 @@ impl Instance {
                 self.running.wait_ready(RUNNER_END_TIMEOUT, || Readiness::NotYet("it still runs".to_owned()));
         }
         let stopped = self.running.stop()?;
-        if std::mem::take(&mut self.credentials).password.is_some() {
-            for file in &self.config[1..] {
-                files::write_private(&self.directory.join(&file.name), &file.text)?;
-            }
-        }
+        self.credentials = ServerCredentials::default();
+        self.secrets = SecretFiles::default();
         Ok(stopped)
     }
 
@@ -151,8 +162,8 @@ impl Instance {
         self.credentials.certificate.as_ref().map(|certificate| certificate.client())
     }
 
-    /// Runs a program of the workload until it ends.
+    /// Runs a program of the workload until it ends, as the server's user.
     pub(super) fn run_tool(&self, argv: &[String]) -> Result<tool::ToolOutput, host::process::Error> {
-        tool::run(&self.options.host, argv, &self.working_directory, &self.directory.join("tool.log"))
+        self.tools.run(argv, tool::TIMEOUT)
     }
 }

@@ -1,4 +1,4 @@
-//! The start of a server: directory, data, port, knobs, credentials, configuration files, preparation, process, and the
+//! The start of a server: directories, data, port, knobs, credentials, configuration files, preparation, process, and the
 //! wait until it is ready.
 
 use std::collections::BTreeMap;
@@ -7,15 +7,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use host::ServerCommand;
-use host::process::{PipeEnds, Pipes, ProcessExit, RunAs};
+use host::process::{PipeEnds, Pipes, ProcessExit};
 
 use super::credentials::ServerCredentials;
+use super::directories::StartDirectories;
 use super::error::{ConfigurationError, InstanceError};
+use super::files::{self, SecretFiles};
+use super::log_counter::LogCounter;
 use super::options::StartOptions;
-use super::password::{MASKED, Password};
+use super::password::{self, MASKED, Password};
 use super::running::{EffectiveConfigFile, Instance, SERVER_LOG};
 use super::service_user::ServiceUser;
-use super::{files, tool};
+use super::tool::Tools;
 use crate::data;
 use crate::definition::{CERTIFICATE, Knob, RESUMPTION, ServerDefinition, TypedValue, Workload};
 use crate::render::{self, TemplateVariables};
@@ -50,21 +53,22 @@ impl Instance {
         let server = workload.server(&variant.server)?.clone();
         let wrong = |error: ConfigurationError| error.of(&server.name);
         workload.check_rights(&server.name)?;
-        let directory = files::make_directory(&options.directory)?;
+        let service_user = ServiceUser::needed();
+        let is_shared = service_user.is_some() && !server.is_unprivileged;
+        let directories = StartDirectories::create(&options.directory, is_shared)?;
         let working_directory = match workload.server_folder.directory() {
             Some(folder) => {
                 files::quotable(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))?
             }
-            None => directory.clone(),
+            None => directories.server.clone(),
         };
-        let service_user = ServiceUser::needed();
         let data = files::quotable(data_directory(workload, &server, service_user.as_ref(), options)?)?;
         let address = listen_address(options)?;
 
         let mut variables = TemplateVariables::default();
         variables.set("host", address.ip().to_string());
         variables.set("port", address.port());
-        variables.set("dir", directory.to_string_lossy());
+        variables.set("dir", directories.server.to_string_lossy());
         variables.set("data", data.to_string_lossy());
         variables.set("here", working_directory.to_string_lossy());
         variables.set("cpus", options.cpus.len());
@@ -77,31 +81,40 @@ impl Instance {
             variables.set(name, value);
         }
 
+        // The user of the server's processes; none for this program's.
+        let run_as = service_user.filter(|_| server.is_unprivileged).map(|service| service.run_as);
+        let own_tools = Tools {
+            host: options.host.clone(),
+            working_directory: directories.private.clone(),
+            private: directories.private.clone(),
+            run_as: None,
+        };
+        let tools = Tools { working_directory, run_as, ..own_tools.clone() };
         let key_type = knobs.get(CERTIFICATE).map(ToString::to_string);
         let credentials = match credentials {
             Some(given) => given,
-            None => ServerCredentials::generate(
-                &options.host,
-                &directory,
-                server.has_password,
-                key_type.as_deref(),
-            )?,
+            None => ServerCredentials::generate(&own_tools, server.has_password, key_type.as_deref())?,
         };
+        let mut secrets = SecretFiles::default();
         if let Some(pair) = &credentials.certificate {
+            let (certificate, key) = pair.copy_to(&directories.server, &mut secrets)?;
             let resumption = knobs.get(RESUMPTION) == Some(&TypedValue::Switch(true));
-            variables.set("https", render::https(&pair.certificate, &pair.key, resumption));
+            variables.set("https", render::https(&certificate, &key, resumption));
         }
         let password = credentials.password.as_deref();
-        let mut config = write_configuration(&server, &variables, password, &directory)?;
-        let run_as = service_user.filter(|_| server.is_unprivileged).map(|service| service.run_as);
-        if let Some(user) = run_as {
-            files::give_to(user, &directory)?;
+        if let Some(password) = password {
+            secrets.write(directories.server.join(password::FILE), password.reveal())?;
         }
-        prepare(&server, &variables, run_as, &working_directory, &directory, options)?;
+        let mut config =
+            write_configuration(&server, &variables, password, &directories.server, &mut secrets)?;
+        if let Some(user) = run_as {
+            directories.give_to(user)?;
+        }
+        prepare(&server, &variables, &tools)?;
         let argv = variables.render_argv(&server.start).map_err(|e| wrong(e.into()))?;
         config.insert(0, EffectiveConfigFile { name: COMMAND.to_owned(), text: argv.join("\n") + "\n" });
-        let log = directory.join(SERVER_LOG);
-        let mut command = ServerCommand::new(&server.name, argv, &working_directory, &log);
+        let log = directories.private.join(SERVER_LOG);
+        let mut command = ServerCommand::new(&server.name, argv, &tools.working_directory, &log);
         command.stop = server.stop;
         command.cpus = Some(options.cpus.clone());
         command.descriptors = Some(descriptor_limit(options.connections));
@@ -110,23 +123,26 @@ impl Instance {
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(|e| wrong(e.into()))?);
         }
-        let pipes = workload.load.is_runner().then(|| make_pipes(&directory)).transpose()?;
+        let pipes = workload.load.is_runner().then(|| make_pipes(&directories.private)).transpose()?;
         command.pipes = pipes.as_ref().map(|(pipes, _)| pipes.clone());
         let running = options.host.start(&command)?;
+        let log_counter = LogCounter::new(server.statistics.as_ref().map_or(&[], |query| &query.counters));
         let instance = Self {
             workload: workload.clone(),
             server,
             options: options.clone(),
-            directory,
-            working_directory,
+            directories,
+            tools,
             address,
             knobs,
             config,
             variables,
             credentials,
+            secrets,
             running,
             pipes,
             http_queries: 0,
+            log_counter,
         };
         instance.wait_ready()?;
         Ok(instance)
@@ -160,20 +176,14 @@ fn make_pipes(directory: &Path) -> Result<(Pipes, PipeEnds), InstanceError> {
 fn prepare(
     server: &ServerDefinition,
     variables: &TemplateVariables,
-    run_as: Option<RunAs>,
-    working_directory: &Path,
-    directory: &Path,
-    options: &StartOptions,
+    tools: &Tools,
 ) -> Result<(), InstanceError> {
     for words in &server.prepare {
         let argv = variables
             .render_argv(words)
             .map_err(|error| ConfigurationError::Template(error).of(&server.name))?;
         let program = argv.first().cloned().unwrap_or_default();
-        let log = directory.join("prepare.log");
-        let mut command = ServerCommand::new(&program, argv, working_directory, log);
-        command.run_as = run_as;
-        let output = tool::run_command(&options.host, &command, PREPARE_TIMEOUT)?;
+        let output = tools.run(&argv, PREPARE_TIMEOUT)?;
         if output.ending != ProcessExit::Code(0) {
             let last_lines: Vec<&str> =
                 output.text.lines().rev().filter(|line| !line.trim().is_empty()).take(3).collect();
@@ -243,6 +253,7 @@ fn write_configuration(
     variables: &TemplateVariables,
     password: Option<&Password>,
     directory: &Path,
+    secrets: &mut SecretFiles,
 ) -> Result<Vec<EffectiveConfigFile>, InstanceError> {
     let real = with_password(variables, password.map(Password::reveal));
     let masked = with_password(variables, password.map(|_| MASKED));
@@ -250,8 +261,12 @@ fn write_configuration(
     for template in &server.config {
         let wrong =
             |source| ConfigurationError::File { file: template.name.clone(), source }.of(&server.name);
-        files::write_private(&directory.join(&template.name), &real.render(&template.text).map_err(wrong)?)?;
-        let text = masked.render(&template.text).map_err(wrong)?;
+        let path = directory.join(&template.name);
+        let (real, text) = (real.render(&template.text), masked.render(&template.text).map_err(wrong)?);
+        match real.map_err(wrong)? {
+            real if real == text => files::write_private(&path, real)?,
+            secret => secrets.write(path, secret)?,
+        }
         shown.push(EffectiveConfigFile { name: template.name.clone(), text });
     }
     Ok(shown)

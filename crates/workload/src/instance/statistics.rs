@@ -1,9 +1,12 @@
 //! The server's own count of operations, which a trial compares with the client's count.
 
+use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
+use host::regular_file;
 use load::drivers::sql::DatabaseLogin;
 
 use super::counters;
@@ -110,8 +113,10 @@ impl Instance {
             }
             StatisticsSource::Log(_) => until_stable(|| {
                 let path = Path::new(&query);
-                counters::count_in_log(path, &statistics.counters)
-                    .map_err(|source| ServerQueryError::Log { path: path.to_owned(), source })
+                open_log(self.directory(), path)
+                    .and_then(|log| log.map_or(Ok(()), |log| self.log_counter.read_on(log)))
+                    .map_err(|source| ServerQueryError::Log { path: path.to_owned(), source })?;
+                Ok(self.log_counter.counts())
             }),
         };
         match text {
@@ -141,6 +146,18 @@ impl Instance {
 
     fn statistics_error(&self, source: StatisticsError) -> InstanceError {
         InstanceError::Statistics { server: self.server.name.clone(), source }
+    }
+}
+
+/// Opens a log that the server writes; none if there is no log yet. Below the server's directory no link is followed.
+fn open_log(directory: &Path, path: &Path) -> io::Result<Option<File>> {
+    let opened = match path.strip_prefix(directory) {
+        Ok(below) => regular_file::open_below(directory, below),
+        Err(_) => regular_file::open(path),
+    };
+    match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some),
     }
 }
 

@@ -105,7 +105,7 @@ pub fn mariadb(shop: bool) -> Result<(), Failed> {
     let options = directory.options()?;
     let server = Instance::start(&workload, &variants[0], &options)?;
     let is_socket = |path: &PathBuf| fs::metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
-    let socket = files_below(&options.directory).into_iter().find(is_socket).ok_or("there is a socket")?;
+    let socket = files_below(server.directory()).into_iter().find(is_socket).ok_or("there is a socket")?;
     let private = socket.parent().ok_or("it is in a directory")?;
     assert_eq!(fs::metadata(private)?.permissions().mode() & 0o777, 0o700, "{}", private.display());
 
@@ -133,7 +133,7 @@ pub fn mariadb(shop: bool) -> Result<(), Failed> {
         let values = String::from_utf8(Command::new("mariadb").args(arguments).output()?.stdout)?;
         let Some((files, "0")) = values.trim().split_once('\t') else { return Err(values.into()) };
         assert_eq!(fs::metadata(files)?.permissions().mode() & 0o777, 0o700);
-        for path in files_below(&options.directory).into_iter().filter(is_socket) {
+        for path in files_below(server.directory()).into_iter().filter(is_socket) {
             open_to_all(&path, directory.path())?;
         }
         for user in ["root", "nobody", "www-data", ""] {
@@ -226,7 +226,7 @@ pub fn maildirs(variant: &str) -> Result<(), Failed> {
     let is_message = |path: &PathBuf| path.parent().is_some_and(|new| new.ends_with("new"));
     let deadline = Instant::now() + Duration::from_mins(2);
     loop {
-        let boxes = files_below(&options.directory.join("mail")).into_iter().filter(is_message).count();
+        let boxes = files_below(&server.directory().join("mail")).into_iter().filter(is_message).count();
         if boxes as u64 >= outcome.total.succeeded() {
             break;
         }

@@ -4,6 +4,7 @@
 //! It has a main function of its own: a supervisor process, which is this program again, starts the servers.
 
 mod cycles;
+mod hostile;
 mod local_users;
 mod mistakes;
 mod test_directory;
@@ -74,6 +75,10 @@ fn test() -> ExitCode {
             let name = format!("the example for {protocol} runs unchanged");
             trials.push(Trial::test(name, move || cycles::scaffold(protocol)));
         }
+    }
+    if is_root {
+        let name = "a server that replaces its files by links or pipes misleads nobody";
+        trials.push(Trial::test(name, hostile::traps));
     }
     let mut named = |name: &str, test: fn() -> Result<(), Failed>| trials.push(Trial::test(name, test));
     named("a command may probe whether a server is ready", cycles::ready_by_command);

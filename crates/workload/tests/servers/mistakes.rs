@@ -26,15 +26,15 @@ pub fn port_taken() -> Result<(), Failed> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let port = listener.local_addr()?.port();
     let (workload, variant) = resolve("memcached")?;
-    let options = StartOptions { port: Some(port), ..directory.options()? };
-    let error = refused(Instance::start(&workload, &variant, &options));
+    let options = || directory.options().map(|options| StartOptions { port: Some(port), ..options });
+    let error = refused(Instance::start(&workload, &variant, &options()?));
     let me = std::process::id();
     assert!(
         error.starts_with(&format!("port {port} is taken by ")) && error.contains(&format!("(pid {me})")),
         "{error}"
     );
     drop(listener);
-    assert_eq!(Instance::start(&workload, &variant, &options)?.address().port(), port);
+    assert_eq!(Instance::start(&workload, &variant, &options()?)?.address().port(), port);
     Ok(())
 }
 

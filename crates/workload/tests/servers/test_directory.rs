@@ -5,6 +5,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use host::Host;
 use load::drivers::keyspace::KeyspaceSpec;
@@ -22,24 +23,25 @@ const ROWS: u32 = 1_500;
 /// The directories of a start.
 pub struct TestDirectory {
     directory: TempDir,
+    starts: AtomicU32,
 }
 
 impl TestDirectory {
     pub fn new() -> std::io::Result<Self> {
         // The workers of servers that root starts run as another user, who must reach the data.
         let directory = tempfile::Builder::new().permissions(Permissions::from_mode(0o755)).tempdir()?;
-        Ok(Self { directory })
+        Ok(Self { directory, starts: AtomicU32::default() })
     }
 
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Options of a start on one CPU.
+    /// Options of a new start on one CPU.
     pub fn options(&self) -> std::io::Result<StartOptions> {
         let host = Host::local();
         Ok(StartOptions {
-            directory: self.path().join("start"),
+            directory: self.path().join(format!("start-{}", self.starts.fetch_add(1, Ordering::Relaxed))),
             cache: self.path().join("cache"),
             cpus: host.allowed_cpus()?.iter().take(1).collect(),
             port: None,
