@@ -62,6 +62,15 @@ export interface Facts {
   host: FactMap;
   client: FactMap;
   variants: VariantFacts[];
+  /** Missing in a run that was never resumed. */
+  resumed?: Resumption[];
+}
+
+export interface Resumption {
+  at_unix_ms: number;
+  block: number;
+  kept_trials: number;
+  changes?: { fact: string; was: string; is: string }[];
 }
 
 export interface VariantFacts {

@@ -70,13 +70,18 @@ impl Archive {
         self.root.join(id.as_str())
     }
 
-    /// Reads the run with this name (see [`Archive::find`]), or the run directory at this path.
-    pub fn open(&self, name: &str) -> Result<Run> {
+    /// The directory of the run with this name (see [`Archive::find`]), or this path if it is one.
+    pub fn locate(&self, name: &str) -> Result<PathBuf> {
         let path = Path::new(name);
         if path.components().count() > 1 || path.join(layout::PLAN).is_file() {
-            return Run::open(path);
+            return Ok(path.to_path_buf());
         }
-        Run::open(&self.dir(&self.find(name)?))
+        Ok(self.dir(&self.find(name)?))
+    }
+
+    /// Reads the run with this name, or the run directory at this path (see [`Archive::locate`]).
+    pub fn open(&self, name: &str) -> Result<Run> {
+        Run::open(&self.locate(name)?)
     }
 
     /// The runs that match a query, newest first. Updates the index first.

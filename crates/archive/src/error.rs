@@ -15,7 +15,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum ArchiveError {
     /// The disk or the quota is full.
-    #[error("{}: the disk is full: free some space and continue; earlier files are kept", .path.display())]
+    #[error("{}: the disk is full: free some space; earlier files are kept", .path.display())]
     DiskFull {
         /// The file that was being written.
         path: PathBuf,

@@ -13,6 +13,9 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
+/// What the name of a file begins with while it is written.
+pub(crate) const STAGED: &str = ".writing-";
+
 /// A file that appears under its name on [`AtomicFile::commit`]. Dropped before, it leaves nothing.
 #[derive(Debug)]
 pub struct AtomicFile {
@@ -24,7 +27,7 @@ impl AtomicFile {
     /// Starts a file at `path`, staged in the run directory `run` that contains it.
     pub(crate) fn create(run: &Path, path: PathBuf) -> Result<Self> {
         let staged =
-            tempfile::Builder::new().prefix(".writing-").tempfile_in(run).map_err(ArchiveError::io(&path))?;
+            tempfile::Builder::new().prefix(STAGED).tempfile_in(run).map_err(ArchiveError::io(&path))?;
         Ok(Self { path, staged })
     }
 
@@ -175,7 +178,7 @@ mod tests {
         let error = full.write_all(b"x").map_err(ArchiveError::io("trial.json")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "trial.json: the disk is full: free some space and continue; earlier files are kept"
+            "trial.json: the disk is full: free some space; earlier files are kept"
         );
     }
 

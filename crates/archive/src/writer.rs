@@ -64,11 +64,34 @@ impl RunWriter {
         Ok(Self { id, dir, _lock: lock })
     }
 
-    /// Continues a run that was cut off, or writes a new verdict.
+    /// Continues a run that was cut off, or writes a new verdict. Refused while another process writes the run.
     pub fn resume(dir: &Path) -> Result<Self> {
         let id = run_id_of(dir)?;
         let lock = lock(dir, &id)?;
         Ok(Self { id, dir: dir.to_path_buf(), _lock: lock })
+    }
+
+    /// Removes the verdict and these folders of trials, which are to be run again. The verdict goes first: without it
+    /// the run is unfinished, so a crash in between leaves a run that can be resumed.
+    pub fn discard(&self, folders: &[String]) -> Result<()> {
+        let verdict = self.dir.join(layout::VERDICT);
+        match fs::remove_file(&verdict) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(ArchiveError::io(&verdict)(error));
+            }
+            _ => files::sync_folder(&self.dir).map_err(ArchiveError::io(&self.dir))?,
+        }
+        for folder in folders {
+            let path = files::inside(&self.dir, folder)?;
+            fs::remove_dir_all(&path).map_err(ArchiveError::io(&path))?;
+        }
+        // Half a file that a killed process was writing. What cannot be removed does no harm.
+        for entry in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(files::STAGED) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        Ok(())
     }
 
     /// The run's id.

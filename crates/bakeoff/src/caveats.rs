@@ -74,6 +74,11 @@ const RULES: &[CaveatRule] = &[
         },
     },
     CaveatRule {
+        id: "resumed",
+        text: "The run was interrupted and resumed. The trials of a block are from one side of the gap, so each ratio is of one time; the values of one variant are from several times.",
+        applies: |_, facts| facts.resumed.iter().any(|resumption| resumption.kept_trials > 0),
+    },
+    CaveatRule {
         id: "one-minute",
         text: "The quick preset measures for seconds. Effects that take minutes (compaction, log rotation, garbage collection, thermal limits) do not show.",
         applies: |plan, _| plan.length == RunLength::Quick,

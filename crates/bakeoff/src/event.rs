@@ -27,6 +27,8 @@ pub enum Event {
         dir: String,
         /// Number of trials planned.
         trials: u32,
+        /// Number of trials that a resumed run has already; 0 in a new run.
+        kept: u32,
     },
     /// A spare block is added to replace invalid trials.
     BlockAdded {

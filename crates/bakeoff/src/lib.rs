@@ -5,7 +5,7 @@
 //! steady state, measures it, compares the server's operation count with the client's, checks every gate and stops
 //! the server. Trials come in blocks of one trial for each variant, in random order. Each trial is written to the run
 //! directory as soon as it has ended. The verdict is computed from the valid trials: a ratio with its confidence
-//! interval, "no difference shown", or "inconclusive" with the reason.
+//! interval, "no difference shown", or "inconclusive" with the reason. [`resume_run`] goes on with an [`InterruptedRun`].
 //!
 //! # Goals
 //!
@@ -20,13 +20,16 @@
 
 mod bottleneck;
 mod caveats;
+mod changes;
 mod comparison;
 mod counters;
 mod curves;
 pub mod event;
+mod failures;
 mod fairness;
 mod gates;
 mod headline;
+mod interrupted_run;
 mod kernel_settings;
 mod local_lab;
 mod plan_check;
@@ -35,7 +38,9 @@ mod plan_error;
 pub mod plan_request;
 mod plan_variant;
 mod preset;
+mod replay;
 mod run;
+mod run_plan_error;
 mod stopping;
 mod sweep_axis;
 mod system_under_test;
@@ -46,8 +51,10 @@ mod verdict;
 mod verdict_input;
 mod wording;
 
-pub use local_lab::{RunPlanError, run_plan};
+pub use interrupted_run::{InterruptedRun, ResumeError};
+pub use local_lab::{resume_run, run_plan};
 pub use plan_check::{FEWEST_BLOCKS, MOST_BLOCKS, check};
 pub use plan_effects::{PlanEffects, plan_effects};
 pub use plan_error::PlanError;
 pub use run::FinishedRun;
+pub use run_plan_error::RunPlanError;

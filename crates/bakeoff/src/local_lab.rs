@@ -10,59 +10,28 @@ use std::time::{Duration, Instant};
 use archive::TrialWriter;
 use archive::model::{self, Facts, FlatFacts, Plan, VariantFacts};
 use host::knobs::{self, Knob};
-use host::lock::{HostLock, LockError};
+use host::lock::HostLock;
 use host::process::{LogText, ProcessTree};
 use host::scratch::ScratchDirectory;
 use host::{CpuSet, Host};
 use load::engine::RunContext;
 use load::spec::LoadSpec;
-use workload::{
-    Catalogue, InstanceError, Instances, LookupError, OperationCount, ServerVariant, StartOptions, Workload,
-};
+use workload::{Catalogue, Instances, LookupError, OperationCount, ServerVariant, StartOptions, Workload};
 
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::event::{Event, Observer};
 use crate::gates;
+use crate::interrupted_run::InterruptedRun;
 use crate::kernel_settings::KernelSettings;
 use crate::plan_check::{check, check_kernel_settings};
 use crate::plan_error::PlanError;
 use crate::plan_variant::{knob_value, server_variant};
-use crate::run::{FinishedRun, Lab, run_blocks};
+use crate::run::{FinishedRun, Lab, resume_blocks, run_blocks};
+use crate::run_plan_error::RunPlanError;
 use crate::system_under_test::{SutError, SystemUnderTest};
 use crate::trial::{self, FinishedTrial, TrialSetup};
 use crate::trial_order::ScheduledTrial;
 use crate::variant_point::{VariantPoint, variant_points};
-
-/// Why a plan could not be run.
-#[derive(Debug, thiserror::Error)]
-pub enum RunPlanError {
-    /// The plan is invalid on this machine.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// Another run is measuring on this machine.
-    #[error(transparent)]
-    Lock(#[from] LockError),
-    /// The user may not run a server.
-    #[error(transparent)]
-    Rights(#[from] InstanceError),
-    /// A server's program is not installed.
-    #[error(transparent)]
-    Package(#[from] host::packages::Error),
-    /// The kernel does not have a setting, or the user may not change it.
-    #[error(transparent)]
-    Kernel(#[from] knobs::Error),
-    /// The run directory cannot be written.
-    #[error(transparent)]
-    Archive(#[from] archive::ArchiveError),
-    /// A system call failed.
-    #[error("cannot {what}: {source}")]
-    System {
-        /// What was tried.
-        what: &'static str,
-        /// The system's error.
-        source: std::io::Error,
-    },
-}
 
 /// Runs the trials of a plan on this machine; the run directory is created in `root`. The plan may set the usual kernel
 /// settings of comparisons and these `allowed` ones.
@@ -72,6 +41,39 @@ pub fn run_plan(
     root: &Path,
     context: &RunContext,
     observe: &mut Observer<'_>,
+) -> Result<FinishedRun, RunPlanError> {
+    on_this_machine(plan, allowed, &[], context, observe, |lab, observe| {
+        run_blocks(plan, lab, root, &context.interrupted, observe)
+    })
+}
+
+/// Goes on with a run that was interrupted. With `accept_changes`, also where the host, the workload or a server is not
+/// the one of its first trials.
+pub fn resume_run(
+    run: InterruptedRun,
+    accept_changes: bool,
+    allowed: &[Knob],
+    context: &RunContext,
+    observe: &mut Observer<'_>,
+) -> Result<FinishedRun, RunPlanError> {
+    let plan = run.plan().clone();
+    // The search for capacity begins at the last value of each variant, as it does without an interruption.
+    let last_value =
+        |index| run.replay.kept.of(index).filter_map(|trial| Some(trial.measured.as_ref()?.value)).last();
+    let hints: Vec<Option<f64>> = (0..run.variant_points.len()).map(last_value).collect();
+    on_this_machine(&plan, allowed, &hints, context, observe, |lab, observe| {
+        resume_blocks(run, accept_changes, lab, &context.interrupted, observe)
+    })
+}
+
+/// Prepares this machine for the trials of a plan, runs them, and puts its settings back.
+fn on_this_machine(
+    plan: &Plan,
+    allowed: &[Knob],
+    hints: &[Option<f64>],
+    context: &RunContext,
+    observe: &mut Observer<'_>,
+    run: impl FnOnce(&mut LocalLab<'_>, &mut Observer<'_>) -> Result<FinishedRun, RunPlanError>,
 ) -> Result<FinishedRun, RunPlanError> {
     check(plan)?;
     check_kernel_settings(plan, allowed)?;
@@ -104,9 +106,9 @@ pub fn run_plan(
         scratch,
         cache: workload::data::default_cache()
             .map_err(system("find a directory for the workload's files"))?,
-        hints: Vec::new(),
+        hints: hints.to_vec(),
     };
-    let finished = run_blocks(plan, &mut lab, root, &context.interrupted, observe);
+    let finished = run(&mut lab, observe);
     let unrestored = lab.kernel_settings.finish();
     for problem in &unrestored {
         observe(Event::KernelSettingNotRestored { problem: problem.clone() });
@@ -181,6 +183,7 @@ impl Lab for LocalLab<'_> {
             taken_unix_ms: taken.map_or(0, |d| d.as_millis() as u64),
             host: self.host.facts().flat(),
             client,
+            workload: self.workload.digests(),
             ..Facts::default()
         }
     }

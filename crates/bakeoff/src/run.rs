@@ -7,22 +7,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use archive::model::{
-    FORMAT, Facts, Gate, GateOutcome, Plan, QuantileCurve, Trial, TrialStatus, VariantFacts, Verdict,
+    FORMAT, FactChange, Facts, Gate, GateOutcome, Plan, QuantileCurve, Resumption, Trial, TrialStatus,
+    VariantFacts, Verdict,
 };
-use archive::{ArchiveError, RunWriter, TrialWriter};
+use archive::{ArchiveError, RunId, RunWriter, TrialWriter};
 use load::record::Micros;
 
+use crate::changes;
 use crate::event::{Event, Observer};
 use crate::gates;
+use crate::interrupted_run::{InterruptedRun, ResumeError};
+use crate::replay::Replay;
+use crate::run_plan_error::RunPlanError;
 use crate::stopping::due;
 use crate::trial::{FinishedTrial, curve};
-use crate::trial_order::{ScheduledTrial, TrialOrder};
+use crate::trial_order::ScheduledTrial;
 use crate::variant_point::{VariantPoint, variant_points};
 use crate::verdict::verdict;
-use crate::verdict_input::{FinishedTrials, VerdictInput};
-
-/// A run stops when a variant has failed this many times in a row.
-const FAILURES_IN_A_ROW: u32 = 3;
+use crate::verdict_input::VerdictInput;
 
 /// Longest time that a trial waits for the hypervisor to leave the CPUs.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
@@ -67,48 +69,88 @@ pub fn run_blocks(
     root: &Path,
     interrupted: &AtomicBool,
     observe: &mut Observer<'_>,
-) -> Result<FinishedRun, ArchiveError> {
+) -> Result<FinishedRun, RunPlanError> {
     let writer = RunWriter::create(root, plan, SystemTime::now())?;
     let variant_points = variant_points(plan);
-    let planned = plan.blocks * variant_points.len() as u32;
-    observe(Event::RunBegins {
-        run: writer.id().as_str().to_owned(),
-        dir: writer.dir().display().to_string(),
-        trials: planned,
-    });
-    let facts = Facts { format: FORMAT, ..lab.facts() };
-    writer.facts(&facts)?;
-    let mut progress = RunProgress {
+    let replay = Replay::of_new_run(plan, &variant_points);
+    let progress = RunProgress {
         plan,
         writer: &writer,
-        facts,
-        trials: FinishedTrials::default(),
+        facts: Facts { format: FORMAT, ..lab.facts() },
+        check: None,
         merged: vec![None; variant_points.len()],
-        failures: vec![0; variant_points.len()],
         variant_points,
+        replay,
         begun: Instant::now(),
         waited: Duration::ZERO,
     };
-    let stopped = progress.run(lab, interrupted, observe)?;
-    let RunProgress { facts, variant_points, trials, merged, .. } = progress;
-    let curves: Vec<QuantileCurve> =
-        merged.iter().map(|histogram| histogram.as_ref().map(curve).unwrap_or_default()).collect();
-    let verdict = verdict(&VerdictInput {
-        plan,
-        facts: &facts,
-        variant_points: &variant_points,
-        trials: &trials,
-        curves: &curves,
-    });
-    writer.verdict(&verdict)?;
-    observe(Event::Verdict { sentence: verdict.sentence.clone() });
-    Ok(FinishedRun {
-        dir: writer.dir().to_owned(),
-        verdict,
-        interrupted: interrupted.load(Ordering::Relaxed),
-        stopped,
-        unrestored: Vec::new(),
-    })
+    progress.complete(lab, interrupted, observe)
+}
+
+/// Runs the trials that an interrupted run does not have, and computes the verdict of all. Unless `accept_changes` is set,
+/// the host, the workload and the servers must be those of its first trials.
+pub fn resume_blocks(
+    run: InterruptedRun,
+    accept_changes: bool,
+    lab: &mut dyn Lab,
+    interrupted: &AtomicBool,
+    observe: &mut Observer<'_>,
+) -> Result<FinishedRun, RunPlanError> {
+    let InterruptedRun { plan, writer, facts, variant_points, replay, merged } = run;
+    let now = Facts { format: FORMAT, ..lab.facts() };
+    let kept = replay.kept.all().len() as u32;
+    let mut resumption = Resumption {
+        at_unix_ms: now.taken_unix_ms,
+        block: replay.next_block,
+        kept_trials: kept,
+        discarded_trials: replay.discarded.len() as u32,
+        changes: Vec::new(),
+    };
+    // A run that keeps no trial begins anew, with the facts of now.
+    let (mut facts, check) = match facts {
+        Some(before) if kept > 0 => {
+            resumption.changes = changes::changes(&before, &now);
+            let check =
+                FactCheck { id: writer.id().clone(), accept_changes, is_sweep: !plan.sweep.is_empty() };
+            check.accept(&resumption.changes, &before.resumed)?;
+            (before, Some(check))
+        }
+        before => (Facts { resumed: before.map(|facts| facts.resumed).unwrap_or_default(), ..now }, None),
+    };
+    facts.format = FORMAT;
+    facts.variants.retain(|variant| replay.kept.all().any(|trial| trial.variant == variant.name));
+    facts.resumed.push(resumption);
+    let cut_off = |source| RunPlanError::CutOff { dir: writer.dir().to_owned(), source };
+    writer.discard(&replay.discarded).map_err(cut_off)?;
+    let progress = RunProgress {
+        plan: &plan,
+        writer: &writer,
+        facts,
+        check,
+        merged,
+        variant_points,
+        replay,
+        begun: Instant::now(),
+        waited: Duration::ZERO,
+    };
+    progress.complete(lab, interrupted, observe)
+}
+
+/// Compares the facts of a resumed run with those of its beginning.
+struct FactCheck {
+    id: RunId,
+    accept_changes: bool,
+    is_sweep: bool,
+}
+
+impl FactCheck {
+    fn accept(&self, changes: &[FactChange], accepted: &[Resumption]) -> Result<(), ResumeError> {
+        let serious = changes::serious(changes, accepted);
+        if serious.is_empty() || self.accept_changes {
+            return Ok(());
+        }
+        Err(ResumeError::Changed { id: self.id.clone(), changes: changes::in_words(&serious) })
+    }
 }
 
 /// A run under way.
@@ -117,17 +159,50 @@ struct RunProgress<'a> {
     writer: &'a RunWriter,
     variant_points: Vec<VariantPoint>,
     facts: Facts,
-    trials: FinishedTrials,
+    /// In a resumed run.
+    check: Option<FactCheck>,
+    /// The trials that have ended, and the order of the others.
+    replay: Replay,
     /// Merged response times of the valid trials of each variant at each point.
     merged: Vec<Option<Micros>>,
-    /// Number of trials in a row that failed, of each variant at each point.
-    failures: Vec<u32>,
     begun: Instant,
     /// Time spent waiting for CPUs.
     waited: Duration,
 }
 
 impl RunProgress<'_> {
+    /// Runs the trials and writes the verdict.
+    fn complete(
+        mut self,
+        lab: &mut dyn Lab,
+        interrupted: &AtomicBool,
+        observe: &mut Observer<'_>,
+    ) -> Result<FinishedRun, RunPlanError> {
+        let dir = self.writer.dir().to_owned();
+        let cut_off = |source| RunPlanError::CutOff { dir: dir.clone(), source };
+        observe(Event::RunBegins {
+            run: self.writer.id().as_str().to_owned(),
+            dir: dir.display().to_string(),
+            trials: self.plan.blocks * self.variant_points.len() as u32,
+            kept: self.replay.kept.all().len() as u32,
+        });
+        self.writer.facts(&self.facts).map_err(cut_off)?;
+        let stopped = self.run(lab, interrupted, observe)?;
+        let curves: Vec<QuantileCurve> =
+            self.merged.iter().map(|histogram| histogram.as_ref().map(curve).unwrap_or_default()).collect();
+        let verdict = verdict(&VerdictInput {
+            plan: self.plan,
+            facts: &self.facts,
+            variant_points: &self.variant_points,
+            trials: &self.replay.kept,
+            curves: &curves,
+        });
+        self.writer.verdict(&verdict).map_err(cut_off)?;
+        observe(Event::Verdict { sentence: verdict.sentence.clone() });
+        let interrupted = interrupted.load(Ordering::Relaxed);
+        Ok(FinishedRun { dir, verdict, interrupted, stopped, unrestored: Vec::new() })
+    }
+
     /// Runs blocks until the stopping rule ends the run. Returns the reason if it stopped early because a variant cannot
     /// be measured.
     fn run(
@@ -135,18 +210,18 @@ impl RunProgress<'_> {
         lab: &mut dyn Lab,
         interrupted: &AtomicBool,
         observe: &mut Observer<'_>,
-    ) -> Result<Option<String>, ArchiveError> {
+    ) -> Result<Option<String>, RunPlanError> {
         let plan = self.plan;
-        let mut order = TrialOrder::new(plan.seed);
-        for block in 1..=plan.blocks + plan.spare_blocks {
-            let due = due(block, plan, &self.variant_points, &self.trials);
+        for block in self.replay.next_block..=plan.blocks + plan.spare_blocks {
+            let due = due(block, plan, &self.variant_points, &self.replay.kept);
             if due.is_empty() {
                 break;
             }
             if block > plan.blocks {
-                observe(Event::BlockAdded { block, trials: (self.trials.all().len() + due.len()) as u32 });
+                let trials = (self.replay.kept.all().len() + due.len()) as u32;
+                observe(Event::BlockAdded { block, trials });
             }
-            for scheduled in order.next_block(&due) {
+            for scheduled in self.replay.order.next_block(&due) {
                 if interrupted.load(Ordering::Relaxed) {
                     return Ok(None);
                 }
@@ -165,20 +240,21 @@ impl RunProgress<'_> {
         scheduled: &ScheduledTrial,
         lab: &mut dyn Lab,
         observe: &mut Observer<'_>,
-    ) -> Result<Option<String>, ArchiveError> {
+    ) -> Result<Option<String>, RunPlanError> {
+        let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
         self.wait_for_cpus(lab, observe);
         let index = scheduled.variant_point;
         let variant_point = &self.variant_points[index];
         let name = variant_point.name(self.plan);
         observe(Event::TrialBegins { number: scheduled.number, block: scheduled.block, name: name.clone() });
-        let writer = self.writer.begin_trial(scheduled.number, &name)?;
-        let finished = lab.run_trial(scheduled, variant_point, &writer, observe)?;
-        writer.finish(&finished.trial)?;
-        observe(trial_ends(&name, &finished.trial));
+        let writer = self.writer.begin_trial(scheduled.number, &name).map_err(cut_off)?;
+        let finished = lab.run_trial(scheduled, variant_point, &writer, observe).map_err(cut_off)?;
         if let Some(facts) = finished.facts {
-            add_variant_facts(&mut self.facts, facts, self.plan);
-            self.writer.facts(&self.facts)?;
+            self.add_variant_facts(facts)?;
+            self.writer.facts(&self.facts).map_err(cut_off)?;
         }
+        writer.finish(&finished.trial).map_err(cut_off)?;
+        observe(trial_ends(&name, &finished.trial));
         let is_valid = finished.trial.status == TrialStatus::Valid;
         if let Some(response) = finished.response_time.filter(|_| is_valid) {
             match &mut self.merged[index] {
@@ -186,13 +262,29 @@ impl RunProgress<'_> {
                 none => *none = Some(response),
             }
         }
-        let has_failed = finished.trial.status == TrialStatus::Failed;
-        let failures = if has_failed { self.failures[index] + 1 } else { 0 };
-        self.failures[index] = failures;
-        let cannot_be_measured = failures > 0 && (scheduled.block == 1 || failures >= FAILURES_IN_A_ROW);
+        let cannot_be_measured = self.replay.failures.count(scheduled, finished.trial.status);
         let why = cannot_be_measured.then(|| format!("{name}: {}", finished.trial.reasons.join("; ")));
-        self.trials.push(index, finished.trial);
+        self.replay.kept.push(index, finished.trial);
         Ok(why)
+    }
+
+    /// Adds a variant's facts from its first trial, in the plan's order. In a resumed run, its server must be the one of
+    /// the first trials.
+    fn add_variant_facts(&mut self, of_variant: VariantFacts) -> Result<(), ResumeError> {
+        let known = self.facts.variants.iter().find(|known| known.name == of_variant.name);
+        match (known, &self.check) {
+            (Some(known), Some(check)) => {
+                let mut changes = changes::variant_changes(known, &of_variant, check.is_sweep);
+                check.accept(&changes, &self.facts.resumed)?;
+                if let Some(resumption) = self.facts.resumed.last_mut() {
+                    changes.retain(|change| !resumption.changes.contains(change));
+                    resumption.changes.extend(changes);
+                }
+            }
+            (Some(_), None) => {}
+            (None, _) => add_variant_facts(&mut self.facts, of_variant, self.plan),
+        }
+        Ok(())
     }
 
     /// After a trial that failed the gate `steal`, waits for the hypervisor to leave the CPUs. The wait depends on the
@@ -200,7 +292,7 @@ impl RunProgress<'_> {
     /// its time.
     fn wait_for_cpus(&mut self, lab: &mut dyn Lab, observe: &mut Observer<'_>) {
         let failed_steal = |gate: &Gate| gate.id == gates::STEAL && gate.outcome == GateOutcome::Failed;
-        if !self.trials.all().next_back().is_some_and(|last| last.gates.iter().any(failed_steal)) {
+        if !self.replay.kept.all().next_back().is_some_and(|last| last.gates.iter().any(failed_steal)) {
             return;
         }
         let finished = self.begun.elapsed().saturating_sub(self.waited);
@@ -210,11 +302,8 @@ impl RunProgress<'_> {
     }
 }
 
-/// Adds a variant's facts from its first trial, in the plan's order.
+/// Adds a variant's facts, in the plan's order.
 fn add_variant_facts(facts: &mut Facts, of_variant: VariantFacts, plan: &Plan) {
-    if facts.variants.iter().any(|known| known.name == of_variant.name) {
-        return;
-    }
     facts.variants.push(of_variant);
     let place = |name: &str| plan.variants.iter().position(|variant| variant.name == name);
     facts.variants.sort_by_key(|variant| place(&variant.name));

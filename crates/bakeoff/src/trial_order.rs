@@ -22,7 +22,7 @@ pub struct ScheduledTrial {
 }
 
 /// Draws the order of a run's trials, block by block.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TrialOrder {
     rng: Pcg64Mcg,
     trials: u32,

@@ -1,20 +1,31 @@
-//! The standard histogram log (version 1.3 of the format, as Java's `HistogramLogWriter` writes it).
+//! The standard histogram log (version 1.3 of the format, as Java's `HistogramLogWriter` writes it): written at the end of a
+//! trial, and read when a run is resumed.
 //!
 //! One line for each interval and histogram. `HistogramLogAnalyzer` and the `hdrhistogram` libraries of other languages
 //! read it. Values are microseconds; the column of maxima is in milliseconds.
 
 use std::io::{self, Write};
+use std::ops::Range;
 use std::time::Duration;
 
-use hdrhistogram::serialization::V2DeflateSerializer;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::interval_log::{
-    IntervalLogWriter, IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
+    IntervalLogIterator, IntervalLogWriter, IntervalLogWriterBuilder, IntervalLogWriterError, LogEntry, Tag,
 };
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 
 use crate::engine::LoadOutcome;
 use crate::record::Micros;
+use crate::record::micros;
 
-/// Why a log cannot be written.
+/// The end of the tag of response times.
+const RESPONSE_TIME: &str = ".response_time";
+
+/// Half of the resolution of the log's times.
+const ROUNDING: Duration = Duration::from_micros(500);
+
+/// Why a log cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum HlogError {
     /// The file cannot be written.
@@ -23,6 +34,9 @@ pub enum HlogError {
     /// A histogram does not encode; a bug.
     #[error("a histogram does not encode: {0}")]
     Encode(String),
+    /// The text is not such a log.
+    #[error("not a complete histogram log: {0}")]
+    Malformed(String),
 }
 
 /// Writes the measured intervals of a run, and last the drain.
@@ -43,13 +57,32 @@ pub fn write(outcome: &LoadOutcome, out: &mut impl Write) -> Result<(), HlogErro
         let stats = interval.stats.expand();
         let mut line = |tag: String, histogram: &Micros| write_line(&mut log, &tag, start, length, histogram);
         for (name, op) in outcome.operations.iter().zip(&stats.operations) {
-            line(format!("{name}.response_time"), &op.response_time)?;
+            line(format!("{name}{RESPONSE_TIME}"), &op.response_time)?;
             line(format!("{name}.service_time"), &op.service_time)?;
             line(format!("{name}.first_byte"), &op.first_byte)?;
         }
         line("client.lag".to_owned(), &stats.client.lag)?;
     }
     Ok(())
+}
+
+/// The response times of all operations in the intervals that begin within `window`, merged without loss.
+pub fn response_times(log: &[u8], window: &Range<Duration>) -> Result<Micros, HlogError> {
+    let malformed = |problem: &dyn std::fmt::Debug| HlogError::Malformed(format!("{problem:?}"));
+    let mut sum = micros();
+    let mut decoder = Deserializer::new();
+    for entry in IntervalLogIterator::new(log) {
+        let LogEntry::Interval(interval) = entry.map_err(|error| malformed(&error))? else { continue };
+        let is_response = interval.tag().is_some_and(|tag| tag.as_str().ends_with(RESPONSE_TIME));
+        let start = interval.start_timestamp() + ROUNDING;
+        if is_response && window.contains(&start) {
+            let encoded = STANDARD.decode(interval.encoded_histogram()).map_err(|error| malformed(&error))?;
+            let histogram: Micros =
+                decoder.deserialize(&mut encoded.as_slice()).map_err(|error| malformed(&error))?;
+            sum.add(histogram).map_err(|error| malformed(&error))?;
+        }
+    }
+    Ok(sum)
 }
 
 fn write_line<W: Write>(
@@ -69,4 +102,47 @@ fn write_line<W: Write>(
         IntervalLogWriterError::IoError(error) => HlogError::Io(error),
         IntervalLogWriterError::SerializeError(error) => HlogError::Encode(error.to_string()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A log with these intervals: start in milliseconds, tag, one value.
+    fn log(intervals: &[(u64, &str, u64)]) -> Vec<u8> {
+        let (mut bytes, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
+        let mut log = IntervalLogWriterBuilder::new()
+            .begin_log_with(&mut bytes, &mut serializer)
+            .expect("memory is written");
+        for (start, tag, value) in intervals {
+            let mut histogram = micros();
+            histogram.record(*value).expect("the histogram grows");
+            let start = Duration::from_millis(*start);
+            write_line(&mut log, tag, start, Duration::from_millis(50), &histogram).expect("a line");
+        }
+        bytes
+    }
+
+    #[test]
+    fn the_response_times_of_a_window_are_read_back() {
+        let log = log(&[
+            (0, "get.response_time", 10),
+            (50, "get.response_time", 20),
+            (50, "set.response_time", 70_000),
+            (50, "get.service_time", 1),
+            (100, "get.response_time", 30),
+        ]);
+        let ms = Duration::from_millis;
+        let read = response_times(&log, &(ms(50)..ms(100))).expect("a log");
+        assert_eq!((read.len(), read.min()), (2, 20));
+        assert!(read.equivalent(read.max(), 70_000));
+        assert_eq!(response_times(&log, &(ms(0)..Duration::MAX)).expect("a log").len(), 4);
+    }
+
+    #[test]
+    fn a_log_that_is_cut_short_is_refused() {
+        let log = log(&[(0, "get.response_time", 10)]);
+        let error = response_times(&log[..log.len() - 9], &(Duration::ZERO..Duration::MAX));
+        assert!(matches!(error, Err(HlogError::Malformed(_))), "{error:?}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::{record::ReportedRun, table::status, words};
 use archive::{
-    Run,
+    Run, RunState,
     model::{
         DifferenceClass, Scalability, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, plural,
         thousands,
@@ -42,11 +42,35 @@ fn title(out: &mut String, run: &Run) {
     if let Some(verdict) = &run.verdict {
         line!(out, "**{}**\n", plain(&verdict.sentence));
         if !verdict.complete {
-            line!(out, "The run was stopped early: the verdict uses only the trials until then.\n");
+            line!(
+                out,
+                "The run was stopped early: the verdict uses only the trials until then. \
+                 `showdown resume {}` runs the others.\n",
+                run.id
+            );
         }
     } else {
         let trials = plural(run.trials.len() as u64, "trial");
         line!(out, "**No verdict: the run is {} ({trials}).**\n", run.state.name());
+        if run.state == RunState::Unfinished {
+            line!(out, "`showdown resume {}` goes on with it.\n", run.id);
+        }
+    }
+    for resumption in run.facts.iter().flat_map(|facts| &facts.resumed) {
+        line!(
+            out,
+            "The run was interrupted, and resumed at {} with block {}, after {}.\n",
+            words::utc(resumption.at_unix_ms),
+            resumption.block,
+            plural(resumption.kept_trials.into(), "trial")
+        );
+        for change in &resumption.changes {
+            let [fact, was, is] = [&change.fact, &change.was, &change.is].map(|text| plain(text));
+            line!(out, "- {fact} was {was}, now {is}");
+        }
+        if !resumption.changes.is_empty() {
+            line!(out, "");
+        }
     }
 }
 

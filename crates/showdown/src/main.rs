@@ -42,6 +42,8 @@ enum Verb {
     Sweep(Box<verbs::bakeoff::SweepArgs>),
     /// Run a saved plan
     Run(verbs::bakeoff::PlanFileArgs),
+    /// Go on with a run that was interrupted or killed
+    Resume(verbs::resume::ResumeArgs),
     /// Print the plan of a comparison or sweep without running it
     #[command(subcommand)]
     Plan(Box<verbs::bakeoff::PlanVerb>),
@@ -97,6 +99,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => verbs::bakeoff::compare(&args),
         Verb::Sweep(args) => verbs::bakeoff::sweep(&args),
         Verb::Run(args) => verbs::bakeoff::run(&args),
+        Verb::Resume(args) => verbs::resume::run(&args),
         Verb::Plan(verb) => verbs::bakeoff::plan(&verb),
         Verb::Load(args) => verbs::load::run(&args),
         Verb::Workloads(args) => verbs::workloads::run(&args),
@@ -126,11 +129,11 @@ mod tests {
 
     /// The verbs that help texts begin with.
     const IMPERATIVES: &[&str] = &[
-        "Add", "Allow", "Ask", "Build", "Check", "Choose", "Close", "Color", "Compare", "Connect", "Create",
-        "Derive", "Do", "Find", "Give", "Keep", "List", "Load", "Maintain", "Mark", "Measure", "Offer",
-        "Open", "Pack", "Pause", "Print", "Put", "Query", "Read", "Rebuild", "Remove", "Run", "Save",
-        "Search", "Send", "Set", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust", "Unpack",
-        "Use", "Vary", "Wait", "Write",
+        "Accept", "Add", "Allow", "Ask", "Build", "Check", "Choose", "Close", "Color", "Compare", "Connect",
+        "Create", "Derive", "Do", "Find", "Give", "Go", "Keep", "List", "Load", "Maintain", "Mark",
+        "Measure", "Offer", "Open", "Pack", "Pause", "Print", "Put", "Query", "Read", "Rebuild", "Remove",
+        "Run", "Save", "Search", "Send", "Set", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust",
+        "Unpack", "Use", "Vary", "Wait", "Write",
     ];
 
     /// This command and all below it that a user sees, each with its full name.

@@ -65,6 +65,20 @@ impl Folder {
         }
     }
 
+    /// The files of a built-in workload with their names, such as `static-web/nginx.conf`; none for one on disk.
+    pub(crate) fn built_in_files(&self) -> Vec<(String, &'static [u8])> {
+        let mut dirs: Vec<&'static Dir<'static>> = match self {
+            Self::BuiltIn(name) => BUILT_IN.get_dir(name).into_iter().collect(),
+            Self::Disk(_) => Vec::new(),
+        };
+        let mut files = Vec::new();
+        while let Some(dir) = dirs.pop() {
+            files.extend(dir.files().map(|file| (file.path().display().to_string(), file.contents())));
+            dirs.extend(dir.dirs());
+        }
+        files
+    }
+
     /// The text of a file. A folder on disk that other users control is refused: it says which programs run.
     pub fn read(&self, file: &str) -> io::Result<String> {
         match self {

@@ -52,6 +52,7 @@
 mod catalogue;
 pub mod data;
 pub mod definition;
+mod digests;
 mod folder;
 mod instance;
 mod instances;

@@ -1,10 +1,10 @@
 // The answer: the verdict in a sentence, what it is based on, and the state of a run that is not complete.
 
 import { breakable, el, type Child } from "../dom";
-import { capital, counted, unbroken } from "../derive/format";
+import { capital, counted, date, unbroken } from "../derive/format";
 import { valid } from "../derive/cells";
 import { spaced } from "../derive/slo";
-import type { Plan, Report } from "../model";
+import type { Plan, Report, Resumption } from "../model";
 import { terms } from "../terms";
 import { comparisons } from "./comparisons";
 
@@ -15,7 +15,7 @@ const MAX_OPEN_PROBLEMS = 4;
 
 const STATES: Record<string, string> = {
   running: "This run is still running. The page shows what has been measured so far.",
-  unfinished: "This run ended before its verdict. The page shows what was measured.",
+  unfinished: "This run ended before its verdict. The page shows what was measured; `showdown resume` goes on with the run.",
   damaged: "A part of this run cannot be read. The page shows the rest.",
 };
 
@@ -68,8 +68,21 @@ function problemList(problems: Report["run"]["problems"]): HTMLElement {
   return problems.length > MAX_OPEN_PROBLEMS ? el("details", {}, el("summary", {}, `${counted(problems.length, "file")} cannot be read`), list) : list;
 }
 
-function state({ run, verdict }: Report): Child[] {
-  const lines = [STATES[run.state], verdict && !verdict.complete ? "The run was stopped early, so the verdict is based on a part of the planned blocks." : null];
+/** When the run went on after an interruption, and what had changed. */
+function resumption({ at_unix_ms, block, kept_trials, changes = [] }: Resumption): string {
+  const changed = changes.map(({ fact, was, is }) => `${fact} was ${was}, now ${is}`).join("; ");
+  const when = `The run was interrupted, and resumed on ${date(at_unix_ms)} with block ${block}, after ${counted(kept_trials, "trial")}.`;
+  return changed ? `${when} Changed since it began: ${changed}.` : when;
+}
+
+function state({ run, facts, verdict }: Report): Child[] {
+  const lines = [
+    STATES[run.state],
+    verdict && !verdict.complete
+      ? "The run was stopped early, so the verdict is based on a part of the planned blocks. `showdown resume` runs the rest."
+      : null,
+    ...(facts?.resumed ?? []).map(resumption),
+  ];
   const notes = lines.filter((line): line is string => Boolean(line));
   if (notes.length === 0 && run.problems.length === 0) return [];
   return [

@@ -102,6 +102,8 @@ pub(super) fn of(variants: &[Variant], taken_unix_ms: u64, first_trial: impl Fn(
             ("swap.total_bytes", "0"),
             ("sysctls.net.core.somaxconn", "4096"),
         ]),
+        resumed: Vec::new(),
+        workload: FlatFacts::new(),
         client: flat(&[("showdown", env!("CARGO_PKG_VERSION")), ("cpus", "1"), ("threads", "1")]),
         variants: variants.collect(),
     }

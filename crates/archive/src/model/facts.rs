@@ -21,8 +21,41 @@ pub struct Facts {
     pub host: FlatFacts,
     /// The client: version, threads, CPUs.
     pub client: FlatFacts,
+    /// The files of the workload: SHA-256 by name. Empty in runs of versions that did not record it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workload: FlatFacts,
     /// The variants in the order of the plan.
     pub variants: Vec<VariantFacts>,
+    /// When the run was resumed after an interruption, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<Resumption>,
+}
+
+/// One continuation of a run that was interrupted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resumption {
+    /// Unix time, milliseconds.
+    pub at_unix_ms: u64,
+    /// The block with which the run went on.
+    pub block: u32,
+    /// Number of trials that the run kept.
+    pub kept_trials: u32,
+    /// Number of trials of the block that was cut. They were removed and run again.
+    pub discarded_trials: u32,
+    /// Facts that had changed since the run began, and that the user accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FactChange>,
+}
+
+/// A fact that changed between the beginning of a run and its continuation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FactChange {
+    /// The fact, such as `host kernel.release` or `nginx version`.
+    pub fact: String,
+    /// Its value at the beginning; empty where it was not there.
+    pub was: String,
+    /// Its value now; empty where it is gone.
+    pub is: String,
 }
 
 /// One variant.

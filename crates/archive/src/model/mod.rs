@@ -26,7 +26,7 @@ mod unit;
 mod usage;
 mod verdict;
 
-pub use facts::{ConfigFile, Facts, FlatFacts, VariantFacts};
+pub use facts::{ConfigFile, FactChange, Facts, FlatFacts, Resumption, VariantFacts};
 pub use fairness::{Caveat, Difference, DifferenceClass};
 pub use format::FORMAT;
 pub use gate::{Gate, GateOutcome};

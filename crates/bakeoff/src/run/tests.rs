@@ -7,8 +7,9 @@ use std::time::Duration;
 use archive::model::{Facts, Gate, GateOutcome, MeasuredValue, Plan, RunKind, Trial, TrialStatus};
 use archive::{ArchiveError, TrialWriter};
 
-use super::{FinishedRun, Lab, run_blocks};
+use super::{FinishedRun, Lab, resume_blocks, run_blocks};
 use crate::event::{Event, Observer};
+use crate::interrupted_run::{InterruptedRun, ResumeError};
 use crate::trial::{FinishedTrial, blank};
 use crate::trial_order::ScheduledTrial;
 use crate::variant_point::VariantPoint;
@@ -204,4 +205,68 @@ fn the_trial_after_one_with_steal_waits_for_the_cpus() {
     assert!(!waits_before(3) && waits_before(4));
     let waits = events.iter().filter(|event| matches!(event, Event::Doing { .. })).count();
     assert_eq!(waits, 1, "the other trials do not wait");
+}
+
+/// Runs the plan, cuts the run before this trial, as SIGKILL does, and resumes it. Returns the numbers of the trials
+/// that ran then, and the finished run.
+fn cut_and_resume(
+    outcomes: &[(u32, TrialStatus)],
+    cut: u32,
+) -> Result<(Vec<u32>, FinishedRun), Box<dyn std::error::Error>> {
+    let plan: Plan = PLAN.parse()?;
+    let runs = tempfile::tempdir()?;
+    let never = AtomicBool::new(false);
+    let mut lab = ScriptedLab { plan: &plan, outcomes: outcomes.iter().copied().collect() };
+    let first = run_blocks(&plan, &mut lab, runs.path(), &never, &mut |_| {})?;
+    for record in archive::Run::open(&first.dir)?.trials {
+        if record.trial.number >= cut {
+            std::fs::remove_file(first.dir.join(record.folder).join("trial.json"))?;
+        }
+    }
+    std::fs::remove_file(first.dir.join("verdict.json"))?;
+    let mut begun = Vec::new();
+    let run = InterruptedRun::open(&first.dir)?;
+    let resumed = resume_blocks(run, false, &mut lab, &never, &mut |event| {
+        if let Event::TrialBegins { number, .. } = event {
+            begun.push(number);
+        }
+    })?;
+    let comparisons = |run: &FinishedRun| format!("{:?}", run.verdict.comparisons);
+    assert_eq!(comparisons(&resumed), comparisons(&first), "the same verdict as without an interruption");
+    assert!(matches!(InterruptedRun::open(&first.dir), Err(ResumeError::Finished { .. })));
+    Ok((begun, resumed))
+}
+
+#[test]
+fn a_resumed_run_has_the_order_and_the_verdict_of_an_uninterrupted_one()
+-> Result<(), Box<dyn std::error::Error>> {
+    for (cut, first) in [(1, 1), (2, 1), (3, 3), (6, 5), (8, 7)] {
+        let (begun, resumed) = cut_and_resume(&[], cut)?;
+        assert_eq!(begun, (first..=8).collect::<Vec<_>>(), "cut before trial {cut}");
+        assert!(resumed.verdict.complete);
+    }
+    // A spare block that was cut, and one that is only due because an earlier trial is invalid.
+    for (cut, first) in [(10, 9), (8, 7)] {
+        let (begun, _) = cut_and_resume(&[(3, TrialStatus::Invalid)], cut)?;
+        assert_eq!(begun, (first..=10).collect::<Vec<_>>(), "cut before trial {cut}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_run_that_a_failing_server_stopped_runs_that_block_again() -> Result<(), Box<dyn std::error::Error>> {
+    let plan: Plan = PLAN.parse()?;
+    let runs = tempfile::tempdir()?;
+    let never = AtomicBool::new(false);
+    let mut lab = ScriptedLab { plan: &plan, outcomes: BTreeMap::from([(2, TrialStatus::Failed)]) };
+    let stopped = run_blocks(&plan, &mut lab, runs.path(), &never, &mut |_| {})?;
+    assert!(stopped.stopped.is_some());
+    lab.outcomes.clear();
+    let resumed = resume_blocks(InterruptedRun::open(&stopped.dir)?, false, &mut lab, &never, &mut |_| {})?;
+    assert!(resumed.stopped.is_none() && resumed.verdict.complete);
+    let record = archive::Run::open(&resumed.dir)?;
+    assert!(record.problems.is_empty() && record.trials.len() == 8);
+    let resumption = &record.facts.ok_or("facts")?.resumed[0];
+    assert_eq!((resumption.block, resumption.kept_trials, resumption.discarded_trials), (1, 0, 2));
+    Ok(())
 }

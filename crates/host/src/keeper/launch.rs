@@ -25,7 +25,7 @@ enum LaunchError {
     Session(Errno),
     #[error("cannot set its death signal: {0}")]
     DeathSignal(Errno),
-    #[error("its keeper was killed: run it again")]
+    #[error("another process killed its keeper")]
     KeeperKilled,
     /// The message of [`crate::CpuSet::pin_this_thread`].
     #[error(transparent)]

@@ -56,7 +56,9 @@ pub enum Error {
         log: LogTail,
     },
     /// Another process killed the keeper or its guard, and the server was stopped because of that.
-    #[error("another process killed the keeper of {name}, which stopped {name}: run it again")]
+    #[error(
+        "another process killed the keeper of {name}, which stopped {name}: find out which one, such as the out-of-memory killer (dmesg)"
+    )]
     KeeperLost {
         /// The server's name.
         name: String,

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use archive::{ListedRun, Run};
+use archive::{ListedRun, Run, RunState};
 
+use super::resume::{resume_command, when_resumed};
 use super::table::table;
 use super::units::plural;
 use super::verdict::answer;
@@ -28,7 +29,11 @@ pub fn list(listed: &[ListedRun], root: &Path) -> String {
             run.sentence.clone().unwrap_or_else(|| run.variants.join(" and ")),
         ]);
     }
-    table(&rows)
+    let mut out = table(&rows);
+    if listed.iter().any(|run| run.state == RunState::Unfinished) {
+        out.push_str("\n`showdown resume RUN` goes on with an unfinished run\n");
+    }
+    out
 }
 
 /// One run: its answer, what cannot be read of it, and how to repeat it.
@@ -37,14 +42,19 @@ pub fn run(run: &Run) -> String {
     let report = run.dir.join(report::FILE_NAME);
     let report = report.exists().then(|| report.display().to_string());
     let mut out = match &run.verdict {
-        Some(verdict) => answer(verdict, &run.trials, &dir, report.as_deref()),
+        Some(verdict) => answer(verdict, run, &dir, report.as_deref()),
         None => format!(
-            "{}: {} without a verdict after {}\n\nrun     {dir}\n",
+            "{}: {} without a verdict after {}\n\n{}run     {dir}\n",
             run.id,
             run.state.name(),
-            plural(run.trials.len() as u64, "trial")
+            plural(run.trials.len() as u64, "trial"),
+            when_resumed(run.facts.as_ref()),
         ),
     };
+    let is_part = run.verdict.as_ref().is_some_and(|verdict| !verdict.complete);
+    if is_part || run.state == RunState::Unfinished {
+        let _ = writeln!(out, "resume  {}", resume_command(&run.dir));
+    }
     for problem in &run.problems {
         let _ = writeln!(out, "{} {}: {}", color::bad("problem"), problem.file, problem.text);
     }

@@ -19,6 +19,8 @@ pub struct BakeoffProgress {
     doing: String,
     trials: u32,
     done: u32,
+    /// The trials that a resumed run had already.
+    kept: u32,
 }
 
 impl BakeoffProgress {
@@ -26,7 +28,7 @@ impl BakeoffProgress {
     pub fn new(mode: ProgressMode) -> Self {
         let bar = mode.bar();
         bar.set_style(bar::style("{pos:>3}/{len} {wide_bar:.cyan/blue} {prefix}\n    {msg}"));
-        Self { mode, bar, name: String::new(), doing: String::new(), trials: 0, done: 0 }
+        Self { mode, bar, name: String::new(), doing: String::new(), trials: 0, done: 0, kept: 0 }
     }
 
     /// Takes an event of the run.
@@ -40,9 +42,10 @@ impl BakeoffProgress {
             return;
         }
         match event {
-            Event::RunBegins { trials, .. } => {
-                self.trials = *trials;
+            Event::RunBegins { trials, kept, .. } => {
+                (self.trials, self.done, self.kept) = (*trials, *kept, *kept);
                 self.bar.set_length(u64::from(*trials));
+                self.bar.set_position(u64::from(*kept));
                 self.bar.reset_elapsed();
                 self.bar.enable_steady_tick(Duration::from_millis(250));
             }
@@ -100,10 +103,11 @@ impl BakeoffProgress {
 
     fn draw(&self, load: &str) {
         let elapsed = self.bar.elapsed().as_secs_f64();
-        let left = match self.done {
+        let left = match self.done - self.kept {
             0 => String::new(),
-            done => {
-                let seconds = elapsed / f64::from(done) * f64::from(self.trials.saturating_sub(done));
+            measured => {
+                let seconds =
+                    elapsed / f64::from(measured) * f64::from(self.trials.saturating_sub(self.done));
                 format!("about {} left", humantime::format_duration(Duration::from_secs(seconds as u64)))
             }
         };

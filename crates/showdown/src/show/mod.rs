@@ -6,6 +6,7 @@ pub mod bar;
 pub mod load;
 pub mod load_progress;
 pub mod plan_effects;
+pub mod resume;
 pub mod selftest;
 mod table;
 pub mod units;

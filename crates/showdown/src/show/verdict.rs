@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use archive::TrialRecord;
 use archive::model::{DifferenceClass, SweepPoint, Trial, VariantSummary, Verdict};
+use archive::{Run, TrialRecord};
 
+use super::resume::when_resumed;
 use super::table::table;
 use super::units::{count, plural, quantity, rate};
 use crate::color;
@@ -13,7 +14,7 @@ use crate::color;
 const MOST_REASONS: usize = 6;
 
 /// The sentence, the table, the invalid trials, the unfair differences, and the path of the report.
-pub fn answer(verdict: &Verdict, trials: &[TrialRecord], dir: &str, report: Option<&str>) -> String {
+pub fn answer(verdict: &Verdict, run: &Run, dir: &str, report: Option<&str>) -> String {
     let mut out = format!("{}\n\n", color::heading(capitalised(&verdict.sentence)));
     let mut rows = vec![["", &verdict.metric, "95 % CI", "valid trials", ""].map(str::to_owned).to_vec()];
     rows.extend(verdict.variants.iter().map(|variant| row(variant, &verdict.unit)));
@@ -41,7 +42,7 @@ pub fn answer(verdict: &Verdict, trials: &[TrialRecord], dir: &str, report: Opti
             at(&comparison.point)
         );
     }
-    out.push_str(&invalid_trials(trials));
+    out.push_str(&invalid_trials(&run.trials));
     for difference in &verdict.fairness {
         let class = match difference.class {
             DifferenceClass::ApplesToOranges => "apples to oranges",
@@ -59,7 +60,9 @@ pub fn answer(verdict: &Verdict, trials: &[TrialRecord], dir: &str, report: Opti
             difference.remark
         );
     }
-    let _ = writeln!(out, "\nrun     {dir}");
+    out.push('\n');
+    out.push_str(&when_resumed(run.facts.as_ref()));
+    let _ = writeln!(out, "run     {dir}");
     if let Some(report) = report {
         let _ = writeln!(out, "report  {report}");
     }

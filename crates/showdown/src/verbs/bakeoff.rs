@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use archive::model::{Plan, PlanParseError, PlannedBackground, RunKind, RunLength};
+use bakeoff::event::{Event, Observer};
 use bakeoff::plan_request::{MeasureRequest, PlanRequest};
-use bakeoff::{MOST_BLOCKS, RunPlanError};
+use bakeoff::{FinishedRun, MOST_BLOCKS, ResumeError, RunPlanError};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
 use host::knobs::Knob;
@@ -16,8 +17,9 @@ use super::consent;
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
 use crate::exit::{CommandStatus, usage};
 use crate::interrupt;
-use crate::print::print;
+use crate::print::{note, print};
 use crate::show::bakeoff_progress::BakeoffProgress;
+use crate::show::resume::resume_command;
 use crate::show::verdict::answer;
 
 /// What to compare, and how.
@@ -319,28 +321,46 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
 fn run_and_report(plan: &Plan, args: &RunArgs) -> anyhow::Result<CommandStatus> {
     consent::note_workload_on_disk(plan)?;
     let context = interrupt::context()?;
+    report_on(plan.kind, args, |observe| {
+        bakeoff::run_plan(plan, &args.allow_kernel, &args.runs.runs, &context, observe)
+    })
+}
+
+/// Runs trials with `run`, writes the report and prints the verdict.
+pub fn report_on(
+    kind: RunKind,
+    args: &RunArgs,
+    run: impl FnOnce(&mut Observer<'_>) -> Result<FinishedRun, RunPlanError>,
+) -> anyhow::Result<CommandStatus> {
     let mut progress = BakeoffProgress::new(args.progress.mode());
-    let finished = bakeoff::run_plan(plan, &args.allow_kernel, &args.runs.runs, &context, &mut |event| {
+    let finished = run(&mut |event| {
+        if let Event::RunBegins { dir, .. } = &event {
+            // The report of a run that is resumed is out of date.
+            let _ = std::fs::remove_file(Path::new(dir).join(report::FILE_NAME));
+        }
         progress.observe(&event);
     });
     progress.finish();
-    let finished = finished.map_err(|error| match error {
-        RunPlanError::Plan(error) => usage(error),
-        error => error.into(),
-    })?;
+    let finished = finished.map_err(in_words)?;
+    let resume = resume_command(&finished.dir);
     let (run, report) = archive::Run::open(&finished.dir)
         .map_err(anyhow::Error::from)
         .and_then(|run| super::archive::write_report(&run).map(|report| (run, report)))
         .context("cannot write the report (the run is kept)")?;
     let (dir, report) = (finished.dir.display().to_string(), report.display().to_string());
-    args.format.print(&finished.verdict, || answer(&finished.verdict, &run.trials, &dir, Some(&report)))?;
+    args.format.print(&finished.verdict, || answer(&finished.verdict, &run, &dir, Some(&report)))?;
     if let Some(why) = finished.stopped {
-        anyhow::bail!("the run stopped early: {why} (the finished trials are kept in {dir})");
+        anyhow::bail!(
+            "the run stopped early: {why} (the finished trials are kept in {dir}): {resume} goes on"
+        );
     }
     if !finished.unrestored.is_empty() {
         anyhow::bail!("{} (the run is kept in {dir})", finished.unrestored.join("; "));
     }
-    let has_verdict = match plan.kind {
+    if finished.interrupted {
+        note(&format!("interrupted: {resume} goes on"));
+    }
+    let has_verdict = match kind {
         RunKind::Compare => finished.verdict.comparisons.iter().any(|c| !c.verdict.is_inconclusive()),
         RunKind::Sweep => finished.verdict.variants.iter().any(|variant| variant.valid > 0),
     };
@@ -349,4 +369,24 @@ fn run_and_report(plan: &Plan, args: &RunArgs) -> anyhow::Result<CommandStatus> 
         (false, true) => CommandStatus::Success,
         (false, false) => CommandStatus::Invalid,
     })
+}
+
+/// The error of a run that cannot be resumed: to resume a finished run is a mistake in the command line.
+pub fn why_not_resumed(error: ResumeError) -> anyhow::Error {
+    match error {
+        ResumeError::Finished { .. } => usage(error),
+        error => error.into(),
+    }
+}
+
+/// The error of a run, with the command that goes on with it.
+fn in_words(error: RunPlanError) -> anyhow::Error {
+    match error {
+        RunPlanError::Plan(error) => usage(error),
+        RunPlanError::Resume(error) => why_not_resumed(error),
+        RunPlanError::CutOff { dir, source } => {
+            anyhow::anyhow!("{source}; then {} goes on", resume_command(&dir))
+        }
+        error => error.into(),
+    }
 }

@@ -9,6 +9,7 @@ pub mod known_server;
 pub mod load;
 pub mod man;
 pub mod options;
+pub mod resume;
 pub mod runner;
 pub mod selftest;
 pub mod workloads;

@@ -64,7 +64,8 @@ fn a_run_stops_with_one_line_and_keeps_its_trials() {
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert_eq!(message.matches("showdown: ").count(), 1, "{message}");
     assert!(
-        message.contains("the disk is full: free some space and continue; earlier files are kept"),
+        message
+            .contains("the disk is full: free some space; earlier files are kept; then `showdown resume 20"),
         "{message}"
     );
     assert!(left.contains("/trial.json"), "{left}");

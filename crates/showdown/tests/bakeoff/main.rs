@@ -14,6 +14,7 @@ mod instances;
 mod kernel;
 mod kv;
 mod mail;
+mod resume;
 mod servers;
 mod tls;
 mod untrusted;

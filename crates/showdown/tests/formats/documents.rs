@@ -6,12 +6,12 @@ use std::time::Duration;
 use archive::model::{
     Axis, Caveat, ClientHealth, ClientLoad, Comparison, ComparisonSide, ComparisonVerdict,
     ConfidenceInterval, ConfigFile, CountCheck, CpuSplit, CurvePoint, Difference, DifferenceClass, FORMAT,
-    Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, IntervalMethod, KnobValue, Measure,
+    FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, IntervalMethod, KnobValue, Measure,
     MeasuredValue, Mode, NoFitReason, OperationTimes, PhaseKind, PhaseLengths, Plan, PlannedBackground,
-    RatioEstimate, ResourceUse, RunKind, RunLength, SaturatedResource, Scalability, ScalabilityFit,
-    ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles, TrialPhase,
-    TrialStatus, TrialValue, UnsteadyReason, Variant, VariantFacts, VariantSummary, Vary, Verdict,
-    WarmUpLimits, WarmUpOutcome,
+    RatioEstimate, ResourceUse, Resumption, RunKind, RunLength, SaturatedResource, Scalability,
+    ScalabilityFit, ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles,
+    TrialPhase, TrialStatus, TrialValue, UnsteadyReason, Variant, VariantFacts, VariantSummary, Vary,
+    Verdict, WarmUpLimits, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -94,6 +94,14 @@ pub fn facts() -> Facts {
         taken_unix_ms: 1,
         host: map(text()),
         client: map(text()),
+        workload: map(text()),
+        resumed: vec![Resumption {
+            at_unix_ms: 1,
+            block: 3,
+            kept_trials: 4,
+            discarded_trials: 1,
+            changes: vec![FactChange { fact: text(), was: text(), is: text() }],
+        }],
         variants: vec![VariantFacts {
             name: text(),
             version: text(),
@@ -366,7 +374,7 @@ pub fn account() -> Account {
 pub fn events() -> Vec<Event> {
     vec![
         Event::KernelSettingRestored { setting: text(), value: text() },
-        Event::RunBegins { run: text(), dir: text(), trials: 12 },
+        Event::RunBegins { run: text(), dir: text(), trials: 12, kept: 4 },
         Event::BlockAdded { block: 7, trials: 14 },
         Event::TrialBegins { number: 1, block: 1, name: text() },
         Event::Doing { what: text() },

@@ -1,0 +1,49 @@
+//! `resume`: goes on with a run that was interrupted or killed.
+
+use bakeoff::InterruptedRun;
+
+use super::bakeoff::{RunArgs, report_on};
+use super::consent;
+use crate::exit::CommandStatus;
+use crate::interrupt;
+
+/// Options of `showdown resume`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown resume latest
+  showdown resume 20261121T0051
+
+The run keeps its complete blocks. The block that was cut is run again, with the same plan, seed and order. The host, \
+the files of the workload and the servers must be the same as before.
+
+Exit codes: 0 a verdict, 3 no valid verdict, 2 usage error, 1 failure, 130 interrupted.")]
+pub struct ResumeArgs {
+    /// Choose an unfinished run: its id, the beginning of its id, its directory, or `latest`
+    #[arg(value_name = "RUN")]
+    pub run: String,
+
+    /// Accept that the host, the workload or a server has changed since the run began; the report shows what
+    #[arg(long)]
+    pub accept_changes: bool,
+
+    /// Go on without a question, also if the run came from elsewhere: if it was imported, or if another user owns its
+    /// plan or may change it
+    #[arg(short, long)]
+    pub yes: bool,
+
+    #[command(flatten)]
+    pub how: RunArgs,
+}
+
+/// `showdown resume`.
+pub fn run(args: &ResumeArgs) -> anyhow::Result<CommandStatus> {
+    let dir = args.how.runs.archive().locate(&args.run)?;
+    let run = InterruptedRun::open(&dir).map_err(super::bakeoff::why_not_resumed)?;
+    consent::ask(&dir.join(archive::layout::PLAN), run.plan(), args.yes)?;
+    consent::note_workload_on_disk(run.plan())?;
+    let context = interrupt::context()?;
+    report_on(run.plan().kind, &args.how, |observe| {
+        bakeoff::resume_run(run, args.accept_changes, &args.how.allow_kernel, &context, observe)
+    })
+}
