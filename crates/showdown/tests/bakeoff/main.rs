@@ -12,6 +12,7 @@ mod home;
 mod hostile_server;
 mod instances;
 mod kernel;
+mod kernel_restore;
 mod kv;
 mod mail;
 mod resume;

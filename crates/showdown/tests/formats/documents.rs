@@ -374,6 +374,7 @@ pub fn account() -> Account {
 pub fn events() -> Vec<Event> {
     vec![
         Event::KernelSettingRestored { setting: text(), value: text() },
+        Event::KernelSettingNotRestored { problem: text() },
         Event::RunBegins { run: text(), dir: text(), trials: 12, kept: 4 },
         Event::BlockAdded { block: 7, trials: 14 },
         Event::TrialBegins { number: 1, block: 1, name: text() },
