@@ -25,7 +25,7 @@ const RESPONSE_TIME: &str = ".response_time";
 /// Half of the resolution of the log's times.
 const ROUNDING: Duration = Duration::from_micros(500);
 
-/// Why a log cannot be written or read.
+/// Why a log cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum HlogError {
     /// The file cannot be written.
@@ -34,10 +34,12 @@ pub enum HlogError {
     /// A histogram does not encode; a bug.
     #[error("a histogram does not encode: {0}")]
     Encode(String),
-    /// The text is not such a log.
-    #[error("not a complete histogram log: {0}")]
-    Malformed(String),
 }
+
+/// A text that is not such a log, or a part of one.
+#[derive(Debug, thiserror::Error)]
+#[error("not a complete histogram log: {0}")]
+pub struct MalformedLog(String);
 
 /// Writes the measured intervals of a run, and last the drain.
 ///
@@ -67,8 +69,8 @@ pub fn write(outcome: &LoadOutcome, out: &mut impl Write) -> Result<(), HlogErro
 }
 
 /// The response times of all operations in the intervals that begin within `window`, merged without loss.
-pub fn response_times(log: &[u8], window: &Range<Duration>) -> Result<Micros, HlogError> {
-    let malformed = |problem: &dyn std::fmt::Debug| HlogError::Malformed(format!("{problem:?}"));
+pub fn response_times(log: &[u8], window: &Range<Duration>) -> Result<Micros, MalformedLog> {
+    let malformed = |problem: &dyn std::fmt::Debug| MalformedLog(format!("{problem:?}"));
     let mut sum = micros();
     let mut decoder = Deserializer::new();
     for entry in IntervalLogIterator::new(log) {
@@ -143,6 +145,6 @@ mod tests {
     fn a_log_that_is_cut_short_is_refused() {
         let log = log(&[(0, "get.response_time", 10)]);
         let error = response_times(&log[..log.len() - 9], &(Duration::ZERO..Duration::MAX));
-        assert!(matches!(error, Err(HlogError::Malformed(_))), "{error:?}");
+        assert!(error.is_err(), "{error:?}");
     }
 }
