@@ -24,9 +24,6 @@ pub struct Archive {
     root: PathBuf,
 }
 
-/// Maximum number of runs in the error for an ambiguous name.
-const CANDIDATES: usize = 5;
-
 impl Archive {
     /// The archive in the folder `root`, usually `runs`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
@@ -54,15 +51,18 @@ impl Archive {
             return Ok(exact.clone());
         }
         ids.retain(|id| !name.is_empty() && id.as_str().contains(name));
-        match ids.len() {
-            0 => Err(no_such_run()),
-            1 => Ok(ids.remove(0)),
-            _ => {
-                ids.reverse();
-                ids.truncate(CANDIDATES);
-                Err(ArchiveError::Ambiguous { name: name.to_owned(), candidates: ids })
-            }
+        only(ids, name)?.ok_or_else(no_such_run)
+    }
+
+    /// Finds a run that is to be deleted: by its id or a unique beginning of its id, nothing looser.
+    pub fn find_to_remove(&self, name: &str) -> Result<RunId> {
+        let mut ids = index::run_ids(&self.root)?;
+        if let Some(exact) = ids.iter().find(|id| id.as_str() == name) {
+            return Ok(exact.clone());
         }
+        ids.retain(|id| !name.is_empty() && id.as_str().starts_with(name));
+        only(ids, name)?
+            .ok_or_else(|| ArchiveError::NoRunBeginsWith { name: name.to_owned(), root: self.root.clone() })
     }
 
     /// The directory of a run.
@@ -113,14 +113,24 @@ impl Archive {
     }
 
     /// Deletes a run; refused while it is running.
-    ///
-    /// The run gets a hidden name first, so that no reader sees a part of it.
     pub fn remove(&self, id: &RunId) -> Result<()> {
-        let dir = self.dir(id);
-        let _lock = lock(&dir, id)?;
-        let hidden = self.root.join(format!("{}{id}", layout::REMOVING));
-        fs::rename(&dir, &hidden).map_err(ArchiveError::io(&dir))?;
-        fs::remove_dir_all(&hidden).map_err(ArchiveError::io(&hidden))
+        self.remove_all(std::slice::from_ref(id), &mut |_| {})
+    }
+
+    /// Deletes runs, and calls `removed` after each. If one of them is running, none is deleted.
+    ///
+    /// A run gets a hidden name first, so that no reader sees a part of it.
+    pub fn remove_all(&self, ids: &[RunId], removed: &mut dyn FnMut(&RunId)) -> Result<()> {
+        let locks: Vec<_> = ids.iter().map(|id| lock(&self.dir(id), id)).collect::<Result<_>>()?;
+        for (id, lock) in ids.iter().zip(locks) {
+            let dir = self.dir(id);
+            let hidden = self.root.join(format!("{}{id}", layout::REMOVING));
+            fs::rename(&dir, &hidden).map_err(ArchiveError::io(&dir))?;
+            fs::remove_dir_all(&hidden).map_err(ArchiveError::io(&hidden))?;
+            drop(lock);
+            removed(id);
+        }
+        Ok(())
     }
 
     /// Writes a run as `.tar.gz`; refused while it is running.
@@ -160,6 +170,15 @@ impl Archive {
         }
         Ok(())
     }
+}
+
+/// The run that a name matches; `None` if it matches none.
+fn only(mut matching: Vec<RunId>, name: &str) -> Result<Option<RunId>> {
+    if matching.len() > 1 {
+        matching.reverse();
+        return Err(ArchiveError::Ambiguous { name: name.to_owned(), candidates: matching });
+    }
+    Ok(matching.pop())
 }
 
 /// Age at which a hidden folder counts as a leftover.

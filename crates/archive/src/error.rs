@@ -59,12 +59,23 @@ pub enum ArchiveError {
         root: PathBuf,
     },
     /// Several runs match a name.
-    #[error("{name:?} matches {}: type more of the name", join(.candidates))]
+    #[error("{name:?} matches {}: type more of the name", list(.candidates))]
     Ambiguous {
         /// The name.
         name: String,
-        /// Up to five of the matching runs.
+        /// The matching runs, newest first.
         candidates: Vec<RunId>,
+    },
+    /// No run's id begins with a name.
+    #[error(
+        "no run's id is {name:?} or begins with it in {}: `showdown list` lists the runs; nothing was removed",
+        .root.display()
+    )]
+    NoRunBeginsWith {
+        /// The name.
+        name: String,
+        /// The folder of run directories.
+        root: PathBuf,
     },
     /// Another process is writing the run.
     #[error("{id} is still running: stop it first, or wait")]
@@ -142,6 +153,13 @@ impl ArchiveError {
     }
 }
 
-fn join(ids: &[RunId]) -> String {
-    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
+/// Number of runs that the error for an ambiguous name lists.
+const CANDIDATES: usize = 10;
+
+fn list(ids: &[RunId]) -> String {
+    let listed: Vec<&str> = ids.iter().take(CANDIDATES).map(RunId::as_str).collect();
+    match ids.len().saturating_sub(CANDIDATES) {
+        0 => format!("{} runs: {}", ids.len(), listed.join(", ")),
+        more => format!("{} runs: {} and {more} more", ids.len(), listed.join(", ")),
+    }
 }

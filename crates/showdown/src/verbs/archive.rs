@@ -13,10 +13,10 @@ use crate::print::{print, print_text};
 use crate::show;
 use crate::show::units::plural;
 
-/// A run by its id, the beginning of its id, its directory, or `latest`.
+/// A run by its id, a unique part of its id, its directory, or `latest`.
 #[derive(clap::Args, Debug)]
 pub struct WhichRun {
-    /// Choose a run: its id, the beginning of its id, its directory, or `latest`
+    /// Choose a run: its id, a part of its id that no other run has, its directory, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
     #[command(flatten)]
@@ -132,7 +132,7 @@ pub struct ImportArgs {
 Examples:
   showdown rm 20261121T0051 20261122T1030")]
 pub struct RemoveArgs {
-    /// Remove these runs: ids, or the beginnings of ids
+    /// Remove these runs: ids, or beginnings of ids that no other run has
     #[arg(value_name = "RUN", required = true)]
     pub run: Vec<String>,
     #[command(flatten)]
@@ -242,14 +242,23 @@ pub fn import(args: &ImportArgs) -> anyhow::Result<CommandStatus> {
 /// `showdown rm`.
 pub fn remove(args: &RemoveArgs) -> anyhow::Result<CommandStatus> {
     let archive = args.runs.archive();
+    let mut ids = Vec::new();
     for text in &args.run {
         if text == "latest" {
             return Err(usage(
                 "rm removes runs by id only: `latest` changes with every run; see `showdown list`",
             ));
         }
-        archive.remove(&archive.find(text)?)?;
+        let id = archive.find_to_remove(text)?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
     }
+    let mut removed = Vec::new();
+    let result = archive.remove_all(&ids, &mut |id| removed.push(format!("removed {id}\n")));
+    // Also after a failure: the user must know what is gone.
+    print(&removed.concat())?;
+    result?;
     Ok(CommandStatus::Success)
 }
 
