@@ -36,16 +36,17 @@ const REST: [&str; 20] = [
 pub(crate) fn render(run: &Run) -> Result<String, ReportError> {
     let axes: BTreeSet<&String> = run.trials.iter().flat_map(|record| record.trial.point.keys()).collect();
     let mut csv = csv::Writer::from_writer(Vec::new());
-    csv.write_record(PLACE.into_iter().chain(axes.iter().map(|axis| axis.as_str())).chain(REST))?;
+    let fixed = |names: &'static [&'static str]| names.iter().map(|name| (*name).to_owned());
+    csv.write_record(fixed(&PLACE).chain(axes.iter().map(|axis| word(axis))).chain(fixed(&REST)))?;
     for record in &run.trials {
         let trial = &record.trial;
         let place = [
             trial.number.to_string(),
             trial.block.to_string(),
             trial.position.to_string(),
-            trial.variant.clone(),
+            word(&trial.variant),
         ];
-        let point = axes.iter().map(|axis| text(trial.point.get(*axis)));
+        let point = axes.iter().map(|axis| word(&number(trial.point.get(*axis))));
         csv.write_record(place.into_iter().chain(point).chain(rest(trial, &record.folder)))?;
     }
     let bytes = csv.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
@@ -59,25 +60,25 @@ fn rest(trial: &Trial, folder: &str) -> [String; 20] {
     let server = trial.server.as_ref();
     [
         status(trial.status).to_owned(),
-        text(measured.map(|measured| measured.value)),
-        text(measured.map(|measured| &measured.unit)),
-        text(measured.map(|measured| &measured.metric)),
-        text(phase.and_then(|phase| phase.offered_per_s)),
-        text(phase.map(|phase| phase.throughput_per_s)),
-        text(times.map(|times| times.mean)),
-        text(times.map(|times| times.p50)),
-        text(times.map(|times| times.p90)),
-        text(times.map(|times| times.p99)),
-        text(times.map(|times| times.p99_9)),
-        text(times.map(|times| times.p99_99)),
-        text(times.map(|times| times.max)),
-        text(phase.map(|phase| phase.client.utilisation)),
-        text(server.map(|server| server.cores)),
-        text(server.map(|server| server.peak_rss_bytes)),
-        text(trial.saturated.as_ref().map(|saturated| &saturated.resource)),
+        number(measured.map(|measured| measured.value)),
+        measured.map(|measured| word(&measured.unit)).unwrap_or_default(),
+        measured.map(|measured| word(&measured.metric)).unwrap_or_default(),
+        number(phase.and_then(|phase| phase.offered_per_s)),
+        number(phase.map(|phase| phase.throughput_per_s)),
+        number(times.map(|times| times.mean)),
+        number(times.map(|times| times.p50)),
+        number(times.map(|times| times.p90)),
+        number(times.map(|times| times.p99)),
+        number(times.map(|times| times.p99_9)),
+        number(times.map(|times| times.p99_99)),
+        number(times.map(|times| times.max)),
+        number(phase.map(|phase| phase.client.utilisation)),
+        number(server.map(|server| server.cores)),
+        number(server.map(|server| server.peak_rss_bytes)),
+        trial.saturated.as_ref().map(|saturated| word(&saturated.resource)).unwrap_or_default(),
         words::utc(trial.started_unix_ms),
-        folder.to_owned(),
-        trial.reasons.join("; "),
+        word(folder),
+        word(&trial.reasons.join("; ")),
     ]
 }
 
@@ -97,6 +98,41 @@ pub(crate) fn status(status: TrialStatus) -> &'static str {
     }
 }
 
-fn text(value: Option<impl ToString>) -> String {
+fn number(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// A cell of text. A spreadsheet takes a cell that begins with one of these characters for a formula, which can run a
+/// program; a quote before it makes it text (OWASP, "CSV Injection"). Numbers keep their sign.
+fn word(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
+    let is_number = text.parse::<f64>().is_ok_and(f64::is_finite);
+    if is_formula && !is_number { format!("'{text}") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_a_spreadsheet_would_run_is_quoted() {
+        for text in [
+            "=1+2",
+            "=cmd|' /C calc'!A0",
+            "+1+cmd",
+            "-2+3",
+            "-sendfile",
+            "@SUM(1)",
+            "\t=1",
+            "\r=1",
+            "\n=1",
+            "＝1",
+            "-inf",
+        ] {
+            assert_eq!(word(text), format!("'{text}"), "{text:?}");
+        }
+        for text in ["", "nginx", "p99 < 5 ms", "-1", "+2.5", "-1e3", "1-2", "'=1", "a=b"] {
+            assert_eq!(word(text), text);
+        }
+    }
 }

@@ -101,3 +101,34 @@ fn the_page_has_configurations_and_telemetry_and_names_unreadable_files() {
     let page = report::html(&run).unwrap();
     assert!(page.contains("telemetry.parquet: "), "the page names the missing file");
 }
+
+#[test]
+fn text_of_an_untrusted_run_is_never_a_formula() {
+    let (_root, mut run) = made_up(example::sweep);
+    let hostile = "=HYPERLINK(\"http://x\",\"y\")";
+    for record in &mut run.trials {
+        let trial = &mut record.trial;
+        trial.variant = format!("+{hostile}");
+        trial.reasons = vec![format!("-{hostile}")];
+        trial.point = [(hostile.to_owned(), hostile.into()), ("depth".to_owned(), "-3".into())].into();
+        if let Some(measured) = &mut trial.measured {
+            (measured.unit, measured.metric) = (format!("@{hostile}"), format!("\t{hostile}"));
+            measured.value = -1.5;
+        }
+        if let Some(saturated) = &mut trial.saturated {
+            saturated.resource = format!("\r{hostile}");
+        }
+    }
+    let table = report::csv(&run).unwrap();
+    let mut rows = csv::ReaderBuilder::new().has_headers(false).from_reader(table.as_bytes());
+    let mut quoted = 0;
+    for row in rows.records() {
+        for cell in &row.unwrap() {
+            let is_number = cell.parse::<f64>().is_ok();
+            assert!(is_number || !cell.starts_with(['=', '+', '-', '@', '\t', '\r']), "{cell:?}");
+            quoted += usize::from(cell.starts_with('\''));
+        }
+    }
+    assert!(quoted > run.trials.len() * 5, "{table}");
+    assert!(table.contains(",-3,") && table.contains(",-1.5,"), "numbers keep their sign: {table}");
+}
