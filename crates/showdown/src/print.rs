@@ -25,10 +25,33 @@ pub fn text_to_stderr(text: &str) {
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
-/// Prints a note if a run measures on this machine now: the two disturb each other.
-pub fn note_other_measurement() {
-    if let Some(holder) = host::lock::measuring_now() {
-        note(&format!("another showdown is measuring on this machine {holder}; both results may be wrong"));
+/// Another run on this machine: the two measurements disturb each other.
+pub struct OtherMeasurement(Option<String>);
+
+impl OtherMeasurement {
+    /// Prints a note if a run measures now.
+    pub fn look() -> Self {
+        let mut other = Self(None);
+        other.look_again();
+        other
+    }
+
+    /// Prints a note if a run has begun since. It may have ended again, which remains unknown.
+    pub fn look_again(&mut self) {
+        if self.0.is_some() {
+            return;
+        }
+        self.0 = host::lock::measuring_now();
+        if let Some(holder) = &self.0 {
+            note(&format!(
+                "another showdown is measuring on this machine {holder}; both results may be wrong"
+            ));
+        }
+    }
+
+    /// The process that measured, and its user.
+    pub fn holder(&self) -> Option<&str> {
+        self.0.as_deref()
     }
 }
 

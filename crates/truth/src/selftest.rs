@@ -94,6 +94,9 @@ pub struct SelftestReport {
     pub resolution: Option<Resolution>,
     /// Share of CPU time that the hypervisor took during the test, 0 to 1; `None` where the kernel does not report it.
     pub steal: Option<f64>,
+    /// Who else measured on this machine at the same time, if somebody did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_measurement: Option<String>,
     /// Duration of the test, seconds.
     pub duration_s: f64,
 }
@@ -119,6 +122,7 @@ pub fn run(
         floor: None,
         resolution: None,
         steal: None,
+        other_measurement: None,
         duration_s: 0.0,
     };
     let sampler = instrument.sample_steal();

@@ -14,6 +14,8 @@ pub struct CapacityOutput<'a> {
     reasons: &'a [String],
     method: &'a str,
     closed_loop_per_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_measurement: Option<&'a str>,
     curve: Vec<StepOutput<'a>>,
 }
 
@@ -34,8 +36,17 @@ impl<'a> From<&'a Capacity> for CapacityOutput<'a> {
             reasons: &capacity.reasons,
             method: &capacity.method,
             closed_loop_per_s: capacity.closed_loop_per_s,
+            other_measurement: None,
             curve: capacity.curve.iter().map(StepOutput::from).collect(),
         }
+    }
+}
+
+impl<'a> CapacityOutput<'a> {
+    /// Adds that another program measured on this machine at the same time.
+    #[must_use]
+    pub fn with_other_measurement(self, other: Option<&'a str>) -> Self {
+        Self { other_measurement: other, ..self }
     }
 }
 

@@ -28,6 +28,8 @@ pub struct LoadOutput<'a> {
     rules_broken: Vec<BrokenRuleOutput>,
     client_shares: Vec<ClientShareOutput>,
     notes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_measurement: Option<&'a str>,
     requests: u64,
     carried: u64,
     failed: u64,
@@ -114,6 +116,7 @@ impl<'a> LoadOutput<'a> {
             rules_broken: summary.rules_broken.iter().map(BrokenRuleOutput::from).collect(),
             client_shares: summary.client_shares.iter().map(ClientShareOutput::from).collect(),
             notes: &summary.notes,
+            other_measurement: None,
             requests: summary.requests,
             carried: summary.carried,
             failed: summary.failed,
@@ -140,6 +143,12 @@ impl<'a> LoadOutput<'a> {
             drain: &spans.drain,
             spec: SpecOutput::from(&summary.spec),
         }
+    }
+
+    /// Adds that another program measured on this machine at the same time.
+    #[must_use]
+    pub fn with_other_measurement(self, other: Option<&'a str>) -> Self {
+        Self { other_measurement: other, ..self }
     }
 }
 
@@ -191,7 +200,8 @@ mod tests {
         outcome.total.client.lag.record_n(3_000, 200).expect("a time");
         outcome.total.operations[0].response_time.record_n(4_000, 200).expect("a time");
         let (summary, spans) = (Summary::of(&outcome), Spans::of(&outcome));
-        let object = serde_json::to_value(LoadOutput::of(&summary, &spans)).expect("plain data");
+        let output = LoadOutput::of(&summary, &spans).with_other_measurement(Some("(pid 1): showdown"));
+        let object = serde_json::to_value(output).expect("plain data");
         let page = page();
         assert_eq!(keys(&object), documented(&page));
         let parts = ["operations", "client_shares", "connections", "client", "intervals"];
@@ -241,7 +251,8 @@ mod tests {
             closed_loop_per_s: 1_200.0,
             curve: vec![CapacityStep { rate_per_s: 1_000.0, evaluation, summary, spans }],
         };
-        let object = serde_json::to_value(CapacityOutput::from(&capacity)).expect("plain data");
+        let output = CapacityOutput::from(&capacity).with_other_measurement(Some("(pid 1): showdown"));
+        let object = serde_json::to_value(output).expect("plain data");
         let page = page();
         let (_, search) = page.split_once("With `--find-capacity`").expect("the part on searches");
         let documented = names(search);

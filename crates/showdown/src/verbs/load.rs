@@ -21,7 +21,7 @@ pub use self::args::LoadArgs;
 use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
 use crate::output_file::OutputFile;
-use crate::print;
+use crate::print::OtherMeasurement;
 use crate::show;
 use crate::show::load_progress::LoadProgress;
 use crate::show::units::plural;
@@ -31,19 +31,20 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     let planned = spec::plan(args)?;
     let hlog = args.hlog.as_ref().map(|path| OutputFile::create("--hlog", path)).transpose()?;
     let context = interrupt::context()?;
-    print::note_other_measurement();
+    let mut other = OtherMeasurement::look();
     if args.protocol.0.contains_key(POPULATE.name) {
         populate(args, &planned.spec, &context)?;
     }
     if let Some(slo) = &args.find_capacity {
-        return find_capacity(args, slo, &planned, &context);
+        return find_capacity(args, slo, &planned, &context, other);
     }
     let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
     let outcome = engine::run(&planned.spec, &context, &mut |event| progress.observe(&event));
     progress.finish();
     let outcome = outcome.map_err(classify)?;
     let (summary, spans) = (Summary::of(&outcome), Spans::of(&outcome));
-    args.format.print(&LoadOutput::of(&summary, &spans), || {
+    other.look_again();
+    args.format.print(&LoadOutput::of(&summary, &spans).with_other_measurement(other.holder()), || {
         show::load::summary(&planned.title, &summary, &spans, &outcome)
     })?;
     if let Some(mut file) = hlog {
@@ -125,6 +126,7 @@ fn find_capacity(
     slo: &Slo,
     planned: &spec::PlannedLoad,
     context: &RunContext,
+    mut other: OtherMeasurement,
 ) -> anyhow::Result<CommandStatus> {
     let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
     let found = capacity::find(&planned.spec, slo, context, &mut |event| progress.observe_search(&event));
@@ -133,7 +135,9 @@ fn find_capacity(
         capacity::CapacityError::Run(error) => classify(error),
         other @ capacity::CapacityError::NothingSucceeds(_) => other.into(),
     })?;
-    args.format.print(&CapacityOutput::from(&found), || show::load::capacity(&planned.title, &found))?;
+    other.look_again();
+    let output = CapacityOutput::from(&found).with_other_measurement(other.holder());
+    args.format.print(&output, || show::load::capacity(&planned.title, &found))?;
     let interrupted = context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
     Ok(match (interrupted, found.valid) {
         (true, _) => CommandStatus::Interrupted,

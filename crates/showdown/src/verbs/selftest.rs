@@ -12,7 +12,8 @@ use truth::selftest::{self, Fitness, SelftestPart};
 use super::options::AnswerFormat;
 use crate::exit::CommandStatus;
 use crate::interrupt;
-use crate::{print, show};
+use crate::print::OtherMeasurement;
+use crate::show;
 
 /// Options of `showdown selftest`.
 #[derive(clap::Args, Debug)]
@@ -48,7 +49,7 @@ pub struct SelftestArgs {
 /// Runs the verb.
 pub fn run(args: &SelftestArgs) -> anyhow::Result<CommandStatus> {
     let context = interrupt::context()?;
-    print::note_other_measurement();
+    let mut other = OtherMeasurement::look();
     let directory = ScratchDirectory::create().context("cannot create a temporary directory")?;
     let parts = if args.only.is_empty() { SelftestPart::ALL.to_vec() } else { args.only.clone() };
     let bar = progress(parts.len() as u64);
@@ -59,10 +60,12 @@ pub fn run(args: &SelftestArgs) -> anyhow::Result<CommandStatus> {
         })
     });
     bar.finish_and_clear();
-    let report = match report {
+    let mut report = match report {
         Err(CheckError::Interrupted) => return Ok(CommandStatus::Interrupted),
         report => report?,
     };
+    other.look_again();
+    report.other_measurement = other.holder().map(str::to_owned);
     args.format.print(&report, || show::selftest::report(&report))?;
     Ok(match report.fitness {
         Fitness::Fit | Fitness::FitWithLimits => CommandStatus::Success,

@@ -117,8 +117,15 @@ fn a_selftest_says_who_measures() {
     let lock = fs::File::create(home.path("lock")).expect("the lock file");
     lock.lock().expect("this test has the lock");
     let who = format!("(pid {}): ", std::process::id());
-    let noted = text(&home.run(&["selftest", "--only", "counts"]).stderr);
+    let output = home.run(&["selftest", "--only", "counts", "--format", "json"]);
+    let noted = text(&output.stderr);
     assert!(noted.contains("note: another showdown is measuring") && noted.contains(&who), "{noted}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(report["other_measurement"].as_str().is_some_and(|other| other.starts_with(&who)), "{report}");
+    lock.unlock().expect("the test gives it back");
+    let output = home.run(&["selftest", "--only", "counts", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(output.stderr.is_empty() && report.get("other_measurement").is_none(), "{output:?}");
 }
 
 #[test]

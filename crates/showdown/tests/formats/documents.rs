@@ -363,6 +363,7 @@ fn selftest(fitness: Fitness) -> SelftestReport {
         }),
         resolution: Some(Resolution { log_sd: 0.1, smallest_difference: vec![(3, Some(0.1)), (6, None)] }),
         steal: Some(0.1),
+        other_measurement: Some(text()),
         duration_s: 1.5,
     }
 }

@@ -159,3 +159,24 @@ fn a_reader_that_closes_the_pipe_early_is_no_failure() {
     assert!(matches!(ended.status.code(), Some(0 | 3)), "{ended:?}");
     assert_eq!(String::from_utf8_lossy(&ended.stderr), "");
 }
+
+#[test]
+fn another_measurement_is_noted_and_in_the_json_object() {
+    let nginx = nginx();
+    let lock = std::fs::File::create(nginx.path("lock")).expect("the lock file");
+    let url = nginx.url("http", "/1k");
+    let load = |args: &[&str]| {
+        let mut command = crate::client::command(&[&[&url, "--format", "json"], args].concat());
+        command.env("SHOWDOWN_LOCK", nginx.path("lock"));
+        crate::client::start(command).wait()
+    };
+    let who = format!("(pid {}): ", std::process::id());
+    lock.lock().expect("this test has the lock");
+    let ended = load(&["-n", "10"]);
+    assert!(ended.stderr.contains("note: another showdown is measuring"), "{ended:?}");
+    let other = |ended: &crate::client::CommandResult| ended.json()["other_measurement"].clone();
+    assert!(other(&ended).as_str().is_some_and(|other| other.starts_with(&who)), "{ended:?}");
+    lock.unlock().expect("the test gives it back");
+    let ended = load(&["-n", "10"]);
+    assert_eq!((ended.stderr.as_str(), other(&ended)), ("", Value::Null));
+}
