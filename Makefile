@@ -9,7 +9,7 @@ DESTDIR ?=
 BINARY  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-workloads packages-% test-rust test-python test-web
+.PHONY: help demo install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-workloads fuzz packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ test-web:
 	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || \
 	    { echo "test-web: Node 20 or newer is needed, here is $$(node --version): see https://nodejs.org" >&2; exit 1; }
 	cd web && npm ci --no-audit --no-fund && npm test
+
+FUZZ_SECONDS ?= 600
+fuzz: ## Fuzz each codec, dialogue, file format and the import (FUZZ_SECONDS=600 for each; FUZZ_TARGETS=plan)
+	scripts/fuzz $(abspath $(target))/tools $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 bench-peers: packages-bench ## Compare the engine with wrk, ab, h2load, hey and memcaslap (as root): docs/results/peers.md
 	cargo build --release --locked -p showdown

@@ -22,6 +22,6 @@ mod worker;
 
 pub use crate::drivers::runner::spec::RunnerSpec;
 pub use error::{InvalidLine, RunnerError};
-pub use protocol::VERSION;
+pub use protocol::{RunnerMessage, VERSION, parse_line};
 pub use session::RunnerSession;
 pub(crate) use worker::run;

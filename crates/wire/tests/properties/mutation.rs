@@ -1,5 +1,5 @@
 //! Mutation tests: real replies with random changes from a fixed seed, fed whole and in pieces. They reach input that the
-//! generators do not make. Where `cargo fuzz` works, the targets in `fuzz/` do the same guided by coverage.
+//! generators do not make. The fuzz targets in `fuzz/` do the same guided by coverage.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

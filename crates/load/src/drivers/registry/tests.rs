@@ -104,7 +104,7 @@ fn every_codec_has_a_protocol_a_fuzz_target_and_property_tests() {
         PROTOCOLS.iter().filter_map(|protocol| protocol.codec()).map(str::to_owned).collect();
     assert_eq!(registered, codecs, "codecs of the registered protocols, and folders of the crate wire");
     let (targets, tests) =
-        (names_in(wire.join("fuzz/fuzz_targets")), names_in(wire.join("tests/properties")));
+        (names_in(wire.join("../../fuzz/fuzz_targets")), names_in(wire.join("tests/properties")));
     for codec in codecs {
         assert!(targets.iter().any(|target| target.starts_with(&codec)), "{codec} has no fuzz target");
         assert!(tests.contains(&format!("{codec}.rs")), "{codec} has no property tests");

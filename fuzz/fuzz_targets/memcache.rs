@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wire_fuzz::{check, codecs};
+use fuzz::{check, codecs};
 
 fuzz_target!(|data: &[u8]| check(data, codecs::Memcache::new));
