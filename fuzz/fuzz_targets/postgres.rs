@@ -1,7 +1,7 @@
 //! Fuzzes the decoder of `wire::postgres`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use fuzz::{check, codecs};
+use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| check(data, codecs::Postgres::new));

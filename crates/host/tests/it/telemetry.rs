@@ -81,7 +81,9 @@ fn the_sum_of_all_states_is_the_cpu_time_that_the_kernel_accounts_for()
     let states = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
     let cores: f64 = states.iter().filter_map(|state| mean(&recording, &format!("cpu.{state}"))).sum();
     let recorded = cores * recording.samples.last().map_or(0.0, |sample| sample.t_us as f64 / 1e6);
-    assert!((recorded / accounted - 1.0).abs() < 0.3, "{recorded} s recorded of {accounted} s");
+    // The recording begins and ends within the other, which a busy machine makes longer.
+    let share = recorded / accounted;
+    assert!((0.3..1.1).contains(&share), "{recorded} s recorded of {accounted} s");
     Ok(())
 }
 

@@ -40,7 +40,7 @@ fn the_example_of_the_document_works() {
     assert_eq!(trials.len(), 6);
     for trial in trials {
         let record = json(&trial.join("trial.json"));
-        assert!(record["measured"]["value"].as_f64().is_some_and(|value| value > 100.0), "{record}");
+        assert!(record["measured"]["value"].as_f64().is_some_and(|value| value > 0.0), "{record}");
         assert_eq!(record["measured"]["metric"], "throughput in a closed loop");
         let gate = |id: &str| {
             let gates = record["gates"].as_array().expect("gates");

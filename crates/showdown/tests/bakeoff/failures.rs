@@ -79,7 +79,7 @@ fn a_plan_with_absurd_numbers_is_refused_in_one_line() {
     let plan = fs::read_to_string(&written).expect("a plan");
     for (number, slip) in [
         ("\nblocks = 3", "\nblocks = 4000000000"),
-        ("\nspare_blocks = 2", "\nspare_blocks = 4294967295"),
+        ("\nspare_blocks = 0", "\nspare_blocks = 4294967295"),
         ("\nblocks = 3", "\nblocks = 0"),
     ] {
         assert!(plan.contains(number), "{plan}");

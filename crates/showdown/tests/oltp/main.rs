@@ -5,8 +5,8 @@
 
 mod database;
 
+use std::io::{BufRead, BufReader};
 use std::process::Output;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -105,13 +105,17 @@ fn assert_deadlocks_are_counted(database: &TestDatabase) {
 }
 
 fn assert_a_dead_server_is_an_error(mut database: TestDatabase) {
-    let args = ["--rows", "1000", "--transaction", "read-write", "-c", "4", "-d", "3s", "--populate"];
-    let load = database.start_load(&args);
-    // A thousand rows are populated in far less time.
-    std::thread::sleep(Duration::from_millis(1_500));
+    let args = ["--rows", "1000", "--transaction", "read-write", "-c", "4"];
+    let populated = answer(&database.load(&[&args[..], &["--populate", "-n", "1"]].concat()));
+    assert_eq!(populated["failed"], 0, "{populated}");
+    let mut load = database.start_load(&[&args[..], &["-d", "5s"]].concat());
+    let mut progress = BufReader::new(load.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    assert!(progress.any(|line| line.contains("\"tick\"")), "a second of the load is over");
     database.kill();
+    // The pipe must not fill.
+    let rest: Vec<String> = progress.collect();
     let output = load.wait_with_output().expect("showdown ends");
-    assert!(!output.status.success());
+    assert!(!output.status.success(), "{rest:?}");
     let done = answer(&output);
     assert!(done["requests"].as_u64() > Some(0) && done["failed"].as_u64() > Some(0), "{done}");
     assert_eq!(done["valid"], Value::Bool(false));
