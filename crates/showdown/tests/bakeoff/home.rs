@@ -89,8 +89,9 @@ impl TestHome {
         let plan = self.run(&[&["plan"], args, &["--quick"]].concat());
         assert!(plan.status.success(), "{}", text(&plan.stderr));
         let shorter = text(&plan.stdout).replace(QUICK, phase).replace("max = \"10s\"", "max = \"1s\"");
-        let without_spare =
-            |line: &str| if line.starts_with("spare_blocks = ") { "spare_blocks = 0" } else { line }.to_owned();
+        let without_spare = |line: &str| {
+            if line.starts_with("spare_blocks = ") { "spare_blocks = 0" } else { line }.to_owned()
+        };
         let shorter: Vec<String> = shorter.lines().map(without_spare).collect();
         fs::write(self.path("plan.toml"), shorter.join("\n") + "\n").expect("a plan");
         self.path("plan.toml").display().to_string()
