@@ -23,7 +23,7 @@ pub struct HostileServer<'a> {
 /// Lets a driver of this spec talk to the server, and returns how many operations have succeeded.
 pub fn talk<P: Protocol>(spec: &str, server: HostileServer<'_>) -> u64 {
     let spec: P::Spec = serde_json::from_str(spec).expect("a spec");
-    let share = WorkerShare { worker: 0, workers: 1, is_one_per_connection: false };
+    let share = WorkerShare { worker: 0, workers: 1, is_one_per_connection: false, is_local: true };
     P::drive(&spec, share, server).expect("a driver")
 }
 
