@@ -53,6 +53,7 @@ mod id;
 mod index;
 pub mod layout;
 pub mod model;
+pub mod printable;
 mod run;
 pub mod telemetry;
 mod upgrade;

@@ -1,7 +1,9 @@
 //! The HTML report: the page that `web/` builds, with the data of a run in it.
 
 use crate::{ReportError, page::Page};
+use archive::printable::printable;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Built in `web/` and committed, so that cargo alone builds showdown. `npm run check-built` compares it with its sources.
 const PAGE: &str = include_str!("../assets/report.html");
@@ -15,6 +17,7 @@ pub(crate) fn render(page: &Page<'_>) -> Result<String, ReportError> {
     let (before, after) = PAGE.split_once(PLACEHOLDER).ok_or(ReportError::Page)?;
     let mut data = serde_json::to_value(page)?;
     round(&mut data);
+    make_printable(&mut data);
     let data = escape_for_html(&serde_json::to_string(&data)?);
     Ok([before, &data, after].concat())
 }
@@ -23,6 +26,29 @@ pub(crate) fn render(page: &Page<'_>) -> Result<String, ReportError> {
 /// escape has the same value.
 fn escape_for_html(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+/// Makes characters visible that would show a text in another order than it has.
+fn make_printable(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(shown) = printable(text) {
+                *text = shown;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(make_printable),
+        Value::Object(fields) => {
+            let escaped = |key: &String| matches!(printable(key), Cow::Owned(_));
+            if fields.keys().any(escaped) {
+                *fields = std::mem::take(fields)
+                    .into_iter()
+                    .map(|(key, value)| (printable(&key).into_owned(), value))
+                    .collect();
+            }
+            fields.values_mut().for_each(make_printable);
+        }
+        _ => {}
+    }
 }
 
 /// Rounds floats, which are most of the data.
@@ -62,6 +88,13 @@ mod tests {
         let escaped = escape_for_html(&hostile.to_string());
         assert!(!escaped.contains(['<', '>', '&']), "{escaped}");
         assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), hostile);
+    }
+
+    #[test]
+    fn a_text_cannot_be_shown_in_another_order_than_it_has() {
+        let mut value = serde_json::json!({ "\u{202e}a": [{ "b": "x\u{1b}]0;y\u{7}\n" }] });
+        make_printable(&mut value);
+        assert_eq!(value, serde_json::json!({ "\\u{202e}a": [{ "b": "x\\u{1b}]0;y\\u{7}\n" }] }));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::{record::ReportedRun, table::status, words};
 use archive::{
     Run, RunState,
+    printable::{is_printable, printable},
     model::{
         DifferenceClass, Scalability, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, plural,
         thousands,
@@ -282,6 +283,7 @@ fn plain(text: &str) -> String {
             // An escape does not prevent a mention on a code-hosting site; an empty comment does.
             '@' => out.push_str("@<!---->"),
             c if c.is_control() => out.push(' '),
+            c if !is_printable(c) => out.extend(c.escape_unicode()),
             c => out.push(c),
         }
     }
@@ -291,6 +293,7 @@ fn plain(text: &str) -> String {
 /// Code on one line, in as many backticks as it needs (`CommonMark` 0.31, 6.1).
 fn code(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text = printable(&text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let pad = if longest > 0 { " " } else { "" };

@@ -8,6 +8,7 @@ use std::fmt;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use archive::printable::{one_line, printable};
 
 const HEADING: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -44,10 +45,29 @@ fn stderr_has_color() -> bool {
     AutoStream::choice(&std::io::stderr()) != ColorChoice::Never
 }
 
+/// The escape sequences that the styles below consist of.
+const SEQUENCES: [&str; 5] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m"];
+
+/// The text with no escape sequence but this program's own. Any other came from a server, a log or somebody else's run:
+/// it becomes visible.
+pub fn without_foreign_sequences(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        let (before, sequence) = rest.split_at(at);
+        let own = SEQUENCES.iter().find(|own| sequence.starts_with(**own));
+        out.push_str(&printable(before));
+        out.push_str(&own.map_or_else(|| printable("\u{1b}"), |own| (*own).into()));
+        rest = &sequence[own.map_or(1, |own| own.len())..];
+    }
+    out + &printable(rest)
+}
+
 /// Removes the styles of a text that goes to standard error, unless it has color. Progress bars need this; other texts
 /// pass through a stream that does it.
 pub fn for_stderr(text: &str) -> String {
-    if stderr_has_color() { text.to_owned() } else { anstream::adapter::strip_str(text).to_string() }
+    let text = without_foreign_sequences(text);
+    if stderr_has_color() { text } else { anstream::adapter::strip_str(&text).to_string() }
 }
 
 /// The head of a table, or the answer in a sentence.
@@ -70,8 +90,9 @@ pub fn bad(text: impl fmt::Display) -> String {
     styled(BAD, text)
 }
 
+/// A style has no other within it.
 fn styled(style: Style, text: impl fmt::Display) -> String {
-    format!("{style}{text}{style:#}")
+    format!("{style}{}{style:#}", one_line(&text.to_string()))
 }
 
 #[cfg(test)]
@@ -93,5 +114,15 @@ mod tests {
         let text = bad("INVALID");
         assert!(text.starts_with('\u{1b}') && text.ends_with("\u{1b}[0m"), "{text:?}");
         assert_eq!(anstream::adapter::strip_str(&text).to_string(), "INVALID");
+    }
+
+    #[test]
+    fn only_own_escape_sequences_reach_the_terminal() {
+        for text in [heading("x"), good("x"), caution("x"), bad("x")] {
+            assert_eq!(without_foreign_sequences(&text), text);
+        }
+        let text = format!("a\u{1b}]0;t\u{7} {} \u{1b}[2J\u{9b}\n", bad("b\u{1b}[1m"));
+        let shown = "a\\u{1b}]0;t\\u{7} \u{1b}[1m\u{1b}[31mb\\u{1b}[1m\u{1b}[0m \\u{1b}[2J\\u{9b}\n";
+        assert_eq!(without_foreign_sequences(&text), shown);
     }
 }

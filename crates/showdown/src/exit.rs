@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
+use archive::printable::one_line;
 use clap::error::ErrorKind;
 
 use crate::color;
@@ -81,7 +82,7 @@ fn in_one_line(text: &str) -> String {
 
 /// A closed standard error is ignored.
 fn print_failure(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{} {line}", color::bad("showdown:"));
+    let _ = writeln!(anstream::stderr(), "{} {}", color::bad("showdown:"), one_line(line));
 }
 
 #[cfg(test)]

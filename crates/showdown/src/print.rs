@@ -1,27 +1,39 @@
-//! Standard output: the answer, and nothing else. Notes go to standard error.
+//! Standard output: the answer, and nothing else. Notes go to standard error. No text of a server, a log or somebody
+//! else's run reaches a terminal with a character that the terminal obeys: all output passes through here or, for
+//! progress bars, through `color::for_stderr`.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use anyhow::Context;
+use archive::printable::{one_line, printable, printable_json};
 
-/// Prints bytes as they are: JSON, CSV, a page, a script.
+use crate::color;
+
+/// Prints CSV, a script or a path: as it is to a file or a pipe, and with visible escapes to a terminal.
 pub fn print(text: &str) -> anyhow::Result<()> {
-    write(std::io::stdout().lock(), text)
+    let stdout = std::io::stdout();
+    if stdout.is_terminal() { write(stdout.lock(), &printable(text)) } else { write(stdout.lock(), text) }
+}
+
+/// Prints JSON.
+pub fn print_json(json: &str) -> anyhow::Result<()> {
+    write(std::io::stdout().lock(), &printable_json(json))
 }
 
 /// Prints a text for people, in color where color is wanted.
 pub fn print_text(text: &str) -> anyhow::Result<()> {
-    write(anstream::stdout().lock(), text)
+    write(anstream::stdout().lock(), &color::without_foreign_sequences(text))
 }
 
 /// Prints a note on standard error. A closed standard error is ignored.
 pub fn note(text: &str) {
-    let _ = writeln!(anstream::stderr(), "note: {text}");
+    let _ = writeln!(anstream::stderr(), "note: {}", one_line(text));
 }
 
 /// Prints a text for people on standard error, in color where color is wanted. A closed standard error is ignored.
 pub fn text_to_stderr(text: &str) {
     let mut stderr = anstream::stderr().lock();
+    let text = color::without_foreign_sequences(text);
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 

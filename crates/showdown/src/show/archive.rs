@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use archive::printable::one_line;
 use archive::{ListedRun, Run, RunState};
 
 use super::resume::{resume_command, when_resumed};
@@ -56,10 +57,10 @@ pub fn run(run: &Run) -> String {
         let _ = writeln!(out, "resume  {}", resume_command(&run.dir));
     }
     for problem in &run.problems {
-        let _ = writeln!(out, "{} {}: {}", color::bad("problem"), problem.file, problem.text);
+        let _ = writeln!(out, "{} {}: {}", color::bad("problem"), one_line(&problem.file), one_line(&problem.text));
     }
     if let Some(plan) = &run.plan {
-        let _ = writeln!(out, "repeat  showdown run {dir}/plan.toml   (was: {})", plan.command.join(" "));
+        let _ = writeln!(out, "repeat  showdown run {dir}/plan.toml   (was: {})", one_line(&plan.command.join(" ")));
     }
     out
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use archive::model::TrialStatus;
+use archive::printable::one_line;
 use bakeoff::event::Event;
 use indicatif::ProgressBar;
 
@@ -50,8 +51,8 @@ impl BakeoffProgress {
                 self.bar.enable_steady_tick(Duration::from_millis(250));
             }
             Event::KernelSettingRestored { setting, value } => {
-                self.bar
-                    .println(format!("{setting} is back at {value}: a run that was killed had changed it"));
+                let line = format!("{setting} is back at {value}: a run that was killed had changed it");
+                self.bar.println(one_line(&line));
             }
             Event::BlockAdded { block, trials } => {
                 self.trials = *trials;
@@ -112,6 +113,7 @@ impl BakeoffProgress {
             }
         };
         self.bar.set_prefix(left);
-        self.bar.set_message(format!("{}: {}  {load}", self.name, self.doing));
+        let message = format!("{}: {}  {load}", self.name, self.doing);
+        self.bar.set_message(one_line(&message).into_owned());
     }
 }

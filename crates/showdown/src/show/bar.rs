@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use archive::printable::printable_json;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
@@ -28,7 +29,8 @@ impl ProgressMode {
     pub fn print_json(self, event: &impl Serialize) {
         if self == Self::Json {
             // The reader may have closed the pipe; the run goes on.
-            let _ = serde_json::to_string(event).map(|line| writeln!(std::io::stderr(), "{line}"));
+            let _ = serde_json::to_string(event)
+                .map(|line| writeln!(std::io::stderr(), "{}", printable_json(&line)));
         }
     }
 }

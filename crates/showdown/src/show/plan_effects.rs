@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use archive::printable::one_line;
 use bakeoff::PlanEffects;
 
 use super::units::plural;
@@ -22,8 +23,7 @@ pub fn text(path: &str, origin: &str, effects: &PlanEffects) -> String {
     for (what, lines) in rows {
         for (at, line) in lines.iter().enumerate() {
             // A name with a line break would look like a row of its own.
-            let line = line.replace('\n', "\\n");
-            let _ = writeln!(out, "  {:<18} {line}", if at == 0 { what } else { "" });
+            let _ = writeln!(out, "  {:<18} {}", if at == 0 { what } else { "" }, one_line(line));
         }
     }
     out.push('\n');

@@ -1,9 +1,16 @@
 //! A plain table with a head: the first column to the left, the others to the right, two blanks between.
 
+use std::borrow::Cow;
+
+use archive::printable::one_line;
+
 use crate::color;
 
 /// Lays out rows of equal length, of which the first is the head. Each line is indented by two blanks.
 pub fn table(rows: &[Vec<String>]) -> String {
+    // A cell with a line break would look like several rows.
+    let rows: Vec<Vec<Cow<'_, str>>> =
+        rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -15,8 +22,8 @@ pub fn table(rows: &[Vec<String>]) -> String {
         for (column, cell) in row.iter().enumerate() {
             let pad = " ".repeat(widths[column] - cell.chars().count());
             match column {
-                0 => line.extend([cell.as_str(), &pad]),
-                _ => line.extend(["  ", &pad, cell.as_str()]),
+                0 => line.extend([&**cell, &pad]),
+                _ => line.extend(["  ", &pad, &**cell]),
             }
         }
         let line = line.trim_end();

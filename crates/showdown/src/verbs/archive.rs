@@ -9,7 +9,7 @@ use clap::{Subcommand, ValueEnum};
 use super::options::{AnswerFormat, RunsDir};
 use crate::exit::{CommandStatus, usage};
 use crate::output_file::{self, OutputFile};
-use crate::print::{print, print_text};
+use crate::print::{print, print_json, print_text};
 use crate::show;
 use crate::show::units::plural;
 
@@ -172,7 +172,7 @@ pub fn list(args: &ListArgs) -> anyhow::Result<CommandStatus> {
 pub fn show(args: &ShowArgs) -> anyhow::Result<CommandStatus> {
     let run = open(&args.which)?;
     match args.format {
-        AnswerFormat::Json => print(&report::json(&run)?)?,
+        AnswerFormat::Json => print_json(&report::json(&run)?)?,
         AnswerFormat::Text => print_text(&show::archive::run(&run))?,
     }
     Ok(CommandStatus::Success)
@@ -193,7 +193,8 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
             let path = write_page(&run, &page)?;
             print(&format!("{}\n", path.display()))?;
         }
-        (None, _) => print(&page)?,
+        (None, ReportFormat::Json) => print_json(&page)?,
+        (None, ReportFormat::Md | ReportFormat::Csv) => print(&page)?,
     }
     Ok(CommandStatus::Success)
 }

@@ -7,7 +7,7 @@ use archive::Archive;
 use clap::{Command, ValueEnum};
 use serde::Serialize;
 
-use crate::print::{print, print_text};
+use crate::print::{print_json, print_text};
 use crate::show::bar::ProgressMode;
 
 /// Where runs are kept.
@@ -45,7 +45,7 @@ impl AnswerFormat {
     /// Prints an answer in this form.
     pub fn print<T: Serialize>(self, answer: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
         match self {
-            Self::Json => print(&(serde_json::to_string(answer)? + "\n")),
+            Self::Json => print_json(&(serde_json::to_string(answer)? + "\n")),
             Self::Text => print_text(&text()),
         }
     }

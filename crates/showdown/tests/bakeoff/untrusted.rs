@@ -175,3 +175,70 @@ fn the_plan_of_an_imported_run_needs_consent() {
         assert!(shown.contains("Run it? [y/N]") && shown.contains(said), "{answer}: {shown}");
     }
 }
+
+/// Fails if a text has a character that a terminal obeys, other than the program's own styles.
+fn assert_visible(what: &str, text: &str) {
+    for obeyed in ["\u{1b}]", "\u{1b}[2J", "\u{7}", "\u{9b}", "\u{202e}", "\r"] {
+        assert!(!text.contains(obeyed), "{what}: {obeyed:?} in {text:?}");
+    }
+}
+
+#[test]
+fn names_of_an_imported_run_reach_no_terminal_as_control_characters() {
+    let home = TestHome::new();
+    let fixture = format!("{}/../archive/tests/format-1/comparison.tar.gz", env!("CARGO_MANIFEST_DIR"));
+    let id = text(&home.run(&["import", &fixture]).stdout).trim().to_owned();
+    let run = home.path("runs").join(&id);
+    // The same escapes are those of JSON and of TOML.
+    let hostile = "nginx \\u001b]0;owned\\u0007\\u001b[2J\\u009b2J\\u202e\\n";
+    for (file, name) in [("verdict.json", "nginx"), ("plan.toml", "command = [\"")] {
+        let path = run.join(file);
+        let before = fs::read_to_string(&path).expect("a file");
+        let after = before.replace(name, &if file == "plan.toml" { format!("{name}{hostile}") } else { hostile.to_owned() });
+        assert_ne!(after, before);
+        fs::write(&path, after).expect("a file");
+    }
+    assert!(home.run(&["export", &id, "-o", "run.tar.gz"]).status.success());
+    assert!(home.run(&["import", "run.tar.gz", "--runs", "theirs"]).status.success());
+    for args in [
+        &["list"][..],
+        &["list", "--format", "json"],
+        &["show", &id],
+        &["show", &id, "--format", "json"],
+        &["report", &id, "--format", "md"],
+        &["report", &id, "--format", "json"],
+    ] {
+        let output = home.run(&[args, &["--runs", "theirs", "--color", "always"]].concat());
+        let shown = text(&output.stdout) + &text(&output.stderr);
+        assert!(output.status.success() && shown.contains("owned"), "{args:?}: {shown}");
+        assert_visible(&args.join(" "), &shown);
+    }
+    assert!(home.run(&["report", &id, "--runs", "theirs"]).status.success());
+    let page = fs::read_to_string(home.path("theirs").join(&id).join("report.html")).expect("a page");
+    assert!(page.contains("owned"));
+    assert_visible("the page", &page);
+    assert!(!page.contains("\\u001b]0;"), "the page has the visible escape");
+
+    let plan = home.path("theirs").join(&id).join("plan.toml").display().to_string();
+    let asked = home.run(&["run", &plan, "--color", "always"]);
+    assert_eq!(asked.status.code(), Some(2));
+    assert_visible("the question", &text(&asked.stderr));
+}
+
+#[test]
+fn the_log_of_a_server_reaches_the_terminal_with_visible_escapes() {
+    let home = TestHome::new();
+    let folder = home.path("workloads/api");
+    fs::create_dir_all(&folder).expect("a folder");
+    let start = r#"["sh", "-c", "printf '\\033]0;owned\\007\\033[2J\\n'; exit 1"]"#;
+    let workload = format!(
+        "title = \"API\"\n[server.api]\nstart = {start}\n[load]\nprotocol = \"http\"\nslo = \"p99<5ms\"\n[[load.op]]\npath = \"/\"\n"
+    );
+    fs::write(folder.join("workload.toml"), workload).expect("a file");
+    let plan = home.small_plan(&["api", "api"]);
+    let output = home.run(&["run", &plan, "--progress", "bar", "--color", "always"]);
+    assert_eq!(output.status.code(), Some(1));
+    let shown = text(&output.stdout) + &text(&output.stderr);
+    assert!(shown.contains("\\u{1b}]0;owned"), "{shown}");
+    assert_visible("the error", &shown.replace('\r', ""));
+}

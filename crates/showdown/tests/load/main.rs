@@ -6,6 +6,7 @@
 mod bad_input;
 mod bad_servers;
 mod client;
+mod escapes;
 mod exact;
 mod examples;
 mod limits;
