@@ -13,8 +13,15 @@ pub fn is_printable(c: char) -> bool {
         '\n' | '\t' => true,
         // Marks, embeddings, overrides and isolates of bidirectional text (Unicode Standard Annex #9); separators of
         // lines and paragraphs, the byte order mark, and invisible tags.
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}' => false,
+        '\u{61c}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{feff}'
+        | '\u{e0000}'..='\u{e007f}' => false,
         c => !c.is_control(),
     }
 }
@@ -35,11 +42,15 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
 
 /// The same JSON value without such characters. JSON has them in strings only, where an escape means the same.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
-    escape(json, |c| !is_printable(c), |out, c| {
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            let _ = write!(out, "\\u{unit:04x}");
-        }
-    })
+    escape(
+        json,
+        |c| !is_printable(c),
+        |out, c| {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        },
+    )
 }
 
 fn escape(

@@ -3,11 +3,11 @@
 use crate::{record::ReportedRun, table::status, words};
 use archive::{
     Run, RunState,
-    printable::{is_printable, printable},
     model::{
         DifferenceClass, Scalability, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, plural,
         thousands,
     },
+    printable::{is_printable, printable},
 };
 use std::fmt::Write;
 

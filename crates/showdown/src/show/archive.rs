@@ -57,10 +57,20 @@ pub fn run(run: &Run) -> String {
         let _ = writeln!(out, "resume  {}", resume_command(&run.dir));
     }
     for problem in &run.problems {
-        let _ = writeln!(out, "{} {}: {}", color::bad("problem"), one_line(&problem.file), one_line(&problem.text));
+        let _ = writeln!(
+            out,
+            "{} {}: {}",
+            color::bad("problem"),
+            one_line(&problem.file),
+            one_line(&problem.text)
+        );
     }
     if let Some(plan) = &run.plan {
-        let _ = writeln!(out, "repeat  showdown run {dir}/plan.toml   (was: {})", one_line(&plan.command.join(" ")));
+        let _ = writeln!(
+            out,
+            "repeat  showdown run {dir}/plan.toml   (was: {})",
+            one_line(&plan.command.join(" "))
+        );
     }
     out
 }

@@ -194,7 +194,10 @@ fn names_of_an_imported_run_reach_no_terminal_as_control_characters() {
     for (file, name) in [("verdict.json", "nginx"), ("plan.toml", "command = [\"")] {
         let path = run.join(file);
         let before = fs::read_to_string(&path).expect("a file");
-        let after = before.replace(name, &if file == "plan.toml" { format!("{name}{hostile}") } else { hostile.to_owned() });
+        let after = before.replace(
+            name,
+            &if file == "plan.toml" { format!("{name}{hostile}") } else { hostile.to_owned() },
+        );
         assert_ne!(after, before);
         fs::write(&path, after).expect("a file");
     }
