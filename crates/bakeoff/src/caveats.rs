@@ -5,12 +5,14 @@ use archive::model::{Caveat, Facts, Plan, RunLength};
 use host::CpuSet;
 use workload::is_kernel_setting;
 
+use crate::verdict_input::FinishedTrials;
+
 /// A caveat and the condition under which it applies.
 struct CaveatRule {
     /// Heading of its entry in `docs/BIAS.md`.
     id: &'static str,
     text: &'static str,
-    applies: fn(&Plan, &Facts) -> bool,
+    applies: fn(&Plan, &Facts, &FinishedTrials) -> bool,
 }
 
 /// The client's fact that names which side generates the load.
@@ -26,22 +28,22 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "one-machine",
         text: "Client and server run on one machine. They share caches, memory bandwidth and the kernel: a server that makes the kernel work harder also slows its client.",
-        applies: |_, facts| has_client(facts),
+        applies: |_, facts, _| has_client(facts),
     },
     CaveatRule {
         id: "own-load",
         text: "The program under test generates and times its own load. Its clock, its counts and its definition of an operation are not checked independently, and a stall of all its threads shows as fewer operations instead of long ones (coordinated omission).",
-        applies: |_, facts| !has_client(facts),
+        applies: |_, facts, _| !has_client(facts),
     },
     CaveatRule {
         id: "loopback",
         text: "The load goes over the loopback interface: no network card, no interrupts, no propagation delay. The cost of a network is not in these numbers.",
-        applies: |_, facts| has_client(facts),
+        applies: |_, facts, _| has_client(facts),
     },
     CaveatRule {
         id: "shared-cpus",
         text: "Server and client share CPUs: CPU time that the client uses is missing from the server.",
-        applies: |plan, facts| {
+        applies: |plan, facts, _| {
             let parse = |text: &str| text.parse::<CpuSet>().ok();
             match (parse(&plan.cpus.server), parse(&plan.cpus.client)) {
                 (Some(server), Some(client)) => has_client(facts) && !server.intersection(&client).is_empty(),
@@ -52,7 +54,7 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "virtual-cpus",
         text: "The CPUs are virtual. The hypervisor may take CPU time (steal has a gate), and an idle CPU wakes up slowly, so that a server may run at one of two speeds from restart to restart.",
-        applies: |_, facts| {
+        applies: |_, facts, _| {
             facts
                 .host
                 .iter()
@@ -62,12 +64,12 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "background",
         text: "A fixed background load ran beside the measured load. The server carries it out, but its operations are not counted in the results.",
-        applies: |plan, _| plan.background.is_some(),
+        applies: |plan, _, _| plan.background.is_some(),
     },
     CaveatRule {
         id: "kernel",
         text: "The variants differ in a kernel setting, which applies to the whole machine. It affects the client too, and that effect is part of the ratio.",
-        applies: |plan, facts| {
+        applies: |plan, facts, _| {
             let swept = plan.sweep.iter().map(|axis| axis.vary.to_string());
             let set = plan.variants.iter().flat_map(|variant| variant.knobs.keys().cloned());
             has_client(facts) && swept.chain(set).any(|name| is_kernel_setting(&name))
@@ -81,13 +83,18 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "one-minute",
         text: "The quick preset measures for seconds. Effects that take minutes (compaction, log rotation, garbage collection, thermal limits) do not show.",
-        applies: |plan, _| plan.length == RunLength::Quick,
+        applies: |plan, _, _| plan.length == RunLength::Quick,
+    },
+    CaveatRule {
+        id: "long-log",
+        text: "A server wrote a log of more than 2 MiB in a trial. Writing it is part of its work: compare servers that log alike. Only beginning and end of the log are kept.",
+        applies: |_, _, trials| trials.all().any(|trial| trial.files.logs_left_out_bytes > 0),
     },
 ];
 
 /// The caveats that apply to a run.
-pub fn caveats(plan: &Plan, facts: &Facts) -> Vec<Caveat> {
-    let applying = RULES.iter().filter(|rule| (rule.applies)(plan, facts));
+pub fn caveats(plan: &Plan, facts: &Facts, trials: &FinishedTrials) -> Vec<Caveat> {
+    let applying = RULES.iter().filter(|rule| (rule.applies)(plan, facts, trials));
     applying.map(|rule| Caveat { id: rule.id.to_owned(), text: rule.text.to_owned() }).collect()
 }
 

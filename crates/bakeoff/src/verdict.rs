@@ -39,7 +39,7 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
         curves: curves(input, &summaries),
         variants: summaries,
         fairness: fairness::differences(plan, input.facts),
-        caveats: caveats(plan, input.facts),
+        caveats: caveats(plan, input.facts, input.trials),
     }
 }
 

@@ -137,6 +137,14 @@ pub struct TrialFiles {
     /// The server's output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logs: Vec<String>,
+    /// The bytes in the middle of the logs that are left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub logs_left_out_bytes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Trial {

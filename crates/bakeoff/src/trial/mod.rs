@@ -316,6 +316,7 @@ fn finish(
     }
     for (name, log) in sut.logs() {
         trial.files.logs.push(writer.write(&name, &log.text)?);
+        trial.files.logs_left_out_bytes += log.left_out;
     }
     match outcome {
         Ok(TrialOutcome { recording, lead, result }) => {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, getpid, set_child_subreaper, set_parent_process_death_signal};
 
 use super::inputs::{KeeperInputs, StopReason};
+use super::log_limit::LogLimit;
 use super::protocol::{KeeperEvent, VERB, receive_order, send_event, send_order};
 use super::subtree::{FIRST_PAUSE, ReapOutcome, children, kill_round, next_pause, reap, send};
 use crate::process::{ProcessExit, ProcessId, ServerCommand};
@@ -34,7 +35,9 @@ pub(super) fn run(guard: u32) -> io::Result<()> {
         Ok(pid) => {
             send_event(&KeeperEvent::Started { pid, keeper: std::process::id() });
             let phase = KeeperPhase::Up;
-            Keeper { order, main: Some(pid), exit: None, phase, grace_expired: false }.run(&mut inputs)
+            let log_limit = LogLimit::open(&order);
+            Keeper { order, log_limit, main: Some(pid), exit: None, phase, grace_expired: false }
+                .run(&mut inputs)
         }
         Err(error) => {
             send_event(&KeeperEvent::Refused { reason: error.to_string() });
@@ -88,6 +91,8 @@ enum KeeperPhase {
 
 struct Keeper {
     order: ServerCommand,
+    /// None if the log cannot be opened, or cannot be limited.
+    log_limit: Option<LogLimit>,
     /// The server's first process, or the oldest remaining one after it daemonised. None while that one is
     /// being searched for.
     main: Option<u32>,
@@ -101,7 +106,8 @@ struct Keeper {
 impl Keeper {
     fn run(mut self, inputs: &mut KeeperInputs) -> io::Result<()> {
         while !self.reap_all() {
-            let timeout = self.act();
+            let check = self.limit_log();
+            let timeout = [self.act(), check].into_iter().flatten().min();
             match inputs.wait(timeout)? {
                 Some(StopReason::Requested) => self.begin_to_stop(self.order.grace),
                 Some(StopReason::Abandoned) => self.begin_to_stop(self.order.grace.min(ABANDONED_GRACE)),
@@ -111,6 +117,19 @@ impl Keeper {
         let exit = self.exit.unwrap_or(ProcessExit::Unknown);
         send_event(&KeeperEvent::Exited { exit, killed: self.grace_expired });
         Ok(())
+    }
+
+    /// Limits the space of the log. Returns when to do that again. Where it is not possible, the server is killed.
+    fn limit_log(&mut self) -> Option<Duration> {
+        match self.log_limit.as_ref()?.check() {
+            Ok(pause) => Some(pause),
+            Err(error) => {
+                send_event(&KeeperEvent::LogTooLong { reason: error.to_string() });
+                self.log_limit = None;
+                self.phase = KeeperPhase::Killing { pause: FIRST_PAUSE };
+                None
+            }
+        }
     }
 
     /// Reaps all ended children. Returns true when no process is left.

@@ -8,13 +8,11 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use rustix::io::Errno;
-use rustix::process::{
-    Gid, Resource, Rlimit, Signal, Uid, getrlimit, set_parent_process_death_signal, setrlimit, setsid,
-};
+use rustix::process::{Gid, Signal, Uid, set_parent_process_death_signal, setsid};
 use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
 
 use super::protocol::receive_order;
-use crate::process::{OpenLogError, RunAs, ServerCommand, give_to, open_log};
+use crate::process::{OpenLogError, RunAs, ServerCommand, descriptors, give_to, open_log};
 
 /// Why the launcher cannot become the server.
 #[derive(Debug, thiserror::Error)]
@@ -71,13 +69,6 @@ fn change_user(user: RunAs) -> rustix::io::Result<()> {
     set_thread_uid(Uid::from_raw(user.uid))
 }
 
-/// Sets the soft limit, at most to the hard limit, which stays: a server may raise its limit itself.
-fn limit_descriptors(wanted: u64) -> rustix::io::Result<()> {
-    let limit = getrlimit(Resource::Nofile);
-    let current = limit.maximum.map_or(wanted, |most| wanted.min(most));
-    setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit })
-}
-
 fn become_server(order: &ServerCommand, keeper: u32) -> Result<Infallible, LaunchError> {
     let log = open_log(&order.log, order.run_as)?;
     let (stdin, stdout) = match &order.pipes {
@@ -103,8 +94,8 @@ fn become_server(order: &ServerCommand, keeper: u32) -> Result<Infallible, Launc
     if let Some(cpus) = &order.cpus {
         cpus.pin_this_thread().map_err(LaunchError::Cpus)?;
     }
-    if let Some(descriptors) = order.descriptors {
-        limit_descriptors(descriptors).map_err(LaunchError::Descriptors)?;
+    if let Some(wanted) = order.descriptors {
+        descriptors::limit(wanted).map_err(LaunchError::Descriptors)?;
     }
     std::env::set_current_dir(&order.dir)
         .map_err(|source| LaunchError::Directory { path: order.dir.clone(), source })?;

@@ -10,7 +10,7 @@
 //! - The **keeper** is a *child subreaper* (`PR_SET_CHILD_SUBREAPER`, prctl(2)): the kernel reparents every
 //!   descendant of the server to the keeper and not to init, also after a double fork or a change of session.
 //!   The keeper finds all of them by their parents, and `ECHILD` shows that none is left. It stops the server
-//!   on request, and when the control pipe closes because showdown died.
+//!   on request, and when the control pipe closes because showdown died. It limits the space of the server's log.
 //! - The **guard** is a subreaper too. It only waits for the keeper. If the keeper is killed, the guard inherits
 //!   the server's processes and kills them. If the guard is killed, the keeper gets SIGTERM
 //!   (`PR_SET_PDEATHSIG`) and stops the server. No single SIGKILL leaves processes behind.
@@ -29,6 +29,7 @@ mod guard;
 mod inputs;
 mod keep;
 mod launch;
+mod log_limit;
 pub(crate) mod protocol;
 mod restore;
 mod subtree;
@@ -38,6 +39,8 @@ use std::io;
 use std::process::ExitCode;
 
 use protocol::VERB;
+
+use crate::process::descriptors;
 
 /// Runs as a keeper if the arguments ask for it. Returns `None` for all other arguments: continue as usual.
 ///
@@ -50,6 +53,8 @@ use protocol::VERB;
 /// }
 /// ```
 pub fn keeper_main(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    // Before anything raises it. A keeper gets the limit for its server with the order.
+    descriptors::original();
     let mut args = args.into_iter().skip(1);
     if args.next()? != VERB {
         return None;

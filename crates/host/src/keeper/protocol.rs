@@ -22,7 +22,8 @@ pub(crate) const READY: u8 = b'r';
 /// The limit on the size of an order. A real order has some kilobytes of arguments and environment.
 const MAX_ORDER_BYTES: u64 = 16 << 20;
 
-/// The events of a keeper, in this order: either `Refused`, or `Started`, any number of `Daemonised`, `Exited`.
+/// The events of a keeper, in this order: either `Refused`, or `Started`, any number of `Daemonised`,
+/// perhaps `LogTooLong`, `Exited`.
 /// Then the pipe ends, which means that no process is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum KeeperEvent {
@@ -32,6 +33,8 @@ pub(crate) enum KeeperEvent {
     Started { pid: u32, keeper: u32 },
     /// The first process exited with status 0, and others remain. `pid` is the oldest of those.
     Daemonised { pid: u32 },
+    /// The server's log is too long and cannot be shortened: the server is killed.
+    LogTooLong { reason: String },
     /// The server ended, by itself or because it was stopped. `killed`: the keeper had to send SIGKILL.
     Exited { exit: ProcessExit, killed: bool },
 }

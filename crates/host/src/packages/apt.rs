@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::error::Error;
 use super::name::PackageName;
 use super::services::{INSTALL_VARIABLE, ServiceStartBlock};
-use crate::process::{LogTail, open_log};
+use crate::process::{LogTail, descriptors, open_log};
 use crate::root::Root;
 
 /// How long apt-get waits for the lock of another installation, in seconds.
@@ -48,23 +48,28 @@ pub(super) fn install(root: &Root, package: &PackageName, log: &Path) -> Result<
 /// is worse than none.
 fn apt_get(arguments: &[&str], log: &Path) -> io::Result<bool> {
     let log = open_log(log, None).map_err(io::Error::other)?;
-    let status = Command::new("apt-get")
+    let mut child = Command::new("apt-get")
         .args(arguments)
         .envs([("DEBIAN_FRONTEND", "noninteractive"), ("LC_ALL", "C.UTF-8"), (INSTALL_VARIABLE, "1")])
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)
-        .status()?;
-    Ok(status.success())
+        .spawn()?;
+    descriptors::limit_child(&child);
+    Ok(child.wait()?.success())
 }
 
 /// The version of a package with the distribution's revision. None if the package or dpkg is not installed.
 pub(crate) fn installed_version(package: &PackageName) -> Option<String> {
-    let output = Command::new("dpkg-query")
+    let child = Command::new("dpkg-query")
         .args(["-W", "-f", "${db:Status-Status} ${Version}", "--", package.as_str()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .output()
+        .spawn()
         .ok()?;
+    descriptors::limit_child(&child);
+    let output = child.wait_with_output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     text.strip_prefix("installed ").map(str::to_owned)
 }

@@ -42,7 +42,8 @@ pub struct ServerCommand {
     pub env: BTreeMap<String, String>,
     /// The CPUs that it may use. None: all CPUs of this process.
     pub cpus: Option<CpuSet>,
-    /// The limit of open files (descriptors), at most this process's hard limit. None: the limit of this process.
+    /// The limit of open files (descriptors), at most this process's hard limit. None: the limit that this process had
+    /// when it called [`crate::keeper_main`].
     #[serde(default)]
     pub descriptors: Option<u64>,
     /// The user that it runs as. None: the current user. Only root may change the user.

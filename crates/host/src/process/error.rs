@@ -55,6 +55,16 @@ pub enum Error {
         /// The end of its log.
         log: LogTail,
     },
+    /// The server was stopped because its log could not be limited.
+    #[error("{name} was stopped: its log {} is long, and its middle cannot be removed: {reason}: let it log less", log.display())]
+    LogTooLong {
+        /// The server's name.
+        name: String,
+        /// Its log.
+        log: PathBuf,
+        /// The system's error.
+        reason: String,
+    },
     /// Another process killed the keeper or its guard, and the server was stopped because of that.
     #[error(
         "another process killed the keeper of {name}, which stopped {name}: find out which one, such as the out-of-memory killer (dmesg)"

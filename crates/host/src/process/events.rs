@@ -19,6 +19,8 @@ pub(super) struct KeeperStatus {
     pub(super) started: Option<(u32, u32)>,
     /// How the server exited, and whether it had to be killed.
     pub(super) exited: Option<(ProcessExit, bool)>,
+    /// Why the server's log could not be limited. The server is killed then.
+    pub(super) log_too_long: Option<String>,
     /// Whether keeper and guard ended. No process of the server is left then.
     pub(super) is_over: bool,
 }
@@ -74,6 +76,7 @@ impl KeeperStatus {
             KeeperEvent::Refused { reason } => self.refused = Some(StartError::Refused(reason)),
             KeeperEvent::Started { pid, keeper } => self.started = Some((pid, keeper)),
             KeeperEvent::Daemonised { pid } => self.started = self.started.map(|(_, keeper)| (pid, keeper)),
+            KeeperEvent::LogTooLong { reason } => self.log_too_long = Some(reason),
             KeeperEvent::Exited { exit, killed } => self.exited = Some((exit, killed)),
         }
     }

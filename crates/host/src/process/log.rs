@@ -12,7 +12,7 @@ use super::RunAs;
 use crate::regular_file;
 
 /// How much of the beginning and of the end of a long log is kept.
-const KEPT_BYTES: u64 = 1 << 20;
+pub(crate) const KEPT_LOG_BYTES: u64 = 1 << 20;
 
 /// How much of the end is read for a message. Servers report why they stop in a few lines.
 const TAIL_BYTES: u64 = 4096;
@@ -81,15 +81,15 @@ impl LogText {
         let mut file = regular_file::open(path)?;
         let length = file.metadata()?.len();
         let mut text = Vec::new();
-        if length <= 2 * KEPT_BYTES {
-            file.take(2 * KEPT_BYTES).read_to_end(&mut text)?;
+        if length <= 2 * KEPT_LOG_BYTES {
+            file.take(2 * KEPT_LOG_BYTES).read_to_end(&mut text)?;
             return Ok(Self { text, left_out: 0 });
         }
-        (&mut file).take(KEPT_BYTES).read_to_end(&mut text)?;
-        let left_out = length - 2 * KEPT_BYTES;
+        (&mut file).take(KEPT_LOG_BYTES).read_to_end(&mut text)?;
+        let left_out = length - 2 * KEPT_LOG_BYTES;
         text.extend_from_slice(format!("\n[showdown: {left_out} bytes are left out here]\n").as_bytes());
-        file.seek(SeekFrom::Start(length - KEPT_BYTES))?;
-        file.take(KEPT_BYTES).read_to_end(&mut text)?;
+        file.seek(SeekFrom::Start(length - KEPT_LOG_BYTES))?;
+        file.take(KEPT_LOG_BYTES).read_to_end(&mut text)?;
         Ok(Self { text, left_out })
     }
 }

@@ -5,6 +5,7 @@
 //! provides configuration and data, and checks the server's answers.
 
 mod command;
+pub(crate) mod descriptors;
 mod error;
 mod events;
 mod exit;
@@ -23,6 +24,6 @@ pub use ready::{Readiness, tcp_probe};
 pub use server::{ServerProcess, Stopped};
 pub use tree::{ProcessId, ProcessTree};
 
-pub(crate) use log::{OpenLogError, give_to, open_log};
+pub(crate) use log::{KEPT_LOG_BYTES, OpenLogError, give_to, open_log};
 pub(crate) use server::start;
 pub(crate) use tree::{Processes, cpu_ticks};

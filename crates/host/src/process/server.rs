@@ -10,7 +10,7 @@ use std::{io, path};
 
 use super::error::StartError;
 use super::events::KeeperEvents;
-use super::{Error, LogTail, Pipes, ProcessExit, ProcessTree, Readiness, ServerCommand};
+use super::{Error, LogTail, Pipes, ProcessExit, ProcessTree, Readiness, ServerCommand, descriptors};
 use crate::keeper::protocol as keeper;
 
 /// The time limit for starting: four execs of a program that is in memory.
@@ -47,7 +47,7 @@ pub struct Stopped {
 pub(crate) fn start(program: &Path, command: &ServerCommand) -> Result<ServerProcess, Error> {
     let not_started = |reason| Error::NotStarted { name: command.name.clone(), reason };
     let keeper_program = || program.to_owned();
-    let order = with_absolute_paths(command).map_err(|e| not_started(StartError::Path(e)))?;
+    let order = complete(command).map_err(|e| not_started(StartError::Path(e)))?;
     let mut guard = Command::new(program)
         .arg0("sd-guard")
         .args([keeper::VERB, "guard"])
@@ -79,14 +79,15 @@ pub(crate) fn start(program: &Path, command: &ServerCommand) -> Result<ServerPro
     })
 }
 
-/// The same command with absolute paths: the keeper has another working directory.
-fn with_absolute_paths(command: &ServerCommand) -> io::Result<ServerCommand> {
+/// The same command with absolute paths, as the keeper has another working directory, and with a limit of descriptors.
+fn complete(command: &ServerCommand) -> io::Result<ServerCommand> {
     let (dir, log) = (path::absolute(&command.dir)?, path::absolute(&command.log)?);
     let absolute = |pipes: &Pipes| {
         io::Result::Ok(Pipes { stdin: path::absolute(&pipes.stdin)?, stdout: path::absolute(&pipes.stdout)? })
     };
     let pipes = command.pipes.as_ref().map(absolute).transpose()?;
-    Ok(ServerCommand { dir, log, pipes, ..command.clone() })
+    let descriptors = command.descriptors.or_else(descriptors::original);
+    Ok(ServerCommand { dir, log, pipes, descriptors, ..command.clone() })
 }
 
 impl ServerProcess {
@@ -117,6 +118,10 @@ impl ServerProcess {
             (None, false) => Ok(()),
             (None, true) => Err(Error::KeeperLost { name: self.name.clone() }),
             (Some((exit, _)), _) => {
+                if let Some(reason) = &status.log_too_long {
+                    let (name, log, reason) = (self.name.clone(), self.log.clone(), reason.clone());
+                    return Err(Error::LogTooLong { name, log, reason });
+                }
                 drop(status);
                 Err(Error::Died { name: self.name.clone(), pid: self.pid(), exit, log: self.log_tail() })
             }

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use procfs::FromRead;
 use procfs::process::Stat;
 
 use crate::common::{DAEMON, FORKER, STUBBORN, eventually, eventually_gone, local, perl, processes_of};
-use host::process::{Error, Pipes, ProcessExit, StopSignal};
+use host::process::{Error, LogText, Pipes, ProcessExit, StopSignal};
 use host::{CpuSet, Readiness, ServerCommand};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -52,6 +53,29 @@ fn a_server_has_its_limit_of_descriptors() -> Result<(), Box<dyn std::error::Err
     server.wait_ready(LONG, logged(dir.path(), "up\n"))?;
     let limits = &local().process_facts(server.pid()).ok_or("it runs")?.limits;
     assert!(limits["Max open files"].starts_with("100 / "), "{limits:?}");
+    Ok(())
+}
+
+/// Writes 80 MiB and waits.
+const TALKATIVE: &str = r#"$| = 1; print "begin\n"; my $line = ("x" x 1023) . "\n";
+    print $line for 1 .. 80 << 10; print "end\n"; sleep 1 while 1"#;
+
+#[test]
+fn a_long_log_takes_limited_space_and_keeps_its_beginning_and_end() -> Result<(), Box<dyn std::error::Error>>
+{
+    const MIB: u64 = 1 << 20;
+    let dir = tempfile::tempdir()?;
+    let log = dir.path().join("log");
+    let server = local().start(&perl(TALKATIVE, dir.path()))?;
+    let ends = |server: &host::ServerProcess| server.log_tail().lines().last().is_some_and(|l| l == "end");
+    eventually("the server has written all", || ends(&server));
+    eventually("the log is short", || fs::metadata(&log).is_ok_and(|log| log.blocks() * 512 < 65 * MIB));
+    server.check()?;
+    let metadata = fs::metadata(&log)?;
+    assert_eq!(metadata.len(), 80 * MIB + "begin\nend\n".len() as u64);
+    let text = LogText::read(&log)?;
+    assert_eq!(text.left_out, metadata.len() - 2 * MIB);
+    assert!(text.text.starts_with(b"begin\n") && text.text.ends_with(b"\nend\n"));
     Ok(())
 }
 

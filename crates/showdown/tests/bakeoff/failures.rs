@@ -44,6 +44,31 @@ fn a_server_that_dies_is_reported_with_its_log_and_the_other_trials_are_kept() {
 }
 
 #[test]
+fn a_long_log_is_cut_and_the_run_says_so() {
+    let home = home_with_server_line(
+        "options.cache == 'on' and not hasattr(Handler, 'told') and (setattr(Handler, 'told', True), \
+         __import__('os').write(2, b'a line of the log\\n' * 200_000))",
+    );
+    let output = home.run(&["run", &home.small_plan(&["my-api:cache=off", "my-api:cache=on"])]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
+    let run = only_run(&home);
+    for trial in trials(&run) {
+        let record = json(&trial.join("trial.json"));
+        let left_out = record["files"]["logs_left_out_bytes"].as_u64().unwrap_or(0);
+        let log = text(&fs::read(trial.join("server.log")).expect("the log"));
+        if record["variant"] == "my-api:cache=on" {
+            assert!(left_out > 1_000_000, "{record}");
+            assert!(log.contains(&format!("[showdown: {left_out} bytes are left out here]")));
+            assert!(log.len() < (2 << 20) + 100, "{} bytes of log", log.len());
+        } else {
+            assert_eq!(left_out, 0);
+        }
+    }
+    let caveats = json(&run.join("verdict.json"))["caveats"].to_string();
+    assert!(caveats.contains("long-log"), "{caveats}");
+}
+
+#[test]
 fn a_refused_configuration_is_reported_with_the_message_of_the_server() {
     let home = TestHome::new();
     let folder = home.path("workloads/broken");

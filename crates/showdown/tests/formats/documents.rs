@@ -182,7 +182,13 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState) -> Tria
             evidence: texts(),
             candidates: vec![ResourceUse { resource: text(), utilisation: 0.5 }],
         }),
-        files: TrialFiles { load_log: Some(text()), telemetry: Some(text()), config: texts(), logs: texts() },
+        files: TrialFiles {
+            load_log: Some(text()),
+            telemetry: Some(text()),
+            config: texts(),
+            logs: texts(),
+            logs_left_out_bytes: 1,
+        },
     }
 }
 

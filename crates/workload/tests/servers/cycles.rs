@@ -41,6 +41,29 @@ ready = { command = ["test", "-e", "{{ dir }}/mark-{{ port }}"] }
     Ok(())
 }
 
+pub fn tools_have_own_limit() -> Result<(), Failed> {
+    let directory = TestDirectory::new()?;
+    let limit = "import resource; print('limit', resource.getrlimit(resource.RLIMIT_NOFILE)[0])";
+    let server = format!(
+        r#"
+prepare = [["sh", "-c", "ulimit -Sn >{{{{ dir }}}}/limit"]]
+start = ["python3", "-m", "http.server", "--bind", "{{{{ host }}}}", "--directory", "{{{{ dir }}}}", "{{{{ port }}}}"]
+ready = {{ http = "/" }}
+version = {{ run = ["python3", "-c", "{limit}"], after = "limit" }}
+"#
+    );
+    let workload = one_file(&directory, &server, "[[load.op]]\npath = \"/\"\n")?;
+    // The engine does this for its connections.
+    let raised = load::processes::connections_a_process();
+    let server = directory.start(&workload, "test")?;
+    assert_eq!(server.version(), crate::DESCRIPTORS.to_string(), "it is raised for {raised} connections");
+    let prepared = std::fs::read_to_string(server.directory().join("limit"))?;
+    assert_eq!(prepared.trim(), crate::DESCRIPTORS.to_string());
+    let own = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    assert!(own.is_none_or(|own| own > crate::DESCRIPTORS), "the limit of this process was raised");
+    Ok(())
+}
+
 pub fn scaffold(protocol: ScaffoldProtocol) -> Result<(), Failed> {
     let directory = TestDirectory::new()?;
     let (workload, variants) = create(&directory, protocol)?;

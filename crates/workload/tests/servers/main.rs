@@ -12,9 +12,16 @@ mod test_directory;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use workload::scaffold::ScaffoldProtocol;
 
+/// The limit of open files with which these tests start.
+pub const DESCRIPTORS: u64 = 1_000;
+
 fn main() -> ExitCode {
+    // Lower than that of the machine: the engine raises its own.
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(DESCRIPTORS), ..limit }).expect("a lower limit");
     host::keeper_main(std::env::args_os()).unwrap_or_else(test)
 }
 
@@ -82,6 +89,7 @@ fn test() -> ExitCode {
     }
     let mut named = |name: &str, test: fn() -> Result<(), Failed>| trials.push(Trial::test(name, test));
     named("a command may probe whether a server is ready", cycles::ready_by_command);
+    named("tools have the limit of open files that showdown was started with", cycles::tools_have_own_limit);
     named("a server need not count the queries of its statistics", cycles::uncounted_queries);
     named("a password is only in files of the server", cycles::password);
     named("another user cannot log in to mariadb", || local_users::mariadb(false));
