@@ -78,7 +78,7 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "resumed",
         text: "The run was interrupted and resumed. The trials of a block are from one side of the gap, so each ratio is of one time; the values of one variant are from several times.",
-        applies: |_, facts| facts.resumed.iter().any(|resumption| resumption.kept_trials > 0),
+        applies: |_, facts, _| facts.resumed.iter().any(|resumption| resumption.kept_trials > 0),
     },
     CaveatRule {
         id: "one-minute",
