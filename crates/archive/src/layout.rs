@@ -38,13 +38,24 @@ const MAX_DEPTH: usize = 8;
 /// Whether a file with these path components, relative to the run directory, is part of the record. A report is not: it
 /// can be made again.
 pub(crate) fn is_part_of_record(names: &[&str]) -> bool {
-    let visible = !names.iter().any(|name| is_hidden(name));
-    visible
+    names.iter().all(|name| is_plain(name))
         && match names {
             [name] => [PLAN, FACTS, VERDICT, TAGS].contains(name),
             [TRIALS, _, ..] => (3..=MAX_DEPTH).contains(&names.len()),
             _ => false,
         }
+}
+
+/// Whether a folder with these path components, relative to the run directory, may have files of the record below it.
+pub(crate) fn is_folder_of_record(names: &[&str]) -> bool {
+    names.iter().all(|name| is_plain(name))
+        && names.len() < MAX_DEPTH
+        && names.first().is_none_or(|first| *first == TRIALS)
+}
+
+/// A name without control characters, which could reach a terminal, and not hidden.
+fn is_plain(name: &str) -> bool {
+    !is_hidden(name) && !name.contains(char::is_control)
 }
 
 /// Hidden files are being written or were left by a crash. They are not part of the record.

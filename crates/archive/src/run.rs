@@ -175,7 +175,8 @@ fn or_problem<T>(file: &str, read: Result<Option<T>>, problems: &mut Vec<Problem
     })
 }
 
-fn read_plan(dir: &Path) -> Result<Plan> {
+/// Reads the plan.
+pub(crate) fn read_plan(dir: &Path) -> Result<Plan> {
     let path = dir.join(layout::PLAN);
     let unreadable = |problem| ArchiveError::Unreadable { path: path.clone(), problem };
     let text = String::from_utf8(files::read(&path)?).map_err(|error| {

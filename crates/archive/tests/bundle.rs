@@ -115,6 +115,14 @@ fn files_that_are_not_part_of_a_run_are_refused_by_name() {
         (of_run("trials/001-a/device"), EntryType::Char),
         (of_run("trials/001-a/long"), EntryType::GNULongName),
         (of_run("trials/001-a/sparse"), EntryType::GNUSparse),
+        (of_run("trials/001-a/pipe"), EntryType::Fifo),
+        (of_run("trials/001-a/disk"), EntryType::Block),
+        (of_run("trials/001-a/pax"), EntryType::XHeader),
+        (of_run("pax-global"), EntryType::XGlobalHeader),
+        (of_run("folder"), EntryType::Directory),
+        ("../escaped".to_owned(), EntryType::Directory),
+        ("/escaped".to_owned(), EntryType::Directory),
+        (of_run("trials/.hidden/folder"), EntryType::Directory),
     ] {
         fs::write(&file, forged(&[(&name, kind, b"x")])).unwrap();
         let error = archive.import(&file).unwrap_err();
@@ -166,7 +174,7 @@ fn an_oversized_entry_is_refused_before_it_is_unpacked() {
     packed.write_all(&vec![0; 1 << 16]).unwrap();
     fs::write(&file, packed.finish().unwrap()).unwrap();
     let message = archive.import(&file).unwrap_err().to_string();
-    assert!(message.contains("more than 100000 files or 8192 MiB"), "{message}");
+    assert!(message.contains("plan.toml\" is larger than 1 MiB"), "{message}");
     assert_eq!(fs::read_dir(archive.root()).unwrap().count(), 0);
 }
 
@@ -183,4 +191,64 @@ fn modes_and_owners_in_the_file_are_ignored() {
     let id = there.import(&file).unwrap();
     let mode = fs::metadata(there.dir(&id).join(layout::PLAN)).unwrap().permissions().mode();
     assert_eq!(mode & 0o6111, 0, "{mode:o}");
+}
+
+#[test]
+fn names_with_control_characters_are_refused_and_printed_escaped() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::new(folder.path().join("runs"));
+    let file = folder.path().join("forged.tar.gz");
+    for hostile in ["trials/001-\u{1b}[2J/trial.json", "trials/001-a/config/a\nb", "trials/001-a/\u{9b}31m"] {
+        fs::write(&file, forged(&[(&format!("{ID}/{hostile}"), EntryType::Regular, b"x")])).unwrap();
+        let message = archive.import(&file).unwrap_err().to_string();
+        assert!(message.contains("is not a file of a run"), "{message:?}");
+        assert!(!message.contains(char::is_control), "{message:?}");
+    }
+    assert_eq!(fs::read_dir(archive.root()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_damaged_checksum_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (Archive::new(folder.path().join("here")), Archive::new(folder.path().join("there")));
+    let id = example::comparison(here.root(), 1).unwrap();
+    let mut packed = Vec::new();
+    here.export(&id, &mut packed).unwrap();
+    let file = folder.path().join("run.tar.gz");
+    // The checksum and the length are the last eight bytes.
+    for from_end in [1, 4, 5, 8] {
+        let mut damaged = packed.clone();
+        let at = damaged.len() - from_end;
+        damaged[at] ^= 1;
+        fs::write(&file, &damaged).unwrap();
+        assert!(
+            matches!(there.import(&file), Err(ArchiveError::Import { .. })),
+            "byte {from_end} from the end"
+        );
+    }
+    fs::write(&file, &packed[..packed.len() - 1]).unwrap();
+    assert!(matches!(there.import(&file), Err(ArchiveError::Import { .. })));
+    assert_eq!(fs::read_dir(there.root()).unwrap().count(), 0);
+    fs::write(&file, &packed).unwrap();
+    there.import(&file).unwrap();
+}
+
+#[test]
+fn only_the_plan_is_parsed_before_a_run_is_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = Archive::new(folder.path().join("here"));
+    let id = example::one_of_many(here.root(), 1).unwrap();
+    let plan = fs::read(here.dir(&id).join(layout::PLAN)).unwrap();
+    let file = folder.path().join("forged.tar.gz");
+    let deep = "[".repeat(1 << 20);
+    let entries: [(&str, EntryType, &[u8]); 3] = [
+        (&format!("{ID}/plan.toml"), EntryType::Regular, &plan),
+        (&format!("{ID}/verdict.json"), EntryType::Regular, deep.as_bytes()),
+        (&format!("{ID}/trials/001-a/trial.json"), EntryType::Regular, deep.as_bytes()),
+    ];
+    fs::write(&file, forged(&entries)).unwrap();
+    let there = Archive::new(folder.path().join("there"));
+    let run = there.open(there.import(&file).unwrap().as_str()).unwrap();
+    assert_eq!(run.state, archive::RunState::Damaged, "reading names what is wrong");
+    assert_eq!(run.problems.len(), 2, "{:?}", run.problems);
 }

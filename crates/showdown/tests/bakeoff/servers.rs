@@ -120,11 +120,11 @@ fn a_selftest_says_who_measures() {
     let output = home.run(&["selftest", "--only", "counts", "--format", "json"]);
     let noted = text(&output.stderr);
     assert!(noted.contains("note: another showdown is measuring") && noted.contains(&who), "{noted}");
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(report["other_measurement"].as_str().is_some_and(|other| other.starts_with(&who)), "{report}");
     lock.unlock().expect("the test gives it back");
     let output = home.run(&["selftest", "--only", "counts", "--format", "json"]);
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(output.stderr.is_empty() && report.get("other_measurement").is_none(), "{output:?}");
 }
 
