@@ -13,7 +13,7 @@ use host::knobs::{self, Knob};
 use host::lock::HostLock;
 use host::process::{LogText, ProcessTree};
 use host::scratch::ScratchDirectory;
-use host::{CpuSet, Host};
+use host::{CpuSet, Host, secrets};
 use load::engine::RunContext;
 use load::spec::LoadSpec;
 use workload::{Catalogue, Instances, LookupError, OperationCount, ServerVariant, StartOptions, Workload};
@@ -285,10 +285,14 @@ impl SystemUnderTest for RunningServer {
         facts
             .retain(|key, _| !key.starts_with("allocator") && key != "libc" && !key.contains("command_line"));
         facts.extend(server.further);
+        for value in facts.values_mut() {
+            *value = secrets::mask_text(value);
+        }
         // Every trial has its own directory: a knob that contains its path is the same on all sides.
-        let without_directory = |value: model::KnobValue| match value {
+        // A default may contain a password.
+        let to_record = |value: model::KnobValue| match value {
             model::KnobValue::Text(text) => {
-                model::KnobValue::Text(text.replace(&self.directory, "{{ dir }}"))
+                model::KnobValue::Text(secrets::mask_text(&text.replace(&self.directory, "{{ dir }}")))
             }
             other => other,
         };
@@ -305,7 +309,7 @@ impl SystemUnderTest for RunningServer {
                 .first()
                 .knobs()
                 .iter()
-                .map(|(name, value)| (name.clone(), without_directory(knob_value(value))))
+                .map(|(name, value)| (name.clone(), to_record(knob_value(value))))
                 .chain(kernel_settings)
                 .collect(),
             config: Vec::new(),

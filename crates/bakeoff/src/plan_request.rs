@@ -79,7 +79,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let mut plan = Plan {
         format: FORMAT,
         showdown: env!("CARGO_PKG_VERSION").to_owned(),
-        command: request.command.clone(),
+        command: host::secrets::mask(request.command.iter().map(String::as_str)),
         kind,
         workload: workload.reference(),
         on_op,

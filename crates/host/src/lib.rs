@@ -89,6 +89,7 @@ pub mod process;
 pub mod regular_file;
 mod root;
 pub mod scratch;
+pub mod secrets;
 mod steal;
 pub mod telemetry;
 

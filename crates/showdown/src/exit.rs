@@ -80,9 +80,10 @@ fn in_one_line(text: &str) -> String {
     kept.join(" ").replace(" tip: ", ": ")
 }
 
-/// A closed standard error is ignored.
+/// A closed standard error is ignored. A message may quote a log or an argument with a secret.
 fn print_failure(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{} {}", color::bad("showdown:"), one_line(line));
+    let line = one_line(&host::secrets::mask_text(line));
+    let _ = writeln!(anstream::stderr(), "{} {line}", color::bad("showdown:"));
 }
 
 #[cfg(test)]

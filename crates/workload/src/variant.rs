@@ -75,6 +75,17 @@ pub enum VariantError {
         /// The value.
         source: InvalidValue,
     },
+    /// A value with a password, which the plan would record.
+    #[error(
+        "server {server}: knob {knob}: its value has a password, which the plan would record: let the server read it from a \
+         file or from `environment` in workload.toml"
+    )]
+    Secret {
+        /// The server.
+        server: String,
+        /// The knob.
+        knob: String,
+    },
     /// A name that looks like a kernel setting but is not one.
     #[error(transparent)]
     Kernel(#[from] InvalidKnob),
@@ -131,6 +142,9 @@ impl Workload {
             if is_kernel_setting(name) {
                 variant.kernel.insert(name.parse()?, text.to_owned());
             } else {
+                if host::secrets::mask_text(text) != text {
+                    return Err(VariantError::Secret { server: server.to_owned(), knob: name.to_owned() });
+                }
                 let value = definition.knob(name)?.parse_here(text).map_err(|source| {
                     let (server, knob) = (server.to_owned(), name.to_owned());
                     VariantError::Value { server, knob, source }

@@ -20,7 +20,7 @@ use archive::model::{
     TrialFiles, TrialPhase, TrialStatus, VariantFacts,
 };
 use host::telemetry::{Recording, SampledServer};
-use host::{CpuSet, Host};
+use host::{CpuSet, Host, secrets};
 
 use crate::bottleneck::{self, ResourceReadings};
 use crate::event::{Event, Observer};
@@ -308,6 +308,7 @@ fn finish(
 ) -> Result<FinishedTrial, archive::ArchiveError> {
     let mut response_time: Option<Micros> = None;
     for (name, text) in sut.configuration() {
+        let text = secrets::mask_text(&text);
         let path = writer.write(&format!("{}/{name}", archive::layout::CONFIG), text.as_bytes())?;
         trial.files.config.push(path.clone());
         if let Some(facts) = &mut facts {
@@ -334,6 +335,9 @@ fn finish(
             trial.reasons.push(error.to_string());
             trial.reasons.extend(sut.check_alive().err().map(|error| error.to_string()));
         }
+    }
+    for reason in &mut trial.reasons {
+        *reason = secrets::mask_text(reason);
     }
     Ok(FinishedTrial { trial, response_time, facts })
 }

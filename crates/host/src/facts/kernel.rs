@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::secrets;
 use crate::root::Root;
+use crate::secrets;
 
 /// The kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,6 @@ mod limits;
 mod machine;
 mod memory;
 mod process;
-mod secrets;
 mod sysctls;
 
 use std::collections::BTreeMap;

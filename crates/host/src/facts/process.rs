@@ -9,8 +9,9 @@ use procfs::FromRead;
 use procfs::process::{MMapPath, MemoryMaps};
 use serde::{Deserialize, Serialize};
 
-use super::{Allocator, allocator, flatten, libc, limits, secrets};
+use super::{Allocator, allocator, flatten, libc, limits};
 use crate::root::Root;
+use crate::secrets;
 
 /// Environment variables that affect the speed of a program and contain no secrets. Of all others only the names are
 /// recorded.
@@ -109,8 +110,12 @@ fn strings(root: &Root, path: &str) -> Vec<String> {
 
 fn variable(entry: &str) -> Option<(String, String)> {
     let (name, value) = entry.split_once('=')?;
-    let value = if RECORDED_VARIABLES.contains(&name) { value } else { NOT_RECORDED };
-    Some((name.to_owned(), value.to_owned()))
+    let value = if RECORDED_VARIABLES.contains(&name) {
+        secrets::mask(value.split(' ')).join(" ")
+    } else {
+        NOT_RECORDED.to_owned()
+    };
+    Some((name.to_owned(), value))
 }
 
 fn status_line(line: &str) -> Option<(String, String)> {

@@ -9,7 +9,7 @@ use rustix::fs::fchown;
 use rustix::process::{Gid, Uid};
 
 use super::RunAs;
-use crate::regular_file;
+use crate::{regular_file, secrets};
 
 /// How much of the beginning and of the end of a long log is kept.
 pub(crate) const KEPT_LOG_BYTES: u64 = 1 << 20;
@@ -76,8 +76,14 @@ pub struct LogText {
 }
 
 impl LogText {
-    /// Reads a log; at most 2 MiB of it.
+    /// Reads a log, at most 2 MiB of it, with secrets masked.
     pub fn read(path: &Path) -> io::Result<Self> {
+        let Self { text, left_out } = Self::read_raw(path)?;
+        let masked = secrets::mask_text(&String::from_utf8_lossy(&text));
+        Ok(Self { text: masked.into_bytes(), left_out })
+    }
+
+    fn read_raw(path: &Path) -> io::Result<Self> {
         let mut file = regular_file::open(path)?;
         let length = file.metadata()?.len();
         let mut text = Vec::new();
@@ -101,7 +107,7 @@ fn last_lines(path: &Path) -> io::Result<Vec<String>> {
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
     file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text = secrets::mask_text(&String::from_utf8_lossy(&bytes));
     // If reading starts in the middle of the file, the first line is incomplete.
     let whole = text.lines().skip(usize::from(start > 0));
     Ok(whole.map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())

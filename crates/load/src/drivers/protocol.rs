@@ -143,6 +143,11 @@ pub trait Protocol: Sized + 'static {
         Ok(())
     }
 
+    /// The spec as answers print it: without secrets.
+    fn published(spec: &Self::Spec) -> Self::Spec {
+        spec.clone()
+    }
+
     /// Makes the driver of one worker and passes it on.
     fn drive<U: DriverUse>(
         spec: &Self::Spec,

@@ -49,6 +49,11 @@ macro_rules! protocols {
                 match self { $(Self::$variant(spec) => <$protocol>::names(spec),)* }
             }
 
+            /// See [`Protocol::published`].
+            pub(crate) fn published(&self) -> Self {
+                match self { $(Self::$variant(spec) => Self::$variant(<$protocol>::published(spec)),)* }
+            }
+
             /// See [`Protocol::starts_tls`].
             pub fn starts_tls(&self) -> bool {
                 match self { $(Self::$variant(spec) => <$protocol>::starts_tls(spec),)* }

@@ -90,8 +90,14 @@ pub struct Target {
 impl Target {
     /// Parses a URL.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
-        let not_a_url =
-            |reason: &str| TargetError::NotAUrl { text: text.to_owned(), reason: reason.to_owned() };
+        let not_a_url = |reason: &str| {
+            // What cannot be parsed may still have a password in it.
+            let text = match text.rsplit_once('@') {
+                Some((_, after)) => format!("…@{after}"),
+                None => text.to_owned(),
+            };
+            TargetError::NotAUrl { text, reason: reason.to_owned() }
+        };
         let url = Url::parse(text).map_err(|e| not_a_url(&e.to_string()))?;
         let Some((protocol, scheme)) = RegisteredProtocol::by_scheme(url.scheme()) else {
             return Err(TargetError::UnknownScheme {
@@ -220,6 +226,9 @@ mod tests {
         assert!(refused("http://me:secret@127.0.0.1/").contains("user name or password"));
         assert!(!refused("http://me:secret@127.0.0.1/").contains("secret"));
         assert!(refused("mysql://me:secret@127.0.0.1/db").contains("$MYSQL_PWD"));
+        for broken in ["http://me:secret@[::1", "me:secret@127.0.0.1", "http://me:secret@h:99999/"] {
+            assert!(!refused(broken).contains("secret"), "{}", refused(broken));
+        }
     }
 
     #[test]

@@ -14,8 +14,8 @@ pub(super) struct SpecOutput<'a> {
     addresses: &'a [SocketAddr],
     sources: &'a [IpAddr],
     tls: Option<TlsOutput<'a>>,
-    /// The input of the protocol's driver, with the driver's own keys.
-    protocol: &'a ProtocolSpec,
+    /// The input of the protocol's driver, with the driver's own keys, and without secrets.
+    protocol: ProtocolSpec,
     connections: u32,
     workers: u32,
     shape: ShapeOutput,
@@ -66,7 +66,7 @@ impl<'a> From<&'a LoadSpec> for SpecOutput<'a> {
             addresses: &spec.addresses,
             sources: &spec.sources,
             tls: spec.tls.as_ref().map(TlsOutput::from),
-            protocol: &spec.protocol,
+            protocol: spec.protocol.published(),
             connections: spec.connections,
             workers: spec.workers,
             shape: ShapeOutput::from(&spec.shape),

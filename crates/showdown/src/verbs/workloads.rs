@@ -98,6 +98,7 @@ fn describe_server(server: &ServerDefinition) -> String {
     let width = server.knobs.iter().map(|knob| knob.name.len()).max().unwrap_or(0);
     for knob in &server.knobs {
         let Knob { name, about, knob_type, default, .. } = knob;
+        let default = host::secrets::mask_text(default);
         let _ = writeln!(out, "    {name:<width$}  {about} [{}, default {default}]", values(knob_type));
     }
     out

@@ -16,6 +16,7 @@ mod kernel_restore;
 mod kv;
 mod mail;
 mod resume;
+mod secrets;
 mod servers;
 mod tls;
 mod untrusted;

@@ -51,6 +51,44 @@ fn a_postgres_server_does_not_get_the_password_unless_the_user_allows_it() {
 }
 
 #[test]
+fn secret_headers_are_sent_and_not_printed() {
+    let received = Received::default();
+    let all = received.clone();
+    let address = serve(move |mut stream| {
+        let mut block = [0; 4096];
+        while let Ok(count @ 1..) = stream.read(&mut block) {
+            all.lock().expect("no thread panics").extend_from_slice(&block[..count]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+        }
+    });
+    for format in ["json", "text"] {
+        let url = format!("http://{address}/");
+        let mut load = command(&[&url, "-c", "1", "-n", "3", "--format", format, "--progress", "json"]);
+        for header in
+            ["authorization: Bearer", "Proxy-Authorization: Basic", "COOKIE: a=", "X-Api-Key:", "X-Other: 1"]
+        {
+            load.args([
+                "-H",
+                &if header.ends_with('1') { header.to_owned() } else { format!("{header} {SECRET}") },
+            ]);
+        }
+        let result = start(load).wait();
+        assert!(matches!(result.code(), 0 | 3), "{result:?}");
+        assert!(!format!("{}{}", result.stdout, result.stderr).contains(SECRET), "{result:?}");
+        if format == "json" {
+            let headers = &result.json()["spec"]["protocol"]["operations"][0]["headers"];
+            assert_eq!(
+                (&headers["authorization"], &headers["X-Other"]),
+                (&"***".into(), &"1".into()),
+                "{headers}"
+            );
+        }
+    }
+    let sent = String::from_utf8_lossy(&received.lock().expect("no thread panics")).matches(SECRET).count();
+    assert_eq!(sent, 2 * 3 * 4, "each request has them all");
+}
+
+#[test]
 fn the_option_is_for_protocols_that_send_a_password() {
     let refused = start(command(&["mysql://me@127.0.0.1:1/db", "--allow-cleartext-password"])).wait();
     assert_eq!(refused.code(), 2);

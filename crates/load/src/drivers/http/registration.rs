@@ -13,6 +13,14 @@ use crate::drivers::protocol::{DriverUse, Protocol, ServerAccess, UrlPath, UrlSc
 #[derive(Debug)]
 pub struct Http;
 
+/// Headers whose values are secrets, and what is printed instead.
+const SECRET_HEADERS: &[&str] = &["authorization", "proxy-authorization", "cookie", "x-api-key"];
+const MASKED: &str = "***";
+
+fn is_secret(header: &str) -> bool {
+    SECRET_HEADERS.iter().any(|secret| secret.eq_ignore_ascii_case(header))
+}
+
 /// Requests, independent of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpMix(pub Vec<HttpOperation>);
@@ -96,6 +104,15 @@ impl Protocol for Http {
 
     fn spec(mix: HttpMix, access: &ServerAccess) -> HttpSpec {
         HttpSpec { authority: access.authority.clone(), operations: mix.0 }
+    }
+
+    fn published(spec: &HttpSpec) -> HttpSpec {
+        let mut published = spec.clone();
+        let headers = published.operations.iter_mut().flat_map(|operation| &mut operation.headers);
+        for (_, value) in headers.filter(|(name, _)| is_secret(name)) {
+            MASKED.clone_into(value);
+        }
+        published
     }
 
     fn drive<U: DriverUse>(
