@@ -82,8 +82,8 @@ fn in_one_line(text: &str) -> String {
 
 /// A closed standard error is ignored. A message may quote a log or an argument with a secret.
 fn print_failure(line: &str) {
-    let line = one_line(&host::secrets::mask_text(line));
-    let _ = writeln!(anstream::stderr(), "{} {line}", color::bad("showdown:"));
+    let line = host::secrets::mask_text(line);
+    let _ = writeln!(anstream::stderr(), "{} {}", color::bad("showdown:"), one_line(&line));
 }
 
 #[cfg(test)]
