@@ -31,6 +31,7 @@ mod gates;
 mod headline;
 mod interrupted_run;
 mod kernel_settings;
+pub mod limits;
 mod local_lab;
 mod plan_check;
 mod plan_effects;
@@ -53,7 +54,7 @@ mod wording;
 
 pub use interrupted_run::{InterruptedRun, ResumeError};
 pub use local_lab::{resume_run, run_plan};
-pub use plan_check::{FEWEST_BLOCKS, MOST_BLOCKS, check};
+pub use plan_check::check;
 pub use plan_effects::{PlanEffects, plan_effects};
 pub use plan_error::PlanError;
 pub use run::FinishedRun;

@@ -1,27 +1,23 @@
 //! Checks a plan before anything is started, also a plan that the user wrote.
 
-use archive::model::{FORMAT, KnobValue, Measure, Plan, PlannedBackground, RunKind, Vary};
+use archive::model::{FORMAT, Measure, Plan, Vary};
 use host::CpuSet;
 use host::knobs::{self, Knob};
 use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
 
+use crate::limits;
 use crate::plan_error::PlanError;
 use crate::plan_variant::server_variant;
 use crate::variant_point::variant_points;
-
-/// With fewer blocks there is no confidence interval, and so no verdict.
-pub const FEWEST_BLOCKS: u32 = 3;
-/// More blocks would take days: a typing error.
-pub const MOST_BLOCKS: u32 = 1_000;
 
 /// Checks that a plan can be run.
 pub fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.format != FORMAT {
         return Err(PlanError::Format(plan.format));
     }
+    limits::check(plan)?;
     let workload = Catalogue::default().find(&plan.workload)?;
-    check_size(plan)?;
     if workload.load.is_runner() {
         check_own_load(plan, &workload)?;
     } else if let Measure::OneByOne { .. } = plan.measure {
@@ -52,36 +48,6 @@ pub fn check_kernel_settings(plan: &Plan, allowed: &[Knob]) -> Result<(), PlanEr
         }
     }
     Ok(())
-}
-
-/// Checks the numbers of variants, blocks, connections and threads, and the lengths of the phases.
-fn check_size(plan: &Plan) -> Result<(), PlanError> {
-    if plan.kind == RunKind::Compare && plan.variants.len() < 2 {
-        return Err(PlanError::OneVariant);
-    }
-    if plan.kind == RunKind::Compare && plan.blocks < FEWEST_BLOCKS {
-        return Err(PlanError::TooFewBlocks { blocks: plan.blocks, fewest: FEWEST_BLOCKS });
-    }
-    if plan.blocks == 0 || plan.load.connections == 0 || plan.load.threads == 0 {
-        return Err(PlanError::NoLoad);
-    }
-    if plan.blocks > MOST_BLOCKS || plan.spare_blocks > MOST_BLOCKS {
-        return Err(PlanError::TooManyBlocks(MOST_BLOCKS));
-    }
-    if let Some(PlannedBackground { rate_per_s, connections }) = plan.background
-        && (connections == 0 || !is_rate(rate_per_s))
-    {
-        return Err(PlanError::Background);
-    }
-    let phases = [
-        ("closed_loop", plan.phases.closed_loop),
-        ("measure", plan.phases.measure),
-        ("search_step", plan.phases.search_step),
-    ];
-    match phases.iter().find(|(_, length)| length.is_zero()) {
-        Some((name, _)) => Err(PlanError::EmptyPhase(name)),
-        None => Ok(()),
-    }
 }
 
 /// Checks a plan whose program under test makes the load: it has no rate and no connections that could be set.
@@ -117,32 +83,14 @@ pub fn moves_bytes(workload: &Workload, on_op: Option<&str>) -> bool {
 }
 
 fn check_measure(plan: &Plan) -> Result<(), PlanError> {
-    if plan.measure == (Measure::OneByOne { operations: 0 }) {
-        return Err(PlanError::NoOperations);
-    }
     if let Some(slo) = plan.measure.slo() {
         slo.parse::<Slo>()?;
     }
-    match &plan.measure {
-        Measure::LatencyCurve { rates_per_s, .. }
-            if rates_per_s.is_empty() || !rates_per_s.iter().all(|rate| is_rate(*rate)) =>
-        {
-            Err(PlanError::Rates)
-        }
-        _ => Ok(()),
-    }
-}
-
-fn is_rate(per_s: f64) -> bool {
-    per_s.is_finite() && per_s > 0.0
+    Ok(())
 }
 
 /// Checks that every copy of every server gets a connection.
 fn check_connections(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
-    let zero = KnobValue::Integer(0);
-    if plan.sweep.iter().any(|axis| axis.vary == Vary::Connections && axis.values.contains(&zero)) {
-        return Err(PlanError::NoConnections);
-    }
     for variant_point in variant_points(plan) {
         let instances = server_variant(workload, &variant_point.variant(plan))?.instances();
         let connections = variant_point.connections(plan);

@@ -6,6 +6,7 @@ use archive::model::Plan;
 use workload::definition::ReadyProbe;
 use workload::{Catalogue, ServerDefinition, Workload};
 
+use crate::limits;
 use crate::plan_error::PlanError;
 use crate::plan_variant::server_variant;
 use crate::variant_point::variant_points;
@@ -27,8 +28,9 @@ pub struct PlanEffects {
     pub trials: u64,
 }
 
-/// What a run of this checked plan does.
+/// What a run of this plan does.
 pub fn plan_effects(plan: &Plan) -> Result<PlanEffects, PlanError> {
+    limits::check(plan)?;
     let workload = Catalogue::default().find(&plan.workload)?;
     let points = variant_points(plan);
     let (mut variants, mut kernel_settings) = (Vec::new(), BTreeSet::new());

@@ -41,23 +41,57 @@ pub enum PlanError {
     /// Nothing to run, or nothing to run it with.
     #[error("blocks, connections and threads must be 1 or more")]
     NoLoad,
-    /// A background load without a rate or connections.
-    #[error("background: give a rate above 0 and 1 connection or more")]
-    Background,
+    /// More connections than any machine has, or none.
+    #[error("{key}: give whole numbers from 1 to {most}")]
+    Connections {
+        /// The key of the plan, or the axis.
+        key: &'static str,
+        /// The most.
+        most: u32,
+    },
+    /// More threads than any machine runs well.
+    #[error("load.threads: give at most {0}")]
+    Threads(u32),
+    /// A background load without a rate or connections, or with too many.
+    #[error("background: give a rate above 0 and up to 10M a second, and 1 to {most} connections")]
+    Background {
+        /// The most connections.
+        most: u32,
+    },
+    /// No variant, an axis without values, or too many combinations.
+    #[error("variants and sweep: give 1 to {most} combinations of variants and values")]
+    Points {
+        /// The most.
+        most: usize,
+    },
+    /// Too many values on an axis.
+    #[error("sweep over {axis}: give at most {most} values")]
+    AxisValues {
+        /// The axis.
+        axis: String,
+        /// The most.
+        most: usize,
+    },
     /// A phase without a length.
-    #[error("phases.{0} is zero: give a length such as 2s")]
+    #[error("{0} is zero: give a length such as 2s")]
     EmptyPhase(&'static str),
+    /// A phase that never ends.
+    #[error("{0}: give a length of at most 7 days")]
+    LongPhase(&'static str),
     /// The workload has no operations of that length.
     #[error(
         "the operations of workload {0} are not timed one at a time: use --measure capacity or --measure throughput"
     )]
     NotOneByOne(String),
-    /// No operation to time.
-    #[error("measure.operations must be 1 or more")]
-    NoOperations,
-    /// Rates that are not positive numbers.
-    #[error("measure.rates_per_s: give rates above 0")]
-    Rates,
+    /// No operation to time, or too many.
+    #[error("measure.operations must be 1 to {0}")]
+    Operations(u32),
+    /// Rates that cannot be offered.
+    #[error("rates: give 1 to {most} of them, each above 0 and up to 10M a second")]
+    Rates {
+        /// The most.
+        most: usize,
+    },
     /// No CPU list.
     #[error("cpus: {0:?} is not a list of CPUs: write one such as 0 or 0-3,8")]
     CpuList(String),
@@ -69,9 +103,6 @@ pub enum PlanError {
         "the plan sets {0}, which is not one of the usual kernel settings of a comparison: find out what it does, then pass --allow-kernel {0}"
     )]
     KernelSetting(host::knobs::Knob),
-    /// A sweep over zero connections.
-    #[error("connections must be 1 or more")]
-    NoConnections,
     /// More copies of a server than connections to share among them.
     #[error(
         "{name} has more instances ({instances}) than connections ({connections}), so some would have no load: give more connections"

@@ -2,6 +2,8 @@
 
 use archive::model::{Axis, KnobValue, Vary};
 
+use crate::limits::MOST_VALUES;
+
 /// An axis that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -26,9 +28,6 @@ enum AxisProblem {
     #[error("it has more than {MOST_VALUES} values")]
     TooMany,
 }
-
-/// More values than this on one axis are a typing error.
-const MOST_VALUES: usize = 64;
 
 /// Parses an axis. A range goes up by doubling and includes its end.
 pub fn parse(text: &str) -> Result<Axis, AxisError> {

@@ -2,6 +2,7 @@
 //! Samples from the parsed types. Only `target` uses the network.
 
 pub mod keys;
+pub mod limits;
 pub mod rate;
 pub mod sizes;
 pub mod slo;

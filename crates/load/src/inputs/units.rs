@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use super::limits::{HIGHEST_RATE_PER_S, LONGEST, MOST_CONNECTIONS, MOST_THREADS};
+
 /// Why an amount was refused: the text, and what is expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not {expected}")]
@@ -48,6 +50,21 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
         .ok_or_else(|| UnitError::new(text, expected))
 }
 
+/// A number of connections.
+pub fn parse_connections(text: &str) -> Result<u32, UnitError> {
+    count_up_to(text, MOST_CONNECTIONS, "a number of connections from 1 to 1,000,000, such as 64 or 10k")
+}
+
+/// A number of worker threads.
+pub fn parse_threads(text: &str) -> Result<u32, UnitError> {
+    count_up_to(text, MOST_THREADS, "a number of threads from 1 to 1,024")
+}
+
+fn count_up_to(text: &str, most: u32, expected: &str) -> Result<u32, UnitError> {
+    let count = parse_count(text).ok().and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= most);
+    count.ok_or_else(|| UnitError::new(text, expected))
+}
+
 /// Events a second above 0 and up to 10 M, more than any client can offer: `500`, `50k`, `0.5`.
 pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
     let expected = "a rate above 0 and up to 10M a second, such as 500, 50k or 0.5";
@@ -57,7 +74,7 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
 /// Like [`parse_rate`], with 0 for the ends of a ramp.
 pub(crate) fn parse_rate_or_zero(text: &str) -> Result<f64, UnitError> {
     scaled(text, 1e3)
-        .filter(|r| (0.0..=1e7).contains(r))
+        .filter(|r| (0.0..=HIGHEST_RATE_PER_S).contains(r))
         .ok_or_else(|| UnitError::new(text, "a rate from 0 to 10M a second, such as 500, 50k or 0.5"))
 }
 
@@ -73,7 +90,7 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     humantime::parse_duration(text)
         .ok()
-        .filter(|d| !d.is_zero() && *d <= Duration::from_hours(7 * 24))
+        .filter(|d| !d.is_zero() && *d <= LONGEST)
         .ok_or_else(|| UnitError::new(text, "a time above 0 and up to 7 days, with its unit: 10s, 500us, 2m"))
 }
 
@@ -94,6 +111,10 @@ mod tests {
         assert_eq!(parse_count("16Mi"), Ok(16 << 20));
         assert_eq!((parse_size("4k"), parse_size("4ki")), (Ok(4_096), Ok(4_096)));
         assert_eq!(parse_rate("50k"), Ok(50_000.0));
+        assert_eq!((parse_connections("1M"), parse_threads("1024")), (Ok(1_000_000), Ok(1_024)));
+        for most in [parse_connections("1000001"), parse_threads("1025"), parse_connections("0")] {
+            assert!(most.is_err(), "{most:?}");
+        }
         assert_eq!(parse_duration("1m 30s"), Ok(Duration::from_secs(90)));
         assert_eq!(["0", "0s", "0us"].map(parse_duration_or_zero), [const { Ok(Duration::ZERO) }; 3]);
     }

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use archive::model::{Plan, PlanParseError, PlannedBackground, RunKind, RunLength};
 use bakeoff::event::{Event, Observer};
+use bakeoff::limits::MOST_BLOCKS;
 use bakeoff::plan_request::{MeasureRequest, PlanRequest};
-use bakeoff::{FinishedRun, MOST_BLOCKS, ResumeError, RunPlanError};
+use bakeoff::{FinishedRun, ResumeError, RunPlanError};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
 use host::knobs::Knob;
 use load::inputs::slo::Slo;
-use load::inputs::units::{UnitError, parse_count, parse_rate};
+use load::inputs::units::{UnitError, parse_connections, parse_rate};
 
 use super::consent;
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
@@ -52,8 +53,8 @@ pub struct QuestionArgs {
     pub on_op: Option<String>,
 
     /// Open this number of client connections [default: the workload's]
-    #[arg(short, long, value_parser = parse_count)]
-    pub connections: Option<u64>,
+    #[arg(short, long, value_parser = parse_connections)]
+    pub connections: Option<u32>,
 
     /// Add a fixed background load, which is not counted in the results, such as 40/s,connections=300
     #[arg(long, value_parser = parse_background, value_name = "RATE/s,connections=N")]
@@ -249,16 +250,12 @@ enum BackgroundError {
     Form,
     #[error(transparent)]
     Amount(#[from] UnitError),
-    #[error("at most 4 billion connections")]
-    TooManyConnections,
 }
 
 /// Parses `40/s,connections=300`.
 fn parse_background(text: &str) -> Result<PlannedBackground, BackgroundError> {
     let (rate, connections) = text.split_once("/s,connections=").ok_or(BackgroundError::Form)?;
-    let connections = parse_count(connections)?;
-    let connections = u32::try_from(connections).map_err(|_| BackgroundError::TooManyConnections)?;
-    Ok(PlannedBackground { rate_per_s: parse_rate(rate)?, connections })
+    Ok(PlannedBackground { rate_per_s: parse_rate(rate)?, connections: parse_connections(connections)? })
 }
 
 fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
@@ -282,8 +279,6 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         (Some(MeasureOption::Capacity), _) => MeasureRequest::Capacity,
         _ => MeasureRequest::Default,
     };
-    let connections =
-        args.connections.map(|n| u32::try_from(n).map_err(|_| usage("--connections: at most 4 billion")));
     let request = PlanRequest {
         command: std::env::args().collect(),
         variants: args.variants.clone(),
@@ -299,7 +294,7 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         }),
         blocks: args.blocks,
         spare_blocks: args.spare_blocks,
-        connections: connections.transpose()?,
+        connections: args.connections,
         background: args.background,
         seed: args.seed,
         tags: args.tag.clone(),

@@ -51,8 +51,8 @@ pub fn ask(path: &Path, plan: &Plan, has_agreed: bool) -> anyhow::Result<()> {
 
 /// Why a plan is not the user's own; none if it is.
 fn origin(path: &Path) -> Option<String> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if directory.join(IMPORTED).exists() {
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if real.with_file_name(IMPORTED).exists() {
         return Some("the run was imported".to_owned());
     }
     host::ownership::check(path).err().map(|why| why.to_string())

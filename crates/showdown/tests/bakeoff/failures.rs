@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::home::{TestHome, error_line, json, only_run, text, trials};
+use crate::home::{SHORT, TestHome, error_line, json, only_run, text, trials};
 
 /// A home with the example of a new workload, whose server runs this line of Python before each reply.
 fn home_with_server_line(line: &str) -> TestHome {
@@ -112,6 +112,80 @@ fn a_plan_with_absurd_numbers_is_refused_in_one_line() {
         let output = home.run(&["run", &written]);
         let message = error_line(&output);
         assert!(output.status.code() == Some(2) && message.contains("blocks"), "{slip}: {message}");
+    }
+}
+
+/// A plan beyond a limit of the command line is refused before anything is computed from it.
+#[test]
+fn a_plan_has_the_limits_of_the_command_line() {
+    let home = TestHome::new();
+    let compare = fs::read_to_string(home.small_plan(&["nginx", "apache"])).expect("a plan");
+    let latency = ["compare", "nginx", "apache", "--blocks", "3", "--measure", "latency", "--rates", "77"];
+    let latency = fs::read_to_string(home.plan(&latency, SHORT)).expect("a plan");
+    let sweep = ["sweep", "memcached", "--vary", "threads=1,2", "--vary", "connections=64,65"];
+    let sweep = fs::read_to_string(home.plan(&sweep, SHORT)).expect("a plan");
+    let build = ["compare", "googletest:jobs=1", "googletest:jobs=2", "--blocks", "3"];
+    let build = fs::read_to_string(home.plan(&build, SHORT)).expect("a plan");
+    let background = "[background]\nrate_per_s = 1e8\nconnections = 1\n[load]";
+    let crowd = "[background]\nrate_per_s = 1\nconnections = 4000000000\n[load]";
+    let many = |value: &str| format!("[{}]", vec![value; 65].join(", "));
+    let axis = format!("\n[[sweep]]\nvary = \"hashpower\"\nvalues = {}\n", many("1").replace("1, ", ""));
+    let twenty = axis.replace("[1]", &format!("[{}]", vec!["1"; 64].join(", "))).repeat(20);
+    let length = |key: &str, plan: &str| {
+        let line = plan.lines().find(|line| line.starts_with(&format!("{key} = "))).expect("a length");
+        (line.to_owned(), format!("{key} = \"9000000years\""))
+    };
+    let mut cases: Vec<(&str, String, String, &str)> = vec![
+        (
+            &compare,
+            "connections = 64".into(),
+            "connections = 4000000000".into(),
+            "load.connections: give whole",
+        ),
+        (&compare, "threads = ".into(), "threads = 4000".into(), "load.threads: give at most 1024"),
+        (&compare, "[load]".into(), background.into(), "background: give a rate above 0"),
+        (&compare, "[load]".into(), crowd.into(), "background: give a rate above 0"),
+        (&latency, "[77.0]".into(), "[1e300]".into(), "rates: give 1 to 64 of them"),
+        (&latency, "[77.0]".into(), many("77.0"), "rates: give 1 to 64 of them"),
+        (&sweep, "64, 65".into(), "64, 4000000000".into(), "connections: give whole numbers"),
+        (&sweep, "64, 65".into(), "64, 1.5".into(), "connections: give whole numbers"),
+        (&sweep, "64, 65".into(), "64, \"many\"".into(), "connections: give whole numbers"),
+        (
+            &sweep,
+            "\"connections\"\nvalues = [64, 65]".into(),
+            "\"rate\"\nvalues = [1e9]".into(),
+            "rates: give 1 to",
+        ),
+        (&sweep, "[[sweep]]".into(), format!("{twenty}[[sweep]]"), "give 1 to 4096 combinations"),
+        (
+            &sweep,
+            "[[sweep]]".into(),
+            format!("{}[[sweep]]", axis.replace("[1]", &many("1"))),
+            "at most 64 values",
+        ),
+        (&sweep, "[[sweep]]".into(), format!("{}[[sweep]]", axis.replace("[1]", "[]")), "give 1 to 4096"),
+        (
+            &build,
+            "operations = 1".into(),
+            "operations = 4000000000".into(),
+            "measure.operations must be 1 to",
+        ),
+    ];
+    for key in ["closed_loop", "search_step", "measure", "curve_step", "min", "max"] {
+        let (line, slip) = length(key, &compare);
+        cases.push((&compare, line, slip, "give a length of at most 7 days"));
+    }
+    let path = home.path("plan.toml");
+    for (plan, from, to, why) in cases {
+        assert!(plan.contains(&from), "{from} in {plan}");
+        fs::write(&path, plan.replacen(&from, &to, 1)).expect("a plan");
+        let output = home.run(&["run", "plan.toml"]);
+        let message = error_line(&output);
+        assert!(output.status.code() == Some(2) && message.contains(why), "{to}: {message}");
+    }
+    for args in [["-c", "1000001"], ["--background", "40/s,connections=1000001"], ["--rates", "11M"]] {
+        let output = home.run(&[&["compare", "nginx", "apache"][..], &args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
     }
 }
 

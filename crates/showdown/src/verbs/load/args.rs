@@ -7,7 +7,9 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use load::inputs::rate::RateProfile;
 use load::inputs::slo::Slo;
-use load::inputs::units::{parse_count, parse_duration, parse_duration_or_zero};
+use load::inputs::units::{
+    parse_connections, parse_count, parse_duration, parse_duration_or_zero, parse_threads,
+};
 use load::spec::Arrivals;
 
 use super::protocol_options::ProtocolOptions;
@@ -35,12 +37,12 @@ pub struct LoadArgs {
     pub target: String,
 
     /// Open this number of connections, over all threads
-    #[arg(short, long, default_value = "64", value_parser = parse_count, help_heading = "Load")]
-    pub connections: u64,
+    #[arg(short, long, default_value = "64", value_parser = parse_connections, help_heading = "Load")]
+    pub connections: u32,
 
     /// Start this number of worker threads; each needs a CPU of its own
-    #[arg(short, long, default_value = "1", value_parser = parse_count, help_heading = "Load")]
-    pub threads: u64,
+    #[arg(short, long, default_value = "1", value_parser = parse_threads, help_heading = "Load")]
+    pub threads: u32,
 
     /// Measure for this long [default: 10s, or until --requests are done, or as long as --rate lasts]
     #[arg(short, long, value_parser = parse_duration, help_heading = "Load")]

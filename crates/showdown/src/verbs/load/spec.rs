@@ -34,15 +34,12 @@ pub struct PlannedLoad {
 pub fn plan(args: &LoadArgs) -> anyhow::Result<PlannedLoad> {
     let target = Target::parse(&args.target).map_err(usage)?;
     refuse_foreign_options(args, &target)?;
-    let connections =
-        u32::try_from(args.connections).map_err(|_| usage("--connections: at most 4 billion"))?;
-    let threads = u32::try_from(args.threads).ok().filter(|&t| t <= 1024);
-    let workers = threads.ok_or_else(|| usage("--threads: at most 1,024"))?;
-    if u64::from(workers) > args.connections {
+    let (connections, workers) = (args.connections, args.threads);
+    if workers > connections {
         return Err(usage(format!(
             "{} for {}: give each thread one connection at least",
-            plural(u64::from(workers), "thread"),
-            plural(args.connections, "connection")
+            plural(workers.into(), "thread"),
+            plural(args.connections.into(), "connection")
         )));
     }
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one("a new seed"));
@@ -182,8 +179,8 @@ fn title(args: &LoadArgs, spec: &LoadSpec) -> String {
     format!(
         "{}: {shape}, {}, {}, seed {}",
         args.target,
-        plural(args.connections, "connection"),
-        plural(args.threads, "thread"),
+        plural(args.connections.into(), "connection"),
+        plural(args.threads.into(), "thread"),
         spec.seed
     )
 }
