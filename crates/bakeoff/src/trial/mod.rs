@@ -8,6 +8,7 @@ mod phases;
 mod server_usage;
 mod steadiness;
 
+use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::load::drivers::ProtocolSpec;
@@ -122,8 +123,9 @@ pub fn run(
                 makes_own_load: false,
             };
             let outcome = trial_run.execute(hint, observe);
-            let (trial, facts) = (trial_run.trial, trial_run.facts);
-            let finished = finish(trial, facts, outcome, sut.as_ref(), writer)?;
+            let TrialRun { trial, facts, makes_own_load, .. } = trial_run;
+            let longest = if makes_own_load { RUNNER_END } else { Duration::ZERO };
+            let finished = finish(trial, facts, outcome, (sut.as_ref(), longest), writer)?;
             sut.stop();
             finished
         }
@@ -298,12 +300,28 @@ fn counts(
     Some(CountCheck { counter: before.what, client, server: after.count.saturating_sub(before.count) })
 }
 
-/// Writes the trial's other files, and completes its record.
+/// A runner closes its output before it ends, which may take long on a busy machine. How it ended explains more.
+const RUNNER_END: Duration = Duration::from_secs(5);
+
+/// How the server ended, if it did or does so soon.
+fn ending(sut: &dyn SystemUnderTest, longest: Duration) -> Option<SutError> {
+    let begin = Instant::now();
+    loop {
+        match sut.check_alive() {
+            Err(error) => return Some(error),
+            Ok(()) if begin.elapsed() >= longest => return None,
+            Ok(()) => thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+/// Writes the trial's other files, and completes its record. After a failure it waits at most `longest_end` for the server
+/// to end.
 fn finish(
     mut trial: Trial,
     mut facts: Option<VariantFacts>,
     outcome: Result<TrialOutcome, TrialError>,
-    sut: &dyn SystemUnderTest,
+    (sut, longest_end): (&dyn SystemUnderTest, Duration),
     writer: &TrialWriter,
 ) -> Result<FinishedTrial, archive::ArchiveError> {
     let mut response_time: Option<Micros> = None;
@@ -333,7 +351,7 @@ fn finish(
         Err(error) => {
             trial.status = TrialStatus::Failed;
             trial.reasons.push(error.to_string());
-            trial.reasons.extend(sut.check_alive().err().map(|error| error.to_string()));
+            trial.reasons.extend(ending(sut, longest_end).map(|error| error.to_string()));
         }
     }
     for reason in &mut trial.reasons {

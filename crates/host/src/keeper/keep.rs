@@ -31,11 +31,12 @@ pub(super) fn run(guard: u32) -> io::Result<()> {
         return Ok(()); // The guard died before the line above. Nothing is started yet.
     }
     let order = receive_order(io::stdin().lock())?;
+    // Before the server runs, which may give its log a second name.
+    let log_limit = LogLimit::open(&order);
     match launch(&order) {
         Ok(pid) => {
             send_event(&KeeperEvent::Started { pid, keeper: std::process::id() });
             let phase = KeeperPhase::Up;
-            let log_limit = LogLimit::open(&order);
             Keeper { order, log_limit, main: Some(pid), exit: None, phase, grace_expired: false }
                 .run(&mut inputs)
         }
@@ -91,7 +92,7 @@ enum KeeperPhase {
 
 struct Keeper {
     order: ServerCommand,
-    /// None if the log cannot be opened, or cannot be limited.
+    /// None if the log cannot be limited.
     log_limit: Option<LogLimit>,
     /// The server's first process, or the oldest remaining one after it daemonised. None while that one is
     /// being searched for.

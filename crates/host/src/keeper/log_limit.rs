@@ -27,7 +27,7 @@ pub(super) struct LogLimit {
 }
 
 impl LogLimit {
-    /// Opens the log of a server that was started.
+    /// Opens the log of a server, and creates it if needed. The launcher reports why a log cannot be opened.
     pub(super) fn open(order: &ServerCommand) -> Option<Self> {
         let log = open_log(&order.log, order.run_as).ok()?;
         Some(Self { log, most_bytes: MAX_LOG_BYTES })
