@@ -1,7 +1,7 @@
 //! The archive: a folder of run directories with an index, and the operations on a whole run.
 
 use crate::{
-    bundle,
+    bundle::{self, AnonymousRun, Identity},
     error::{ArchiveError, Result},
     files,
     id::RunId,
@@ -138,6 +138,13 @@ impl Archive {
         let dir = self.dir(id);
         let _lock = lock(&dir, id)?;
         bundle::export(&dir, id, out)
+    }
+
+    /// A run without what identifies its machine and user, to export it; refused while it is running.
+    pub fn anonymous(&self, id: &RunId, identity: &Identity) -> Result<AnonymousRun> {
+        let dir = self.dir(id);
+        let lock = lock(&dir, id)?;
+        Ok(AnonymousRun::new(&dir, id, identity, lock))
     }
 
     /// Adds the run in a file that [`Archive::export`] made, here or elsewhere.

@@ -103,6 +103,14 @@ pub enum ArchiveError {
     /// A run could not be packed, or the packed run could not be written.
     #[error("cannot pack the run: {0}")]
     Packing(#[source] io::Error),
+    /// A file of a run cannot be rewritten without names of the machine.
+    #[error("{}: cannot be made anonymous: {problem}: export without --anonymous, or remove the file", .path.display())]
+    NotAnonymous {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
     /// The index cannot be used, even after it was rebuilt.
     #[error("{}: {source}: delete it; it is rebuilt from the run directories", .path.display())]
     Index {

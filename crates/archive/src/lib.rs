@@ -60,6 +60,7 @@ mod upgrade;
 mod writer;
 
 pub use archive::Archive;
+pub use bundle::{AnonymousRun, Identity};
 pub use error::{ArchiveError, Result};
 pub use files::AtomicFile;
 pub use id::{RunId, RunIdError};

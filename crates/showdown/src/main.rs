@@ -3,6 +3,7 @@
 
 mod color;
 mod exit;
+mod identity;
 mod interrupt;
 mod output_file;
 mod print;

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use archive::{Archive, ArchiveError, Query, Run};
+use archive::{AnonymousRun, Archive, ArchiveError, Query, Run};
 use clap::{Subcommand, ValueEnum};
 
 use super::options::{AnswerFormat, RunsDir};
 use crate::exit::{CommandStatus, usage};
+use crate::identity;
 use crate::output_file::{self, OutputFile};
 use crate::print::{print, print_json, print_text};
 use crate::show;
@@ -104,13 +105,17 @@ pub struct ReportArgs {
 #[command(after_help = "\
 Examples:
   showdown export
-  showdown export 20261121T0051 -o run.tar.gz")]
+  showdown export 20261121T0051 -o run.tar.gz
+  showdown export latest --anonymous -o run.tar.gz")]
 pub struct ExportArgs {
     #[command(flatten)]
     pub which: WhichRun,
     /// Write to this file, or to standard output with `-` [default: the run's id with .tar.gz, in the current directory]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace names of the host and of users, directories, addresses and serial numbers in every file, to publish the run
+    #[arg(long)]
+    pub anonymous: bool,
 }
 
 /// Options of `showdown import`.
@@ -220,9 +225,16 @@ fn open(which: &WhichRun) -> anyhow::Result<Run> {
 pub fn export(args: &ExportArgs) -> anyhow::Result<CommandStatus> {
     let run = open(&args.which)?;
     let home = Archive::new(run.dir.parent().unwrap_or(Path::new(".")));
-    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.tar.gz", run.id)));
+    let anonymous = args.anonymous.then(|| home.anonymous(&run.id, &identity::of_this_machine()));
+    let anonymous = anonymous.transpose()?;
+    let id = anonymous.as_ref().map_or(&run.id, AnonymousRun::id);
+    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{id}.tar.gz")));
     let mut file = OutputFile::create("-o", &path)?;
-    home.export(&run.id, &mut file).map_err(|error| match error {
+    let exported = match anonymous {
+        Some(anonymous) => anonymous.export(&mut file),
+        None => home.export(&run.id, &mut file),
+    };
+    exported.map_err(|error| match error {
         ArchiveError::Packing(error) => file.error(error).into(),
         other => anyhow::Error::from(other),
     })?;

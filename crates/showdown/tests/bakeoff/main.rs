@@ -1,5 +1,6 @@
 //! Short comparisons and sweeps from end to end: of servers, and of programs that generate their own load.
 
+mod anonymous;
 mod background;
 mod block_io;
 mod build;

@@ -1,0 +1,175 @@
+//! A run without the names of its machine, its user and its directories, to publish it.
+//!
+//! Every file is rewritten with one table of replacements, so a name or a path has the same replacement everywhere.
+//! `scan` finds what to replace in a text. JSON is replaced string by string, and in histogram logs and telemetry only
+//! the text is, not the numbers.
+
+mod scan;
+
+use super::export::{export_replaced, record_files};
+use crate::{
+    error::{ArchiveError, Result},
+    files,
+    id::RunId,
+    layout,
+    model::Plan,
+    telemetry::Telemetry,
+};
+use scan::Replacements;
+use serde_json::Value;
+use std::{
+    fs::File,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// What identifies the machine and the user that export a run. Names that the run itself has are added to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Names of the host.
+    pub hosts: Vec<String>,
+    /// Names of users.
+    pub users: Vec<String>,
+    /// Home directories.
+    pub homes: Vec<String>,
+    /// Other directories, such as the working directory.
+    pub directories: Vec<String>,
+    /// Serial numbers and other identifiers of hardware and installation.
+    pub serials: Vec<String>,
+}
+
+/// A run that is exported without what identifies its machine and user.
+#[derive(Debug)]
+pub struct AnonymousRun {
+    dir: PathBuf,
+    id: RunId,
+    replacements: Replacements,
+    _lock: File,
+}
+
+impl AnonymousRun {
+    pub(crate) fn new(dir: &Path, id: &RunId, identity: &Identity, lock: File) -> Self {
+        let mut identity = identity.clone();
+        for name in [layout::PLAN, layout::FACTS] {
+            if let Ok(bytes) = files::read(&dir.join(name)) {
+                add_names(&String::from_utf8_lossy(&bytes), &mut identity);
+            }
+        }
+        let mut replacements = Replacements::new(&identity, &words_of_plan(dir));
+        let id = anonymous_id(id, &mut replacements);
+        Self { dir: dir.to_path_buf(), id, replacements, _lock: lock }
+    }
+
+    /// The run's id, without names of the user and host.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// Writes the run as `.tar.gz`.
+    pub fn export(mut self, out: impl Write) -> Result<()> {
+        let names = record_files(&self.dir)?;
+        export_replaced(names, out, |name| {
+            let path = self.dir.join(name);
+            let bytes = files::read(&path)?;
+            let replaced = self.replace(&path, &bytes)?;
+            let name = self.replacements.text(&name.to_string_lossy());
+            Ok((Path::new(self.id.as_str()).join(name), replaced))
+        })
+    }
+
+    fn replace(&mut self, path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
+        let failed = |problem: String| ArchiveError::NotAnonymous { path: path.to_path_buf(), problem };
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let is_record = !path.components().any(|part| part.as_os_str() == layout::CONFIG);
+        match extension {
+            "json" if is_record => {
+                let mut value: Value =
+                    serde_json::from_slice(bytes).map_err(|error| failed(error.to_string()))?;
+                self.replace_value(&mut value);
+                let mut text =
+                    serde_json::to_vec_pretty(&value).map_err(|error| failed(error.to_string()))?;
+                text.push(b'\n');
+                Ok(text)
+            }
+            "parquet" if is_record => {
+                let mut telemetry =
+                    Telemetry::from_parquet(bytes.to_vec()).map_err(|error| failed(error.to_string()))?;
+                for column in &mut telemetry.columns {
+                    column.info.name = self.replacements.text(&column.info.name);
+                    column.info.help = self.replacements.text(&column.info.help);
+                }
+                telemetry.to_parquet().map_err(|error| failed(error.to_string()))
+            }
+            "hlog" if is_record => Ok(self.replace_log(&String::from_utf8_lossy(bytes)).into_bytes()),
+            _ => {
+                let text = self.replacements.text(&String::from_utf8_lossy(bytes));
+                if path.file_name().is_some_and(|name| name == layout::PLAN) {
+                    text.parse::<Plan>().map_err(|error| failed(error.to_string()))?;
+                }
+                Ok(text.into_bytes())
+            }
+        }
+    }
+
+    fn replace_value(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.replacements.text(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.replace_value(value)),
+            Value::Object(fields) => {
+                for (name, mut value) in std::mem::take(fields) {
+                    self.replace_value(&mut value);
+                    fields.insert(self.replacements.text(&name), value);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// In a histogram log, the last field of a line is an encoded histogram.
+    fn replace_log(&mut self, log: &str) -> String {
+        log.split_inclusive('\n')
+            .map(|line| match line.rsplit_once(',') {
+                Some((fields, histogram)) => format!("{},{histogram}", self.replacements.text(fields)),
+                None => self.replacements.text(line),
+            })
+            .collect()
+    }
+}
+
+/// Adds the host's name in the facts, and users whose home directories a file names.
+fn add_names(text: &str, identity: &mut Identity) {
+    if let Ok(facts) = serde_json::from_str::<Value>(text)
+        && let Some(host) = facts["host"]["machine.hostname"].as_str()
+    {
+        identity.hosts.push(host.to_owned());
+    }
+    for (at, home) in text.match_indices("/home/") {
+        let rest = &text[at + home.len()..];
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || "._-".contains(c))).unwrap_or(rest.len());
+        if end > 0 {
+            identity.users.push(rest[..end].to_owned());
+            identity.homes.push(format!("{home}{}", &rest[..end]));
+        }
+    }
+}
+
+/// Words of the plan that are names of the program or of a workload. They stay, also if a host or user has that name.
+fn words_of_plan(dir: &Path) -> Vec<String> {
+    let plan = files::read(&dir.join(layout::PLAN)).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let Some(plan) = plan.and_then(|text| text.parse::<Plan>().ok()) else { return Vec::new() };
+    let mut words = vec![plan.workload];
+    words.extend(plan.on_op);
+    for variant in plan.variants {
+        words.push(variant.server);
+        words.extend(variant.knobs.into_keys());
+    }
+    words
+}
+
+/// The id with the names of variants replaced; they may name a user's directory.
+fn anonymous_id(id: &RunId, replacements: &mut Replacements) -> RunId {
+    let salt = id.as_str().rsplit_once('-').and_then(|(_, salt)| u16::from_str_radix(salt, 16).ok());
+    let replaced = replacements.text(id.as_str());
+    // A replacement may be longer than the name, and an id has a maximum length.
+    replaced.parse().unwrap_or_else(|_| RunId::new(id.started(), ["anonymous"], salt.unwrap_or_default()))
+}
