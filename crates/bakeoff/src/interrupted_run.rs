@@ -10,7 +10,7 @@ use archive::{ArchiveError, Run, RunId, RunWriter, layout};
 use load::hlog;
 use load::record::Micros;
 
-use crate::limits;
+use crate::plan_limits;
 use crate::replay::Replay;
 use crate::variant_point::{VariantPoint, variant_points};
 
@@ -79,7 +79,7 @@ impl InterruptedRun {
             return Err(damaged(&problem.file, &problem.text));
         }
         let Some(plan) = run.plan.clone() else { return Err(damaged(layout::PLAN, &"it is missing")) };
-        limits::check(&plan).map_err(|why| damaged(layout::PLAN, &why))?;
+        plan_limits::check(&plan).map_err(|why| damaged(layout::PLAN, &why))?;
         let variant_points = variant_points(&plan);
         let replay = Replay::of(&plan, &variant_points, &run.trials)
             .map_err(|error| damaged(&error.folder, &error))?;

@@ -36,6 +36,7 @@ mod local_lab;
 mod plan_check;
 mod plan_effects;
 mod plan_error;
+mod plan_limits;
 pub mod plan_request;
 mod plan_variant;
 mod preset;

@@ -6,8 +6,8 @@ use host::knobs::{self, Knob};
 use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
 
-use crate::limits;
 use crate::plan_error::PlanError;
+use crate::plan_limits;
 use crate::plan_variant::server_variant;
 use crate::variant_point::variant_points;
 
@@ -16,7 +16,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.format != FORMAT {
         return Err(PlanError::Format(plan.format));
     }
-    limits::check(plan)?;
+    plan_limits::check(plan)?;
     let workload = Catalogue::default().find(&plan.workload)?;
     if workload.load.is_runner() {
         check_own_load(plan, &workload)?;

@@ -6,8 +6,8 @@ use archive::model::Plan;
 use workload::definition::ReadyProbe;
 use workload::{Catalogue, ServerDefinition, Workload};
 
-use crate::limits;
 use crate::plan_error::PlanError;
+use crate::plan_limits;
 use crate::plan_variant::server_variant;
 use crate::variant_point::variant_points;
 
@@ -30,7 +30,7 @@ pub struct PlanEffects {
 
 /// What a run of this plan does.
 pub fn plan_effects(plan: &Plan) -> Result<PlanEffects, PlanError> {
-    limits::check(plan)?;
+    plan_limits::check(plan)?;
     let workload = Catalogue::default().find(&plan.workload)?;
     let points = variant_points(plan);
     let (mut variants, mut kernel_settings) = (Vec::new(), BTreeSet::new());

@@ -1,0 +1,113 @@
+//! Checks a plan against its limits, before anything is computed from its numbers.
+
+use std::time::Duration;
+
+use archive::model::{Axis, Measure, Plan, PlannedBackground, RunKind, Vary};
+use load::inputs::limits::{LONGEST, MOST_CONNECTIONS, MOST_THREADS, is_rate};
+
+use crate::limits::{FEWEST_BLOCKS, MOST_BLOCKS, MOST_OPERATIONS, MOST_POINTS, MOST_VALUES};
+use crate::plan_error::PlanError;
+
+/// Checks the numbers of variants, blocks, connections and threads, the rates, and the lengths of the phases.
+pub fn check(plan: &Plan) -> Result<(), PlanError> {
+    check_blocks(plan)?;
+    check_points(plan)?;
+    check_load(plan)?;
+    check_lengths(plan)?;
+    plan.sweep.iter().try_for_each(check_axis)?;
+    match &plan.measure {
+        Measure::OneByOne { operations } if !(1..=MOST_OPERATIONS).contains(operations) => {
+            Err(PlanError::Operations(MOST_OPERATIONS))
+        }
+        Measure::LatencyCurve { rates_per_s, .. }
+            if !(1..=MOST_VALUES).contains(&rates_per_s.len())
+                || !rates_per_s.iter().all(|rate| is_rate(*rate)) =>
+        {
+            Err(PlanError::Rates { most: MOST_VALUES })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_blocks(plan: &Plan) -> Result<(), PlanError> {
+    if plan.kind == RunKind::Compare && plan.variants.len() < 2 {
+        return Err(PlanError::OneVariant);
+    }
+    if plan.kind == RunKind::Compare && plan.blocks < FEWEST_BLOCKS {
+        return Err(PlanError::TooFewBlocks { blocks: plan.blocks, fewest: FEWEST_BLOCKS });
+    }
+    if plan.blocks > MOST_BLOCKS || plan.spare_blocks > MOST_BLOCKS {
+        return Err(PlanError::TooManyBlocks(MOST_BLOCKS));
+    }
+    Ok(())
+}
+
+/// Checks how many points there are, without listing them.
+fn check_points(plan: &Plan) -> Result<(), PlanError> {
+    let lengths = plan.sweep.iter().map(|axis| axis.values.len());
+    let points = lengths.fold(plan.variants.len(), usize::saturating_mul);
+    match points {
+        1..=MOST_POINTS => Ok(()),
+        _ => Err(PlanError::Points { most: MOST_POINTS }),
+    }
+}
+
+fn check_load(plan: &Plan) -> Result<(), PlanError> {
+    if plan.blocks == 0 || plan.load.connections == 0 || plan.load.threads == 0 {
+        return Err(PlanError::NoLoad);
+    }
+    if plan.load.connections > MOST_CONNECTIONS {
+        return Err(PlanError::Connections { key: "load.connections", most: MOST_CONNECTIONS });
+    }
+    if plan.load.threads > MOST_THREADS {
+        return Err(PlanError::Threads(MOST_THREADS));
+    }
+    match plan.background {
+        Some(PlannedBackground { rate_per_s, connections })
+            if !is_rate(rate_per_s) || !(1..=MOST_CONNECTIONS).contains(&connections) =>
+        {
+            Err(PlanError::Background { most: MOST_CONNECTIONS })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_lengths(plan: &Plan) -> Result<(), PlanError> {
+    let (phases, warm_up) = (&plan.phases, &plan.warm_up);
+    let needed: [(&str, Duration); 3] = [
+        ("phases.closed_loop", phases.closed_loop),
+        ("phases.measure", phases.measure),
+        ("phases.search_step", phases.search_step),
+    ];
+    if let Some((key, _)) = needed.iter().find(|(_, length)| length.is_zero()) {
+        return Err(PlanError::EmptyPhase(key));
+    }
+    let others = [
+        ("phases.curve_step", phases.curve_step),
+        ("warm_up.min", warm_up.min),
+        ("warm_up.max", warm_up.max),
+    ];
+    match needed.iter().chain(&others).find(|(_, length)| *length > LONGEST) {
+        Some((key, _)) => Err(PlanError::LongPhase(key)),
+        None => Ok(()),
+    }
+}
+
+/// Checks the values of an axis. Those of a knob are checked by the knob.
+fn check_axis(axis: &Axis) -> Result<(), PlanError> {
+    if axis.values.len() > MOST_VALUES {
+        return Err(PlanError::AxisValues { axis: axis.vary.to_string(), most: MOST_VALUES });
+    }
+    let mut numbers = axis.values.iter().map(|value| value.as_f64().unwrap_or(f64::NAN));
+    match axis.vary {
+        Vary::Connections => {
+            let is_count = |n: f64| n.fract() == 0.0 && (1.0..=f64::from(MOST_CONNECTIONS)).contains(&n);
+            if !numbers.all(is_count) {
+                return Err(PlanError::Connections { key: "connections", most: MOST_CONNECTIONS });
+            }
+        }
+        Vary::Rate if !numbers.all(is_rate) => return Err(PlanError::Rates { most: MOST_VALUES }),
+        Vary::Rate | Vary::Knob(_) => {}
+    }
+    Ok(())
+}
