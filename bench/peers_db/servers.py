@@ -1,4 +1,8 @@
-"""MariaDB and PostgreSQL as ordinary processes in a temporary directory, on one CPU, without passwords.
+"""MariaDB and PostgreSQL as ordinary processes in a temporary directory, on one CPU.
+
+sysbench takes a password for MariaDB only on its command line, so the account of the bench has none. Other users of the
+machine can use it while the bench runs: it may change the tables of the bench, and nothing else. No account that may do
+more can log in over TCP.
 
 The server counts the statements, in the same way for all clients.
 """
@@ -28,15 +32,14 @@ class Database:
 
     def __init__(self, directory: Path, cpu: int):
         self.directory = directory / self.name
-        self.directory.mkdir()
+        self.directory.mkdir(mode=0o700)
         self.log = self.directory / "log"
         if os.geteuid() == 0:
             entry = pwd.getpwnam(UNPRIVILEGED)
             os.chown(self.directory, entry.pw_uid, entry.pw_gid)
         self.port = processes.free_port()
-        made = subprocess.run(self._as_unprivileged(self._make()), capture_output=True, text=True, check=False)
-        if made.returncode:
-            raise ServerError(f"{self.name}: {made.stdout.strip()[-300:]} {made.stderr.strip()[-300:]}")
+        self._run(self._make())
+        self._restrict()
         self.process = processes.start(self._as_unprivileged(self._start()), {cpu}, self.log, cwd=self.directory)
         self._await_ready()
 
@@ -57,8 +60,16 @@ class Database:
     def _make(self) -> list[str]:
         raise NotImplementedError
 
+    def _restrict(self) -> None:
+        """Restricts the accounts before the server starts."""
+
     def _start(self) -> list[str]:
         raise NotImplementedError
+
+    def _run(self, argv: list[str], text: str = "") -> None:
+        made = subprocess.run(self._as_unprivileged(argv), input=text, capture_output=True, text=True, check=False)
+        if made.returncode:
+            raise ServerError(f"{self.name}: {made.stdout.strip()[-300:]} {made.stderr.strip()[-300:]}")
 
     def _ask(self, argv: list[str]) -> int:
         return int(subprocess.run(argv, capture_output=True, text=True, check=True, timeout=10).stdout.split()[-1])
@@ -88,17 +99,17 @@ class Mariadb(Database):
 
     def _make(self) -> list[str]:
         return ["mariadb-install-db", "--no-defaults", f"--datadir={self.directory}/data",
-                "--auth-root-authentication-method=normal", "--skip-test-db"]  # fmt: skip
+                "--auth-root-authentication-method=socket", "--auth-root-socket-user=root", "--skip-test-db"]  # fmt: skip
 
     def _start(self) -> list[str]:
         account = self.directory / "account.sql"
         account.write_text(
             f"CREATE DATABASE {DATABASE};\nCREATE USER '{USER}'@'127.0.0.1';\n"
-            f"GRANT ALL ON *.* TO '{USER}'@'127.0.0.1';\n"
+            f"GRANT ALL ON {DATABASE}.* TO '{USER}'@'127.0.0.1';\n"
         )
         return ["mariadbd", "--no-defaults", f"--datadir={self.directory}/data", f"--socket={self.directory}/socket",
                 f"--port={self.port}", "--bind-address=127.0.0.1", "--skip-name-resolve", f"--init-file={account}",
-                "--innodb-buffer-pool-size=512M"]  # fmt: skip
+                f"--secure-file-priv={self.directory}", "--innodb-buffer-pool-size=512M"]  # fmt: skip
 
     def statements(self) -> int:
         """Executions of prepared statements since the server's start."""
@@ -114,7 +125,13 @@ class Postgres(Database):
     name, scheme, database = "postgres", "postgres", "postgres"
 
     def _make(self) -> list[str]:
-        return ["initdb", f"--pgdata={self.directory}/data", f"--username={USER}", "--auth=trust", "--no-sync"]
+        return ["initdb", f"--pgdata={self.directory}/data", "--username=owner", "--auth=reject", "--no-sync"]
+
+    def _restrict(self) -> None:
+        statements = f"CREATE ROLE {USER} LOGIN;\nGRANT ALL ON SCHEMA public TO {USER};\n"
+        self._run(["postgres", "--single", "-D", f"{self.directory}/data", self.database], statements)
+        hba = self.directory / "data" / "pg_hba.conf"
+        hba.write_text(f"host all {USER} 127.0.0.1/32 trust\n")
 
     def _start(self) -> list[str]:
         return ["postgres", "-D", f"{self.directory}/data", "-p", str(self.port), "-h", "127.0.0.1", "-k", "",
