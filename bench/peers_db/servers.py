@@ -99,7 +99,8 @@ class Mariadb(Database):
 
     def _make(self) -> list[str]:
         return ["mariadb-install-db", "--no-defaults", f"--datadir={self.directory}/data",
-                "--auth-root-authentication-method=socket", "--auth-root-socket-user=root", "--skip-test-db"]  # fmt: skip
+                "--auth-root-authentication-method=socket", "--auth-root-socket-user=root",
+                "--skip-test-db"]  # fmt: skip
 
     def _start(self) -> list[str]:
         account = self.directory / "account.sql"
