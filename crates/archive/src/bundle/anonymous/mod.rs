@@ -1,8 +1,8 @@
 //! A run without the names of its machine, its user and its directories, to publish it.
 //!
 //! Every file is rewritten with one table of replacements, so a name or a path has the same replacement everywhere.
-//! `scan` finds what to replace in a text. JSON is replaced string by string, and in histogram logs and telemetry only
-//! the text is, not the numbers.
+//! `scan` finds what to replace in a text. In JSON, histogram logs and telemetry only texts are replaced; numbers stay byte
+//! for byte.
 
 mod scan;
 
@@ -16,6 +16,7 @@ use crate::{
     telemetry::Telemetry,
 };
 use scan::Replacements;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::{
     fs::File,
@@ -83,13 +84,8 @@ impl AnonymousRun {
         let is_record = !path.components().any(|part| part.as_os_str() == layout::CONFIG);
         match extension {
             "json" if is_record => {
-                let mut value: Value =
-                    serde_json::from_slice(bytes).map_err(|error| failed(error.to_string()))?;
-                self.replace_value(&mut value);
-                let mut text =
-                    serde_json::to_vec_pretty(&value).map_err(|error| failed(error.to_string()))?;
-                text.push(b'\n');
-                Ok(text)
+                let text = std::str::from_utf8(bytes).map_err(|error| failed(error.to_string()))?;
+                self.replace_json(text).map(String::into_bytes).map_err(|error| failed(error.to_string()))
             }
             "parquet" if is_record => {
                 let mut telemetry =
@@ -111,18 +107,22 @@ impl AnonymousRun {
         }
     }
 
-    fn replace_value(&mut self, value: &mut Value) {
-        match value {
-            Value::String(text) => *text = self.replacements.text(text),
-            Value::Array(values) => values.iter_mut().for_each(|value| self.replace_value(value)),
-            Value::Object(fields) => {
-                for (name, mut value) in std::mem::take(fields) {
-                    self.replace_value(&mut value);
-                    fields.insert(self.replacements.text(&name), value);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    /// Replaces strings of JSON and copies everything else byte for byte: a number that is read and written again may
+    /// differ in its last digit.
+    fn replace_json(&mut self, json: &str) -> serde_json::Result<String> {
+        serde_json::from_str::<IgnoredAny>(json)?;
+        let mut out = String::with_capacity(json.len());
+        let mut rest = json;
+        while let Some(start) = rest.find('"') {
+            out.push_str(&rest[..start]);
+            rest = &rest[start..];
+            let mut strings = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+            let Some(string) = strings.next() else { break };
+            out.push_str(&serde_json::to_string(&self.replacements.text(&string?))?);
+            rest = &rest[strings.byte_offset()..];
         }
+        out.push_str(rest);
+        Ok(out)
     }
 
     /// In a histogram log, the last field of a line is an encoded histogram.
@@ -172,4 +172,26 @@ fn anonymous_id(id: &RunId, replacements: &mut Replacements) -> RunId {
     let replaced = replacements.text(id.as_str());
     // A replacement may be longer than the name, and an id has a maximum length.
     replaced.parse().unwrap_or_else(|_| RunId::new(id.started(), ["anonymous"], salt.unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_keeps_its_numbers_and_its_form() {
+        let folder = tempfile::tempdir().unwrap();
+        let id = "20261121T005139Z-nginx-apache-7f3a".parse().unwrap();
+        let identity = Identity { users: vec!["alice".to_owned()], ..Identity::default() };
+        let lock = File::open(folder.path()).unwrap();
+        let mut run = AnonymousRun::new(folder.path(), &id, &identity, lock);
+        let json = r#"{"z alice": [0.9375000000000001, 1e300, 18446744073709551615], "a": "x\n\/srv/d/alice \" \u00e9",
+            "empty": "", "n": null}"#;
+        let expected = r#"{"z user-1": [0.9375000000000001, 1e300, 18446744073709551615], "a": "x\n/path/1 \" é",
+            "empty": "", "n": null}"#;
+        assert_eq!(run.replace_json(json).unwrap(), expected);
+        for wrong in ["{", "\"x", "[1,]", "x", "\"a\" \"b\""] {
+            assert!(run.replace_json(wrong).is_err(), "{wrong}");
+        }
+    }
 }
