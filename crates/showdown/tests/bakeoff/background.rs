@@ -39,7 +39,7 @@ fn a_meaningless_background_load_is_refused() {
     for (variants, background, why) in [
         (["nginx", "apache"], "40", "such as 40/s,connections=300"),
         (["nginx", "apache"], "0/s,connections=3", "a rate above 0"),
-        (["nginx", "apache"], "40/s,connections=0", "a whole number from 1 up"),
+        (["nginx", "apache"], "40/s,connections=0", "a number of connections from 1 to 1,000,000"),
         (["lmdb", "sqlite"], "40/s,connections=3", "makes its load by itself"),
     ] {
         let output = home.run(&["compare", variants[0], variants[1], "--background", background]);

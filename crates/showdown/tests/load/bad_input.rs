@@ -43,9 +43,9 @@ fn meaningless_amounts_are_refused() {
     }
     for connections in ["0", "-1", "1.5", "many", "1e3", "99999999999999999999"] {
         let flag = format!("--connections={connections}");
-        assert_refused(&[&url, &flag], &["--connections", "a whole number from 1 up"]);
+        assert_refused(&[&url, &flag], &["--connections", "a number of connections from 1 to 1,000,000"]);
     }
-    assert_refused(&[&url, "-c", "5000m"], &["--connections", "at most"]);
+    assert_refused(&[&url, "-c", "5000m"], &["--connections", "from 1 to 1,000,000"]);
     assert_refused(&[&url, "-d", "10"], &["--duration", "10s"]);
     assert_refused(&[&url, "-d", "0s"], &["--duration", "above 0"]);
     assert_refused(&[&url, "-t", "0"], &["--threads"]);
