@@ -9,7 +9,7 @@ DESTDIR ?=
 BINARY  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-workloads fuzz packages-% test-rust test-python test-web
+.PHONY: help demo install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-workloads bench-faults fuzz packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,10 @@ bench-workloads: packages-test ## Run every workload of the README (WORKLOADS_OP
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m workloads \
 	    --showdown $(target)/release/showdown $(WORKLOADS_OPTIONS)
+
+bench-faults: packages-faults ## Disturb runs and check what is left of them (as root; FAULTS_OPTIONS='--moments 2'): docs/results/faults.md
+	cargo build --release --locked -p showdown
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m faults --showdown $(target)/release/showdown $(FAULTS_OPTIONS)
 
 packages-%:
 	scripts/install-packages $*

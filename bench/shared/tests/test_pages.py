@@ -6,6 +6,7 @@ from pathlib import Path
 
 import aa.page
 import archive.__main__ as archive
+import faults.__main__ as faults
 import peers.report
 import peers_db.report
 import peers_io.report
@@ -31,6 +32,7 @@ def _workloads() -> str:
 PAGES = {
     "aa": _aa,
     "archive": lambda: archive.PAGE.text(RESULTS),
+    "faults": lambda: faults.PAGE.text(RESULTS),
     "peers": lambda: peers.report.page(tables.store(RESULTS / "peers")),
     "peers-db": lambda: peers_db.report.PAGE.text(RESULTS),
     "peers-io": lambda: peers_io.report.PAGE.text(RESULTS),
