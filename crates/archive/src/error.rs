@@ -20,6 +20,12 @@ pub enum ArchiveError {
         /// The file that was being written.
         path: PathBuf,
     },
+    /// The file system became read-only, or is mounted so.
+    #[error("{}: the file system is read-only: make it writable; earlier files are kept", .path.display())]
+    ReadOnly {
+        /// The file that was being written.
+        path: PathBuf,
+    },
     /// Any other error of the file system.
     #[error("{}: {source}", .path.display())]
     Io {
@@ -155,6 +161,7 @@ impl ArchiveError {
             let path = path.as_ref().to_path_buf();
             match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { path },
+                io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
                 _ => Self::Io { path, source },
             }
         }

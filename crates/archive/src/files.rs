@@ -183,6 +183,15 @@ mod tests {
     }
 
     #[test]
+    fn a_read_only_file_system_has_its_own_error() {
+        let read_only = io::Error::from(io::ErrorKind::ReadOnlyFilesystem);
+        assert_eq!(
+            ArchiveError::io("trial.json")(read_only).to_string(),
+            "trial.json: the file system is read-only: make it writable; earlier files are kept"
+        );
+    }
+
+    #[test]
     fn names_that_lead_out_of_the_run_directory_are_refused() {
         let run = Path::new("/runs/x");
         assert_eq!(inside(run, "trials/001-a/load.hlog").unwrap(), run.join("trials/001-a/load.hlog"));

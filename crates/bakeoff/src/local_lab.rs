@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use archive::TrialWriter;
-use archive::model::{self, Facts, FlatFacts, Plan, VariantFacts};
+use archive::model::{self, Facts, FlatFacts, Plan, TrialStatus, VariantFacts};
 use host::knobs::{self, Knob};
 use host::lock::HostLock;
 use host::process::{LogText, ProcessTree};
@@ -211,7 +211,17 @@ impl Lab for LocalLab<'_> {
             let server = self.start(scheduled, variant_point, &variant?)?;
             Ok(Box::new(server) as Box<dyn SystemUnderTest>)
         };
-        let finished = trial::run(&setup, scheduled, variant_point, start, hint, writer, observe)?;
+        let mut finished = trial::run(&setup, scheduled, variant_point, start, hint, writer, observe)?;
+        // The messages of servers and their tools rarely say so, or not at their end.
+        if finished.trial.status == TrialStatus::Failed
+            && let Some(left) = little_room(self.scratch.path())
+        {
+            let (scratch, left) = (self.scratch.path().display(), left >> 20);
+            let why = format!(
+                "the disk of {scratch} has {left} MB left: free some space, or set TMPDIR to another directory"
+            );
+            finished.trial.reasons.insert(0, why);
+        }
         self.hints[scheduled.variant_point] = finished.trial.measured.as_ref().map(|m| m.value).or(hint);
         // The run directory has everything that is kept; the data of all trials would fill the disk.
         let _ = fs::remove_dir_all(self.scratch.path().join(scheduled.number.to_string()));
@@ -234,6 +244,13 @@ impl Lab for LocalLab<'_> {
             }
         }
     }
+}
+
+/// The room on the file system of a directory, where it is less than the files of a server may need at its start.
+fn little_room(directory: &Path) -> Option<u64> {
+    const ROOM: u64 = 64 << 20;
+    let disk = rustix::fs::statvfs(directory).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize)).filter(|left| *left < ROOM)
 }
 
 /// How long steal is measured each time, while a trial waits for the CPUs.

@@ -71,3 +71,28 @@ fn a_run_stops_with_one_line_and_keeps_its_trials() {
     assert!(left.contains("/trial.json"), "{left}");
     home.assert_nothing_runs();
 }
+
+#[test]
+fn a_server_without_room_in_scratch_is_reported_as_a_full_disk() {
+    if !geteuid().is_root() {
+        return;
+    }
+    let home = TestHome::new();
+    home.small_plan(&["mariadb", "mariadb", "--workload", "oltp"]);
+    let tmp = home.path("tmp").display().to_string();
+    let sh = |script: &str| {
+        let mut command = Command::new("unshare");
+        home.at_home(command.args(["--mount", "sh", "-c", script])).output()
+    };
+    let mount = format!("mount -t tmpfs -o mode=1777,size=4m disk {tmp}");
+    if !sh(&mount).is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    let showdown = env!("CARGO_BIN_EXE_showdown");
+    let output = sh(&format!("{mount} && {showdown} run plan.toml --progress none")).expect("a shell");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains(&format!("the disk of {tmp}")), "{message}");
+    assert!(message.contains(" MB left: free some space, or set TMPDIR to another directory"), "{message}");
+    home.assert_nothing_runs();
+}
