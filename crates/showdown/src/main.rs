@@ -133,8 +133,8 @@ mod tests {
         "Accept", "Add", "Allow", "Ask", "Build", "Check", "Choose", "Close", "Color", "Compare", "Connect",
         "Create", "Derive", "Do", "Find", "Give", "Go", "Keep", "List", "Load", "Maintain", "Mark",
         "Measure", "Offer", "Open", "Pack", "Pause", "Print", "Put", "Query", "Read", "Rebuild", "Remove",
-        "Run", "Save", "Search", "Send", "Set", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust",
-        "Unpack", "Use", "Vary", "Wait", "Write",
+        "Replace", "Run", "Save", "Search", "Send", "Set", "Show", "Spread", "Start", "Stop", "Store",
+        "Take", "Trust", "Unpack", "Use", "Vary", "Wait", "Write",
     ];
 
     /// This command and all below it that a user sees, each with its full name.

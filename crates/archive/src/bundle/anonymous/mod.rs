@@ -4,6 +4,7 @@
 //! `scan` finds what to replace in a text. In JSON, histogram logs and telemetry only texts are replaced; numbers stay byte
 //! for byte.
 
+mod identity;
 mod scan;
 
 use super::export::{export_replaced, record_files};
@@ -15,6 +16,7 @@ use crate::{
     model::Plan,
     telemetry::Telemetry,
 };
+pub use identity::Identity;
 use scan::Replacements;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -23,21 +25,6 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
 };
-
-/// What identifies the machine and the user that export a run. Names that the run itself has are added to it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Identity {
-    /// Names of the host.
-    pub hosts: Vec<String>,
-    /// Names of users.
-    pub users: Vec<String>,
-    /// Home directories.
-    pub homes: Vec<String>,
-    /// Other directories, such as the working directory.
-    pub directories: Vec<String>,
-    /// Serial numbers and other identifiers of hardware and installation.
-    pub serials: Vec<String>,
-}
 
 /// A run that is exported without what identifies its machine and user.
 #[derive(Debug)]
