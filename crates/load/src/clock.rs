@@ -6,11 +6,12 @@
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 
 /// An instant or a span in nanoseconds of `CLOCK_MONOTONIC`.
 ///
 /// A type of its own, so that times are not mixed up with counts. It only adds and subtracts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Nanos(pub u64);
 
 impl Nanos {

@@ -18,7 +18,6 @@ pub struct TimedInterval {
 /// How far a worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct WorkerProgress {
-    ready: bool,
     done: bool,
     /// The last interval that it sent.
     latest: i64,
@@ -43,10 +42,6 @@ pub(crate) struct CompleteInterval {
 pub(crate) struct Collector {
     workers: Vec<WorkerProgress>,
     open: BTreeMap<i64, OpenInterval>,
-    /// Connections that are open before the start, over all workers.
-    pub opened: u32,
-    /// Why the others are not.
-    pub setup_errors: Errors,
     /// Everything that was measured, the drain included.
     pub total: Interval,
     /// The part of it that ended after the end.
@@ -63,12 +58,10 @@ pub(crate) struct Collector {
 
 impl Collector {
     pub fn new(workers: u32, operations: usize, counters: usize) -> Self {
-        let waiting = WorkerProgress { ready: false, done: false, latest: i64::MIN };
+        let waiting = WorkerProgress { done: false, latest: i64::MIN };
         Self {
             workers: vec![waiting; workers as usize],
             open: BTreeMap::new(),
-            opened: 0,
-            setup_errors: Errors::default(),
             total: Interval::new(operations, counters),
             drain: Interval::new(operations, counters),
             intervals: Vec::new(),
@@ -81,11 +74,8 @@ impl Collector {
     /// Takes one message. Returns an interval that can be filled again, and by which worker.
     pub fn take(&mut self, message: WorkerMessage) -> Option<(u32, Box<Interval>)> {
         match message {
-            WorkerMessage::Ready { worker, open, errors } => {
-                self.workers[worker as usize].ready = true;
-                self.opened += open;
-                self.setup_errors.merge(&errors);
-            }
+            // The session has taken the reports of readiness.
+            WorkerMessage::Ready { .. } => {}
             WorkerMessage::Interval { worker, index, stats } => {
                 self.workers[worker as usize].latest = index;
                 match self.open.get_mut(&index) {
@@ -106,11 +96,6 @@ impl Collector {
             }
         }
         None
-    }
-
-    /// Are all workers ready?
-    pub fn all_ready(&self) -> bool {
-        self.workers.iter().all(|worker| worker.ready)
     }
 
     /// Have all workers ended?

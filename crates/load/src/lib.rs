@@ -81,6 +81,7 @@ pub mod output;
 pub mod processes;
 pub mod record;
 pub mod runner;
+pub mod session;
 pub mod sources;
 pub mod spans;
 pub mod spec;

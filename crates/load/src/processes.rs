@@ -1,7 +1,7 @@
 //! Workers in further processes, for more connections than one process may have descriptors.
 //!
 //! The parent starts the same program with a hidden verb. It writes the process's share of the run as one JSON line to
-//! its standard input, and later `start <nanoseconds>`. The child writes one JSON line to its standard output for each
+//! its standard input, and later one for each part of the load. The child writes one JSON line to its standard output for each
 //! message of its workers. When one end closes, the other stops: a child never outlives its parent. Nothing is lost on
 //! the way: histograms are sent complete.
 
@@ -19,7 +19,7 @@ use crate::clock::Nanos;
 use crate::division::share;
 use crate::record::{CompactInterval, Errors};
 use crate::spec::LoadSpec;
-use crate::worker::{WorkerFailure, WorkerMessage};
+use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
 use crate::worker_threads::{WorkerThreads, WorkerThreadsError};
 
 /// Descriptors that a process keeps for other things than connections.
@@ -140,11 +140,12 @@ impl LoadProcess {
         Ok(Self { child, stdin: Some(stdin), reader })
     }
 
-    /// The run begins at `begin`; all processes of a machine share this clock.
-    pub fn start(&mut self, begin: Nanos) {
+    /// Its workers begin a part of the load.
+    pub fn start(&mut self, order: &PartStart) {
         if let Some(stdin) = &mut self.stdin {
+            let line = serde_json::to_string(order).expect("an order is plain data");
             // If the process is dead, its reader reports that.
-            let _ = writeln!(stdin, "start {}", begin.0);
+            let _ = writeln!(stdin, "{line}");
         }
     }
 
@@ -161,9 +162,8 @@ impl LoadProcess {
     }
 }
 
-/// Passes a process's messages on. Workers whose end the process does not report have failed.
+/// Passes a process's messages on. When they end, its workers are gone, which only a part under way takes notice of.
 fn forward(lines: impl BufRead, workers: Range<u32>, to_collector: &Sender<WorkerMessage>) {
-    let mut left = workers.collect::<Vec<u32>>();
     let mut failure = WorkerFailure::ProcessEnded;
     for line in lines.lines() {
         let message = line
@@ -171,9 +171,6 @@ fn forward(lines: impl BufRead, workers: Range<u32>, to_collector: &Sender<Worke
             .and_then(|line| serde_json::from_str::<ProcessMessage>(&line).map_err(|e| e.to_string()));
         match message.map(WorkerMessage::from) {
             Ok(message) => {
-                if let WorkerMessage::Done { worker, .. } = message {
-                    left.retain(|w| *w != worker);
-                }
                 if to_collector.send(message).is_err() {
                     return;
                 }
@@ -184,7 +181,7 @@ fn forward(lines: impl BufRead, workers: Range<u32>, to_collector: &Sender<Worke
             }
         }
     }
-    for worker in left {
+    for worker in workers {
         let (now, failure) = (Nanos::now(), Some(failure.clone()));
         let _ = to_collector.send(WorkerMessage::Done { worker, stopped: now, ended: now, failure });
     }
@@ -200,19 +197,19 @@ pub fn load_process_main() -> Result<(), LoadProcessError> {
     let spec = Arc::new(spec);
     let (sender, messages) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
-    let workers = Arc::new(WorkerThreads::spawn(&spec, workers, &sender, &stop)?);
+    let workers = WorkerThreads::spawn(&spec, workers, &sender, &stop)?;
     drop(sender);
-    let starter = workers.clone();
     thread::spawn(move || {
         let mut line = String::new();
         while stdin.read_line(&mut line).is_ok_and(|count| count > 0) {
-            if let Some(begin) = line.trim().strip_prefix("start ").and_then(|n| n.parse().ok()) {
-                starter.start(Nanos(begin));
+            if let Ok(order) = serde_json::from_str(&line) {
+                workers.start(&order);
             }
             line.clear();
         }
         stop.store(true, Ordering::Relaxed);
-        starter.start(Nanos::now());
+        // Without a sender of orders the workers end.
+        drop(workers);
     });
     let mut stdout = io::stdout().lock();
     for message in messages {
@@ -236,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_of_a_process_that_ends_too_early_have_failed() {
+    fn workers_of_a_process_that_is_gone_have_failed() {
         let (sender, messages) = mpsc::channel();
         let done = ProcessMessage::Done { worker: 4, stopped: 1, ended: 2, failure: None };
         let line = serde_json::to_string(&done).expect("plain data") + "\n";
@@ -250,8 +247,9 @@ mod tests {
                 other => unreachable!("only ends were sent: {other:?}"),
             })
             .collect();
-        assert_eq!(failures[..2], [(4, None), (5, Some(WorkerFailure::ProcessEnded))]);
-        assert!(matches!(failures[2], (6, Some(WorkerFailure::ProcessMessage(_)))), "{failures:?}");
+        let gone = Some(WorkerFailure::ProcessEnded);
+        assert_eq!(failures[..3], [(4, None), (4, gone.clone()), (5, gone)]);
+        assert!(matches!(failures[3], (6, Some(WorkerFailure::ProcessMessage(_)))), "{failures:?}");
     }
 
     proptest! {

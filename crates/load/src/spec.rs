@@ -141,7 +141,47 @@ pub struct LoadSpec {
     pub seed: u64,
 }
 
+/// What may differ between the parts of a load whose connections stay open.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadPart {
+    /// See [`LoadSpec::shape`].
+    pub shape: Shape,
+    /// See [`LoadSpec::warmup`].
+    #[serde(with = "humantime_serde")]
+    pub warmup: Duration,
+    /// See [`LoadSpec::duration`].
+    #[serde(with = "humantime_serde")]
+    pub duration: Option<Duration>,
+    /// See [`LoadSpec::requests`].
+    pub requests: Option<u64>,
+    /// See [`LoadSpec::interval`].
+    #[serde(with = "humantime_serde")]
+    pub interval: Duration,
+    /// The seed of the arrivals.
+    pub seed: u64,
+}
+
 impl LoadSpec {
+    /// The whole load as one part.
+    pub fn part(&self) -> LoadPart {
+        let Self { shape, warmup, duration, requests, interval, seed, .. } = self;
+        LoadPart {
+            shape: shape.clone(),
+            warmup: *warmup,
+            duration: *duration,
+            requests: *requests,
+            interval: *interval,
+            seed: *seed,
+        }
+    }
+
+    /// The same load, as long as this part.
+    #[must_use]
+    pub fn with_part(self, part: &LoadPart) -> Self {
+        let LoadPart { shape, warmup, duration, requests, interval, seed } = part.clone();
+        Self { shape, warmup, duration, requests, interval, seed, ..self }
+    }
+
     /// How long a run lasts unless it is changed.
     pub const DURATION: Duration = Duration::from_secs(10);
     /// Longest wait for the server unless it is changed.

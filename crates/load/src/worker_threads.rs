@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
-use crate::clock::Nanos;
 use crate::driver::Driver;
 use crate::drivers::OperationError;
 use crate::drivers::protocol::{DriverUse, WorkerShare};
@@ -14,7 +13,7 @@ use crate::record::Interval;
 use crate::runner::{self, RunnerSpec};
 use crate::spec::LoadSpec;
 use crate::tls::{self, TlsError};
-use crate::worker::{self, WorkerContext, WorkerMessage};
+use crate::worker::{self, PartStart, WorkerContext, WorkerMessage};
 
 /// Why workers cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -30,17 +29,17 @@ pub enum WorkerThreadsError {
     Thread(#[from] std::io::Error),
 }
 
-/// Worker threads of this process. Dropping it before [`WorkerThreads::start`] lets them end.
+/// Worker threads of this process. Dropping it lets them end after the part that they run.
 pub(crate) struct WorkerThreads {
     threads: Vec<JoinHandle<()>>,
-    start: Vec<Sender<Nanos>>,
+    start: Vec<Sender<PartStart>>,
     cleared: Vec<Sender<Box<Interval>>>,
     first: u32,
 }
 
 impl WorkerThreads {
-    /// Starts the given workers of a run. They open their connections, report that they are ready, and wait. They end
-    /// early once `stop` is set.
+    /// Starts the given workers of a load. They open their connections, report that they are ready, and wait for a part,
+    /// and then for the next. They end a part early once `stop` is set.
     pub fn spawn(
         spec: &Arc<LoadSpec>,
         workers: Range<u32>,
@@ -72,11 +71,11 @@ impl WorkerThreads {
         Ok(pool)
     }
 
-    /// The run begins at `begin`.
-    pub fn start(&self, begin: Nanos) {
+    /// All workers begin a part of the load.
+    pub fn start(&self, order: &PartStart) {
         for worker in &self.start {
             // A worker that has ended has reported that to the collector.
-            let _ = worker.send(begin);
+            let _ = worker.send(order.clone());
         }
     }
 

@@ -10,8 +10,8 @@ use super::session::{RunnerSession, order};
 use crate::clock::Nanos;
 use crate::drivers::runner::spec::RunnerSpec;
 use crate::record::{DRAIN, Errors, Interval};
-use crate::spec::Shape;
-use crate::worker::{EndReport, WorkerContext, WorkerFailure, WorkerMessage};
+use crate::spec::{LoadPart, Shape};
+use crate::worker::{PartReports, PartStart, WorkerContext, WorkerFailure, WorkerMessage};
 
 /// Longest wait for a line, and so the longest delay of an interruption.
 const POLL: Duration = Duration::from_millis(20);
@@ -21,41 +21,46 @@ const POLL: Duration = Duration::from_millis(20);
 const CLOCK_SHARE: f64 = 0.02;
 const CLOCK_SLACK_S: f64 = 0.25;
 
-/// Carries out one run and reports its end to the collector.
+/// Reports that the runner is ready, and carries out each part of the load.
 pub(crate) fn run(runner: &RunnerSpec, context: &WorkerContext) {
-    let end = EndReport::new(context);
-    let begin = match begin(context) {
-        Ok(Some(begin)) => begin,
-        Ok(None) => return end.stopped(Nanos::now()),
-        Err(error) => return end.failed(WorkerFailure::Runner(error.to_string())),
-    };
-    match run_from(runner, context, begin) {
-        Ok(stopped) => end.stopped(stopped),
-        Err(error) => end.failed(WorkerFailure::Runner(error.to_string())),
-    }
+    let reports = PartReports::new(context);
+    let outcome = run_parts(runner, context, &reports);
+    reports.close(outcome.map_err(|error| WorkerFailure::Runner(error.to_string())));
 }
 
-/// Reports that the worker is ready, and waits for the instant at which the run begins; none if the run is cancelled.
-fn begin(context: &WorkerContext) -> Result<Option<Nanos>, RunnerError> {
-    let spec = &context.spec;
-    if matches!(spec.shape, Shape::Open { .. }) {
-        return Err(RunnerError::NotForRunners("measure throughput instead of a rate"));
-    }
-    if spec.workers != 1 {
+fn run_parts(runner: &RunnerSpec, context: &WorkerContext, reports: &PartReports) -> Result<(), RunnerError> {
+    if context.spec.workers != 1 {
         return Err(RunnerError::NotForRunners("do not ask for more"));
     }
-    if spec.interval.as_millis() == 0 {
-        return Err(RunnerError::NotForRunners("use intervals of a millisecond or more"));
-    }
+    check(&context.spec.part())?;
     let ready = WorkerMessage::Ready { worker: context.worker, open: 1, errors: Errors::default() };
     // Without a collector the run has been abandoned.
     let _ = context.to_collector.send(ready);
-    Ok(context.start.recv().ok())
+    while let Ok(PartStart { begin, part }) = context.start.recv() {
+        check(&part)?;
+        reports.ended(run_from(runner, context, &part, begin)?);
+    }
+    Ok(())
+}
+
+/// Refuses a part that no runner can carry out.
+fn check(part: &LoadPart) -> Result<(), RunnerError> {
+    if matches!(part.shape, Shape::Open { .. }) {
+        return Err(RunnerError::NotForRunners("measure throughput instead of a rate"));
+    }
+    if part.interval.as_millis() == 0 {
+        return Err(RunnerError::NotForRunners("use intervals of a millisecond or more"));
+    }
+    Ok(())
 }
 
 /// Runs from an instant on, and returns the instant at which the runner stopped beginning operations.
-fn run_from(runner: &RunnerSpec, context: &WorkerContext, begin: Nanos) -> Result<Nanos, RunnerError> {
-    let spec = &context.spec;
+fn run_from(
+    runner: &RunnerSpec,
+    context: &WorkerContext,
+    spec: &LoadPart,
+    begin: Nanos,
+) -> Result<Nanos, RunnerError> {
     let warm_up = (spec.warmup.as_nanos() / spec.interval.as_nanos()) as i64;
     let end = spec.duration.map_or(Nanos::NEVER, |length| begin.after(spec.warmup).after(length));
     let mut session = RunnerSession::open(runner)?;
@@ -78,7 +83,9 @@ fn run_from(runner: &RunnerSpec, context: &WorkerContext, begin: Nanos) -> Resul
         let until_stop = Duration::from(end.since(Nanos::now()));
         let wait = if stop_sent.is_some() { POLL } else { until_stop.clamp(Duration::ZERO, POLL) };
         match session.next(wait)? {
-            None if session.silence() > spec.timeout => return Err(RunnerError::Silent(spec.timeout)),
+            None if session.silence() > context.spec.timeout => {
+                return Err(RunnerError::Silent(context.spec.timeout));
+            }
             None => {}
             Some(RunnerMessage::Ready) => return Err(order("that it is ready", "while it ran")),
             Some(RunnerMessage::Interval { index, .. }) if latest.is_some_and(|latest| index <= latest) => {

@@ -4,6 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Nanos;
 use crate::record::{Errors, Interval};
+use crate::spec::LoadPart;
+
+/// The order to begin a part of the load. All processes of a machine share the clock.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PartStart {
+    /// When it begins.
+    pub begin: Nanos,
+    /// What it is.
+    pub part: LoadPart,
+}
 
 /// A message of one worker.
 #[derive(Debug)]
@@ -26,7 +36,7 @@ pub enum WorkerMessage {
         /// What was recorded.
         stats: Box<Interval>,
     },
-    /// The worker has ended: it sends no more intervals.
+    /// The worker has ended a part of the load: it sends no more intervals of it.
     Done {
         /// Which worker.
         worker: u32,

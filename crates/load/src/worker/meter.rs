@@ -172,12 +172,7 @@ impl Meter {
     pub fn roll(&mut self, now: Nanos, offered: u64, spun: Nanos, open: u32) {
         self.account(now, offered, spun);
         while now >= self.end {
-            let fresh = self.cleared.try_recv().unwrap_or_else(|_| {
-                Box::new(Interval::new(self.stats.operations.len(), self.stats.counters.len()))
-            });
-            self.add_batch();
-            let over = std::mem::replace(&mut self.stats, fresh);
-            self.send(over);
+            self.send_stats();
             self.note_open(open);
             if self.end >= self.last_end {
                 (self.index, self.end) = (DRAIN, Nanos::NEVER);
@@ -191,12 +186,13 @@ impl Meter {
         }
     }
 
-    /// Sends the last interval.
-    pub fn finish(mut self, now: Nanos, offered: u64, spun: Nanos, open: u32) {
+    /// Sends the last interval. What happens from now on belongs to the next start.
+    pub fn finish(&mut self, now: Nanos, offered: u64, spun: Nanos, open: u32) {
         self.roll(now, offered, spun, open);
-        self.add_batch();
-        let last = std::mem::replace(&mut self.stats, Box::new(Interval::new(0, 0)));
-        self.send(last);
+        self.send_stats();
+        self.note_open(open);
+        self.end = Nanos::NEVER;
+        self.timed_from = Nanos(0);
     }
 
     fn account(&mut self, now: Nanos, offered: u64, spun: Nanos) {
@@ -212,7 +208,13 @@ impl Meter {
         (self.since, self.cpu) = (now, cpu);
     }
 
-    fn send(&self, stats: Box<Interval>) {
+    /// Sends the interval that is being filled, and begins an empty one.
+    fn send_stats(&mut self) {
+        self.add_batch();
+        let fresh = self.cleared.try_recv().unwrap_or_else(|_| {
+            Box::new(Interval::new(self.stats.operations.len(), self.stats.counters.len()))
+        });
+        let stats = std::mem::replace(&mut self.stats, fresh);
         // If the collector is gone, the run is over.
         let _ =
             self.to_collector.send(WorkerMessage::Interval { worker: self.worker, index: self.index, stats });
@@ -248,6 +250,7 @@ mod tests {
             meter.succeeded(0, Nanos(intended_start * MS), Nanos(intended_start * MS), now, now);
         }
         meter.finish(now, 0, Nanos(0), 0);
+        drop(meter);
         messages
             .iter()
             .map(|message| match message {

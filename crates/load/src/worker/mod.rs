@@ -44,11 +44,11 @@ use self::transport::Dialer;
 use crate::clock::Nanos;
 use crate::driver::Driver;
 use crate::record::{ErrorKind, Interval};
-use crate::spec::{LoadSpec, Shape};
+use crate::spec::{LoadPart, LoadSpec, Shape};
 use crate::tls::TlsContext;
 
 pub use self::message::WorkerFailure;
-pub(crate) use self::message::WorkerMessage;
+pub(crate) use self::message::{PartStart, WorkerMessage};
 
 /// Connections opened at once before the start: fewer than fit into a listen queue, because an overflow of the queue costs
 /// a retransmission after a second.
@@ -65,58 +65,57 @@ pub(crate) struct WorkerContext {
     pub tls: Option<TlsContext>,
     pub to_collector: Sender<WorkerMessage>,
     pub cleared: Receiver<Box<Interval>>,
-    /// Receives the instant at which the run begins; closed if the run does not begin.
-    pub start: Receiver<Nanos>,
-    /// Set to end the run early.
+    /// Receives the order to begin a part of the load; closed when there is none left.
+    pub start: Receiver<PartStart>,
+    /// Set to end the part early.
     pub stop: Arc<AtomicBool>,
 }
 
-/// Opens the connections, waits for the start, runs, and reports the end to the collector.
+/// Opens the connections and runs one part of the load after another, each when its order comes.
 pub(crate) fn run<D: Driver>(driver: D, context: WorkerContext) {
-    let end = EndReport::new(&context);
-    match Worker::new(driver, context).and_then(Worker::run_to_end) {
-        Ok(stopped) => end.stopped(stopped),
-        Err(errno) => end.failed(WorkerFailure::Epoll(std::io::Error::from(errno).to_string())),
-    }
+    let reports = PartReports::new(&context);
+    let outcome = Worker::new(driver, context).and_then(|mut worker| worker.run_parts(&reports));
+    reports.close(outcome.map_err(|errno| WorkerFailure::Epoll(std::io::Error::from(errno).to_string())));
 }
 
-/// Reports the end of a worker to the collector when it is dropped, also after a panic: a run does not wait for a worker
-/// that is gone.
-pub(crate) struct EndReport {
+/// Reports the end of each part to the collector, and a worker that is gone, also after a panic: a run does not wait for
+/// it.
+pub(crate) struct PartReports {
     worker: u32,
     to_collector: Sender<WorkerMessage>,
-    stopped: Nanos,
-    failure: Option<WorkerFailure>,
+    is_closed: bool,
 }
 
-impl EndReport {
+impl PartReports {
     pub fn new(context: &WorkerContext) -> Self {
-        Self {
-            worker: context.worker,
-            to_collector: context.to_collector.clone(),
-            stopped: Nanos::now(),
-            failure: Some(WorkerFailure::Panicked),
+        Self { worker: context.worker, to_collector: context.to_collector.clone(), is_closed: false }
+    }
+
+    /// A part has ended; the worker began operations until `stopped`.
+    pub fn ended(&self, stopped: Nanos) {
+        self.done(stopped, None);
+    }
+
+    /// The worker runs no further part: there is none, or it cannot go on.
+    pub fn close(mut self, outcome: Result<(), WorkerFailure>) {
+        self.is_closed = true;
+        if let Err(failure) = outcome {
+            self.done(Nanos::now(), Some(failure));
         }
     }
 
-    /// The worker has ended; it began operations until `stopped`.
-    pub fn stopped(mut self, stopped: Nanos) {
-        (self.stopped, self.failure) = (stopped, None);
-    }
-
-    /// The worker cannot go on.
-    pub fn failed(mut self, failure: WorkerFailure) {
-        (self.stopped, self.failure) = (Nanos::now(), Some(failure));
+    fn done(&self, stopped: Nanos, failure: Option<WorkerFailure>) {
+        let done = WorkerMessage::Done { worker: self.worker, stopped, ended: Nanos::now(), failure };
+        // A collector that is gone has ended the run.
+        let _ = self.to_collector.send(done);
     }
 }
 
-impl Drop for EndReport {
+impl Drop for PartReports {
     fn drop(&mut self) {
-        let ended = Nanos::now();
-        let failure = self.failure.take();
-        let done = WorkerMessage::Done { worker: self.worker, stopped: self.stopped, ended, failure };
-        // A collector that is gone has ended the run.
-        let _ = self.to_collector.send(done);
+        if !self.is_closed {
+            self.done(Nanos::now(), Some(WorkerFailure::Panicked));
+        }
     }
 }
 
@@ -142,8 +141,8 @@ impl<D: Driver> Worker<D> {
         Ok(Self { context, operations, next_sweep: Nanos(0), end: Nanos::NEVER, give_up: Nanos::NEVER })
     }
 
-    /// Runs to the end. Returns when it stopped to begin operations.
-    fn run_to_end(mut self) -> Result<Nanos, Errno> {
+    /// Opens the connections, reports that it is ready, and runs each part until there is none left.
+    fn run_parts(&mut self, reports: &PartReports) -> Result<(), Errno> {
         if self.context.spec.requests_per_connection != Some(1) {
             self.open_all()?;
         }
@@ -153,17 +152,25 @@ impl<D: Driver> Worker<D> {
             errors: std::mem::take(&mut self.operations.setup_errors),
         };
         let _ = self.context.to_collector.send(ready);
-        let Ok(begin) = self.context.start.recv() else { return Ok(self.operations.now) };
-        self.begin_run(begin)?;
-        while !self.is_over() {
-            self.turn()?;
+        while let Ok(PartStart { begin, part }) = self.context.start.recv() {
+            self.begin_part(begin, &part)?;
+            while !self.is_over() {
+                self.turn()?;
+            }
+            reports.ended(self.end_part());
         }
+        Ok(())
+    }
+
+    /// Sends the last interval of a part. Returns when the worker stopped to begin operations.
+    fn end_part(&mut self) -> Nanos {
         let now = self.operations.tick();
         self.give_up_waiting(Nanos(0));
         let (offered, spun) = self.take_counts();
-        let Operations { meter, counts, .. } = self.operations;
+        let Operations { meter, counts, .. } = &mut self.operations;
         meter.finish(now, offered, spun, counts.open());
-        Ok(self.end.min(now))
+        self.operations.pacer = None;
+        self.end.min(now)
     }
 
     /// Opens every connection, a few at once, each tried once.
@@ -189,9 +196,10 @@ impl<D: Driver> Worker<D> {
         Ok(())
     }
 
-    fn begin_run(&mut self, begin: Nanos) -> Result<(), Errno> {
-        let spec = self.context.spec.clone();
+    fn begin_part(&mut self, begin: Nanos, part: &LoadPart) -> Result<(), Errno> {
+        let spec = LoadSpec::clone(&self.context.spec).with_part(part);
         let worker = self.context.worker;
+        self.give_up = Nanos::NEVER;
         let measured_from = begin.after(spec.warmup);
         self.end = spec.duration.map_or(Nanos::NEVER, |duration| measured_from.after(duration));
         let (remaining, measured) = (spec.requests_of(worker), measured_from..self.end);
@@ -204,7 +212,8 @@ impl<D: Driver> Worker<D> {
                 Pacer::open(schedule, remaining, measured)
             }
         };
-        // Events from the time in which other workers opened their connections; there is no time to wait for more.
+        // Events from the time since the last part, or in which other workers opened their connections; there is no time
+        // to wait for more.
         self.serve(Nanos(0))?;
         std::thread::sleep(begin.since(Nanos::now()).into());
         self.operations.meter.start(begin, measured_from, spec.interval, self.end);
