@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,19 @@ pub const QUICK: &str = "1s 200ms";
 
 /// The length of a phase for tests that need few operations.
 pub const SHORT: &str = "600ms";
+
+/// The settings of this machine, which tests share.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// For a test that changes a setting of the machine: no test compares settings meanwhile.
+pub fn while_settings_change() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// For a test that compares the settings of the machine with earlier ones: no test changes them meanwhile.
+pub fn while_settings_stay() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The directory of one test: its runs, its plans, its lock.
 pub struct TestHome {

@@ -7,7 +7,7 @@ use std::process::Output;
 use rustix::process::geteuid;
 use serde_json::Value;
 
-use crate::home::{TestHome, error_line, json, only_run, text, trials};
+use crate::home::{TestHome, error_line, json, only_run, text, trials, while_settings_change};
 
 const SETTING: &str = "net.ipv4.tcp_autocorking";
 
@@ -31,6 +31,7 @@ fn found(run: &Path) -> Vec<Value> {
 
 #[test]
 fn a_kernel_setting_is_compared_and_restored() {
+    let _machine = while_settings_change();
     let home = TestHome::new();
     let before = setting_now();
     let other = if before == "1" { "0" } else { "1" };
@@ -66,6 +67,7 @@ fn a_kernel_setting_is_compared_and_restored() {
 
 #[test]
 fn an_unusual_kernel_setting_needs_to_be_allowed() {
+    let _machine = while_settings_change();
     let home = TestHome::new();
     let plan = home.small_plan(&["memcached:kernel.no_such=1", "memcached"]);
     let why = refused(&home.run(&["run", &plan]), 2);
@@ -78,6 +80,7 @@ fn an_unusual_kernel_setting_needs_to_be_allowed() {
 
 #[test]
 fn a_file_that_is_no_kernel_setting_is_refused() {
+    let _machine = while_settings_change();
     let home = TestHome::new();
     let output = home.run(&["compare", "memcached:/etc/hostname=x", "memcached", "--quick"]);
     let why = refused(&output, 2);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::geteuid;
 
-use crate::home::{TestHome, text};
+use crate::home::{TestHome, text, while_settings_change};
 
 const SETTING: &str = "net.ipv4.tcp_autocorking";
 const FILE: &str = "/proc/sys/net/ipv4/tcp_autocorking";
@@ -48,6 +48,7 @@ fn make_read_only(child: &Child) {
 
 #[test]
 fn a_setting_that_cannot_be_restored_is_named_and_kept_in_the_journal() {
+    let _machine = while_settings_change();
     if !geteuid().is_root() {
         return;
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, geteuid};
 use serde_json::Value;
 
-use crate::home::{TestHome, error_line, json, only_run, signal, text, trials};
+use crate::home::{TestHome, error_line, json, only_run, signal, text, trials, while_settings_stay};
 
 /// The variants of these tests: two of a server that starts at once.
 const VARIANTS: [&str; 2] = ["memcached:threads=1", "memcached:threads=2"];
@@ -70,6 +70,7 @@ fn counted(verdict: &Value) -> Vec<u64> {
 
 #[test]
 fn a_killed_run_is_resumed_with_the_blocks_that_it_has() {
+    let _machine = while_settings_stay();
     let home = TestHome::new();
     let plan = home.small_plan(&VARIANTS);
     let mut child = begin(&home, &plan);
@@ -114,6 +115,7 @@ fn a_killed_run_is_resumed_with_the_blocks_that_it_has() {
 
 #[test]
 fn a_run_that_has_all_trials_gets_the_same_verdict() {
+    let _machine = while_settings_stay();
     let home = TestHome::new();
     let output = home.run(&["run", &home.small_plan(&VARIANTS)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
@@ -132,6 +134,7 @@ fn a_run_that_has_all_trials_gets_the_same_verdict() {
 
 #[test]
 fn a_run_interrupted_by_ctrl_c_is_resumed() {
+    let _machine = while_settings_stay();
     let home = TestHome::new();
     let plan = home.small_plan(&VARIANTS);
     let child = begin(&home, &plan);
@@ -175,6 +178,7 @@ fn change_facts(home: &TestHome, change: impl FnOnce(&mut Value)) {
 
 #[test]
 fn what_has_changed_since_the_beginning_is_named_and_can_be_accepted() {
+    let _machine = while_settings_stay();
     let home = TestHome::new();
     cut_run(&home);
     let original = fs::read(only_run(&home).join("facts.json")).expect("facts");
@@ -214,6 +218,7 @@ fn what_has_changed_since_the_beginning_is_named_and_can_be_accepted() {
 
 #[test]
 fn a_run_that_cannot_be_resumed_says_why() {
+    let _machine = while_settings_stay();
     let home = TestHome::new();
     let none = home.run(&["resume", "20200101"]);
     assert!(error_line(&none).contains("no run matches"), "{}", error_line(&none));
@@ -246,6 +251,7 @@ fn a_run_that_cannot_be_resumed_says_why() {
 
 #[test]
 fn a_run_that_is_still_running_is_not_resumed() {
+    let _machine = while_settings_stay();
     let home = TestHome::new();
     let plan = home.small_plan(&VARIANTS);
     let child = begin(&home, &plan);
@@ -273,6 +279,7 @@ fn on_small_disk(home: &TestHome, script: &str) -> Option<Output> {
 
 #[test]
 fn a_run_that_filled_the_disk_is_resumed_after_room_is_made() {
+    let _machine = while_settings_stay();
     if !geteuid().is_root() {
         return;
     }
