@@ -88,13 +88,13 @@ impl ServerCommand {
     }
 }
 
-/// The environment of a server: the user's identity, `TMPDIR`, `TZ`, and an extended `PATH`.
+/// The environment of a server: the user's identity, `TZ`, and an extended `PATH`.
 ///
 /// `PATH` also has the `sbin` directories, where Debian installs nginx and apache2 and which it leaves out for
 /// ordinary users, and the directories of PostgreSQL, the newest version first. `LC_ALL` is always `C.UTF-8`, so
-/// that programs can parse the logs.
+/// that programs can parse the logs. `TMPDIR` is not inherited: a server may run as a user who may not write there.
 pub fn base_environment() -> BTreeMap<String, String> {
-    let mut env: BTreeMap<_, _> = ["HOME", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"]
+    let mut env: BTreeMap<_, _> = ["HOME", "LOGNAME", "PATH", "TZ", "USER"]
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)))
         .collect();

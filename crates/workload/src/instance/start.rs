@@ -18,7 +18,7 @@ use super::options::StartOptions;
 use super::password::{self, MASKED, Password};
 use super::running::{EffectiveConfigFile, Instance, SERVER_LOG};
 use super::service_user::ServiceUser;
-use super::tool::Tools;
+use super::tool::{TMPDIR, Tools};
 use crate::data;
 use crate::definition::{CERTIFICATE, Knob, RESUMPTION, ServerDefinition, TypedValue, Workload};
 use crate::render::{self, TemplateVariables};
@@ -54,8 +54,8 @@ impl Instance {
         let wrong = |error: ConfigurationError| error.of(&server.name);
         workload.check_rights(&server.name)?;
         let service_user = ServiceUser::needed();
-        let is_shared = service_user.is_some() && !server.is_unprivileged;
-        let directories = StartDirectories::create(&options.directory, is_shared)?;
+        let workers = service_user.as_ref().filter(|_| !server.is_unprivileged);
+        let directories = StartDirectories::create(&options.directory, workers.map(|user| user.run_as))?;
         let working_directory = match workload.server_folder.directory() {
             Some(folder) => {
                 files::quotable(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))?
@@ -86,10 +86,12 @@ impl Instance {
         let own_tools = Tools {
             host: options.host.clone(),
             working_directory: directories.private.clone(),
+            temporary: directories.private.clone(),
             private: directories.private.clone(),
             run_as: None,
         };
-        let tools = Tools { working_directory, run_as, ..own_tools.clone() };
+        let temporary = directories.temporary.clone();
+        let tools = Tools { working_directory, temporary, run_as, ..own_tools.clone() };
         let key_type = knobs.get(CERTIFICATE).map(ToString::to_string);
         let credentials = match credentials {
             Some(given) => given,
@@ -119,6 +121,7 @@ impl Instance {
         command.cpus = Some(options.cpus.clone());
         command.descriptors = Some(descriptor_limit(options.connections));
         command.run_as = run_as;
+        command.env.insert(TMPDIR.to_owned(), tools.temporary.to_string_lossy().into_owned());
         let secret = with_password(&variables, password.map(Password::reveal));
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(|e| wrong(e.into()))?);

@@ -12,6 +12,9 @@ use host::{Host, Readiness, ServerCommand};
 /// The timeout; printing a version takes less.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The environment variable with the directory for temporary files.
+pub const TMPDIR: &str = "TMPDIR";
+
 /// Each run has a log of its own: an earlier one that could not be removed is not read again.
 static LOGS: AtomicU64 = AtomicU64::new(0);
 
@@ -22,6 +25,8 @@ pub struct Tools {
     pub host: Host,
     /// The working directory.
     pub working_directory: PathBuf,
+    /// The directory for temporary files, which the user may write to.
+    pub temporary: PathBuf,
     /// A directory that only this program's user may change: the output goes there.
     pub private: PathBuf,
     /// The user; if none, this program's.
@@ -44,6 +49,7 @@ impl Tools {
         let log = self.private.join(format!("tool-{}.log", LOGS.fetch_add(1, Ordering::Relaxed)));
         let mut command = ServerCommand::new(name, argv.iter().cloned(), &self.working_directory, &log);
         command.run_as = self.run_as;
+        command.env.insert(TMPDIR.to_owned(), self.temporary.to_string_lossy().into_owned());
         let running = self.host.start(&command)?;
         let outcome = running.wait_ready(timeout, || Readiness::NotYet("it still runs".to_owned()));
         let text = LogText::read(&log).map(|log| log.text).unwrap_or_default();

@@ -64,6 +64,33 @@ version = {{ run = ["python3", "-c", "{limit}"], after = "limit" }}
     Ok(())
 }
 
+/// Server and tools may write to TMPDIR, which is not that of this process: only root may write to that, perhaps.
+pub fn own_temporary_directory() -> Result<(), Failed> {
+    for unprivileged in [true, false] {
+        let directory = TestDirectory::new()?;
+        let server = format!(
+            r#"
+unprivileged = {unprivileged}
+prepare = [["sh", "-c", "touch $TMPDIR/prepared && echo $TMPDIR >{{{{ dir }}}}/prepared"]]
+start = ["sh", "-c", "touch $TMPDIR/started && exec python3 -m http.server --bind {{{{ host }}}} {{{{ port }}}}"]
+ready = {{ http = "/" }}
+version = {{ run = ["sh", "-c", "touch $TMPDIR/asked && echo at $TMPDIR"], after = "at" }}
+"#
+        );
+        let workload = one_file(&directory, &server, "[[load.op]]\npath = \"/\"\n")?;
+        let mut server = directory.start(&workload, "test")?;
+        let temporary = std::path::PathBuf::from(server.version());
+        assert!(temporary.starts_with(directory.path()), "{}", temporary.display());
+        let prepared = std::fs::read_to_string(server.directory().join("prepared"))?;
+        assert_eq!(prepared.trim(), temporary.to_string_lossy());
+        server.stop()?;
+        for name in ["prepared", "started", "asked"] {
+            assert!(temporary.join(name).exists(), "{name} in {}", temporary.display());
+        }
+    }
+    Ok(())
+}
+
 pub fn scaffold(protocol: ScaffoldProtocol) -> Result<(), Failed> {
     let directory = TestDirectory::new()?;
     let (workload, variants) = create(&directory, protocol)?;

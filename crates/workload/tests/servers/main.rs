@@ -90,6 +90,7 @@ fn test() -> ExitCode {
     let mut named = |name: &str, test: fn() -> Result<(), Failed>| trials.push(Trial::test(name, test));
     named("a command may probe whether a server is ready", cycles::ready_by_command);
     named("tools have the limit of open files that showdown was started with", cycles::tools_have_own_limit);
+    named("servers and tools have a temporary directory of their own", cycles::own_temporary_directory);
     named("a server need not count the queries of its statistics", cycles::uncounted_queries);
     named("a password is only in files of the server", cycles::password);
     named("another user cannot log in to mariadb", || local_users::mariadb(false));
