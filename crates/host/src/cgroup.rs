@@ -79,6 +79,22 @@ fn hierarchies(root: &Root) -> Vec<Hierarchy> {
     groups.0.into_iter().filter_map(hierarchy).collect()
 }
 
+/// How many processes of this process's own group the kernel has ended for lack of memory; with those of the groups below it
+/// in version 2.
+pub(crate) fn memory_kills(root: &Root) -> Option<u64> {
+    let has_memory = |h: &&Hierarchy| h.controllers.is_empty() || h.controllers.iter().any(|c| c == "memory");
+    hierarchies(root).iter().filter(has_memory).find_map(|hierarchy| {
+        let read = |file: &str| root.read(hierarchy.group.join(file));
+        let text = read("memory.events").or_else(|| read("memory.oom_control"))?;
+        counter(&text, "oom_kill")
+    })
+}
+
+/// A counter in a text of lines "name value".
+pub(crate) fn counter(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
 /// The lowest limit for this controller, over this process's groups and all groups above them.
 fn lowest<T: PartialOrd>(
     hierarchies: &[Hierarchy],

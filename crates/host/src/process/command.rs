@@ -49,6 +49,9 @@ pub struct ServerCommand {
     /// The user that it runs as. None: the current user. Only root may change the user.
     #[serde(default)]
     pub run_as: Option<RunAs>,
+    /// The names of the settings that lower its need of memory, for messages.
+    #[serde(default)]
+    pub memory_settings: Vec<String>,
     /// The signal that requests a stop.
     pub stop: StopSignal,
     /// The grace period: how long it may take to stop before it is killed.
@@ -82,6 +85,7 @@ impl ServerCommand {
             cpus: None,
             descriptors: None,
             run_as: None,
+            memory_settings: Vec::new(),
             stop: StopSignal::Term,
             grace: Duration::from_secs(5),
         }

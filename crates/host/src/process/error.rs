@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{LogTail, ProcessExit};
+use super::{LogTail, MemoryShortage, ProcessExit};
 
 /// Why a server does not run, or no longer runs.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum Error {
         reason: StartError,
     },
     /// The server exited by itself, at its start or later.
-    #[error("{name} (pid {pid}) {exit}{log}")]
+    #[error("{name} (pid {pid}) {exit}{}{log}", shortage.as_ref().map_or(String::new(), |why| format!(": {why}")))]
     Died {
         /// The server's name.
         name: String,
@@ -26,6 +26,8 @@ pub enum Error {
         pid: u32,
         /// How it exited.
         exit: ProcessExit,
+        /// Whether the kernel killed it for lack of memory.
+        shortage: Option<Box<MemoryShortage>>,
         /// The end of its log.
         log: LogTail,
     },
@@ -66,12 +68,12 @@ pub enum Error {
         reason: String,
     },
     /// Another process killed the keeper or its guard, and the server was stopped because of that.
-    #[error(
-        "another process killed the keeper of {name}, which stopped {name}: find out which one, such as the out-of-memory killer (dmesg)"
-    )]
+    #[error("another process killed the keeper of {name}, which stopped {name}: {}", killer(shortage.as_deref()))]
     KeeperLost {
         /// The server's name.
         name: String,
+        /// Whether the kernel killed it for lack of memory.
+        shortage: Option<Box<MemoryShortage>>,
     },
     /// Processes are left that SIGKILL does not end.
     #[error(
@@ -83,6 +85,12 @@ pub enum Error {
         /// The remaining processes, as "pid name (state)".
         left: String,
     },
+}
+
+/// What killed a keeper.
+fn killer(shortage: Option<&MemoryShortage>) -> String {
+    let unknown = || "find out which one, such as the out-of-memory killer (dmesg)".to_owned();
+    shortage.map_or_else(unknown, ToString::to_string)
 }
 
 /// Why a server cannot be started.

@@ -8,8 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, path};
 
+use rustix::process::Signal;
+
 use super::error::StartError;
 use super::events::KeeperEvents;
+use super::memory_shortage::{MemoryKills, MemoryShortage};
 use super::{Error, LogTail, Pipes, ProcessExit, ProcessTree, Readiness, ServerCommand, descriptors};
 use crate::keeper::protocol as keeper;
 
@@ -28,6 +31,9 @@ pub struct ServerProcess {
     name: String,
     log: PathBuf,
     grace: Duration,
+    memory_settings: Vec<String>,
+    /// Before its start.
+    memory_kills: MemoryKills,
     tree: ProcessTree,
     /// When this pipe closes, the keeper knows that this process died.
     control: Mutex<ChildStdin>,
@@ -46,6 +52,7 @@ pub struct Stopped {
 /// Starts a server under a keeper, which is `program` with the hidden verb.
 pub(crate) fn start(program: &Path, command: &ServerCommand) -> Result<ServerProcess, Error> {
     let not_started = |reason| Error::NotStarted { name: command.name.clone(), reason };
+    let memory_kills = MemoryKills::read();
     let keeper_program = || program.to_owned();
     let order = complete(command).map_err(|e| not_started(StartError::Path(e)))?;
     let mut guard = Command::new(program)
@@ -73,6 +80,8 @@ pub(crate) fn start(program: &Path, command: &ServerCommand) -> Result<ServerPro
         name: order.name,
         log: order.log,
         grace: order.grace,
+        memory_settings: order.memory_settings,
+        memory_kills,
         tree: ProcessTree { guard: guard_pid, keeper },
         control: Mutex::new(control),
         events,
@@ -116,16 +125,29 @@ impl ServerProcess {
         let status = self.events.status();
         match (status.exited, status.is_over) {
             (None, false) => Ok(()),
-            (None, true) => Err(Error::KeeperLost { name: self.name.clone() }),
+            (None, true) => Err(self.keeper_lost()),
             (Some((exit, _)), _) => {
                 if let Some(reason) = &status.log_too_long {
                     let (name, log, reason) = (self.name.clone(), self.log.clone(), reason.clone());
                     return Err(Error::LogTooLong { name, log, reason });
                 }
                 drop(status);
-                Err(Error::Died { name: self.name.clone(), pid: self.pid(), exit, log: self.log_tail() })
+                let (name, pid, shortage) = (self.name.clone(), self.pid(), self.memory_shortage(exit));
+                Err(Error::Died { name, pid, exit, shortage, log: self.log_tail() })
             }
         }
+    }
+
+    fn keeper_lost(&self) -> Error {
+        Error::KeeperLost {
+            name: self.name.clone(),
+            shortage: self.memory_shortage(ProcessExit::Signal(Signal::KILL.as_raw())),
+        }
+    }
+
+    /// Whether the kernel has ended a process for lack of memory since the server's start.
+    fn memory_shortage(&self, exit: ProcessExit) -> Option<Box<MemoryShortage>> {
+        self.memory_kills.shortage(exit, &self.memory_settings).map(Box::new)
     }
 
     /// Probes the server until it is ready. Returns how long that took.
@@ -171,7 +193,7 @@ impl ServerProcess {
         let status = self.events.wait(self.grace.saturating_add(KILL), |s| s.is_over);
         match (status.is_over, status.exited) {
             (true, Some((exit, killed))) => Ok(Stopped { exit, killed }),
-            (true, None) => Err(Error::KeeperLost { name: self.name.clone() }),
+            (true, None) => Err(self.keeper_lost()),
             (false, _) => Err(Error::Unkillable { name: self.name.clone(), left: self.tree.describe() }),
         }
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use procfs::FromRead;
@@ -15,7 +16,7 @@ use host::{CpuSet, Readiness, ServerCommand};
 const LONG: Duration = Duration::from_secs(30);
 
 /// A probe that is ready when the log contains this line.
-fn logged(dir: &std::path::Path, line: &str) -> impl FnMut() -> Readiness {
+fn logged(dir: &Path, line: &str) -> impl FnMut() -> Readiness {
     let (log, line) = (dir.join("log"), line.to_owned());
     move || match fs::read_to_string(&log) {
         Ok(text) if text.contains(&line) => Readiness::Ready,
@@ -217,6 +218,54 @@ fn a_server_that_forks_continuously_is_killed() -> Result<(), Box<dyn std::error
     let server = local().start(&perl(FORKER, dir.path()))?;
     server.stop()?;
     assert_eq!(processes_of(dir.path()), Vec::<String>::new());
+    Ok(())
+}
+
+/// A control group with 32 MB for a server, removed at the end. None where this user cannot make one.
+struct SmallGroup(PathBuf);
+
+impl SmallGroup {
+    fn new() -> Option<Self> {
+        let version_1 = Path::new("/sys/fs/cgroup/memory");
+        let (parent, limit, swap) = if version_1.is_dir() {
+            (version_1, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+        } else {
+            (Path::new("/sys/fs/cgroup"), "memory.max", "memory.swap.max")
+        };
+        let group = Self(parent.join(format!("showdown-test-{}", std::process::id())));
+        fs::create_dir(&group.0).ok()?;
+        fs::write(group.0.join(limit), (32 << 20).to_string()).ok()?;
+        // A kernel without accounting of swap has no such file.
+        let _ = fs::write(group.0.join(swap), (32 << 20).to_string());
+        Some(group)
+    }
+}
+
+impl Drop for SmallGroup {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_server_that_the_kernel_ends_for_lack_of_memory_says_so() -> Result<(), Box<dyn std::error::Error>> {
+    let Some(group) = SmallGroup::new() else { return Ok(()) };
+    let dir = tempfile::tempdir()?;
+    let script = format!(
+        r#"open my $group, ">", "{}/cgroup.procs" or die; print $group $$; close $group;
+        my @taken; push @taken, "x" x (1 << 20) while 1;"#,
+        group.0.display()
+    );
+    let mut command = perl(&script, dir.path());
+    command.memory_settings = vec!["cache".to_owned()];
+    let server = local().start(&command)?;
+    eventually("the kernel ends it", || server.check().is_err());
+    let error = server.check().expect_err("it was killed").to_string();
+    assert!(
+        error.contains("was killed by SIGKILL: the kernel probably ended it for lack of memory"),
+        "{error}"
+    );
+    assert!(error.contains(": give it more, or lower cache; its log "), "{error}");
     Ok(())
 }
 

@@ -49,6 +49,8 @@ pub struct Knob {
     pub default: String,
     /// The unit of its numbers, such as `MB` or `s`; may be empty.
     pub unit: String,
+    /// Whether a lower value makes the server take less memory.
+    pub is_memory: bool,
     /// Where the server's documentation describes it.
     pub source: String,
 }
@@ -72,7 +74,7 @@ impl Knob {
 
     fn built_in(name: &str, about: &str, knob_type: KnobType, default: &str) -> Self {
         let (name, about, default) = (name.to_owned(), about.to_owned(), default.to_owned());
-        Self { name, about, knob_type, default, unit: String::new(), source: String::new() }
+        Self { name, about, knob_type, default, unit: String::new(), is_memory: false, source: String::new() }
     }
 
     /// Checks a knob as it is written in the file.
@@ -142,6 +144,7 @@ impl Knob {
             knob_type,
             default,
             unit: raw.unit,
+            is_memory: raw.memory,
             source: raw.source,
         };
         Ok(knob)

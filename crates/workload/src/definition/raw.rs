@@ -156,6 +156,8 @@ pub struct RawKnob {
     #[serde(default)]
     pub unit: String,
     #[serde(default)]
+    pub memory: bool,
+    #[serde(default)]
     pub source: String,
 }
 

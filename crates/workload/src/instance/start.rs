@@ -121,6 +121,8 @@ impl Instance {
         command.cpus = Some(options.cpus.clone());
         command.descriptors = Some(descriptor_limit(options.connections));
         command.run_as = run_as;
+        let lowers_memory = server.knobs.iter().filter(|knob| knob.is_memory);
+        command.memory_settings = lowers_memory.map(|knob| knob.name.clone()).collect();
         command.env.insert(TMPDIR.to_owned(), tools.temporary.to_string_lossy().into_owned());
         let secret = with_password(&variables, password.map(Password::reveal));
         for (name, value) in &server.environment {
@@ -193,7 +195,10 @@ fn prepare(
             return Err(InstanceError::Prepare {
                 server: server.name.clone(),
                 program,
-                ending: output.ending.to_string(),
+                ending: match output.shortage {
+                    Some(shortage) => format!("{}: {shortage}", output.ending),
+                    None => output.ending.to_string(),
+                },
                 output: last_lines.into_iter().rev().collect::<Vec<_>>().join(" | "),
             });
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use host::process::{Error, LogText, ProcessExit, RunAs};
+use host::process::{Error, LogText, MemoryShortage, ProcessExit, RunAs};
 use host::{Host, Readiness, ServerCommand};
 
 /// The timeout; printing a version takes less.
@@ -40,6 +40,8 @@ pub struct ToolOutput {
     pub text: String,
     /// How it ended.
     pub ending: ProcessExit,
+    /// Whether that was for lack of memory.
+    pub shortage: Option<Box<MemoryShortage>>,
 }
 
 impl Tools {
@@ -55,8 +57,8 @@ impl Tools {
         let text = LogText::read(&log).map(|log| log.text).unwrap_or_default();
         let _ = fs::remove_file(log);
         match outcome {
-            Err(Error::Died { exit, .. }) => {
-                Ok(ToolOutput { text: String::from_utf8_lossy(&text).into_owned(), ending: exit })
+            Err(Error::Died { exit, shortage, .. }) => {
+                Ok(ToolOutput { text: String::from_utf8_lossy(&text).into_owned(), ending: exit, shortage })
             }
             Err(error) => Err(error),
             Ok(_) => unreachable!("the probe never reports ready"),
