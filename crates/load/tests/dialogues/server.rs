@@ -96,13 +96,11 @@ impl Client {
             } else if step != Step::Wait {
                 return;
             }
-            step = match next_piece(replies) {
-                Some(piece) => driver.receive(&mut dialogue, piece, self.turn()),
-                None => {
-                    driver.closed(&mut dialogue);
-                    return;
-                }
+            let Some(piece) = next_piece(replies) else {
+                driver.closed(&mut dialogue);
+                return;
             };
+            step = driver.receive(&mut dialogue, piece, self.turn());
         }
     }
 }
