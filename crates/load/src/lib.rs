@@ -77,6 +77,7 @@ pub mod engine;
 mod example;
 pub mod hlog;
 pub mod inputs;
+mod outcome;
 pub mod output;
 pub mod processes;
 pub mod record;

@@ -15,7 +15,7 @@ use rustix::thread::gettid;
 
 use crate::clock::Nanos;
 use crate::collector::{Collector, CompleteInterval};
-use crate::engine::{LoadEvent, LoadObserver, LoadOutcome, RunContext, RunError};
+use crate::outcome::{LoadEvent, LoadObserver, LoadOutcome, RunContext, RunError};
 use crate::processes::{LoadProcess, connections_a_process, distribute};
 use crate::record::{Errors, Interval};
 use crate::spec::{LoadPart, LoadSpec};
