@@ -21,7 +21,7 @@ export interface Report {
 
 export interface Run {
   id: string;
-  state: "finished" | "running" | "unfinished" | "damaged";
+  state: "finished" | "interrupted" | "running" | "unfinished" | "damaged";
   dir: string;
   tags: string[];
   problems: { file: string; text: string }[];

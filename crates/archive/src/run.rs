@@ -21,8 +21,10 @@ use std::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// It has a verdict.
+    /// It has a verdict, and no trial is left to run.
     Finished,
+    /// It has a verdict over the trials until it was interrupted or stopped; others are left to run.
+    Interrupted,
     /// It has no verdict, and a process is writing it.
     Running,
     /// It has no verdict, and no process is writing it: it was stopped or killed.
@@ -32,16 +34,24 @@ pub enum RunState {
 }
 
 impl RunState {
-    const ALL: [Self; 4] = [Self::Finished, Self::Running, Self::Unfinished, Self::Damaged];
+    /// All states.
+    pub const ALL: [Self; 5] =
+        [Self::Finished, Self::Interrupted, Self::Running, Self::Unfinished, Self::Damaged];
 
     /// The name in JSON and in the index.
     pub fn name(self) -> &'static str {
         match self {
             Self::Finished => "finished",
+            Self::Interrupted => "interrupted",
             Self::Running => "running",
             Self::Unfinished => "unfinished",
             Self::Damaged => "damaged",
         }
+    }
+
+    /// Whether `showdown resume` goes on with the run.
+    pub fn is_resumable(self) -> bool {
+        matches!(self, Self::Interrupted | Self::Unfinished)
     }
 
     /// The state with this name.
@@ -144,8 +154,10 @@ impl RunHead {
         // Checked before the verdict is read: a run that ends in between has one.
         let running = is_running(dir);
         let plan = or_problem(layout::PLAN, read_plan(dir).map(Some), &mut problems);
-        let verdict = or_problem(layout::VERDICT, read_run_file(dir, layout::VERDICT), &mut problems);
+        let verdict: Option<Verdict> =
+            or_problem(layout::VERDICT, read_run_file(dir, layout::VERDICT), &mut problems);
         let state = match (&plan, &verdict) {
+            (Some(_), Some(verdict)) if verdict.is_interrupted() => RunState::Interrupted,
             (Some(_), Some(_)) => RunState::Finished,
             _ if !problems.is_empty() => RunState::Damaged,
             _ if running => RunState::Running,

@@ -153,6 +153,16 @@ impl FactCheck {
     }
 }
 
+/// How the trials of a run ended.
+enum RunEnd {
+    /// None is left to run.
+    Complete,
+    /// The user interrupted between two trials.
+    Interrupted,
+    /// A variant cannot be measured, for this reason.
+    Stopped(String),
+}
+
 /// A run under way.
 struct RunProgress<'a> {
     plan: &'a Plan,
@@ -187,7 +197,8 @@ impl RunProgress<'_> {
             kept: self.replay.kept.all().len() as u32,
         });
         self.writer.facts(&self.facts).map_err(cut_off)?;
-        let stopped = self.run(lab, interrupted, observe)?;
+        let ended = self.run(lab, interrupted, observe)?;
+        let is_cut = self.replay.kept.all().any(|trial| trial.status == TrialStatus::Interrupted);
         let curves: Vec<QuantileCurve> =
             self.merged.iter().map(|histogram| histogram.as_ref().map(curve).unwrap_or_default()).collect();
         let verdict = verdict(&VerdictInput {
@@ -195,22 +206,26 @@ impl RunProgress<'_> {
             facts: &self.facts,
             variant_points: &self.variant_points,
             trials: &self.replay.kept,
+            interrupted: is_cut || !matches!(ended, RunEnd::Complete),
             curves: &curves,
         });
         self.writer.verdict(&verdict).map_err(cut_off)?;
         observe(Event::Verdict { sentence: verdict.sentence.clone() });
         let interrupted = interrupted.load(Ordering::Relaxed);
+        let stopped = match ended {
+            RunEnd::Stopped(why) => Some(why),
+            RunEnd::Complete | RunEnd::Interrupted => None,
+        };
         Ok(FinishedRun { dir, verdict, interrupted, stopped, unrestored: Vec::new() })
     }
 
-    /// Runs blocks until the stopping rule ends the run. Returns the reason if it stopped early because a variant cannot
-    /// be measured.
+    /// Runs blocks until the stopping rule ends the run.
     fn run(
         &mut self,
         lab: &mut dyn Lab,
         interrupted: &AtomicBool,
         observe: &mut Observer<'_>,
-    ) -> Result<Option<String>, RunPlanError> {
+    ) -> Result<RunEnd, RunPlanError> {
         let plan = self.plan;
         for block in self.replay.next_block..=plan.blocks + plan.spare_blocks {
             let due = due(block, plan, &self.variant_points, &self.replay.kept);
@@ -223,15 +238,14 @@ impl RunProgress<'_> {
             }
             for scheduled in self.replay.order.next_block(&due) {
                 if interrupted.load(Ordering::Relaxed) {
-                    return Ok(None);
+                    return Ok(RunEnd::Interrupted);
                 }
-                let why_stopped = self.run_trial(&scheduled, lab, observe)?;
-                if why_stopped.is_some() {
-                    return Ok(why_stopped);
+                if let Some(why) = self.run_trial(&scheduled, lab, observe)? {
+                    return Ok(RunEnd::Stopped(why));
                 }
             }
         }
-        Ok(None)
+        Ok(RunEnd::Complete)
     }
 
     /// Runs one trial and writes it to the run directory. Returns the reason if its variant cannot be measured.

@@ -35,6 +35,7 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
         unit: wording.unit.to_owned(),
         higher_is_better: wording.higher_is_better,
         complete: input.trials.all().filter(|t| t.status != TrialStatus::Interrupted).count() >= planned,
+        interrupted: Some(input.interrupted),
         comparisons,
         curves: curves(input, &summaries),
         variants: summaries,

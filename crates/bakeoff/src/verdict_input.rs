@@ -16,6 +16,8 @@ pub struct VerdictInput<'a> {
     pub variant_points: &'a [VariantPoint],
     /// The trials that have ended.
     pub trials: &'a FinishedTrials,
+    /// Whether trials are left to run.
+    pub interrupted: bool,
     /// Merged response times of the valid trials, for each variant and point.
     pub curves: &'a [QuantileCurve],
 }

@@ -42,10 +42,10 @@ macro_rules! line {
 fn title(out: &mut String, run: &Run) {
     if let Some(verdict) = &run.verdict {
         line!(out, "**{}**\n", plain(&verdict.sentence));
-        if !verdict.complete {
+        if run.state == RunState::Interrupted {
             line!(
                 out,
-                "The run was stopped early: the verdict uses only the trials until then. \
+                "The run was interrupted: the verdict uses only the trials until then. \
                  `showdown resume {}` runs the others.\n",
                 run.id
             );

@@ -4,7 +4,7 @@ import { breakable, el, type Child } from "../dom";
 import { capital, counted, date, unbroken } from "../derive/format";
 import { valid } from "../derive/cells";
 import { spaced } from "../derive/slo";
-import type { Plan, Report, Resumption } from "../model";
+import type { Plan, Report, Resumption, Run } from "../model";
 import { terms } from "../terms";
 import { comparisons } from "./comparisons";
 
@@ -13,11 +13,16 @@ const LONG_SENTENCE = 110;
 /** A longer list of problems is folded. */
 const MAX_OPEN_PROBLEMS = 4;
 
-const STATES: Record<string, string> = {
-  running: "This run is still running. The page shows what has been measured so far.",
-  unfinished: "This run ended before its verdict. The page shows what was measured; `showdown resume` goes on with the run.",
-  damaged: "A part of this run cannot be read. The page shows the rest.",
-};
+/** What the state of the run means for the page; nothing for a finished run. */
+function stateInWords({ id, state }: Run): string | undefined {
+  const states: Record<string, string> = {
+    running: "This run is still running. The page shows what has been measured so far.",
+    interrupted: `This run was interrupted, so the verdict is based on a part of the planned blocks. \`showdown resume ${id}\` goes on with the run.`,
+    unfinished: `This run ended before its verdict. The page shows what was measured; \`showdown resume ${id}\` goes on with the run.`,
+    damaged: "A part of this run cannot be read. The page shows the rest.",
+  };
+  return states[state];
+}
 
 export function verdictSection(report: Report): HTMLElement {
   const { run, plan, verdict } = report;
@@ -77,9 +82,9 @@ function resumption({ at_unix_ms, block, kept_trials, changes = [] }: Resumption
 
 function state({ run, facts, verdict }: Report): Child[] {
   const lines = [
-    STATES[run.state],
-    verdict && !verdict.complete
-      ? "The run was stopped early, so the verdict is based on a part of the planned blocks. `showdown resume` runs the rest."
+    stateInWords(run),
+    run.state === "finished" && verdict && !verdict.complete
+      ? "The run ended early, so the verdict is based on a part of the planned blocks."
       : null,
     ...(facts?.resumed ?? []).map(resumption),
   ];

@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { launch, open, type Opened } from "./browser";
-import { ATTACK, empty, hostile, long, modes, several, unfinished } from "./variations";
+import { ATTACK, empty, hostile, interrupted, long, modes, several, unfinished } from "./variations";
 
 declare const WEB: string;
 
@@ -167,6 +167,15 @@ test("the page's security policy blocks foreign scripts and the network", async 
   assert.equal(await page.evaluate(() => "attacked" in window), false);
   assert.ok(opened.problems.some((text) => text.includes("Content Security Policy")));
   await opened.close();
+});
+
+test("a run that was interrupted names the command that resumes it", async () => {
+  for (const report of [interrupted(), unfinished()]) {
+    await check(report, async (page) => {
+      const notice = await page.locator("#verdict .notice").innerText();
+      assert.ok(notice.includes(`showdown resume ${report.run.id}`), notice);
+    });
+  }
 });
 
 test("an interrupted run shows what was measured", async () => {

@@ -20,6 +20,13 @@ export function unfinished(): Report {
   };
 }
 
+/** A run that ended by Ctrl-C: a verdict over its first blocks. */
+export function interrupted(): Report {
+  const report = fixture("comparison");
+  const verdict = report.verdict && { ...report.verdict, complete: false };
+  return { ...report, run: { ...report.run, state: "interrupted" }, verdict };
+}
+
 /** A run that has a plan and nothing else, or not even a plan. */
 export function empty(plan: boolean): Report {
   const report = unfinished();

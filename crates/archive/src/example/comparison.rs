@@ -173,6 +173,7 @@ fn verdict(trials: &[Trial], reached_unix_ms: u64) -> Verdict {
         unit: "/s".to_owned(),
         higher_is_better: true,
         complete: true,
+        interrupted: Some(false),
         comparisons: vec![Comparison {
             a: NAMES[0].to_owned(),
             b: NAMES[1].to_owned(),

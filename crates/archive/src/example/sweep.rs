@@ -134,6 +134,7 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
         unit: "/s".to_owned(),
         higher_is_better: true,
         complete: true,
+        interrupted: Some(false),
         comparisons: Vec::new(),
         variants: pairs.map(|(threads, n)| summary(NAME, at(threads, n))).collect(),
         curves: curves.to_vec(),

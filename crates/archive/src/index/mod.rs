@@ -162,7 +162,7 @@ fn discard(root: &Path) -> Result<()> {
 /// Whether a run is still in the state of its index entry.
 fn is_in_state(dir: &Path, state: RunState) -> bool {
     match state {
-        RunState::Finished | RunState::Damaged => true,
+        RunState::Finished | RunState::Interrupted | RunState::Damaged => true,
         RunState::Running => is_running(dir),
         RunState::Unfinished => !is_running(dir),
     }

@@ -24,6 +24,10 @@ pub struct Verdict {
     pub higher_is_better: bool,
     /// Whether every planned block is included; false for a run that was stopped early.
     pub complete: bool,
+    /// Whether trials are left to run, because the run was interrupted or a variant could not be measured. `None` in a
+    /// run of an older version, which has them where it is not complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<bool>,
     /// Pairs of variants, in a sweep at each point.
     pub comparisons: Vec<Comparison>,
     /// The variants in the order of the plan, in a sweep once for each point.
@@ -57,6 +61,13 @@ pub struct Comparison {
     pub smallest_difference: Option<f64>,
     /// The verdict in a sentence.
     pub sentence: String,
+}
+
+impl Verdict {
+    /// Whether trials are left to run.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.unwrap_or(!self.complete)
+    }
 }
 
 /// The trials of one variant, in a sweep at one point.

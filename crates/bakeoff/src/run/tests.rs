@@ -110,6 +110,7 @@ fn a_run_of_valid_trials_has_the_planned_blocks() {
     let (finished, events) = run_scripted([]);
     assert_eq!(trials(&events), 8);
     assert!(finished.verdict.complete && finished.stopped.is_none());
+    assert_eq!(finished.verdict.interrupted, Some(false));
 }
 
 #[test]
@@ -139,6 +140,7 @@ fn a_run_without_a_valid_block_ends_early() {
     let (finished, events) = run_scripted_plan(&plan, (1..=99).map(|number| (number, TrialStatus::Invalid)));
     assert_eq!(trials(&events), 6 * 2);
     assert!(!finished.verdict.complete);
+    assert_eq!(finished.verdict.interrupted, Some(false), "no trial is left to resume");
     assert_eq!(
         finished.verdict.sentence,
         "inconclusive: nginx against apache: a ratio needs at least 3 complete blocks, and this run has 0; \
@@ -151,6 +153,7 @@ fn a_variant_that_cannot_be_measured_ends_the_run() {
     let (finished, events) = run_scripted([(1, TrialStatus::Failed)]);
     assert_eq!(trials(&events), 1);
     assert!(finished.stopped.is_some() && !finished.verdict.complete);
+    assert_eq!(finished.verdict.interrupted, Some(true));
 }
 
 #[test]

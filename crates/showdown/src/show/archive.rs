@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use archive::printable::one_line;
-use archive::{ListedRun, Run, RunState};
+use archive::{ListedRun, Run};
 
 use super::resume::{resume_command, when_resumed};
 use super::table::table;
@@ -31,8 +31,11 @@ pub fn list(listed: &[ListedRun], root: &Path) -> String {
         ]);
     }
     let mut out = table(&rows);
-    if listed.iter().any(|run| run.state == RunState::Unfinished) {
-        out.push_str("\n`showdown resume RUN` goes on with an unfinished run\n");
+    let mut resumable = listed.iter().filter(|run| run.state.is_resumable());
+    if let Some(newest) = resumable.next() {
+        let command = resume_command(&root.join(newest.id.as_str()));
+        let others = if resumable.next().is_some() { "; it takes the id of another one, too" } else { "" };
+        let _ = writeln!(out, "\n{command} goes on with the {} run{others}", newest.state.name());
     }
     out
 }
@@ -52,8 +55,7 @@ pub fn run(run: &Run) -> String {
             when_resumed(run.facts.as_ref()),
         ),
     };
-    let is_part = run.verdict.as_ref().is_some_and(|verdict| !verdict.complete);
-    if is_part || run.state == RunState::Unfinished {
+    if run.state.is_resumable() {
         let _ = writeln!(out, "resume  {}", resume_command(&run.dir));
     }
     for problem in &run.problems {

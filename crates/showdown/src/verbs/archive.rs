@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use archive::{AnonymousRun, Archive, ArchiveError, Query, Run};
+use archive::{AnonymousRun, Archive, ArchiveError, Query, Run, RunState};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Subcommand, ValueEnum};
 
 use super::options::{AnswerFormat, RunsDir};
@@ -30,6 +31,7 @@ pub struct WhichRun {
 Examples:
   showdown list
   showdown list nginx --workload static-web -n 5
+  showdown list --state interrupted
   showdown list --tag kernel-6.12 --format json")]
 pub struct ListArgs {
     /// List only runs whose id or verdict contains this text
@@ -44,6 +46,9 @@ pub struct ListArgs {
     /// List only runs with this tag
     #[arg(long)]
     pub tag: Option<String>,
+    /// List only runs in this state
+    #[arg(long, value_parser = states())]
+    pub state: Option<RunState>,
     /// List at most this many runs, the newest
     #[arg(short = 'n', long, default_value = "50")]
     pub limit: u32,
@@ -52,6 +57,12 @@ pub struct ListArgs {
     pub format: AnswerFormat,
     #[command(flatten)]
     pub runs: RunsDir,
+}
+
+/// Parses the name of a state.
+fn states() -> impl TypedValueParser<Value = RunState> {
+    PossibleValuesParser::new(RunState::ALL.map(RunState::name))
+        .map(|name| RunState::from_name(&name).expect("it is the name of one of them"))
 }
 
 /// Options of `showdown show`.
@@ -165,6 +176,7 @@ pub fn list(args: &ListArgs) -> anyhow::Result<CommandStatus> {
         workload: args.workload.clone(),
         variant: args.variant.clone(),
         tag: args.tag.clone(),
+        state: args.state,
         limit: Some(args.limit),
         ..Query::default()
     };

@@ -352,7 +352,7 @@ pub fn report_on(
     if !finished.unrestored.is_empty() {
         anyhow::bail!("{} (the run is kept in {dir})", finished.unrestored.join("; "));
     }
-    if finished.interrupted {
+    if finished.verdict.is_interrupted() {
         note(&format!("interrupted: {resume} goes on"));
     }
     let has_verdict = match kind {

@@ -150,6 +150,15 @@ fn a_run_interrupted_by_ctrl_c_is_resumed() {
         text(&output.stderr)
     );
     assert_eq!(json(&run.join("verdict.json"))["complete"], false);
+    let command = format!("showdown resume {id}");
+    for arguments in [&["list"][..], &["list", "--state", "interrupted"]] {
+        let listed = text(&home.run(arguments).stdout);
+        assert!(listed.contains("interrupted") && !listed.contains("finished"), "{listed}");
+        assert!(listed.contains(&command), "{listed}");
+    }
+    assert!(!text(&home.run(&["list", "--state", "finished"]).stdout).contains(&id));
+    let page = text(&home.run(&["report", &id, "--format", "md"]).stdout);
+    assert!(page.contains(&command), "{page}");
     let (verdict, _) = resume(&home);
     assert_eq!(verdict["complete"], true);
     assert!(counted(&verdict).iter().all(|trials| *trials >= 3), "{verdict}");

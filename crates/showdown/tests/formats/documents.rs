@@ -238,6 +238,7 @@ pub fn verdict() -> Verdict {
         unit: text(),
         higher_is_better: true,
         complete: true,
+        interrupted: Some(false),
         comparisons: comparisons(),
         variants: vec![VariantSummary {
             name: text(),
@@ -325,8 +326,8 @@ pub fn column() -> ColumnInfo {
     ColumnInfo { name: text(), unit: text(), help: text() }
 }
 
-pub fn run_states() -> [RunState; 4] {
-    [RunState::Finished, RunState::Running, RunState::Unfinished, RunState::Damaged]
+pub fn run_states() -> [RunState; 5] {
+    RunState::ALL
 }
 
 pub fn problem() -> Problem {
