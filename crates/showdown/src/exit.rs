@@ -9,6 +9,9 @@ use clap::error::ErrorKind;
 
 use crate::color;
 
+/// The exit code of a command that Ctrl-C or SIGTERM has ended.
+pub const INTERRUPTED: u8 = 130;
+
 /// How a command ended that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandStatus {
@@ -40,12 +43,12 @@ pub fn code_of(result: anyhow::Result<CommandStatus>) -> ExitCode {
     let code = match result {
         Ok(CommandStatus::Success) => 0,
         Ok(CommandStatus::Invalid) => 3,
-        Ok(CommandStatus::Interrupted) => 130,
+        Ok(CommandStatus::Interrupted) => INTERRUPTED,
         Err(error) => {
             print_failure(&with_causes(&error));
             match () {
                 () if error.is::<UsageError>() => 2,
-                () if error.is::<InterruptedError>() => 130,
+                () if error.is::<InterruptedError>() => INTERRUPTED,
                 () => 1,
             }
         }
@@ -81,7 +84,8 @@ fn in_one_line(text: &str) -> String {
 }
 
 /// A closed standard error is ignored. A message may quote a log or an argument with a secret.
-fn print_failure(line: &str) {
+/// Prints the one line of a failure.
+pub fn print_failure(line: &str) {
     let line = host::secrets::mask_text(line);
     let _ = writeln!(anstream::stderr(), "{} {}", color::bad("showdown:"), one_line(&line));
 }

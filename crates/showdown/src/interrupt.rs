@@ -1,22 +1,35 @@
 //! Ctrl-C and SIGTERM: the first signal asks the command to stop and keep what it has, the second ends it at once.
 
-use std::process::Command;
+use std::process::{Command, exit};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use anyhow::Context;
 use load::engine::RunContext;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::iterator::Signals;
+
+use crate::exit::{INTERRUPTED, print_failure};
+
+/// What the second signal prints: the keepers of the servers and of the settings are processes of their own.
+const AGAIN: &str = "interrupted again: it ends at once. Servers that it started are stopped and kernel settings \
+                     are restored without it; files that are left are removed by its next start";
 
 /// A flag that the first signal sets.
 pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // The order matters: a second signal finds the flag set and ends the process.
-        flag::register_conditional_shutdown(signal, 130, interrupted.clone())?;
-        flag::register(signal, interrupted.clone())?;
-    }
+    let flag = interrupted.clone();
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let wait = move || {
+        for _signal in signals.forever() {
+            if flag.swap(true, Ordering::Relaxed) {
+                print_failure(AGAIN);
+                exit(INTERRUPTED.into())
+            }
+        }
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(wait).context("cannot wait for signals")?;
     Ok(interrupted)
 }
 

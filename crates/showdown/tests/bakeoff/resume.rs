@@ -133,6 +133,21 @@ fn a_run_that_has_all_trials_gets_the_same_verdict() {
 }
 
 #[test]
+fn a_second_ctrl_c_ends_at_once_and_says_what_becomes_of_the_rest() {
+    let home = TestHome::new();
+    let child = begin(&home, &home.small_plan(&VARIANTS));
+    wait_for_trial(&home, 1);
+    // Two different ones: of two equal ones the kernel may deliver one.
+    signal(&child, Signal::INT);
+    signal(&child, Signal::TERM);
+    let output = child.wait_with_output().expect("it ended");
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    let line = error_line(&output);
+    assert!(line.contains("interrupted again: it ends at once"), "{line}");
+    home.assert_nothing_runs();
+}
+
+#[test]
 fn a_run_interrupted_by_ctrl_c_is_resumed() {
     let _machine = while_settings_stay();
     let home = TestHome::new();
