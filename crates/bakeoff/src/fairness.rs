@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use archive::model::{Difference, DifferenceClass, Facts, Plan, VariantFacts};
+use archive::model::{Difference, DifferenceClass, Facts, Plan, Variant, VariantFacts};
 
 /// Facts whose difference means that one side does less work, or does it by other means.
 const APPLES_TO_ORANGES: &[(&str, &str)] = &[
@@ -49,8 +49,11 @@ pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
                 .collect();
             let distinct: BTreeSet<&String> = values.values().collect();
             let differs = distinct.len() > 1 || (values.len() < sides.len() && servers.len() == 1);
-            let (class, remark) = classify(key, servers.len() > 1, &varied);
             let values = without_common_lines(&values);
+            let (class, remark) = match knob_that_explains(&values, &plan.variants) {
+                Some(knob) => (DifferenceClass::TheVariantItself, format!("it follows from {knob}")),
+                None => classify(key, servers.len() > 1, &varied),
+            };
             differs.then(|| Difference { key: key.clone(), values, class, remark })
         })
         .collect();
@@ -68,6 +71,25 @@ fn without_common_lines(values: &BTreeMap<String, String>) -> BTreeMap<String, S
             (name.clone(), own.join("; "))
         })
         .collect()
+}
+
+/// The knob that the variants differ in, and whose value stands in this fact of each of them: the build of Apache names
+/// its MPM.
+fn knob_that_explains<'a>(values: &BTreeMap<String, String>, variants: &'a [Variant]) -> Option<&'a str> {
+    /// A shorter value, such as `2` or `on`, stands in many texts by chance.
+    const SHORTEST: usize = 4;
+    let knobs = variants.first()?.knobs.keys();
+    let names_it = |knob: &&String| {
+        variants.iter().all(|variant| {
+            let value = variant.knobs.get(*knob).map(ToString::to_string);
+            let text = values.get(&variant.name);
+            value.zip(text).is_some_and(|(value, text)| {
+                value.len() >= SHORTEST
+                    && text.split(|c: char| !c.is_alphanumeric()).any(|word| word == value)
+            })
+        })
+    };
+    knobs.filter(|_| variants.len() > 1).find(names_it).map(String::as_str)
 }
 
 fn flat_facts(variant: &VariantFacts) -> BTreeMap<String, String> {
@@ -124,6 +146,28 @@ mod tests {
         assert_eq!(class("allocator", true), DifferenceClass::ApplesToOranges);
         assert_eq!(class("version", true), DifferenceClass::Expected);
         assert_eq!(class("version", false), DifferenceClass::Unexplained);
+    }
+
+    #[test]
+    fn a_fact_that_names_the_value_of_a_knob_follows_from_it() {
+        let variant = |mpm: &str| Variant {
+            name: mpm.to_owned(),
+            server: "apache".to_owned(),
+            knobs: [("mpm".to_owned(), mpm.into())].into(),
+        };
+        let variants = [variant("event"), variant("prefork")];
+        let values = |texts: [&str; 2]| {
+            variants
+                .each_ref()
+                .map(|variant| variant.name.clone())
+                .into_iter()
+                .zip(texts.map(str::to_owned))
+                .collect()
+        };
+        let build = values(["Server MPM: event", "Server MPM: prefork; forked: yes"]);
+        assert_eq!(knob_that_explains(&build, &variants), Some("mpm"));
+        assert_eq!(knob_that_explains(&values(["gcc 12", "gcc 13"]), &variants), None);
+        assert_eq!(knob_that_explains(&build, &variants[..1]), None);
     }
 
     #[test]

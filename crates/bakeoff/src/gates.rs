@@ -1,5 +1,5 @@
 //! The gates: checks that a trial must pass to be valid. A trial that fails a gate is invalid, with the gate's message
-//! as the reason. No gate is a mere warning.
+//! as the reason. Only the clock's is a mere note.
 //!
 //! | gate | threshold | why |
 //! |---|---|---|
@@ -12,7 +12,7 @@
 //! | others | 2 % of the trial's CPUs | as steal. With two CPUs, 2 % is 4 % of the server's CPU, less than the 5 % that a comparison must detect. Services of an idle machine use 0.3 to 0.8 % |
 //! | swap | no byte read from swap | one page from disk costs as much as thousands of requests |
 //! | restarts | the server's main process is the same at the end | part of the trial measured another process |
-//! | clock | 10 ms plus 0.5 % of the trial between wall clock and monotonic clock | the clock was stepped, or the machine was suspended. A smaller clock drift changes results by less than matters |
+//! | clock | none; a step of 10 ms plus 0.5 % of the trial is noted | times of day in the run are off; durations are those of the monotonic clock |
 //! | frequency | 5 % between lowest and highest CPU frequency | both sides must be measured at the same speed |
 
 mod host;

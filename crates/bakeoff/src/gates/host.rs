@@ -90,7 +90,8 @@ pub fn swap(input: &GateInput<'_>) -> Gate {
     gate("swap", bytes <= 0.0, format!("{bytes:.0} B/s"), "0 B/s".to_owned(), message.to_owned())
 }
 
-/// Clock steps. The sampler reads the two clocks one after the other, so one sample may be off by the time that the
+/// Clock steps are noted. They refuse nothing: this gate once took 7 of 12 good trials from a comparison, and no figure
+/// depends on the wall clock. The sampler reads the two clocks one after the other, so one sample may be off by the time that the
 /// sampler waited for a CPU. A step lasts, so the median of the first third of the samples is compared with that of the
 /// last third.
 pub fn clock(input: &GateInput<'_>) -> Gate {
@@ -103,12 +104,14 @@ pub fn clock(input: &GateInput<'_>) -> Gate {
     let step = (last - first).abs();
     let recorded_us = input.telemetry.samples.last().map_or(0, |sample| sample.t_us);
     let most = MAX_CLOCK_STEP_MS + MAX_CLOCK_DRIFT * recorded_us as f64 / 1e3;
-    let message = if step > most {
-        "the wall clock was stepped during the measurement: stop time synchronisation from stepping it"
-    } else {
-        "wall clock and monotonic clock agree"
-    };
-    gate("clock", step <= most, format!("{step:.0} ms"), format!("at most {most:.0} ms"), message.to_owned())
+    if step > most {
+        let note = format!(
+            "the wall clock was set by {step:.0} ms during the trial, which counts: every duration is of the monotonic clock"
+        );
+        return not_applicable("clock", &note);
+    }
+    let agree = "wall clock and monotonic clock agree".to_owned();
+    gate("clock", true, format!("{step:.0} ms"), format!("at most {most:.0} ms"), agree)
 }
 
 /// The CPU frequency, where the CPUs report it.
