@@ -88,6 +88,8 @@ impl Collector {
                     }
                 }
             }
+            // What becomes of a worker after its part does not concern the part: an interrupted process ends.
+            WorkerMessage::Done { worker, .. } if self.workers[worker as usize].done => {}
             WorkerMessage::Done { worker, stopped, ended, failure } => {
                 self.workers[worker as usize].done = true;
                 self.stopped = self.stopped.max(stopped);
@@ -160,6 +162,17 @@ mod tests {
         assert_eq!(completed(&mut collector, [interval(1, -1, 5), interval(1, 0, 9)]), [-1, 0]);
         assert_eq!(collector.total.succeeded(), 2, "the warm-up is not measured");
         assert_eq!(collector.intervals.len(), 2);
+    }
+
+    #[test]
+    fn a_process_that_ends_after_its_part_is_no_failure() {
+        let mut collector = Collector::new(2, 1, 0);
+        let gone = Some(WorkerFailure::ProcessEnded);
+        completed(&mut collector, [done(0, 5, None), done(0, 9, gone.clone()), done(1, 6, None)]);
+        assert!(collector.all_done() && collector.failure.is_none());
+        let mut early = Collector::new(2, 1, 0);
+        completed(&mut early, [done(0, 5, gone.clone())]);
+        assert_eq!(early.failure, gone);
     }
 
     #[test]

@@ -162,7 +162,8 @@ impl LoadProcess {
     }
 }
 
-/// Passes a process's messages on. When they end, its workers are gone, which only a part under way takes notice of.
+/// Passes a process's messages on. When they end, its workers are gone: a failure of the part under way, and of no part that
+/// they have ended.
 fn forward(lines: impl BufRead, workers: Range<u32>, to_collector: &Sender<WorkerMessage>) {
     let mut failure = WorkerFailure::ProcessEnded;
     for line in lines.lines() {
