@@ -1,11 +1,12 @@
-//! The load of one trial: runs of the engine, one after the other, on the same server, and their record.
+//! The load of one trial: parts of one load, one after the other, on the same server and connections, and their record.
 
 use std::time::{Duration, Instant};
 
 use archive::model::{PhaseKind, Tick, TrialPhase};
 use load::capacity::{StepEvaluation, evaluate};
-use load::engine::{self, LoadOutcome, RunContext, RunError};
+use load::engine::{LoadEvent, LoadOutcome, RunContext, RunError};
 use load::inputs::slo::Slo;
+use load::session::LoadSession;
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
 
@@ -32,9 +33,11 @@ impl From<LoadOutcome> for MeasuredRun {
     }
 }
 
-/// The runs of the engine in a trial.
+/// The parts of a trial's load.
 pub struct LoadPhases<'a> {
     spec: LoadSpec,
+    /// Its connections; none before the first part.
+    session: Option<LoadSession>,
     context: &'a RunContext,
     began: Instant,
     observe: &'a mut Observer<'a>,
@@ -58,6 +61,7 @@ impl<'a> LoadPhases<'a> {
     ) -> Self {
         Self {
             spec,
+            session: None,
             context,
             began,
             observe,
@@ -114,8 +118,12 @@ impl<'a> LoadPhases<'a> {
         spec.seed = self.spec.seed;
         let workers = f64::from(spec.workers);
         let observe = &mut *self.observe;
-        let outcome = engine::run(&spec, self.context, &mut |event| {
-            if let engine::LoadEvent::Tick { stats, .. } = event {
+        let session = match &mut self.session {
+            Some(session) => session,
+            none => none.insert(LoadSession::open(&spec, self.context)?),
+        };
+        let outcome = session.run(&spec.part(), self.context, &mut |event| {
+            if let LoadEvent::Tick { stats, .. } = event {
                 let response = stats.merged(|op| &op.response_time);
                 let seconds = stats.client.wall_ns as f64 / 1e9 / workers;
                 observe(Event::Tick {
