@@ -29,7 +29,7 @@ use crate::plan_variant::{knob_value, server_variant};
 use crate::run::{FinishedRun, Lab, resume_blocks, run_blocks};
 use crate::run_plan_error::RunPlanError;
 use crate::system_under_test::{SutError, SystemUnderTest};
-use crate::trial::{self, FinishedTrial, TrialSetup};
+use crate::trial::{self, FinishedTrial, TrialSetup, TrialStart};
 use crate::trial_order::ScheduledTrial;
 use crate::variant_point::{VariantPoint, variant_points};
 
@@ -211,7 +211,8 @@ impl Lab for LocalLab<'_> {
             let server = self.start(scheduled, variant_point, &variant?)?;
             Ok(Box::new(server) as Box<dyn SystemUnderTest>)
         };
-        let mut finished = trial::run(&setup, scheduled, variant_point, start, hint, writer, observe)?;
+        let start = TrialStart { scheduled, variant_point, writer, hint, start: Box::new(start) };
+        let mut finished = trial::run(&setup, start, observe)?;
         // The messages of servers and their tools rarely say so, or not at their end.
         if finished.trial.status == TrialStatus::Failed
             && let Some(left) = little_room(self.scratch.path())

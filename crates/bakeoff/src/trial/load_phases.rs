@@ -40,7 +40,6 @@ pub struct LoadPhases<'a> {
     session: Option<LoadSession>,
     context: &'a RunContext,
     began: Instant,
-    observe: &'a mut Observer<'a>,
     /// The phases so far.
     pub phases: Vec<TrialPhase>,
     /// The time line so far.
@@ -53,18 +52,12 @@ pub struct LoadPhases<'a> {
 
 impl<'a> LoadPhases<'a> {
     /// Runs take all but shape, length and interval from `spec`; times count from `began`.
-    pub fn new(
-        spec: LoadSpec,
-        context: &'a RunContext,
-        began: Instant,
-        observe: &'a mut Observer<'a>,
-    ) -> Self {
+    pub fn new(spec: LoadSpec, context: &'a RunContext, began: Instant) -> Self {
         Self {
             spec,
             session: None,
             context,
             began,
-            observe,
             phases: Vec::new(),
             time_line: Vec::new(),
             client_counts: ClientCounts::default(),
@@ -72,25 +65,35 @@ impl<'a> LoadPhases<'a> {
         }
     }
 
-    /// Reports what the trial does now.
-    pub fn doing(&mut self, what: String) {
-        (self.observe)(Event::Doing { what });
+    /// What the load is, except for its length.
+    pub fn spec(&self) -> &LoadSpec {
+        &self.spec
     }
 
     /// A closed loop without think time.
-    pub fn closed_loop(&mut self, length: Duration, interval: Duration) -> Result<MeasuredRun, RunError> {
+    pub fn closed_loop(
+        &mut self,
+        length: Duration,
+        interval: Duration,
+        observe: &mut Observer<'_>,
+    ) -> Result<MeasuredRun, RunError> {
         let start = self.began.elapsed();
         let spec = self.spec.clone().with_shape(Shape::closed());
-        let run = self.run(spec.with_duration(length).with_interval(interval))?;
+        let run = self.run(spec.with_duration(length).with_interval(interval), observe)?;
         self.keep(PhaseKind::ClosedLoop, start, &run, None);
         Ok(run)
     }
 
     /// A number of operations, one after the other, however long they take.
-    pub fn operations(&mut self, kind: PhaseKind, count: u64) -> Result<MeasuredRun, RunError> {
+    pub fn operations(
+        &mut self,
+        kind: PhaseKind,
+        count: u64,
+        observe: &mut Observer<'_>,
+    ) -> Result<MeasuredRun, RunError> {
         let start = self.began.elapsed();
         let spec = self.spec.clone().with_shape(Shape::closed()).with_duration(None).with_requests(count);
-        let run = self.run(spec.with_interval(LONG_OPERATION_INTERVAL))?;
+        let run = self.run(spec.with_interval(LONG_OPERATION_INTERVAL), observe)?;
         self.keep(kind, start, &run, None);
         Ok(run)
     }
@@ -103,21 +106,21 @@ impl<'a> LoadPhases<'a> {
         length: Duration,
         interval: Duration,
         slo: Option<&Slo>,
+        observe: &mut Observer<'_>,
     ) -> Result<(MeasuredRun, Option<StepEvaluation>), RunError> {
         let start = self.began.elapsed();
         let spec = self.spec.clone().with_shape(Shape::open(rate, Arrivals::Poisson)).with_warmup(LEAD);
-        let run = self.run(spec.with_duration(length).with_interval(interval))?;
+        let run = self.run(spec.with_duration(length).with_interval(interval), observe)?;
         let evaluation = slo.map(|slo| evaluate(slo, &run.outcome, &run.summary));
         self.keep(kind, start + LEAD, &run, evaluation.as_ref());
         Ok((run, evaluation))
     }
 
-    fn run(&mut self, mut spec: LoadSpec) -> Result<MeasuredRun, RunError> {
+    fn run(&mut self, mut spec: LoadSpec, observe: &mut Observer<'_>) -> Result<MeasuredRun, RunError> {
         // Every run of a trial draws other random numbers, and all of them follow from the plan's seed.
         self.spec.seed = self.spec.seed.wrapping_add(1);
         spec.seed = self.spec.seed;
         let workers = f64::from(spec.workers);
-        let observe = &mut *self.observe;
         let session = match &mut self.session {
             Some(session) => session,
             none => none.insert(LoadSession::open(&spec, self.context)?),

@@ -12,6 +12,7 @@ use load::validity::BrokenRule;
 
 use super::load_phases::{LoadPhases, MeasuredRun};
 use super::steadiness::{SteadyQuantity, check_loop};
+use crate::event::{Event, Observer};
 use crate::preset::interval_of;
 use crate::wording::wording;
 
@@ -94,17 +95,18 @@ pub fn measure(
     rate: Option<f64>,
     hint: Option<f64>,
     loads: &mut LoadPhases<'_>,
+    observe: &mut Observer<'_>,
 ) -> Result<TrialMeasurement, RunError> {
     if let Measure::OneByOne { operations } = plan.measure {
-        return one_by_one(plan, operations, loads);
+        return one_by_one(plan, operations, loads, observe);
     }
-    let warm = warm_up(plan, loads)?;
+    let warm = warm_up(plan, loads, observe)?;
     let mut result = TrialMeasurement::without_value(Some(warm.outcome), warm.unsteady);
     if loads.interrupted {
         return Ok(result);
     }
     match (&plan.measure, rate) {
-        (_, Some(rate)) => at_rates(plan, &[rate], &mut result, loads)?,
+        (_, Some(rate)) => at_rates(plan, &[rate], &mut result, loads, observe)?,
         (Measure::MaxThroughput | Measure::MaxBytes, None) => {
             // What was cut off includes the drain, so the total has no part of it.
             let drain = Interval::new(warm.run.operations.len(), warm.run.counters.len());
@@ -118,10 +120,12 @@ pub fn measure(
         (Measure::Capacity { slo }, None) => {
             let slo = slo.parse().expect("the plan's objective was checked when it was made");
             let closed_loop_per_s = warm.measured.succeeded() as f64 / warm.length.as_secs_f64().max(1e-9);
-            capacity(plan, &slo, closed_loop_per_s, hint, &mut result, loads)?;
+            capacity(plan, &slo, closed_loop_per_s, hint, &mut result, loads, observe)?;
         }
         (Measure::OneByOne { .. }, None) => {}
-        (Measure::LatencyCurve { rates_per_s, .. }, None) => at_rates(plan, rates_per_s, &mut result, loads)?,
+        (Measure::LatencyCurve { rates_per_s, .. }, None) => {
+            at_rates(plan, rates_per_s, &mut result, loads, observe)?;
+        }
     }
     Ok(result)
 }
@@ -132,15 +136,18 @@ fn one_by_one(
     plan: &Plan,
     operations: u32,
     loads: &mut LoadPhases<'_>,
+    observe: &mut Observer<'_>,
 ) -> Result<TrialMeasurement, RunError> {
     let mut result = TrialMeasurement::without_value(None, None);
-    loads.doing("one operation that is not counted".to_owned());
-    loads.operations(PhaseKind::ClosedLoop, 1)?;
+    observe(Event::Doing { what: "one operation that is not counted".to_owned() });
+    loads.operations(PhaseKind::ClosedLoop, 1, observe)?;
     if loads.interrupted {
         return Ok(result);
     }
-    loads.doing(format!("timing {}, one at a time", plural(operations.into(), "operation")));
-    let run = loads.operations(PhaseKind::Measure, operations.into())?;
+    observe(Event::Doing {
+        what: format!("timing {}, one at a time", plural(operations.into(), "operation")),
+    });
+    let run = loads.operations(PhaseKind::Measure, operations.into(), observe)?;
     if loads.interrupted {
         return Ok(result);
     }
@@ -164,14 +171,18 @@ struct WarmedUp {
 }
 
 /// Runs a closed loop until throughput and p99 are steady, or until the limit of the plan.
-fn warm_up(plan: &Plan, loads: &mut LoadPhases<'_>) -> Result<WarmedUp, RunError> {
+fn warm_up(
+    plan: &Plan,
+    loads: &mut LoadPhases<'_>,
+    observe: &mut Observer<'_>,
+) -> Result<WarmedUp, RunError> {
     let length = plan.phases.closed_loop.max(plan.warm_up.min);
     let quantity =
         if plan.measure == Measure::MaxBytes { SteadyQuantity::Bytes } else { SteadyQuantity::Operations };
     let (mut before, mut earlier) = (Duration::ZERO, None);
     loop {
-        loads.doing("warming up in a closed loop".to_owned());
-        let run = loads.closed_loop(length, interval_of(length))?.outcome;
+        observe(Event::Doing { what: "warming up in a closed loop".to_owned() });
+        let run = loads.closed_loop(length, interval_of(length), observe)?.outcome;
         let checked = check_loop(&run, before, earlier, quantity);
         before += length;
         if checked.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.max {
@@ -196,6 +207,7 @@ fn capacity(
     hint: Option<f64>,
     result: &mut TrialMeasurement,
     loads: &mut LoadPhases<'_>,
+    observe: &mut Observer<'_>,
 ) -> Result<(), RunError> {
     let phases = &plan.phases;
     let interval = interval_of(phases.measure);
@@ -216,8 +228,8 @@ fn capacity(
                 (PhaseKind::CurveStep, phases.curve_step, doing)
             }
         };
-        loads.doing(doing);
-        let (run, evaluation) = loads.open_loop(kind, rate, length, interval, Some(slo))?;
+        observe(Event::Doing { what: doing });
+        let (run, evaluation) = loads.open_loop(kind, rate, length, interval, Some(slo), observe)?;
         if loads.interrupted {
             return Ok(None);
         }
@@ -244,14 +256,15 @@ fn at_rates(
     rates: &[f64],
     result: &mut TrialMeasurement,
     loads: &mut LoadPhases<'_>,
+    observe: &mut Observer<'_>,
 ) -> Result<(), RunError> {
     let slo: Option<Slo> = plan.measure.slo().and_then(|text| text.parse().ok());
     let length = plan.phases.measure;
     for (at, &rate) in rates.iter().enumerate() {
         let is_last = at + 1 == rates.len();
         let kind = if is_last { PhaseKind::Measure } else { PhaseKind::CurveStep };
-        loads.doing(format!("measuring at {}/s", thousands(rate)));
-        let (run, _) = loads.open_loop(kind, rate, length, interval_of(length), slo.as_ref())?;
+        observe(Event::Doing { what: format!("measuring at {}/s", thousands(rate)) });
+        let (run, _) = loads.open_loop(kind, rate, length, interval_of(length), slo.as_ref(), observe)?;
         if loads.interrupted {
             return Ok(());
         }

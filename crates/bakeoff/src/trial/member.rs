@@ -1,0 +1,314 @@
+//! One server under test of a trial, from its start to its record: the trial has the server, its load and what is known of
+//! both so far. What is measured, and when, is left to [`measure`](super::measure) and [`turns`](super::turns).
+
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use archive::model::{
+    ConfigFile, CountCheck, Gate, GateOutcome, Measure, MeasuredValue, PhaseKind, Trial, TrialPhase,
+    TrialStatus, VariantFacts,
+};
+use archive::{ArchiveError, TrialWriter};
+use host::secrets;
+use host::telemetry::{Recording, SampledServer};
+use load::drivers::ProtocolSpec;
+use load::spec::LoadSpec;
+use workload::OperationCount;
+
+use super::background::{self, BackgroundLoad};
+use super::load_phases::LoadPhases;
+use super::measure::{TrialMeasurement, measure};
+use super::phases::ClientCounts;
+use super::server_usage;
+use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
+use crate::bottleneck::{self, ResourceReadings};
+use crate::event::{Event, Observer};
+use crate::gates::{self, GateInput};
+use crate::system_under_test::{SutError, SystemUnderTest};
+use crate::variant_point::VariantPoint;
+
+/// A server that has been started for a trial.
+pub struct TrialMember<'a> {
+    setup: &'a TrialSetup<'a>,
+    variant_point: &'a VariantPoint,
+    writer: &'a TrialWriter,
+    began: Instant,
+    sut: Box<dyn SystemUnderTest>,
+    trial: Trial,
+    facts: Option<VariantFacts>,
+    /// The server's count before the load.
+    before: Option<OperationCount>,
+    /// Whether the program under test makes the load itself.
+    makes_own_load: bool,
+    /// The value of an earlier trial of the same variant and point.
+    hint: Option<f64>,
+}
+
+/// What is known of server and load when the load has ended.
+pub struct LoadEnd {
+    alive: Result<(), SutError>,
+    after: Result<Option<OperationCount>, SutError>,
+    measured: Result<TrialMeasurement, TrialError>,
+    client_counts: ClientCounts,
+    is_interrupted: bool,
+    /// When the load ended.
+    ended: Instant,
+}
+
+/// What was recorded of the machine during the load.
+pub struct RecordedLoad {
+    /// The telemetry, with this server's columns.
+    pub recording: Recording,
+    /// When it began.
+    pub started: Instant,
+    /// From then to the begin of the load.
+    pub before_load: Duration,
+}
+
+impl<'a> TrialMember<'a> {
+    /// Starts the server. Where it does not start, that is the trial.
+    pub fn start(setup: &'a TrialSetup<'a>, start: TrialStart<'a>) -> Result<Self, Box<FinishedTrial>> {
+        let began = Instant::now();
+        let started_unix_ms =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+        let TrialStart { scheduled, variant_point, writer, hint, start } = start;
+        let trial = Trial { started_unix_ms, ..blank(setup.plan, scheduled, variant_point) };
+        match start() {
+            Ok(sut) => Ok(Self {
+                setup,
+                variant_point,
+                writer,
+                began,
+                sut,
+                trial,
+                facts: None,
+                before: None,
+                makes_own_load: false,
+                hint,
+            }),
+            Err(error) => {
+                let reasons = vec![secrets::mask_text(&error.to_string())];
+                let trial = Trial { reasons, ..trial };
+                Err(Box::new(ended(setup, FinishedTrial { trial, response_time: None, facts: None }, began)))
+            }
+        }
+    }
+
+    /// Loads the data, checks the replies, and reads what must be known before the load. Returns the load, except for its
+    /// length.
+    pub fn prepare(&mut self, observe: &mut Observer<'_>) -> Result<LoadPhases<'a>, TrialError> {
+        observe(Event::Doing { what: "loading data and checking replies".to_owned() });
+        self.sut.prepare(self.setup.context)?;
+        self.facts = Some(self.sut.facts());
+        self.before = self.sut.count()?;
+        let spec = self.spec()?;
+        self.makes_own_load = matches!(spec.protocol, ProtocolSpec::Runner(_));
+        Ok(LoadPhases::new(spec, self.setup.context, self.began))
+    }
+
+    /// Its processes, for the telemetry.
+    pub fn sampled(&self, name: String) -> SampledServer {
+        SampledServer { name, trees: self.sut.trees() }
+    }
+
+    /// Runs the load with the plan's background load, and reads what must be known at once when it has ended.
+    pub fn load(&mut self, mut loads: LoadPhases<'_>, observe: &mut Observer<'_>) -> LoadEnd {
+        let plan = self.setup.plan;
+        let background = plan.background.map(|load| {
+            (BackgroundLoad::start(loads.spec(), load, self.setup.context), self.began.elapsed())
+        });
+        let rate = self.variant_point.rate_per_s();
+        let mut measured = measure(plan, rate, self.hint, &mut loads, observe).map_err(TrialError::from);
+        match background.map(|(load, from)| (load.stop(), from)) {
+            None => {}
+            Some((Ok(outcome), from)) => {
+                loads.client_counts.add(&outcome);
+                self.trial.background = Some(background::phase_of(&outcome, from));
+            }
+            Some((Err(error), _)) => measured = measured.and(Err(error.into())),
+        }
+        self.end_load(loads, measured)
+    }
+
+    /// Reads what must be known at once when the load has ended.
+    fn end_load(&mut self, loads: LoadPhases<'_>, measured: Result<TrialMeasurement, TrialError>) -> LoadEnd {
+        let ended = Instant::now();
+        (self.trial.phases, self.trial.timeline) = (loads.phases, loads.time_line);
+        let alive = self.sut.check_alive();
+        let after = if alive.is_ok() { self.sut.count() } else { Ok(None) };
+        let (client_counts, is_interrupted) = (loads.client_counts, loads.interrupted);
+        LoadEnd { alive, after, measured, client_counts, is_interrupted, ended }
+    }
+
+    /// Completes the trial's record and writes its files, and stops the server.
+    pub fn finish(
+        mut self,
+        load: Result<(LoadEnd, RecordedLoad), TrialError>,
+    ) -> Result<FinishedTrial, ArchiveError> {
+        let outcome = load.and_then(|(end, recorded)| self.evaluate(end, recorded));
+        let finished = self.write(outcome)?;
+        self.sut.stop();
+        Ok(ended(self.setup, finished, self.began))
+    }
+
+    /// Compares counts, checks the gates, and finds the bottleneck.
+    fn evaluate(
+        &mut self,
+        end: LoadEnd,
+        recorded: RecordedLoad,
+    ) -> Result<(RecordedLoad, TrialMeasurement), TrialError> {
+        let result = end.measured?;
+        self.trial.counts = counts(self.before.take(), end.after?, &end.client_counts).into_iter().collect();
+        let setup = self.setup;
+        let recording = &recorded.recording;
+        let from_us = recorded.before_load.as_micros() as u64;
+        let window_us = (from_us, end.ended.duration_since(recorded.started).as_micros() as u64);
+        let measured_us = measured_window(&self.trial.phases, window_us, self.began_us(from_us));
+        let usage = server_usage::usage(recording, measured_us);
+        self.trial.warm_up.clone_from(&result.warm_up);
+        self.trial.measured.clone_from(&result.measured);
+        self.trial.gates = gates::check(&GateInput {
+            client_reasons: (!self.makes_own_load).then_some(result.client_reasons.as_slice()),
+            has_warm_up: result.warm_up.is_some() || !matches!(setup.plan.measure, Measure::OneByOne { .. }),
+            unsteady: result.unsteady.clone(),
+            error_share: result.error_share,
+            background: self.trial.background.as_ref(),
+            counts: &self.trial.counts,
+            telemetry: recording,
+            cpus: &setup.server_cpus.iter().chain(setup.client_cpus.iter()).collect(),
+            window_us,
+            measured_us,
+            died: end.alive.err().map(|error| error.to_string()),
+        });
+        self.trial.saturated = Some(bottleneck::find(&ResourceReadings {
+            telemetry: recording,
+            window_us: measured_us,
+            server_cpus: setup.server_cpus,
+            server_cores: usage.as_ref().map_or(0.0, |usage| usage.cores),
+            client_utilisation: (!self.makes_own_load).then_some(result.client_utilisation),
+        }));
+        self.trial.server = usage;
+        self.trial.reasons.extend(result.reasons.iter().cloned());
+        let failed = |gate: &&Gate| gate.outcome == GateOutcome::Failed;
+        let failures = self.trial.gates.iter().filter(failed);
+        let failures: Vec<String> = failures.map(|gate| format!("{}: {}", gate.id, gate.message)).collect();
+        self.trial.status = match (&self.trial.measured, failures.is_empty()) {
+            _ if end.is_interrupted => TrialStatus::Interrupted,
+            (Some(MeasuredValue { .. }), true) => TrialStatus::Valid,
+            _ => TrialStatus::Invalid,
+        };
+        self.trial.reasons.extend(failures);
+        Ok((recorded, result))
+    }
+
+    /// The load of this trial, except for shape and length.
+    fn spec(&self) -> Result<LoadSpec, TrialError> {
+        let plan = self.setup.plan;
+        let mut spec = self.sut.load_spec()?;
+        spec.connections = self.variant_point.connections(plan);
+        spec.workers = plan.load.threads.min(spec.connections);
+        spec.seed = u64::from(plan.seed) << 32 | u64::from(self.trial.number) << 8;
+        Ok(spec)
+    }
+
+    /// When the trial began, on the recording's time line; the load began `from_us` after the recording.
+    fn began_us(&self, from_us: u64) -> i64 {
+        let first = self.trial.phases.first().map_or(0.0, |phase| phase.start_s);
+        from_us.cast_signed() - (first * 1e6) as i64
+    }
+
+    /// Writes the trial's other files.
+    fn write(
+        &mut self,
+        outcome: Result<(RecordedLoad, TrialMeasurement), TrialError>,
+    ) -> Result<FinishedTrial, ArchiveError> {
+        let (trial, writer) = (&mut self.trial, self.writer);
+        let mut response_time = None;
+        for (name, text) in self.sut.configuration() {
+            let text = secrets::mask_text(&text);
+            let path = writer.write(&format!("{}/{name}", archive::layout::CONFIG), text.as_bytes())?;
+            trial.files.config.push(path.clone());
+            if let Some(facts) = &mut self.facts {
+                facts.config.push(ConfigFile { name, file: path });
+            }
+        }
+        for (name, log) in self.sut.logs() {
+            trial.files.logs.push(writer.write(&name, &log.text)?);
+            trial.files.logs_left_out_bytes += log.left_out;
+        }
+        match outcome {
+            Ok((recorded, result)) => {
+                let lead = recorded.started.duration_since(self.began);
+                trial.files.telemetry =
+                    Some(writer.telemetry(&server_usage::table(&recorded.recording, lead))?);
+                if let Some(outcome) = &result.outcome {
+                    let mut log = Vec::new();
+                    if load::hlog::write(outcome, &mut log).is_ok() {
+                        trial.files.load_log = Some(writer.write(archive::layout::LOAD_LOG, &log)?);
+                    }
+                }
+                response_time = result.response_time;
+            }
+            Err(error) => {
+                trial.status = TrialStatus::Failed;
+                trial.reasons.push(error.to_string());
+                let longest = if self.makes_own_load { RUNNER_END } else { Duration::ZERO };
+                trial.reasons.extend(ending(self.sut.as_ref(), longest).map(|error| error.to_string()));
+            }
+        }
+        for reason in &mut trial.reasons {
+            *reason = secrets::mask_text(reason);
+        }
+        Ok(FinishedTrial { trial: trial.clone(), response_time, facts: self.facts.take() })
+    }
+}
+
+/// The end of a trial. One that failed because the user interrupted it is no failure of the server.
+fn ended(setup: &TrialSetup<'_>, mut finished: FinishedTrial, began: Instant) -> FinishedTrial {
+    let is_interrupted = setup.context.interrupted.load(Ordering::Relaxed);
+    if finished.trial.status == TrialStatus::Failed && is_interrupted {
+        finished.trial.status = TrialStatus::Interrupted;
+    }
+    finished.trial.duration_s = began.elapsed().as_secs_f64();
+    finished
+}
+
+/// The window of the recording in which the value was measured; the whole load where that is too short for two samples.
+fn measured_window(phases: &[TrialPhase], whole: (u64, u64), began_us: i64) -> (u64, u64) {
+    const SHORT_US: u64 = 2_000_000;
+    let central = phases.iter().rev().find(|p| p.kind == PhaseKind::Measure).or(phases.last());
+    let Some(phase) = central else { return whole };
+    let at = |seconds: f64| (began_us + (seconds * 1e6) as i64).max(0).cast_unsigned();
+    let (from, to) = (at(phase.start_s), at(phase.start_s + phase.length_s));
+    if to.saturating_sub(from) < SHORT_US { whole } else { (from, to) }
+}
+
+/// The counts of server and client: of operations, or of what the server's count names.
+fn counts(
+    before: Option<OperationCount>,
+    after: Option<OperationCount>,
+    client: &ClientCounts,
+) -> Option<CountCheck> {
+    let (before, after) = before.zip(after)?;
+    let client = match &before.client_counter {
+        None => client.operations,
+        Some(counter) => client.counters.get(counter).copied().unwrap_or(0),
+    };
+    Some(CountCheck { counter: before.what, client, server: after.count.saturating_sub(before.count) })
+}
+
+/// A runner closes its output before it ends, which may take long on a busy machine. How it ended explains more.
+const RUNNER_END: Duration = Duration::from_secs(5);
+
+/// How the server ended, if it did or does so soon.
+fn ending(sut: &dyn SystemUnderTest, longest: Duration) -> Option<SutError> {
+    let begin = Instant::now();
+    loop {
+        match sut.check_alive() {
+            Err(error) => return Some(error),
+            Ok(()) if begin.elapsed() >= longest => return None,
+            Ok(()) => thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What trials have in common, what one begins with, and what comes of it.
+
+use archive::TrialWriter;
+use archive::model::{FORMAT, Plan, Trial, TrialFiles, TrialStatus, VariantFacts};
+use host::{CpuSet, Host};
+use load::engine::{RunContext, RunError};
+use load::record::Micros;
+
+use crate::system_under_test::{SutError, SystemUnderTest};
+use crate::trial_order::ScheduledTrial;
+use crate::variant_point::VariantPoint;
+
+/// A trial that has ended.
+pub struct FinishedTrial {
+    /// The trial's record.
+    pub trial: Trial,
+    /// Response times of its measurement; none if it ended before that.
+    pub response_time: Option<Micros>,
+    /// The variant's facts; none if its server did not start.
+    pub facts: Option<VariantFacts>,
+}
+
+/// What all trials of a run have in common.
+pub struct TrialSetup<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The machine to run on.
+    pub host: &'a Host,
+    /// The server's CPUs.
+    pub server_cpus: &'a CpuSet,
+    /// The client's CPUs.
+    pub client_cpus: &'a CpuSet,
+    /// The context of the engine.
+    pub context: &'a RunContext,
+}
+
+/// Why a trial failed.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    #[error(transparent)]
+    SystemUnderTest(#[from] SutError),
+    #[error(transparent)]
+    Load(#[from] RunError),
+    #[error("cannot record telemetry: {0}")]
+    Telemetry(std::io::Error),
+}
+
+/// What a trial begins with.
+pub struct TrialStart<'a> {
+    /// Its place in the run.
+    pub scheduled: &'a ScheduledTrial,
+    /// What is tested.
+    pub variant_point: &'a VariantPoint,
+    /// Writes its files.
+    pub writer: &'a TrialWriter,
+    /// The value of an earlier trial of the same variant and point.
+    pub hint: Option<f64>,
+    /// Starts the server.
+    pub start: Box<dyn FnOnce() -> Result<Box<dyn SystemUnderTest>, SutError> + 'a>,
+}
+
+/// The record of a trial that has not begun. Its status is `Failed` until it has another.
+pub fn blank(plan: &Plan, scheduled: &ScheduledTrial, variant_point: &VariantPoint) -> Trial {
+    Trial {
+        format: FORMAT,
+        number: scheduled.number,
+        block: scheduled.block,
+        position: scheduled.position,
+        variant: plan.variants[variant_point.variant].name.clone(),
+        point: variant_point.point.clone(),
+        started_unix_ms: 0,
+        duration_s: 0.0,
+        status: TrialStatus::Failed,
+        reasons: Vec::new(),
+        gates: Vec::new(),
+        measured: None,
+        phases: Vec::new(),
+        background: None,
+        warm_up: None,
+        timeline: Vec::new(),
+        counts: Vec::new(),
+        server: None,
+        saturated: None,
+        files: TrialFiles::default(),
+    }
+}
