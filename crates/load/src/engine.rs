@@ -12,5 +12,5 @@ pub fn run(
     context: &RunContext,
     observe: &mut LoadObserver<'_>,
 ) -> Result<LoadOutcome, RunError> {
-    LoadSession::open(spec, context)?.run(&spec.part(), context, observe)
+    LoadSession::open(spec, context)?.run(&spec.part, context, observe)
 }

@@ -131,8 +131,8 @@ impl LoadOutcome {
         if interval.index == DRAIN {
             return (self.measured, self.draining);
         }
-        let start = self.spec.interval.saturating_mul(interval.index as u32);
-        (start, self.spec.interval.min(self.measured.saturating_sub(start)))
+        let start = self.spec.part.interval.saturating_mul(interval.index as u32);
+        (start, self.spec.part.interval.min(self.measured.saturating_sub(start)))
     }
 
     /// Share of its cores that the client needed for its work in the measured part, 0 to 1.

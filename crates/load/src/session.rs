@@ -103,7 +103,7 @@ impl LoadSession {
         context: &RunContext,
         observe: &mut LoadObserver<'_>,
     ) -> Result<LoadOutcome, RunError> {
-        let spec = self.spec.clone().with_part(part);
+        let spec = LoadSpec { part: part.clone(), ..self.spec.clone() };
         let collector = Collector::new(spec.workers, self.operations.len(), self.counters.len());
         observe(LoadEvent::Begins { opened: self.opened, errors: &self.setup_errors });
         let (start, clock_time) = (Nanos::now().after(LEAD), SystemTime::now() + LEAD);
@@ -117,9 +117,9 @@ impl LoadSession {
             collecting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
         Ok(LoadOutcome {
-            measured: collector.stopped.since(start.after(spec.warmup)).into(),
+            measured: collector.stopped.since(start.after(spec.part.warmup)).into(),
             draining: collector.ended.since(collector.stopped).into(),
-            began: clock_time + spec.warmup,
+            began: clock_time + spec.part.warmup,
             spec,
             operations: self.operations.clone(),
             counters: self.counters.iter().map(|&name| name.to_owned()).collect(),
@@ -281,12 +281,12 @@ mod tests {
         let spec = spec(address);
         let mut session = LoadSession::open(&spec, &RunContext::default()).expect("a session");
         for requests in [20, 30, 40] {
-            let part = LoadPart { requests: Some(requests), ..spec.part() };
+            let part = LoadPart { requests: Some(requests), ..spec.part.clone() };
             let outcome = run(&mut session, &part);
             assert_eq!((outcome.total.succeeded(), outcome.total.errors().total()), (requests, 0));
         }
         let shape = Shape::open(10_000.0, Arrivals::Constant);
-        let outcome = run(&mut session, &LoadPart { shape, requests: Some(50), ..spec.part() });
+        let outcome = run(&mut session, &LoadPart { shape, requests: Some(50), ..spec.part.clone() });
         assert_eq!(outcome.total.succeeded(), 50, "a closed loop can be followed by an open one");
         assert_eq!(accepted.load(Ordering::Relaxed), 4);
     }
@@ -299,7 +299,7 @@ mod tests {
         });
         for _ in 0..10 {
             for session in &mut sessions {
-                let part = session.spec.part();
+                let part = session.spec.part.clone();
                 assert_eq!(run(session, &part).total.succeeded(), 20);
             }
         }
@@ -326,7 +326,7 @@ mod tests {
         });
         let spec = LoadSpec { connections: 1, ..spec(address) };
         let mut session = LoadSession::open(&spec, &RunContext::default()).expect("a session");
-        let part = LoadPart { requests: Some(5), ..spec.part() };
+        let part = LoadPart { requests: Some(5), ..spec.part.clone() };
         for _ in 0..3 {
             assert_eq!(run(&mut session, &part).total.succeeded(), 5);
             // The close needs a moment to arrive.

@@ -59,7 +59,7 @@ impl Spans {
 
 /// Merges the intervals of each step of the offered load. An interval belongs to the step in which it begins.
 fn steps(outcome: &LoadOutcome, intervals: &[SpanCounts]) -> Vec<SpanSummary> {
-    let Shape::Open { rate, .. } = &outcome.spec.shape else { return Vec::new() };
+    let Shape::Open { rate, .. } = &outcome.spec.part.shape else { return Vec::new() };
     let steps = rate.steps();
     if steps.len() < 2 {
         return Vec::new();

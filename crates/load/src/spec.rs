@@ -119,6 +119,18 @@ pub struct LoadSpec {
     pub connections: u32,
     /// Worker threads over all processes.
     pub workers: u32,
+    /// Operations on a connection before it is closed and opened again.
+    pub requests_per_connection: Option<u32>,
+    /// Longest wait for a reply, a connection or a handshake.
+    #[serde(with = "humantime_serde")]
+    pub timeout: Duration,
+    /// The whole load as one part; a session runs others on the same connections.
+    pub part: LoadPart,
+}
+
+/// What may differ between the parts of a load whose connections stay open: when operations begin, and for how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadPart {
     /// When operations begin.
     pub shape: Shape,
     /// Time at the start that is not recorded.
@@ -129,11 +141,6 @@ pub struct LoadSpec {
     pub duration: Option<Duration>,
     /// Most operations to begin, over all workers.
     pub requests: Option<u64>,
-    /// Operations on a connection before it is closed and opened again.
-    pub requests_per_connection: Option<u32>,
-    /// Longest wait for a reply, a connection or a handshake.
-    #[serde(with = "humantime_serde")]
-    pub timeout: Duration,
     /// Length of the recorded intervals.
     #[serde(with = "humantime_serde")]
     pub interval: Duration,
@@ -141,47 +148,19 @@ pub struct LoadSpec {
     pub seed: u64,
 }
 
-/// What may differ between the parts of a load whose connections stay open.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LoadPart {
-    /// See [`LoadSpec::shape`].
-    pub shape: Shape,
-    /// See [`LoadSpec::warmup`].
-    #[serde(with = "humantime_serde")]
-    pub warmup: Duration,
-    /// See [`LoadSpec::duration`].
-    #[serde(with = "humantime_serde")]
-    pub duration: Option<Duration>,
-    /// See [`LoadSpec::requests`].
-    pub requests: Option<u64>,
-    /// See [`LoadSpec::interval`].
-    #[serde(with = "humantime_serde")]
-    pub interval: Duration,
-    /// The seed of the arrivals.
-    pub seed: u64,
+impl LoadPart {
+    /// Operations that worker `worker` of `workers` may begin.
+    pub fn requests_of(&self, worker: u32, workers: u32) -> u64 {
+        self.requests.map_or(u64::MAX, |all| share(all, worker, workers))
+    }
+
+    /// A separate seed for each worker and purpose.
+    pub(crate) fn seed_of(&self, worker: u32, purpose: u64) -> u64 {
+        mix_seed(self.seed, u64::from(worker) << 8 | purpose)
+    }
 }
 
 impl LoadSpec {
-    /// The whole load as one part.
-    pub fn part(&self) -> LoadPart {
-        let Self { shape, warmup, duration, requests, interval, seed, .. } = self;
-        LoadPart {
-            shape: shape.clone(),
-            warmup: *warmup,
-            duration: *duration,
-            requests: *requests,
-            interval: *interval,
-            seed: *seed,
-        }
-    }
-
-    /// The same load, as long as this part.
-    #[must_use]
-    pub fn with_part(self, part: &LoadPart) -> Self {
-        let LoadPart { shape, warmup, duration, requests, interval, seed } = part.clone();
-        Self { shape, warmup, duration, requests, interval, seed, ..self }
-    }
-
     /// How long a run lasts unless it is changed.
     pub const DURATION: Duration = Duration::from_secs(10);
     /// Longest wait for the server unless it is changed.
@@ -198,14 +177,16 @@ impl LoadSpec {
             protocol,
             connections,
             workers: 1,
-            shape: Shape::closed(),
-            warmup: Duration::ZERO,
-            duration: Some(Self::DURATION),
-            requests: None,
             requests_per_connection: None,
             timeout: Self::TIMEOUT,
-            interval: Self::INTERVAL,
-            seed: 1,
+            part: LoadPart {
+                shape: Shape::closed(),
+                warmup: Duration::ZERO,
+                duration: Some(Self::DURATION),
+                requests: None,
+                interval: Self::INTERVAL,
+                seed: 1,
+            },
         }
     }
 
@@ -254,25 +235,25 @@ impl LoadSpec {
     /// Changes when operations begin.
     #[must_use]
     pub fn with_shape(self, shape: Shape) -> Self {
-        Self { shape, ..self }
+        Self { part: LoadPart { shape, ..self.part }, ..self }
     }
 
     /// Changes the length of the warm-up.
     #[must_use]
     pub fn with_warmup(self, warmup: Duration) -> Self {
-        Self { warmup, ..self }
+        Self { part: LoadPart { warmup, ..self.part }, ..self }
     }
 
     /// Changes the length; `None` for a run that ends with its last request, or when it is interrupted.
     #[must_use]
     pub fn with_duration(self, duration: impl Into<Option<Duration>>) -> Self {
-        Self { duration: duration.into(), ..self }
+        Self { part: LoadPart { duration: duration.into(), ..self.part }, ..self }
     }
 
     /// Changes the most operations to begin.
     #[must_use]
     pub fn with_requests(self, requests: impl Into<Option<u64>>) -> Self {
-        Self { requests: requests.into(), ..self }
+        Self { part: LoadPart { requests: requests.into(), ..self.part }, ..self }
     }
 
     /// Changes how many operations use a connection.
@@ -290,27 +271,17 @@ impl LoadSpec {
     /// Changes the length of the recorded intervals.
     #[must_use]
     pub fn with_interval(self, interval: Duration) -> Self {
-        Self { interval, ..self }
+        Self { part: LoadPart { interval, ..self.part }, ..self }
     }
 
     /// Changes the seed.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
+        Self { part: LoadPart { seed, ..self.part }, ..self }
     }
 
     /// Connections of worker `worker`; the numbers of two workers differ by one at most.
     pub fn connections_of(&self, worker: u32) -> u32 {
         share(u64::from(self.connections), worker, self.workers) as u32
-    }
-
-    /// Operations that worker `worker` may begin.
-    pub fn requests_of(&self, worker: u32) -> u64 {
-        self.requests.map_or(u64::MAX, |all| share(all, worker, self.workers))
-    }
-
-    /// A separate seed for each worker and purpose.
-    pub(crate) fn seed_of(&self, worker: u32, purpose: u64) -> u64 {
-        mix_seed(self.seed, u64::from(worker) << 8 | purpose)
     }
 }

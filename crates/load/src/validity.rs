@@ -159,7 +159,7 @@ pub fn check(outcome: &LoadOutcome) -> Validity {
     if share > MAX_ERROR_SHARE {
         validity.reasons.push(BrokenRule::Errors { share });
     }
-    if let Shape::Open { .. } = outcome.spec.shape {
+    if let Shape::Open { .. } = outcome.spec.part.shape {
         check_achieved(outcome, &response, attempts, &mut validity);
     }
     if outcome.interrupted {

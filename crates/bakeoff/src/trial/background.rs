@@ -35,7 +35,7 @@ impl BackgroundLoad {
             .with_warmup(Duration::ZERO)
             .with_duration(None)
             .with_interval(INTERVAL)
-            .with_seed(!spec.seed);
+            .with_seed(!spec.part.seed);
         let context = RunContext { interrupted: stop.clone(), ..context.clone() };
         Self { stop, run: thread::spawn(move || engine::run(&spec, &context, &mut |_| {})) }
     }

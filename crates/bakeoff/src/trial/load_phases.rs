@@ -118,14 +118,14 @@ impl<'a> LoadPhases<'a> {
 
     fn run(&mut self, mut spec: LoadSpec, observe: &mut Observer<'_>) -> Result<MeasuredRun, RunError> {
         // Every run of a trial draws other random numbers, and all of them follow from the plan's seed.
-        self.spec.seed = self.spec.seed.wrapping_add(1);
-        spec.seed = self.spec.seed;
+        self.spec.part.seed = self.spec.part.seed.wrapping_add(1);
+        spec.part.seed = self.spec.part.seed;
         let workers = f64::from(spec.workers);
         let session = match &mut self.session {
             Some(session) => session,
             none => none.insert(LoadSession::open(&spec, self.context)?),
         };
-        let outcome = session.run(&spec.part(), self.context, &mut |event| {
+        let outcome = session.run(&spec.part, self.context, &mut |event| {
             if let LoadEvent::Tick { stats, .. } = event {
                 let response = stats.merged(|op| &op.response_time);
                 let seconds = stats.client.wall_ns as f64 / 1e9 / workers;

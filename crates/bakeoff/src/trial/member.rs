@@ -208,7 +208,7 @@ impl<'a> TrialMember<'a> {
         let mut spec = self.sut.load_spec()?;
         spec.connections = self.variant_point.connections(plan);
         spec.workers = plan.load.threads.min(spec.connections);
-        spec.seed = u64::from(plan.seed) << 32 | u64::from(self.trial.number) << 8;
+        spec.part.seed = u64::from(plan.seed) << 32 | u64::from(self.trial.number) << 8;
         Ok(spec)
     }
 

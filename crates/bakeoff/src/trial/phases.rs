@@ -25,7 +25,7 @@ pub fn phase(
     summary: &Summary,
     meets_slo: Option<bool>,
 ) -> TrialPhase {
-    let is_open = matches!(outcome.spec.shape, Shape::Open { .. });
+    let is_open = matches!(outcome.spec.part.shape, Shape::Open { .. });
     let several = summary.operations.len() > 1;
     let is_central = matches!(kind, PhaseKind::Measure | PhaseKind::ClosedLoop);
     TrialPhase {
@@ -104,7 +104,7 @@ pub struct Observation<'a> {
 
 /// The measured intervals of a run that have their full length, in order.
 pub fn observations(outcome: &LoadOutcome) -> Vec<Observation<'_>> {
-    let length = outcome.spec.interval;
+    let length = outcome.spec.part.interval;
     let mut intervals: Vec<&TimedInterval> =
         outcome.intervals.iter().filter(|interval| (0..DRAIN).contains(&interval.index)).collect();
     intervals.sort_by_key(|interval| interval.index);
@@ -117,8 +117,8 @@ pub fn observations(outcome: &LoadOutcome) -> Vec<Observation<'_>> {
 
 /// The time line of a run that began `start` after its trial, in steps of a tenth of a second or more.
 pub fn time_line(outcome: &LoadOutcome, start: Duration) -> Vec<Tick> {
-    let is_open = matches!(outcome.spec.shape, Shape::Open { .. });
-    let together = FINEST_TICK.as_nanos().div_ceil(outcome.spec.interval.as_nanos()).max(1) as usize;
+    let is_open = matches!(outcome.spec.part.shape, Shape::Open { .. });
+    let together = FINEST_TICK.as_nanos().div_ceil(outcome.spec.part.interval.as_nanos()).max(1) as usize;
     let tick = |chunk: &[Observation<'_>]| {
         let sum = |of: fn(&CompactInterval) -> u64| chunk.iter().map(|o| of(o.stats)).sum::<u64>();
         let seconds: f64 = chunk.iter().map(|o| o.length.as_secs_f64()).sum();

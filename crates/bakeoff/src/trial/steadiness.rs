@@ -94,7 +94,7 @@ pub fn check_loop(
     let cut = opening + cut;
     let mut measured = Interval::new(run.operations.len(), run.counters.len());
     observations[cut.min(observations.len())..].iter().for_each(|o| measured.append(o.stats));
-    let interval = run.spec.interval;
+    let interval = run.spec.part.interval;
     CheckedLoop {
         series,
         outcome: WarmUpOutcome {

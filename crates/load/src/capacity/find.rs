@@ -80,7 +80,7 @@ pub fn find(
     context: &RunContext,
     observe: &mut (dyn FnMut(CapacityEvent<'_>) + Send),
 ) -> Result<Capacity, CapacityError> {
-    let arrivals = match spec.shape {
+    let arrivals = match spec.part.shape {
         Shape::Open { arrivals, .. } => arrivals,
         Shape::Closed { .. } => Arrivals::default(),
     };
@@ -118,8 +118,8 @@ pub fn find(
         reasons,
         method: format!(
             "a closed loop gave the first guess; open loops ({arrivals} arrivals), each of {} after a warm-up of {}, bracketed and bisected the capacity to within {:.0} %; a further one confirmed it",
-            humantime::format_duration(spec.duration.unwrap_or_default()),
-            humantime::format_duration(spec.warmup),
+            humantime::format_duration(spec.part.duration.unwrap_or_default()),
+            humantime::format_duration(spec.part.warmup),
             (PRECISION - 1.0) * 100.0,
         ),
         closed_loop_per_s: closed.throughput_per_s,

@@ -69,14 +69,14 @@ impl<'a> From<&'a LoadSpec> for SpecOutput<'a> {
             protocol: spec.protocol.published(),
             connections: spec.connections,
             workers: spec.workers,
-            shape: ShapeOutput::from(&spec.shape),
-            warmup: spec.warmup,
-            duration: spec.duration,
-            requests: spec.requests,
+            shape: ShapeOutput::from(&spec.part.shape),
+            warmup: spec.part.warmup,
+            duration: spec.part.duration,
+            requests: spec.part.requests,
             requests_per_connection: spec.requests_per_connection,
             timeout: spec.timeout,
-            interval: spec.interval,
-            seed: spec.seed,
+            interval: spec.part.interval,
+            seed: spec.part.seed,
         }
     }
 }

@@ -32,7 +32,7 @@ fn run_parts(runner: &RunnerSpec, context: &WorkerContext, reports: &PartReports
     if context.spec.workers != 1 {
         return Err(RunnerError::NotForRunners("do not ask for more"));
     }
-    check(&context.spec.part())?;
+    check(&context.spec.part)?;
     let ready = WorkerMessage::Ready { worker: context.worker, open: 1, errors: Errors::default() };
     // Without a collector the run has been abandoned.
     let _ = context.to_collector.send(ready);
@@ -58,14 +58,14 @@ fn check(part: &LoadPart) -> Result<(), RunnerError> {
 fn run_from(
     runner: &RunnerSpec,
     context: &WorkerContext,
-    spec: &LoadPart,
+    part: &LoadPart,
     begin: Nanos,
 ) -> Result<Nanos, RunnerError> {
-    let warm_up = (spec.warmup.as_nanos() / spec.interval.as_nanos()) as i64;
-    let end = spec.duration.map_or(Nanos::NEVER, |length| begin.after(spec.warmup).after(length));
+    let warm_up = (part.warmup.as_nanos() / part.interval.as_nanos()) as i64;
+    let end = part.duration.map_or(Nanos::NEVER, |length| begin.after(part.warmup).after(length));
     let mut session = RunnerSession::open(runner)?;
     thread::sleep(begin.since(Nanos::now()).into());
-    session.send(&start_line(spec.interval, spec.seed, &runner.mix))?;
+    session.send(&start_line(part.interval, part.seed, &runner.mix))?;
     let started = Nanos::now();
     let mut stop_sent: Option<Nanos> = None;
     let mut done = 0;
@@ -75,7 +75,7 @@ fn run_from(
         let _ = context.to_collector.send(WorkerMessage::Interval { worker: context.worker, index, stats });
     };
     loop {
-        let is_enough = Nanos::now() >= end || spec.requests.is_some_and(|most| done >= most);
+        let is_enough = Nanos::now() >= end || part.requests.is_some_and(|most| done >= most);
         if stop_sent.is_none() && (is_enough || context.stop.load(Ordering::Relaxed)) {
             session.send("stop")?;
             stop_sent = Some(Nanos::now());
@@ -95,7 +95,7 @@ fn run_from(
             Some(RunnerMessage::Interval { index, stats }) => {
                 latest = Some(index);
                 done += stats.client.offered;
-                report(i64::try_from(index).unwrap_or(DRAIN) - warm_up, stats, spec.interval);
+                report(i64::try_from(index).unwrap_or(DRAIN) - warm_up, stats, part.interval);
             }
             Some(RunnerMessage::Stopped { .. }) if stop_sent.is_none() => {
                 return Err(order("that it has stopped", "before the stop line"));

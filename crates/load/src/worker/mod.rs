@@ -197,18 +197,17 @@ impl<D: Driver> Worker<D> {
     }
 
     fn begin_part(&mut self, begin: Nanos, part: &LoadPart) -> Result<(), Errno> {
-        let spec = LoadSpec::clone(&self.context.spec).with_part(part);
-        let worker = self.context.worker;
+        let (worker, workers) = (self.context.worker, self.context.spec.workers);
         self.give_up = Nanos::NEVER;
-        let measured_from = begin.after(spec.warmup);
-        self.end = spec.duration.map_or(Nanos::NEVER, |duration| measured_from.after(duration));
-        let (remaining, measured) = (spec.requests_of(worker), measured_from..self.end);
-        let pacer = match &spec.shape {
+        let measured_from = begin.after(part.warmup);
+        self.end = part.duration.map_or(Nanos::NEVER, |duration| measured_from.after(duration));
+        let (remaining, measured) = (part.requests_of(worker, workers), measured_from..self.end);
+        let pacer = match &part.shape {
             Shape::Closed { think } => Pacer::closed(*think, remaining, measured),
             Shape::Open { rate, arrivals } => {
-                let place = (worker, spec.workers);
-                let seed = spec.seed_of(worker, 1);
-                let schedule = Schedule::new(rate, *arrivals, spec.warmup, begin, place, seed);
+                let place = (worker, workers);
+                let seed = part.seed_of(worker, 1);
+                let schedule = Schedule::new(rate, *arrivals, part.warmup, begin, place, seed);
                 Pacer::open(schedule, remaining, measured)
             }
         };
@@ -216,7 +215,7 @@ impl<D: Driver> Worker<D> {
         // to wait for more.
         self.serve(Nanos(0))?;
         std::thread::sleep(begin.since(Nanos::now()).into());
-        self.operations.meter.start(begin, measured_from, spec.interval, self.end);
+        self.operations.meter.start(begin, measured_from, part.interval, self.end);
         self.operations.pacer = Some(pacer);
         for id in 0..self.operations.slots() {
             self.operations.join(id, begin);

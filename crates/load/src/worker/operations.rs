@@ -86,7 +86,7 @@ impl<D: Driver> Operations<D> {
             now: clock.now(),
             clock,
             in_flight: 0,
-            session: DriverSession::new(driver, spec.seed_of(worker, 0)),
+            session: DriverSession::new(driver, spec.part.seed_of(worker, 0)),
             connections: (0..slots).map(|_| Connection::new()).collect(),
             deadlines: vec![Nanos::NEVER; slots as usize],
             input: vec![0; INPUT_BUFFER],

@@ -246,7 +246,7 @@ fn particulars(summary: &Summary) -> String {
     };
     line("sent late", late(&client.lag_us));
     line("read late", late(&client.pickup_us));
-    if matches!(summary.spec.shape, load::spec::Shape::Open { .. }) {
+    if matches!(summary.spec.part.shape, load::spec::Shape::Open { .. }) {
         line(
             "achieved",
             format!("{}/s of {}/s offered", rate(summary.throughput_per_s), rate(summary.offered_per_s)),

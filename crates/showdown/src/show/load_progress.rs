@@ -94,7 +94,7 @@ impl LoadProgress {
                 let _ = write!(out, "{} s left", left.as_secs_f64().ceil());
             }
         };
-        let template = match (spec.requests, spec.duration) {
+        let template = match (spec.part.requests, spec.part.duration) {
             (None, Some(_)) => "{msg} {wide_bar:.cyan/blue} {left}",
             _ => "{msg} {wide_bar:.cyan/blue} {percent} %",
         };
@@ -108,8 +108,12 @@ impl LoadProgress {
             mode,
             bar,
             doing,
-            length: spec.duration.filter(|_| spec.requests.is_none()).map(|length| length + spec.warmup),
-            requests: spec.requests,
+            length: spec
+                .part
+                .duration
+                .filter(|_| spec.part.requests.is_none())
+                .map(|length| length + spec.part.warmup),
+            requests: spec.part.requests,
             done: 0,
             workers: spec.workers,
         }

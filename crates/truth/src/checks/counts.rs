@@ -37,7 +37,8 @@ fn run(
 ) -> Result<Measurement, CheckError> {
     let server = instrument.start(change)?;
     let load = TestLoad { protocol, ..TestLoad::http(CONNECTIONS, LoadShape::Closed, Duration::MAX) };
-    instrument.run_with(&server, &load, |spec| (spec.duration, spec.requests) = (None, Some(REQUESTS)))
+    instrument
+        .run_with(&server, &load, |spec| (spec.part.duration, spec.part.requests) = (None, Some(REQUESTS)))
 }
 
 fn replies(case: String, measured: &Measurement) -> Finding {

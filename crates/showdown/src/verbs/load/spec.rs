@@ -165,7 +165,7 @@ fn sources(args: &LoadArgs, connections: u32, to: SocketAddr) -> anyhow::Result<
 }
 
 fn title(args: &LoadArgs, spec: &LoadSpec) -> String {
-    let shape = match (&args.find_capacity, &spec.shape) {
+    let shape = match (&args.find_capacity, &spec.part.shape) {
         (Some(slo), _) => format!("capacity at {slo}"),
         (None, Shape::Closed { think }) if think.is_zero() => "closed loop".to_owned(),
         (None, Shape::Closed { think }) => {
@@ -181,6 +181,6 @@ fn title(args: &LoadArgs, spec: &LoadSpec) -> String {
         args.target,
         plural(args.connections.into(), "connection"),
         plural(args.threads.into(), "thread"),
-        spec.seed
+        spec.part.seed
     )
 }
