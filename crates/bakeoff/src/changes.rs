@@ -37,7 +37,7 @@ pub fn changes(before: &Facts, now: &Facts) -> Vec<FactChange> {
 /// The changes of a server. The points of a sweep may differ in everything that follows from a knob, so there only the
 /// program itself is compared.
 pub fn variant_changes(before: &VariantFacts, now: &VariantFacts, is_sweep: bool) -> Vec<FactChange> {
-    let mut sides = [flat(before), flat(now)];
+    let mut sides = [before.flat(), now.flat()];
     if is_sweep {
         for facts in &mut sides {
             facts.retain(|key, _| OF_THE_PROGRAM.contains(&key.as_str()));
@@ -89,20 +89,6 @@ fn of_part(name: &str, before: &FlatFacts, now: &FlatFacts) -> Vec<FactChange> {
         is: difference.b.unwrap_or_default(),
     };
     differences(before, now).into_iter().map(change).collect()
-}
-
-fn flat(variant: &VariantFacts) -> FlatFacts {
-    let mut flat = variant.facts.clone();
-    for (name, value) in [
-        ("version", &variant.version),
-        ("build", &variant.build),
-        ("allocator", &variant.allocator),
-        ("libc", &variant.libc),
-    ] {
-        flat.insert(name.to_owned(), value.clone());
-    }
-    flat.extend(variant.knobs.iter().map(|(name, value)| (format!("knobs.{name}"), value.to_string())));
-    flat
 }
 
 #[cfg(test)]

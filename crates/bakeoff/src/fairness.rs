@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use archive::model::{Difference, DifferenceClass, Facts, Plan, Variant, VariantFacts};
+use archive::model::{Difference, DifferenceClass, Facts, Plan, Variant};
 
 /// Facts whose difference means that one side does less work, or does it by other means.
 const APPLES_TO_ORANGES: &[(&str, &str)] = &[
@@ -34,7 +34,7 @@ const INCIDENTAL: &[&str] = &["pid", "started", "port", "dir", "cwd"];
 /// All differences between the variants, the most serious first.
 pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
     let sides: Vec<(String, BTreeMap<String, String>)> =
-        facts.variants.iter().map(|variant| (variant.name.clone(), flat_facts(variant))).collect();
+        facts.variants.iter().map(|variant| (variant.name.clone(), variant.flat())).collect();
     let keys: BTreeSet<&String> = sides.iter().flat_map(|(_, facts)| facts.keys()).collect();
     let servers: BTreeSet<&str> = plan.variants.iter().map(|variant| variant.server.as_str()).collect();
     let varied: BTreeSet<&str> =
@@ -92,24 +92,6 @@ fn knob_that_explains<'a>(values: &BTreeMap<String, String>, variants: &'a [Vari
     knobs.filter(|_| variants.len() > 1).find(names_it).map(String::as_str)
 }
 
-fn flat_facts(variant: &VariantFacts) -> BTreeMap<String, String> {
-    let mut flat = variant.facts.clone();
-    for (name, value) in [
-        ("version", &variant.version),
-        ("build", &variant.build),
-        ("allocator", &variant.allocator),
-        ("libc", &variant.libc),
-    ] {
-        if !value.is_empty() {
-            flat.insert(name.to_owned(), value.clone());
-        }
-    }
-    for (knob, value) in &variant.knobs {
-        flat.insert(format!("knobs.{knob}"), value.to_string());
-    }
-    flat
-}
-
 fn classify(key: &str, other_servers: bool, varied: &BTreeSet<&str>) -> (DifferenceClass, String) {
     let knob = key.strip_prefix("knobs.");
     if knob.is_some_and(|knob| varied.contains(knob)) {
@@ -132,6 +114,8 @@ fn classify(key: &str, other_servers: bool, varied: &BTreeSet<&str>) -> (Differe
 
 #[cfg(test)]
 mod tests {
+    use archive::model::VariantFacts;
+
     use super::*;
 
     fn variant(name: &str, facts: &[(&str, &str)]) -> VariantFacts {
@@ -184,6 +168,6 @@ mod tests {
             variant("a", &[("kernel", "6.1"), ("pid", "7")]),
             variant("b", &[("kernel", "6.1"), ("pid", "8")]),
         );
-        assert_eq!(flat_facts(&a)["kernel"], flat_facts(&b)["kernel"]);
+        assert_eq!(a.flat()["kernel"], b.flat()["kernel"]);
     }
 }

@@ -12,6 +12,7 @@ use load::record::Micros;
 
 use crate::plan_limits;
 use crate::replay::Replay;
+use crate::trial::add_times;
 use crate::variant_point::{VariantPoint, variant_points};
 
 /// Why a run cannot be resumed.
@@ -99,10 +100,7 @@ impl InterruptedRun {
                     .and_then(|path| fs::read(&path).map_err(|source| ArchiveError::Io { path, source }))?;
                 let times = hlog::response_times(&bytes, &measured_window(&plan, trial))
                     .map_err(|error| damaged(log, &error))?;
-                match &mut *merged {
-                    Some(all) => all.add(times).expect("histograms of one precision add"),
-                    None => *merged = Some(times),
-                }
+                add_times(merged, times);
             }
         }
         Ok(Self { plan, writer, facts: run.facts, variant_points, replay, merged })

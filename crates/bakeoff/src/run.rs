@@ -20,7 +20,7 @@ use crate::interrupted_run::{InterruptedRun, ResumeError};
 use crate::replay::Replay;
 use crate::run_plan_error::RunPlanError;
 use crate::stopping::due;
-use crate::trial::{FinishedTrial, curve};
+use crate::trial::{FinishedTrial, add_times, curve};
 use crate::trial_order::ScheduledTrial;
 use crate::variant_point::{VariantPoint, variant_points};
 use crate::verdict::verdict;
@@ -271,10 +271,7 @@ impl RunProgress<'_> {
         observe(trial_ends(&name, &finished.trial));
         let is_valid = finished.trial.status == TrialStatus::Valid;
         if let Some(response) = finished.response_time.filter(|_| is_valid) {
-            match &mut self.merged[index] {
-                Some(all) => all.add(response).expect("histograms of one precision add"),
-                none => *none = Some(response),
-            }
+            add_times(&mut self.merged[index], response);
         }
         let cannot_be_measured = self.replay.failures.count(scheduled, finished.trial.status);
         let why = cannot_be_measured.then(|| format!("{name}: {}", finished.trial.reasons.join("; ")));

@@ -79,6 +79,27 @@ pub struct VariantFacts {
     pub facts: FlatFacts,
 }
 
+impl VariantFacts {
+    /// Everything but the files as dotted keys with their values, knobs as `knobs.NAME`.
+    pub fn flat(&self) -> FlatFacts {
+        let fields = [
+            ("version", &self.version),
+            ("build", &self.build),
+            ("allocator", &self.allocator),
+            ("libc", &self.libc),
+        ];
+        let mut flat = self.facts.clone();
+        flat.extend(
+            fields
+                .iter()
+                .filter(|(_, value)| !value.is_empty())
+                .map(|&(key, value)| (key.to_owned(), value.clone())),
+        );
+        flat.extend(self.knobs.iter().map(|(name, value)| (format!("knobs.{name}"), value.to_string())));
+        flat
+    }
+}
+
 /// A configuration file as the server read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigFile {

@@ -91,9 +91,9 @@ pub fn swap(input: &GateInput<'_>) -> Gate {
 }
 
 /// Clock steps are noted. They refuse nothing: this gate once took 7 of 12 good trials from a comparison, and no figure
-/// depends on the wall clock. The sampler reads the two clocks one after the other, so one sample may be off by the time that the
-/// sampler waited for a CPU. A step lasts, so the median of the first third of the samples is compared with that of the
-/// last third.
+/// depends on the wall clock. The sampler reads the two clocks one after the other, so one sample may be off by the time
+/// that the sampler waited for a CPU. A step lasts, so the median of the first third of the samples is compared with
+/// that of the last third.
 pub fn clock(input: &GateInput<'_>) -> Gate {
     let offset = |sample: &host::telemetry::TelemetrySample| sample.unix_ms as f64 - sample.t_us as f64 / 1e3;
     let offsets: Vec<f64> = input.telemetry.samples.iter().map(offset).collect();

@@ -27,7 +27,7 @@ use crate::preset::telemetry_period;
 use member::{LoadEnd, RecordedLoad, TrialMember};
 use setup::TrialError;
 
-pub use phases::curve;
+pub use phases::{add_times, curve};
 #[cfg(test)]
 pub use setup::blank;
 pub use setup::{FinishedTrial, TrialSetup, TrialStart};

@@ -92,6 +92,14 @@ pub fn curve(histogram: &Micros) -> QuantileCurve {
         .collect()
 }
 
+/// Adds the response times of a trial to those of the trials before.
+pub fn add_times(merged: &mut Option<Micros>, times: Micros) {
+    match merged {
+        Some(all) => all.add(times).expect("histograms of one precision add"),
+        none => *none = Some(times),
+    }
+}
+
 /// One measured interval of a run.
 pub struct Observation<'a> {
     /// From the beginning of the run.

@@ -273,7 +273,7 @@ mod tests {
             hosts: list(&["vm", "Build-7", "localhost"]),
             users: list(&["alice", "root", "nginx"]),
             homes: list(&["/home/alice", "/root"]),
-            directories: list(&["/work/acme/bench", "/usr/bin", "/"]),
+            directories: list(&["/srv/acme/bench", "/usr/bin", "/"]),
             serials: list(&["S4EWNX0R"]),
         };
         Replacements::new(&identity, &["nginx".to_owned()])
@@ -287,8 +287,8 @@ mod tests {
             ("/home/alice/bench/plan.toml", "~/bench/plan.toml"),
             ("-I/home/alice/include /home/alice2/x", "-I~/include /path/2"),
             ("/root", "~"),
-            ("cd /work/acme/bench/x && run", "cd /path/1/x && run"),
-            ("file:///work/acme/bench/x", "file:///path/1/x"),
+            ("cd /srv/acme/bench/x && run", "cd /path/1/x && run"),
+            ("file:///srv/acme/bench/x", "file:///path/1/x"),
             ("--data=/srv/acme/d --log '/srv/acme/l'", "--data=/path/2 --log '/path/3'"),
             ("PATH=/opt/acme/bin:/opt/acme/sbin:/usr/bin", "PATH=/path/2:/path/3:/usr/bin"),
             ("/tmp/alice/x /tmp/showdown-Xy/3/nginx.conf", "/path/2 /tmp/showdown-Xy/3/nginx.conf"),
