@@ -61,6 +61,7 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
 )]
 
+pub mod allan;
 pub mod arrivals;
 pub mod autocorrelation;
 pub mod confidence;
@@ -68,6 +69,7 @@ pub mod describe;
 mod least_squares;
 mod level;
 mod location;
+pub mod looks;
 pub mod modes;
 mod mser;
 pub mod multiple;
