@@ -24,7 +24,7 @@ use std::{
 pub struct RunWriter {
     id: RunId,
     dir: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl RunWriter {
@@ -61,14 +61,14 @@ impl RunWriter {
         // The folder was renamed: there is nothing to delete.
         let _ = staged.keep();
         files::sync_folder(root).map_err(ArchiveError::io(root))?;
-        Ok(Self { id, dir, _lock: lock })
+        Ok(Self { id, dir, lock })
     }
 
     /// Continues a run that was cut off, or writes a new verdict. Refused while another process writes the run.
     pub fn resume(dir: &Path) -> Result<Self> {
         let id = run_id_of(dir)?;
         let lock = lock(dir, &id)?;
-        Ok(Self { id, dir: dir.to_path_buf(), _lock: lock })
+        Ok(Self { id, dir: dir.to_path_buf(), lock })
     }
 
     /// Removes the verdict and these folders of trials, which are to be run again. The verdict goes first: without it
@@ -196,6 +196,14 @@ pub(crate) fn run_id_of(dir: &Path) -> Result<RunId> {
     let resolved = dir.canonicalize().map_err(ArchiveError::io(dir))?;
     let name = resolved.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(name.parse()?)
+}
+
+impl Drop for RunWriter {
+    /// Releases the lock also for a process that another thread is just forking, which has a copy of the open directory
+    /// until it becomes its program.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
 }
 
 /// Locks a run for this process.

@@ -54,7 +54,7 @@ pub enum LockError {
 
 /// The lock. The kernel releases it when the process ends, for whatever reason.
 #[derive(Debug)]
-pub struct HostLock(#[expect(dead_code, reason = "the open files are the lock")] Vec<File>);
+pub struct HostLock(Vec<File>);
 
 impl HostLock {
     /// Takes the lock of this machine.
@@ -76,6 +76,16 @@ impl HostLock {
         match unusable {
             Some(error) if locked.is_empty() => Err(error),
             _ => Ok(Self(locked)),
+        }
+    }
+}
+
+impl Drop for HostLock {
+    /// Releases the lock also for a process that another thread is just forking, which has copies of the open files until
+    /// it becomes its program.
+    fn drop(&mut self) {
+        for file in &self.0 {
+            let _ = file.unlock();
         }
     }
 }
@@ -174,6 +184,8 @@ mod tests {
         let whom = measuring(&paths).ok_or("the lock is taken")?;
         assert!(refused.contains(&this) || refused.contains("not visible"), "{refused}");
         assert!(refused.contains(&whom), "{refused} {whom}");
+        // A process that is just being forked has a copy of the open file.
+        let _copy = lock.0[0].try_clone()?;
         drop(lock);
         assert_eq!(measuring(&paths), None);
         HostLock::take_all(&paths)?;

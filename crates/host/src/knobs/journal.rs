@@ -120,6 +120,14 @@ impl Journal {
     }
 }
 
+impl Drop for Journal {
+    /// Releases the lock also for a process that another thread is just forking, which has a copy of the open file until
+    /// it becomes its program.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 fn lines(text: &str) -> impl DoubleEndedIterator<Item = JournalLine> {
     // A truncated line: its writer was killed while writing it, before it changed the setting.
     text.lines().filter_map(|line| serde_json::from_str(line).ok())
@@ -143,4 +151,19 @@ fn owner(text: &str) -> String {
         JournalLine::Changing(_) | JournalLine::Restored(_) => None,
     });
     owner.map_or_else(|| "another showdown process".to_owned(), |owner| format!("pid {}", owner.pid))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_is_released_also_while_a_forked_process_has_a_copy_of_the_file() -> Result<(), Error> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let journal = Journal::lock(dir.path())?;
+        let _copy = journal.file.try_clone().expect("a copy");
+        assert!(matches!(Journal::lock(dir.path()), Err(Error::Busy { .. })));
+        drop(journal);
+        Journal::lock(dir.path()).map(drop)
+    }
 }
