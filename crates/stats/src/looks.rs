@@ -3,10 +3,10 @@
 //!
 //! Who looks after every block and stops at the first "significant" ratio is wrong in 19 % of comparisons of equal servers
 //! instead of 5 %. Each look spends a part of the 5 %, little at first (O'Brien and Fleming, Biometrics 35, 1979), by the
-//! spending function of Lan and DeMets (Biometrika 70, 1983): each of the two sides spends `2 - 2 Φ(z / √t)` at the share
+//! spending function of Lan and `DeMets` (Biometrika 70, 1983): each of the two sides spends `2 - 2 Φ(z / √t)` at the share
 //! `t` of all blocks. So the looks need not be evenly spaced, and the last one is hardly stricter than without the others.
 //!
-//! The levels follow from the process of partial sums, integrated numerically (Armitage, McPherson and Rowe, Journal of
+//! The levels follow from the process of partial sums, integrated numerically (Armitage, `McPherson` and Rowe, Journal of
 //! the Royal Statistical Society A 132, 1969).
 
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
