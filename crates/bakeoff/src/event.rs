@@ -46,6 +46,11 @@ pub enum Event {
         /// Its variant, and in a sweep its point.
         name: String,
     },
+    /// The servers of the run cannot be up together: from here on, each trial has the machine to itself.
+    OneAtATime {
+        /// Why.
+        why: String,
+    },
     /// A trial enters its next activity.
     Doing {
         /// The activity in a few words: `starting`, `warming up`, `trying 20,000/s`.

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use archive::TrialWriter;
-use archive::model::{self, Facts, FlatFacts, Plan, TrialStatus, VariantFacts};
+use archive::ArchiveError;
+use archive::model::{self, Facts, FlatFacts, Plan, TrialStatus, TrialTurns, VariantFacts};
 use host::knobs::{self, Knob};
 use host::lock::HostLock;
 use host::process::{LogText, ProcessTree};
@@ -26,10 +26,10 @@ use crate::kernel_settings::KernelSettings;
 use crate::plan_check::{check, check_kernel_settings};
 use crate::plan_error::PlanError;
 use crate::plan_variant::{knob_value, server_variant};
-use crate::run::{FinishedRun, Lab, resume_blocks, run_blocks};
+use crate::run::{FinishedRun, Lab, TrialSlot, resume_blocks, run_blocks};
 use crate::run_plan_error::RunPlanError;
 use crate::system_under_test::{SutError, SystemUnderTest};
-use crate::trial::{self, FinishedTrial, TrialSetup, TrialStart};
+use crate::trial::{self, FinishedTrial, TrialSetup, TrialStart, TurnsEnd};
 use crate::trial_order::ScheduledTrial;
 use crate::variant_point::{VariantPoint, variant_points};
 
@@ -107,6 +107,7 @@ fn on_this_machine(
         cache: workload::data::default_cache()
             .map_err(system("find a directory for the workload's files"))?,
         hints: hints.to_vec(),
+        one_at_a_time: None,
     };
     let finished = run(&mut lab, observe);
     let unrestored = lab.kernel_settings.finish();
@@ -128,6 +129,8 @@ struct LocalLab<'a> {
     cache: PathBuf,
     /// The last value of each variant at each point: its next search begins there.
     hints: Vec<Option<f64>>,
+    /// Why servers of this run cannot be up together; none while they can, or where the plan has no turns.
+    one_at_a_time: Option<String>,
 }
 
 impl LocalLab<'_> {
@@ -142,6 +145,70 @@ impl LocalLab<'_> {
     fn connections(&self, variant_point: &VariantPoint) -> u32 {
         let background = self.plan.background.map_or(0, |background| background.connections);
         variant_point.connections(self.plan).saturating_add(background)
+    }
+
+    /// The variants of these trials, with their kernel settings applied.
+    fn variants(&mut self, trials: &[TrialSlot<'_>]) -> Vec<Result<ServerVariant, SutError>> {
+        trials.iter().map(|slot| self.variant(slot.variant_point)).collect()
+    }
+
+    fn setup(&self) -> TrialSetup<'_> {
+        TrialSetup {
+            plan: self.plan,
+            host: &self.host,
+            server_cpus: &self.server_cpus,
+            client_cpus: &self.client_cpus,
+            context: self.context,
+        }
+    }
+
+    fn trial_start<'s>(
+        &'s self,
+        slot: &TrialSlot<'s>,
+        variant: Result<ServerVariant, SutError>,
+    ) -> TrialStart<'s> {
+        let TrialSlot { scheduled, variant_point, writer } = *slot;
+        let start = move || {
+            let server = self.start(scheduled, variant_point, &variant?)?;
+            Ok(Box::new(server) as Box<dyn SystemUnderTest>)
+        };
+        let hint = self.hints.get(scheduled.variant_point).copied().flatten();
+        TrialStart { scheduled, variant_point, writer, hint, start: Box::new(start) }
+    }
+
+    /// Keeps the values of trials for the next ones, and removes their servers' data.
+    fn after_trials(
+        &mut self,
+        trials: &[TrialSlot<'_>],
+        mut finished: Vec<FinishedTrial>,
+    ) -> Vec<FinishedTrial> {
+        for (slot, finished) in trials.iter().zip(&mut finished) {
+            // The messages of servers and their tools rarely say so, or not at their end.
+            if finished.trial.status == TrialStatus::Failed
+                && let Some(left) = little_room(self.scratch.path())
+            {
+                let (scratch, left) = (self.scratch.path().display(), left >> 20);
+                let why = format!(
+                    "the disk of {scratch} has {left} MB left: free some space, or set TMPDIR to another directory"
+                );
+                finished.trial.reasons.insert(0, why);
+            }
+            let index = slot.scheduled.variant_point;
+            if self.hints.len() <= index {
+                self.hints.resize(index + 1, None);
+            }
+            let value = finished.trial.measured.as_ref().map(|m| m.value);
+            self.hints[index] = value.or(self.hints[index]);
+        }
+        self.remove_data(trials);
+        finished
+    }
+
+    /// The run directory has everything that is kept; the data of all trials would fill the disk.
+    fn remove_data(&self, trials: &[TrialSlot<'_>]) {
+        for slot in trials {
+            let _ = fs::remove_dir_all(self.scratch.path().join(slot.scheduled.number.to_string()));
+        }
     }
 
     fn start(
@@ -188,44 +255,33 @@ impl Lab for LocalLab<'_> {
         }
     }
 
-    fn run_trial(
+    fn run_trials(
         &mut self,
-        scheduled: &ScheduledTrial,
-        variant_point: &VariantPoint,
-        writer: &TrialWriter,
+        trials: &[TrialSlot<'_>],
         observe: &mut Observer<'_>,
-    ) -> Result<FinishedTrial, archive::ArchiveError> {
-        let variant = self.variant(variant_point);
-        let setup = TrialSetup {
-            plan: self.plan,
-            host: &self.host,
-            server_cpus: &self.server_cpus,
-            client_cpus: &self.client_cpus,
-            context: self.context,
-        };
-        if self.hints.len() <= scheduled.variant_point {
-            self.hints.resize(scheduled.variant_point + 1, None);
+    ) -> Result<Vec<FinishedTrial>, ArchiveError> {
+        if trials.len() > 1 && self.one_at_a_time.is_none() {
+            let variants = self.variants(trials);
+            let setup = self.setup();
+            let starts = trials.iter().zip(variants).map(|(slot, variant)| self.trial_start(slot, variant));
+            match trial::run_in_turns(&setup, starts.collect(), observe)? {
+                TurnsEnd::Finished(finished) => return Ok(self.after_trials(trials, finished)),
+                TurnsEnd::OneAtATime(why) => {
+                    observe(Event::OneAtATime { why: why.clone() });
+                    self.remove_data(trials);
+                    self.one_at_a_time = Some(why);
+                }
+            }
         }
-        let hint = self.hints[scheduled.variant_point];
-        let start = || {
-            let server = self.start(scheduled, variant_point, &variant?)?;
-            Ok(Box::new(server) as Box<dyn SystemUnderTest>)
-        };
-        let start = TrialStart { scheduled, variant_point, writer, hint, start: Box::new(start) };
-        let mut finished = trial::run(&setup, start, observe)?;
-        // The messages of servers and their tools rarely say so, or not at their end.
-        if finished.trial.status == TrialStatus::Failed
-            && let Some(left) = little_room(self.scratch.path())
-        {
-            let (scratch, left) = (self.scratch.path().display(), left >> 20);
-            let why = format!(
-                "the disk of {scratch} has {left} MB left: free some space, or set TMPDIR to another directory"
-            );
-            finished.trial.reasons.insert(0, why);
+        let mut finished = Vec::new();
+        for slot in trials {
+            let variant = self.variants(std::slice::from_ref(slot)).remove(0);
+            let mut one = trial::run_alone(&self.setup(), self.trial_start(slot, variant), observe)?;
+            if let Some(why) = &self.one_at_a_time {
+                one.trial.turns = Some(TrialTurns::OneAtATime { why: why.clone() });
+            }
+            finished.extend(self.after_trials(std::slice::from_ref(slot), vec![one]));
         }
-        self.hints[scheduled.variant_point] = finished.trial.measured.as_ref().map(|m| m.value).or(hint);
-        // The run directory has everything that is kept; the data of all trials would fill the disk.
-        let _ = fs::remove_dir_all(self.scratch.path().join(scheduled.number.to_string()));
         Ok(finished)
     }
 

@@ -1,15 +1,18 @@
 //! Resolves a request, as given on a command line, to a plan that leaves no default open.
 
-use archive::model::{ClientLoad, CpuSplit, FORMAT, Measure, Plan, PlannedBackground, RunKind, RunLength};
+use archive::model::{
+    ClientLoad, CpuSplit, FORMAT, Measure, Plan, PlannedBackground, PlannedTurns, RunKind, RunLength,
+};
 use host::Host;
 use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
 
 use crate::plan_check::{check, moves_bytes, own_load};
 use crate::plan_error::PlanError;
-use crate::plan_variant::plan_variants;
+use crate::plan_variant::{plan_variants, server_variant};
 use crate::preset::{Preset, long_enough_for};
 use crate::sweep_axis;
+use crate::variant_point::{VariantPoint, variant_points};
 
 /// Which measure a request asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -97,6 +100,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         cpus,
         warm_up: preset.warm_up,
         phases: preset.phases,
+        turns: None,
         variants: plan_variants(variants),
         sweep,
     };
@@ -105,8 +109,22 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     {
         plan.phases = long_enough_for(limit_us, &plan.phases);
     }
+    plan.turns = in_turns(&plan, &workload).then_some(PlannedTurns { load: preset.turns });
     check(&plan)?;
     Ok(plan)
+}
+
+/// Whether the servers of this plan can be up together. A background load, operations of minutes, and kernel settings need
+/// one at a time.
+fn in_turns(plan: &Plan, workload: &Workload) -> bool {
+    let points = variant_points(plan);
+    let sets_kernel = |point: &VariantPoint| {
+        server_variant(workload, &point.variant(plan)).is_ok_and(|variant| !variant.kernel.is_empty())
+    };
+    points.len() > 1
+        && plan.background.is_none()
+        && !matches!(plan.measure, Measure::OneByOne { .. })
+        && !points.iter().any(sets_kernel)
 }
 
 /// The CPUs of server and client, and the number of client threads. A program that makes its own load gets all CPUs.

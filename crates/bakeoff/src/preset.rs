@@ -27,6 +27,8 @@ pub struct Preset {
     pub warm_up: WarmUpLimits,
     /// Length of each phase.
     pub phases: PhaseLengths,
+    /// Time under load of each server in a block, where servers are loaded in turns.
+    pub turns: Duration,
     /// Number of operations that are timed, where they are timed one at a time.
     pub operations: u32,
 }
@@ -45,16 +47,17 @@ impl Preset {
     /// The preset of a comparison.
     pub fn of(length: RunLength) -> Self {
         let ms = Duration::from_millis;
-        let (blocks, most, phases, operations) = match length {
-            RunLength::Quick => (6, 10_000, [1_200, 250, 500, 200], 1),
-            RunLength::Default => (20, 60_000, [4_000, 1_000, 5_000, 1_000], 1),
-            RunLength::Thorough => (40, 180_000, [8_000, 2_000, 15_000, 2_000], 2),
+        let (blocks, most, phases, turns, operations) = match length {
+            RunLength::Quick => (6, 10_000, [1_200, 250, 500, 200], 2_500, 1),
+            RunLength::Default => (20, 60_000, [2_000, 1_000, 2_000, 1_000], 4_000, 1),
+            RunLength::Thorough => (40, 180_000, [8_000, 2_000, 15_000, 2_000], 15_000, 2),
         };
         let [closed_loop, search_step, measure, curve_step] = phases.map(ms);
         Self {
             blocks,
             warm_up: WarmUpLimits { min: closed_loop, max: ms(most) },
             phases: PhaseLengths { closed_loop, search_step, measure, curve_step },
+            turns: ms(turns),
             operations,
         }
     }

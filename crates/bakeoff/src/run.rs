@@ -1,6 +1,6 @@
 //! A run: its trials in order, each written to the run directory as soon as it has ended, and the verdict.
 //!
-//! [`Lab`] runs a single trial. Tests replace it, so order, stopping and recording are tested without a server.
+//! [`Lab`] runs the trials. Tests replace it, so order, stopping and recording are tested without a server.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ use crate::replay::Replay;
 use crate::run_plan_error::RunPlanError;
 use crate::stopping::due;
 use crate::trial::{FinishedTrial, add_times, curve};
-use crate::trial_order::ScheduledTrial;
+use crate::trial_order::{ScheduledTrial, up_together};
 use crate::variant_point::{VariantPoint, variant_points};
 use crate::verdict::verdict;
 use crate::verdict_input::VerdictInput;
@@ -29,19 +29,28 @@ use crate::verdict_input::VerdictInput;
 /// Longest time that a trial waits for the hypervisor to leave the CPUs.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// Runs single trials.
+/// A trial that is to be run.
+pub struct TrialSlot<'a> {
+    /// Its place in the run.
+    pub scheduled: &'a ScheduledTrial,
+    /// What is tested.
+    pub variant_point: &'a VariantPoint,
+    /// Writes its files.
+    pub writer: &'a TrialWriter,
+}
+
+/// Runs trials.
 pub trait Lab {
     /// The facts of host and client.
     fn facts(&mut self) -> Facts;
 
-    /// Runs one trial. A failure of the server is part of the trial; an error is one of the run directory.
-    fn run_trial(
+    /// Runs trials whose servers may be up together; returns each in its place. A failure of a server is part of its trial;
+    /// an error is one of the run directory.
+    fn run_trials(
         &mut self,
-        scheduled: &ScheduledTrial,
-        variant_point: &VariantPoint,
-        writer: &TrialWriter,
+        trials: &[TrialSlot<'_>],
         observe: &mut Observer<'_>,
-    ) -> Result<FinishedTrial, ArchiveError>;
+    ) -> Result<Vec<FinishedTrial>, ArchiveError>;
 
     /// Waits until the hypervisor leaves the CPUs alone, at most this long.
     fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>);
@@ -236,11 +245,12 @@ impl RunProgress<'_> {
                 let trials = (self.replay.kept.all().len() + due.len()) as u32;
                 observe(Event::BlockAdded { block, trials });
             }
-            for scheduled in self.replay.order.next_block(&due) {
+            let block = self.replay.order.next_block(&due);
+            for together in up_together(plan, &self.variant_points, &block) {
                 if interrupted.load(Ordering::Relaxed) {
                     return Ok(RunEnd::Interrupted);
                 }
-                if let Some(why) = self.run_trial(&scheduled, lab, observe)? {
+                if let Some(why) = self.run_trials(&together, lab, observe)? {
                     return Ok(RunEnd::Stopped(why));
                 }
             }
@@ -248,21 +258,47 @@ impl RunProgress<'_> {
         Ok(RunEnd::Complete)
     }
 
-    /// Runs one trial and writes it to the run directory. Returns the reason if its variant cannot be measured.
-    fn run_trial(
+    /// Runs trials whose servers are up together, or one trial, and writes them to the run directory. Returns the reason if a
+    /// variant cannot be measured.
+    fn run_trials(
         &mut self,
-        scheduled: &ScheduledTrial,
+        together: &[ScheduledTrial],
         lab: &mut dyn Lab,
         observe: &mut Observer<'_>,
     ) -> Result<Option<String>, RunPlanError> {
         let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
         self.wait_for_cpus(lab, observe);
+        let name = |scheduled: &ScheduledTrial| self.variant_points[scheduled.variant_point].name(self.plan);
+        let mut writers = Vec::new();
+        for scheduled in together {
+            let (number, block, name) = (scheduled.number, scheduled.block, name(scheduled));
+            writers.push(self.writer.begin_trial(number, &name).map_err(cut_off)?);
+            observe(Event::TrialBegins { number, block, name });
+        }
+        let slots = together.iter().zip(&writers).map(|(scheduled, writer)| {
+            let variant_point = &self.variant_points[scheduled.variant_point];
+            TrialSlot { scheduled, variant_point, writer }
+        });
+        let finished = lab.run_trials(&slots.collect::<Vec<_>>(), observe).map_err(cut_off)?;
+        let mut cannot_be_measured = None;
+        for ((scheduled, writer), finished) in together.iter().zip(writers).zip(finished) {
+            let why = self.keep(scheduled, writer, finished, observe)?;
+            cannot_be_measured = cannot_be_measured.or(why);
+        }
+        Ok(cannot_be_measured)
+    }
+
+    /// Writes a trial to the run directory. Returns the reason if its variant cannot be measured.
+    fn keep(
+        &mut self,
+        scheduled: &ScheduledTrial,
+        writer: TrialWriter,
+        finished: FinishedTrial,
+        observe: &mut Observer<'_>,
+    ) -> Result<Option<String>, RunPlanError> {
+        let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
         let index = scheduled.variant_point;
-        let variant_point = &self.variant_points[index];
-        let name = variant_point.name(self.plan);
-        observe(Event::TrialBegins { number: scheduled.number, block: scheduled.block, name: name.clone() });
-        let writer = self.writer.begin_trial(scheduled.number, &name).map_err(cut_off)?;
-        let finished = lab.run_trial(scheduled, variant_point, &writer, observe).map_err(cut_off)?;
+        let name = self.variant_points[index].name(self.plan);
         if let Some(facts) = finished.facts {
             self.add_variant_facts(facts)?;
             self.writer.facts(&self.facts).map_err(cut_off)?;

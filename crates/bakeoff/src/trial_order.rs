@@ -4,9 +4,12 @@
 //! For two variants the order within a block is a fair coin toss, independent of the other blocks. The verdict's error
 //! rate depends on that (decision 0002): do not alternate or balance the order.
 
+use archive::model::Plan;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
+
+use crate::variant_point::VariantPoint;
 
 /// A trial that is still to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,37 @@ impl TrialOrder {
         };
         (1..).zip(permutation).map(trial).collect()
     }
+}
+
+/// Most servers that are up together.
+const MOST_TOGETHER: usize = 8;
+
+/// The trials of a block in groups whose servers are up together. One trial each, where the plan has no turns. In a sweep
+/// with many points, the variants at one point stay together.
+pub fn up_together(
+    plan: &Plan,
+    variant_points: &[VariantPoint],
+    block: &[ScheduledTrial],
+) -> Vec<Vec<ScheduledTrial>> {
+    if plan.turns.is_none() {
+        return block.iter().map(|scheduled| vec![*scheduled]).collect();
+    }
+    let point = |scheduled: &ScheduledTrial| &variant_points[scheduled.variant_point].point;
+    let mut points: Vec<Vec<ScheduledTrial>> = Vec::new();
+    for scheduled in block {
+        match points.iter_mut().find(|group| point(&group[0]) == point(scheduled)) {
+            Some(group) => group.push(*scheduled),
+            None => points.push(vec![*scheduled]),
+        }
+    }
+    let mut groups: Vec<Vec<ScheduledTrial>> = Vec::new();
+    for group in points {
+        match groups.last_mut() {
+            Some(last) if last.len() + group.len() <= MOST_TOGETHER => last.extend(group),
+            _ => groups.push(group),
+        }
+    }
+    groups
 }
 
 #[cfg(test)]

@@ -123,6 +123,12 @@ impl Host {
         affinity::cores(&self.root, cpus)
     }
 
+    /// The share of the memory that programs can still get without swap, 0 to 1: `MemAvailable` of `/proc/meminfo`. None where
+    /// the kernel does not report it.
+    pub fn available_memory_share(&self) -> Option<f64> {
+        crate::facts::available_memory_share(&self.root)
+    }
+
     /// The limits of this process's control groups.
     pub fn cgroup_limits(&self) -> CgroupLimits {
         CgroupLimits::read(&self.root)

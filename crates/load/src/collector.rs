@@ -6,15 +6,6 @@ use crate::clock::Nanos;
 use crate::record::{CompactInterval, DRAIN, Errors, Interval};
 use crate::worker::{WorkerFailure, WorkerMessage};
 
-/// One interval of a run, all workers merged.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TimedInterval {
-    /// Negative during the warm-up; 0 begins where measuring begins; [`DRAIN`] contains what ended after the end.
-    pub index: i64,
-    /// What was recorded.
-    pub stats: CompactInterval,
-}
-
 /// How far a worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct WorkerProgress {
@@ -46,8 +37,9 @@ pub(crate) struct Collector {
     pub total: Interval,
     /// The part of it that ended after the end.
     pub drain: Interval,
-    /// All intervals, the warm-up's included.
-    pub intervals: Vec<TimedInterval>,
+    /// All intervals with their indices: negative during the warm-up; 0 begins where measuring begins; [`DRAIN`] contains
+    /// what ended after the end.
+    pub intervals: Vec<(i64, CompactInterval)>,
     /// When the last worker stopped to begin operations.
     pub stopped: Nanos,
     /// When the last operation had ended.
@@ -128,7 +120,7 @@ impl Collector {
         if index == DRAIN {
             self.drain.append(stats);
         }
-        self.intervals.push(TimedInterval { index, stats: stats.compact() });
+        self.intervals.push((index, stats.compact()));
     }
 }
 

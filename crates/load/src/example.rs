@@ -2,10 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::collector::TimedInterval;
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
 use crate::engine::LoadOutcome;
+use crate::outcome::TimedInterval;
 use crate::record::{Errors, Interval, record};
 use crate::spec::LoadSpec;
 
@@ -29,14 +29,15 @@ pub(crate) fn outcome() -> LoadOutcome {
     let operations = vec![HttpOperation::get("/")];
     let protocol = ProtocolSpec::Http(HttpSpec { authority: "box".to_owned(), operations });
     let spec = LoadSpec::open(protocol, ([127, 0, 0, 1], 80).into(), 4, 1_000.0);
+    let length = Duration::from_secs(10);
     LoadOutcome {
-        spec: spec.with_interval(Duration::from_secs(10)),
+        spec: spec.with_interval(length),
         operations: vec!["GET /".to_owned()],
         counters: Vec::new(),
         began: SystemTime::UNIX_EPOCH,
-        measured: Duration::from_secs(10),
+        measured: length,
         draining: Duration::ZERO,
-        intervals: vec![TimedInterval { index: 0, stats: total.compact() }],
+        intervals: vec![TimedInterval::new((0, total.compact()), length, (length, Duration::ZERO))],
         total,
         drain: Interval::new(1, 0),
         opened: 4,

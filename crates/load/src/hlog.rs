@@ -16,6 +16,7 @@ use hdrhistogram::serialization::interval_log::{
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 
 use crate::engine::LoadOutcome;
+use crate::outcome::IntervalStage;
 use crate::record::Micros;
 use crate::record::micros;
 
@@ -54,8 +55,8 @@ pub fn write(outcome: &LoadOutcome, out: &mut impl Write) -> Result<(), HlogErro
         .with_base_time(outcome.began)
         .with_max_value_divisor(1_000.0);
     let mut log = builder.begin_log_with(out, &mut serializer)?;
-    for interval in outcome.intervals.iter().filter(|interval| interval.index >= 0) {
-        let (start, length) = outcome.span_of(interval);
+    for interval in outcome.intervals.iter().filter(|interval| interval.stage != IntervalStage::WarmUp) {
+        let (start, length) = (interval.start, interval.length);
         let stats = interval.stats.expand();
         let mut line = |tag: String, histogram: &Micros| write_line(&mut log, &tag, start, length, histogram);
         for (name, op) in outcome.operations.iter().zip(&stats.operations) {

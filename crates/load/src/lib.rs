@@ -92,4 +92,4 @@ pub mod validity;
 mod worker;
 mod worker_threads;
 
-pub use collector::TimedInterval;
+pub use outcome::{IntervalStage, TimedInterval};

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use crate::collector::TimedInterval;
-use crate::record::{DRAIN, ErrorKind, Errors, Interval};
+use crate::record::{CompactInterval, DRAIN, ErrorKind, Errors, Interval};
 use crate::spec::LoadSpec;
 use crate::worker_threads::WorkerThreadsError;
 
@@ -113,7 +112,7 @@ pub struct LoadOutcome {
     pub total: Interval,
     /// What ended after the last operation had begun.
     pub drain: Interval,
-    /// The intervals in order of time: the warm-up's with negative indices, last the drain.
+    /// The intervals in order of time: those of the warm-up, those measured, and the drain.
     pub intervals: Vec<TimedInterval>,
     /// Connections that were open at the start; 0 where each operation opens its own.
     pub opened: u32,
@@ -125,14 +124,63 @@ pub struct LoadOutcome {
     pub processes: u32,
 }
 
+/// Which part of a run an interval belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntervalStage {
+    /// Before measuring.
+    WarmUp,
+    /// Measured.
+    Measured,
+    /// What ended after the last operation had begun.
+    Drain,
+}
+
+/// One interval of a run, all workers merged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimedInterval {
+    /// The part of the run.
+    pub stage: IntervalStage,
+    /// From the beginning of measuring; 0 for the warm-up, which is before it.
+    pub start: Duration,
+    /// Its length.
+    pub length: Duration,
+    /// What was recorded.
+    pub stats: CompactInterval,
+}
+
+impl TimedInterval {
+    /// An interval of a run whose measured part took `measured` and its drain `draining`, by the worker's index.
+    pub(crate) fn new(
+        (index, stats): (i64, CompactInterval),
+        interval: Duration,
+        (measured, draining): (Duration, Duration),
+    ) -> Self {
+        let (stage, start, length) = match index {
+            DRAIN => (IntervalStage::Drain, measured, draining),
+            0.. => {
+                let start = interval.saturating_mul(index as u32);
+                (IntervalStage::Measured, start, interval.min(measured.saturating_sub(start)))
+            }
+            _ => (IntervalStage::WarmUp, Duration::ZERO, interval),
+        };
+        Self { stage, start, length, stats }
+    }
+}
+
 impl LoadOutcome {
-    /// Start (from the beginning of measuring) and length of an interval after the warm-up.
-    pub fn span_of(&self, interval: &TimedInterval) -> (Duration, Duration) {
-        if interval.index == DRAIN {
-            return (self.measured, self.draining);
-        }
-        let start = self.spec.part.interval.saturating_mul(interval.index as u32);
-        (start, self.spec.part.interval.min(self.measured.saturating_sub(start)))
+    /// Adds a later part of the same session, whose measuring began `after` this one's. Both count as measured; the time
+    /// between them does not.
+    pub fn append(&mut self, later: Self, after: Duration) {
+        self.measured += later.measured;
+        self.draining += later.draining;
+        self.total.append(&later.total);
+        self.drain.append(&later.drain);
+        let moved = later.intervals.into_iter().map(|interval| {
+            let start = interval.start + after;
+            TimedInterval { start, ..interval }
+        });
+        self.intervals.extend(moved);
+        self.interrupted |= later.interrupted;
     }
 
     /// Share of its cores that the client needed for its work in the measured part, 0 to 1.

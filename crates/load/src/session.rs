@@ -15,15 +15,16 @@ use rustix::thread::gettid;
 
 use crate::clock::Nanos;
 use crate::collector::{Collector, CompleteInterval};
-use crate::outcome::{LoadEvent, LoadObserver, LoadOutcome, RunContext, RunError};
+use crate::outcome::{LoadEvent, LoadObserver, LoadOutcome, RunContext, RunError, TimedInterval};
 use crate::processes::{LoadProcess, connections_a_process, distribute};
 use crate::record::{Errors, Interval};
 use crate::spec::{LoadPart, LoadSpec};
 use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
 use crate::worker_threads::{WorkerThreads, WorkerThreadsError};
 
-/// From the order to begin to the begin, so that every worker receives the order in time.
-const LEAD: Duration = Duration::from_millis(20);
+/// From the order to begin to the begin, so that every worker receives the order in time: of threads, and of processes.
+const LEAD: Duration = Duration::from_millis(2);
+const LEAD_OF_PROCESSES: Duration = Duration::from_millis(20);
 
 /// How long the collector waits for a message before it checks for an interruption.
 const INTERRUPTION_CHECK: Duration = Duration::from_millis(50);
@@ -106,7 +107,8 @@ impl LoadSession {
         let spec = LoadSpec { part: part.clone(), ..self.spec.clone() };
         let collector = Collector::new(spec.workers, self.operations.len(), self.counters.len());
         observe(LoadEvent::Begins { opened: self.opened, errors: &self.setup_errors });
-        let (start, clock_time) = (Nanos::now().after(LEAD), SystemTime::now() + LEAD);
+        let lead = if self.processes == 1 { LEAD } else { LEAD_OF_PROCESSES };
+        let (start, clock_time) = (Nanos::now().after(lead), SystemTime::now() + lead);
         self.running.start(&PartStart { begin: start, part: part.clone() });
         let (messages, running) = (&mut self.messages, &mut self.running);
         let collector = thread::scope(|scope| {
@@ -116,16 +118,19 @@ impl LoadSession {
             });
             collecting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
+        let measured = collector.stopped.since(start.after(spec.part.warmup)).into();
+        let draining = collector.ended.since(collector.stopped).into();
+        let timed = |interval| TimedInterval::new(interval, spec.part.interval, (measured, draining));
         Ok(LoadOutcome {
-            measured: collector.stopped.since(start.after(spec.part.warmup)).into(),
-            draining: collector.ended.since(collector.stopped).into(),
+            intervals: collector.intervals.into_iter().map(timed).collect(),
+            measured,
+            draining,
             began: clock_time + spec.part.warmup,
             spec,
             operations: self.operations.clone(),
             counters: self.counters.iter().map(|&name| name.to_owned()).collect(),
             total: collector.total,
             drain: collector.drain,
-            intervals: collector.intervals,
             opened: self.opened,
             setup_errors: self.setup_errors.clone(),
             interrupted: context.interrupted.load(Ordering::Relaxed),

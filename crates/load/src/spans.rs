@@ -6,7 +6,8 @@ use serde::Serialize;
 use stats::times::Times;
 
 use crate::engine::LoadOutcome;
-use crate::record::{DRAIN, Interval, Micros, RecordedTimes, micros, times};
+use crate::outcome::IntervalStage;
+use crate::record::{Interval, Micros, RecordedTimes, micros, times};
 use crate::spec::Shape;
 
 /// One interval, or one step of an offered load. Part of the JSON object that [`crate::output`] describes.
@@ -42,12 +43,9 @@ pub struct Spans {
 impl Spans {
     /// Reads each interval of an outcome once.
     pub fn of(outcome: &LoadOutcome) -> Self {
-        let measured = outcome.intervals.iter().filter(|interval| (0..DRAIN).contains(&interval.index));
+        let measured = outcome.intervals.iter().filter(|interval| interval.stage == IntervalStage::Measured);
         let intervals: Vec<SpanCounts> = measured
-            .map(|interval| {
-                let (start, length) = outcome.span_of(interval);
-                SpanCounts::of(start, length, &interval.stats)
-            })
+            .map(|interval| SpanCounts::of(interval.start, interval.length, &interval.stats))
             .collect();
         Self {
             steps: steps(outcome, &intervals),

@@ -78,6 +78,7 @@ pub mod proportion;
 pub mod queueing;
 pub mod ratio;
 pub mod steady;
+pub mod thresholds;
 pub mod times;
 pub mod usl;
 pub mod verdict;

@@ -53,6 +53,7 @@ pub(super) fn plan(measure: Measure, blocks: u32) -> Plan {
             measure: seconds(10),
             curve_step: seconds(2),
         },
+        turns: None,
         variants: Vec::new(),
         sweep: Vec::new(),
     }

@@ -53,6 +53,7 @@ impl<'a> TrialBuilder<'a> {
         let slo = |p99: u64| (p99 as f64) < LIMIT_US;
         let with_slo = matches!(kind, PhaseKind::SearchStep | PhaseKind::CurveStep | PhaseKind::Measure);
         self.phases.push(TrialPhase {
+            slices: None,
             tls: None,
             kind,
             start_s: self.now_s,
@@ -147,6 +148,7 @@ impl<'a> TrialBuilder<'a> {
                 throughput: steady.clone(),
                 p99: steady,
             }),
+            turns: None,
             timeline: self.timeline,
             counts: vec![CountCheck {
                 counter: "requests".to_owned(),

@@ -31,10 +31,10 @@ pub use fairness::{Caveat, Difference, DifferenceClass};
 pub use format::FORMAT;
 pub use gate::{Gate, GateOutcome};
 pub use knob_value::KnobValue;
-pub use phase::{ClientHealth, Handshakes, OperationTimes, PhaseKind, TrialPhase};
+pub use phase::{ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, TrialPhase};
 pub use plan::{
-    Axis, ClientLoad, CpuSplit, Measure, PhaseLengths, Plan, PlanParseError, PlannedBackground, RunKind,
-    RunLength, Variant, Vary, WarmUpLimits,
+    Axis, ClientLoad, CpuSplit, Measure, PhaseLengths, Plan, PlanParseError, PlannedBackground, PlannedTurns,
+    RunKind, RunLength, Variant, Vary, WarmUpLimits,
 };
 pub(crate) use run_file::RunFile;
 pub use statistics::{
@@ -42,7 +42,7 @@ pub use statistics::{
     RatioEstimate, Scalability, ScalabilityFit, SteadyState, UnsteadyReason,
 };
 pub use times::{QuantileCurve, Times};
-pub use trial::{MeasuredValue, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, WarmUpOutcome};
+pub use trial::{MeasuredValue, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, TrialTurns, WarmUpOutcome};
 pub use unit::{plural, thousands, with_unit};
 pub use usage::{CountCheck, ResourceUse, SaturatedResource, ServerUsage};
 pub use verdict::{Comparison, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict};

@@ -27,8 +27,11 @@ pub struct TrialPhase {
     pub kind: PhaseKind,
     /// Seconds from the start of the trial.
     pub start_s: f64,
-    /// Its length, seconds.
+    /// Its length, seconds. Of a phase in slices: the time under load.
     pub length_s: f64,
+    /// Its slices, where other servers were loaded in between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slices: Option<PhaseSlices>,
     /// Operations per second that were due; `None` in a closed loop, which has no schedule.
     pub offered_per_s: Option<f64>,
     /// Operations per second that succeeded.
@@ -61,6 +64,15 @@ pub struct TrialPhase {
     pub valid: bool,
     /// Why it is not, one line each.
     pub reasons: Vec<String>,
+}
+
+/// The slices of a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PhaseSlices {
+    /// Their number.
+    pub count: u32,
+    /// From the begin of the first to the end of the last, seconds.
+    pub span_s: f64,
 }
 
 /// One operation of the mix during a phase.

@@ -52,6 +52,9 @@ pub struct Plan {
     pub warm_up: WarmUpLimits,
     /// The length of each phase of a trial.
     pub phases: PhaseLengths,
+    /// The servers of a block are up together and loaded in turns. Without it, one at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<PlannedTurns>,
     /// What is compared, at least one.
     pub variants: Vec<Variant>,
     /// The axes of a sweep; empty in a comparison.
@@ -201,6 +204,15 @@ pub struct PhaseLengths {
     /// Each step of a latency curve.
     #[serde(with = "humantime_serde")]
     pub curve_step: Duration,
+}
+
+/// Servers that are up together are loaded in turns, in slices that are as short as the load allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedTurns {
+    /// Time under load of each server in a block, all its slices together.
+    #[serde(with = "humantime_serde")]
+    pub load: Duration,
 }
 
 /// One axis of a sweep.

@@ -46,6 +46,9 @@ pub struct Trial {
     /// The end of the warm-up, with the steady-state check of each series.
     #[serde(default)]
     pub warm_up: Option<WarmUpOutcome>,
+    /// How it shared its block with other servers; `None` where the plan has no turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<TrialTurns>,
     /// The whole trial at even intervals.
     #[serde(default)]
     pub timeline: Vec<Tick>,
@@ -61,6 +64,28 @@ pub struct Trial {
     /// The other files of the trial.
     #[serde(default)]
     pub files: TrialFiles,
+}
+
+/// How a trial shared its block with other servers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialTurns {
+    /// All servers were up, and were loaded in turns.
+    InTurns {
+        /// The trials that shared the machine, this one included.
+        trials: Vec<u32>,
+        /// Length of a slice, seconds.
+        slice_s: f64,
+        /// Rounds: in each one, every server had one slice.
+        rounds: u32,
+        /// CPU time that this server used while none was loaded, in cores.
+        idle_cores: f64,
+    },
+    /// The servers ran one at a time.
+    OneAtATime {
+        /// Why.
+        why: String,
+    },
 }
 
 /// Whether a trial counts.

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use archive::ArchiveError;
 use archive::model::{Facts, Gate, GateOutcome, MeasuredValue, Plan, RunKind, Trial, TrialStatus};
-use archive::{ArchiveError, TrialWriter};
 
-use super::{FinishedRun, Lab, resume_blocks, run_blocks};
+use super::{FinishedRun, Lab, TrialSlot, resume_blocks, run_blocks};
 use crate::event::{Event, Observer};
 use crate::interrupted_run::{InterruptedRun, ResumeError};
 use crate::trial::{FinishedTrial, blank};
-use crate::trial_order::ScheduledTrial;
-use crate::variant_point::VariantPoint;
 
 /// A plan of four blocks of two variants, and two spare blocks.
 const PLAN: &str = r#"
@@ -44,13 +42,22 @@ impl Lab for ScriptedLab<'_> {
         Facts::default()
     }
 
-    fn run_trial(
+    fn run_trials(
         &mut self,
-        scheduled: &ScheduledTrial,
-        variant_point: &VariantPoint,
-        _writer: &TrialWriter,
+        trials: &[TrialSlot<'_>],
         _observe: &mut Observer<'_>,
-    ) -> Result<FinishedTrial, ArchiveError> {
+    ) -> Result<Vec<FinishedTrial>, ArchiveError> {
+        Ok(trials.iter().map(|slot| self.run_trial(slot)).collect())
+    }
+
+    fn wait_for_cpus(&mut self, _longest: Duration, observe: &mut Observer<'_>) {
+        observe(Event::Doing { what: WAITING.to_owned() });
+    }
+}
+
+impl ScriptedLab<'_> {
+    fn run_trial(&self, slot: &TrialSlot<'_>) -> FinishedTrial {
+        let TrialSlot { scheduled, variant_point, .. } = *slot;
         let status = self.outcomes.get(&scheduled.number).copied().unwrap_or(TrialStatus::Valid);
         let trial = Trial {
             status,
@@ -63,11 +70,7 @@ impl Lab for ScriptedLab<'_> {
             }),
             ..blank(self.plan, scheduled, variant_point)
         };
-        Ok(FinishedTrial { trial, response_time: None, facts: None })
-    }
-
-    fn wait_for_cpus(&mut self, _longest: Duration, observe: &mut Observer<'_>) {
-        observe(Event::Doing { what: WAITING.to_owned() });
+        FinishedTrial { trial, response_time: None, facts: None }
     }
 }
 

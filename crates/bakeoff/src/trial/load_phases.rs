@@ -7,14 +7,12 @@ use load::capacity::{StepEvaluation, evaluate};
 use load::engine::{LoadEvent, LoadOutcome, RunContext, RunError};
 use load::inputs::slo::Slo;
 use load::session::LoadSession;
-use load::spec::{Arrivals, LoadSpec, Shape};
+use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
 
 use super::phases::{ClientCounts, phase, time_line};
+use super::slices::{MergedSlices, Slice};
 use crate::event::{Event, Observer};
-
-/// Before each open loop of a trial, so that its connections are in use when measuring begins.
-const LEAD: Duration = Duration::from_millis(50);
 
 /// Interval at which operations that last seconds are recorded.
 const LONG_OPERATION_INTERVAL: Duration = Duration::from_millis(100);
@@ -98,25 +96,44 @@ impl<'a> LoadPhases<'a> {
         Ok(run)
     }
 
-    /// An open loop at a rate, compared with an objective if there is one.
-    pub fn open_loop(
+    /// One slice, which other servers' slices come before and after. The first `settle` of it is not measured. It becomes
+    /// a part of a phase by [`LoadPhases::keep_slices`].
+    pub fn slice(
         &mut self,
-        kind: PhaseKind,
-        rate: f64,
+        shape: Shape,
+        settle: Duration,
         length: Duration,
-        interval: Duration,
-        slo: Option<&Slo>,
         observe: &mut Observer<'_>,
-    ) -> Result<(MeasuredRun, Option<StepEvaluation>), RunError> {
-        let start = self.began.elapsed();
-        let spec = self.spec.clone().with_shape(Shape::open(rate, Arrivals::Poisson)).with_warmup(LEAD);
-        let run = self.run(spec.with_duration(length).with_interval(interval), observe)?;
-        let evaluation = slo.map(|slo| evaluate(slo, &run.outcome, &run.summary));
-        self.keep(kind, start + LEAD, &run, evaluation.as_ref());
-        Ok((run, evaluation))
+    ) -> Result<Slice, RunError> {
+        let spec = self.spec.clone().with_shape(shape).with_warmup(settle);
+        let outcome = self.outcome(spec.with_duration(length).with_interval(length), observe)?;
+        let end = self.began.elapsed();
+        let start = end.saturating_sub(outcome.measured + outcome.draining);
+        Ok(Slice { start, under_load: settle + outcome.measured + outcome.draining, outcome })
     }
 
-    fn run(&mut self, mut spec: LoadSpec, observe: &mut Observer<'_>) -> Result<MeasuredRun, RunError> {
+    /// Keeps merged slices as a phase.
+    pub fn keep_slices(
+        &mut self,
+        kind: PhaseKind,
+        merged: MergedSlices,
+        slo: Option<&Slo>,
+    ) -> (MeasuredRun, Option<StepEvaluation>) {
+        let MergedSlices { start, slices, outcome } = merged;
+        let run = MeasuredRun::from(outcome);
+        let evaluation = slo.map(|slo| evaluate(slo, &run.outcome, &run.summary));
+        self.keep(kind, start, &run, evaluation.as_ref());
+        if let Some(phase) = self.phases.last_mut() {
+            phase.slices = Some(slices);
+        }
+        (run, evaluation)
+    }
+
+    fn run(&mut self, spec: LoadSpec, observe: &mut Observer<'_>) -> Result<MeasuredRun, RunError> {
+        self.outcome(spec, observe).map(MeasuredRun::from)
+    }
+
+    fn outcome(&mut self, mut spec: LoadSpec, observe: &mut Observer<'_>) -> Result<LoadOutcome, RunError> {
         // Every run of a trial draws other random numbers, and all of them follow from the plan's seed.
         self.spec.part.seed = self.spec.part.seed.wrapping_add(1);
         spec.part.seed = self.spec.part.seed;
@@ -139,7 +156,7 @@ impl<'a> LoadPhases<'a> {
         })?;
         self.interrupted |= outcome.interrupted;
         self.client_counts.add(&outcome);
-        Ok(outcome.into())
+        Ok(outcome)
     }
 
     fn keep(

@@ -1,16 +1,17 @@
-//! The measurement of a trial: throughput in a closed loop, capacity by search, latency at given rates, or operations one
-//! at a time.
+//! The measurement of a trial: the warm-up, the closed loop of a server that is up alone, and operations one at a time.
+//! [`rounds`](super::rounds) measures in slices.
 
 use std::time::Duration;
 
-use archive::model::{Measure, MeasuredValue, PhaseKind, Plan, RunLength, WarmUpOutcome, plural, thousands};
-use load::capacity::{CLIENT_WAS_THE_LIMIT, FirstGuess, NoCapacity, StepOutcome, StepPurpose, run_procedure};
+use archive::model::{Measure, MeasuredValue, PhaseKind, Plan, WarmUpOutcome, plural};
 use load::engine::{LoadOutcome, RunError};
-use load::inputs::slo::Slo;
-use load::record::{Interval, Micros};
+use load::record::{Interval, Micros, RecordedTimes};
 use load::validity::BrokenRule;
+use rand_pcg::Pcg64Mcg;
 
 use super::load_phases::{LoadPhases, MeasuredRun};
+use super::rounds::{Rounds, TurnTaker};
+use super::slices::Slice;
 use super::steadiness::{SteadyQuantity, check_loop};
 use crate::event::{Event, Observer};
 use crate::preset::interval_of;
@@ -27,6 +28,10 @@ pub struct TrialMeasurement {
     pub warm_up: Option<WarmUpOutcome>,
     /// Why the server did not reach steady state; none if it did.
     pub unsteady: Option<String>,
+    /// Throughput of the warm-up's closed loop, operations a second.
+    pub closed_loop_per_s: f64,
+    /// When the slices that gave the value ran; none if it does not come from slices.
+    pub loaded: Option<LoadedTime>,
     /// Why the client may be the reason for the value.
     pub client_reasons: Vec<String>,
     /// Why there is no value.
@@ -41,12 +46,26 @@ pub struct TrialMeasurement {
     pub response_time: Option<Micros>,
 }
 
+/// When a server was loaded in slices. Times are from the begin of the trial.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadedTime {
+    /// Begin of the first slice.
+    pub begin: Duration,
+    /// End of the last one.
+    pub end: Duration,
+    /// How long it was loaded in between.
+    pub under_load: Duration,
+}
+
 impl TrialMeasurement {
-    fn without_value(warm_up: Option<WarmUpOutcome>, unsteady: Option<String>) -> Self {
+    /// A measurement that has not begun.
+    pub fn without_warm_up() -> Self {
         Self {
             measured: None,
-            warm_up,
-            unsteady,
+            warm_up: None,
+            unsteady: None,
+            closed_loop_per_s: 0.0,
+            loaded: None,
             client_reasons: Vec::new(),
             reasons: Vec::new(),
             error_share: 0.0,
@@ -56,9 +75,28 @@ impl TrialMeasurement {
         }
     }
 
+    /// A measurement after a warm-up.
+    pub fn after(warm: &WarmedUp) -> Self {
+        Self {
+            warm_up: Some(warm.outcome.clone()),
+            unsteady: warm.unsteady.clone(),
+            closed_loop_per_s: warm.measured.succeeded() as f64 / warm.length.as_secs_f64().max(1e-9),
+            ..Self::without_warm_up()
+        }
+    }
+
+    /// Adds the time of a slice.
+    pub fn count_slice(&mut self, slice: &Slice) {
+        let end = slice.start + slice.outcome.measured + slice.outcome.draining;
+        let begin = end.saturating_sub(slice.under_load);
+        let loaded = self.loaded.get_or_insert(LoadedTime { begin, end, under_load: Duration::ZERO });
+        loaded.end = end;
+        loaded.under_load += slice.under_load;
+    }
+
     /// Takes the value from a run that has been cut to what was measured. Where there is an objective, the capacity
     /// search has decided already whether the client was the limit.
-    fn take(&mut self, plan: &Plan, value: f64, run: MeasuredRun) {
+    pub fn take(&mut self, plan: &Plan, value: f64, run: MeasuredRun) {
         let MeasuredRun { outcome, summary } = run;
         let wording = wording(&plan.measure);
         self.measured = Some(MeasuredValue {
@@ -89,45 +127,48 @@ impl TrialMeasurement {
     }
 }
 
-/// Runs the load of a trial. `hint` is the value of an earlier trial of the same variant.
-pub fn measure(
+/// The amount whose rate the plan measures in a closed loop: operations, or megabytes received.
+pub fn amount_of<H: RecordedTimes>(plan: &Plan, stats: &Interval<H>) -> f64 {
+    match plan.measure {
+        Measure::MaxBytes => SteadyQuantity::Bytes.amount(stats) / MEGABYTE,
+        _ => SteadyQuantity::Operations.amount(stats),
+    }
+}
+
+/// Runs the load of a trial whose server is up alone. `hint` is the value of an earlier trial of the same variant.
+pub fn measure_alone(
     plan: &Plan,
+    name: &str,
     rate: Option<f64>,
     hint: Option<f64>,
+    rng: &mut Pcg64Mcg,
     loads: &mut LoadPhases<'_>,
     observe: &mut Observer<'_>,
 ) -> Result<TrialMeasurement, RunError> {
     if let Measure::OneByOne { operations } = plan.measure {
         return one_by_one(plan, operations, loads, observe);
     }
-    let warm = warm_up(plan, loads, observe)?;
-    let mut result = TrialMeasurement::without_value(Some(warm.outcome), warm.unsteady);
+    let warm = warm_up(plan, name, loads, observe)?;
+    let mut result = TrialMeasurement::after(&warm);
     if loads.interrupted {
         return Ok(result);
     }
-    match (&plan.measure, rate) {
-        (_, Some(rate)) => at_rates(plan, &[rate], &mut result, loads, observe)?,
-        (Measure::MaxThroughput | Measure::MaxBytes, None) => {
-            // What was cut off includes the drain, so the total has no part of it.
-            let drain = Interval::new(warm.run.operations.len(), warm.run.counters.len());
-            let cut = LoadOutcome { total: warm.measured, drain, measured: warm.length, ..warm.run };
-            let amount = match plan.measure {
-                Measure::MaxBytes => SteadyQuantity::Bytes.amount(&cut.total) / MEGABYTE,
-                _ => SteadyQuantity::Operations.amount(&cut.total),
-            };
-            result.take(plan, amount / cut.measured.as_secs_f64().max(1e-9), cut.into());
-        }
-        (Measure::Capacity { slo }, None) => {
-            let slo = slo.parse().expect("the plan's objective was checked when it was made");
-            let closed_loop_per_s = warm.measured.succeeded() as f64 / warm.length.as_secs_f64().max(1e-9);
-            capacity(plan, &slo, closed_loop_per_s, hint, &mut result, loads, observe)?;
-        }
-        (Measure::OneByOne { .. }, None) => {}
-        (Measure::LatencyCurve { rates_per_s, .. }, None) => {
-            at_rates(plan, rates_per_s, &mut result, loads, observe)?;
-        }
+    if rate.is_none() && matches!(plan.measure, Measure::MaxThroughput | Measure::MaxBytes) {
+        // What was cut off includes the drain, so the total has no part of it.
+        let drain = Interval::new(warm.run.operations.len(), warm.run.counters.len());
+        let cut = LoadOutcome { total: warm.measured, drain, measured: warm.length, ..warm.run };
+        let amount = amount_of(plan, &cut.total);
+        result.take(plan, amount / cut.measured.as_secs_f64().max(1e-9), cut.into());
+        return Ok(result);
     }
-    Ok(result)
+    let mut rounds = Rounds::new(plan, [&warm], rng);
+    let mut alone = [TurnTaker { loads, result: &mut result, rate, hint, failed: None }];
+    rounds.run(&mut alone, observe);
+    let [TurnTaker { failed, .. }] = alone;
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(result),
+    }
 }
 
 /// Times operations that are too long for a series of intervals: one to warm the caches, then those that are counted. The
@@ -138,7 +179,7 @@ fn one_by_one(
     loads: &mut LoadPhases<'_>,
     observe: &mut Observer<'_>,
 ) -> Result<TrialMeasurement, RunError> {
-    let mut result = TrialMeasurement::without_value(None, None);
+    let mut result = TrialMeasurement::without_warm_up();
     observe(Event::Doing { what: "one operation that is not counted".to_owned() });
     loads.operations(PhaseKind::ClosedLoop, 1, observe)?;
     if loads.interrupted {
@@ -162,17 +203,23 @@ fn one_by_one(
 }
 
 /// The result of a warm-up.
-struct WarmedUp {
-    outcome: WarmUpOutcome,
-    unsteady: Option<String>,
-    run: LoadOutcome,
-    measured: Interval,
-    length: Duration,
+pub struct WarmedUp {
+    /// How it ended.
+    pub outcome: WarmUpOutcome,
+    /// Why the server is not in a steady state; none if it is.
+    pub unsteady: Option<String>,
+    /// The last loop.
+    pub run: LoadOutcome,
+    /// Its steady part.
+    pub measured: Interval,
+    /// Length of that.
+    pub length: Duration,
 }
 
-/// Runs a closed loop until throughput and p99 are steady, or until the limit of the plan.
-fn warm_up(
+/// Runs a closed loop on the server of this name until throughput and p99 are steady, or until the limit of the plan.
+pub fn warm_up(
     plan: &Plan,
+    name: &str,
     loads: &mut LoadPhases<'_>,
     observe: &mut Observer<'_>,
 ) -> Result<WarmedUp, RunError> {
@@ -181,7 +228,7 @@ fn warm_up(
         if plan.measure == Measure::MaxBytes { SteadyQuantity::Bytes } else { SteadyQuantity::Operations };
     let (mut before, mut earlier) = (Duration::ZERO, None);
     loop {
-        observe(Event::Doing { what: "warming up in a closed loop".to_owned() });
+        observe(Event::Doing { what: format!("warming up {name} in a closed loop") });
         let run = loads.closed_loop(length, interval_of(length), observe)?.outcome;
         let checked = check_loop(&run, before, earlier, quantity);
         before += length;
@@ -196,82 +243,4 @@ fn warm_up(
         }
         earlier = Some(checked.series);
     }
-}
-
-/// Measures the highest rate that meets the objective, see [`run_procedure`]. `closed_loop_per_s` is the throughput of the
-/// warm-up.
-fn capacity(
-    plan: &Plan,
-    slo: &Slo,
-    closed_loop_per_s: f64,
-    hint: Option<f64>,
-    result: &mut TrialMeasurement,
-    loads: &mut LoadPhases<'_>,
-    observe: &mut Observer<'_>,
-) -> Result<(), RunError> {
-    let phases = &plan.phases;
-    let interval = interval_of(phases.measure);
-    let guess = hint.map_or(FirstGuess::ClosedLoop(closed_loop_per_s), FirstGuess::EarlierTrial);
-    // In the quick preset, only the first trial of each variant measures the curve.
-    let draws_curve = plan.length != RunLength::Quick || hint.is_none();
-    let mut confirmed: Option<MeasuredRun> = None;
-    let found = run_procedure(guess, draws_curve, |purpose, rate| {
-        let (kind, length, doing) = match purpose {
-            StepPurpose::Search => {
-                (PhaseKind::SearchStep, phases.search_step, format!("trying {}/s", thousands(rate)))
-            }
-            StepPurpose::Confirm => {
-                (PhaseKind::Measure, phases.measure, format!("measuring at {}/s", thousands(rate)))
-            }
-            StepPurpose::Curve(share) => {
-                let doing = format!("latency at {:.0} % of the capacity", share * 100.0);
-                (PhaseKind::CurveStep, phases.curve_step, doing)
-            }
-        };
-        observe(Event::Doing { what: doing });
-        let (run, evaluation) = loads.open_loop(kind, rate, length, interval, Some(slo), observe)?;
-        if loads.interrupted {
-            return Ok(None);
-        }
-        let outcome = evaluation.map_or(StepOutcome::Missed, |evaluation| evaluation.outcome());
-        if (purpose, outcome) == (StepPurpose::Confirm, StepOutcome::Met) {
-            confirmed = Some(run);
-        }
-        Ok::<_, RunError>(Some(outcome))
-    })?;
-    if found.is_client_limited {
-        result.client_reasons.push(CLIENT_WAS_THE_LIMIT.to_owned());
-    }
-    match (found.capacity_per_s, confirmed) {
-        (Ok(rate), Some(run)) => result.take(plan, rate, run),
-        (Err(NoCapacity::Interrupted(_)), _) | (Ok(_), None) => {}
-        (Err(no_capacity), _) => result.reasons.push(no_capacity.reason(slo)),
-    }
-    Ok(())
-}
-
-/// Measures latency at given rates; the value is the p99 at the last one.
-fn at_rates(
-    plan: &Plan,
-    rates: &[f64],
-    result: &mut TrialMeasurement,
-    loads: &mut LoadPhases<'_>,
-    observe: &mut Observer<'_>,
-) -> Result<(), RunError> {
-    let slo: Option<Slo> = plan.measure.slo().and_then(|text| text.parse().ok());
-    let length = plan.phases.measure;
-    for (at, &rate) in rates.iter().enumerate() {
-        let is_last = at + 1 == rates.len();
-        let kind = if is_last { PhaseKind::Measure } else { PhaseKind::CurveStep };
-        observe(Event::Doing { what: format!("measuring at {}/s", thousands(rate)) });
-        let (run, _) = loads.open_loop(kind, rate, length, interval_of(length), slo.as_ref(), observe)?;
-        if loads.interrupted {
-            return Ok(());
-        }
-        if is_last {
-            let p99_us = run.summary.response_time_us.p99;
-            result.take(plan, p99_us as f64, run);
-        }
-    }
-    Ok(())
 }

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
     ConfigFile, CountCheck, Gate, GateOutcome, Measure, MeasuredValue, PhaseKind, Trial, TrialPhase,
-    TrialStatus, VariantFacts,
+    TrialStatus, TrialTurns, VariantFacts,
 };
 use archive::{ArchiveError, TrialWriter};
+use host::process::ProcessTree;
 use host::secrets;
 use host::telemetry::{Recording, SampledServer};
 use load::drivers::ProtocolSpec;
@@ -18,7 +19,7 @@ use workload::OperationCount;
 
 use super::background::{self, BackgroundLoad};
 use super::load_phases::LoadPhases;
-use super::measure::{TrialMeasurement, measure};
+use super::measure::{TrialMeasurement, measure_alone};
 use super::phases::ClientCounts;
 use super::server_usage;
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
@@ -62,8 +63,6 @@ pub struct RecordedLoad {
     pub recording: Recording,
     /// When it began.
     pub started: Instant,
-    /// From then to the begin of the load.
-    pub before_load: Duration,
 }
 
 impl<'a> TrialMember<'a> {
@@ -112,14 +111,17 @@ impl<'a> TrialMember<'a> {
         SampledServer { name, trees: self.sut.trees() }
     }
 
-    /// Runs the load with the plan's background load, and reads what must be known at once when it has ended.
-    pub fn load(&mut self, mut loads: LoadPhases<'_>, observe: &mut Observer<'_>) -> LoadEnd {
+    /// Runs the load of a server that is up alone, with the plan's background load, and reads what must be known at once
+    /// when it has ended.
+    pub fn load_alone(&mut self, mut loads: LoadPhases<'_>, observe: &mut Observer<'_>) -> LoadEnd {
         let plan = self.setup.plan;
         let background = plan.background.map(|load| {
             (BackgroundLoad::start(loads.spec(), load, self.setup.context), self.began.elapsed())
         });
-        let rate = self.variant_point.rate_per_s();
-        let mut measured = measure(plan, rate, self.hint, &mut loads, observe).map_err(TrialError::from);
+        let (name, rate, hint) = (self.variant_point.name(plan), self.rate_per_s(), self.hint);
+        let rng = &mut self.setup.block_rng(self.trial.block);
+        let mut measured =
+            measure_alone(plan, &name, rate, hint, rng, &mut loads, observe).map_err(TrialError::from);
         match background.map(|(load, from)| (load.stop(), from)) {
             None => {}
             Some((Ok(outcome), from)) => {
@@ -131,8 +133,42 @@ impl<'a> TrialMember<'a> {
         self.end_load(loads, measured)
     }
 
+    /// The rate at this point of a sweep over rates.
+    pub fn rate_per_s(&self) -> Option<f64> {
+        self.variant_point.rate_per_s()
+    }
+
+    /// The value of an earlier trial of the same variant and point.
+    pub fn hint(&self) -> Option<f64> {
+        self.hint
+    }
+
+    /// Number of the trial.
+    pub fn number(&self) -> u32 {
+        self.trial.number
+    }
+
+    /// CPU time that the server has used since its start.
+    pub fn cpu_time(&self) -> Duration {
+        self.sut.trees().into_iter().map(ProcessTree::cpu_time).sum()
+    }
+
+    /// Records how the trial shared its block with others.
+    pub fn share_block(&mut self, turns: TrialTurns) {
+        self.trial.turns = Some(turns);
+    }
+
+    /// Stops the server without a record of the trial, which will be run again.
+    pub fn discard(mut self) {
+        self.sut.stop();
+    }
+
     /// Reads what must be known at once when the load has ended.
-    fn end_load(&mut self, loads: LoadPhases<'_>, measured: Result<TrialMeasurement, TrialError>) -> LoadEnd {
+    pub fn end_load(
+        &mut self,
+        loads: LoadPhases<'_>,
+        measured: Result<TrialMeasurement, TrialError>,
+    ) -> LoadEnd {
         let ended = Instant::now();
         (self.trial.phases, self.trial.timeline) = (loads.phases, loads.time_line);
         let alive = self.sut.check_alive();
@@ -162,10 +198,15 @@ impl<'a> TrialMember<'a> {
         self.trial.counts = counts(self.before.take(), end.after?, &end.client_counts).into_iter().collect();
         let setup = self.setup;
         let recording = &recorded.recording;
-        let from_us = recorded.before_load.as_micros() as u64;
-        let window_us = (from_us, end.ended.duration_since(recorded.started).as_micros() as u64);
-        let measured_us = measured_window(&self.trial.phases, window_us, self.began_us(from_us));
-        let usage = server_usage::usage(recording, measured_us);
+        let timeline = RecordingTime { trial_began: self.began, recording_began: recorded.started };
+        let first = self.trial.phases.iter().map(|phase| phase.start_s).fold(f64::INFINITY, f64::min);
+        let from = Duration::try_from_secs_f64(first).unwrap_or_default();
+        let window_us = (timeline.us(from), timeline.us(end.ended.duration_since(self.began)));
+        let (measured_us, under_load) = match result.loaded {
+            Some(loaded) => ((timeline.us(loaded.begin), timeline.us(loaded.end)), Some(loaded.under_load)),
+            None => (measured_window(&self.trial.phases, window_us, timeline), None),
+        };
+        let usage = server_usage::usage(recording, measured_us, under_load);
         self.trial.warm_up.clone_from(&result.warm_up);
         self.trial.measured.clone_from(&result.measured);
         self.trial.gates = gates::check(&GateInput {
@@ -210,12 +251,6 @@ impl<'a> TrialMember<'a> {
         spec.workers = plan.load.threads.min(spec.connections);
         spec.part.seed = u64::from(plan.seed) << 32 | u64::from(self.trial.number) << 8;
         Ok(spec)
-    }
-
-    /// When the trial began, on the recording's time line; the load began `from_us` after the recording.
-    fn began_us(&self, from_us: u64) -> i64 {
-        let first = self.trial.phases.first().map_or(0.0, |phase| phase.start_s);
-        from_us.cast_signed() - (first * 1e6) as i64
     }
 
     /// Writes the trial's other files.
@@ -274,12 +309,27 @@ fn ended(setup: &TrialSetup<'_>, mut finished: FinishedTrial, began: Instant) ->
     finished
 }
 
+/// Turns times of a trial into those of a recording.
+#[derive(Clone, Copy)]
+struct RecordingTime {
+    trial_began: Instant,
+    recording_began: Instant,
+}
+
+impl RecordingTime {
+    /// Microseconds from the begin of the recording, 0 for what was before it.
+    fn us(self, since_trial_began: Duration) -> u64 {
+        (self.trial_began + since_trial_began).saturating_duration_since(self.recording_began).as_micros()
+            as u64
+    }
+}
+
 /// The window of the recording in which the value was measured; the whole load where that is too short for two samples.
-fn measured_window(phases: &[TrialPhase], whole: (u64, u64), began_us: i64) -> (u64, u64) {
+fn measured_window(phases: &[TrialPhase], whole: (u64, u64), timeline: RecordingTime) -> (u64, u64) {
     const SHORT_US: u64 = 2_000_000;
     let central = phases.iter().rev().find(|p| p.kind == PhaseKind::Measure).or(phases.last());
     let Some(phase) = central else { return whole };
-    let at = |seconds: f64| (began_us + (seconds * 1e6) as i64).max(0).cast_unsigned();
+    let at = |seconds: f64| timeline.us(Duration::try_from_secs_f64(seconds).unwrap_or_default());
     let (from, to) = (at(phase.start_s), at(phase.start_s + phase.length_s));
     if to.saturating_sub(from) < SHORT_US { whole } else { (from, to) }
 }

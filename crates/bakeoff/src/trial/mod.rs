@@ -5,20 +5,28 @@
 //! |---|---|
 //! | [`setup`] | what a trial begins with, and what comes of it |
 //! | [`member`] | the server under test with its record |
-//! | [`measure`] | what is measured, by the plan's measure |
+//! | [`turns`] | servers that are up together and loaded in turns |
+//! | [`idle`] | whether they leave each other alone |
+//! | [`measure`] | the warm-up, and what is measured of a server alone |
+//! | [`rounds`] | what is measured in slices |
+//! | [`slices`] | the slices of load |
 //! | [`load_phases`] | the parts of its load |
 //! | [`steadiness`] | whether a loop is steady |
 //! | [`phases`], [`server_usage`] | the archive's types of what was measured |
 //! | [`background`] | the load beside it |
 
 mod background;
+mod idle;
 mod load_phases;
 mod measure;
 mod member;
 mod phases;
+mod rounds;
 mod server_usage;
 mod setup;
+mod slices;
 mod steadiness;
+mod turns;
 
 use archive::ArchiveError;
 
@@ -31,9 +39,10 @@ pub use phases::{add_times, curve};
 #[cfg(test)]
 pub use setup::blank;
 pub use setup::{FinishedTrial, TrialSetup, TrialStart};
+pub use turns::{TurnsEnd, run_in_turns};
 
 /// Runs one trial, with one server up.
-pub fn run(
+pub fn run_alone(
     setup: &TrialSetup<'_>,
     start: TrialStart<'_>,
     observe: &mut Observer<'_>,
@@ -57,7 +66,6 @@ fn load_alone(
     let sampler =
         setup.host.sample(servers, telemetry_period(setup.plan.length)).map_err(TrialError::Telemetry)?;
     let started = sampler.started();
-    let before_load = started.elapsed();
-    let end = member.load(loads, observe);
-    Ok((end, RecordedLoad { recording: sampler.stop(), started, before_load }))
+    let end = member.load_alone(loads, observe);
+    Ok((end, RecordedLoad { recording: sampler.stop(), started }))
 }

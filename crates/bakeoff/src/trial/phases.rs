@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use archive::model::{ClientHealth, Handshakes, OperationTimes, PhaseKind, QuantileCurve, Tick, TrialPhase};
-use load::TimedInterval;
 use load::engine::LoadOutcome;
-use load::record::{CompactInterval, DRAIN, Micros, RecordedTimes};
+use load::record::{CompactInterval, Micros, RecordedTimes};
 use load::spec::Shape;
 use load::summary::Summary;
+use load::{IntervalStage, TimedInterval};
 
 /// Points of a percentile line for each halving of the distance to 100 %.
 const CURVE_STEPS: u32 = 5;
 /// Where a percentile line ends: a trial has enough values for it.
 const CURVE_END: f64 = 0.9999;
+/// An interval shorter than this share of the planned length was cut. The lengths of slices are drawn at random, so that
+/// they differ from the first one's.
+const FULL_LENGTH: f64 = 0.5;
 /// Shortest step of a time line: a chart is some hundreds of pixels wide.
 const FINEST_TICK: Duration = Duration::from_millis(100);
 
@@ -32,6 +35,7 @@ pub fn phase(
         kind,
         start_s: start.as_secs_f64(),
         length_s: outcome.measured.as_secs_f64(),
+        slices: None,
         offered_per_s: is_open.then_some(summary.offered_per_s),
         throughput_per_s: summary.throughput_per_s,
         requests: summary.requests,
@@ -110,23 +114,34 @@ pub struct Observation<'a> {
     pub stats: &'a CompactInterval,
 }
 
-/// The measured intervals of a run that have their full length, in order.
+/// The measured intervals of a run in order, but for one that the end of the run cut.
 pub fn observations(outcome: &LoadOutcome) -> Vec<Observation<'_>> {
-    let length = outcome.spec.part.interval;
+    let full = outcome.spec.part.interval.mul_f64(FULL_LENGTH);
     let mut intervals: Vec<&TimedInterval> =
-        outcome.intervals.iter().filter(|interval| (0..DRAIN).contains(&interval.index)).collect();
-    intervals.sort_by_key(|interval| interval.index);
+        outcome.intervals.iter().filter(|interval| interval.stage == IntervalStage::Measured).collect();
+    intervals.sort_by_key(|interval| interval.start);
     intervals
         .into_iter()
-        .map(|TimedInterval { index, stats }| Observation { start: length * *index as u32, length, stats })
-        .filter(|observation| observation.start + length <= outcome.measured)
+        .filter(|interval| interval.length >= full)
+        .map(|interval| Observation {
+            start: interval.start,
+            length: interval.length,
+            stats: &interval.stats,
+        })
         .collect()
 }
 
-/// The time line of a run that began `start` after its trial, in steps of a tenth of a second or more.
+/// The time line of a run that began `start` after its trial, in steps of a tenth of a second or more. A run in slices has
+/// a step for each.
 pub fn time_line(outcome: &LoadOutcome, start: Duration) -> Vec<Tick> {
     let is_open = matches!(outcome.spec.part.shape, Shape::Open { .. });
-    let together = FINEST_TICK.as_nanos().div_ceil(outcome.spec.part.interval.as_nanos()).max(1) as usize;
+    let observations = observations(outcome);
+    let of_one = observations.first().map_or(FINEST_TICK, |first| first.length);
+    let is_in_slices = observations.windows(2).any(|pair| pair[0].start + pair[0].length < pair[1].start);
+    let together = match is_in_slices {
+        true => 1,
+        false => FINEST_TICK.as_nanos().div_ceil(of_one.as_nanos().max(1)).max(1) as usize,
+    };
     let tick = |chunk: &[Observation<'_>]| {
         let sum = |of: fn(&CompactInterval) -> u64| chunk.iter().map(|o| of(o.stats)).sum::<u64>();
         let seconds: f64 = chunk.iter().map(|o| o.length.as_secs_f64()).sum();
@@ -142,7 +157,7 @@ pub fn time_line(outcome: &LoadOutcome, start: Duration) -> Vec<Tick> {
             failed: sum(CompactInterval::failed),
         }
     };
-    observations(outcome).chunks(together).map(tick).collect()
+    observations.chunks(together).map(tick).collect()
 }
 
 /// The client's counts over all runs of a trial, warm-ups included. The gate `counts` compares them with the server's.

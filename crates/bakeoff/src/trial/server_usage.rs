@@ -4,26 +4,61 @@ use std::time::Duration;
 
 use archive::model::ServerUsage;
 use archive::telemetry::{Column, ColumnInfo, Telemetry};
-use host::telemetry::Recording;
+use host::telemetry::{Recording, TelemetryColumn, TelemetrySample};
 
 /// Name under which telemetry records the server's processes.
 pub const WATCH: &str = "server";
+/// The begin of the names where there are several.
+const WATCH_ONE_OF: &str = "server-";
 
-/// The server's resource use in a window of the recording (microseconds); none without a sample in it.
-pub fn usage(recording: &Recording, (from, to): (u64, u64)) -> Option<ServerUsage> {
+/// The server's resource use in a window of the recording (microseconds); none without a sample in it. `under_load` is how
+/// long it was loaded within the window, where that was in slices.
+pub fn usage(
+    recording: &Recording,
+    (from, to): (u64, u64),
+    under_load: Option<Duration>,
+) -> Option<ServerUsage> {
     let mean = |name: &str| recording.mean(&format!("{WATCH}.{name}"), from..=to);
     let most = |name: &str| recording.max(&format!("{WATCH}.{name}"), from..=to).unwrap_or(0.0);
     let (user, system) = (mean("cpu.user")?, mean("cpu.system")?);
     let seconds = to.saturating_sub(from) as f64 / 1e6;
+    let loaded_s = under_load.map_or(seconds, |time| time.as_secs_f64().min(seconds)).max(1e-6);
     Some(ServerUsage {
         user_cpu_s: user * seconds,
         system_cpu_s: system * seconds,
-        cores: user + system,
+        cores: (user + system) * seconds.max(1e-6) / loaded_s,
         peak_rss_bytes: most("rss") as u64,
         processes: most("processes") as u32,
         threads: most("threads") as u32,
         descriptors: most("descriptors") as u32,
     })
+}
+
+/// One server's part of a recording of several, as if it had been recorded alone: the columns of the others go.
+pub fn own_part(recording: &Recording, server: &str) -> Recording {
+    let own =
+        |column: &TelemetryColumn| column.name.strip_prefix(server).is_some_and(|rest| rest.starts_with('.'));
+    let is_kept: Vec<bool> = recording
+        .columns
+        .iter()
+        .map(|column| own(column) || !column.name.starts_with(WATCH_ONE_OF))
+        .collect();
+    let kept = |at: usize| is_kept.get(at).copied().unwrap_or(false);
+    let columns = recording.columns.iter().enumerate().filter(|(at, _)| kept(*at)).map(|(_, column)| {
+        let name = column.name.strip_prefix(server).filter(|_| own(column));
+        let name = name.map_or_else(|| column.name.clone(), |rest| format!("{WATCH}{rest}"));
+        TelemetryColumn { name, ..column.clone() }
+    });
+    let samples = recording.samples.iter().map(|sample| {
+        let values = sample.values.iter().enumerate().filter(|(at, _)| kept(*at)).map(|(_, value)| *value);
+        TelemetrySample { values: values.collect(), ..*sample }
+    });
+    Recording { columns: columns.collect(), samples: samples.collect(), ..recording.clone() }
+}
+
+/// The name under which telemetry records the processes of one of several servers.
+pub fn watch_one_of(index: usize) -> String {
+    format!("{WATCH_ONE_OF}{index}")
 }
 
 /// A recording as the archive writes it: columns instead of samples, times from the start of the trial, which began

@@ -5,6 +5,8 @@ use archive::model::{FORMAT, Plan, Trial, TrialFiles, TrialStatus, VariantFacts}
 use host::{CpuSet, Host};
 use load::engine::{RunContext, RunError};
 use load::record::Micros;
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
 
 use crate::system_under_test::{SutError, SystemUnderTest};
 use crate::trial_order::ScheduledTrial;
@@ -32,6 +34,13 @@ pub struct TrialSetup<'a> {
     pub client_cpus: &'a CpuSet,
     /// The context of the engine.
     pub context: &'a RunContext,
+}
+
+impl TrialSetup<'_> {
+    /// Random numbers for the order and the lengths of the slices of a block; they follow from the plan's seed.
+    pub fn block_rng(&self, block: u32) -> Pcg64Mcg {
+        Pcg64Mcg::seed_from_u64(u64::from(self.plan.seed) << 32 | u64::from(block))
+    }
 }
 
 /// Why a trial failed.
@@ -77,6 +86,7 @@ pub fn blank(plan: &Plan, scheduled: &ScheduledTrial, variant_point: &VariantPoi
         phases: Vec::new(),
         background: None,
         warm_up: None,
+        turns: None,
         timeline: Vec::new(),
         counts: Vec::new(),
         server: None,

@@ -48,6 +48,12 @@ impl MemoryFacts {
     }
 }
 
+/// The share of the memory that programs can still get without swap.
+pub(crate) fn available_memory_share(root: &Root) -> Option<f64> {
+    let info = Meminfo::from_file(root.path("/proc/meminfo")).ok()?;
+    Some(info.mem_available? as f64 / info.mem_total.max(1) as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,6 +27,7 @@ pub use flat::{FactDifference, differences, flatten};
 pub use kernel::KernelFacts;
 pub use machine::{MachineFacts, PowerSource, Rapl};
 pub use memory::MemoryFacts;
+pub(crate) use memory::available_memory_share;
 pub use process::ProcessFacts;
 
 use crate::cgroup::CgroupLimits;

@@ -1,7 +1,10 @@
 //! Process trees: a process and its descendants, from `/proc/PID/stat`.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
 use procfs::FromRead;
 use procfs::process::{SmapsRollup, Stat};
 use serde::{Deserialize, Serialize};
@@ -57,6 +60,12 @@ impl ProcessTree {
         ids
     }
 
+    /// The CPU time that the server's running processes have used since they started, to the microsecond: `/proc/PID/stat`
+    /// has it in steps of 10 ms only. A process that ends takes its time with it.
+    pub fn cpu_time(self) -> Duration {
+        self.running(&Processes::now()).map(|stat| cpu_time(stat.pid)).sum()
+    }
+
     /// The proportional set size of the server: its private memory and its share of shared memory (`Pss` of
     /// `/proc/PID/smaps_rollup`). None if a process is not readable for this user.
     ///
@@ -94,6 +103,12 @@ fn has_not_ended(stat: &Stat) -> bool {
 
 fn read_stat(pid: u32) -> Option<Stat> {
     Stat::from_file(format!("/proc/{pid}/stat")).ok()
+}
+
+fn cpu_time(pid: i32) -> Duration {
+    let clock = clock_getcpuclockid(Pid::from_raw(pid)).and_then(clock_gettime);
+    // It ended meanwhile.
+    clock.map_or(Duration::ZERO, Duration::from)
 }
 
 fn pss_bytes(pid: i32) -> Option<u64> {

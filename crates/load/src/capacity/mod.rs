@@ -4,6 +4,7 @@
 //! | file | content |
 //! |---|---|
 //! | `search` | which rate to try next: bracket, bisect |
+//! | [`staircase`] | rates and capacities of several servers in short slices |
 //! | `procedure` | the whole procedure: search, confirmation, curve; the same for `load --find-capacity` and the bake-off |
 //! | `evaluate` | whether one run meets the objective, or the client was the limit |
 //! | `find` | the procedure for one server that is already running: `load --find-capacity` |
@@ -12,6 +13,7 @@ mod evaluate;
 mod find;
 mod procedure;
 mod search;
+pub mod staircase;
 
 pub use evaluate::{StepEvaluation, evaluate};
 pub use find::{Capacity, CapacityError, CapacityEvent, CapacityStep, find};

@@ -14,7 +14,7 @@ use crate::inputs::slo::Slo;
 /// First rate of a search, as a share of the throughput of a closed loop. It is under the capacity of most servers, so
 /// that the search does not begin with an overload, and within one stride (1.5) of it. The published results of the
 /// bake-off were measured with it.
-const FIRST_SHARE: f64 = 0.8;
+pub(super) const FIRST_SHARE: f64 = 0.8;
 /// Factor between the rates of confirmations, where the one before missed the objective. One retreat is a little more
 /// than the precision of the search, so the next rate differs by more than the search could tell.
 const RETREAT: f64 = 0.97;

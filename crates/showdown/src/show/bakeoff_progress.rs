@@ -1,5 +1,6 @@
 //! The progress of a comparison or sweep: a bar, and a line for each trial.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use archive::model::TrialStatus;
@@ -16,7 +17,9 @@ use crate::print::note;
 pub struct BakeoffProgress {
     mode: ProgressMode,
     bar: ProgressBar,
-    name: String,
+    block: u32,
+    /// The trials under way, by number.
+    running: BTreeMap<u32, String>,
     doing: String,
     trials: u32,
     done: u32,
@@ -29,7 +32,16 @@ impl BakeoffProgress {
     pub fn new(mode: ProgressMode) -> Self {
         let bar = mode.bar();
         bar.set_style(bar::style("{pos:>3}/{len} {wide_bar:.cyan/blue} {prefix}\n    {msg}"));
-        Self { mode, bar, name: String::new(), doing: String::new(), trials: 0, done: 0, kept: 0 }
+        Self {
+            mode,
+            bar,
+            block: 0,
+            running: BTreeMap::new(),
+            doing: String::new(),
+            trials: 0,
+            done: 0,
+            kept: 0,
+        }
     }
 
     /// Takes an event of the run.
@@ -59,10 +71,14 @@ impl BakeoffProgress {
                 self.bar.set_length(u64::from(*trials));
                 self.bar.println(format!("      block {block} is added to replace invalid trials"));
             }
-            Event::TrialBegins { name, block, .. } => {
-                self.name = format!("block {block}, {name}");
+            Event::TrialBegins { number, name, block } => {
+                self.block = *block;
+                self.running.insert(*number, name.clone());
                 "starting".clone_into(&mut self.doing);
                 self.draw("");
+            }
+            Event::OneAtATime { why } => {
+                self.bar.println(one_line(&format!("      one server at a time: {why}")));
             }
             Event::Doing { what } => {
                 self.doing.clone_from(what);
@@ -80,6 +96,7 @@ impl BakeoffProgress {
             }
             Event::TrialEnds { number, name, status, value, unit, reasons, failed_gates } => {
                 self.done += 1;
+                self.running.remove(number);
                 self.bar.set_position(u64::from(self.done));
                 let value = value.map_or_else(|| "–".to_owned(), |value| quantity(value, unit));
                 let gates = failed_gates.iter().map(|gate| gate.message.as_str());
@@ -113,7 +130,8 @@ impl BakeoffProgress {
             }
         };
         self.bar.set_prefix(left);
-        let message = format!("{}: {}  {load}", self.name, self.doing);
+        let names: Vec<&str> = self.running.values().map(String::as_str).collect();
+        let message = format!("block {}, {}: {}  {load}", self.block, names.join(" and "), self.doing);
         self.bar.set_message(one_line(&message).into_owned());
     }
 }

@@ -7,11 +7,11 @@ use archive::model::{
     Axis, Caveat, ClientHealth, ClientLoad, Comparison, ComparisonSide, ComparisonVerdict,
     ConfidenceInterval, ConfigFile, CountCheck, CpuSplit, CurvePoint, Difference, DifferenceClass, FORMAT,
     FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, IntervalMethod, KnobValue, Measure,
-    MeasuredValue, Mode, NoFitReason, OperationTimes, PhaseKind, PhaseLengths, Plan, PlannedBackground,
-    RatioEstimate, ResourceUse, Resumption, RunKind, RunLength, SaturatedResource, Scalability,
-    ScalabilityFit, ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles,
-    TrialPhase, TrialStatus, TrialValue, UnsteadyReason, Variant, VariantFacts, VariantSummary, Vary,
-    Verdict, WarmUpLimits, WarmUpOutcome,
+    MeasuredValue, Mode, NoFitReason, OperationTimes, PhaseKind, PhaseLengths, PhaseSlices, Plan,
+    PlannedBackground, PlannedTurns, RatioEstimate, ResourceUse, Resumption, RunKind, RunLength,
+    SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick,
+    Times, Trial, TrialFiles, TrialPhase, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, Variant,
+    VariantFacts, VariantSummary, Vary, Verdict, WarmUpLimits, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -83,6 +83,7 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
             measure: second,
             curve_step: second,
         },
+        turns: Some(PlannedTurns { load: second }),
         variants: vec![Variant { name: text(), server: text(), knobs: point() }],
         sweep: vec![Axis { vary: Vary::Connections, values: vec![KnobValue::Integer(1)] }],
     }
@@ -135,11 +136,19 @@ pub fn trials() -> Vec<Trial> {
     statuses
         .into_iter()
         .zip(states)
-        .map(|(status, (throughput, p99))| trial(status, throughput, p99))
+        .zip(turns().into_iter().cycle())
+        .map(|((status, (throughput, p99)), turns)| trial(status, throughput, p99, turns))
         .collect()
 }
 
-fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState) -> Trial {
+fn turns() -> [TrialTurns; 2] {
+    [
+        TrialTurns::InTurns { trials: vec![1, 2], slice_s: 0.05, rounds: 40, idle_cores: 0.001 },
+        TrialTurns::OneAtATime { why: text() },
+    ]
+}
+
+fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: TrialTurns) -> Trial {
     let outcomes = [GateOutcome::Passed, GateOutcome::Failed, GateOutcome::NotApplicable];
     let kinds = [PhaseKind::ClosedLoop, PhaseKind::SearchStep, PhaseKind::Measure, PhaseKind::CurveStep];
     Trial {
@@ -158,6 +167,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState) -> Tria
         phases: kinds.map(phase).to_vec(),
         background: Some(phase(PhaseKind::Background)),
         warm_up: Some(WarmUpOutcome { discarded_s: 1.5, interval_s: 0.1, throughput, p99 }),
+        turns: Some(turns),
         timeline: vec![Tick {
             t_s: 0.0,
             throughput_per_s: 1.5,
@@ -201,6 +211,7 @@ fn phase(kind: PhaseKind) -> TrialPhase {
         kind,
         start_s: 0.5,
         length_s: 1.5,
+        slices: Some(PhaseSlices { count: 40, span_s: 4.5 }),
         offered_per_s: Some(1.5),
         throughput_per_s: 1.5,
         requests: 1,
@@ -386,6 +397,7 @@ pub fn events() -> Vec<Event> {
         Event::RunBegins { run: text(), dir: text(), trials: 12, kept: 4 },
         Event::BlockAdded { block: 7, trials: 14 },
         Event::TrialBegins { number: 1, block: 1, name: text() },
+        Event::OneAtATime { why: text() },
         Event::Doing { what: text() },
         Event::Tick { throughput_per_s: 1.5, p50_us: 1, p99_us: 1, failed: 0 },
         Event::TrialEnds {

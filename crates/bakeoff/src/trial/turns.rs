@@ -1,0 +1,178 @@
+//! The trials of a block whose servers are up together: all are started in random order and warmed up one after the other;
+//! then they are loaded in turns, in slices so short that neighbours meet the same state of the machine (decision 0009).
+//!
+//! Each trial has its record as if it had run alone. What fails for one server does not end the others.
+
+use std::mem;
+
+use archive::ArchiveError;
+use archive::model::TrialTurns;
+use load::engine::RunError;
+
+use super::idle::{idle_cores, why_one_at_a_time};
+use super::load_phases::LoadPhases;
+use super::measure::{TrialMeasurement, WarmedUp, warm_up};
+use super::member::{LoadEnd, RecordedLoad, TrialMember};
+use super::rounds::{Rounds, TurnTaker};
+use super::server_usage::{own_part, watch_one_of};
+use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart};
+use crate::event::{Event, Observer};
+use crate::preset::telemetry_period;
+
+/// How the trials of a block in turns ended.
+pub enum TurnsEnd {
+    /// Each has its record, in the order of the starts.
+    Finished(Vec<FinishedTrial>),
+    /// The servers do not leave each other alone, for this reason. Nothing is recorded: the trials are to be run one at a
+    /// time.
+    OneAtATime(String),
+}
+
+/// Runs the trials of a block with all servers up.
+pub fn run_in_turns<'a>(
+    setup: &'a TrialSetup<'a>,
+    starts: Vec<TrialStart<'a>>,
+    observe: &mut Observer<'_>,
+) -> Result<TurnsEnd, ArchiveError> {
+    let block = starts.first().map_or(0, |start| start.scheduled.block);
+    // A trial whose server does not start has ended.
+    let mut turns: Vec<Result<Turn<'a>, Box<FinishedTrial>>> =
+        starts.into_iter().map(|start| Turn::begin(setup, start, observe)).collect();
+    let watched = turns
+        .iter()
+        .enumerate()
+        .filter_map(|(index, turn)| Some(turn.as_ref().ok()?.member.sampled(watch_one_of(index))));
+    let sampler = match setup.host.sample(watched.collect(), telemetry_period(setup.plan.length)) {
+        Ok(sampler) => Some(sampler),
+        Err(error) => {
+            let problem = error.to_string();
+            for turn in turns.iter_mut().flatten() {
+                turn.state = TurnState::Failed(TrialError::Telemetry(std::io::Error::other(problem.clone())));
+            }
+            None
+        }
+    };
+    let one_at_a_time = load_in_turns(setup, block, turns.iter_mut().flatten().collect(), observe);
+    if let Some(why) = one_at_a_time {
+        turns.into_iter().flatten().for_each(|turn| turn.member.discard());
+        return Ok(TurnsEnd::OneAtATime(why));
+    }
+    // The counts of all servers are read at once, before the first of them is stopped.
+    turns.iter_mut().flatten().for_each(Turn::end_load);
+    let started = sampler.as_ref().map(|sampler| sampler.started());
+    let recording = sampler.map(|sampler| sampler.stop()).unwrap_or_default();
+    let finished = turns.into_iter().enumerate().map(|(index, turn)| match turn {
+        Ok(Turn { member, state, .. }) => member.finish(match (state, started) {
+            (TurnState::Ended(end), Some(started)) => {
+                Ok((end, RecordedLoad { recording: own_part(&recording, &watch_one_of(index)), started }))
+            }
+            (TurnState::Failed(error), _) => Err(error),
+            (TurnState::Ended(_) | TurnState::Loaded(..), _) => unreachable!("a turn ends before its record"),
+        }),
+        Err(ended) => Ok(*ended),
+    });
+    finished.collect::<Result<_, _>>().map(TurnsEnd::Finished)
+}
+
+/// Warms up all servers, and loads them in turns. Returns why they must run one at a time instead, if they must.
+fn load_in_turns(
+    setup: &TrialSetup<'_>,
+    block: u32,
+    mut turns: Vec<&mut Turn<'_>>,
+    observe: &mut Observer<'_>,
+) -> Option<String> {
+    let warmed: Vec<WarmedUp> = turns.iter_mut().filter_map(|turn| turn.warm_up(setup, observe)).collect();
+    turns.retain(|turn| matches!(turn.state, TurnState::Loaded(..)));
+    if turns.is_empty() || turns.iter().any(|turn| turn.is_interrupted()) {
+        return None;
+    }
+    let idle = idle_cores(&turns.iter().map(|turn| &turn.member).collect::<Vec<_>>());
+    let names = turns.iter().map(|turn| turn.name.as_str());
+    if let Some(why) = why_one_at_a_time(setup.host, names.zip(idle.iter().copied())) {
+        return Some(why);
+    }
+    let mut rng = setup.block_rng(block);
+    let mut rounds = Rounds::new(setup.plan, &warmed, &mut rng);
+    let slice_s = rounds.slice.measured.as_secs_f64();
+    drop(warmed);
+    let mut takers: Vec<TurnTaker<'_, '_>> = turns.iter_mut().filter_map(|turn| turn.taker()).collect();
+    let count = rounds.run(&mut takers, observe);
+    let failures: Vec<Option<RunError>> = takers.into_iter().map(|taker| taker.failed).collect();
+    let trials: Vec<u32> = turns.iter().map(|turn| turn.member.number()).collect();
+    for ((turn, failed), idle_cores) in turns.into_iter().zip(failures).zip(idle) {
+        let trials = trials.clone();
+        turn.member.share_block(TrialTurns::InTurns { trials, slice_s, rounds: count, idle_cores });
+        if let Some(error) = failed {
+            turn.state = TurnState::Failed(error.into());
+        }
+    }
+    None
+}
+
+/// One trial of the block.
+struct Turn<'a> {
+    name: String,
+    member: TrialMember<'a>,
+    state: TurnState<'a>,
+}
+
+enum TurnState<'a> {
+    /// It is loaded.
+    Loaded(LoadPhases<'a>, TrialMeasurement),
+    /// Its load has ended.
+    Ended(LoadEnd),
+    /// It takes no further turns.
+    Failed(TrialError),
+}
+
+impl<'a> Turn<'a> {
+    fn begin(
+        setup: &'a TrialSetup<'a>,
+        start: TrialStart<'a>,
+        observe: &mut Observer<'_>,
+    ) -> Result<Self, Box<FinishedTrial>> {
+        let name = start.variant_point.name(setup.plan);
+        observe(Event::Doing { what: format!("starting {name}") });
+        let mut member = TrialMember::start(setup, start)?;
+        let state = match member.prepare(observe) {
+            Ok(loads) => TurnState::Loaded(loads, TrialMeasurement::without_warm_up()),
+            Err(error) => TurnState::Failed(error),
+        };
+        Ok(Self { name, member, state })
+    }
+
+    fn warm_up(&mut self, setup: &TrialSetup<'_>, observe: &mut Observer<'_>) -> Option<WarmedUp> {
+        let TurnState::Loaded(loads, result) = &mut self.state else { return None };
+        match warm_up(setup.plan, &self.name, loads, observe) {
+            Ok(warm) => {
+                *result = TrialMeasurement::after(&warm);
+                Some(warm)
+            }
+            Err(error) => {
+                self.state = TurnState::Failed(error.into());
+                None
+            }
+        }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        matches!(&self.state, TurnState::Loaded(loads, _) if loads.interrupted)
+    }
+
+    fn taker(&mut self) -> Option<TurnTaker<'_, 'a>> {
+        let (rate, hint) = (self.member.rate_per_s(), self.member.hint());
+        match &mut self.state {
+            TurnState::Loaded(loads, result) => Some(TurnTaker { loads, result, rate, hint, failed: None }),
+            TurnState::Ended(_) | TurnState::Failed(_) => None,
+        }
+    }
+
+    fn end_load(&mut self) {
+        // A stand-in while the load is taken apart.
+        let state = mem::replace(&mut self.state, TurnState::Failed(RunError::Interrupted.into()));
+        self.state = match state {
+            TurnState::Loaded(loads, result) => TurnState::Ended(self.member.end_load(loads, Ok(result))),
+            other => other,
+        };
+    }
+}
