@@ -46,6 +46,8 @@ export interface Plan {
   cpus: { server: string; client: string };
   warm_up: { min: string; max: string };
   phases: { closed_loop: string; search_step: string; measure: string; curve_step: string };
+  /** Missing where servers run one at a time. */
+  turns?: { load: string } | null;
   variants: { name: string; server: string; knobs?: SweepPoint }[];
   sweep?: { vary: string; values: KnobValue[] }[];
 }
@@ -190,6 +192,7 @@ export interface Trial {
   phases?: Phase[];
   background?: Phase | null;
   warm_up?: { discarded_s: number } | null;
+  turns?: TrialTurns | null;
   timeline?: Tick[];
   counts?: { counter: string; client: number; server: number }[];
   server?: ServerUsage | null;
@@ -200,6 +203,11 @@ export interface Trial {
   /** Its path in the run directory, such as `trials/003-apache`. */
   folder: string;
 }
+
+/** How a trial shared its block with other servers. */
+export type TrialTurns =
+  | { in_turns: { trials: number[]; slice_s: number; rounds: number; idle_cores: number } }
+  | { one_at_a_time: { why: string } };
 
 export interface Gate {
   id: string;
@@ -220,6 +228,8 @@ export interface Phase {
   kind: PhaseKind;
   start_s: number;
   length_s: number;
+  /** Where other servers were loaded in between. */
+  slices?: { count: number; span_s: number } | null;
   offered_per_s: number | null;
   throughput_per_s: number;
   requests: number;

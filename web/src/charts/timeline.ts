@@ -3,7 +3,7 @@
 
 import * as Plot from "@observablehq/plot";
 import { counted, number, seconds, tick, time, timeTick } from "../derive/format";
-import { bands, cpuLines, cpuList, phaseName, type Band, type CpuLine } from "../derive/timeline";
+import { bands, cpuLines, cpuList, phaseAt, phaseName, type Band, type CpuLine } from "../derive/timeline";
 import type { Report, Tick, Trial } from "../model";
 import { figure, legend } from "./figure";
 import { draw, logAxis, logTicks, ticksFor } from "./plot";
@@ -100,7 +100,7 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
     table: {
       head: ["Second", "Throughput", "Offered", "p50", "p99", "Errors", "Phase"],
       rows: ticks.map((one) => {
-        const phase = (trial.phases ?? []).find((each) => one.t_s >= each.start_s && one.t_s < each.start_s + each.length_s);
+        const phase = phaseAt(trial.phases ?? [], one.t_s, one.offered_per_s);
         return [seconds(one.t_s), `${number(one.throughput_per_s)}/s`, one.offered_per_s ? `${number(one.offered_per_s)}/s` : "–", time(one.p50_us), time(one.p99_us), number(one.failed), phase ? phaseName(phase.kind) : ""];
       }),
     },

@@ -24,21 +24,36 @@ export function phaseName(kind: PhaseKind): string {
   return NAMES[kind] ?? String(kind);
 }
 
-/** Consecutive phases of one kind as one band: `search step × 7`. */
+/** When a phase ended. The slices of one phase lie between those of other servers and other phases. */
+export function phaseEnd(phase: Phase): number {
+  return phase.start_s + (phase.slices?.span_s ?? phase.length_s);
+}
+
+/** Consecutive phases of one kind as one band: `search step × 7`. The slices of a search and of its measured phase lie among
+ * each other, so that they are one band. */
 export function bands(phases: readonly Phase[]): Band[] {
   const found: Band[] = [];
   for (const phase of phases) {
     const last = found[found.length - 1];
-    if (last?.kind === phase.kind) {
-      last.end = phase.start_s + phase.length_s;
+    if (last && (last.kind === phase.kind || (phase.slices && phase.start_s < last.end))) {
+      last.start = Math.min(last.start, phase.start_s);
+      last.end = Math.max(last.end, phaseEnd(phase));
       last.phases += 1;
-      last.label = `${phaseName(phase.kind)} × ${last.phases}`;
+      last.kind = phase.kind;
+      last.label = phase.slices ? "in turns" : `${phaseName(phase.kind)} × ${last.phases}`;
     } else {
-      const end = phase.start_s + phase.length_s;
-      found.push({ kind: phase.kind, start: phase.start_s, end, phases: 1, label: phaseName(phase.kind) });
+      const label = phase.slices ? "in turns" : phaseName(phase.kind);
+      found.push({ kind: phase.kind, start: phase.start_s, end: phaseEnd(phase), phases: 1, label });
     }
   }
   return found;
+}
+
+/** The phase that a point of the time line belongs to: of those that overlap, the one with the nearest load. */
+export function phaseAt(phases: readonly Phase[], t_s: number, offered_per_s: number | null | undefined): Phase | undefined {
+  const here = phases.filter((phase) => t_s >= phase.start_s && t_s < phaseEnd(phase));
+  const distance = (phase: Phase): number => Math.abs((phase.offered_per_s ?? 0) - (offered_per_s ?? 0));
+  return here.sort((a, b) => distance(a) - distance(b))[0];
 }
 
 /** The numbers in a list of CPUs such as `0-3,8`. A range has at most 4,096 CPUs. */

@@ -3,7 +3,7 @@
 import { source } from "../charts/figure";
 import { el, table, type Child } from "../dom";
 import { commandLine } from "../derive/command";
-import { counted, date } from "../derive/format";
+import { counted, date, time } from "../derive/format";
 import type { Report } from "../model";
 import { terms } from "../terms";
 import { nothing, type Section } from "./section";
@@ -24,6 +24,7 @@ export function rerunSection(report: Report): Section {
       ? [[terms`[[Background load]]`, `${plan.background.rate_per_s}/s over ${counted(plan.background.connections, "connection")}`]]
       : []),
     [terms`[[Warm-up]]`, `${plan.warm_up.min} to ${plan.warm_up.max}`],
+    [terms`[[In turns]]`, turns(report)],
     [terms`[[Phases]]`, `closed loop ${plan.phases.closed_loop}, search step ${plan.phases.search_step}, measured phase ${plan.phases.measure}, curve step ${plan.phases.curve_step}`],
     ["Measured with", `showdown ${plan.showdown}`],
     ["Report made with", report.made_by],
@@ -40,6 +41,17 @@ export function rerunSection(report: Report): Section {
       source("plan.toml and facts.json"),
     ],
   };
+}
+
+function turns({ plan, trials }: Report): string {
+  if (!plan?.turns) return "no: one server was up at a time";
+  const shared = trials.map((trial) => trial.turns).filter((each) => each != null);
+  const alone = shared.find((each) => "one_at_a_time" in each);
+  if (alone && "one_at_a_time" in alone) return `no: ${alone.one_at_a_time.why}`;
+  const slices = shared.flatMap((each) => ("in_turns" in each ? [each.in_turns.slice_s] : []));
+  const [shortest, longest] = [Math.min(...slices), Math.max(...slices)].map((seconds) => time(seconds * 1e6));
+  const length = slices.length === 0 ? "" : `, in slices of ${shortest === longest ? shortest : `${shortest} to ${longest}`}`;
+  return `${plan.turns.load} under load for each server in a block${length}`;
 }
 
 function cpus(list: string): string {

@@ -13,8 +13,9 @@ import { at, percentileLine, position, positionText } from "../../src/derive/per
 import { reasons } from "../../src/derive/reasons";
 import { resources } from "../../src/derive/resources";
 import { limits, spaced } from "../../src/derive/slo";
-import { bands, cpuLines, cpuList } from "../../src/derive/timeline";
+import { bands, cpuLines, cpuList, phaseAt } from "../../src/derive/timeline";
 import { curve, predict, refusal } from "../../src/derive/usl";
+import type { Phase, PhaseKind } from "../../src/model";
 import { fixture } from "../fixture/read";
 
 test("each further nine has the same width on the percentile axis", () => {
@@ -84,6 +85,19 @@ test("neighbouring series differ in colour, shape and dash", () => {
   assert.notDeepEqual(seriesStyle(0), seriesStyle(7));
   const of = seriesStyles(["a", "b"]);
   assert.deepEqual([of("a"), of("b"), of("c")], [seriesStyle(0), seriesStyle(1), seriesStyle(2)]);
+});
+
+test("the slices of a search and of its measured phase are one band, and a point belongs to the phase with its load", () => {
+  const [phase] = fixture("comparison").trials[0]?.phases ?? [];
+  assert.ok(phase);
+  const sliced = (kind: PhaseKind, start_s: number, offered_per_s: number): Phase => ({ ...phase, kind, start_s, length_s: 1, offered_per_s, slices: { count: 20, span_s: 6 } });
+  const phases = [phase, sliced("search_step", 12, 900), sliced("search_step", 11, 1100), sliced("measure", 13, 1000), { ...sliced("curve_step", 20, 500), slices: null }];
+  const found = bands(phases);
+  assert.deepEqual(found.map((band) => band.label), ["closed loop", "in turns", "curve step"]);
+  assert.deepEqual([found[1]?.kind, found[1]?.start, found[1]?.end], ["measure", 11, 19]);
+  assert.equal(phaseAt(phases, 14, 990)?.kind, "measure");
+  assert.equal(phaseAt(phases, 14, 1090)?.offered_per_s, 1100);
+  assert.equal(phaseAt(phases, 30, 990), undefined);
 });
 
 test("consecutive phases of one kind are one band", () => {

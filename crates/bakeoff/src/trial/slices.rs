@@ -14,8 +14,9 @@ use super::phases::observations;
 
 /// No slice is shorter: below, the cost of a turn outweighs what a shorter one gains.
 const SHORTEST: Duration = Duration::from_millis(50);
-/// Least length of a slice, in multiples of the p99 response time: operations under way at its ends must be few.
-const OVER_P99: f64 = 10.0;
+/// Least length of a slice, in multiples of the median response time: operations under way at its ends must be few. Not of
+/// the p99, because on a shared machine that is the length of a stall of the machine.
+const OVER_MEDIAN: f64 = 20.0;
 /// Least number of operations of a slice.
 const OPERATIONS: f64 = 200.0;
 /// Length of a slice in multiples of the time limit of an objective: a queue that grows by a twentieth of the time reaches the
@@ -24,9 +25,9 @@ const OVER_LIMIT: f64 = 20.0;
 /// The same where that would be more than [`LONG`].
 const OVER_LONG_LIMIT: f64 = 10.0;
 const LONG: Duration = Duration::from_millis(500);
-/// Least time at the begin of a slice that is not measured, and its length in multiples of the p99 response time.
+/// Least time at the begin of a slice that is not measured, and its length in multiples of the median response time.
 const SETTLE: Duration = Duration::from_millis(8);
-const SETTLE_OVER_P99: f64 = 2.0;
+const SETTLE_OVER_MEDIAN: f64 = 4.0;
 /// Between two slices nothing is loaded for about this long.
 const GAP: Duration = Duration::from_millis(4);
 /// Lengths are drawn this far around the planned one, so that slices do not fall into step with anything periodic.
@@ -59,13 +60,13 @@ impl SliceLength {
     }
 
     fn for_server(warm: &WarmedUp, least: Duration) -> Self {
-        let p99 = warm.measured.merged(|op| &op.response_time).value_at_quantile(0.99);
-        let p99 = Duration::from_micros(p99);
-        let settle = SETTLE.max(p99.mul_f64(SETTLE_OVER_P99));
+        let median = warm.measured.merged(|op| &op.response_time).value_at_quantile(0.5);
+        let median = Duration::from_micros(median);
+        let settle = SETTLE.max(median.mul_f64(SETTLE_OVER_MEDIAN));
         let per_s = warm.measured.succeeded() as f64 / warm.length.as_secs_f64().max(1e-9);
         let for_operations =
             Duration::try_from_secs_f64(OPERATIONS / per_s.max(1e-3)).unwrap_or(Duration::MAX);
-        let least = least.max(p99.mul_f64(OVER_P99)).max(for_operations);
+        let least = least.max(median.mul_f64(OVER_MEDIAN)).max(for_operations);
         let interval = warm.run.spec.part.interval;
         let intervals = |time: Duration| time.as_secs_f64() / interval.as_secs_f64();
         let throughput: Vec<f64> =
