@@ -180,7 +180,9 @@ fn as_unprivileged(directory: &Path, program: &str, args: &[&str]) -> Command {
     } else {
         Command::new(program)
     };
-    command.args(args).current_dir(directory).env("PATH", &environment["PATH"]).stdin(Stdio::null());
+    // A database that starts removes the temporary tables of all others that share its directory for them.
+    command.args(args).current_dir(directory).env("TMPDIR", directory);
+    command.env("PATH", &environment["PATH"]).stdin(Stdio::null());
     command
 }
 
