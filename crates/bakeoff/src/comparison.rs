@@ -9,6 +9,7 @@ use stats::multiple::{all_pairs, compare_pairs};
 use stats::power::smallest_difference;
 use stats::verdict::{InconclusiveReason, RatioVerdict, VerdictRule};
 
+use crate::looks;
 use crate::variant_point::{VariantPoint, at_point};
 use crate::verdict_input::VerdictInput;
 use crate::wording::{sentence, wording};
@@ -49,7 +50,7 @@ fn comparisons_at(
     let value = |index: usize, block| input.trials.in_block(index, block).and_then(Trial::valid_value);
     let blocks: Vec<Vec<Option<f64>>> =
         input.trials.blocks().map(|block| here.iter().map(|&index| value(index, block)).collect()).collect();
-    let rule = VerdictRule::default();
+    let rule = VerdictRule { confidence: looks::confidence(plan, input.look), ..VerdictRule::default() };
     let pairs = all_pairs(here.len());
     let confidence = rule.confidence.shared_by(pairs.len());
     compare_pairs(&blocks, &pairs, &rule)

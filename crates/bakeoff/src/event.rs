@@ -51,6 +51,13 @@ pub enum Event {
         /// Why.
         why: String,
     },
+    /// What the run knows after a block.
+    Precision {
+        /// Half the width of the confidence interval of the ratio, as a share of the ratio: of the least certain pair.
+        half_width: f64,
+        /// Seconds since the run began.
+        elapsed_s: f64,
+    },
     /// A trial enters its next activity.
     Doing {
         /// The activity in a few words: `starting`, `warming up`, `trying 20,000/s`.

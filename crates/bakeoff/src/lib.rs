@@ -33,6 +33,7 @@ mod interrupted_run;
 mod kernel_settings;
 pub mod limits;
 mod local_lab;
+mod looks;
 mod plan_check;
 mod plan_effects;
 mod plan_error;

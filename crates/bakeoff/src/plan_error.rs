@@ -72,6 +72,15 @@ pub enum PlanError {
         /// The most.
         most: usize,
     },
+    /// Servers that cannot be loaded in turns.
+    #[error("turns: {0}")]
+    Turns(&'static str),
+    /// Looks that are not.
+    #[error("looks: give rising numbers of blocks, from 3 to less than blocks")]
+    Looks,
+    /// A precision that is none.
+    #[error("within: give a share above 0 and up to 1, such as 0.02")]
+    Within,
     /// A phase without a length.
     #[error("{0} is zero: give a length such as 2s")]
     EmptyPhase(&'static str),

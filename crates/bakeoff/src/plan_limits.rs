@@ -36,6 +36,18 @@ fn check_blocks(plan: &Plan) -> Result<(), PlanError> {
     if plan.kind == RunKind::Compare && plan.blocks < FEWEST_BLOCKS {
         return Err(PlanError::TooFewBlocks { blocks: plan.blocks, fewest: FEWEST_BLOCKS });
     }
+    let is_share = |within: f64| within > 0.0 && within <= 1.0;
+    if plan.within.is_some_and(|within| !is_share(within)) {
+        return Err(PlanError::Within);
+    }
+    let rises = plan.looks.windows(2).all(|pair| pair[0] < pair[1]);
+    let (first, last) = (plan.looks.first(), plan.looks.last());
+    if !rises
+        || first.is_some_and(|look| *look < FEWEST_BLOCKS)
+        || last.is_some_and(|look| *look >= plan.blocks)
+    {
+        return Err(PlanError::Looks);
+    }
     if plan.blocks > MOST_BLOCKS || plan.spare_blocks > MOST_BLOCKS {
         return Err(PlanError::TooManyBlocks(MOST_BLOCKS));
     }
@@ -87,6 +99,17 @@ fn check_lengths(plan: &Plan) -> Result<(), PlanError> {
         ("warm_up.min", warm_up.min),
         ("warm_up.max", warm_up.max),
     ];
+    if let Some(turns) = plan.turns
+        && !(Duration::from_millis(1)..=LONGEST).contains(&turns.load)
+    {
+        return Err(PlanError::Turns("give turns.load a length from 1ms to 7 days"));
+    }
+    if plan.turns.is_some() && (plan.background.is_some() || matches!(plan.measure, Measure::OneByOne { .. }))
+    {
+        return Err(PlanError::Turns(
+            "a background load, and operations one at a time, need one server at a time: remove it",
+        ));
+    }
     match needed.iter().chain(&others).find(|(_, length)| *length > LONGEST) {
         Some((key, _)) => Err(PlanError::LongPhase(key)),
         None => Ok(()),

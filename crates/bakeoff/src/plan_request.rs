@@ -1,5 +1,7 @@
 //! Resolves a request, as given on a command line, to a plan that leaves no default open.
 
+use std::time::Duration;
+
 use archive::model::{
     ClientLoad, CpuSplit, FORMAT, Measure, Plan, PlannedBackground, PlannedTurns, RunKind, RunLength,
 };
@@ -7,6 +9,7 @@ use host::Host;
 use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
 
+use crate::looks;
 use crate::plan_check::{check, moves_bytes, own_load};
 use crate::plan_error::PlanError;
 use crate::plan_variant::{plan_variants, server_variant};
@@ -55,6 +58,10 @@ pub struct PlanRequest {
     pub length: Option<RunLength>,
     /// Number of blocks instead of the preset's.
     pub blocks: Option<u32>,
+    /// About how long the run may take instead of the preset's number of blocks.
+    pub time: Option<Duration>,
+    /// The precision with which the run ends, instead of with the first verdict.
+    pub within: Option<f64>,
     /// Number of spare blocks instead of half of the blocks.
     pub spare_blocks: Option<u32>,
     /// Number of connections instead of the workload's.
@@ -78,7 +85,12 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let (cpus, threads) = cpu_split(&workload, host)?;
     let on_op = request.on_op.clone().or_else(|| workload.load.default_operation.clone());
     let measure = measure(request, &workload, on_op.as_deref(), preset.operations)?;
-    let blocks = request.blocks.unwrap_or(preset.blocks);
+    let points = variants.len() * sweep.iter().map(|axis| axis.values.len()).product::<usize>();
+    let (blocks, turns) = match (request.blocks, request.time) {
+        (Some(blocks), _) => (blocks, preset.turns),
+        (None, Some(time)) => preset.blocks_for(time, points as u32),
+        (None, None) => (preset.blocks, preset.turns),
+    };
     let mut plan = Plan {
         format: FORMAT,
         showdown: env!("CARGO_PKG_VERSION").to_owned(),
@@ -90,6 +102,8 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         seed: request.seed.unwrap_or_else(rand::random),
         blocks,
         spare_blocks: request.spare_blocks.unwrap_or_else(|| blocks.div_ceil(2)),
+        looks: looks::planned(kind, blocks),
+        within: request.within,
         tags: request.tags.clone(),
         measure,
         load: ClientLoad {
@@ -109,7 +123,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     {
         plan.phases = long_enough_for(limit_us, &plan.phases);
     }
-    plan.turns = in_turns(&plan, &workload).then_some(PlannedTurns { load: preset.turns });
+    plan.turns = in_turns(&plan, &workload).then_some(PlannedTurns { load: turns });
     check(&plan)?;
     Ok(plan)
 }

@@ -18,6 +18,8 @@ use std::time::Duration;
 
 use archive::model::{PhaseLengths, RunLength, WarmUpLimits};
 
+use crate::limits::MOST_BLOCKS;
+
 /// The numbers of a preset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preset {
@@ -40,6 +42,15 @@ const QUICK_TELEMETRY: Duration = Duration::from_millis(250);
 /// Telemetry period of the other presets: 1 Hz.
 const TELEMETRY: Duration = Duration::from_secs(1);
 
+/// Fewest blocks whose ranks give an interval of 95 % (decision 0002).
+const BLOCKS_FOR_RANKS: u32 = 6;
+/// About how long servers take to start, to load their data and to stop.
+const START: Duration = Duration::from_secs(2);
+/// Turns take this much longer than the time under load.
+const TURN_COST: f64 = 1.25;
+/// Shortest time under load of a server in a block.
+const SHORTEST_TURNS: Duration = Duration::from_secs(1);
+
 /// A sweep has fewer blocks: it has many points, and its curve is read as a whole.
 const SWEEP_BLOCKS: u32 = 3;
 
@@ -60,6 +71,19 @@ impl Preset {
             turns: ms(turns),
             operations,
         }
+    }
+
+    /// The number of blocks, and the time under load of each server in a block, for a run of about this long with this many
+    /// servers in a block. Blocks are restarts, on which the verdict rests: at least six, and not more than it takes for a
+    /// block to spend most of its time under load.
+    pub fn blocks_for(&self, time: Duration, servers: u32) -> (u32, Duration) {
+        let servers = servers.max(1);
+        let before = START + self.phases.closed_loop * servers;
+        let block = before + (self.turns * servers).mul_f64(TURN_COST);
+        let blocks = (time.as_secs_f64() / block.as_secs_f64()) as u32;
+        let blocks = blocks.clamp(BLOCKS_FOR_RANKS, MOST_BLOCKS);
+        let under_load = (time / blocks).saturating_sub(before).div_f64(TURN_COST) / servers;
+        (blocks, under_load.max(SHORTEST_TURNS).min(self.turns))
     }
 
     /// The preset of a sweep.
@@ -101,6 +125,16 @@ mod tests {
         assert_eq!(long_enough_for(5_000.0, &quick), quick);
         let of_mail = long_enough_for(200_000.0, &quick);
         assert_eq!((of_mail.search_step.as_secs(), of_mail.measure.as_secs()), (2, 4));
+    }
+
+    #[test]
+    fn a_run_of_a_given_time_has_at_least_six_blocks() {
+        let default = Preset::of(RunLength::Default);
+        let (blocks, turns) = default.blocks_for(Duration::from_mins(10), 2);
+        assert!((30..50).contains(&blocks) && turns == default.turns, "{blocks} {turns:?}");
+        let (blocks, turns) = default.blocks_for(Duration::from_mins(1), 2);
+        assert!(blocks == 6 && turns < default.turns, "{turns:?}");
+        assert_eq!(default.blocks_for(Duration::ZERO, 0), (6, SHORTEST_TURNS));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use archive::model::{
-    FORMAT, FactChange, Facts, Gate, GateOutcome, Plan, QuantileCurve, Resumption, Trial, TrialStatus,
-    VariantFacts, Verdict,
+    FORMAT, FactChange, Facts, Gate, GateOutcome, Plan, QuantileCurve, Resumption, RunKind, Trial,
+    TrialStatus, VariantFacts, Verdict,
 };
 use archive::{ArchiveError, RunId, RunWriter, TrialWriter};
 use load::record::Micros;
@@ -17,13 +17,14 @@ use crate::changes;
 use crate::event::{Event, Observer};
 use crate::gates;
 use crate::interrupted_run::{InterruptedRun, ResumeError};
+use crate::looks;
 use crate::replay::Replay;
 use crate::run_plan_error::RunPlanError;
-use crate::stopping::due;
+use crate::stopping::{complete_blocks, due};
 use crate::trial::{FinishedTrial, add_times, curve};
 use crate::trial_order::{ScheduledTrial, up_together};
 use crate::variant_point::{VariantPoint, variant_points};
-use crate::verdict::verdict;
+use crate::verdict::{comparisons_so_far, verdict};
 use crate::verdict_input::VerdictInput;
 
 /// Longest time that a trial waits for the hypervisor to leave the CPUs.
@@ -166,6 +167,11 @@ impl FactCheck {
 enum RunEnd {
     /// None is left to run.
     Complete,
+    /// A look settled the question.
+    Settled {
+        /// Complete blocks at the look.
+        look: u32,
+    },
     /// The user interrupted between two trials.
     Interrupted,
     /// A variant cannot be measured, for this reason.
@@ -210,20 +216,20 @@ impl RunProgress<'_> {
         let is_cut = self.replay.kept.all().any(|trial| trial.status == TrialStatus::Interrupted);
         let curves: Vec<QuantileCurve> =
             self.merged.iter().map(|histogram| histogram.as_ref().map(curve).unwrap_or_default()).collect();
+        let look = match ended {
+            RunEnd::Settled { look } => Some(look),
+            RunEnd::Complete | RunEnd::Interrupted | RunEnd::Stopped(_) => None,
+        };
         let verdict = verdict(&VerdictInput {
-            plan: self.plan,
-            facts: &self.facts,
-            variant_points: &self.variant_points,
-            trials: &self.replay.kept,
-            interrupted: is_cut || !matches!(ended, RunEnd::Complete),
-            curves: &curves,
+            interrupted: is_cut || matches!(ended, RunEnd::Interrupted | RunEnd::Stopped(_)),
+            ..self.verdict_input(look, &curves)
         });
         self.writer.verdict(&verdict).map_err(cut_off)?;
         observe(Event::Verdict { sentence: verdict.sentence.clone() });
         let interrupted = interrupted.load(Ordering::Relaxed);
         let stopped = match ended {
             RunEnd::Stopped(why) => Some(why),
-            RunEnd::Complete | RunEnd::Interrupted => None,
+            RunEnd::Complete | RunEnd::Settled { .. } | RunEnd::Interrupted => None,
         };
         Ok(FinishedRun { dir, verdict, interrupted, stopped, unrestored: Vec::new() })
     }
@@ -241,6 +247,9 @@ impl RunProgress<'_> {
             if due.is_empty() {
                 break;
             }
+            if let Some(look) = self.settled() {
+                return Ok(RunEnd::Settled { look });
+            }
             if block > plan.blocks {
                 let trials = (self.replay.kept.all().len() + due.len()) as u32;
                 observe(Event::BlockAdded { block, trials });
@@ -254,8 +263,41 @@ impl RunProgress<'_> {
                     return Ok(RunEnd::Stopped(why));
                 }
             }
+            self.tell_precision(observe);
         }
         Ok(RunEnd::Complete)
+    }
+
+    fn verdict_input<'s>(&'s self, look: Option<u32>, curves: &'s [QuantileCurve]) -> VerdictInput<'s> {
+        VerdictInput {
+            plan: self.plan,
+            facts: &self.facts,
+            variant_points: &self.variant_points,
+            trials: &self.replay.kept,
+            look,
+            interrupted: false,
+            curves,
+        }
+    }
+
+    /// The look that is due now and settles the question, if there is one.
+    fn settled(&self) -> Option<u32> {
+        let complete = complete_blocks(0, &self.variant_points, &self.replay.kept);
+        let look = looks::due(self.plan, complete as u32)?;
+        let comparisons = comparisons_so_far(&self.verdict_input(Some(look), &[]));
+        looks::is_settled(self.plan, &comparisons).then_some(look)
+    }
+
+    /// Tells how precise the ratio is by now. It decides nothing.
+    fn tell_precision(&self, observe: &mut Observer<'_>) {
+        if self.plan.kind == RunKind::Compare {
+            let comparisons = comparisons_so_far(&self.verdict_input(None, &[]));
+            let widths = comparisons.iter().map(looks::half_width).collect::<Option<Vec<f64>>>();
+            if let Some(half_width) = widths.and_then(|widths| widths.into_iter().max_by(f64::total_cmp)) {
+                let elapsed_s = self.begun.elapsed().as_secs_f64();
+                observe(Event::Precision { half_width, elapsed_s });
+            }
+        }
     }
 
     /// Runs trials whose servers are up together, or one trial, and writes them to the run directory. Returns the reason if a

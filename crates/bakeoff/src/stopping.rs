@@ -38,7 +38,7 @@ fn incomplete(plan: &Plan, variant_points: &[VariantPoint], trials: &FinishedTri
 }
 
 /// Number of blocks in which all variants at this point have a valid trial.
-fn complete_blocks(index: usize, variant_points: &[VariantPoint], trials: &FinishedTrials) -> usize {
+pub fn complete_blocks(index: usize, variant_points: &[VariantPoint], trials: &FinishedTrials) -> usize {
     let here = at_point(variant_points, &variant_points[index].point);
     let is_valid = |index: usize, block| {
         trials.in_block(index, block).is_some_and(|trial| trial.status == TrialStatus::Valid)

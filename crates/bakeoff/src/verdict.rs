@@ -4,7 +4,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use archive::model::{FORMAT, Mode, Trial, TrialStatus, TrialValue, VariantSummary, Verdict};
+use archive::model::{Comparison, FORMAT, Mode, Trial, TrialStatus, TrialValue, VariantSummary, Verdict};
 use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::describe::Sample;
 use stats::modes::{self, Modes};
@@ -34,7 +34,9 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
         metric: wording.what,
         unit: wording.unit.to_owned(),
         higher_is_better: wording.higher_is_better,
-        complete: input.trials.all().filter(|t| t.status != TrialStatus::Interrupted).count() >= planned,
+        complete: input.look.is_some()
+            || input.trials.all().filter(|t| t.status != TrialStatus::Interrupted).count() >= planned,
+        settled_after_blocks: input.look,
         interrupted: Some(input.interrupted),
         comparisons,
         curves: curves(input, &summaries),
@@ -42,6 +44,13 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
         fairness: fairness::differences(plan, input.facts),
         caveats: caveats(plan, input.facts, input.trials),
     }
+}
+
+/// The comparisons of all pairs, without the rest of the verdict.
+pub fn comparisons_so_far(input: &VerdictInput<'_>) -> Vec<Comparison> {
+    let summaries: Vec<VariantSummary> =
+        (0..input.variant_points.len()).map(|index| summary(input, index)).collect();
+    comparisons(input, &summaries)
 }
 
 fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {

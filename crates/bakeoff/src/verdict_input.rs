@@ -16,6 +16,8 @@ pub struct VerdictInput<'a> {
     pub variant_points: &'a [VariantPoint],
     /// The trials that have ended.
     pub trials: &'a FinishedTrials,
+    /// The look that is taken, or settled the run; none at its end.
+    pub look: Option<u32>,
     /// Whether trials are left to run.
     pub interrupted: bool,
     /// Merged response times of the valid trials, for each variant and point.

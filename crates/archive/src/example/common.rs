@@ -41,6 +41,8 @@ pub(super) fn plan(measure: Measure, blocks: u32) -> Plan {
         seed: 4_028_743_217,
         blocks,
         spare_blocks: 0,
+        looks: Vec::new(),
+        within: None,
         tags: vec!["made-up".to_owned()],
         measure,
         load: ClientLoad { connections: 64, threads: 1 },

@@ -166,6 +166,7 @@ fn verdict(trials: &[Trial], reached_unix_ms: u64) -> Verdict {
         .as_ref()
         .and_then(|estimate| smallest_difference(estimate.blocks, estimate.log_sd, &rule, 0.8));
     Verdict {
+        settled_after_blocks: None,
         format: FORMAT,
         reached_unix_ms,
         sentence: sentence.clone(),

@@ -127,6 +127,7 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
         .collect();
     let pairs = [1, 2].into_iter().flat_map(|threads| connections.iter().map(move |n| (threads, *n)));
     Verdict {
+        settled_after_blocks: None,
         format: FORMAT,
         reached_unix_ms,
         sentence: format!("memcached's throughput peaks {} connections", peaks.join(", ")),

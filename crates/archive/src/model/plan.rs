@@ -36,6 +36,13 @@ pub struct Plan {
     /// Maximum number of extra blocks that replace trials that do not count.
     #[serde(default)]
     pub spare_blocks: u32,
+    /// The run looks at its verdict when this many blocks are complete, and ends if it is settled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
+    /// Half the width of the confidence interval, as a share of the ratio, with which a look settles the run. Without it,
+    /// any verdict does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<f64>,
     /// Words to find the run by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,

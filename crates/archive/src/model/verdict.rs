@@ -24,6 +24,9 @@ pub struct Verdict {
     pub higher_is_better: bool,
     /// Whether every planned block is included; false for a run that was stopped early.
     pub complete: bool,
+    /// The complete blocks at the look that ended the run before its last block; `None` where no look did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_after_blocks: Option<u32>,
     /// Whether trials are left to run, because the run was interrupted or a variant could not be measured. `None` in a
     /// run of an older version, which has them where it is not complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -80,6 +80,10 @@ impl BakeoffProgress {
             Event::OneAtATime { why } => {
                 self.bar.println(one_line(&format!("      one server at a time: {why}")));
             }
+            Event::Precision { half_width, elapsed_s } => {
+                let elapsed = humantime::format_duration(Duration::from_secs(*elapsed_s as u64));
+                self.bar.println(format!("      ±{:.1} % after {elapsed}", half_width * 100.0));
+            }
             Event::Doing { what } => {
                 self.doing.clone_from(what);
                 self.draw("");

@@ -1,6 +1,7 @@
 //! `compare`, `sweep`, `run` and `plan`: from a question or a plan to a verdict.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use archive::model::{Plan, PlanParseError, PlannedBackground, RunKind, RunLength};
@@ -72,6 +73,14 @@ pub struct QuestionArgs {
     /// --thorough; 3 in a sweep]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_BLOCKS.into()))]
     pub blocks: Option<u32>,
+
+    /// Take about this long, such as 10m, instead of the preset's number of blocks
+    #[arg(long = "for", value_parser = humantime::parse_duration, value_name = "TIME", conflicts_with = "blocks")]
+    pub time: Option<Duration>,
+
+    /// End as soon as the ratio is known this precisely, such as 2%, instead of with the first verdict
+    #[arg(long, value_parser = parse_share, value_name = "PERCENT")]
+    pub within: Option<f64>,
 
     /// Add at most this number of blocks to replace invalid trials [default: half of the blocks]
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(0..=MOST_BLOCKS.into()))]
@@ -258,6 +267,17 @@ fn parse_background(text: &str) -> Result<PlannedBackground, BackgroundError> {
     Ok(PlannedBackground { rate_per_s: parse_rate(rate)?, connections: parse_connections(connections)? })
 }
 
+/// Why a text is not a percentage.
+#[derive(Debug, thiserror::Error)]
+#[error("give a percentage above 0 and up to 100, such as 2%")]
+struct ShareError;
+
+/// A percentage such as `2%`, as a share.
+fn parse_share(text: &str) -> Result<f64, ShareError> {
+    let percent: f64 = text.strip_suffix('%').unwrap_or(text).trim().parse().map_err(|_| ShareError)?;
+    if percent > 0.0 && percent <= 100.0 { Ok(percent / 100.0) } else { Err(ShareError) }
+}
+
 fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
     let varies_rate = vary.iter().any(|axis| axis.starts_with("rate="));
     let measure = match (args.measure, args.rates.as_slice()) {
@@ -293,6 +313,8 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
             _ => RunLength::Default,
         }),
         blocks: args.blocks,
+        time: args.time,
+        within: args.within,
         spare_blocks: args.spare_blocks,
         connections: args.connections,
         background: args.background,

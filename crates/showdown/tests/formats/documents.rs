@@ -71,6 +71,8 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
         seed: 1,
         blocks: 3,
         spare_blocks: 2,
+        looks: vec![2],
+        within: Some(0.02),
         tags: texts(),
         measure,
         load: ClientLoad { connections: 64, threads: 1 },
@@ -249,6 +251,7 @@ pub fn verdict() -> Verdict {
         unit: text(),
         higher_is_better: true,
         complete: true,
+        settled_after_blocks: Some(8),
         interrupted: Some(false),
         comparisons: comparisons(),
         variants: vec![VariantSummary {
@@ -399,6 +402,7 @@ pub fn events() -> Vec<Event> {
         Event::TrialBegins { number: 1, block: 1, name: text() },
         Event::OneAtATime { why: text() },
         Event::Doing { what: text() },
+        Event::Precision { half_width: 0.041, elapsed_s: 70.5 },
         Event::Tick { throughput_per_s: 1.5, p50_us: 1, p99_us: 1, failed: 0 },
         Event::TrialEnds {
             number: 1,

@@ -1,0 +1,65 @@
+//! Looks at the verdict before the last block: a run ends at one that settles its question. [`stats::looks`] keeps the error
+//! rate over all of them.
+//!
+//! A look is taken when a planned number of blocks is complete, whatever was measured. So a run with invalid trials looks as
+//! often as one without.
+
+use archive::model::{Comparison, ComparisonVerdict, Plan, RunKind};
+use stats::confidence::Confidence;
+use stats::looks::significance;
+
+/// The first look of a run, in complete blocks. With fewer, the rank test cannot reach the level of a first look.
+const FIRST: u32 = 8;
+/// From one look to the next.
+const EVERY: u32 = 4;
+
+/// The looks of a comparison of this many blocks, before the last one. A short comparison has none.
+pub fn planned(kind: RunKind, blocks: u32) -> Vec<u32> {
+    match kind {
+        RunKind::Compare => (FIRST..blocks).step_by(EVERY as usize).collect(),
+        RunKind::Sweep => Vec::new(),
+    }
+}
+
+/// The level of the intervals of a verdict over this many complete blocks: that of a look, or of the end of the run.
+pub fn confidence(plan: &Plan, look: Option<u32>) -> Confidence {
+    let ends = plan.looks.iter().chain([&plan.blocks]);
+    let shares: Vec<f64> = ends.map(|blocks| f64::from(*blocks) / f64::from(plan.blocks)).collect();
+    let levels = significance(&shares, Confidence::P95.alpha());
+    let place = look.and_then(|look| plan.looks.iter().position(|blocks| *blocks == look));
+    levels
+        .and_then(|levels| Confidence::new(1.0 - *levels.get(place.unwrap_or(plan.looks.len()))?).ok())
+        .unwrap_or(Confidence::P95)
+}
+
+/// The look that is due with this many complete blocks, if one is.
+pub fn due(plan: &Plan, complete: u32) -> Option<u32> {
+    plan.looks.iter().copied().find(|look| *look == complete)
+}
+
+/// Whether all comparisons have what the plan asks for: a precision, or else a verdict.
+pub fn is_settled(plan: &Plan, comparisons: &[Comparison]) -> bool {
+    !comparisons.is_empty()
+        && comparisons.iter().all(|comparison| match plan.within {
+            Some(within) => half_width(comparison).is_some_and(|width| width <= within),
+            None => !matches!(comparison.verdict, ComparisonVerdict::Inconclusive { .. }),
+        })
+}
+
+/// Half the width of the interval of a ratio, as a share of the ratio.
+pub fn half_width(comparison: &Comparison) -> Option<f64> {
+    let estimate = comparison.estimate.as_ref()?;
+    Some((estimate.high / estimate.low).sqrt() - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_comparison_looks_three_times_before_its_end_and_a_quick_one_never() {
+        assert_eq!(planned(RunKind::Compare, 20), [8, 12, 16]);
+        assert_eq!(planned(RunKind::Compare, 6), [0; 0]);
+        assert_eq!(planned(RunKind::Sweep, 20), [0; 0]);
+    }
+}
