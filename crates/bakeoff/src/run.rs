@@ -323,7 +323,7 @@ impl RunProgress<'_> {
         });
         let finished = lab.run_trials(&slots.collect::<Vec<_>>(), observe).map_err(cut_off)?;
         let mut cannot_be_measured = None;
-        for ((scheduled, writer), finished) in together.iter().zip(writers).zip(finished) {
+        for ((scheduled, writer), finished) in together.iter().zip(&writers).zip(finished) {
             let why = self.keep(scheduled, writer, finished, observe)?;
             cannot_be_measured = cannot_be_measured.or(why);
         }
@@ -334,7 +334,7 @@ impl RunProgress<'_> {
     fn keep(
         &mut self,
         scheduled: &ScheduledTrial,
-        writer: TrialWriter,
+        writer: &TrialWriter,
         finished: FinishedTrial,
         observe: &mut Observer<'_>,
     ) -> Result<Option<String>, RunPlanError> {

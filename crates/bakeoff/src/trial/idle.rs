@@ -8,16 +8,22 @@ use host::Host;
 
 use super::member::TrialMember;
 
+/// After a load, servers put their house in order for about this long.
+const SETTLE: Duration = Duration::from_millis(200);
 /// How long all servers are watched while none is loaded.
 const WATCHED: Duration = Duration::from_millis(400);
-/// Largest use of CPU meanwhile, of a core.
-const MAX_IDLE_CORES: f64 = 0.005;
+/// Largest use of CPU meanwhile, in cores.
+const MAX_IDLE_CORES: f64 = 0.03;
+/// How much more one may use than another: it takes that from the others' slices, while they take less from its own.
+/// What all of them use cancels in a ratio.
+const MAX_IDLE_DIFFERENCE: f64 = 0.01;
 /// Least share of the memory that must be available with all servers up.
 const MIN_AVAILABLE_MEMORY: f64 = 0.05;
 
 /// The CPU time that each server uses while none is loaded, in cores.
 pub fn idle_cores(members: &[&TrialMember<'_>]) -> Vec<f64> {
     let read = || members.iter().map(|member| (Instant::now(), member.cpu_time())).collect::<Vec<_>>();
+    thread::sleep(SETTLE);
     let before = read();
     thread::sleep(WATCHED);
     let after = read();
@@ -32,13 +38,17 @@ pub fn why_one_at_a_time<'n>(
     host: &Host,
     servers: impl IntoIterator<Item = (&'n str, f64)>,
 ) -> Option<String> {
-    let busiest = servers.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
-    if let Some((name, cores)) = busiest.filter(|(_, cores)| *cores > MAX_IDLE_CORES) {
-        return Some(format!(
-            "{name} used {:.1} % of a core while it was not loaded (at most {:.1} %)",
-            cores * 100.0,
-            MAX_IDLE_CORES * 100.0
-        ));
+    let mut by_use: Vec<(&str, f64)> = servers.into_iter().collect();
+    by_use.sort_by(|a, b| a.1.total_cmp(&b.1));
+    if let (Some((_, least)), Some((name, most))) = (by_use.first(), by_use.last()) {
+        let limit = MAX_IDLE_CORES.min(least + MAX_IDLE_DIFFERENCE);
+        if *most > limit {
+            return Some(format!(
+                "{name} used {:.1} % of a core while it was not loaded (at most {:.1} %)",
+                most * 100.0,
+                limit * 100.0
+            ));
+        }
     }
     let available = host.available_memory_share()?;
     (available < MIN_AVAILABLE_MEMORY).then(|| {

@@ -11,7 +11,7 @@ use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
 
 use super::phases::{ClientCounts, phase, time_line};
-use super::slices::{MergedSlices, Slice};
+use super::slices::{DrawnSlice, MergedSlices, Slice};
 use crate::event::{Event, Observer};
 
 /// Interval at which operations that last seconds are recorded.
@@ -38,6 +38,8 @@ pub struct LoadPhases<'a> {
     session: Option<LoadSession>,
     context: &'a RunContext,
     began: Instant,
+    /// How long it took to open the connections.
+    pub connecting: Duration,
     /// The phases so far.
     pub phases: Vec<TrialPhase>,
     /// The time line so far.
@@ -56,6 +58,7 @@ impl<'a> LoadPhases<'a> {
             session: None,
             context,
             began,
+            connecting: Duration::ZERO,
             phases: Vec::new(),
             time_line: Vec::new(),
             client_counts: ClientCounts::default(),
@@ -96,17 +99,31 @@ impl<'a> LoadPhases<'a> {
         Ok(run)
     }
 
-    /// One slice, which other servers' slices come before and after. The first `settle` of it is not measured. It becomes
-    /// a part of a phase by [`LoadPhases::keep_slices`].
+    /// Closes the connections and opens others.
+    pub fn reconnect(&mut self) -> Result<(), RunError> {
+        self.session = None;
+        self.session = Some(self.open()?);
+        Ok(())
+    }
+
+    fn open(&mut self) -> Result<LoadSession, RunError> {
+        let begun = Instant::now();
+        let session = LoadSession::open(&self.spec, self.context)?;
+        self.connecting = begun.elapsed();
+        Ok(session)
+    }
+
+    /// One slice, which other servers' slices come before and after. It becomes a part of a phase by
+    /// [`LoadPhases::keep_slices`].
     pub fn slice(
         &mut self,
         shape: Shape,
-        settle: Duration,
-        length: Duration,
+        drawn: &DrawnSlice,
         observe: &mut Observer<'_>,
     ) -> Result<Slice, RunError> {
-        let spec = self.spec.clone().with_shape(shape).with_warmup(settle);
-        let outcome = self.outcome(spec.with_duration(length).with_interval(length), observe)?;
+        let DrawnSlice { settle, length, seed } = *drawn;
+        let spec = self.spec.clone().with_shape(shape).with_warmup(settle).with_seed(seed);
+        let outcome = self.outcome(&spec.with_duration(length).with_interval(length), observe)?;
         let end = self.began.elapsed();
         let start = end.saturating_sub(outcome.measured + outcome.draining);
         Ok(Slice { start, under_load: settle + outcome.measured + outcome.draining, outcome })
@@ -130,17 +147,16 @@ impl<'a> LoadPhases<'a> {
     }
 
     fn run(&mut self, spec: LoadSpec, observe: &mut Observer<'_>) -> Result<MeasuredRun, RunError> {
-        self.outcome(spec, observe).map(MeasuredRun::from)
-    }
-
-    fn outcome(&mut self, mut spec: LoadSpec, observe: &mut Observer<'_>) -> Result<LoadOutcome, RunError> {
         // Every run of a trial draws other random numbers, and all of them follow from the plan's seed.
         self.spec.part.seed = self.spec.part.seed.wrapping_add(1);
-        spec.part.seed = self.spec.part.seed;
+        self.outcome(&spec.with_seed(self.spec.part.seed), observe).map(MeasuredRun::from)
+    }
+
+    fn outcome(&mut self, spec: &LoadSpec, observe: &mut Observer<'_>) -> Result<LoadOutcome, RunError> {
         let workers = f64::from(spec.workers);
-        let session = match &mut self.session {
+        let mut session = match self.session.take() {
             Some(session) => session,
-            none => none.insert(LoadSession::open(&spec, self.context)?),
+            None => self.open()?,
         };
         let outcome = session.run(&spec.part, self.context, &mut |event| {
             if let LoadEvent::Tick { stats, .. } = event {
@@ -153,7 +169,9 @@ impl<'a> LoadPhases<'a> {
                     failed: stats.failed(),
                 });
             }
-        })?;
+        });
+        self.session = Some(session);
+        let outcome = outcome?;
         self.interrupted |= outcome.interrupted;
         self.client_counts.add(&outcome);
         Ok(outcome)

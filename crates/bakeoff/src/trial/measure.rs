@@ -12,7 +12,7 @@ use rand_pcg::Pcg64Mcg;
 use super::load_phases::{LoadPhases, MeasuredRun};
 use super::rounds::{Rounds, TurnTaker};
 use super::slices::Slice;
-use super::steadiness::{SteadyQuantity, check_loop};
+use super::steadiness::{SteadyQuantity, WarmUpGoal, check_loop};
 use crate::event::{Event, Observer};
 use crate::preset::interval_of;
 use crate::wording::wording;
@@ -148,12 +148,14 @@ pub fn measure_alone(
     if let Measure::OneByOne { operations } = plan.measure {
         return one_by_one(plan, operations, loads, observe);
     }
-    let warm = warm_up(plan, name, loads, observe)?;
+    let is_measurement = rate.is_none() && matches!(plan.measure, Measure::MaxThroughput | Measure::MaxBytes);
+    let goal = if is_measurement { WarmUpGoal::Steady } else { WarmUpGoal::NoDrift };
+    let warm = warm_up(plan, name, goal, loads, observe)?;
     let mut result = TrialMeasurement::after(&warm);
     if loads.interrupted {
         return Ok(result);
     }
-    if rate.is_none() && matches!(plan.measure, Measure::MaxThroughput | Measure::MaxBytes) {
+    if is_measurement {
         // What was cut off includes the drain, so the total has no part of it.
         let drain = Interval::new(warm.run.operations.len(), warm.run.counters.len());
         let cut = LoadOutcome { total: warm.measured, drain, measured: warm.length, ..warm.run };
@@ -220,6 +222,7 @@ pub struct WarmedUp {
 pub fn warm_up(
     plan: &Plan,
     name: &str,
+    goal: WarmUpGoal,
     loads: &mut LoadPhases<'_>,
     observe: &mut Observer<'_>,
 ) -> Result<WarmedUp, RunError> {
@@ -230,7 +233,7 @@ pub fn warm_up(
     loop {
         observe(Event::Doing { what: format!("warming up {name} in a closed loop") });
         let run = loads.closed_loop(length, interval_of(length), observe)?.outcome;
-        let checked = check_loop(&run, before, earlier, quantity);
+        let checked = check_loop(&run, before, earlier, quantity, goal);
         before += length;
         if checked.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.max {
             return Ok(WarmedUp {

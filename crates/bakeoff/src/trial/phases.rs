@@ -138,9 +138,10 @@ pub fn time_line(outcome: &LoadOutcome, start: Duration) -> Vec<Tick> {
     let observations = observations(outcome);
     let of_one = observations.first().map_or(FINEST_TICK, |first| first.length);
     let is_in_slices = observations.windows(2).any(|pair| pair[0].start + pair[0].length < pair[1].start);
-    let together = match is_in_slices {
-        true => 1,
-        false => FINEST_TICK.as_nanos().div_ceil(of_one.as_nanos().max(1)).max(1) as usize,
+    let together = if is_in_slices {
+        1
+    } else {
+        FINEST_TICK.as_nanos().div_ceil(of_one.as_nanos().max(1)).max(1) as usize
     };
     let tick = |chunk: &[Observation<'_>]| {
         let sum = |of: fn(&CompactInterval) -> u64| chunk.iter().map(|o| of(o.stats)).sum::<u64>();

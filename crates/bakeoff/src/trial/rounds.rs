@@ -16,7 +16,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::load_phases::LoadPhases;
 use super::measure::{TrialMeasurement, WarmedUp, amount_of};
-use super::slices::{MergedSlices, Slice, SliceLength};
+use super::slices::{DrawnSlice, MergedSlices, Slice, SliceLength};
 use crate::event::{Event, Observer};
 
 /// Fewest rounds of a measurement: a server's slices should be first and last in a round.
@@ -26,6 +26,9 @@ const FEWEST_CAPACITY_ROUNDS: usize = 8;
 const MOST_APPROACH_ROUNDS: u32 = 40;
 /// Time of a search with one server up, in steps of the plan.
 const STEPS_ALONE: u32 = 10;
+/// Largest share of the time for opening connections anew, and fewest rounds in between.
+const MAX_CONNECTING: f64 = 0.05;
+const FEWEST_BETWEEN: u32 = 4;
 /// Width of a bin of rates, as a logarithm: the slices of a search whose rates are in one bin are one point of its curve.
 const BIN: f64 = 0.04;
 /// The response time at the capacity is that of the slices from this many bins below it.
@@ -49,12 +52,11 @@ pub struct TurnTaker<'s, 'a> {
 
 impl TurnTaker<'_, '_> {
     /// A slice, unless the server has failed.
-    fn slice(&mut self, shape: Shape, rounds: &mut Rounds<'_>, observe: &mut Observer<'_>) -> Option<Slice> {
+    fn slice(&mut self, shape: Shape, drawn: &DrawnSlice, observe: &mut Observer<'_>) -> Option<Slice> {
         if self.failed.is_some() {
             return None;
         }
-        let length = rounds.slice.draw(rounds.rng);
-        match self.loads.slice(shape, rounds.slice.settle, length, observe) {
+        match self.loads.slice(shape, drawn, observe) {
             Ok(slice) if self.loads.interrupted => {
                 drop(slice);
                 None
@@ -125,12 +127,27 @@ impl<'r> Rounds<'r> {
         servers.iter().any(|server| server.loads.interrupted)
     }
 
-    /// The order of the next round: random, or that of the round before in reverse. So a drift within two rounds cancels.
-    fn next_order(&mut self, order: &mut [usize], round: u32) {
+    /// The slices of the next round, and their order: random, or that of the round before in reverse. So a drift within two
+    /// rounds cancels.
+    fn next_round(&mut self, order: &mut [usize], round: u32) -> DrawnSlice {
         if round.is_multiple_of(2) {
             order.shuffle(self.rng);
         } else {
             order.reverse();
+        }
+        self.slice.draw(self.rng)
+    }
+
+    /// Opens all connections anew, every few rounds. Which thread of a server has which connections, and how large their
+    /// windows have grown, lasts as long as the connections do: a block should not be a sample of one such state.
+    fn renew_connections(&self, round: u32, servers: &mut [TurnTaker<'_, '_>]) {
+        let connecting: Duration = servers.iter().map(|server| server.loads.connecting).sum();
+        let one_round = (self.slice.measured + self.slice.settle) * servers.len() as u32;
+        let rounds = connecting.as_secs_f64() / (one_round.as_secs_f64() * MAX_CONNECTING);
+        if round > 0 && round.is_multiple_of((rounds.ceil() as u32).max(FEWEST_BETWEEN)) {
+            for server in servers.iter_mut().filter(|server| server.failed.is_none()) {
+                server.failed = server.loads.reconnect().err();
+            }
         }
     }
 
@@ -147,10 +164,11 @@ impl<'r> Rounds<'r> {
         let mut order: Vec<usize> = (0..servers.len()).collect();
         for round in 0..rounds {
             observe(Event::Doing { what: format!("{what}: round {} of {rounds}", round + 1) });
-            self.next_order(&mut order, round);
+            let drawn = self.next_round(&mut order, round);
+            self.renew_connections(round, servers);
             for &index in &order {
                 let Some(shape) = &shapes[index] else { continue };
-                if let Some(slice) = servers[index].slice(shape.clone(), self, observe) {
+                if let Some(slice) = servers[index].slice(shape.clone(), &drawn, observe) {
                     MergedSlices::add(&mut merged[index], slice);
                 }
             }
@@ -227,12 +245,13 @@ impl<'r> Rounds<'r> {
                 break;
             }
             observe(Event::Doing { what: doing(&staircase, &rates, counting) });
-            self.next_order(&mut order, rounds);
+            let drawn = self.next_round(&mut order, rounds);
+            self.renew_connections(rounds, servers);
             rounds += 1;
             let mut outcomes: Vec<Option<StepOutcome>> = vec![None; servers.len()];
             for &index in &order {
                 let Some(rate) = rates[index] else { continue };
-                let Some(slice) = servers[index].slice(Shape::open(rate, Arrivals::Poisson), self, observe)
+                let Some(slice) = servers[index].slice(Shape::open(rate, Arrivals::Poisson), &drawn, observe)
                 else {
                     continue;
                 };
@@ -269,17 +288,17 @@ impl<'r> Rounds<'r> {
     ) {
         let draws =
             |server: &TurnTaker<'_, '_>| self.plan.length != RunLength::Quick || server.hint.is_none();
-        let drawn: Vec<Option<f64>> = capacities
+        let capacities: Vec<Option<f64>> = capacities
             .iter()
             .zip(servers.iter())
             .map(|(capacity, server)| capacity.rate_per_s().filter(|_| draws(server)))
             .collect();
-        if drawn.iter().all(Option::is_none) {
+        if capacities.iter().all(Option::is_none) {
             return;
         }
         let rounds = self.rounds_for(self.plan.phases.curve_step);
         for share in CURVE_SHARES {
-            let shapes: Vec<Option<Shape>> = drawn
+            let shapes: Vec<Option<Shape>> = capacities
                 .iter()
                 .map(|rate| rate.map(|rate| Shape::open(rate * share, Arrivals::Poisson)))
                 .collect();

@@ -77,15 +77,28 @@ impl SliceLength {
         Self { measured: least.max(interval.saturating_mul(best as u32)), settle }
     }
 
-    /// The length of the next slice.
-    pub fn draw(&self, rng: &mut Pcg64Mcg) -> Duration {
-        self.measured.mul_f64(rng.random_range(1.0 - JITTER..=1.0 + JITTER))
+    /// Draws the slices of the next round.
+    pub fn draw(&self, rng: &mut Pcg64Mcg) -> DrawnSlice {
+        let length = self.measured.mul_f64(rng.random_range(1.0 - JITTER..=1.0 + JITTER));
+        DrawnSlice { settle: self.settle, length, seed: rng.random() }
     }
 }
 
 fn long_enough_for(limit_us: f64) -> Duration {
     let times = |factor: f64| Duration::from_secs_f64(limit_us / 1e6 * factor);
     times(OVER_LIMIT).min(times(OVER_LONG_LIMIT).max(LONG)).max(SHORTEST)
+}
+
+/// What the slices of one round have in common. They draw the same operations and the same arrivals: where a mix has large
+/// and small operations, what a short slice happens to draw scatters more than the machine does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrawnSlice {
+    /// What comes before and is not measured.
+    pub settle: Duration,
+    /// What is measured.
+    pub length: Duration,
+    /// Seed of the load.
+    pub seed: u64,
 }
 
 /// One slice.
@@ -112,7 +125,9 @@ impl MergedSlices {
     /// Adds a slice to those before.
     pub fn add(merged: &mut Option<Self>, slice: Slice) {
         let Slice { start, outcome, .. } = slice;
-        let span_s = |from: Duration, outcome: &LoadOutcome| (start + outcome.measured - from).as_secs_f64();
+        let span_s = |from: Duration, outcome: &LoadOutcome| {
+            (start + outcome.measured).saturating_sub(from).as_secs_f64()
+        };
         match merged {
             None => {
                 let slices = PhaseSlices { count: 1, span_s: span_s(start, &outcome) };
@@ -134,9 +149,9 @@ impl MergedSlices {
         self.slices.count += other.slices.count;
         if other.start < self.start {
             let later = std::mem::replace(&mut self.outcome, other.outcome);
-            self.outcome.append(later, second - first);
+            self.outcome.append(later, second.saturating_sub(first));
         } else {
-            self.outcome.append(other.outcome, second - first);
+            self.outcome.append(other.outcome, second.saturating_sub(first));
         }
         self.start = first;
     }

@@ -42,6 +42,15 @@ pub struct CheckedLoop {
     pub length: Duration,
 }
 
+/// What a warm-up must show before the measurement begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarmUpGoal {
+    /// The rest of the loop is steady: it is the measurement.
+    Steady,
+    /// The loop does not drift. Whatever else changes is the machine, which servers in turns meet alike.
+    NoDrift,
+}
+
 /// The quantity whose rate must be steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteadyQuantity {
@@ -82,6 +91,7 @@ pub fn check_loop(
     before: Duration,
     earlier: Option<LoopSeries>,
     quantity: SteadyQuantity,
+    goal: WarmUpGoal,
 ) -> CheckedLoop {
     let observations = observations(run);
     let p99 = from_first_reply(observations.iter().map(|o| p99_of(o.stats)));
@@ -90,7 +100,7 @@ pub fn check_loop(
     let per_s = |o: &Observation<'_>| quantity.amount(o.stats) / o.length.as_secs_f64();
     let series = LoopSeries { throughput: observations[opening..].iter().map(per_s).collect(), p99 };
     let LoopCheck { throughput, p99, unsteady, cut } =
-        LoopCheck::of(earlier.unwrap_or_default(), &series, quantity);
+        LoopCheck::of(earlier.unwrap_or_default(), &series, quantity, goal);
     let cut = opening + cut;
     let mut measured = Interval::new(run.operations.len(), run.counters.len());
     observations[cut.min(observations.len())..].iter().for_each(|o| measured.append(o.stats));
@@ -119,7 +129,7 @@ struct LoopCheck {
 }
 
 impl LoopCheck {
-    fn of(mut joined: LoopSeries, series: &LoopSeries, quantity: SteadyQuantity) -> Self {
+    fn of(mut joined: LoopSeries, series: &LoopSeries, quantity: SteadyQuantity, goal: WarmUpGoal) -> Self {
         let earlier = joined.throughput.len();
         joined.throughput.extend(&series.throughput);
         joined.p99.extend(&series.p99);
@@ -137,11 +147,14 @@ impl LoopCheck {
                 .flatten()?;
             Some(message("throughput", &UnsteadyReason::Drifting { relative }))
         };
+        let is_tolerated = |reason: &UnsteadyReason| {
+            goal == WarmUpGoal::NoDrift && !matches!(reason, UnsteadyReason::Drifting { .. })
+        };
         let unsteady = checked
             .iter()
             .find_map(|(name, state)| match state {
-                SteadyState::Steady { .. } => None,
-                SteadyState::NotSteady { reason } => Some(message(name, reason)),
+                SteadyState::NotSteady { reason } if !is_tolerated(reason) => Some(message(name, reason)),
+                SteadyState::Steady { .. } | SteadyState::NotSteady { .. } => None,
             })
             .or_else(drift_as_a_whole);
         let cut =
@@ -190,7 +203,7 @@ mod tests {
                 series.throughput.push(operations.sample(rng) / INTERVAL_S);
                 series.p99.push(if misses > 0.01 { 10_000.0 } else { 2_000.0 });
             }
-            let check = LoopCheck::of(earlier, &series, SteadyQuantity::Operations);
+            let check = LoopCheck::of(earlier, &series, SteadyQuantity::Operations, WarmUpGoal::Steady);
             if check.unsteady.is_none() {
                 let measured = &series.throughput[check.cut..];
                 return (measured.iter().sum::<f64>() / measured.len() as f64 / WARM_PER_S, turn + 1);
@@ -230,7 +243,9 @@ mod tests {
         let mut series = LoopSeries { throughput: vec![400.0; INTERVALS], p99: vec![40_000.0; INTERVALS] };
         series.throughput[30..45].fill(0.0);
         series.p99[30..46].fill(300_000.0);
-        assert!(LoopCheck::of(LoopSeries::default(), &series, SteadyQuantity::Operations).unsteady.is_some());
+        let unsteady =
+            |goal| LoopCheck::of(LoopSeries::default(), &series, SteadyQuantity::Operations, goal).unsteady;
+        assert!(unsteady(WarmUpGoal::Steady).is_some());
     }
 
     #[test]

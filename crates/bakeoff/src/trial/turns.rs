@@ -7,6 +7,7 @@ use std::mem;
 
 use archive::ArchiveError;
 use archive::model::TrialTurns;
+use host::telemetry::Sampler;
 use load::engine::RunError;
 
 use super::idle::{idle_cores, why_one_at_a_time};
@@ -16,6 +17,7 @@ use super::member::{LoadEnd, RecordedLoad, TrialMember};
 use super::rounds::{Rounds, TurnTaker};
 use super::server_usage::{own_part, watch_one_of};
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart};
+use super::steadiness::WarmUpGoal;
 use crate::event::{Event, Observer};
 use crate::preset::telemetry_period;
 
@@ -59,8 +61,8 @@ pub fn run_in_turns<'a>(
     }
     // The counts of all servers are read at once, before the first of them is stopped.
     turns.iter_mut().flatten().for_each(Turn::end_load);
-    let started = sampler.as_ref().map(|sampler| sampler.started());
-    let recording = sampler.map(|sampler| sampler.stop()).unwrap_or_default();
+    let started = sampler.as_ref().map(Sampler::started);
+    let recording = sampler.map(Sampler::stop).unwrap_or_default();
     let finished = turns.into_iter().enumerate().map(|(index, turn)| match turn {
         Ok(Turn { member, state, .. }) => member.finish(match (state, started) {
             (TurnState::Ended(end), Some(started)) => {
@@ -88,8 +90,10 @@ fn load_in_turns(
     }
     let idle = idle_cores(&turns.iter().map(|turn| &turn.member).collect::<Vec<_>>());
     let names = turns.iter().map(|turn| turn.name.as_str());
-    if let Some(why) = why_one_at_a_time(setup.host, names.zip(idle.iter().copied())) {
-        return Some(why);
+    let why = why_one_at_a_time(setup.host, names.zip(idle.iter().copied()));
+    // The first block decides for the run, so that its blocks are alike. What the servers do later is recorded.
+    if why.is_some() && block == 1 {
+        return why;
     }
     let mut rng = setup.block_rng(block);
     let mut rounds = Rounds::new(setup.plan, &warmed, &mut rng);
@@ -118,7 +122,7 @@ struct Turn<'a> {
 
 enum TurnState<'a> {
     /// It is loaded.
-    Loaded(LoadPhases<'a>, TrialMeasurement),
+    Loaded(Box<(LoadPhases<'a>, TrialMeasurement)>),
     /// Its load has ended.
     Ended(LoadEnd),
     /// It takes no further turns.
@@ -135,15 +139,16 @@ impl<'a> Turn<'a> {
         observe(Event::Doing { what: format!("starting {name}") });
         let mut member = TrialMember::start(setup, start)?;
         let state = match member.prepare(observe) {
-            Ok(loads) => TurnState::Loaded(loads, TrialMeasurement::without_warm_up()),
+            Ok(loads) => TurnState::Loaded(Box::new((loads, TrialMeasurement::without_warm_up()))),
             Err(error) => TurnState::Failed(error),
         };
         Ok(Self { name, member, state })
     }
 
     fn warm_up(&mut self, setup: &TrialSetup<'_>, observe: &mut Observer<'_>) -> Option<WarmedUp> {
-        let TurnState::Loaded(loads, result) = &mut self.state else { return None };
-        match warm_up(setup.plan, &self.name, loads, observe) {
+        let TurnState::Loaded(load) = &mut self.state else { return None };
+        let (loads, result) = load.as_mut();
+        match warm_up(setup.plan, &self.name, WarmUpGoal::NoDrift, loads, observe) {
             Ok(warm) => {
                 *result = TrialMeasurement::after(&warm);
                 Some(warm)
@@ -156,13 +161,16 @@ impl<'a> Turn<'a> {
     }
 
     fn is_interrupted(&self) -> bool {
-        matches!(&self.state, TurnState::Loaded(loads, _) if loads.interrupted)
+        matches!(&self.state, TurnState::Loaded(load) if load.0.interrupted)
     }
 
     fn taker(&mut self) -> Option<TurnTaker<'_, 'a>> {
         let (rate, hint) = (self.member.rate_per_s(), self.member.hint());
         match &mut self.state {
-            TurnState::Loaded(loads, result) => Some(TurnTaker { loads, result, rate, hint, failed: None }),
+            TurnState::Loaded(load) => {
+                let (loads, result) = load.as_mut();
+                Some(TurnTaker { loads, result, rate, hint, failed: None })
+            }
             TurnState::Ended(_) | TurnState::Failed(_) => None,
         }
     }
@@ -171,7 +179,10 @@ impl<'a> Turn<'a> {
         // A stand-in while the load is taken apart.
         let state = mem::replace(&mut self.state, TurnState::Failed(RunError::Interrupted.into()));
         self.state = match state {
-            TurnState::Loaded(loads, result) => TurnState::Ended(self.member.end_load(loads, Ok(result))),
+            TurnState::Loaded(load) => {
+                let (loads, result) = *load;
+                TurnState::Ended(self.member.end_load(loads, Ok(result)))
+            }
             other => other,
         };
     }

@@ -18,6 +18,11 @@ impl<D: Driver> DriverSession<D> {
         Self { driver, rng: Pcg64Mcg::seed_from_u64(seed), out: Vec::with_capacity(4096) }
     }
 
+    /// Begins the random numbers of another part: parts with one seed draw the same operations.
+    pub fn reseed(&mut self, seed: u64) {
+        self.rng = Pcg64Mcg::seed_from_u64(seed);
+    }
+
     /// The output of the last turn.
     #[inline]
     pub fn output(&self) -> &[u8] {

@@ -199,6 +199,7 @@ impl<D: Driver> Worker<D> {
     fn begin_part(&mut self, begin: Nanos, part: &LoadPart) -> Result<(), Errno> {
         let (worker, workers) = (self.context.worker, self.context.spec.workers);
         self.give_up = Nanos::NEVER;
+        self.operations.reseed(part.seed_of(worker, 0));
         let measured_from = begin.after(part.warmup);
         self.end = part.duration.map_or(Nanos::NEVER, |duration| measured_from.after(duration));
         let (remaining, measured) = (part.requests_of(worker, workers), measured_from..self.end);

@@ -98,6 +98,11 @@ impl<D: Driver> Operations<D> {
         })
     }
 
+    /// Begins a part: its operations are drawn from this seed.
+    pub fn reseed(&mut self, seed: u64) {
+        self.session.reseed(seed);
+    }
+
     /// Reads the clock.
     pub fn tick(&mut self) -> Nanos {
         self.now = self.clock.now();
