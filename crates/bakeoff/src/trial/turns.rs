@@ -66,7 +66,7 @@ pub fn run_in_turns<'a>(
     let finished = turns.into_iter().enumerate().map(|(index, turn)| match turn {
         Ok(Turn { member, state, .. }) => member.finish(match (state, started) {
             (TurnState::Ended(end), Some(started)) => {
-                Ok((end, RecordedLoad { recording: own_part(&recording, &watch_one_of(index)), started }))
+                Ok((*end, RecordedLoad { recording: own_part(&recording, &watch_one_of(index)), started }))
             }
             (TurnState::Failed(error), _) => Err(error),
             (TurnState::Ended(_) | TurnState::Loaded(..), _) => unreachable!("a turn ends before its record"),
@@ -124,7 +124,7 @@ enum TurnState<'a> {
     /// It is loaded.
     Loaded(Box<(LoadPhases<'a>, TrialMeasurement)>),
     /// Its load has ended.
-    Ended(LoadEnd),
+    Ended(Box<LoadEnd>),
     /// It takes no further turns.
     Failed(TrialError),
 }
@@ -181,7 +181,7 @@ impl<'a> Turn<'a> {
         self.state = match state {
             TurnState::Loaded(load) => {
                 let (loads, result) = *load;
-                TurnState::Ended(self.member.end_load(loads, Ok(result)))
+                TurnState::Ended(Box::new(self.member.end_load(loads, Ok(result))))
             }
             other => other,
         };
