@@ -56,6 +56,10 @@ fn check_own_load(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
         "has no rate to set, nor a capacity"
     } else if plan.measure == Measure::MaxBytes && !moves_bytes(workload, plan.on_op.as_deref()) {
         "reports no bytes that its operations move (bytes in [metrics])"
+    } else if plan.turns.is_some() {
+        return Err(PlanError::Turns(
+            "a program that makes its own load has the machine to itself: remove it",
+        ));
     } else if plan.background.is_some() {
         "has no server that a background load could be sent to"
     } else if plan.load.connections != 1 || plan.load.threads != 1 {

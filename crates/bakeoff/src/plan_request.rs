@@ -128,14 +128,15 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// Whether the servers of this plan can be up together. A background load, operations of minutes, and kernel settings need
-/// one at a time.
+/// Whether the servers of this plan can be up together. Programs that make their own load, a background load, operations of
+/// minutes, and kernel settings need one at a time.
 fn in_turns(plan: &Plan, workload: &Workload) -> bool {
     let points = variant_points(plan);
     let sets_kernel = |point: &VariantPoint| {
         server_variant(workload, &point.variant(plan)).is_ok_and(|variant| !variant.kernel.is_empty())
     };
     points.len() > 1
+        && !workload.load.is_runner()
         && plan.background.is_none()
         && !matches!(plan.measure, Measure::OneByOne { .. })
         && !points.iter().any(sets_kernel)

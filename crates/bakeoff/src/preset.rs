@@ -2,7 +2,7 @@
 //!
 //! | | quick | default | thorough |
 //! |---|---|---|---|
-//! | for two variants | about a minute | about ten | about an hour |
+//! | for two variants | about a minute | about five | about an hour |
 //! | blocks | 6 | 20 | 40 |
 //! | operations that are timed, where one takes minutes | 1 | 1 | 2 |
 //!
@@ -10,9 +10,8 @@
 //!   shorter trials rather than fewer blocks.
 //! - `default` has short trials too: trials longer than a few seconds hardly vary less (decision 0006).
 //! - Warm-up and closed loop give at least 60 observations: [`stats::steady`] does not evaluate fewer than 50.
-//! - At a rate 3 % over the capacity, the queue must exceed the objective's few milliseconds within one step of the
-//!   search. Where the objective is longer, such as 200 ms for a mail server, the steps are longer
-//!   ([`long_enough_for`]).
+//! - Servers in turns need no long phases: a block spends most of its time in slices, whose length follows from the load.
+//!   A server that is up alone searches its capacity for as long as ten steps.
 
 use std::time::Duration;
 

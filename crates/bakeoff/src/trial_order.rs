@@ -121,4 +121,49 @@ mod tests {
         let firsts = trials.iter().filter(|trial| trial.position == 1 && trial.variant_point == 0).count();
         assert!((440..560).contains(&firsts), "{firsts}");
     }
+
+    /// A plan over one axis with this many values, for two variants.
+    fn sweep(values: usize, turns: &str) -> Plan {
+        let values: Vec<String> = (1..=values).map(|value| value.to_string()).collect();
+        format!(
+            r#"
+            format = 2
+            showdown = "0.1.0"
+            command = []
+            kind = "sweep"
+            workload = "static-web"
+            length = "quick"
+            seed = 1
+            blocks = 3
+            measure = {{ metric = "max_throughput" }}
+            load = {{ connections = 64, threads = 1 }}
+            cpus = {{ server = "0", client = "1" }}
+            warm_up = {{ min = "1s", max = "10s" }}
+            phases = {{ closed_loop = "1s", search_step = "1s", measure = "1s", curve_step = "1s" }}
+            {turns}
+            variants = [{{ name = "a", server = "nginx" }}, {{ name = "b", server = "nginx" }}]
+            sweep = [{{ vary = "connections", values = [{}] }}]
+            "#,
+            values.join(", ")
+        )
+        .parse()
+        .expect("a plan")
+    }
+
+    #[test]
+    fn servers_of_a_block_are_up_together_in_groups_that_keep_a_point_together() {
+        let plan = sweep(6, r#"turns = { load = "1s" }"#);
+        let points = crate::variant_point::variant_points(&plan);
+        let block = order(&(0..12).collect::<Vec<_>>(), 1, 9);
+        let groups = up_together(&plan, &points, &block);
+        assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [8, 4]);
+        for group in &groups {
+            for scheduled in group {
+                let point = |other: &ScheduledTrial| &points[other.variant_point].point;
+                let together = group.iter().filter(|other| point(other) == point(scheduled)).count();
+                assert_eq!(together, 2, "both variants at one point");
+            }
+        }
+        assert_eq!(up_together(&sweep(6, ""), &points, &block).len(), 12, "without turns one at a time");
+    }
 }

@@ -32,6 +32,8 @@ pub(crate) struct CompleteInterval {
 /// Takes the messages of a fixed number of workers.
 pub(crate) struct Collector {
     workers: Vec<WorkerProgress>,
+    /// Whether the part opens the connections of the session.
+    is_first_part: bool,
     open: BTreeMap<i64, OpenInterval>,
     /// Everything that was measured, the drain included.
     pub total: Interval,
@@ -49,10 +51,11 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub fn new(workers: u32, operations: usize, counters: usize) -> Self {
+    pub fn new(workers: u32, operations: usize, counters: usize, is_first_part: bool) -> Self {
         let waiting = WorkerProgress { done: false, latest: i64::MIN };
         Self {
             workers: vec![waiting; workers as usize],
+            is_first_part,
             open: BTreeMap::new(),
             total: Interval::new(operations, counters),
             drain: Interval::new(operations, counters),
@@ -110,7 +113,7 @@ impl Collector {
     fn add(&mut self, index: i64, stats: &Interval) {
         if index >= 0 {
             self.total.append(stats);
-        } else {
+        } else if self.is_first_part {
             // Connections are opened before measuring begins, and still belong to the run.
             let mut connections = Interval::new(stats.operations.len(), stats.counters.len());
             connections.connections = stats.connections.clone();
@@ -149,7 +152,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_complete_when_every_worker_has_sent_it() {
-        let mut collector = Collector::new(2, 1, 0);
+        let mut collector = Collector::new(2, 1, 0, true);
         assert_eq!(completed(&mut collector, [interval(0, -1, 5), interval(0, 0, 7)]), [0_i64; 0]);
         assert_eq!(completed(&mut collector, [interval(1, -1, 5), interval(1, 0, 9)]), [-1, 0]);
         assert_eq!(collector.total.succeeded(), 2, "the warm-up is not measured");
@@ -158,18 +161,18 @@ mod tests {
 
     #[test]
     fn a_process_that_ends_after_its_part_is_no_failure() {
-        let mut collector = Collector::new(2, 1, 0);
+        let mut collector = Collector::new(2, 1, 0, true);
         let gone = Some(WorkerFailure::ProcessEnded);
         completed(&mut collector, [done(0, 5, None), done(0, 9, gone.clone()), done(1, 6, None)]);
         assert!(collector.all_done() && collector.failure.is_none());
-        let mut early = Collector::new(2, 1, 0);
+        let mut early = Collector::new(2, 1, 0, true);
         completed(&mut early, [done(0, 5, gone.clone())]);
         assert_eq!(early.failure, gone);
     }
 
     #[test]
     fn a_worker_that_ends_completes_its_intervals() {
-        let mut collector = Collector::new(2, 1, 0);
+        let mut collector = Collector::new(2, 1, 0, true);
         assert_eq!(completed(&mut collector, [interval(0, 0, 7), done(0, 1, None)]), [0_i64; 0]);
         assert_eq!(completed(&mut collector, [interval(1, 0, 7)]), [0]);
         assert_eq!(completed(&mut collector, [interval(1, 1, 7)]), [1]);
@@ -182,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_first_failure_is_kept() {
-        let mut collector = Collector::new(3, 1, 0);
+        let mut collector = Collector::new(3, 1, 0, true);
         let (first, second) = (WorkerFailure::Panicked, WorkerFailure::ProcessEnded);
         completed(&mut collector, [done(0, 1, None), done(1, 1, Some(first)), done(2, 1, Some(second))]);
         assert_eq!(collector.failure, Some(WorkerFailure::Panicked));

@@ -196,3 +196,20 @@ impl LoadOutcome {
 
 /// Receives the events of a run.
 pub type LoadObserver<'a> = dyn FnMut(LoadEvent<'_>) + Send + 'a;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn parts_of_a_session_add_up_and_keep_their_place_in_time() {
+        let mut all = example::outcome();
+        let (requests, measured) = (all.total.succeeded(), all.measured);
+        all.append(example::outcome(), Duration::from_secs(15));
+        assert_eq!((all.total.succeeded(), all.measured), (2 * requests, 2 * measured));
+        let starts: Vec<Duration> = all.intervals.iter().map(|interval| interval.start).collect();
+        assert_eq!(starts, [Duration::ZERO, Duration::from_secs(15)]);
+        assert!(all.intervals.iter().all(|interval| interval.stage == IntervalStage::Measured));
+    }
+}

@@ -37,6 +37,8 @@ pub struct LoadSession {
     counters: &'static [&'static str],
     running: LoadProcesses,
     processes: u32,
+    /// Whether no part has run yet.
+    is_new: bool,
     messages: mpsc::Receiver<WorkerMessage>,
     /// Connections that are open.
     opened: u32,
@@ -59,12 +61,18 @@ impl LoadSession {
             counters,
             running,
             processes,
+            is_new: true,
             messages,
             opened: 0,
             setup_errors: Errors::default(),
         };
         session.wait_until_ready(context)?;
         Ok(session)
+    }
+
+    /// Connections that are open from the start; 0 where each operation opens its own.
+    pub fn opened(&self) -> u32 {
+        self.opened
     }
 
     fn wait_until_ready(&mut self, context: &RunContext) -> Result<(), RunError> {
@@ -105,7 +113,9 @@ impl LoadSession {
         observe: &mut LoadObserver<'_>,
     ) -> Result<LoadOutcome, RunError> {
         let spec = LoadSpec { part: part.clone(), ..self.spec.clone() };
-        let collector = Collector::new(spec.workers, self.operations.len(), self.counters.len());
+        let is_first_part = std::mem::replace(&mut self.is_new, false);
+        let (operations, counters) = (self.operations.len(), self.counters.len());
+        let collector = Collector::new(spec.workers, operations, counters, is_first_part);
         observe(LoadEvent::Begins { opened: self.opened, errors: &self.setup_errors });
         let lead = if self.processes == 1 { LEAD } else { LEAD_OF_PROCESSES };
         let (start, clock_time) = (Nanos::now().after(lead), SystemTime::now() + lead);

@@ -95,7 +95,7 @@ impl RunKind {
 pub enum RunLength {
     /// About a minute for two variants.
     Quick,
-    /// About ten minutes.
+    /// About five minutes for two variants.
     Default,
     /// As long as it takes.
     Thorough,

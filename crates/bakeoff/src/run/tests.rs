@@ -138,6 +138,30 @@ fn a_variant_that_fails_in_most_blocks_gets_no_spare_block() {
 }
 
 #[test]
+fn a_run_ends_at_the_look_that_settles_it() {
+    let plan: Plan = PLAN.replace("blocks = 4", "blocks = 20\nlooks = [8, 12, 16]").parse().expect("a plan");
+    let (finished, events) = run_scripted_plan(&plan, []);
+    assert_eq!(trials(&events), 8 * 2);
+    assert!(finished.verdict.complete && finished.stopped.is_none());
+    assert_eq!((finished.verdict.settled_after_blocks, finished.verdict.interrupted), (Some(8), Some(false)));
+    let confidence = finished.verdict.comparisons[0].estimate.as_ref().map(|estimate| estimate.confidence);
+    assert!(confidence.is_some_and(|level| level > 0.99), "an early look is strict: {confidence:?}");
+    let told = events.iter().filter(|event| matches!(event, Event::Precision { .. })).count();
+    assert!(told >= 5, "progress tells the precision after each block that has one");
+}
+
+#[test]
+fn a_look_waits_for_complete_blocks_and_for_the_precision_of_the_plan() {
+    let plan: Plan =
+        PLAN.replace("blocks = 4", "blocks = 12\nlooks = [8]\nwithin = 1e-9").parse().expect("a plan");
+    let (finished, events) = run_scripted_plan(&plan, [(1, TrialStatus::Invalid)]);
+    assert_eq!(trials(&events), 13 * 2, "no look settles it, and one block is replaced");
+    assert_eq!(finished.verdict.settled_after_blocks, None);
+    let confidence = finished.verdict.comparisons[0].estimate.as_ref().map(|estimate| estimate.confidence);
+    assert!(confidence.is_some_and(|level| (0.950..0.957).contains(&level)), "{confidence:?}");
+}
+
+#[test]
 fn a_run_without_a_valid_block_ends_early() {
     let plan: Plan = PLAN.replace("blocks = 4", "blocks = 20").parse().expect("a plan");
     let (finished, events) = run_scripted_plan(&plan, (1..=99).map(|number| (number, TrialStatus::Invalid)));

@@ -59,3 +59,20 @@ pub fn why_one_at_a_time<'n>(
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(servers: &[(&str, f64)]) -> String {
+        why_one_at_a_time(&Host::local(), servers.iter().copied()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_server_that_works_more_than_the_others_while_idle_needs_the_machine_to_itself() {
+        assert_eq!(why(&[("nginx", 0.0), ("memcached", 0.008)]), "");
+        assert_eq!(why(&[("mariadb", 0.015), ("mariadb#2", 0.02)]), "", "what both use cancels");
+        assert!(why(&[("nginx", 0.0), ("mariadb", 0.02)]).starts_with("mariadb used 2.0 % of a core"));
+        assert!(why(&[("a", 0.2), ("b", 0.2)]).contains("20.0 % of a core"));
+    }
+}

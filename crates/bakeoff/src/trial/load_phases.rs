@@ -38,8 +38,8 @@ pub struct LoadPhases<'a> {
     session: Option<LoadSession>,
     context: &'a RunContext,
     began: Instant,
-    /// How long it took to open the connections.
-    pub connecting: Duration,
+    /// How long it took to open the connections; none where each operation opens its own.
+    pub connecting: Option<Duration>,
     /// The phases so far.
     pub phases: Vec<TrialPhase>,
     /// The time line so far.
@@ -58,7 +58,7 @@ impl<'a> LoadPhases<'a> {
             session: None,
             context,
             began,
-            connecting: Duration::ZERO,
+            connecting: None,
             phases: Vec::new(),
             time_line: Vec::new(),
             client_counts: ClientCounts::default(),
@@ -109,7 +109,7 @@ impl<'a> LoadPhases<'a> {
     fn open(&mut self) -> Result<LoadSession, RunError> {
         let begun = Instant::now();
         let session = LoadSession::open(&self.spec, self.context)?;
-        self.connecting = begun.elapsed();
+        self.connecting = (session.opened() > 0).then(|| begun.elapsed());
         Ok(session)
     }
 

@@ -1,5 +1,5 @@
 //! One server under test of a trial, from its start to its record: the trial has the server, its load and what is known of
-//! both so far. What is measured, and when, is left to [`measure`](super::measure) and [`turns`](super::turns).
+//! both so far. What is measured, and when, is left to [`alone`](super::alone) and [`turns`](super::turns).
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -17,9 +17,10 @@ use load::drivers::ProtocolSpec;
 use load::spec::LoadSpec;
 use workload::OperationCount;
 
+use super::alone::measure_alone;
 use super::background::{self, BackgroundLoad};
 use super::load_phases::LoadPhases;
-use super::measure::{TrialMeasurement, measure_alone};
+use super::measurement::TrialMeasurement;
 use super::phases::ClientCounts;
 use super::server_usage;
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};

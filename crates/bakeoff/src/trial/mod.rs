@@ -7,26 +7,31 @@
 //! | [`member`] | the server under test with its record |
 //! | [`turns`] | servers that are up together and loaded in turns |
 //! | [`idle`] | whether they leave each other alone |
-//! | [`measure`] | the warm-up, and what is measured of a server alone |
+//! | [`alone`] | what is measured of a server that is up alone |
+//! | [`warm_up`] | the load before |
 //! | [`rounds`] | what is measured in slices |
-//! | [`slices`] | the slices of load |
+//! | [`slice_length`], [`slices`] | the slices of load |
+//! | [`measurement`] | what a load has measured |
 //! | [`load_phases`] | the parts of its load |
 //! | [`steadiness`] | whether a loop is steady |
 //! | [`phases`], [`server_usage`] | the archive's types of what was measured |
 //! | [`background`] | the load beside it |
 
+mod alone;
 mod background;
 mod idle;
 mod load_phases;
-mod measure;
+mod measurement;
 mod member;
 mod phases;
 mod rounds;
 mod server_usage;
 mod setup;
+mod slice_length;
 mod slices;
 mod steadiness;
 mod turns;
+mod warm_up;
 
 use archive::ArchiveError;
 

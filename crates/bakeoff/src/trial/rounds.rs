@@ -15,8 +15,10 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
 use super::load_phases::LoadPhases;
-use super::measure::{TrialMeasurement, WarmedUp, amount_of};
-use super::slices::{DrawnSlice, MergedSlices, Slice, SliceLength};
+use super::measurement::{TrialMeasurement, amount_of};
+use super::slice_length::SliceLength;
+use super::slices::{DrawnSlice, MergedSlices, Slice};
+use super::warm_up::WarmedUp;
 use crate::event::{Event, Observer};
 
 /// Fewest rounds of a measurement: a server's slices should be first and last in a round.
@@ -141,7 +143,8 @@ impl<'r> Rounds<'r> {
     /// Opens all connections anew, every few rounds. Which thread of a server has which connections, and how large their
     /// windows have grown, lasts as long as the connections do: a block should not be a sample of one such state.
     fn renew_connections(&self, round: u32, servers: &mut [TurnTaker<'_, '_>]) {
-        let connecting: Duration = servers.iter().map(|server| server.loads.connecting).sum();
+        let connecting = servers.iter().map(|server| server.loads.connecting).sum::<Option<Duration>>();
+        let Some(connecting) = connecting else { return };
         let one_round = (self.slice.measured + self.slice.settle) * servers.len() as u32;
         let rounds = connecting.as_secs_f64() / (one_round.as_secs_f64() * MAX_CONNECTING);
         if round > 0 && round.is_multiple_of((rounds.ceil() as u32).max(FEWEST_BETWEEN)) {

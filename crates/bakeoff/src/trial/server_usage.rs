@@ -78,3 +78,50 @@ pub fn table(recording: &Recording, lead: Duration) -> Telemetry {
         columns: columns.collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recording() -> Recording {
+        let column = |name: &str| TelemetryColumn { name: name.to_owned(), unit: "cores", help: "" };
+        let names = [
+            "cpu.0.user",
+            "server-0.cpu.user",
+            "server-0.cpu.system",
+            "server-1.cpu.user",
+            "server-10.cpu.user",
+        ];
+        let sample =
+            |t_us, values: [f64; 5]| TelemetrySample { t_us, unix_ms: 0, values: values.map(Some).to_vec() };
+        Recording {
+            columns: names.map(column).to_vec(),
+            samples: vec![
+                sample(1_000_000, [0.9, 0.2, 0.1, 0.5, 7.0]),
+                sample(2_000_000, [0.9, 0.4, 0.1, 0.5, 7.0]),
+            ],
+            ..Recording::default()
+        }
+    }
+
+    #[test]
+    fn one_of_several_servers_has_its_own_columns_under_the_usual_names() {
+        let own = own_part(&recording(), &watch_one_of(1));
+        let names: Vec<&str> = own.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["cpu.0.user", "server.cpu.user"]);
+        assert_eq!(own.samples[1].values, [Some(0.9), Some(0.5)]);
+    }
+
+    #[test]
+    fn what_a_server_used_in_its_slices_is_related_to_the_time_of_the_slices() {
+        let own = own_part(&recording(), &watch_one_of(0));
+        let window = (0, 2_000_000);
+        let alone = usage(&own, window, None).expect("samples");
+        assert!((alone.cores - 0.4).abs() < 1e-9 && (alone.user_cpu_s - 0.6).abs() < 1e-9, "{alone:?}");
+        let in_turns = usage(&own, window, Some(Duration::from_secs(1))).expect("samples");
+        assert!(
+            (in_turns.cores - 0.8).abs() < 1e-9 && (in_turns.user_cpu_s - 0.6).abs() < 1e-9,
+            "{in_turns:?}"
+        );
+    }
+}

@@ -12,12 +12,13 @@ use load::engine::RunError;
 
 use super::idle::{idle_cores, why_one_at_a_time};
 use super::load_phases::LoadPhases;
-use super::measure::{TrialMeasurement, WarmedUp, warm_up};
+use super::measurement::TrialMeasurement;
 use super::member::{LoadEnd, RecordedLoad, TrialMember};
 use super::rounds::{Rounds, TurnTaker};
 use super::server_usage::{own_part, watch_one_of};
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart};
 use super::steadiness::WarmUpGoal;
+use super::warm_up::{WarmedUp, warm_up};
 use crate::event::{Event, Observer};
 use crate::preset::telemetry_period;
 

@@ -74,11 +74,11 @@ pub struct QuestionArgs {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_BLOCKS.into()))]
     pub blocks: Option<u32>,
 
-    /// Take about this long, such as 10m, instead of the preset's number of blocks
+    /// Run for about this long, such as 10m, instead of the preset's number of blocks
     #[arg(long = "for", value_parser = humantime::parse_duration, value_name = "TIME", conflicts_with = "blocks")]
     pub time: Option<Duration>,
 
-    /// End as soon as the ratio is known this precisely, such as 2%, instead of with the first verdict
+    /// Stop when the ratio is known this precisely, such as 2%, instead of with the first verdict
     #[arg(long, value_parser = parse_share, value_name = "PERCENT")]
     pub within: Option<f64>,
 

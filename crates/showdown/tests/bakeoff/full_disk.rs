@@ -57,7 +57,7 @@ fn a_run_stops_with_one_line_and_keeps_its_trials() {
     }
     let home = TestHome::new();
     let plan = home.small_plan(&["nginx", "nginx", "--on-op", "get-1k"]);
-    let Some((output, left)) = on_full_disk(&home, &plan, 350, "run plan.toml --progress none") else {
+    let Some((output, left)) = on_full_disk(&home, &plan, 500, "run plan.toml --progress none") else {
         return;
     };
     let message = text(&output.stderr);

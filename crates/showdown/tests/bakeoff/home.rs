@@ -13,6 +13,9 @@ use serde_json::Value;
 /// The lengths of the phases of a quick plan, for tests that need many operations on a busy machine, too.
 pub const QUICK: &str = "1s 200ms";
 
+/// The time under load of a quick plan in turns.
+const QUICK_TURNS: &str = "load = \"2s 500ms\"";
+
 /// The length of a phase for tests that need few operations.
 pub const SHORT: &str = "600ms";
 
@@ -103,6 +106,7 @@ impl TestHome {
         let plan = self.run(&[&["plan"], args, &["--quick"]].concat());
         assert!(plan.status.success(), "{}", text(&plan.stderr));
         let shorter = text(&plan.stdout).replace(QUICK, phase).replace("max = \"10s\"", "max = \"1s\"");
+        let shorter = shorter.replace(QUICK_TURNS, &format!("load = {phase:?}"));
         let without_spare = |line: &str| {
             if line.starts_with("spare_blocks = ") { "spare_blocks = 0" } else { line }.to_owned()
         };

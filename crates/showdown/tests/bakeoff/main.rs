@@ -20,4 +20,5 @@ mod resume;
 mod secrets;
 mod servers;
 mod tls;
+mod turns;
 mod untrusted;

@@ -71,9 +71,16 @@ fn check_handshakes(variants: [&str; 2], tickets: Tickets) {
     let (home, records) = compare(&variants, &["--connections", "8"]);
     assert_eq!(records.len(), 6);
     for record in records {
-        let requests = record["phases"][0]["requests"].as_u64().expect("a count");
+        let phases = record["phases"].as_array().expect("phases");
+        let requests: u64 = phases.iter().map(|phase| phase["requests"].as_u64().expect("a count")).sum();
         let (all, resumed) = handshakes(&record);
-        assert!(requests > 20 && all.abs_diff(requests) <= 16, "{all} handshakes, {requests} requests");
+        // At its begin and at its end, a slice has handshakes of operations that are not counted: some on each connection.
+        let slices: u64 = phases.iter().map(|phase| phase["slices"]["count"].as_u64().unwrap_or(1)).sum();
+        let at_ends = 5 * 8 * slices;
+        assert!(
+            requests > 20 && all.abs_diff(requests) <= at_ends,
+            "{all} handshakes, {requests} requests in {slices} slices"
+        );
         let is_resuming = !record["variant"].as_str().expect("a name").contains("resumption=off");
         // The first handshake of each connection has no ticket yet.
         assert_eq!(resumed > 0, is_resuming, "{resumed} of {all}: {}", record["variant"]);
@@ -81,7 +88,7 @@ fn check_handshakes(variants: [&str; 2], tickets: Tickets) {
             Tickets::Always => 0,
             Tickets::TwoWhenFull => all.div_ceil(3),
         };
-        assert!(!is_resuming || resumed + full + 16 >= all, "{resumed} of {all}: {}", record["variant"]);
+        assert!(!is_resuming || resumed + full + at_ends >= all, "{resumed} of {all}: {}", record["variant"]);
         assert_eq!(record["counts"][0]["client"], record["counts"][0]["server"]);
     }
     let facts = json(&only_run(&home).join("facts.json"));

@@ -1,0 +1,131 @@
+//! What a trial's load has measured: the value and what belongs to it.
+
+use std::time::Duration;
+
+use archive::model::{Measure, MeasuredValue, Plan, WarmUpOutcome};
+use load::engine::LoadOutcome;
+use load::record::{Interval, Micros, RecordedTimes};
+use load::validity::BrokenRule;
+
+use super::load_phases::MeasuredRun;
+use super::slices::Slice;
+use super::steadiness::SteadyQuantity;
+use super::warm_up::WarmedUp;
+use crate::wording::wording;
+
+const MEGABYTE: f64 = 1e6;
+
+/// The result of a trial's load.
+pub struct TrialMeasurement {
+    /// The value; none if no rate meets the objective, or if the trial was interrupted.
+    pub measured: Option<MeasuredValue>,
+    /// How the warm-up ended.
+    pub warm_up: Option<WarmUpOutcome>,
+    /// Why the server did not reach steady state; none if it did.
+    pub unsteady: Option<String>,
+    /// Throughput of the warm-up's closed loop, operations a second.
+    pub closed_loop_per_s: f64,
+    /// When the slices that gave the value ran; none if it does not come from slices.
+    pub loaded: Option<LoadedTime>,
+    /// Why the client may be the reason for the value.
+    pub client_reasons: Vec<String>,
+    /// Why there is no value.
+    pub reasons: Vec<String>,
+    /// Share of operations that failed in the measurement.
+    pub error_share: f64,
+    /// Share of its cores that the client used in the measurement.
+    pub client_utilisation: f64,
+    /// The run that gave the value, cut to what was measured.
+    pub outcome: Option<LoadOutcome>,
+    /// Its response times.
+    pub response_time: Option<Micros>,
+}
+
+/// When a server was loaded in slices. Times are from the begin of the trial.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadedTime {
+    /// Begin of the first slice.
+    pub begin: Duration,
+    /// End of the last one.
+    pub end: Duration,
+    /// How long it was loaded in between.
+    pub under_load: Duration,
+}
+
+impl TrialMeasurement {
+    /// A measurement that has not begun.
+    pub fn without_warm_up() -> Self {
+        Self {
+            measured: None,
+            warm_up: None,
+            unsteady: None,
+            closed_loop_per_s: 0.0,
+            loaded: None,
+            client_reasons: Vec::new(),
+            reasons: Vec::new(),
+            error_share: 0.0,
+            client_utilisation: 0.0,
+            outcome: None,
+            response_time: None,
+        }
+    }
+
+    /// A measurement after a warm-up.
+    pub fn after(warm: &WarmedUp) -> Self {
+        Self {
+            warm_up: Some(warm.outcome.clone()),
+            unsteady: warm.unsteady.clone(),
+            closed_loop_per_s: warm.measured.succeeded() as f64 / warm.length.as_secs_f64().max(1e-9),
+            ..Self::without_warm_up()
+        }
+    }
+
+    /// Adds the time of a slice.
+    pub fn count_slice(&mut self, slice: &Slice) {
+        let end = slice.start + slice.outcome.measured + slice.outcome.draining;
+        let begin = end.saturating_sub(slice.under_load);
+        let loaded = self.loaded.get_or_insert(LoadedTime { begin, end, under_load: Duration::ZERO });
+        loaded.end = end;
+        loaded.under_load += slice.under_load;
+    }
+
+    /// Takes the value from a run that has been cut to what was measured. Where there is an objective, the capacity
+    /// search has decided already whether the client was the limit.
+    pub fn take(&mut self, plan: &Plan, value: f64, run: MeasuredRun) {
+        let MeasuredRun { outcome, summary } = run;
+        let wording = wording(&plan.measure);
+        self.measured = Some(MeasuredValue {
+            metric: wording.what,
+            value,
+            unit: wording.unit.to_owned(),
+            higher_is_better: wording.higher_is_better,
+        });
+        if !matches!(plan.measure, Measure::Capacity { .. }) {
+            let is_of_times = matches!(plan.measure, Measure::LatencyCurve { .. });
+            let of_client = |rule: &&BrokenRule| match rule {
+                // Failures have their own gate.
+                BrokenRule::Errors { .. } | BrokenRule::NothingSucceeded => false,
+                // An unread reply makes times longer. It does not change throughput while the client has CPU to
+                // spare: the server's queue is shorter by as much as the client's is longer.
+                BrokenRule::Lag { .. } | BrokenRule::Pickup { .. } => is_of_times,
+                BrokenRule::ClientCpu { .. } | BrokenRule::Starved { .. } | BrokenRule::Achieved { .. } => {
+                    true
+                }
+            };
+            self.client_reasons
+                .extend(summary.rules_broken.iter().filter(of_client).map(ToString::to_string));
+        }
+        self.error_share = summary.error_share();
+        self.client_utilisation = summary.client.utilisation;
+        self.response_time = Some(outcome.total.merged(|op| &op.response_time));
+        self.outcome = Some(outcome);
+    }
+}
+
+/// The amount whose rate the plan measures in a closed loop: operations, or megabytes received.
+pub fn amount_of<H: RecordedTimes>(plan: &Plan, stats: &Interval<H>) -> f64 {
+    match plan.measure {
+        Measure::MaxBytes => SteadyQuantity::Bytes.amount(stats) / MEGABYTE,
+        _ => SteadyQuantity::Operations.amount(stats),
+    }
+}

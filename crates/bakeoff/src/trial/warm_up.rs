@@ -1,0 +1,56 @@
+//! The warm-up: closed loops until the server is ready to be measured.
+
+use std::time::Duration;
+
+use archive::model::{Measure, Plan, WarmUpOutcome};
+use load::engine::{LoadOutcome, RunError};
+use load::record::Interval;
+
+use super::load_phases::LoadPhases;
+use super::steadiness::{SteadyQuantity, WarmUpGoal, check_loop};
+use crate::event::{Event, Observer};
+use crate::preset::interval_of;
+
+/// The result of a warm-up.
+pub struct WarmedUp {
+    /// How it ended.
+    pub outcome: WarmUpOutcome,
+    /// Why the server is not in a steady state; none if it is.
+    pub unsteady: Option<String>,
+    /// The last loop.
+    pub run: LoadOutcome,
+    /// Its steady part.
+    pub measured: Interval,
+    /// Length of that.
+    pub length: Duration,
+}
+
+/// Runs a closed loop on the server of this name until throughput and p99 are steady, or until the limit of the plan.
+pub fn warm_up(
+    plan: &Plan,
+    name: &str,
+    goal: WarmUpGoal,
+    loads: &mut LoadPhases<'_>,
+    observe: &mut Observer<'_>,
+) -> Result<WarmedUp, RunError> {
+    let length = plan.phases.closed_loop.max(plan.warm_up.min);
+    let quantity =
+        if plan.measure == Measure::MaxBytes { SteadyQuantity::Bytes } else { SteadyQuantity::Operations };
+    let (mut before, mut earlier) = (Duration::ZERO, None);
+    loop {
+        observe(Event::Doing { what: format!("warming up {name} in a closed loop") });
+        let run = loads.closed_loop(length, interval_of(length), observe)?.outcome;
+        let checked = check_loop(&run, before, earlier, quantity, goal);
+        before += length;
+        if checked.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.max {
+            return Ok(WarmedUp {
+                outcome: checked.outcome,
+                unsteady: checked.unsteady,
+                measured: checked.measured,
+                length: checked.length,
+                run,
+            });
+        }
+        earlier = Some(checked.series);
+    }
+}

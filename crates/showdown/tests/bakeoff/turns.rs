@@ -1,0 +1,147 @@
+//! Servers that are up together and loaded in turns.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::home::{SHORT, TestHome, json, only_run, text, trials};
+
+fn records(home: &TestHome) -> Vec<Value> {
+    trials(&only_run(home)).iter().map(|trial| json(&trial.join("trial.json"))).collect()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+#[test]
+fn the_servers_of_a_block_are_up_together_and_each_trial_has_its_own_record() {
+    let home = TestHome::new();
+    let output = home.run(&["run", &home.small_plan(&["memcached", "memcached:threads=2"])]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+    let records = records(&home);
+    assert_eq!(records.len(), 6);
+    for pair in records.chunks(2) {
+        let [first, second] = pair else { panic!("two trials in each block") };
+        assert_eq!(first["block"], second["block"]);
+        let end = number(&first["started_unix_ms"]) + 1e3 * number(&first["duration_s"]);
+        assert!(number(&second["started_unix_ms"]) < end, "both servers were up");
+        for record in pair {
+            let turns = &record["turns"];
+            if turns["one_at_a_time"].is_object() {
+                // Another program kept this machine so busy that a server was not idle.
+                continue;
+            }
+            assert_eq!(turns["in_turns"]["trials"], serde_json::json!([first["number"], second["number"]]));
+            let measured = record["phases"].as_array().expect("phases").last().expect("a phase");
+            assert_eq!(measured["kind"], "measure");
+            assert!(number(&measured["slices"]["count"]) >= 2.0, "{measured}");
+            assert!(number(&measured["slices"]["span_s"]) > number(&measured["length_s"]), "{measured}");
+            let counts = &record["counts"][0];
+            assert_eq!(counts["client"], counts["server"], "each server counts its own operations");
+            assert_eq!(record["server"]["processes"], 1, "and has its own telemetry");
+        }
+    }
+}
+
+#[test]
+fn a_capacity_is_searched_in_rounds() {
+    let home = TestHome::new();
+    let output = home.run(&["run", &home.small_plan_of(&["nginx", "lighttpd"], "capacity")]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+    for record in records(&home) {
+        let phases = record["phases"].as_array().expect("phases");
+        let searched = phases.iter().filter(|phase| phase["kind"] != "closed_loop");
+        let slices: f64 = searched.map(|phase| number(&phase["slices"]["count"])).sum();
+        assert!(slices >= 8.0, "{record}");
+        assert!(
+            phases.iter().all(|phase| phase["kind"] == "closed_loop" || !phase["offered_per_s"].is_null())
+        );
+    }
+}
+
+/// A server that answers, and that also works when nobody asks for anything.
+const RESTLESS: &str = r#"
+import http.server, sys, threading, time
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        self.send_response(200); self.send_header("Content-Length", "2"); self.end_headers(); self.wfile.write(b"hi")
+    def log_message(self, *args): pass
+def restless():
+    while True:
+        until = time.monotonic() + 0.02
+        while time.monotonic() < until: pass
+        time.sleep(0.02)
+threading.Thread(target=restless, daemon=True).start()
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"#;
+
+const WORKLOAD: &str = r#"
+title = "Restless"
+
+[server.restless]
+start = ["python3", "{{ here }}/server.py", "{{ port }}"]
+ready = { http = "/", within = "20s" }
+
+[load]
+protocol = "http"
+slo = "p99<50ms"
+connections = 2
+
+[[load.op]]
+name = "get"
+path = "/"
+expect = { status = 200 }
+"#;
+
+#[test]
+fn servers_that_work_while_they_are_not_loaded_run_one_at_a_time_and_the_run_says_why() {
+    let home = TestHome::new();
+    let folder = home.path("restless");
+    fs::create_dir(&folder).expect("a directory");
+    fs::write(folder.join("workload.toml"), WORKLOAD).expect("a workload");
+    fs::write(folder.join("server.py"), RESTLESS).expect("a server");
+    let folder = folder.display().to_string();
+    let compare =
+        ["compare", "restless", "restless", "-w", &folder, "--measure", "throughput", "--blocks", "3"];
+    let output = home.run(&["run", &home.plan(&compare, SHORT)]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+    for record in records(&home) {
+        let why = record["turns"]["one_at_a_time"]["why"].as_str().unwrap_or_else(|| panic!("{record}"));
+        assert!(why.contains("of a core while it was not loaded"), "{why}");
+        assert!(number(&record["measured"]["value"]) > 0.0);
+    }
+}
+
+#[test]
+fn a_plan_in_turns_with_a_background_load_is_refused() {
+    let home = TestHome::new();
+    let plan = home.small_plan(&["nginx", "lighttpd"]);
+    let with_background =
+        fs::read_to_string(&plan).expect("a plan") + "\n[background]\nrate_per_s = 10.0\nconnections = 1\n";
+    fs::write(&plan, with_background).expect("a plan");
+    let output = home.run(&["run", &plan]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("turns: a background load"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_run_takes_about_the_time_that_it_is_given() {
+    let home = TestHome::new();
+    let plan = |args: &[&str]| {
+        let output = home.run(&[&["plan", "compare", "nginx", "lighttpd"], args].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    assert!(plan(&[]).contains("looks = [8, 12, 16]"));
+    let precise = plan(&["--for", "10m", "--within", "2%"]);
+    assert!(precise.contains("within = 0.02") && !precise.contains("blocks = 20\n"), "{precise}");
+    for wrong in [["--within", "0%"], ["--within", "much"], ["--for", "soon"]] {
+        let output = home.run(&[&["plan", "compare", "nginx", "lighttpd"], &wrong[..]].concat());
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+    }
+}
