@@ -172,6 +172,8 @@ impl<'a> TrialMember<'a> {
     ) -> LoadEnd {
         let ended = Instant::now();
         (self.trial.phases, self.trial.timeline) = (loads.phases, loads.time_line);
+        // The slices of a search are kept by their rate.
+        self.trial.timeline.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
         let alive = self.sut.check_alive();
         let after = if alive.is_ok() { self.sut.count() } else { Ok(None) };
         let (client_counts, is_interrupted) = (loads.client_counts, loads.interrupted);

@@ -56,6 +56,8 @@ fn a_capacity_is_searched_in_rounds() {
         let searched = phases.iter().filter(|phase| phase["kind"] != "closed_loop");
         let slices: f64 = searched.map(|phase| number(&phase["slices"]["count"])).sum();
         assert!(slices >= 8.0, "{record}");
+        let ticks = record["timeline"].as_array().expect("a time line");
+        assert!(ticks.iter().map(|tick| number(&tick["t_s"])).is_sorted(), "{ticks:?}");
         assert!(
             phases.iter().all(|phase| phase["kind"] == "closed_loop" || !phase["offered_per_s"].is_null())
         );
