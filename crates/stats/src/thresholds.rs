@@ -39,7 +39,7 @@ pub struct Response {
 /// // The second fails from 0.3 on, the first from 0.1 on.
 /// let response = |level: f64, threshold| Some(Response { level, failed: level > threshold });
 /// let rounds: Vec<_> = (0..40)
-///     .map(|i| f64::from(i % 8) * 0.05)
+///     .map(|i| 0.01 + f64::from(i % 8) * 0.05)
 ///     .map(|level| vec![response(level, 0.1), response(level + 0.2, 0.3)])
 ///     .collect();
 /// let found = thresholds(&rounds);
