@@ -3,6 +3,7 @@
 //! All workers and processes of a host share `CLOCK_MONOTONIC`, so a number is enough to agree on an instant. The
 //! conversion to the microseconds of the histograms is here too, so that times are rounded in one place.
 
+use std::ops::AddAssign;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -48,6 +49,13 @@ impl Nanos {
     /// As seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
+    }
+}
+
+impl AddAssign for Nanos {
+    #[inline]
+    fn add_assign(&mut self, span: Self) {
+        self.0 = self.0.saturating_add(span.0);
     }
 }
 

@@ -17,12 +17,15 @@ pub(crate) fn outcome() -> LoadOutcome {
     let mut total = Interval::new(1, 0);
     for _ in 0..10_000 {
         let operation = &mut total.operations[0];
-        for histogram in [&mut operation.response_time, &mut operation.service_time] {
+        let times = [&mut operation.response_time, &mut operation.server_time, &mut operation.service_time];
+        for histogram in times {
             record(histogram, 1_000);
         }
-        for histogram in [&mut total.client.lag, &mut total.client.pickup] {
+        let client = &mut total.client;
+        for histogram in [&mut client.lag, &mut client.pickup] {
             record(histogram, 5);
         }
+        record(&mut client.delay, 10);
     }
     total.client.offered = 10_000;
     (total.client.user_cpu_ns, total.client.wall_ns) = (5 * SECOND_NS, 10 * SECOND_NS);

@@ -44,8 +44,9 @@ pub struct MalformedLog(String);
 
 /// Writes the measured intervals of a run, and last the drain.
 ///
-/// The tag of a line is `operation.response_time`, `operation.service_time` or `operation.first_byte`. How late the client
-/// sent has the tag `client.lag`.
+/// The tag of a line is `operation.response_time`, `operation.server_time`, `operation.service_time` or
+/// `operation.first_byte`. What the client added has the tags `client.lag` and `client.pickup`, and their sum for each
+/// operation `client.delay`.
 pub fn write(outcome: &LoadOutcome, out: &mut impl Write) -> Result<(), HlogError> {
     let mut serializer = V2DeflateSerializer::new();
     let mut builder = IntervalLogWriterBuilder::new();
@@ -61,10 +62,13 @@ pub fn write(outcome: &LoadOutcome, out: &mut impl Write) -> Result<(), HlogErro
         let mut line = |tag: String, histogram: &Micros| write_line(&mut log, &tag, start, length, histogram);
         for (name, op) in outcome.operations.iter().zip(&stats.operations) {
             line(format!("{name}{RESPONSE_TIME}"), &op.response_time)?;
+            line(format!("{name}.server_time"), &op.server_time)?;
             line(format!("{name}.service_time"), &op.service_time)?;
             line(format!("{name}.first_byte"), &op.first_byte)?;
         }
         line("client.lag".to_owned(), &stats.client.lag)?;
+        line("client.pickup".to_owned(), &stats.client.pickup)?;
+        line("client.delay".to_owned(), &stats.client.delay)?;
     }
     Ok(())
 }

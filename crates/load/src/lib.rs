@@ -66,7 +66,6 @@
 //! ```
 
 pub mod capacity;
-pub mod client_share;
 pub mod clock;
 mod collector;
 mod division;

@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use stats::times::Times;
 
-use crate::client_share::ClientShare;
 use crate::engine::LoadOutcome;
 use crate::record::{ErrorKind, OperationStats, times};
 use crate::spans::per_second;
@@ -26,6 +25,8 @@ pub struct OperationSummary {
     pub throughput_per_s: f64,
     /// From the intended start.
     pub response_time_us: Times,
+    /// The same without the client's lag.
+    pub server_time_us: Times,
     /// From the actual send.
     pub service_time_us: Times,
     /// From the actual send to the first byte.
@@ -53,6 +54,11 @@ pub struct ClientSummary {
     pub lag_us: Times,
     /// How long replies lay unread.
     pub pickup_us: Times,
+    /// What the client added to an operation: the sum of the two.
+    pub delay_us: Times,
+    /// Share of the timed operations whose end is a receive timestamp of the kernel, 0 to 1. The others end when the client
+    /// has read the reply; their pickup is without the wake-up latency.
+    pub stamped: f64,
     /// Worker threads.
     pub threads: u32,
     /// Processes.
@@ -72,6 +78,8 @@ pub struct ConnectionSummary {
     pub opened: u64,
     /// Time to connect.
     pub connect_us: Times,
+    /// How long operations waited for a free connection; only of those that waited.
+    pub wait_us: Times,
     /// TLS handshakes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSummary>,
@@ -97,8 +105,6 @@ pub struct Summary {
     pub reasons: Vec<String>,
     /// The same for programs.
     pub rules_broken: Vec<BrokenRule>,
-    /// Percentiles of the response time that may contain a delay of the client.
-    pub client_shares: Vec<ClientShare>,
     /// What a reader should know besides.
     pub notes: Vec<String>,
     /// Successful operations that were due in the measured time: the distributions are made of these.
@@ -124,6 +130,8 @@ pub struct Summary {
     pub bytes_per_s: f64,
     /// From the intended start, all operations.
     pub response_time_us: Times,
+    /// The same without the client's lag, all operations.
+    pub server_time_us: Times,
     /// From the actual send, all operations.
     pub service_time_us: Times,
     /// From the actual send to the first byte, all operations.
@@ -154,6 +162,7 @@ impl Summary {
                 failed: op.errors.total(),
                 throughput_per_s: a_second(op.succeeded(), drain.succeeded()),
                 response_time_us: times(&op.response_time),
+                server_time_us: times(&op.server_time),
                 service_time_us: times(&op.service_time),
                 first_byte_us: times(&op.first_byte),
                 bytes_sent: op.bytes_sent,
@@ -167,7 +176,6 @@ impl Summary {
             valid: validity.reasons.is_empty(),
             reasons: validity.reasons.iter().map(ToString::to_string).collect(),
             rules_broken: validity.reasons,
-            client_shares: validity.client_shares,
             notes: validity.notes,
             requests: response.len(),
             carried: total.carried(),
@@ -180,6 +188,7 @@ impl Summary {
             offered_per_s: per_second(total.client.offered, outcome.measured),
             bytes_per_s: a_second(total.bytes_received(), drain.bytes_received()),
             response_time_us: times(&response),
+            server_time_us: times(&total.merged(|op| &op.server_time)),
             service_time_us: times(&total.merged(|op| &op.service_time)),
             first_byte_us: times(&total.merged(|op| &op.first_byte)),
             operations: outcome.operations.iter().zip(by_operation).map(operation).collect(),
@@ -209,6 +218,7 @@ fn connections(outcome: &LoadOutcome) -> ConnectionSummary {
         peak: stats.open_peak,
         opened: stats.connect.len(),
         connect_us: times(&stats.connect),
+        wait_us: times(&stats.wait),
         tls: outcome.spec.tls.as_ref().map(|_| TlsSummary {
             handshakes: stats.tls.len(),
             resumed: stats.tls_resumed,
@@ -227,6 +237,8 @@ fn client(outcome: &LoadOutcome) -> ClientSummary {
         run_delay_s: stats.run_delay_ns as f64 / 1e9,
         lag_us: times(&stats.lag),
         pickup_us: times(&stats.pickup),
+        delay_us: times(&stats.delay),
+        stamped: 1.0 - outcome.total.unstamped_share(),
         threads: outcome.spec.workers,
         processes: outcome.processes,
     }

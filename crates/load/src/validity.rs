@@ -7,7 +7,7 @@
 //! | client CPU | 90 % of its cores | beyond that the client queues work itself (Treadmill, ISCA'16); spinning for precision is not work and not counted |
 //! | starvation | 5 % of the time in the run queue | replies that arrive meanwhile are read late, and in a closed loop no operation is due that would show this as lag |
 //! | lag | p99 over a tenth of the p50 response time, and over 100 µs | the client's delay is a visible part of the result; a comparison cannot distinguish less than 100 µs |
-//! | pickup | the same | a reply that lies unread waits in the client's queue, not in the server's |
+//! | pickup | the same, where the kernel gives no receive timestamps | a reply that lies unread waits in the client's queue, not in the server's; with a timestamp that is not part of its response time |
 //! | achieved | 98 % of offered | the arrivals were not those of the spec (Lancet, ATC'19, allows 90 %); a server that is the limit does not break this rule |
 //! | errors | 1 % | percentiles are of the successful operations; the more operations fail, the less the percentiles mean |
 //!
@@ -15,7 +15,7 @@
 
 use std::fmt;
 
-use crate::client_share::{ClientShare, client_shares};
+use crate::drivers::ProtocolSpec;
 use crate::engine::LoadOutcome;
 use crate::record::{ErrorKind, Micros};
 use crate::spec::Shape;
@@ -28,10 +28,20 @@ pub const MAX_STARVATION: f64 = 0.05;
 pub const MAX_LAG_SHARE: f64 = 0.1;
 /// A p99 of lag or pickup up to this breaks no rule, microseconds.
 pub const HARMLESS_LAG_US: u64 = 100;
+/// Operations without a receive timestamp of the kernel up to this share do not change the 99th percentile.
+pub const MAX_UNSTAMPED: f64 = 0.01;
 /// Least share of the offered load that must be achieved.
 pub const MIN_ACHIEVED: f64 = 0.98;
 /// Largest share of operations that may fail.
 pub const MAX_ERROR_SHARE: f64 = 0.01;
+
+/// The percentiles that are compared with and without the client's late sends.
+const PERCENTILES: [(&str, f64); 6] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
+/// A smaller difference is not noted: this share of the percentile,
+const TOLERATED_SHARE: f64 = 0.02;
+/// or this many microseconds.
+const TOLERATED_US: u64 = 20;
 
 /// A rule that a run broke, with its figures: why the run is invalid.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,8 +131,6 @@ impl fmt::Display for BrokenRule {
 pub struct Validity {
     /// Empty for a valid run.
     pub reasons: Vec<BrokenRule>,
-    /// Percentiles that may contain a delay of the client.
-    pub client_shares: Vec<ClientShare>,
     /// What a reader should know besides.
     pub notes: Vec<String>,
 }
@@ -151,7 +159,9 @@ pub fn check(outcome: &LoadOutcome) -> Validity {
     if let Some(p99_us) = is_harmful(&total.client.lag) {
         validity.reasons.push(BrokenRule::Lag { p99_us, response_time_p50_us });
     }
-    if let Some(p99_us) = is_harmful(&total.client.pickup) {
+    // With a timestamp, an operation ends before its reply lies unread.
+    let unread = Some(&total.client.pickup).filter(|_| total.unstamped_share() > MAX_UNSTAMPED);
+    if let Some(p99_us) = unread.and_then(is_harmful) {
         validity.reasons.push(BrokenRule::Pickup { p99_us, response_time_p50_us });
     }
     let attempts = response.len() + failed;
@@ -178,28 +188,51 @@ pub fn check(outcome: &LoadOutcome) -> Validity {
             outcome.spec.connections
         ));
     }
-    validity.client_shares = client_shares(&response, &total.client);
-    validity.notes.extend(client_share_note(&validity.client_shares));
+    validity.notes.extend(late_sends_note(&response, &total.merged(|op| &op.server_time)));
+    validity.notes.extend(client_loop_note(outcome, &response));
+    validity.notes.extend(unstamped_note(outcome));
     validity
 }
 
-/// The note on percentiles that may contain a delay of the client.
-fn client_share_note(client_shares: &[ClientShare]) -> Option<String> {
-    let held_up = client_shares.last()?.held_up;
-    let parts: Vec<String> = client_shares
-        .iter()
-        .map(|client_share| {
-            format!(
-                "{} µs of {} ({} µs)",
-                client_share.client_us, client_share.percentile, client_share.response_time_us
-            )
-        })
-        .collect();
-    Some(format!(
-        "the client may have added about {}: it delayed {:.2} % of the operations: use an idle host, or less load for each of its cores",
-        parts.join(", "),
-        held_up * 100.0
-    ))
+/// The percentiles that late sends of the client made visibly longer. Both distributions are recorded.
+fn late_sends_note(response: &Micros, server: &Micros) -> Option<String> {
+    let part = |(name, quantile): (&str, f64)| {
+        let response_us = response.value_at_quantile(quantile);
+        let added_us = response_us.saturating_sub(server.value_at_quantile(quantile));
+        let tolerated_us = TOLERATED_US.max((TOLERATED_SHARE * response_us as f64) as u64);
+        (added_us > tolerated_us).then(|| format!("{added_us} µs to {name} ({response_us} µs)"))
+    };
+    let parts: Vec<String> = PERCENTILES.into_iter().filter_map(part).collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "late sends of the client added {}: use an idle host, or less load for each of its cores",
+            parts.join(", ")
+        )
+    })
+}
+
+/// In a closed loop without think time, the client's part of the cycle limits the throughput as the server's does.
+fn client_loop_note(outcome: &LoadOutcome, response: &Micros) -> Option<String> {
+    let Shape::Closed { think } = outcome.spec.part.shape else { return None };
+    let (server_us, client_us) = (response.mean(), outcome.total.client.delay.mean());
+    (think.is_zero() && client_us > server_us).then(|| {
+        format!(
+            "the client takes longer for an operation of this closed loop ({client_us:.0} µs) than the server ({server_us:.0} µs): the throughput is more the client's than the server's"
+        )
+    })
+}
+
+/// Operations whose end is when the client had read the reply.
+fn unstamped_note(outcome: &LoadOutcome) -> Option<String> {
+    let share = outcome.total.unstamped_share();
+    let is_visible = share > MAX_UNSTAMPED && outcome.total.succeeded() > 0;
+    is_visible.then(|| match outcome.spec.protocol {
+        ProtocolSpec::Runner(_) => "the runner took the times".to_owned(),
+        _ => format!(
+            "{:.1} % of the operations have no receive timestamp of the kernel: their times contain the client's wake-up",
+            share * 100.0
+        ),
+    })
 }
 
 fn harmful(waits: &Micros, response_time_p50_us: u64) -> Option<u64> {
@@ -241,6 +274,8 @@ fn check_achieved(outcome: &LoadOutcome, response: &Micros, attempts: u64, valid
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::example::{SECOND_NS, outcome};
     use crate::record::{Interval, record};
@@ -293,14 +328,65 @@ mod tests {
         }
         let lag = broken(|outcome| be_late(&mut outcome.total.client.lag, 150));
         assert_eq!(lag, [BrokenRule::Lag { p99_us: 150, response_time_p50_us: 1_000 }]);
-        let pickup = broken(|outcome| be_late(&mut outcome.total.client.pickup, 150));
-        assert_eq!(pickup, [BrokenRule::Pickup { p99_us: 150, response_time_p50_us: 1_000 }]);
+        let pickup = |unstamped| {
+            broken(|outcome| {
+                outcome.total.client.unstamped = unstamped;
+                be_late(&mut outcome.total.client.pickup, 150);
+            })
+        };
+        assert_eq!(pickup(200), [BrokenRule::Pickup { p99_us: 150, response_time_p50_us: 1_000 }]);
+        assert!(pickup(100).is_empty(), "with the kernel's timestamps, pickup is not in the response times");
         let slow = broken(|outcome| {
             be_late(&mut outcome.total.client.lag, 150);
             outcome.total.operations[0].response_time.reset();
             (0..10_000).for_each(|_| record(&mut outcome.total.operations[0].response_time, 2_000));
         });
         assert!(slow.is_empty(), "150 µs are less than a tenth of 2 ms");
+    }
+
+    /// The notes on an outcome once it is changed.
+    fn notes(change: impl FnOnce(&mut LoadOutcome)) -> Vec<String> {
+        let mut outcome = outcome();
+        change(&mut outcome);
+        check(&outcome).notes
+    }
+
+    /// Adds 30 operations to ten thousand that took 4 ms, of which the server took this long.
+    fn be_slow(outcome: &mut LoadOutcome, server_us: u64) {
+        let operation = &mut outcome.total.operations[0];
+        operation.response_time.record_n(4_000, 30).expect("a time");
+        operation.server_time.record_n(server_us, 30).expect("a time");
+    }
+
+    #[test]
+    fn a_tail_from_late_sends_is_noted_with_its_length() {
+        let late = notes(|outcome| be_slow(outcome, 1_000));
+        assert!(late[0].contains("added 3001 µs to p99.9 (4001 µs), 3001 µs to p99.99"), "{late:?}");
+    }
+
+    #[test]
+    fn a_tail_of_the_server_is_not_noted() {
+        assert_eq!(notes(|outcome| be_slow(outcome, 4_000)), [""; 0]);
+        assert_eq!(notes(|outcome| be_slow(outcome, 3_985)), [""; 0], "15 µs are not visible");
+    }
+
+    #[test]
+    fn a_client_that_takes_longer_than_the_server_is_noted_in_a_closed_loop() {
+        let slow = |think_ms| {
+            notes(|outcome| {
+                outcome.spec.part.shape = Shape::Closed { think: Duration::from_millis(think_ms) };
+                outcome.total.client.delay.record_n(5_000, 10_000).expect("a time");
+            })
+        };
+        assert!(slow(0)[0].contains("the throughput is more the client's"), "{:?}", slow(0));
+        assert_eq!(slow(1), [""; 0]);
+    }
+
+    #[test]
+    fn operations_without_a_timestamp_are_noted() {
+        assert_eq!(notes(|outcome| outcome.total.client.unstamped = 100), [""; 0]);
+        let some = notes(|outcome| outcome.total.client.unstamped = 500);
+        assert!(some[0].contains("5.0 % of the operations have no receive timestamp"), "{some:?}");
     }
 
     #[test]
@@ -317,6 +403,7 @@ mod tests {
         let reasons = broken(|outcome| {
             outcome.total.operations[0] = Interval::new(1, 0).operations.remove(0);
             outcome.total.operations[0].errors.add(ErrorKind::UnexpectedReply, 10_000, "404");
+            outcome.total.client.unstamped = 10_000;
             be_late(&mut outcome.total.client.pickup, 5_000);
         });
         assert_eq!(reasons, [BrokenRule::NothingSucceeded, BrokenRule::Errors { share: 1.0 }]);

@@ -1,6 +1,5 @@
 //! One line of the selftest's table: the known value, the measured value, and whether they agree.
 
-use load::client_share::ClientShare;
 use serde::Serialize;
 
 /// The unit of a finding's values.
@@ -109,22 +108,10 @@ impl Finding {
         }
         self
     }
-
-    /// Makes a failure a limit where the engine reports that a part of the value may be the client's own.
-    #[must_use]
-    pub fn with_client_share(mut self, share: Option<&ClientShare>) -> Self {
-        if let Some(ClientShare { client_us, .. }) = share
-            && !self.passed
-        {
-            self.severity = FindingSeverity::Limit;
-            self.note.get_or_insert(format!("the engine attributes about {client_us} µs to the client"));
-        }
-        self
-    }
 }
 
-/// The tolerance of a time: 2 %, or 20 µs for short times. Two clock readings and a wake-up on another CPU take that
-/// long.
+/// The tolerance of a time: 2 %, or 20 µs for short times. Two clock readings and the way through two sockets take that
+/// long on a virtual machine.
 pub fn time_tolerance_us(known_us: f64) -> f64 {
     (0.02 * known_us).max(20.0)
 }

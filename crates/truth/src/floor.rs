@@ -22,12 +22,18 @@ pub struct Floor {
     pub lag_us: Times,
     /// How long replies lay unread.
     pub pickup_us: Times,
+    /// What the client added to a request: the sum of the two. The shortest times contain the first only, where the kernel
+    /// stamps what it receives.
+    pub delay_us: Times,
+    /// Share of the requests with such a stamp, 0 to 1.
+    pub stamped: f64,
     /// Distance from the median to the 99th percentile of identical answers.
     pub jitter_us: u64,
 }
 
 impl Floor {
-    /// What this host and this client add to every time: a wake-up and two clock readings.
+    /// What this host and this client add to every time: the way through two sockets and two clock readings; without the
+    /// kernel's timestamps also a wake-up.
     pub fn added_us(&self) -> f64 {
         (self.min_latency_us as f64 - self.server_part_us).max(0.0)
     }
@@ -44,5 +50,7 @@ pub fn measure(instrument: &Instrument<'_>, length: Duration) -> Result<Floor, C
         jitter_us: summary.response_time_us.p99.saturating_sub(summary.response_time_us.p50),
         lag_us: summary.client.lag_us,
         pickup_us: summary.client.pickup_us,
+        delay_us: summary.client.delay_us,
+        stamped: summary.client.stamped,
     })
 }

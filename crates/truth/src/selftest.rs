@@ -277,6 +277,8 @@ mod tests {
             server_part_us: 50.0,
             lag_us: nothing(),
             pickup_us: nothing(),
+            delay_us: nothing(),
+            stamped: 1.0,
             jitter_us: 0,
         };
         let time = |measured| {

@@ -68,7 +68,21 @@ impl<'a> TrialBuilder<'a> {
             response_time_curve_us: if keep_curve { self.server.curve(rate) } else { Vec::new() },
             operations: Vec::new(),
             counters: BTreeMap::new(),
-            client: ClientHealth { utilisation: 0.34 + 0.3 * rate / 200_000.0, delay_p99_us: 31 },
+            client: ClientHealth {
+                utilisation: 0.34 + 0.3 * rate / 200_000.0,
+                delay_p99_us: 31,
+                delay_us: Some(stats::times::Times {
+                    mean: 11.5,
+                    p50: 9,
+                    p90: 17,
+                    p95: 22,
+                    p99: 31,
+                    p99_9: 74,
+                    p99_99: 190,
+                    max: 412,
+                }),
+                stamped: Some(1.0),
+            },
             valid: true,
             reasons: Vec::new(),
         });

@@ -104,7 +104,14 @@ pub struct Handshakes {
 pub struct ClientHealth {
     /// Utilisation of the client's cores, 0 to 1.
     pub utilisation: f64,
-    /// The client's own delay of an operation, 99th percentile, microseconds: how late sends were (lag) or how
-    /// long replies lay unread (pickup), whichever is larger.
+    /// What the client added to an operation, 99th percentile, microseconds: how late it sent (lag) and how long replies lay
+    /// unread (pickup). In runs without `delay_us` the larger of the two.
     pub delay_p99_us: u64,
+    /// The sum of lag and pickup of each operation, which was recorded with it. Absent in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_us: Option<Times>,
+    /// Share of the operations that end with the kernel's receipt of the reply, 0 to 1: their response time is without the
+    /// pickup. Absent in runs of earlier versions, where every response time contains it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamped: Option<f64>,
 }

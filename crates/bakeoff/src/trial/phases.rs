@@ -71,7 +71,9 @@ pub fn phase(
             .collect(),
         client: ClientHealth {
             utilisation: summary.client.utilisation,
-            delay_p99_us: summary.client.lag_us.p99.max(summary.client.pickup_us.p99),
+            delay_p99_us: summary.client.delay_us.p99,
+            delay_us: Some(summary.client.delay_us.clone()),
+            stamped: Some(summary.client.stamped),
         },
         meets_slo,
         valid: summary.valid,

@@ -1,9 +1,9 @@
 //! Whether one run meets an objective, and whether the client decided that it does not.
 
 use super::search::StepOutcome;
-use crate::client_share::ServerTimes;
 use crate::engine::LoadOutcome;
 use crate::inputs::slo::{Quantity, Slo};
+use crate::record::Micros;
 use crate::summary::Summary;
 use crate::validity::BrokenRule;
 
@@ -12,8 +12,8 @@ use crate::validity::BrokenRule;
 pub struct StepEvaluation {
     /// Did it meet the objective?
     pub meets_slo: bool,
-    /// Why the client may be the reason that it did not, one line each. The client's delays are part of the response
-    /// times, so they can only make a server look worse: an objective that was met was met.
+    /// Why the client may be the reason that it did not, one line each. Late sends are part of the response times, so they
+    /// can only make a server look worse: an objective that was met was met.
     pub client_reasons: Vec<String>,
 }
 
@@ -31,17 +31,15 @@ impl StepEvaluation {
 /// Compares a run with an objective. Percentiles are read from its merged histogram; `summary` is the summary of
 /// `outcome`.
 pub fn evaluate(slo: &Slo, outcome: &LoadOutcome, summary: &Summary) -> StepEvaluation {
-    let response = outcome.total.merged(|op| &op.response_time);
-    let is_met = |at_quantile: &dyn Fn(f64) -> u64, mean: f64, max: u64| {
+    let is_met = |times: &Micros| {
         slo.is_met(|quantity| match quantity {
-            Quantity::Percentile(percent) => at_quantile(percent / 100.0) as f64,
-            Quantity::Mean => mean,
-            Quantity::Max => max as f64,
+            Quantity::Percentile(percent) => times.value_at_quantile(percent / 100.0) as f64,
+            Quantity::Mean => times.mean(),
+            Quantity::Max => times.max() as f64,
             Quantity::Errors => summary.error_share(),
         })
     };
-    let meets_slo = summary.requests > 0
-        && is_met(&|quantile| response.value_at_quantile(quantile), response.mean(), response.max());
+    let meets_slo = summary.requests > 0 && is_met(&outcome.total.merged(|op| &op.response_time));
     let mut client_reasons = Vec::new();
     if !meets_slo {
         let of_cpu = |rule: &&BrokenRule| {
@@ -51,10 +49,8 @@ pub fn evaluate(slo: &Slo, outcome: &LoadOutcome, summary: &Summary) -> StepEval
             )
         };
         client_reasons.extend(summary.rules_broken.iter().filter(of_cpu).map(ToString::to_string));
-        if let Some(server) = ServerTimes::of(&response, &outcome.total.client)
-            && is_met(&|quantile| server.percentile(quantile), server.mean(), server.max())
-        {
-            client_reasons.push("without the client's own delays the objective is met".to_owned());
+        if summary.requests > 0 && is_met(&outcome.total.merged(|op| &op.server_time)) {
+            client_reasons.push("without the client's late sends the objective is met".to_owned());
         }
     }
     StepEvaluation { meets_slo, client_reasons }

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use stats::times::Times;
 
-use crate::client_share::ClientShare;
 use crate::spans::{SpanSummary, Spans};
 use crate::summary::{ClientSummary, ConnectionSummary, OperationSummary, Summary};
 use crate::validity::BrokenRule;
@@ -26,7 +25,6 @@ pub struct LoadOutput<'a> {
     valid: bool,
     reasons: &'a [String],
     rules_broken: Vec<BrokenRuleOutput>,
-    client_shares: Vec<ClientShareOutput>,
     notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     other_measurement: Option<&'a str>,
@@ -41,6 +39,7 @@ pub struct LoadOutput<'a> {
     offered_per_s: f64,
     bytes_per_s: f64,
     response_time_us: &'a Times,
+    server_time_us: &'a Times,
     service_time_us: &'a Times,
     first_byte_us: &'a Times,
     operations: Vec<OperationOutput<'a>>,
@@ -58,14 +57,6 @@ struct OperationOutput<'a> {
     name: &'a str,
     #[serde(flatten)]
     summary: &'a OperationSummary,
-}
-
-#[derive(Debug, Serialize)]
-struct ClientShareOutput {
-    percentile: &'static str,
-    response_time_us: u64,
-    client_us: u64,
-    held_up: f64,
 }
 
 /// A rule that a run broke, with its figures.
@@ -99,13 +90,6 @@ impl From<&BrokenRule> for BrokenRuleOutput {
     }
 }
 
-impl From<&ClientShare> for ClientShareOutput {
-    fn from(share: &ClientShare) -> Self {
-        let ClientShare { percentile, response_time_us, client_us, held_up } = *share;
-        Self { percentile, response_time_us, client_us, held_up }
-    }
-}
-
 impl<'a> LoadOutput<'a> {
     /// The object of a run.
     pub fn of(summary: &'a Summary, spans: &'a Spans) -> Self {
@@ -114,7 +98,6 @@ impl<'a> LoadOutput<'a> {
             valid: summary.valid,
             reasons: &summary.reasons,
             rules_broken: summary.rules_broken.iter().map(BrokenRuleOutput::from).collect(),
-            client_shares: summary.client_shares.iter().map(ClientShareOutput::from).collect(),
             notes: &summary.notes,
             other_measurement: None,
             requests: summary.requests,
@@ -132,6 +115,7 @@ impl<'a> LoadOutput<'a> {
             offered_per_s: summary.offered_per_s,
             bytes_per_s: summary.bytes_per_s,
             response_time_us: &summary.response_time_us,
+            server_time_us: &summary.server_time_us,
             service_time_us: &summary.service_time_us,
             first_byte_us: &summary.first_byte_us,
             operations: summary.operations.iter().map(operation).collect(),
@@ -195,16 +179,13 @@ mod tests {
 
     #[test]
     fn formats_md_documents_every_field_of_a_load() {
-        let mut outcome = example::outcome();
-        // A tail for which the client was late.
-        outcome.total.client.lag.record_n(3_000, 200).expect("a time");
-        outcome.total.operations[0].response_time.record_n(4_000, 200).expect("a time");
+        let outcome = example::outcome();
         let (summary, spans) = (Summary::of(&outcome), Spans::of(&outcome));
         let output = LoadOutput::of(&summary, &spans).with_other_measurement(Some("(pid 1): showdown"));
         let object = serde_json::to_value(output).expect("plain data");
         let page = page();
         assert_eq!(keys(&object), documented(&page));
-        let parts = ["operations", "client_shares", "connections", "client", "intervals"];
+        let parts = ["operations", "connections", "client", "intervals"];
         for field in parts {
             let part = object[field].as_array().map_or(&object[field], |list| &list[0]);
             let missing: Vec<String> = keys(part).difference(&names(row(&page, field))).cloned().collect();

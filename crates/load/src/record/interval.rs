@@ -6,10 +6,15 @@ use super::errors::Errors;
 use super::micros::{Micros, RecordedTimes, micros};
 
 /// The part of one operation in an interval: what ended in it. Histograms contain successful operations.
+///
+/// A reply ends when the kernel has received its last byte, or, where the kernel gives no timestamp, when the client has
+/// read it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationStats<H = Micros> {
     /// From the intended start to the end of the reply.
     pub response_time: H,
+    /// The same without the client's lag: the wait for a free connection, and the service time.
+    pub server_time: H,
     /// From the actual send to the end of the reply.
     pub service_time: H,
     /// From the actual send to the first byte of the reply.
@@ -28,6 +33,7 @@ impl OperationStats {
     fn new() -> Self {
         Self {
             response_time: micros(),
+            server_time: micros(),
             service_time: micros(),
             first_byte: micros(),
             carried: 0,
@@ -39,6 +45,7 @@ impl OperationStats {
 
     fn merge<H: RecordedTimes>(&mut self, other: &OperationStats<H>) {
         other.response_time.add_to(&mut self.response_time);
+        other.server_time.add_to(&mut self.server_time);
         other.service_time.add_to(&mut self.service_time);
         other.first_byte.add_to(&mut self.first_byte);
         self.carried += other.carried;
@@ -48,7 +55,8 @@ impl OperationStats {
     }
 
     fn clear(&mut self) {
-        for histogram in [&mut self.response_time, &mut self.service_time, &mut self.first_byte] {
+        let service = [&mut self.service_time, &mut self.first_byte];
+        for histogram in [&mut self.response_time, &mut self.server_time].into_iter().chain(service) {
             histogram.reset();
         }
         (self.carried, self.bytes_sent, self.bytes_received) = (0, 0, 0);
@@ -72,6 +80,8 @@ pub struct ConnectionStats<H = Micros> {
     pub tls: H,
     /// TLS handshakes that resumed a session.
     pub tls_resumed: u64,
+    /// How long operations waited for a free connection; only of those that waited.
+    pub wait: H,
     /// Most connections open at once, summed over workers.
     pub open_peak: u64,
     /// Operations that failed because their connection could not be opened, and connections that broke while no
@@ -85,8 +95,13 @@ pub struct ClientStats<H = Micros> {
     /// How late a send was because of the client: from the moment at which the operation was due and a connection
     /// was free, to the moment before the send.
     pub lag: H,
-    /// How long a reply lay unread after the kernel had reported it.
+    /// How long the end of a reply lay unread: from its receipt by the kernel. Where the kernel gives no timestamp, from
+    /// the moment at which the worker woke up, without its wake-up latency.
     pub pickup: H,
+    /// What the client added to an operation: the sum of its lag and its pickup.
+    pub delay: H,
+    /// Timed operations whose end has no timestamp of the kernel: they end when the client has read the reply.
+    pub unstamped: u64,
     /// Operations that fell due; not counted during the warm-up.
     pub offered: u64,
     /// CPU time of the worker threads in user mode, nanoseconds.
@@ -141,6 +156,7 @@ impl Interval {
             connections: ConnectionStats {
                 connect: micros(),
                 tls: micros(),
+                wait: micros(),
                 tls_resumed: 0,
                 open_peak: 0,
                 errors: Errors::default(),
@@ -148,6 +164,8 @@ impl Interval {
             client: ClientStats {
                 lag: micros(),
                 pickup: micros(),
+                delay: micros(),
+                unstamped: 0,
                 offered: 0,
                 user_cpu_ns: 0,
                 system_cpu_ns: 0,
@@ -167,12 +185,15 @@ impl Interval {
         }
         other.connections.connect.add_to(&mut self.connections.connect);
         other.connections.tls.add_to(&mut self.connections.tls);
+        other.connections.wait.add_to(&mut self.connections.wait);
         self.connections.tls_resumed += other.connections.tls_resumed;
         self.connections.open_peak += other.connections.open_peak;
         self.connections.errors.merge(&other.connections.errors);
         let (sum, part) = (&mut self.client, &other.client);
         part.lag.add_to(&mut sum.lag);
         part.pickup.add_to(&mut sum.pickup);
+        part.delay.add_to(&mut sum.delay);
+        sum.unstamped += part.unstamped;
         sum.offered += part.offered;
         sum.user_cpu_ns += part.user_cpu_ns;
         sum.system_cpu_ns += part.system_cpu_ns;
@@ -196,12 +217,14 @@ impl Interval {
         self.operations.iter_mut().for_each(OperationStats::clear);
         self.connections.connect.reset();
         self.connections.tls.reset();
+        self.connections.wait.reset();
         (self.connections.tls_resumed, self.connections.open_peak) = (0, 0);
         self.connections.errors = Errors::default();
         let client = &mut self.client;
         client.lag.reset();
         client.pickup.reset();
-        client.offered = 0;
+        client.delay.reset();
+        (client.unstamped, client.offered) = (0, 0);
         (client.user_cpu_ns, client.system_cpu_ns) = (0, 0);
         (client.spin_ns, client.run_delay_ns, client.wall_ns) = (0, 0, 0);
         self.counters.fill(0);
@@ -211,6 +234,7 @@ impl Interval {
     pub(super) fn map_histograms<H>(&self, form: impl Fn(&Micros) -> H) -> Interval<H> {
         let operation = |op: &OperationStats| OperationStats {
             response_time: form(&op.response_time),
+            server_time: form(&op.server_time),
             service_time: form(&op.service_time),
             first_byte: form(&op.first_byte),
             carried: op.carried,
@@ -224,6 +248,7 @@ impl Interval {
             connections: ConnectionStats {
                 connect: form(&connections.connect),
                 tls: form(&connections.tls),
+                wait: form(&connections.wait),
                 tls_resumed: connections.tls_resumed,
                 open_peak: connections.open_peak,
                 errors: connections.errors.clone(),
@@ -231,6 +256,8 @@ impl Interval {
             client: ClientStats {
                 lag: form(&client.lag),
                 pickup: form(&client.pickup),
+                delay: form(&client.delay),
+                unstamped: client.unstamped,
                 offered: client.offered,
                 user_cpu_ns: client.user_cpu_ns,
                 system_cpu_ns: client.system_cpu_ns,
@@ -252,6 +279,14 @@ impl<H: RecordedTimes> Interval<H> {
     /// Successful operations of all kinds that were not timed.
     pub fn carried(&self) -> u64 {
         self.operations.iter().map(|op| op.carried).sum()
+    }
+
+    /// Share of the timed operations whose end has no timestamp of the kernel, 0 to 1; 1 where there are none.
+    pub fn unstamped_share(&self) -> f64 {
+        match self.operations.iter().map(|op| op.response_time.count()).sum::<u64>() {
+            0 => 1.0,
+            timed => self.client.unstamped as f64 / timed as f64,
+        }
     }
 
     /// Number of failures over all operations and connections.
@@ -322,6 +357,10 @@ mod tests {
         interval.operations[0].carried = 2;
         interval.client.offered = 3;
         interval.client.run_delay_ns = 4;
+        interval.client.unstamped = 5;
+        record(&mut interval.operations[0].server_time, 6);
+        record(&mut interval.client.delay, 7);
+        record(&mut interval.connections.wait, 8);
         interval.clear();
         assert_eq!(interval, Interval::new(2, 1));
     }

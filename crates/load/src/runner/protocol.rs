@@ -109,10 +109,13 @@ fn interval_of(
         operation.response_time = times_of(name, raw)?;
         // In a closed loop the intended start is the actual one.
         operation.service_time = operation.response_time.clone();
+        operation.server_time = operation.response_time.clone();
         operation.bytes_received = raw.bytes;
         for (what, &count) in &raw.errors {
             operation.errors.add(ErrorKind::Reported, count, what);
         }
+        // The runner took the times itself.
+        interval.client.unstamped += operation.response_time.len();
         interval.client.offered += operation.response_time.len() + operation.errors.total();
     }
     Ok(Box::new(interval))

@@ -75,6 +75,9 @@ pub(super) struct Connection<D> {
     pub begun: Nanos,
     /// When the first byte of the reply came, if it has.
     pub first_byte: Option<Nanos>,
+    /// For how long earlier replies of the operation lay unread before the client sent its next request: the client's time,
+    /// not the server's. As far as the kernel stamped them.
+    pub held: Nanos,
     /// Operations ended on this connection.
     pub uses: u32,
     /// Consecutive failures to open.
@@ -94,6 +97,7 @@ impl<D> Connection<D> {
             operation: 0,
             begun: Nanos(0),
             first_byte: None,
+            held: Nanos(0),
             uses: 0,
             failures: 0,
             queued: false,

@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use nix::sys::socket::{setsockopt, sockopt::IpBindAddressNoPort};
+use nix::sys::socket::{MsgFlags, setsockopt, sockopt::IpBindAddressNoPort};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
 
+use super::stamp::{self, Stamp};
 use crate::record::ErrorKind;
 use crate::tls::{self, TlsContext, TlsSession};
 
@@ -19,8 +20,9 @@ const KEPT_CAPACITY: usize = 1024;
 /// The result of reading from a link.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
-    /// Number of bytes at the front of the buffer. 0: only the TLS handshake made progress, see [`Link::take_secured`].
-    Data(usize),
+    /// Number of bytes at the front of the buffer, and when the kernel received the last of them. 0: only the TLS handshake
+    /// made progress, see [`Link::take_secured`].
+    Data(usize, Option<Stamp>),
     /// Nothing for now: wait for the poller.
     Nothing,
     /// The peer has closed without an error.
@@ -60,6 +62,8 @@ impl From<rustls::Error> for LinkError {
 pub(super) struct Link {
     socket: OwnedFd,
     session: Option<Box<TlsSession>>,
+    /// The kernel stamps what is received.
+    is_stamped: bool,
     /// Bytes that the socket did not take yet.
     unsent: VecDeque<u8>,
     /// The kernel may have unread bytes: set by the poller, cleared by a short read.
@@ -69,16 +73,19 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Begins to connect. The poller reports the end; [`Link::connected`] returns the result.
+    /// Begins to connect. The poller reports the end; [`Link::connected`] returns the result. With `stamped`, what is
+    /// received has the kernel's timestamp where the kernel gives one.
     pub fn connect(
         to: SocketAddr,
         from: Option<IpAddr>,
         tls: Option<&TlsContext>,
+        stamped: bool,
     ) -> Result<Self, LinkError> {
         let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
         sockopt::set_tcp_nodelay(&socket, true)?;
+        let is_stamped = stamped && stamp::request(&socket);
         if let Some(from) = from {
             // The kernel chooses the port at connect, so that several connections can use one local port.
             setsockopt(&socket, IpBindAddressNoPort, &true)
@@ -90,7 +97,7 @@ impl Link {
             Err(errno) => return Err(errno.into()),
         }
         let session = tls.map(TlsSession::new).transpose()?.map(Box::new);
-        Ok(Self { socket, session, unsent: VecDeque::new(), readable: false, ended: false })
+        Ok(Self { socket, session, is_stamped, unsent: VecDeque::new(), readable: false, ended: false })
     }
 
     /// Begins TLS: the next bytes are its handshake.
@@ -175,7 +182,7 @@ impl Link {
     #[inline(always)]
     pub fn receive(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
         if self.session.is_none() {
-            return self.receive_plain(buffer, RecvFlags::empty());
+            return self.receive_plain(buffer, MsgFlags::empty());
         }
         self.receive_tls(buffer, wire)
     }
@@ -186,22 +193,28 @@ impl Link {
     pub fn discard(&mut self, span: &mut [u8]) -> Result<Received, LinkError> {
         debug_assert!(self.session.is_none(), "cipher text must be read");
         // "Causes the received bytes of data to be discarded, rather than passed back": tcp(7), MSG_TRUNC.
-        self.receive_plain(span, RecvFlags::TRUNC)
+        self.receive_plain(span, MsgFlags::MSG_TRUNC)
     }
 
     #[inline(always)]
-    fn receive_plain(&mut self, buffer: &mut [u8], flags: RecvFlags) -> Result<Received, LinkError> {
+    fn receive_plain(&mut self, buffer: &mut [u8], flags: MsgFlags) -> Result<Received, LinkError> {
         while self.readable {
-            match net::recv(&self.socket, &mut *buffer, flags) {
-                Ok((_, 0)) => {
+            let received = if self.is_stamped {
+                stamp::receive(&self.socket, &mut *buffer, flags)
+            } else {
+                let flags = RecvFlags::from_bits_retain(flags.bits().cast_unsigned());
+                net::recv(&self.socket, &mut *buffer, flags).map(|(_, count)| (count, None))
+            };
+            match received {
+                Ok((0, _)) => {
                     self.readable = false;
                     return Ok(Received::Closed);
                 }
-                Ok((_, count)) => {
+                Ok((count, stamp)) => {
                     // With edge triggering, a short read means that the socket is drained (epoll(7)), unless the peer has
                     // ended: there is no further report of that.
                     self.readable = self.ended || count == buffer.len();
-                    return Ok(Received::Data(count));
+                    return Ok(Received::Data(count, stamp));
                 }
                 Err(Errno::AGAIN) => self.readable = false,
                 Err(Errno::INTR) => {}
@@ -221,13 +234,13 @@ impl Link {
             if self.session.as_ref().is_some_and(|session| session.is_closed()) {
                 return Ok(Received::Closed);
             }
-            let count = match self.receive_plain(wire, RecvFlags::empty())? {
-                Received::Data(count) => count,
+            let (count, stamp) = match self.receive_plain(wire, MsgFlags::empty())? {
+                Received::Data(count, stamp) => (count, stamp),
                 // Many servers close without close_notify (RFC 8446, 6.1); the codec decides whether the reply was
                 // complete.
                 other => return Ok(other),
             };
-            let Some(session) = &mut self.session else { return Ok(Received::Data(count)) };
+            let Some(session) = &mut self.session else { return Ok(Received::Data(count, stamp)) };
             let plain = session.decrypt(&wire[..count], buffer, &mut self.unsent);
             let is_newly_secured = session.is_newly_secured();
             let flushed = self.flush();
@@ -235,7 +248,7 @@ impl Link {
             let plain = plain?;
             flushed?;
             if plain > 0 || is_newly_secured {
-                return Ok(Received::Data(plain));
+                return Ok(Received::Data(plain, stamp));
             }
         }
     }

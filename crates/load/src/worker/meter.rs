@@ -9,23 +9,32 @@ use std::time::Duration;
 
 use super::cpu::CpuTimes;
 use super::message::WorkerMessage;
+use super::wall_clock::Arrival;
 use crate::clock::Nanos;
 use crate::driver::OperationId;
 use crate::record::{DRAIN, Interval, micros_of, record};
 
-/// Spans that are kept before they are added to their histograms. After a system call, the histograms and their code are
-/// not in the CPU's caches; one by one, that would cost five cache misses an operation, and a batch loads them once. A batch
-/// takes about a microsecond, and the schedule waits for as long.
-const BATCH: usize = 256;
+/// Operations that are kept before they are added to the histograms. After a system call, the histograms and their code are
+/// not in the CPU's caches; one by one, that would cost eight cache misses an operation, and a batch loads them once. A batch
+/// takes one or two microseconds, and the schedule waits for as long.
+const BATCH: usize = 64;
 
-/// A histogram of the interval.
+/// An operation that succeeded, in three parts: until it was sent, until the kernel had received its reply, and until the
+/// client had read that.
 #[derive(Clone, Copy, Debug)]
-enum Series {
-    Lag,
-    Pickup,
-    Response(OperationId),
-    Service(OperationId),
-    FirstByte(OperationId),
+pub(super) struct EndedOperation {
+    pub operation: OperationId,
+    /// When it should have begun.
+    pub intended_start: Nanos,
+    /// From here on only the client could be late: it was due, and its connection was free.
+    pub ready: Nanos,
+    pub sent: Nanos,
+    /// The first byte of the reply.
+    pub first_byte: Nanos,
+    /// For how long earlier replies lay unread, where the operation has several.
+    pub held: Nanos,
+    /// The last byte.
+    pub arrival: Arrival,
 }
 
 /// Fills one interval after the other and sends each to the collector when it is over.
@@ -33,8 +42,8 @@ enum Series {
 pub(super) struct Meter {
     /// The interval that is being filled.
     pub stats: Box<Interval>,
-    /// Microseconds that are not in its histograms yet.
-    batch: Vec<(Series, u32)>,
+    /// Operations that are not in its histograms yet.
+    batch: Vec<EndedOperation>,
     worker: u32,
     length: Duration,
     index: i64,
@@ -106,59 +115,47 @@ impl Meter {
         self.end = self.end.min(at);
     }
 
-    /// An operation succeeded `now`. It was due at `intended_start`, was sent at `begun`, and its reply began at
-    /// `first_byte`.
+    /// An operation succeeded.
     #[inline]
-    pub fn succeeded(
-        &mut self,
-        operation: OperationId,
-        intended_start: Nanos,
-        begun: Nanos,
-        first_byte: Nanos,
-        now: Nanos,
-    ) {
-        if intended_start < self.timed_from {
-            self.stats.operations[operation as usize].carried += 1;
+    pub fn succeeded(&mut self, ended: EndedOperation) {
+        if ended.intended_start < self.timed_from {
+            self.stats.operations[ended.operation as usize].carried += 1;
             return;
         }
-        self.note(Series::Response(operation), now.since(intended_start));
-        self.note(Series::Service(operation), now.since(begun));
-        self.note(Series::FirstByte(operation), first_byte.since(begun));
-    }
-
-    /// An operation was sent this late because of the client.
-    #[inline]
-    pub fn lagged(&mut self, lag: Nanos) {
-        self.note(Series::Lag, lag);
-    }
-
-    /// A reply lay unread for this long after the kernel had reported it.
-    #[inline]
-    pub fn picked_up(&mut self, after: Nanos) {
-        self.note(Series::Pickup, after);
-    }
-
-    #[inline]
-    fn note(&mut self, series: Series, span: Nanos) {
-        self.batch.push((series, micros_of(span)));
+        self.batch.push(ended);
         if self.batch.len() == BATCH {
             self.add_batch();
+        }
+    }
+
+    /// An operation failed that was sent this late because of the client.
+    pub fn failed(&mut self, intended_start: Nanos, lag: Nanos) {
+        if intended_start >= self.timed_from {
+            record(&mut self.stats.client.lag, micros_of(lag));
         }
     }
 
     /// Adds the batch to the histograms.
     #[inline(never)]
     fn add_batch(&mut self) {
-        let Interval { operations, client, .. } = &mut *self.stats;
-        for (series, us) in self.batch.drain(..) {
-            let histogram = match series {
-                Series::Lag => &mut client.lag,
-                Series::Pickup => &mut client.pickup,
-                Series::Response(operation) => &mut operations[operation as usize].response_time,
-                Series::Service(operation) => &mut operations[operation as usize].service_time,
-                Series::FirstByte(operation) => &mut operations[operation as usize].first_byte,
-            };
-            record(histogram, us);
+        let Interval { operations, client, connections, .. } = &mut *self.stats;
+        for ended in self.batch.drain(..) {
+            let EndedOperation { intended_start, ready, sent, first_byte, held, arrival, .. } = ended;
+            let operation = &mut operations[ended.operation as usize];
+            let (wait, lag) = (ready.since(intended_start), sent.since(ready));
+            let service = arrival.received.since(sent).since(held);
+            let unread = Nanos(held.0 + arrival.unread.0);
+            record(&mut operation.response_time, micros_of(Nanos(wait.0 + lag.0 + service.0)));
+            record(&mut operation.server_time, micros_of(Nanos(wait.0 + service.0)));
+            record(&mut operation.service_time, micros_of(service));
+            record(&mut operation.first_byte, micros_of(first_byte.since(sent)));
+            record(&mut client.lag, micros_of(lag));
+            record(&mut client.pickup, micros_of(unread));
+            record(&mut client.delay, micros_of(Nanos(lag.0 + unread.0)));
+            client.unstamped += u64::from(!arrival.is_stamped);
+            if micros_of(wait) > 0 {
+                record(&mut connections.wait, micros_of(wait));
+            }
         }
     }
 
@@ -228,6 +225,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::record::Micros;
 
     const MS: u64 = 1_000_000;
 
@@ -247,7 +245,15 @@ mod tests {
             if now >= meter.end() {
                 meter.roll(now, 0, Nanos(0), 0);
             }
-            meter.succeeded(0, Nanos(intended_start * MS), Nanos(intended_start * MS), now, now);
+            meter.succeeded(EndedOperation {
+                operation: 0,
+                intended_start: Nanos(intended_start * MS),
+                ready: Nanos(intended_start * MS),
+                sent: Nanos(intended_start * MS),
+                first_byte: now,
+                held: Nanos(0),
+                arrival: Arrival { received: now, unread: Nanos(0), is_stamped: true },
+            });
         }
         meter.finish(now, 0, Nanos(0), 0);
         drop(meter);
@@ -260,6 +266,33 @@ mod tests {
                 other => unreachable!("a meter sends only intervals: {other:?}"),
             })
             .collect()
+    }
+
+    #[test]
+    fn an_operation_is_recorded_in_three_parts() {
+        let (to_collector, messages) = mpsc::channel();
+        let (_, cleared) = mpsc::channel();
+        let mut meter = Meter::new(Box::new(Interval::new(1, 0)), 0, to_collector, cleared);
+        let us = |us: u64| Nanos(us * 1_000);
+        // It waited for a connection for 100 µs, and the client was 10 µs late. The server needed 500 µs for two replies, which
+        // lay unread for 25 and 35 µs.
+        meter.succeeded(EndedOperation {
+            operation: 0,
+            intended_start: us(1_000),
+            ready: us(1_100),
+            sent: us(1_110),
+            first_byte: us(1_300),
+            held: us(25),
+            arrival: Arrival { received: us(1_635), unread: us(35), is_stamped: true },
+        });
+        meter.failed(us(1_000), us(7));
+        meter.finish(us(2_000), 0, Nanos(0), 0);
+        let Ok(WorkerMessage::Interval { stats, .. }) = messages.try_recv() else { panic!("an interval") };
+        let (op, client) = (&stats.operations[0], &stats.client);
+        let values = [&op.response_time, &op.server_time, &op.service_time, &op.first_byte];
+        assert_eq!(values.map(Micros::max), [610, 600, 500, 190]);
+        assert_eq!((client.lag.len(), client.lag.max(), client.pickup.max()), (2, 10, 60));
+        assert_eq!((client.delay.max(), stats.connections.wait.max(), client.unstamped), (70, 100, 0));
     }
 
     #[test]

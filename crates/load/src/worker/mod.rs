@@ -9,7 +9,8 @@
 //! | this loop | when to wait and when to stop |
 //! | [`operations`] | the life of an operation on its connection |
 //! | [`transport`], [`driver_session`] | the life of a connection; a driver's turns |
-//! | [`link`], [`pacing`] over [`schedule`], [`meter`], [`poller`] | bytes; what is due when; what is recorded; waiting |
+//! | [`link`] over [`stamp`], [`pacing`] over [`schedule`], [`meter`], [`poller`] | bytes; what is due when; what is recorded; waiting |
+//! | [`clock`], [`wall_clock`] | the time of an instant, and of a receive timestamp |
 
 #![expect(
     clippy::inline_always,
@@ -27,7 +28,9 @@ mod operations;
 mod pacing;
 mod poller;
 mod schedule;
+mod stamp;
 mod transport;
+mod wall_clock;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -19,10 +19,12 @@ use super::clock::Clock;
 use super::connection::{Connection, ConnectionCounts, ConnectionPhase, Job};
 use super::driver_session::DriverSession;
 use super::link::{LinkError, Received};
-use super::meter::Meter;
+use super::meter::{EndedOperation, Meter};
 use super::pacing::{Assignment, ConnectionId, Pacer};
 use super::poller::{Poller, Token};
+use super::stamp::Stamp;
 use super::transport::Dialer;
+use super::wall_clock::{Arrival, WallClock};
 use crate::clock::Nanos;
 use crate::driver::{Demand, Driver, Fault, Step};
 use crate::record::{ErrorKind, Errors};
@@ -56,6 +58,7 @@ pub(super) struct Operations<D: Driver> {
     /// The last reading of the clock.
     pub now: Nanos,
     clock: Clock,
+    wall_clock: WallClock,
     /// Connections that have a job.
     pub in_flight: u32,
     session: DriverSession<D>,
@@ -85,6 +88,7 @@ impl<D: Driver> Operations<D> {
             queued: Vec::new(),
             now: clock.now(),
             clock,
+            wall_clock: WallClock::new(),
             in_flight: 0,
             session: DriverSession::new(driver, spec.part.seed_of(worker, 0)),
             connections: (0..slots).map(|_| Connection::new()).collect(),
@@ -113,6 +117,7 @@ impl<D: Driver> Operations<D> {
     #[inline(always)]
     pub fn wait(&mut self, until: Nanos) -> Result<Nanos, Errno> {
         self.now = self.poller.wait(self.now, until, &mut self.clock)?;
+        self.wall_clock.check(self.now);
         Ok(self.now)
     }
 
@@ -205,12 +210,12 @@ impl<D: Driver> Operations<D> {
                 }
             };
             match received {
-                Ok(Received::Data(count)) if matches!(demand, Demand::Skip(_)) => {
-                    self.on_discarded(id, count);
+                Ok(Received::Data(count, stamp)) if matches!(demand, Demand::Skip(_)) => {
+                    self.on_discarded(id, count, stamp, woken);
                 }
-                Ok(Received::Data(count)) => self.on_data(id, count, woken),
+                Ok(Received::Data(count, stamp)) => self.on_data(id, count, stamp, woken),
                 Ok(Received::Nothing) => return,
-                Ok(Received::Closed) => return self.on_closed(id),
+                Ok(Received::Closed) => return self.on_closed(id, woken),
                 Err(error) => return self.broken(id, &error),
             }
         }
@@ -234,30 +239,35 @@ impl<D: Driver> Operations<D> {
     }
 
     /// Bytes of a reply that the driver does not need were discarded.
-    fn on_discarded(&mut self, id: ConnectionId, count: usize) {
+    fn on_discarded(&mut self, id: ConnectionId, count: usize, stamp: Option<Stamp>, woken: Nanos) {
         self.tick();
+        let arrival = self.arrival(id, stamp, woken);
         let connection = &mut self.connections[id as usize];
         self.meter.stats.operations[connection.operation as usize].bytes_received += count as u64;
         let dialogue = connection.dialogue.as_mut().expect("a busy connection has a dialogue");
         self.session.skip(dialogue, count as u64);
         let step = self.session.receive(dialogue, &[], &mut self.meter.stats.counters);
-        self.follow(id, step);
+        self.follow(id, step, arrival);
+    }
+
+    /// How the bytes came that were read last, which may end the operation of their connection.
+    #[inline(always)]
+    fn arrival(&self, id: ConnectionId, stamp: Option<Stamp>, woken: Nanos) -> Arrival {
+        Arrival::of(stamp, &self.wall_clock, self.connections[id as usize].begun, woken, self.now)
     }
 
     #[inline(always)]
-    fn on_data(&mut self, id: ConnectionId, count: usize, woken: Nanos) {
+    fn on_data(&mut self, id: ConnectionId, count: usize, stamp: Option<Stamp>, woken: Nanos) {
         let now = self.tick();
         if self.connections[id as usize].transport.secured(now, &mut self.meter.stats.connections) {
             self.on_secured(id);
         }
+        let arrival = self.arrival(id, stamp, woken);
         let connection = &mut self.connections[id as usize];
         match connection.phase {
             _ if count == 0 => return,
             ConnectionPhase::Busy => {
-                if connection.first_byte.is_none() {
-                    connection.first_byte = Some(now);
-                    self.meter.picked_up(now.since(woken.max(connection.begun)));
-                }
+                connection.first_byte.get_or_insert(arrival.received);
                 let stats = &mut self.meter.stats.operations[connection.operation as usize];
                 stats.bytes_received += count as u64;
             }
@@ -270,7 +280,7 @@ impl<D: Driver> Operations<D> {
         }
         let dialogue = connection.dialogue.as_mut().expect("a connection in use has a dialogue");
         let step = self.session.receive(dialogue, &self.input[..count], &mut self.meter.stats.counters);
-        self.follow(id, step);
+        self.follow(id, step, arrival);
     }
 
     #[inline(always)]
@@ -289,7 +299,7 @@ impl<D: Driver> Operations<D> {
             None => self.greet_if_open(id),
             Some(dialogue) => {
                 let step = self.session.secured(dialogue, &mut self.meter.stats.counters);
-                self.follow(id, step);
+                self.begin_greeting(id, step);
             }
         }
     }
@@ -301,7 +311,7 @@ impl<D: Driver> Operations<D> {
         self.meter.note_open(self.counts.open());
         let dialogue = connection.dialogue.insert(self.session.dialogue());
         let step = self.session.greet(dialogue, &mut self.meter.stats.counters);
-        self.follow(id, step);
+        self.begin_greeting(id, step);
     }
 
     /// Begins the connection's operation.
@@ -309,15 +319,13 @@ impl<D: Driver> Operations<D> {
     fn begin(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
         let dialogue = connection.dialogue.as_mut().expect("an idle connection has a dialogue");
-        let job = connection.job.expect("an operation is begun for a job");
         connection.operation = self.session.begin(dialogue, &mut self.meter.stats.counters);
         self.counts.shift(&mut connection.phase, ConnectionPhase::Busy);
-        connection.first_byte = None;
+        (connection.first_byte, connection.held) = (None, Nanos(0));
         let now = self.clock.now();
         connection.begun = now;
         self.now = now;
         self.deadlines[id as usize] = now.after(self.timeout);
-        self.meter.lagged(now.since(job.ready));
         if let Err(error) = self.send_output(id) {
             self.broken(id, &error);
         }
@@ -338,9 +346,12 @@ impl<D: Driver> Operations<D> {
         connection.transport.send(output)
     }
 
-    /// Sends the driver's output and follows its step.
+    /// Sends the driver's output after bytes that arrived thus, and follows its step.
     #[inline(always)]
-    fn follow(&mut self, id: ConnectionId, step: Step) {
+    fn follow(&mut self, id: ConnectionId, step: Step, arrival: Arrival) {
+        if arrival.is_stamped && !self.session.output().is_empty() {
+            self.connections[id as usize].held += arrival.unread;
+        }
         if let Err(error) = self.send_output(id) {
             return self.broken(id, &error);
         }
@@ -356,9 +367,15 @@ impl<D: Driver> Operations<D> {
             }
             (Step::Secure, ConnectionPhase::Greeting) => self.secure(id),
             (Step::Secure, _) => self.fail(id, &Fault::protocol("TLS in the middle of an operation")),
-            (Step::Done { reuse }, _) => self.succeed(id, reuse),
+            (Step::Done { reuse }, _) => self.succeed(id, reuse, arrival),
             (Step::Failed(fault), _) => self.fail(id, &fault),
         }
+    }
+
+    /// Follows a step of the greeting that no bytes of the server led to.
+    #[cold]
+    fn begin_greeting(&mut self, id: ConnectionId, step: Step) {
+        self.follow(id, step, Arrival { received: self.now, unread: Nanos(0), is_stamped: false });
     }
 
     #[cold]
@@ -380,35 +397,41 @@ impl<D: Driver> Operations<D> {
             job.ready = job.ready.after(self.now.since(connection.begun).into());
             self.begin(id);
         } else {
-            self.offer(id);
+            self.offer(id, self.now);
         }
     }
 
     #[inline(always)]
-    fn succeed(&mut self, id: ConnectionId, reuse: bool) {
+    fn succeed(&mut self, id: ConnectionId, reuse: bool, arrival: Arrival) {
         let connection = &self.connections[id as usize];
         let job = connection.job.expect("a busy connection has a job");
-        let first_byte = connection.first_byte.unwrap_or(self.now);
-        self.meter.succeeded(
-            connection.operation,
-            job.intended_start,
-            connection.begun,
-            first_byte,
-            self.now,
-        );
-        self.end_operation(id, reuse);
+        self.meter.succeeded(EndedOperation {
+            operation: connection.operation,
+            intended_start: job.intended_start,
+            ready: job.ready,
+            sent: connection.begun,
+            first_byte: connection.first_byte.unwrap_or(arrival.received),
+            held: connection.held,
+            arrival,
+        });
+        self.end_operation(id, reuse, arrival.received);
     }
 
     #[cold]
     fn fail(&mut self, id: ConnectionId, fault: &Fault) {
-        let operation = self.connections[id as usize].operation;
+        let connection = &self.connections[id as usize];
+        let (operation, begun) = (connection.operation, connection.begun);
+        if let Some(job) = connection.job {
+            self.meter.failed(job.intended_start, begun.since(job.ready));
+        }
         self.meter.stats.operations[operation as usize].errors.add(fault.kind, 1, &fault.detail);
-        self.end_operation(id, fault.reuse);
+        self.end_operation(id, fault.reuse, self.now);
     }
 
-    /// The operation has ended, successfully or not: closes the connection if necessary, and offers it to the pacer.
+    /// The operation has ended, successfully or not, and the server needs the connection no longer from `free_since` on.
+    /// Closes the connection if necessary, and offers it to the pacer.
     #[inline(always)]
-    fn end_operation(&mut self, id: ConnectionId, reuse: bool) {
+    fn end_operation(&mut self, id: ConnectionId, reuse: bool, free_since: Nanos) {
         self.take_job(id);
         let connection = &mut self.connections[id as usize];
         self.counts.shift(&mut connection.phase, ConnectionPhase::Idle);
@@ -417,7 +440,7 @@ impl<D: Driver> Operations<D> {
         if !reuse || connection.uses >= self.uses_limit || connection.transport.is_ending() {
             self.close(id);
         }
-        self.offer(id);
+        self.offer(id, free_since);
     }
 
     fn take_job(&mut self, id: ConnectionId) -> Option<Job> {
@@ -426,11 +449,11 @@ impl<D: Driver> Operations<D> {
         job
     }
 
-    /// Offers a free connection to the pacer.
+    /// Offers a connection to the pacer that has been free since `since`.
     #[inline(always)]
-    fn offer(&mut self, id: ConnectionId) {
+    fn offer(&mut self, id: ConnectionId, since: Nanos) {
         let now = self.now;
-        if let Some(assignment) = self.pacer.as_mut().and_then(|pacer| pacer.release(id, now, now)) {
+        if let Some(assignment) = self.pacer.as_mut().and_then(|pacer| pacer.release(id, now, since)) {
             self.assign(assignment);
         }
     }

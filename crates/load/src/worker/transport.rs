@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::link::{Link, LinkError, Received};
 use super::pacing::ConnectionId;
 use super::poller::{Poller, Token};
+use super::stamp::Stamping;
 use crate::clock::Nanos;
 use crate::record::{ConnectionStats, ErrorKind, micros_of, record};
 use crate::spec::LoadSpec;
@@ -19,6 +20,8 @@ pub(super) struct Dialer {
     worker: u32,
     workers: u32,
     tls: Option<TlsContext>,
+    /// The kernel stamps what is received; none where it cannot.
+    stamping: Option<Stamping>,
     /// TLS begins when the driver requests it, and not at once.
     starts_in_plain_text: bool,
 }
@@ -32,6 +35,7 @@ impl Dialer {
             worker,
             workers: spec.workers,
             tls,
+            stamping: Stamping::begin(),
             starts_in_plain_text: spec.protocol.starts_tls(),
         }
     }
@@ -95,7 +99,8 @@ impl Transport {
         self.begun = now;
         self.generation = self.generation.wrapping_add(1);
         let tls = dialer.tls.as_ref().filter(|_| !dialer.starts_in_plain_text);
-        let link = Link::connect(dialer.target(id), dialer.source(id), tls)?;
+        let stamped = dialer.stamping.is_some();
+        let link = Link::connect(dialer.target(id), dialer.source(id), tls, stamped)?;
         poller.watch(&link, Token { slot: id, generation: self.generation })?;
         self.stage = TransportStage::Connecting(link);
         Ok(())

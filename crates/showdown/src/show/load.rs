@@ -37,6 +37,7 @@ pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutc
         ("response time", &summary.response_time_us),
         ("service time", &summary.service_time_us),
         ("first byte", &summary.first_byte_us),
+        ("client's part", &summary.client.delay_us),
     ]));
     if summary.operations.len() > 1 {
         out.push('\n');
@@ -245,7 +246,8 @@ fn particulars(summary: &Summary) -> String {
         )
     };
     line("sent late", late(&client.lag_us));
-    line("read late", late(&client.pickup_us));
+    let unread = if client.stamped > 0.99 { ", not part of the times" } else { "" };
+    line("read late", format!("{}{unread}", late(&client.pickup_us)));
     if matches!(summary.spec.part.shape, load::spec::Shape::Open { .. }) {
         line(
             "achieved",

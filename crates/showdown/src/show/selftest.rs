@@ -88,7 +88,7 @@ fn floor(floor: &Floor) -> String {
     format!(
         "Smallest measurable latency: {}, of which the server's own clock accounts for {}.\n\
          Spread of one answer from the median to p99: {}.\n\
-         The client sends late by {} (p50), {} (p99), {} (max); it reads late by {} (p50), {} (p99).\n",
+         The client sends late by {} (p50), {} (p99), {} (max); replies lie unread for {} (p50), {} (p99){}.\n",
         time(floor.min_latency_us as f64),
         time(floor.server_part_us),
         time(floor.jitter_us as f64),
@@ -97,6 +97,7 @@ fn floor(floor: &Floor) -> String {
         time(floor.lag_us.max as f64),
         time(floor.pickup_us.p50 as f64),
         time(floor.pickup_us.p99 as f64),
+        if floor.stamped > 0.99 { ", which is not part of any time" } else { "" },
     )
 }
 

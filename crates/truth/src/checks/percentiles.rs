@@ -1,5 +1,5 @@
-//! Percentiles of response time against the server's own, for known distributions at known shares of the client's
-//! highest rate.
+//! Percentiles of the server's time against the server's own, for known distributions at known shares of the client's
+//! highest rate. The server's time is the response time without the client's late sends, which the server cannot see.
 
 use std::time::Duration;
 
@@ -76,22 +76,18 @@ pub(super) fn compare(
 ) -> Vec<Finding> {
     let Measurement { summary, account, .. } = measured;
     let Some(known) = account.service_time_us else { return Vec::new() };
-    let response = &summary.response_time_us;
+    let times = &summary.server_time_us;
     let rows = [
-        ("p50", known.p50, response.p50, is_limit),
-        ("p90", known.p90, response.p90, is_limit),
-        ("p95", known.p95, response.p95, is_limit),
-        ("p99", known.p99, response.p99, true),
-        ("p99.9", known.p99_9, response.p99_9, true),
+        ("p50", known.p50, times.p50, is_limit),
+        ("p90", known.p90, times.p90, is_limit),
+        ("p95", known.p95, times.p95, is_limit),
+        ("p99", known.p99, times.p99, true),
+        ("p99.9", known.p99_9, times.p99_9, true),
     ];
     let finding = |(name, known, measured, is_limit): (&'static str, f64, u64, bool)| {
         let finding =
             Finding::new(check, case, FindingUnit::Microseconds, known, measured as f64).statistic(name);
-        let share = summary.client_shares.iter().find(|share| share.percentile == name);
-        let finding = finding
-            .within(time_tolerance_us(known))
-            .unless_invalid(&summary.reasons)
-            .with_client_share(share);
+        let finding = finding.within(time_tolerance_us(known)).unless_invalid(&summary.reasons);
         if is_limit { finding.as_limit() } else { finding }
     };
     rows.into_iter().map(finding).collect()

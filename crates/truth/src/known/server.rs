@@ -1,7 +1,7 @@
 //! A known server: one thread, one epoll instance, a heap of pending replies.
 //!
-//! The known times are those that the server records: from the kernel's receive timestamp of the request to the return
-//! of the send of its reply. (`SO_TIMESTAMPNS` also works on TCP in Linux: `tcp_recv_timestamp` in net/ipv4/tcp.c; on
+//! The known times are those that the server records: from the kernel's receive timestamp of the request to the moment
+//! before it sends the reply, because the client's timestamp of the reply is taken within the send. (`SO_TIMESTAMPNS` also works on TCP in Linux: `tcp_recv_timestamp` in net/ipv4/tcp.c; on
 //! loopback the kernel takes it within the client's send.) The *intended* service time only shapes these times: the
 //! server sleeps until shortly before a reply is due and polls for the rest. Each connection has at most one request
 //! in flight.
@@ -291,7 +291,7 @@ impl Server {
                     self.log.push(ServedRequest { received: task.received, sent });
                 }
             }
-            let next = self.tasks.end(sent.unwrap_or_else(Nanos::now));
+            let next = self.tasks.end(Nanos::now());
             self.schedule(next);
         }
     }
@@ -339,10 +339,11 @@ impl Server {
         self.send(task, stays_open);
     }
 
-    /// Sends the reply; returns the time after the send, or `None` if the client is gone.
+    /// Sends the reply; returns the time before the send, or `None` if the client is gone.
     fn send(&mut self, task: &PendingRequest, stays_open: bool) -> Option<Nanos> {
         let slot = self.slots.get_mut(task.slot).filter(|slot| slot.generation == task.generation)?;
-        let sent = slot.stream.as_mut()?.write_all(&self.out).ok().map(|()| Nanos::now());
+        let before = Nanos::now();
+        let sent = slot.stream.as_mut()?.write_all(&self.out).ok().map(|()| before);
         if sent.is_none() || !stays_open {
             self.close(task.slot);
         }

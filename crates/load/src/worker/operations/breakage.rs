@@ -6,6 +6,7 @@ use super::super::connection::ConnectionPhase;
 use super::super::link::LinkError;
 use super::super::pacing::ConnectionId;
 use super::Operations;
+use crate::clock::Nanos;
 use crate::driver::{Driver, Fault};
 use crate::record::ErrorKind;
 
@@ -16,13 +17,15 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
 impl<D: Driver> Operations<D> {
     /// The peer closed without an error: this ends a reply, or breaks it, or is harmless.
     #[cold]
-    pub(super) fn on_closed(&mut self, id: ConnectionId) {
+    pub(super) fn on_closed(&mut self, id: ConnectionId, woken: Nanos) {
         self.tick();
+        // The kernel gives no timestamp of an end of file.
+        let arrival = self.arrival(id, None, woken);
         let connection = &mut self.connections[id as usize];
         let detail = match (connection.phase, connection.dialogue.as_mut()) {
             (ConnectionPhase::Busy | ConnectionPhase::Greeting, Some(dialogue)) => {
                 let step = self.session.closed(dialogue);
-                return self.follow(id, step);
+                return self.follow(id, step, arrival);
             }
             (ConnectionPhase::Idle, _) => "the server closed the connection before it was used",
             _ => "the server closed the connection in the handshake",
