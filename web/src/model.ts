@@ -238,7 +238,7 @@ export interface Phase {
   service_time_us: Times;
   response_time_curve_us?: QuantileCurve;
   tls?: { handshakes: number; resumed: number; handshake_us: Times };
-  client: { utilisation: number; delay_p99_us: number };
+  client: { utilisation: number; delay_p99_us: number; delay_us?: Times; stamped?: number };
   meets_slo: boolean | null;
   valid: boolean;
   reasons: string[];

@@ -11,6 +11,7 @@ import { limits } from "../derive/slo";
 import { terms } from "../terms";
 import type { Report } from "../model";
 import { background } from "./background";
+import { clientPart } from "./client";
 import { handshakes } from "./handshakes";
 import { nothing, type Section } from "./section";
 
@@ -55,7 +56,7 @@ export function percentileSection(report: Report, cells: readonly Cell[], style:
     id: "distribution",
     title: terms`[[Response time]] by [[percentile]]`,
     short: "Percentiles",
-    body: [few.length > 0 ? percentileChart(few, limit, note, source) : nothing(absence(report, "The run recorded no distribution of response times.")), handshakes(report.trials), background(report.trials)],
+    body: [few.length > 0 ? percentileChart(few, limit, note, source) : nothing(absence(report, "The run recorded no distribution of response times.")), clientPart(report.trials), handshakes(report.trials), background(report.trials)],
   };
 }
 
