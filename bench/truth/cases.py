@@ -140,10 +140,11 @@ def _percentiles(protocol: str, share: float, service: str, number: int) -> Case
             true = known.account()["service_time_us"]
         shape = {"client": "showdown", "round": number, "protocol": protocol, "service": service, "share": share, "rate_per_s": rate}
         verdict = {"valid": reported.valid, "reasons": reported.reasons}
-        shares = {of["percentile"].replace(".", "_"): of["client_us"] for of in reported.extra["client_shares"]}
+        # The server's time is the response time without the client's late sends, which the server cannot see.
+        server = reported.extra["server_time_us"]
+        late = {q: getattr(reported, q) - server[q] for q in QUANTILES}
         return [
-            {**shape, "quantile": q, "true_us": true[q], "reported_us": getattr(reported, q), "client_us": shares.get(q, 0), **verdict}
-            for q in QUANTILES
+            {**shape, "quantile": q, "true_us": true[q], "reported_us": server[q], "client_us": late[q], **verdict} for q in QUANTILES
         ]
 
     return Case("percentiles", name, measure)
