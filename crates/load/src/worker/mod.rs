@@ -9,7 +9,7 @@
 //! | this loop | when to wait and when to stop |
 //! | [`operations`] | the life of an operation on its connection |
 //! | [`transport`], [`driver_session`] | the life of a connection; a driver's turns |
-//! | [`link`] over [`stamp`], [`pacing`] over [`schedule`], [`meter`], [`poller`] | bytes; what is due when; what is recorded; waiting |
+//! | [`link`] over [`stamp`], [`pacing`] over [`schedule`], [`meter`], [`poller`] over [`own_cpu`] | bytes; what is due when; what is recorded; waiting |
 //! | [`clock`], [`wall_clock`] | the time of an instant, and of a receive timestamp |
 
 #![expect(
@@ -25,6 +25,7 @@ mod link;
 mod message;
 mod meter;
 mod operations;
+mod own_cpu;
 mod pacing;
 mod poller;
 mod schedule;

@@ -20,6 +20,7 @@ use super::connection::{Connection, ConnectionCounts, ConnectionPhase, Job};
 use super::driver_session::DriverSession;
 use super::link::{LinkError, Received};
 use super::meter::{EndedOperation, Meter};
+use super::own_cpu::OwnCpu;
 use super::pacing::{Assignment, ConnectionId, Pacer};
 use super::poller::{Poller, Token};
 use super::stamp::Stamp;
@@ -80,7 +81,7 @@ impl<D: Driver> Operations<D> {
         let slots = spec.connections_of(worker);
         let mut clock = Clock::new();
         Ok(Self {
-            poller: Poller::new()?,
+            poller: Poller::new(OwnCpu::new(spec.workers, &spec.addresses))?,
             meter,
             pacer: None,
             setup_errors: Errors::default(),

@@ -1,8 +1,9 @@
 //! Waits for sockets until an instant: epoll, with a sleep that does not end late.
 //!
 //! A sleeping thread has a wake-up latency: timer and scheduler take tens of microseconds on a virtual machine. The poller
-//! measures it when it is created, sleeps until that much before the instant, and polls in a loop for the rest. Polls
-//! that find nothing are counted as spinning: they are CPU time but not work.
+//! measures it when it is created, sleeps until that much before the instant, and polls in a loop for the rest. Where the
+//! worker has a CPU of its own, it polls all the time. Polls that find nothing are counted as spinning: they are CPU time but
+//! not work.
 
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,6 +15,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::clock::Clock;
+use super::own_cpu::OwnCpu;
 use crate::clock::Nanos;
 
 /// Most events of one call. Enough that a saturated worker pays little for the call; few enough that the schedule is
@@ -25,6 +27,9 @@ const WAKE_TRIALS: usize = 20;
 const WAKE_TRIAL: Duration = Duration::from_micros(200);
 /// The thread never spins for longer than this before an instant, even if its wake-up latency is longer.
 const LONGEST_SPIN: Duration = Duration::from_micros(500);
+
+/// After this time without an event the caller has its turn, also where the thread spins.
+const SPIN_TURN: Duration = Duration::from_micros(200);
 
 /// Identifies a socket: its slot and its number in that slot, so that a late event of an earlier socket is recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +56,13 @@ pub(super) struct Poller {
     events: Vec<Event>,
     /// How long before an instant to stop sleeping.
     wake_latency: Nanos,
+    own_cpu: OwnCpu,
     spun: Nanos,
 }
 
 impl Poller {
     /// Sets the thread's timer slack to its minimum and measures the wake-up latency (4 ms).
-    pub fn new() -> Result<Self, Errno> {
+    pub fn new(own_cpu: OwnCpu) -> Result<Self, Errno> {
         // The default slack of 50 µs would be added to every sleep. Where the kernel refuses this, only the measured
         // latency is longer.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -64,6 +70,7 @@ impl Poller {
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
             events: Vec::with_capacity(BATCH),
             wake_latency: Nanos(0),
+            own_cpu,
             spun: Nanos(0),
         };
         let mut late: Vec<Duration> = Vec::with_capacity(WAKE_TRIALS);
@@ -88,13 +95,36 @@ impl Poller {
     #[inline(always)]
     pub fn wait(&mut self, begun: Nanos, until: Nanos, clock: &mut Clock) -> Result<Nanos, Errno> {
         let left = until.since(begun);
+        if left > Nanos(0) && self.own_cpu.spins(begun) {
+            return self.spin(begun, until, clock);
+        }
         let sleep = left.since(self.wake_latency);
         self.poll(sleep.into())?;
         let woken = clock.now();
         if self.events.is_empty() && sleep == Nanos(0) && left > Nanos(0) {
-            self.spun.0 += woken.since(begun).0;
+            self.spun += woken.since(begun);
         }
         Ok(woken)
+    }
+
+    /// Polls until there are events. Other threads of this CPU, such as the collector, run in between.
+    fn spin(&mut self, begun: Nanos, until: Nanos, clock: &mut Clock) -> Result<Nanos, Errno> {
+        let until = until.min(begun.after(SPIN_TURN));
+        let mut polled = begun;
+        loop {
+            self.poll(Duration::ZERO)?;
+            let woken = clock.now();
+            if !self.events.is_empty() {
+                self.spun += polled.since(begun);
+                return Ok(woken);
+            }
+            if woken >= until {
+                self.spun += woken.since(begun);
+                return Ok(woken);
+            }
+            polled = woken;
+            rustix::thread::sched_yield();
+        }
     }
 
     #[inline(always)]
@@ -139,7 +169,7 @@ mod tests {
 
     #[test]
     fn events_have_the_token_of_their_socket() {
-        let mut poller = Poller::new().expect("epoll");
+        let mut poller = Poller::new(OwnCpu::fixed(false)).expect("epoll");
         let (mut near, far) = UnixStream::pair().expect("a pair");
         let token = Token { slot: 7, generation: u32::MAX };
         poller.watch(&far, token).expect("watch");
@@ -152,8 +182,24 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_with_a_cpu_of_its_own_spins_until_an_event_or_its_turn() {
+        let mut poller = Poller::new(OwnCpu::fixed(true)).expect("epoll");
+        let (mut near, far) = UnixStream::pair().expect("a pair");
+        poller.watch(&far, Token { slot: 1, generation: 1 }).expect("watch");
+        // A new socket can be written to, which is an event.
+        wait_5_s(&mut poller);
+        assert_eq!(poller.len(), 1);
+        wait_5_s(&mut poller);
+        assert_eq!(poller.len(), 0, "the caller has its turn without an event");
+        assert!(poller.take_spun() >= SPIN_TURN.into());
+        near.write_all(b"x").expect("write");
+        wait_5_s(&mut poller);
+        assert_eq!(poller.len(), 1);
+    }
+
+    #[test]
     fn polls_that_find_nothing_count_as_spinning() {
-        let mut poller = Poller::new().expect("epoll");
+        let mut poller = Poller::new(OwnCpu::fixed(false)).expect("epoll");
         poller.wake_latency = LONGEST_SPIN.into();
         let mut clock = Clock::new();
         let mut now = clock.now();

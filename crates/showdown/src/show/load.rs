@@ -229,7 +229,7 @@ fn particulars(summary: &Summary) -> String {
             client.system_cpu_s,
             match client.spin_cpu_s {
                 spin if spin < 0.005 => String::new(),
-                spin => format!(", {spin:.2} s of that busy-waiting before sends"),
+                spin => format!(", {spin:.2} s of that busy-waiting"),
             },
             match client.run_delay_s {
                 waited if waited < 0.005 => String::new(),
