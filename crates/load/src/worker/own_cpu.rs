@@ -6,7 +6,7 @@
 //!
 //! A worker spins if it may use at least one CPU for each worker, and no server of this machine uses these: the server is on
 //! another machine, or this process was pinned to some of the cores. Whether something else runs there shows in the run queue: a
-//! worker that waits for its CPU while it spins sleeps for a second before it tries again.
+//! worker that waits for its CPU while it spins sleeps for a second, and each further time twice as long.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -18,12 +18,16 @@ use super::cpu::run_delay;
 use crate::clock::Nanos;
 
 /// How often the run queue is checked. Reading it takes 10 µs.
-const CHECK_EVERY: Duration = Duration::from_millis(100);
-/// A worker that waits for its CPU for more than this share of the time does not have it for itself. Half of what makes a run
-/// invalid.
+const CHECK_EVERY: Duration = Duration::from_millis(20);
+/// A worker that waits for its CPU for more than this share of the time, on average over some checks, does not have it for
+/// itself. Half of what makes a run invalid.
 const MAX_WAIT: f64 = 0.025;
-/// Then it sleeps for this long.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The weight of a new check in that average.
+const NEW: f64 = 0.2;
+/// More than this in one check is another busy thread.
+const MAX_WAIT_AT_ONCE: f64 = 0.25;
+/// Then it sleeps for this long before it tries again, and each time twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Decides whether a worker spins.
 #[derive(Debug)]
@@ -34,8 +38,11 @@ pub(super) struct OwnCpu {
     /// When the run queue was last checked, and the worker's time in it then.
     checked: Nanos,
     waited: Nanos,
+    /// Mean share of the time in the run queue, of late.
+    wait_share: f64,
     /// It does not spin before this.
     pause_until: Nanos,
+    next_pause: Duration,
 }
 
 impl OwnCpu {
@@ -54,8 +61,15 @@ impl OwnCpu {
     }
 
     fn with(is_possible: bool) -> Self {
-        let start = Nanos(0);
-        Self { is_possible, spins: is_possible, checked: start, waited: start, pause_until: start }
+        Self {
+            is_possible,
+            spins: is_possible,
+            checked: Nanos(0),
+            waited: Nanos(0),
+            wait_share: 0.0,
+            pause_until: Nanos(0),
+            next_pause: FIRST_PAUSE,
+        }
     }
 
     /// Whether the worker spins from now on.
@@ -69,13 +83,18 @@ impl OwnCpu {
 
     /// The worker's time in the run queue was `waited` at `now`.
     fn check(&mut self, now: Nanos, waited: Nanos) {
-        let (passed, waited_since) = (now.since(self.checked), waited.since(self.waited));
+        let passed = now.since(self.checked);
         // Between two parts of a load a worker is blocked: that says nothing.
-        let is_recent = passed < PAUSE.into();
-        if is_recent && self.spins && waited_since.0 as f64 > MAX_WAIT * passed.0 as f64 {
-            (self.spins, self.pause_until) = (false, now.after(PAUSE));
+        let is_recent = passed < (10 * CHECK_EVERY).into();
+        if is_recent && self.spins {
+            let share = waited.since(self.waited).0 as f64 / passed.0 as f64;
+            self.wait_share += NEW * (share - self.wait_share);
+            if share > MAX_WAIT_AT_ONCE || self.wait_share > MAX_WAIT {
+                (self.spins, self.pause_until) = (false, now.after(self.next_pause));
+                self.next_pause *= 2;
+            }
         } else if now >= self.pause_until {
-            self.spins = true;
+            (self.spins, self.wait_share) = (true, 0.0);
         }
         (self.checked, self.waited) = (now, waited);
     }
@@ -159,21 +178,33 @@ mod tests {
         assert!(!spins(5, &[0, 1, 2, 3], false));
     }
 
+    /// Checks every 20 ms for this long whether a worker spins that waits for this many microseconds in between.
+    fn go_on(own: &mut OwnCpu, for_ms: u64, wait_us: u64) -> bool {
+        for _ in 0..for_ms / 20 {
+            own.check(own.checked.after(CHECK_EVERY), own.waited.after(Duration::from_micros(wait_us)));
+        }
+        own.spins
+    }
+
     #[test]
-    fn a_worker_that_waits_for_its_cpu_sleeps_for_a_second() {
-        let ms = |ms: u64| Nanos(ms * 1_000_000);
+    fn a_worker_that_waits_for_its_cpu_sleeps_for_longer_and_longer() {
         let mut own = OwnCpu::with(true);
-        assert!(own.spins);
-        own.check(ms(100), ms(2));
-        assert!(own.spins, "2 % of the time");
-        own.check(ms(200), ms(5));
-        assert!(!own.spins, "3 % of the time");
-        own.check(ms(300), ms(5));
-        assert!(!own.spins);
-        own.check(ms(1_200), ms(5));
-        assert!(own.spins);
-        own.check(ms(9_000), ms(900));
+        assert!(go_on(&mut own, 5_000, 400), "2 % of the time");
+        assert!(!go_on(&mut own, 20, 10_000), "another busy thread");
+        assert!(!go_on(&mut own, 980, 0) && go_on(&mut own, 20, 0), "a second later");
+        assert!(!go_on(&mut own, 1_000, 800), "4 % of the time");
+        assert!(!go_on(&mut own, 1_000, 0) && go_on(&mut own, 1_000, 0), "two seconds later");
+        own.check(own.checked.after(Duration::from_secs(9)), own.waited.after(Duration::from_secs(9)));
         assert!(own.spins, "a time in which it was blocked says nothing");
+    }
+
+    #[test]
+    fn a_thread_that_needs_the_cpu_now_and_then_is_no_reason_to_sleep() {
+        let mut own = OwnCpu::with(true);
+        for _ in 0..100 {
+            go_on(&mut own, 80, 0);
+            assert!(go_on(&mut own, 20, 1_000), "the sampler: a millisecond in a hundred");
+        }
     }
 
     #[test]
