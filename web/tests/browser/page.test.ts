@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { launch, open, type Opened } from "./browser";
-import { ATTACK, empty, hostile, interrupted, long, modes, several, unfinished } from "./variations";
+import { ATTACK, empty, hostile, interrupted, long, modes, several, unfinished, withClientPart } from "./variations";
 
 declare const WEB: string;
 
@@ -32,6 +32,19 @@ async function check(report: Report, steps: (page: Page) => Promise<void>, optio
 
 const count = (page: Page, selector: string): Promise<number> => page.locator(selector).count();
 const overflow = (page: Page): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+test("what the client added is beside the response time of each trial that recorded it", async () => {
+  const report = withClientPart();
+  await check(report, async (page) => {
+    const part = page.locator("#distribution details", { hasText: "The client's part" });
+    const rows = part.locator("tbody tr");
+    assert.equal(await rows.count(), report.trials.filter(({ phases }) => phases?.some(({ kind }) => kind === "measure")).length);
+    assert.match((await rows.first().textContent()) ?? "", /9.µs.*31.µs.*100.%/);
+  });
+  await check(fixture("comparison"), async (page) => {
+    assert.equal(await page.locator("#distribution details", { hasText: "The client's part" }).count(), 0);
+  });
+});
 
 test("a comparison has the verdict as its heading, and every chart has its marks", async () => {
   const report = fixture("comparison");

@@ -33,6 +33,17 @@ export function empty(plan: boolean): Report {
   return { ...report, run: { ...report.run, state: plan ? "running" : "damaged" }, plan: plan ? report.plan : null, trials: [] };
 }
 
+/** A run that recorded what the client added to each operation. */
+export function withClientPart(): Report {
+  const report = fixture("comparison");
+  const added = { mean: 11.5, p50: 9, p90: 17, p95: 22, p99: 31, p99_9: 74, p99_99: 190, max: 412 };
+  const trials = report.trials.map((trial) => ({
+    ...trial,
+    phases: (trial.phases ?? []).map((phase) => ({ ...phase, client: { ...phase.client, delay_us: added, stamped: 1 } })),
+  }));
+  return { ...report, trials };
+}
+
 export const ATTACK = `</script><script>window.attacked = true</script><img src="http://203.0.113.1/x.png" onerror="window.attacked = true"><svg onload="window.attacked = true">`;
 
 /** A run whose texts all try to inject markup. */
