@@ -55,3 +55,31 @@ pub fn evaluate(slo: &Slo, outcome: &LoadOutcome, summary: &Summary) -> StepEval
     }
     StepEvaluation { meets_slo, client_reasons }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    /// Evaluates ten thousand operations of 1 ms and 200 of 8 ms, of which the server took this long.
+    fn with_tail(server_us: u64) -> StepEvaluation {
+        let mut outcome = example::outcome();
+        let operation = &mut outcome.total.operations[0];
+        operation.response_time.record_n(8_000, 200).expect("a time");
+        operation.server_time.record_n(server_us, 200).expect("a time");
+        let slo = "p99<5ms".parse().expect("an objective");
+        evaluate(&slo, &outcome, &Summary::of(&outcome))
+    }
+
+    #[test]
+    fn a_miss_that_late_sends_made_is_the_clients() {
+        assert_eq!(with_tail(1_000).outcome(), StepOutcome::ClientLimited);
+        assert_eq!(with_tail(8_000).outcome(), StepOutcome::Missed);
+    }
+
+    #[test]
+    fn an_objective_that_is_met_with_late_sends_is_met() {
+        let (outcome, slo) = (example::outcome(), "p99<5ms".parse().expect("an objective"));
+        assert_eq!(evaluate(&slo, &outcome, &Summary::of(&outcome)).outcome(), StepOutcome::Met);
+    }
+}
