@@ -29,13 +29,13 @@ impl CpuTimes {
     pub fn now() -> Self {
         let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("getrusage of the calling thread cannot fail");
         let nanos = |t: nix::sys::time::TimeVal| Nanos(t.num_nanoseconds().cast_unsigned());
-        Self { user: nanos(usage.user_time()), system: nanos(usage.system_time()), run_delay: run_delay() }
+        let run_delay = Schedstat::from_file("/proc/thread-self/schedstat").map_or(0, |stat| stat.run_delay);
+        Self {
+            user: nanos(usage.user_time()),
+            system: nanos(usage.system_time()),
+            run_delay: Nanos(run_delay),
+        }
     }
-}
-
-/// How long the calling thread has waited in the run queue so far, see [`CpuTimes::run_delay`].
-pub(super) fn run_delay() -> Nanos {
-    Nanos(Schedstat::from_file("/proc/thread-self/schedstat").map_or(0, |stat| stat.run_delay))
 }
 
 impl Sub for CpuTimes {

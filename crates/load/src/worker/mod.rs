@@ -9,8 +9,9 @@
 //! | this loop | when to wait and when to stop |
 //! | [`operations`] | the life of an operation on its connection |
 //! | [`transport`], [`driver_session`] | the life of a connection; a driver's turns |
-//! | [`link`] over [`stamp`], [`pacing`] over [`schedule`], [`meter`], [`poller`] over [`own_cpu`] | bytes; what is due when; what is recorded; waiting |
+//! | [`link`] over [`stamp`], [`pacing`] over [`schedule`], [`meter`], [`poller`] | bytes; what is due when; what is recorded; waiting |
 //! | [`clock`], [`wall_clock`] | the time of an instant, and of a receive timestamp |
+//! | [`cpu`], [`own_cpu`] | the CPU time that it uses, and whether it has a CPU for itself |
 
 #![expect(
     clippy::inline_always,

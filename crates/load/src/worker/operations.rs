@@ -20,7 +20,7 @@ use super::connection::{Connection, ConnectionCounts, ConnectionPhase, Job};
 use super::driver_session::DriverSession;
 use super::link::{LinkError, Received};
 use super::meter::{EndedOperation, Meter};
-use super::own_cpu::OwnCpu;
+use super::own_cpu::has_own_cpu;
 use super::pacing::{Assignment, ConnectionId, Pacer};
 use super::poller::{Poller, Token};
 use super::stamp::Stamp;
@@ -81,7 +81,7 @@ impl<D: Driver> Operations<D> {
         let slots = spec.connections_of(worker);
         let mut clock = Clock::new();
         Ok(Self {
-            poller: Poller::new(OwnCpu::new(spec.workers, &spec.addresses))?,
+            poller: Poller::new(has_own_cpu(spec.workers, &spec.addresses))?,
             meter,
             pacer: None,
             setup_errors: Errors::default(),

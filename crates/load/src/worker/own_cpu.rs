@@ -4,111 +4,32 @@
 //! virtual machine leaves the guest. The receive timestamps take the latency out of the times. It still lengthens the cycle of a
 //! closed loop.
 //!
-//! A worker spins if it may use at least one CPU for each worker, and no server of this machine uses these: the server is on
-//! another machine, or this process was pinned to some of the cores. Whether something else runs there shows in the run queue: a
-//! worker that waits for its CPU while it spins sleeps for a second, and each further time twice as long.
+//! A worker spins if this process may use more CPUs than there are workers, so that the collector and the telemetry have one
+//! too, and no server of this machine uses these CPUs: the server is on another machine, or this process was pinned to whole
+//! cores. This is decided once, from the configuration alone. A client that spins or sleeps as the machine happens to be
+//! loaded would have two speeds, and which one it has could depend on the server
+//! (`docs/decisions/0010-receive-timestamps.md`).
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use super::cpu::run_delay;
-use crate::clock::Nanos;
-
-/// How often the run queue is checked. Reading it takes 10 µs.
-const CHECK_EVERY: Duration = Duration::from_millis(20);
-/// A worker that waits for its CPU for more than this share of the time, on average over some checks, does not have it for
-/// itself. Half of what makes a run invalid.
-const MAX_WAIT: f64 = 0.025;
-/// The weight of a new check in that average.
-const NEW: f64 = 0.2;
-/// More than this in one check is another busy thread.
-const MAX_WAIT_AT_ONCE: f64 = 0.25;
-/// Then it sleeps for this long before it tries again, and each time twice as long.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-
-/// Decides whether a worker spins.
-#[derive(Debug)]
-pub(super) struct OwnCpu {
-    /// Whether there may be a CPU for this worker alone.
-    is_possible: bool,
-    spins: bool,
-    /// When the run queue was last checked, and the worker's time in it then.
-    checked: Nanos,
-    waited: Nanos,
-    /// Mean share of the time in the run queue, of late.
-    wait_share: f64,
-    /// It does not spin before this.
-    pause_until: Nanos,
-    next_pause: Duration,
-}
-
-impl OwnCpu {
-    /// Of one of `workers` on this machine, whose load goes to these addresses.
-    pub fn new(workers: u32, addresses: &[SocketAddr]) -> Self {
-        let server_is_here = addresses.iter().any(|address| is_here(address.ip()));
-        let is_possible = sched_getaffinity(None)
-            .is_ok_and(|allowed| has_cpu_for_each(workers, &list(&allowed), server_is_here, &sysfs_cpus));
-        Self::with(is_possible)
-    }
-
-    /// A worker that always spins, or never.
-    #[cfg(test)]
-    pub fn fixed(spins: bool) -> Self {
-        Self { checked: Nanos::NEVER, ..Self::with(spins) }
-    }
-
-    fn with(is_possible: bool) -> Self {
-        Self {
-            is_possible,
-            spins: is_possible,
-            checked: Nanos(0),
-            waited: Nanos(0),
-            wait_share: 0.0,
-            pause_until: Nanos(0),
-            next_pause: FIRST_PAUSE,
-        }
-    }
-
-    /// Whether the worker spins from now on.
-    #[inline]
-    pub fn spins(&mut self, now: Nanos) -> bool {
-        if self.is_possible && now.since(self.checked) >= CHECK_EVERY.into() {
-            self.check(now, run_delay());
-        }
-        self.spins
-    }
-
-    /// The worker's time in the run queue was `waited` at `now`.
-    fn check(&mut self, now: Nanos, waited: Nanos) {
-        let passed = now.since(self.checked);
-        // Between two parts of a load a worker is blocked: that says nothing.
-        let is_recent = passed < (10 * CHECK_EVERY).into();
-        if is_recent && self.spins {
-            let share = waited.since(self.waited).0 as f64 / passed.0 as f64;
-            self.wait_share += NEW * (share - self.wait_share);
-            if share > MAX_WAIT_AT_ONCE || self.wait_share > MAX_WAIT {
-                (self.spins, self.pause_until) = (false, now.after(self.next_pause));
-                self.next_pause *= 2;
-            }
-        } else if now >= self.pause_until {
-            (self.spins, self.wait_share) = (true, 0.0);
-        }
-        (self.checked, self.waited) = (now, waited);
-    }
+/// Whether each of `workers` on this machine, whose load goes to these addresses, has a CPU of its own.
+pub(super) fn has_own_cpu(workers: u32, addresses: &[SocketAddr]) -> bool {
+    let server_is_here = addresses.iter().any(|address| is_here(address.ip()));
+    sched_getaffinity(None).is_ok_and(|allowed| decide(workers, &list(&allowed), server_is_here, &sysfs_cpus))
 }
 
 /// Whether these CPUs are enough for this many workers and not those of the server. `cpus_in` reads a list of CPUs below
 /// `/sys/devices/system/cpu`.
-fn has_cpu_for_each(
+fn decide(
     workers: u32,
     allowed: &[usize],
     server_is_here: bool,
     cpus_in: &dyn Fn(&str) -> Option<Vec<usize>>,
 ) -> bool {
-    if allowed.len() < workers as usize {
+    if allowed.len() <= workers as usize {
         return false;
     }
     if !server_is_here {
@@ -161,50 +82,21 @@ mod tests {
     }
 
     fn spins(workers: u32, allowed: &[usize], server_is_here: bool) -> bool {
-        has_cpu_for_each(workers, allowed, server_is_here, &machine)
+        decide(workers, allowed, server_is_here, &machine)
     }
 
     #[test]
-    fn a_pinned_client_with_whole_cores_has_cpus_of_its_own() {
-        assert!(spins(2, &[0, 1], true));
-        assert!(!spins(3, &[0, 1], true), "two workers would share a CPU");
-        assert!(!spins(2, &[0, 1, 2, 3], true), "the server may run on any of them");
-        assert!(!spins(1, &[0], true), "the server may run on the other thread of the core");
+    fn a_client_that_is_pinned_to_whole_cores_has_cpus_of_its_own() {
+        assert!(spins(1, &[0, 1], true));
+        assert!(!spins(2, &[0, 1], true), "none is left for the collector and the telemetry");
+        assert!(!spins(1, &[0, 1, 2, 3], true), "the server may run on any of them");
+        assert!(!spins(1, &[0, 2], true), "the server may run on the other threads of the cores");
     }
 
     #[test]
     fn where_the_server_is_elsewhere_every_cpu_is_the_clients() {
-        assert!(spins(4, &[0, 1, 2, 3], false));
-        assert!(!spins(5, &[0, 1, 2, 3], false));
-    }
-
-    /// Checks every 20 ms for this long whether a worker spins that waits for this many microseconds in between.
-    fn go_on(own: &mut OwnCpu, for_ms: u64, wait_us: u64) -> bool {
-        for _ in 0..for_ms / 20 {
-            own.check(own.checked.after(CHECK_EVERY), own.waited.after(Duration::from_micros(wait_us)));
-        }
-        own.spins
-    }
-
-    #[test]
-    fn a_worker_that_waits_for_its_cpu_sleeps_for_longer_and_longer() {
-        let mut own = OwnCpu::with(true);
-        assert!(go_on(&mut own, 5_000, 400), "2 % of the time");
-        assert!(!go_on(&mut own, 20, 10_000), "another busy thread");
-        assert!(!go_on(&mut own, 980, 0) && go_on(&mut own, 20, 0), "a second later");
-        assert!(!go_on(&mut own, 1_000, 800), "4 % of the time");
-        assert!(!go_on(&mut own, 1_000, 0) && go_on(&mut own, 1_000, 0), "two seconds later");
-        own.check(own.checked.after(Duration::from_secs(9)), own.waited.after(Duration::from_secs(9)));
-        assert!(own.spins, "a time in which it was blocked says nothing");
-    }
-
-    #[test]
-    fn a_thread_that_needs_the_cpu_now_and_then_is_no_reason_to_sleep() {
-        let mut own = OwnCpu::with(true);
-        for _ in 0..100 {
-            go_on(&mut own, 80, 0);
-            assert!(go_on(&mut own, 20, 1_000), "the sampler: a millisecond in a hundred");
-        }
+        assert!(spins(3, &[0, 1, 2, 3], false));
+        assert!(!spins(4, &[0, 1, 2, 3], false));
     }
 
     #[test]
