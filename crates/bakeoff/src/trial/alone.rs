@@ -8,8 +8,9 @@ use rand_pcg::Pcg64Mcg;
 
 use super::load_phases::LoadPhases;
 use super::measurement::{TrialMeasurement, amount_of};
-use super::rounds::{Rounds, TurnTaker};
+use super::rounds::Rounds;
 use super::steadiness::WarmUpGoal;
+use super::turn_taker::TurnTaker;
 use super::warm_up::warm_up;
 use crate::event::{Event, Observer};
 

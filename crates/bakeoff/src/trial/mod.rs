@@ -9,7 +9,8 @@
 //! | [`idle`] | whether they leave each other alone |
 //! | [`alone`] | what is measured of a server that is up alone |
 //! | [`warm_up`] | the load before |
-//! | [`rounds`] | what is measured in slices |
+//! | [`rounds`], [`capacity_rounds`] | what is measured in slices |
+//! | [`turn_taker`] | a server that takes turns |
 //! | [`slice_length`], [`slices`] | the slices of load |
 //! | [`measurement`] | what a load has measured |
 //! | [`load_phases`] | the parts of its load |
@@ -19,6 +20,7 @@
 
 mod alone;
 mod background;
+mod capacity_rounds;
 mod idle;
 mod load_phases;
 mod measurement;
@@ -30,6 +32,7 @@ mod setup;
 mod slice_length;
 mod slices;
 mod steadiness;
+mod turn_taker;
 mod turns;
 mod warm_up;
 

@@ -1,0 +1,43 @@
+//! A server that takes turns: its load, and what it has measured so far.
+
+use load::engine::RunError;
+use load::spec::Shape;
+
+use super::load_phases::LoadPhases;
+use super::measurement::TrialMeasurement;
+use super::slices::{DrawnSlice, Slice};
+use crate::event::Observer;
+
+/// A server that takes turns.
+pub struct TurnTaker<'s, 'a> {
+    /// Its load.
+    pub loads: &'s mut LoadPhases<'a>,
+    /// What it has measured.
+    pub result: &'s mut TrialMeasurement,
+    /// Its rate at this point of a sweep over rates.
+    pub rate: Option<f64>,
+    /// The value of an earlier trial of the same variant and point.
+    pub hint: Option<f64>,
+    /// Why it takes no further turns.
+    pub failed: Option<RunError>,
+}
+
+impl TurnTaker<'_, '_> {
+    /// Runs a slice. None if the server has failed, or the user interrupts.
+    pub fn slice(&mut self, shape: Shape, drawn: &DrawnSlice, observe: &mut Observer<'_>) -> Option<Slice> {
+        if self.failed.is_some() {
+            return None;
+        }
+        match self.loads.slice(shape, drawn, observe) {
+            Ok(_) if self.loads.interrupted => None,
+            Ok(slice) => {
+                self.result.count_slice(&slice);
+                Some(slice)
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                None
+            }
+        }
+    }
+}
