@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use archive::model::{PhaseKind, Plan, RunLength};
 use load::capacity::staircase::{SlicedCapacity, Staircase};
-use load::capacity::{CLIENT_WAS_THE_LIMIT, FirstGuess, StepOutcome, evaluate};
+use load::capacity::{CLIENT_WAS_THE_LIMIT, CURVE_SHARES, FirstGuess, StepOutcome, evaluate};
 use load::inputs::slo::Slo;
 use load::spec::{Arrivals, Shape};
 use load::summary::Summary;
@@ -22,8 +22,6 @@ const MOST_APPROACH_ROUNDS: u32 = 40;
 const BIN: f64 = 0.04;
 /// The response time at the capacity is that of the slices from this many bins below it.
 const BINS_BELOW: i64 = 3;
-/// Rates of the curve, as shares of the capacity. Response time bends in the upper half, so three of four are there.
-const CURVE_SHARES: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
 
 impl Rounds<'_> {
     /// Searches the capacity of each server under this objective; returns the number of rounds.

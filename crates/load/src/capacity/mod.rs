@@ -18,6 +18,6 @@ pub mod staircase;
 pub use evaluate::{StepEvaluation, evaluate};
 pub use find::{Capacity, CapacityError, CapacityEvent, CapacityStep, find};
 pub use procedure::{
-    CLIENT_WAS_THE_LIMIT, CapacityResult, FirstGuess, NoCapacity, StepPurpose, run_procedure,
+    CLIENT_WAS_THE_LIMIT, CURVE_SHARES, CapacityResult, FirstGuess, NoCapacity, StepPurpose, run_procedure,
 };
 pub use search::{PRECISION, StepOutcome};

@@ -22,7 +22,7 @@ const RETREAT: f64 = 0.97;
 /// found: a server that does not meet its objective there has changed since.
 const MOST_CONFIRMATIONS: u32 = 6;
 /// Rates of the curve, as shares of the capacity. Response time bends in the upper half, so three of four are there.
-const CURVE_SHARES: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
+pub const CURVE_SHARES: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
 
 /// The reason that is reported where the client set the highest rate.
 pub const CLIENT_WAS_THE_LIMIT: &str = "the client was the limit of the search: the server's capacity is at least this: give the client more threads and cores";
