@@ -9,7 +9,7 @@ use workload::{Catalogue, Workload};
 use crate::plan_error::PlanError;
 use crate::plan_limits;
 use crate::plan_variant::server_variant;
-use crate::variant_point::variant_points;
+use crate::variant_point::{VariantPoint, variant_points};
 
 /// Checks that a plan can be run.
 pub fn check(plan: &Plan) -> Result<(), PlanError> {
@@ -24,6 +24,11 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         return Err(PlanError::NotOneByOne(workload.name));
     }
     check_measure(plan)?;
+    if plan.turns.is_some()
+        && let Some(why) = why_one_at_a_time(plan, &workload)
+    {
+        return Err(PlanError::Turns(why));
+    }
     for cpus in [&plan.cpus.server, &plan.cpus.client] {
         if cpus.parse::<CpuSet>().map_or(true, |set| set.is_empty()) {
             return Err(PlanError::CpuList(cpus.clone()));
@@ -33,6 +38,24 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         workload.only(operation)?;
     }
     check_connections(plan, &workload)
+}
+
+/// Why the servers of this plan cannot be up together; none if they can.
+pub fn why_one_at_a_time(plan: &Plan, workload: &Workload) -> Option<&'static str> {
+    let sets_kernel = |point: &VariantPoint| {
+        server_variant(workload, &point.variant(plan)).is_ok_and(|variant| !variant.kernel.is_empty())
+    };
+    if workload.load.is_runner() {
+        Some("a program that makes its own load has the machine to itself: remove it")
+    } else if plan.background.is_some() || matches!(plan.measure, Measure::OneByOne { .. }) {
+        Some("a background load, and operations one at a time, need one server at a time: remove it")
+    } else if variant_points(plan).iter().any(sets_kernel) {
+        Some(
+            "the variants share the kernel settings of this machine, and need one server at a time: remove it",
+        )
+    } else {
+        None
+    }
 }
 
 /// Checks that the plan only sets kernel settings that are usual in comparisons, or that the user allowed.
@@ -56,10 +79,6 @@ fn check_own_load(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
         "has no rate to set, nor a capacity"
     } else if plan.measure == Measure::MaxBytes && !moves_bytes(workload, plan.on_op.as_deref()) {
         "reports no bytes that its operations move (bytes in [metrics])"
-    } else if plan.turns.is_some() {
-        return Err(PlanError::Turns(
-            "a program that makes its own load has the machine to itself: remove it",
-        ));
     } else if plan.background.is_some() {
         "has no server that a background load could be sent to"
     } else if plan.load.connections != 1 || plan.load.threads != 1 {

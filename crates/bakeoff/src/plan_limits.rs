@@ -104,12 +104,6 @@ fn check_lengths(plan: &Plan) -> Result<(), PlanError> {
     {
         return Err(PlanError::Turns("give turns.load a length from 1ms to 7 days"));
     }
-    if plan.turns.is_some() && (plan.background.is_some() || matches!(plan.measure, Measure::OneByOne { .. }))
-    {
-        return Err(PlanError::Turns(
-            "a background load, and operations one at a time, need one server at a time: remove it",
-        ));
-    }
     match needed.iter().chain(&others).find(|(_, length)| *length > LONGEST) {
         Some((key, _)) => Err(PlanError::LongPhase(key)),
         None => Ok(()),

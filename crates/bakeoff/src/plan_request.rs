@@ -10,12 +10,11 @@ use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
 
 use crate::looks;
-use crate::plan_check::{check, moves_bytes, own_load};
+use crate::plan_check::{check, moves_bytes, own_load, why_one_at_a_time};
 use crate::plan_error::PlanError;
-use crate::plan_variant::{plan_variants, server_variant};
+use crate::plan_variant::plan_variants;
 use crate::preset::{Preset, long_enough_for};
 use crate::sweep_axis;
-use crate::variant_point::{VariantPoint, variant_points};
 
 /// Which measure a request asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -123,23 +122,10 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     {
         plan.phases = long_enough_for(limit_us, &plan.phases);
     }
-    plan.turns = in_turns(&plan, &workload).then_some(PlannedTurns { load: turns });
+    let has_others = points > 1 && why_one_at_a_time(&plan, &workload).is_none();
+    plan.turns = has_others.then_some(PlannedTurns { load: turns });
     check(&plan)?;
     Ok(plan)
-}
-
-/// Whether the servers of this plan can be up together. Programs that make their own load, a background load, operations of
-/// minutes, and kernel settings need one at a time.
-fn in_turns(plan: &Plan, workload: &Workload) -> bool {
-    let points = variant_points(plan);
-    let sets_kernel = |point: &VariantPoint| {
-        server_variant(workload, &point.variant(plan)).is_ok_and(|variant| !variant.kernel.is_empty())
-    };
-    points.len() > 1
-        && !workload.load.is_runner()
-        && plan.background.is_none()
-        && !matches!(plan.measure, Measure::OneByOne { .. })
-        && !points.iter().any(sets_kernel)
 }
 
 /// The CPUs of server and client, and the number of client threads. A program that makes its own load gets all CPUs.

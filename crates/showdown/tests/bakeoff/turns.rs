@@ -132,6 +132,23 @@ fn a_plan_in_turns_with_a_background_load_is_refused() {
 }
 
 #[test]
+fn variants_that_set_the_kernel_are_not_up_together() {
+    let home = TestHome::new();
+    let variants = ["nginx:net.ipv4.tcp_autocorking=1", "nginx:net.ipv4.tcp_autocorking=0"];
+    let plan = home.small_plan(&variants);
+    let one_at_a_time = fs::read_to_string(&plan).expect("a plan");
+    assert!(!one_at_a_time.contains("[turns]"), "{one_at_a_time}");
+    fs::write(&plan, one_at_a_time + "\n[turns]\nload = \"1s\"\n").expect("a plan");
+    let output = home.run(&["run", &plan]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("turns: the variants share the kernel"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
 fn a_run_takes_about_the_time_that_it_is_given() {
     let home = TestHome::new();
     let plan = |args: &[&str]| {
