@@ -147,11 +147,6 @@ impl LocalLab<'_> {
         variant_point.connections(self.plan).saturating_add(background)
     }
 
-    /// The variants of these trials, with their kernel settings applied.
-    fn variants(&mut self, trials: &[TrialSlot<'_>]) -> Vec<Result<ServerVariant, SutError>> {
-        trials.iter().map(|slot| self.variant(slot.variant_point)).collect()
-    }
-
     fn setup(&self) -> TrialSetup<'_> {
         TrialSetup {
             plan: self.plan,
@@ -261,7 +256,7 @@ impl Lab for LocalLab<'_> {
         observe: &mut Observer<'_>,
     ) -> Result<Vec<FinishedTrial>, ArchiveError> {
         if trials.len() > 1 && self.one_at_a_time.is_none() {
-            let variants = self.variants(trials);
+            let variants: Vec<_> = trials.iter().map(|slot| self.variant(slot.variant_point)).collect();
             let setup = self.setup();
             let starts = trials.iter().zip(variants).map(|(slot, variant)| self.trial_start(slot, variant));
             match trial::run_in_turns(&setup, starts.collect(), observe)? {
@@ -275,7 +270,7 @@ impl Lab for LocalLab<'_> {
         }
         let mut finished = Vec::new();
         for slot in trials {
-            let variant = self.variants(std::slice::from_ref(slot)).remove(0);
+            let variant = self.variant(slot.variant_point);
             let mut one = trial::run_alone(&self.setup(), self.trial_start(slot, variant), observe)?;
             if let Some(why) = &self.one_at_a_time {
                 one.trial.turns = Some(TrialTurns::OneAtATime { why: why.clone() });

@@ -23,8 +23,7 @@ use crate::wording::wording;
 pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
     let plan = input.plan;
     let wording = wording(&plan.measure);
-    let summaries: Vec<VariantSummary> =
-        (0..input.variant_points.len()).map(|index| summary(input, index)).collect();
+    let summaries = summaries(input);
     let comparisons = comparisons(input, &summaries);
     let planned = input.variant_points.len() * plan.blocks as usize;
     Verdict {
@@ -48,9 +47,11 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
 
 /// The comparisons of all pairs, without the rest of the verdict.
 pub fn comparisons_so_far(input: &VerdictInput<'_>) -> Vec<Comparison> {
-    let summaries: Vec<VariantSummary> =
-        (0..input.variant_points.len()).map(|index| summary(input, index)).collect();
-    comparisons(input, &summaries)
+    comparisons(input, &summaries(input))
+}
+
+fn summaries(input: &VerdictInput<'_>) -> Vec<VariantSummary> {
+    (0..input.variant_points.len()).map(|index| summary(input, index)).collect()
 }
 
 fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use archive::model::{PhaseKind, Plan, RunLength};
-use load::capacity::staircase::{SlicedCapacity, Staircase};
-use load::capacity::{CLIENT_WAS_THE_LIMIT, CURVE_SHARES, FirstGuess, StepOutcome, evaluate};
+use load::capacity::staircase::{FirstGuess, SlicedCapacity, Staircase};
+use load::capacity::{CLIENT_WAS_THE_LIMIT, CURVE_SHARES, NoCapacity, StepOutcome, evaluate};
 use load::inputs::slo::Slo;
 use load::spec::{Arrivals, Shape};
 use load::summary::Summary;
@@ -131,15 +131,14 @@ impl TurnTaker<'_, '_> {
             self.loads.keep_slices(PhaseKind::SearchStep, merged, Some(slo));
         }
         if let Some((rate, merged)) = near {
-            let (run, _) = self.loads.keep_slices(PhaseKind::Measure, merged, Some(slo));
+            let run = self.loads.keep_slices(PhaseKind::Measure, merged, Some(slo));
             self.result.take(plan, rate, run);
         }
         match capacity {
             SlicedCapacity::Found(_) => {}
             SlicedCapacity::AtLeast(_) => self.result.client_reasons.push(CLIENT_WAS_THE_LIMIT.to_owned()),
             SlicedCapacity::NoRateMeets => {
-                let why = format!("no rate that was tried meets {slo}: relax the objective");
-                self.result.reasons.push(why);
+                self.result.reasons.push(NoCapacity::NoRateMeets.reason(slo));
             }
             SlicedCapacity::Unknown => {
                 let why = "the search found no capacity: in most rounds the client was the limit for one of the servers";

@@ -7,7 +7,7 @@ use load::capacity::{StepEvaluation, evaluate};
 use load::engine::{LoadEvent, LoadOutcome, RunContext, RunError};
 use load::inputs::slo::Slo;
 use load::session::LoadSession;
-use load::spec::{LoadSpec, Shape};
+use load::spec::{LoadPart, LoadSpec, Shape};
 use load::summary::Summary;
 
 use super::phases::{ClientCounts, phase, time_line};
@@ -79,8 +79,8 @@ impl<'a> LoadPhases<'a> {
         observe: &mut Observer<'_>,
     ) -> Result<MeasuredRun, RunError> {
         let start = self.began.elapsed();
-        let spec = self.spec.clone().with_shape(Shape::closed());
-        let run = self.run(spec.with_duration(length).with_interval(interval), observe)?;
+        let part = self.part(Shape::closed());
+        let run = self.run(LoadPart { duration: Some(length), interval, ..part }, observe)?;
         self.keep(PhaseKind::ClosedLoop, start, &run, None);
         Ok(run)
     }
@@ -93,8 +93,8 @@ impl<'a> LoadPhases<'a> {
         observe: &mut Observer<'_>,
     ) -> Result<MeasuredRun, RunError> {
         let start = self.began.elapsed();
-        let spec = self.spec.clone().with_shape(Shape::closed()).with_duration(None).with_requests(count);
-        let run = self.run(spec.with_interval(LONG_OPERATION_INTERVAL), observe)?;
+        let part = LoadPart { duration: None, requests: Some(count), ..self.part(Shape::closed()) };
+        let run = self.run(LoadPart { interval: LONG_OPERATION_INTERVAL, ..part }, observe)?;
         self.keep(kind, start, &run, None);
         Ok(run)
     }
@@ -122,20 +122,16 @@ impl<'a> LoadPhases<'a> {
         observe: &mut Observer<'_>,
     ) -> Result<Slice, RunError> {
         let DrawnSlice { settle, length, seed } = *drawn;
-        let spec = self.spec.clone().with_shape(shape).with_warmup(settle).with_seed(seed);
-        let outcome = self.outcome(&spec.with_duration(length).with_interval(length), observe)?;
+        let part =
+            LoadPart { warmup: settle, duration: Some(length), interval: length, seed, ..self.part(shape) };
+        let outcome = self.outcome(&part, observe)?;
         let end = self.began.elapsed();
         let start = end.saturating_sub(outcome.measured + outcome.draining);
         Ok(Slice { start, under_load: settle + outcome.measured + outcome.draining, outcome })
     }
 
     /// Keeps merged slices as a phase.
-    pub fn keep_slices(
-        &mut self,
-        kind: PhaseKind,
-        merged: MergedSlices,
-        slo: Option<&Slo>,
-    ) -> (MeasuredRun, Option<StepEvaluation>) {
+    pub fn keep_slices(&mut self, kind: PhaseKind, merged: MergedSlices, slo: Option<&Slo>) -> MeasuredRun {
         let MergedSlices { start, slices, outcome } = merged;
         let run = MeasuredRun::from(outcome);
         let evaluation = slo.map(|slo| evaluate(slo, &run.outcome, &run.summary));
@@ -143,22 +139,28 @@ impl<'a> LoadPhases<'a> {
         if let Some(phase) = self.phases.last_mut() {
             phase.slices = Some(slices);
         }
-        (run, evaluation)
+        run
     }
 
-    fn run(&mut self, spec: LoadSpec, observe: &mut Observer<'_>) -> Result<MeasuredRun, RunError> {
+    /// The part of the load that its spec has, with this shape.
+    fn part(&self, shape: Shape) -> LoadPart {
+        LoadPart { shape, ..self.spec.part.clone() }
+    }
+
+    fn run(&mut self, part: LoadPart, observe: &mut Observer<'_>) -> Result<MeasuredRun, RunError> {
         // Every run of a trial draws other random numbers, and all of them follow from the plan's seed.
         self.spec.part.seed = self.spec.part.seed.wrapping_add(1);
-        self.outcome(&spec.with_seed(self.spec.part.seed), observe).map(MeasuredRun::from)
+        let seed = self.spec.part.seed;
+        self.outcome(&LoadPart { seed, ..part }, observe).map(MeasuredRun::from)
     }
 
-    fn outcome(&mut self, spec: &LoadSpec, observe: &mut Observer<'_>) -> Result<LoadOutcome, RunError> {
-        let workers = f64::from(spec.workers);
+    fn outcome(&mut self, part: &LoadPart, observe: &mut Observer<'_>) -> Result<LoadOutcome, RunError> {
+        let workers = f64::from(self.spec.workers);
         let mut session = match self.session.take() {
             Some(session) => session,
             None => self.open()?,
         };
-        let outcome = session.run(&spec.part, self.context, &mut |event| {
+        let outcome = session.run(part, self.context, &mut |event| {
             if let LoadEvent::Tick { stats, .. } = event {
                 let response = stats.merged(|op| &op.response_time);
                 let seconds = stats.client.wall_ns as f64 / 1e9 / workers;

@@ -140,7 +140,7 @@ impl<'r> Rounds<'r> {
         let merged = self.merged_rounds(rounds, "closed loop in turns", &shapes, servers, observe);
         for (server, merged) in servers.iter_mut().zip(merged) {
             let Some(merged) = merged.filter(|_| !server.loads.interrupted) else { continue };
-            let (run, _) = server.loads.keep_slices(PhaseKind::Measure, merged, None);
+            let run = server.loads.keep_slices(PhaseKind::Measure, merged, None);
             let outcome = &run.outcome;
             let within = amount_of(self.plan, &outcome.total) - amount_of(self.plan, &outcome.drain);
             let value = within / outcome.measured.as_secs_f64().max(1e-9);
@@ -169,7 +169,7 @@ impl<'r> Rounds<'r> {
             let merged = self.merged_rounds(rounds, &what, &shapes, servers, observe);
             for (server, merged) in servers.iter_mut().zip(merged) {
                 let Some(merged) = merged.filter(|_| !server.loads.interrupted) else { continue };
-                let (run, _) = server.loads.keep_slices(kind, merged, slo.as_ref());
+                let run = server.loads.keep_slices(kind, merged, slo.as_ref());
                 if is_last {
                     let p99_us = run.summary.response_time_us.p99;
                     server.result.take(self.plan, p99_us as f64, run);

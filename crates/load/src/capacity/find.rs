@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use super::evaluate::{StepEvaluation, evaluate};
-use super::procedure::{
-    CLIENT_WAS_THE_LIMIT, CapacityResult, FirstGuess, NoCapacity, StepPurpose, run_procedure,
-};
+use super::procedure::{CLIENT_WAS_THE_LIMIT, CapacityResult, NoCapacity, StepPurpose, run_procedure};
 use super::search::{PRECISION, StepOutcome};
 use crate::engine::{self, LoadEvent, LoadOutcome, RunContext, RunError};
 use crate::inputs::slo::Slo;
@@ -104,7 +102,7 @@ pub fn find(
         curve.push(step);
         Ok(Some(outcome))
     };
-    let result = run_procedure(FirstGuess::ClosedLoop(closed.throughput_per_s), true, run_step)?;
+    let result = run_procedure(closed.throughput_per_s, run_step)?;
     curve.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
     let reasons = reasons(&result, slo);
     Ok(Capacity {

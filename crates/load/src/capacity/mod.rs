@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `search` | which rate to try next: bracket, bisect |
 //! | [`staircase`] | rates and capacities of several servers in short slices |
-//! | `procedure` | the whole procedure: search, confirmation, curve; the same for `load --find-capacity` and the bake-off |
+//! | `procedure` | the whole procedure of `load --find-capacity`: search, confirmation, curve |
 //! | `evaluate` | whether one run meets the objective, or the client was the limit |
 //! | `find` | the procedure for one server that is already running: `load --find-capacity` |
 
@@ -18,6 +18,6 @@ pub mod staircase;
 pub use evaluate::{StepEvaluation, evaluate};
 pub use find::{Capacity, CapacityError, CapacityEvent, CapacityStep, find};
 pub use procedure::{
-    CLIENT_WAS_THE_LIMIT, CURVE_SHARES, CapacityResult, FirstGuess, NoCapacity, StepPurpose, run_procedure,
+    CLIENT_WAS_THE_LIMIT, CURVE_SHARES, CapacityResult, NoCapacity, StepPurpose, run_procedure,
 };
 pub use search::{PRECISION, StepOutcome};

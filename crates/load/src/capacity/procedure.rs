@@ -5,15 +5,13 @@
 //!    lower rate.
 //! 3. *Curve*: open loops at shares of the capacity, for the curve of response time over rate.
 //!
-//! `load --find-capacity` and the bake-off use this function, so they give the same answer. They differ in the first
-//! guess, in the lengths of the runs, in whether a curve is drawn, and in who runs a step.
+//! `load --find-capacity` uses it. The bake-off compares servers in slices instead: [`staircase`](super::staircase).
 
 use super::search::{CLIENT_LIMITED_TRIES, NextRate, Search, StepOutcome};
 use crate::inputs::slo::Slo;
 
 /// First rate of a search, as a share of the throughput of a closed loop. It is under the capacity of most servers, so
-/// that the search does not begin with an overload, and within one stride (1.5) of it. The published results of the
-/// bake-off were measured with it.
+/// that the search does not begin with an overload, and within one stride (1.5) of it.
 pub(super) const FIRST_SHARE: f64 = 0.8;
 /// Factor between the rates of confirmations, where the one before missed the objective. One retreat is a little more
 /// than the precision of the search, so the next rate differs by more than the search could tell.
@@ -26,15 +24,6 @@ pub const CURVE_SHARES: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
 
 /// The reason that is reported where the client set the highest rate.
 pub const CLIENT_WAS_THE_LIMIT: &str = "the client was the limit of the search: the server's capacity is at least this: give the client more threads and cores";
-
-/// Where a search begins.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum FirstGuess {
-    /// Throughput of a closed loop with the same connections, operations a second.
-    ClosedLoop(f64),
-    /// Capacity of an earlier trial of the same server, operations a second. The search goes in smaller strides.
-    EarlierTrial(f64),
-}
 
 /// What a step is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,16 +74,13 @@ pub struct CapacityResult {
     pub interrupted: bool,
 }
 
-/// Runs the procedure. `run_step` runs one open loop at a rate; it returns `None` if the user interrupted it.
+/// Runs the procedure. `closed_loop_per_s` is the throughput of a closed loop with the same connections. `run_step` runs one
+/// open loop at a rate; it returns `None` if the user interrupted it.
 pub fn run_procedure<E>(
-    guess: FirstGuess,
-    draws_curve: bool,
+    closed_loop_per_s: f64,
     mut run_step: impl FnMut(StepPurpose, f64) -> Result<Option<StepOutcome>, E>,
 ) -> Result<CapacityResult, E> {
-    let mut search = match guess {
-        FirstGuess::ClosedLoop(throughput) => Search::new(FIRST_SHARE * throughput),
-        FirstGuess::EarlierTrial(capacity) => Search::near(capacity),
-    };
+    let mut search = Search::new(FIRST_SHARE * closed_loop_per_s);
     let ended = |no_capacity, search: &Search| CapacityResult {
         capacity_per_s: Err(no_capacity),
         is_client_limited: search.is_client_limited(),
@@ -132,7 +118,7 @@ pub fn run_procedure<E>(
     };
 
     let mut interrupted = false;
-    for share in CURVE_SHARES.into_iter().filter(|_| draws_curve) {
+    for share in CURVE_SHARES {
         if run_step(StepPurpose::Curve(share), capacity * share)?.is_none() {
             interrupted = true;
             break;
@@ -155,12 +141,11 @@ mod tests {
 
     /// Runs the procedure with scripted outcomes; returns the result and every step.
     fn run(
-        guess: FirstGuess,
-        draws_curve: bool,
+        closed_loop_per_s: f64,
         mut script: impl FnMut(StepPurpose, f64, usize) -> Option<StepOutcome>,
     ) -> (CapacityResult, Steps) {
         let mut steps = Steps::new();
-        let Ok(result) = run_procedure(guess, draws_curve, |purpose, rate| {
+        let Ok(result) = run_procedure(closed_loop_per_s, |purpose, rate| {
             let nth = steps.iter().filter(|(earlier, _)| *earlier == purpose).count();
             steps.push((purpose, rate));
             Ok::<_, Infallible>(script(purpose, rate, nth))
@@ -179,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_search_begins_below_the_closed_loop_and_is_confirmed_before_the_curve() {
-        let (result, steps) = run(FirstGuess::ClosedLoop(11_000.0), true, |_, rate, _| Some(server(rate)));
+        let (result, steps) = run(11_000.0, |_, rate, _| Some(server(rate)));
         let capacity = result.capacity_per_s.expect("a capacity");
         assert!(capacity <= 10_000.0 && capacity > 9_800.0, "{capacity}");
         assert_eq!(steps[0], (StepPurpose::Search, 0.8 * 11_000.0));
@@ -191,19 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_capacity_saves_steps() {
-        let (_, from_closed_loop) =
-            run(FirstGuess::ClosedLoop(20_000.0), false, |_, rate, _| Some(server(rate)));
-        let (result, steps) = run(FirstGuess::EarlierTrial(9_900.0), false, |_, rate, _| Some(server(rate)));
-        assert_eq!(steps[0], (StepPurpose::Search, 9_900.0));
-        assert!(steps.len() < from_closed_loop.len(), "{} and {}", steps.len(), from_closed_loop.len());
-        assert!(result.capacity_per_s.is_ok());
-        assert!(steps.iter().all(|(purpose, _)| !matches!(purpose, StepPurpose::Curve(_))));
-    }
-
-    #[test]
     fn a_confirmation_that_misses_is_repeated_at_a_lower_rate() {
-        let (result, steps) = run(FirstGuess::ClosedLoop(11_000.0), false, |purpose, rate, nth| {
+        let (result, steps) = run(11_000.0, |purpose, rate, nth| {
             let is_slow = purpose == StepPurpose::Confirm && nth < 2;
             Some(if is_slow { StepOutcome::Missed } else { server(rate) })
         });
@@ -215,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_confirmation_that_the_client_spoiled_is_repeated_at_the_same_rate() {
-        let (result, steps) = run(FirstGuess::ClosedLoop(11_000.0), false, |purpose, rate, nth| {
+        let (result, steps) = run(11_000.0, |purpose, rate, nth| {
             let is_spoiled = purpose == StepPurpose::Confirm && nth < 3;
             Some(if is_spoiled { StepOutcome::ClientLimited } else { server(rate) })
         });
@@ -228,7 +202,7 @@ mod tests {
     #[test]
     fn a_rate_that_is_never_confirmed_is_no_capacity() {
         let never = |outcome: StepOutcome| {
-            run(FirstGuess::ClosedLoop(11_000.0), true, move |purpose, rate, _| {
+            run(11_000.0, move |purpose, rate, _| {
                 Some(if purpose == StepPurpose::Confirm { outcome } else { server(rate) })
             })
         };
@@ -242,14 +216,14 @@ mod tests {
 
     #[test]
     fn an_objective_that_no_rate_meets_is_not_confirmed() {
-        let (result, steps) = run(FirstGuess::ClosedLoop(1_000.0), true, |_, _, _| Some(StepOutcome::Missed));
+        let (result, steps) = run(1_000.0, |_, _, _| Some(StepOutcome::Missed));
         assert_eq!(result.capacity_per_s, Err(NoCapacity::NoRateMeets));
         assert!(steps.iter().all(|(purpose, _)| *purpose == StepPurpose::Search));
     }
 
     #[test]
     fn a_client_that_sets_the_highest_rate_is_reported() {
-        let (result, _) = run(FirstGuess::ClosedLoop(1_000.0), false, |_, rate, _| {
+        let (result, _) = run(1_000.0, |_, rate, _| {
             Some(if rate <= 5_000.0 { StepOutcome::Met } else { StepOutcome::ClientLimited })
         });
         assert!(result.capacity_per_s.is_ok() && result.is_client_limited);
@@ -258,10 +232,7 @@ mod tests {
     #[test]
     fn an_interruption_keeps_what_is_known() {
         let interrupted_in = |at: fn(StepPurpose) -> bool, from: usize| {
-            run(FirstGuess::ClosedLoop(11_000.0), true, move |purpose, rate, nth| {
-                (!(at(purpose) && nth >= from)).then(|| server(rate))
-            })
-            .0
+            run(11_000.0, move |purpose, rate, nth| (!(at(purpose) && nth >= from)).then(|| server(rate))).0
         };
         let at_once = interrupted_in(|purpose| purpose == StepPurpose::Search, 0);
         assert_eq!(at_once.capacity_per_s, Err(NoCapacity::Interrupted(None)));
@@ -276,7 +247,7 @@ mod tests {
 
     #[test]
     fn an_error_of_a_step_ends_the_procedure() {
-        let result = run_procedure(FirstGuess::ClosedLoop(1.0), true, |_, _| Err("no server"));
+        let result = run_procedure(1.0, |_, _| Err("no server"));
         assert_eq!(result, Err("no server"));
     }
 }

@@ -31,22 +31,17 @@ pub(super) enum NextRate {
 /// Rates within this factor of each other count as the same.
 pub const PRECISION: f64 = 1.02;
 /// The search does not look for a capacity below this share of the first rate.
-const LOWEST_SHARE: f64 = 1e-3;
+pub(super) const LOWEST_SHARE: f64 = 1e-3;
 /// The search ends after this many steps, even if measurements contradict each other.
 const MOST_TRIES: usize = 32;
 /// Steps at one rate in which the client was the limit, until the client cannot offer that rate.
 pub(super) const CLIENT_LIMITED_TRIES: usize = 3;
 /// Factor between rates while one side of the bracket is open.
-const STRIDE: f64 = 1.5;
-/// The same where an earlier search has found about where the capacity is. Restarts of one server differ by a few
-/// percent, so a stride or two reach the other side.
-const STRIDE_NEAR: f64 = 1.06;
-
+pub(super) const STRIDE: f64 = 1.5;
 /// The state of a search.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     first: f64,
-    stride: f64,
     tried: Vec<(f64, StepOutcome)>,
     /// Lowest rate that counts as missed, or as too high for the client.
     ceiling: Option<f64>,
@@ -55,12 +50,7 @@ pub(super) struct Search {
 impl Search {
     /// A search that begins at `first`, best a little under the expected capacity.
     pub fn new(first: f64) -> Self {
-        Self { first, stride: STRIDE, tried: Vec::new(), ceiling: None }
-    }
-
-    /// A search that begins at the capacity of an earlier one, and goes in smaller strides.
-    pub fn near(earlier: f64) -> Self {
-        Self { stride: STRIDE_NEAR, ..Self::new(earlier) }
+        Self { first, tried: Vec::new(), ceiling: None }
     }
 
     /// Records the outcome of a run at `rate`.
@@ -108,8 +98,8 @@ impl Search {
         match (floor, self.ceiling) {
             (None, None) => NextRate::Try(self.first),
             (None, Some(ceiling)) if ceiling / 2.0 < self.first * LOWEST_SHARE => NextRate::Found(None),
-            (None, Some(ceiling)) => NextRate::Try(ceiling / self.stride),
-            (Some(floor), None) => NextRate::Try(floor * self.stride),
+            (None, Some(ceiling)) => NextRate::Try(ceiling / STRIDE),
+            (Some(floor), None) => NextRate::Try(floor * STRIDE),
             (Some(floor), Some(ceiling)) if ceiling / floor > PRECISION => {
                 NextRate::Try((floor * ceiling).sqrt())
             }

@@ -15,12 +15,10 @@
 
 use stats::thresholds::{Response, thresholds};
 
-use super::procedure::{FIRST_SHARE, FirstGuess};
-use super::search::{CLIENT_LIMITED_TRIES, StepOutcome};
+use super::procedure::FIRST_SHARE;
+use super::search::{CLIENT_LIMITED_TRIES, LOWEST_SHARE, STRIDE, StepOutcome};
 
-/// Factor between the first rates.
-const STRIDE: f64 = 1.5;
-/// The same where an earlier search of the same server has found its capacity.
+/// Factor between the first rates where an earlier search of the same server has found its capacity.
 const STRIDE_NEAR: f64 = 1.12;
 /// The approach ends with this factor. It is about how far the speed of a shared machine is off from one slice to the next.
 const FOLLOWING: f64 = 1.06;
@@ -30,10 +28,17 @@ const APART_FIRST: f64 = 0.1;
 const APART_LEAST: f64 = 0.05;
 /// After about this many rounds the steps apart are half as wide.
 const APART_ROUNDS: f64 = 4.0;
-/// No capacity is looked for below this share of the first rate.
-const LOWEST_SHARE: f64 = 1e-3;
 /// A capacity needs this many rounds.
 const FEWEST_ROUNDS: usize = 6;
+
+/// Where the rates of a server begin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FirstGuess {
+    /// Throughput of a closed loop with the same connections, operations a second.
+    ClosedLoop(f64),
+    /// Capacity of an earlier trial of the same server, operations a second. The rates change in smaller strides.
+    EarlierTrial(f64),
+}
 
 /// What the slices of a server say.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -307,6 +312,25 @@ mod tests {
         for capacity in staircase.capacities() {
             assert!((found(capacity) / 5_000.0 - 1.0).abs() < 0.04, "{capacity:?}");
         }
+    }
+
+    #[test]
+    fn an_earlier_capacity_saves_rounds() {
+        let slices = |guess| {
+            let mut count = 0;
+            let mut first = None;
+            let staircase = run(&[guess], 20, |_, rate| {
+                count += 1;
+                first.get_or_insert(rate);
+                up_to(10_000.0, rate)
+            });
+            assert!((found(staircase.capacities()[0]) / 10_000.0 - 1.0).abs() < 0.04);
+            (count, first.expect("a slice"))
+        };
+        let (from_closed_loop, _) = slices(FirstGuess::ClosedLoop(20_000.0));
+        let (from_earlier, first) = slices(FirstGuess::EarlierTrial(9_900.0));
+        assert!((first - 9_900.0).abs() < 1e-6, "{first}");
+        assert!(from_earlier < from_closed_loop, "{from_earlier} and {from_closed_loop}");
     }
 
     #[test]

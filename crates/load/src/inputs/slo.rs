@@ -69,10 +69,7 @@ fn parse_bound(text: &str) -> Option<Bound> {
         }
     };
     let limit = match quantity {
-        Quantity::Errors => {
-            let percent: f64 = limit.trim().strip_suffix('%')?.parse().ok()?;
-            (percent > 0.0 && percent <= 100.0).then_some(percent / 100.0)?
-        }
+        Quantity::Errors => units::share_of(limit.trim().strip_suffix('%')?)?,
         _ => units::parse_duration(limit.trim()).ok()?.as_secs_f64() * 1e6,
     };
     Some(Bound { quantity, limit })

@@ -86,6 +86,19 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
         .ok_or_else(|| UnitError::new(text, "a size in bytes up to 1 GiB, such as 100, 4k or 1m"))
 }
 
+/// A percentage above 0 and up to 100 as a share: `2%`.
+pub fn parse_share(text: &str) -> Result<f64, UnitError> {
+    let percent = text.trim();
+    share_of(percent.strip_suffix('%').unwrap_or(percent))
+        .ok_or_else(|| UnitError::new(text, "a percentage above 0 and up to 100, such as 2%"))
+}
+
+/// The number of a percentage as a share.
+pub(crate) fn share_of(percent: &str) -> Option<f64> {
+    let percent: f64 = percent.trim().parse().ok()?;
+    (percent > 0.0 && percent <= 100.0).then_some(percent / 100.0)
+}
+
 /// A span of time above zero: `10s`, `500us`, `1m 30s`.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     humantime::parse_duration(text)
@@ -115,6 +128,11 @@ mod tests {
         for most in [parse_connections("1000001"), parse_threads("1025"), parse_connections("0")] {
             assert!(most.is_err(), "{most:?}");
         }
+        assert_eq!(
+            (parse_share("2%"), parse_share("12.5 %"), parse_share("100")),
+            (Ok(0.02), Ok(0.125), Ok(1.0))
+        );
+        assert!(["0%", "101%", "-1%", "%", "NaN%"].iter().all(|text| parse_share(text).is_err()));
         assert_eq!(parse_duration("1m 30s"), Ok(Duration::from_secs(90)));
         assert_eq!(["0", "0s", "0us"].map(parse_duration_or_zero), [const { Ok(Duration::ZERO) }; 3]);
     }

@@ -13,7 +13,7 @@ use clap::{Subcommand, ValueEnum};
 use host::Host;
 use host::knobs::Knob;
 use load::inputs::slo::Slo;
-use load::inputs::units::{UnitError, parse_connections, parse_rate};
+use load::inputs::units::{UnitError, parse_connections, parse_duration, parse_rate, parse_share};
 
 use super::consent;
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
@@ -75,7 +75,7 @@ pub struct QuestionArgs {
     pub blocks: Option<u32>,
 
     /// Run for about this long, such as 10m, instead of the preset's number of blocks
-    #[arg(long = "for", value_parser = humantime::parse_duration, value_name = "TIME", conflicts_with = "blocks")]
+    #[arg(long = "for", value_parser = parse_duration, value_name = "TIME", conflicts_with = "blocks")]
     pub time: Option<Duration>,
 
     /// Stop when the ratio is known this precisely, such as 2%, instead of with the first verdict
@@ -265,17 +265,6 @@ enum BackgroundError {
 fn parse_background(text: &str) -> Result<PlannedBackground, BackgroundError> {
     let (rate, connections) = text.split_once("/s,connections=").ok_or(BackgroundError::Form)?;
     Ok(PlannedBackground { rate_per_s: parse_rate(rate)?, connections: parse_connections(connections)? })
-}
-
-/// Why a text is not a percentage.
-#[derive(Debug, thiserror::Error)]
-#[error("give a percentage above 0 and up to 100, such as 2%")]
-struct ShareError;
-
-/// A percentage such as `2%`, as a share.
-fn parse_share(text: &str) -> Result<f64, ShareError> {
-    let percent: f64 = text.strip_suffix('%').unwrap_or(text).trim().parse().map_err(|_| ShareError)?;
-    if percent > 0.0 && percent <= 100.0 { Ok(percent / 100.0) } else { Err(ShareError) }
 }
 
 fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
