@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::clock::Nanos;
-use crate::record::{CompactInterval, DRAIN, Errors, Interval};
+use crate::record::{CompactInterval, DRAIN, Interval};
 use crate::worker::{WorkerFailure, WorkerMessage};
 
 /// How far a worker is.
@@ -32,8 +32,6 @@ pub(crate) struct CompleteInterval {
 /// Takes the messages of a fixed number of workers.
 pub(crate) struct Collector {
     workers: Vec<WorkerProgress>,
-    /// Whether the part opens the connections of the session.
-    is_first_part: bool,
     open: BTreeMap<i64, OpenInterval>,
     /// Everything that was measured, the drain included.
     pub total: Interval,
@@ -51,11 +49,10 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub fn new(workers: u32, operations: usize, counters: usize, is_first_part: bool) -> Self {
+    pub fn new(workers: u32, operations: usize, counters: usize) -> Self {
         let waiting = WorkerProgress { done: false, latest: i64::MIN };
         Self {
             workers: vec![waiting; workers as usize],
-            is_first_part,
             open: BTreeMap::new(),
             total: Interval::new(operations, counters),
             drain: Interval::new(operations, counters),
@@ -113,12 +110,6 @@ impl Collector {
     fn add(&mut self, index: i64, stats: &Interval) {
         if index >= 0 {
             self.total.append(stats);
-        } else if self.is_first_part {
-            // Connections are opened before measuring begins, and still belong to the run.
-            let mut connections = Interval::new(stats.operations.len(), stats.counters.len());
-            connections.connections = stats.connections.clone();
-            connections.connections.errors = Errors::default();
-            self.total.append(&connections);
         }
         if index == DRAIN {
             self.drain.append(stats);
@@ -152,7 +143,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_complete_when_every_worker_has_sent_it() {
-        let mut collector = Collector::new(2, 1, 0, true);
+        let mut collector = Collector::new(2, 1, 0);
         assert_eq!(completed(&mut collector, [interval(0, -1, 5), interval(0, 0, 7)]), [0_i64; 0]);
         assert_eq!(completed(&mut collector, [interval(1, -1, 5), interval(1, 0, 9)]), [-1, 0]);
         assert_eq!(collector.total.succeeded(), 2, "the warm-up is not measured");
@@ -161,18 +152,18 @@ mod tests {
 
     #[test]
     fn a_process_that_ends_after_its_part_is_no_failure() {
-        let mut collector = Collector::new(2, 1, 0, true);
+        let mut collector = Collector::new(2, 1, 0);
         let gone = Some(WorkerFailure::ProcessEnded);
         completed(&mut collector, [done(0, 5, None), done(0, 9, gone.clone()), done(1, 6, None)]);
         assert!(collector.all_done() && collector.failure.is_none());
-        let mut early = Collector::new(2, 1, 0, true);
+        let mut early = Collector::new(2, 1, 0);
         completed(&mut early, [done(0, 5, gone.clone())]);
         assert_eq!(early.failure, gone);
     }
 
     #[test]
     fn a_worker_that_ends_completes_its_intervals() {
-        let mut collector = Collector::new(2, 1, 0, true);
+        let mut collector = Collector::new(2, 1, 0);
         assert_eq!(completed(&mut collector, [interval(0, 0, 7), done(0, 1, None)]), [0_i64; 0]);
         assert_eq!(completed(&mut collector, [interval(1, 0, 7)]), [0]);
         assert_eq!(completed(&mut collector, [interval(1, 1, 7)]), [1]);
@@ -185,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_first_failure_is_kept() {
-        let mut collector = Collector::new(3, 1, 0, true);
+        let mut collector = Collector::new(3, 1, 0);
         let (first, second) = (WorkerFailure::Panicked, WorkerFailure::ProcessEnded);
         completed(&mut collector, [done(0, 1, None), done(1, 1, Some(first)), done(2, 1, Some(second))]);
         assert_eq!(collector.failure, Some(WorkerFailure::Panicked));

@@ -17,7 +17,7 @@ use crate::clock::Nanos;
 use crate::collector::{Collector, CompleteInterval};
 use crate::outcome::{LoadEvent, LoadObserver, LoadOutcome, RunContext, RunError, TimedInterval};
 use crate::processes::{LoadProcess, connections_a_process, distribute};
-use crate::record::{Errors, Interval};
+use crate::record::{ConnectionStats, Errors, Interval};
 use crate::spec::{LoadPart, LoadSpec};
 use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
 use crate::worker_threads::{WorkerThreads, WorkerThreadsError};
@@ -37,8 +37,8 @@ pub struct LoadSession {
     counters: &'static [&'static str],
     running: LoadProcesses,
     processes: u32,
-    /// Whether no part has run yet.
-    is_new: bool,
+    /// What opening the connections took: it belongs to the first part, and is taken from here by it.
+    opening: ConnectionStats,
     messages: mpsc::Receiver<WorkerMessage>,
     /// Connections that are open.
     opened: u32,
@@ -61,7 +61,7 @@ impl LoadSession {
             counters,
             running,
             processes,
-            is_new: true,
+            opening: ConnectionStats::default(),
             messages,
             opened: 0,
             setup_errors: Errors::default(),
@@ -90,7 +90,8 @@ impl LoadSession {
                 Ok(WorkerMessage::Done { failure, .. }) => {
                     return Err(failure.unwrap_or(WorkerFailure::Lost).into());
                 }
-                Ok(WorkerMessage::Interval { .. }) | Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Ok(WorkerMessage::Interval { stats, .. }) => self.opening.merge(&stats.connections),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => return Err(WorkerFailure::Lost.into()),
             }
         }
@@ -113,9 +114,9 @@ impl LoadSession {
         observe: &mut LoadObserver<'_>,
     ) -> Result<LoadOutcome, RunError> {
         let spec = LoadSpec { part: part.clone(), ..self.spec.clone() };
-        let is_first_part = std::mem::replace(&mut self.is_new, false);
         let (operations, counters) = (self.operations.len(), self.counters.len());
-        let collector = Collector::new(spec.workers, operations, counters, is_first_part);
+        let mut collector = Collector::new(spec.workers, operations, counters);
+        collector.total.connections.merge(&std::mem::take(&mut self.opening));
         observe(LoadEvent::Begins { opened: self.opened, errors: &self.setup_errors });
         let lead = if self.processes == 1 { LEAD } else { LEAD_OF_PROCESSES };
         let (start, clock_time) = (Nanos::now().after(lead), SystemTime::now() + lead);
@@ -260,6 +261,8 @@ mod tests {
     use super::*;
     use crate::drivers::ProtocolSpec;
     use crate::drivers::http::{HttpOperation, HttpSpec};
+    use crate::outcome::IntervalStage;
+    use crate::record::RecordedTimes as _;
     use crate::spec::{Arrivals, Shape};
 
     /// A server that answers everything at once, and the number of connections that it has accepted.
@@ -321,6 +324,21 @@ mod tests {
         for (_, accepted) in &servers {
             assert_eq!(accepted.load(Ordering::Relaxed), 4);
         }
+    }
+
+    #[test]
+    fn connections_of_a_warm_up_are_not_measured_and_the_first_ones_are() {
+        let (address, accepted) = server();
+        let spec = spec(address).with_requests_per_connection(5);
+        let mut session = LoadSession::open(&spec, &RunContext::default()).expect("a session");
+        let (warmup, duration) = (Duration::from_millis(300), Some(Duration::from_millis(100)));
+        let part = LoadPart { warmup, duration, requests: None, ..spec.part.clone() };
+        let outcome = run(&mut session, &part);
+        drop(session);
+        let warm_up = outcome.intervals.iter().filter(|interval| interval.stage == IntervalStage::WarmUp);
+        let in_warm_up: u64 = warm_up.map(|interval| interval.stats.connections.connect.count()).sum();
+        let measured = outcome.total.connections.connect.len();
+        assert_eq!(measured + in_warm_up, u64::from(accepted.load(Ordering::Relaxed)));
     }
 
     #[test]

@@ -89,6 +89,32 @@ pub struct ConnectionStats<H = Micros> {
     pub errors: Errors,
 }
 
+impl Default for ConnectionStats {
+    /// No connections.
+    fn default() -> Self {
+        Self {
+            connect: micros(),
+            tls: micros(),
+            tls_resumed: 0,
+            wait: micros(),
+            open_peak: 0,
+            errors: Errors::default(),
+        }
+    }
+}
+
+impl ConnectionStats {
+    /// Adds the connections of another worker, process or interval.
+    pub fn merge<H: RecordedTimes>(&mut self, other: &ConnectionStats<H>) {
+        other.connect.add_to(&mut self.connect);
+        other.tls.add_to(&mut self.tls);
+        other.wait.add_to(&mut self.wait);
+        self.tls_resumed += other.tls_resumed;
+        self.open_peak += other.open_peak;
+        self.errors.merge(&other.errors);
+    }
+}
+
 /// The client's own behaviour in an interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientStats<H = Micros> {
@@ -153,14 +179,7 @@ impl Interval {
     pub fn new(operations: usize, counters: usize) -> Self {
         Self {
             operations: (0..operations).map(|_| OperationStats::new()).collect(),
-            connections: ConnectionStats {
-                connect: micros(),
-                tls: micros(),
-                wait: micros(),
-                tls_resumed: 0,
-                open_peak: 0,
-                errors: Errors::default(),
-            },
+            connections: ConnectionStats::default(),
             client: ClientStats {
                 lag: micros(),
                 pickup: micros(),
@@ -183,12 +202,7 @@ impl Interval {
         for (sum, part) in self.operations.iter_mut().zip(&other.operations) {
             sum.merge(part);
         }
-        other.connections.connect.add_to(&mut self.connections.connect);
-        other.connections.tls.add_to(&mut self.connections.tls);
-        other.connections.wait.add_to(&mut self.connections.wait);
-        self.connections.tls_resumed += other.connections.tls_resumed;
-        self.connections.open_peak += other.connections.open_peak;
-        self.connections.errors.merge(&other.connections.errors);
+        self.connections.merge(&other.connections);
         let (sum, part) = (&mut self.client, &other.client);
         part.lag.add_to(&mut sum.lag);
         part.pickup.add_to(&mut sum.pickup);

@@ -23,3 +23,6 @@ pub use micros::{Micros, RecordedTimes, times};
 
 /// Index of the interval after the end: no more operations begin, and those in flight end.
 pub const DRAIN: i64 = i64::MAX;
+
+/// Index of the interval before the first part, in which the connections are opened.
+pub const OPENING: i64 = i64::MIN;

@@ -31,7 +31,8 @@ pub enum WorkerMessage {
     Interval {
         /// Which worker.
         worker: u32,
-        /// Which interval: negative during the warm-up, [`DRAIN`](crate::record::DRAIN) after the end.
+        /// Which interval: negative during the warm-up, [`DRAIN`](crate::record::DRAIN) after the end, and
+        /// [`OPENING`](crate::record::OPENING) before the worker is ready.
         index: i64,
         /// What was recorded.
         stats: Box<Interval>,

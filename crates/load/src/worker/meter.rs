@@ -12,7 +12,7 @@ use super::message::WorkerMessage;
 use super::wall_clock::Arrival;
 use crate::clock::Nanos;
 use crate::driver::OperationId;
-use crate::record::{DRAIN, Interval, micros_of, record};
+use crate::record::{DRAIN, Interval, OPENING, micros_of, record};
 
 /// Operations that are kept before they are added to the histograms. After a system call, the histograms and their code are
 /// not in the CPU's caches; one by one, that would cost eight cache misses an operation, and a batch loads them once. A batch
@@ -62,7 +62,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// A meter that fills the first interval from now on, also before the run begins.
+    /// A meter that fills the interval of opening connections from now on.
     pub fn new(
         first: Box<Interval>,
         worker: u32,
@@ -74,7 +74,7 @@ impl Meter {
             batch: Vec::with_capacity(BATCH),
             worker,
             length: Duration::MAX,
-            index: 0,
+            index: OPENING,
             end: Nanos::NEVER,
             last_end: Nanos::NEVER,
             timed_from: Nanos(0),
@@ -84,6 +84,11 @@ impl Meter {
             to_collector,
             cleared,
         }
+    }
+
+    /// The connections are open.
+    pub fn opened(&mut self) {
+        self.send_stats();
     }
 
     /// Intervals of `length`, aligned to `measured_from`, until `last_end`; CPU time counts from `begin`.

@@ -151,6 +151,7 @@ impl<D: Driver> Worker<D> {
         if self.context.spec.requests_per_connection != Some(1) {
             self.open_all()?;
         }
+        self.operations.meter.opened();
         let ready = WorkerMessage::Ready {
             worker: self.context.worker,
             open: self.operations.counts.open(),
