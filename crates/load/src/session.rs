@@ -335,8 +335,8 @@ mod tests {
         let part = LoadPart { warmup, duration, requests: None, ..spec.part.clone() };
         let outcome = run(&mut session, &part);
         drop(session);
-        let warm_up = outcome.intervals.iter().filter(|interval| interval.stage == IntervalStage::WarmUp);
-        let in_warm_up: u64 = warm_up.map(|interval| interval.stats.connections.connect.count()).sum();
+        let before = outcome.intervals.iter().filter(|interval| interval.stage == IntervalStage::WarmUp);
+        let in_warm_up: u64 = before.map(|interval| interval.stats.connections.connect.count()).sum();
         let measured = outcome.total.connections.connect.len();
         assert_eq!(measured + in_warm_up, u64::from(accepted.load(Ordering::Relaxed)));
     }
