@@ -19,7 +19,6 @@
 //!
 //! **Not goals.** A fast or complete server; TLS; HTTP/2; several requests in flight on one connection.
 
-pub mod arithmetic;
 pub mod checks;
 pub mod finding;
 pub mod floor;

@@ -1,17 +1,13 @@
-//! A server that freezes for a tenth of the time. The response times of its users follow from arithmetic, for any
-//! number of connections. A client that waits for replies before it sends more does not see them (coordinated
-//! omission).
-
-use std::time::Duration;
-
-use crate::arithmetic::frozen_response;
-use crate::finding::{Finding, FindingUnit};
+//! A server that freezes for a tenth of the time. The response times of its users follow from the schedule of the requests
+//! and the moments of the replies, which the server logs. A client that waits for replies before it sends more does not
+//! see them (coordinated omission).
+use crate::finding::{Finding, FindingUnit, time_tolerance_us};
 use crate::instrument::{CheckError, Instrument, LoadShape, Measurement, TestLoad};
 use crate::known::behaviour::Freeze;
+use crate::known::child::KnownServer;
+use crate::known::schedule;
 
 const RATE: f64 = 1_000.0;
-/// Relative tolerance of the percentiles.
-const TOLERANCE: f64 = 0.02;
 
 /// How the server is frozen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,20 +26,14 @@ pub fn check(
     periods: u32,
     connections: u32,
 ) -> Result<Vec<Finding>, CheckError> {
-    // The cost of a request with this number of connections, which decides how fast the server catches up.
-    let server = instrument.start(|_| ())?;
-    let load = TestLoad::http(connections, LoadShape::Closed, Duration::from_millis(300));
-    let load_share = RATE / instrument.run(&server, &load)?.summary.throughput_per_s.max(RATE);
-    drop(server);
-
     let load = TestLoad::http(connections, LoadShape::Even(RATE), freeze.period * periods);
+    let by_itself = Some(freeze).filter(|_| method == FreezeMethod::Internal);
+    let server = instrument.start(|behaviour| behaviour.freeze = by_itself)?;
     let measured = match method {
-        FreezeMethod::Internal => {
-            let server = instrument.start(|behaviour| behaviour.freeze = Some(freeze))?;
-            instrument.run(&server, &load)?
-        }
-        FreezeMethod::Signals => frozen_from_outside(instrument, freeze, periods, &load)?,
+        FreezeMethod::Internal => instrument.run(&server, &load)?,
+        FreezeMethod::Signals => frozen_from_outside(instrument, &server, freeze, periods, &load)?,
     };
+    let Some(known) = schedule::response_times(&server.log()?, RATE) else { return Ok(Vec::new()) };
     let suffix = match method {
         FreezeMethod::Internal => "",
         FreezeMethod::Signals => " by SIGSTOP",
@@ -52,11 +42,14 @@ pub fn check(
     let plural = if connections == 1 { "" } else { "s" };
     let case = format!("{frozen} s of {period} s{suffix}, {connections} connection{plural}");
     let response = &measured.summary.response_time_us;
-    let rows = [("p95", 0.95, response.p95), ("p99", 0.99, response.p99), ("max", 1.0, response.max)];
-    let finding = |(name, quantile, measured): (&'static str, f64, u64)| {
-        let known = frozen_response(freeze, load_share, quantile).as_secs_f64() * 1e6;
+    let rows = [
+        ("p95", known.p95, response.p95),
+        ("p99", known.p99, response.p99),
+        ("max", known.max, response.max),
+    ];
+    let finding = |(name, known, measured): (&'static str, f64, u64)| {
         let finding = Finding::new("freeze", case.clone(), FindingUnit::Microseconds, known, measured as f64);
-        finding.statistic(name).within(known * TOLERANCE)
+        finding.statistic(name).within(time_tolerance_us(known))
     };
     Ok(rows.map(finding).to_vec())
 }
@@ -64,11 +57,11 @@ pub fn check(
 /// Freezes the server with signals, on the same schedule as its own.
 fn frozen_from_outside(
     instrument: &Instrument<'_>,
+    server: &KnownServer,
     freeze: Freeze,
     periods: u32,
     load: &TestLoad,
 ) -> Result<Measurement, CheckError> {
-    let server = instrument.start(|_| ())?;
     std::thread::scope(|scope| {
         let freezer = scope.spawn(|| {
             let between = freeze.period.saturating_sub(freeze.length);
@@ -81,7 +74,7 @@ fn frozen_from_outside(
             }
             Ok(())
         });
-        let measured = instrument.run(&server, load);
+        let measured = instrument.run(server, load);
         freezer.join().expect("the thread does not panic").map_err(CheckError::Server)?;
         measured
     })

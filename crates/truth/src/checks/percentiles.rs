@@ -10,8 +10,6 @@ use crate::known::service::ServiceTime;
 /// Connections per concurrent request, on average. Enough for bursts after a disturbance: a request must not wait for a
 /// connection, because the server cannot see that wait.
 const CONNECTIONS_PER_REQUEST: f64 = 4.0;
-/// An invalid measurement is repeated, like a trial.
-const ATTEMPTS: u32 = 3;
 const FEWEST_CONNECTIONS: f64 = 256.0;
 
 /// The load of one measurement.
@@ -25,12 +23,14 @@ pub struct LoadLevel {
     pub share: f64,
 }
 
-/// Checks p50, p90, p95, p99 and p99.9 of one distribution at one load.
+/// Checks p50, p90, p95, p99 and p99.9 of one distribution at one load. An invalid measurement is repeated, like a trial, as
+/// long as there are `repetitions` left.
 pub fn check(
     instrument: &Instrument<'_>,
     service: ServiceTime,
     level: LoadLevel,
     length: Duration,
+    repetitions: &mut u32,
 ) -> Result<Vec<Finding>, CheckError> {
     let rate = level.capacity_per_s * level.share;
     let load = TestLoad {
@@ -40,10 +40,8 @@ pub fn check(
         ..TestLoad::http(connections(rate, service), LoadShape::Poisson(rate), length)
     };
     let mut measured = once(instrument, service, &load)?;
-    for _ in 1..ATTEMPTS {
-        if measured.summary.valid {
-            break;
-        }
+    while !measured.summary.valid && *repetitions > 0 {
+        *repetitions -= 1;
         measured = once(instrument, service, &load)?;
     }
     let case = format!("{} {service} at {:.0} %", level.protocol.name(), level.share * 100.0);

@@ -70,9 +70,14 @@ pub struct ExactTimes {
 }
 
 impl ExactTimes {
-    /// The quantiles of a log; `None` for an empty one.
-    pub fn of(log: &[ServedRequest]) -> Option<Self> {
-        let mut nanos: Vec<u64> = log.iter().map(|served| served.sent.since(served.received).0).collect();
+    /// The quantiles of the service times in a log; `None` for an empty one.
+    pub fn of_service(log: &[ServedRequest]) -> Option<Self> {
+        Self::of(log.iter().map(|served| served.sent.since(served.received)))
+    }
+
+    /// The quantiles of these times; `None` if there are none.
+    pub fn of(times: impl IntoIterator<Item = Nanos>) -> Option<Self> {
+        let mut nanos: Vec<u64> = times.into_iter().map(|time| time.0).collect();
         nanos.sort_unstable();
         let max = nanos.last()?;
         // Nearest rank: the smallest value with at least this share of all values at or below it.
@@ -114,11 +119,11 @@ mod tests {
 
     #[test]
     fn quantiles_are_exact() {
-        let times = ExactTimes::of(&log((1..=1_000).rev())).expect("there are times");
+        let times = ExactTimes::of_service(&log((1..=1_000).rev())).expect("there are times");
         let whole = [times.p50, times.p99, times.p99_9, times.max].map(|us| us as u64);
         assert_eq!(whole, [500, 990, 999, 1_000]);
         assert!((times.mean - 500.5).abs() < 1e-9);
-        assert_eq!(ExactTimes::of(&[]), None);
+        assert_eq!(ExactTimes::of_service(&[]), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod clock;
 mod option_values;
 mod reply;
 mod request;
+pub mod schedule;
 pub mod server;
 pub mod service;
 mod socket;

@@ -331,7 +331,7 @@ impl Server {
             _ => {
                 // A request for the account is not part of the load.
                 self.account.connections = self.account.connections.saturating_sub(1);
-                self.account.service_time_us = ExactTimes::of(&self.log);
+                self.account.service_time_us = ExactTimes::of_service(&self.log);
                 let json = serde_json::to_string(&self.account).expect("an account is plain data");
                 reply::document("application/json", &json, &mut self.out);
             }
