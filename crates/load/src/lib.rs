@@ -82,6 +82,7 @@ pub mod processes;
 pub mod record;
 pub mod runner;
 pub mod session;
+pub mod slices;
 pub mod sources;
 pub mod spans;
 pub mod spec;

@@ -167,7 +167,21 @@ impl TimedInterval {
     }
 }
 
+/// An interval shorter than this share of the planned length was cut. The lengths of slices are drawn at random, so that
+/// they differ from the first one's.
+const FULL_LENGTH: f64 = 0.5;
+
 impl LoadOutcome {
+    /// The measured intervals in order, but for one that the end of the run cut.
+    pub fn observations(&self) -> Vec<&TimedInterval> {
+        let full = self.spec.part.interval.mul_f64(FULL_LENGTH);
+        let is_whole =
+            |interval: &&TimedInterval| interval.stage == IntervalStage::Measured && interval.length >= full;
+        let mut intervals: Vec<&TimedInterval> = self.intervals.iter().filter(is_whole).collect();
+        intervals.sort_by_key(|interval| interval.start);
+        intervals
+    }
+
     /// Adds a later part of the same session, whose measuring began `after` this one's. Both count as measured; the time
     /// between them does not.
     pub fn append(&mut self, later: Self, after: Duration) {

@@ -10,6 +10,9 @@
 //! begins at the value of the block before, blocks are not independent: its 95 % intervals held the truth in 90 % of
 //! simulated comparisons, those of these thresholds in 95 to 97 % (decision 0009).
 
+use crate::confidence::{Confidence, ConfidenceInterval};
+use crate::location::student_t;
+
 /// Levels are natural logarithms. A responder whose threshold is this far above the level fails in one of four rounds. Not an
 /// estimate: it says how much a single surprising outcome weighs. From a tenth to a half of the noise of a round, the
 /// thresholds scatter by nearly the same.
@@ -17,6 +20,13 @@ const SCALE: f64 = 0.04;
 
 /// Where no round tells two responders apart, their difference is that of the levels that were tried, give or take this.
 const PRIOR_DEVIATION: f64 = 0.2;
+
+/// Parts of the rounds that an interval rests on. Outcomes of neighbouring rounds depend on each other, because the machine
+/// changes slowly and because one outcome chooses the next level; those of parts hardly do. More parts than this give an
+/// interval that is too narrow where the machine changes over seconds.
+const PARTS: usize = 6;
+/// Fewest rounds of a part.
+const FEWEST_IN_PART: usize = 2;
 
 const ITERATIONS: u32 = 200;
 const LONGEST_STEP: f64 = 0.1;
@@ -63,6 +73,29 @@ pub fn thresholds(rounds: &[Vec<Option<Response>>]) -> Vec<Option<f64>> {
     }
     let shift = common_shift(rounds, &found);
     found.iter().map(|threshold| threshold.map(|threshold| threshold + shift)).collect()
+}
+
+/// The interval of each threshold, from those of consecutive parts of the rounds (batch means, with Student's t). It says
+/// what the thresholds were during these rounds, and not what they are in another hour: where a machine's speed changes over
+/// half a minute, rounds of half a minute cannot know. None for too few rounds.
+pub fn intervals(
+    rounds: &[Vec<Option<Response>>],
+    confidence: Confidence,
+) -> Vec<Option<ConfidenceInterval>> {
+    let all = thresholds(rounds);
+    if rounds.len() < PARTS * FEWEST_IN_PART {
+        return vec![None; all.len()];
+    }
+    let part = |number: usize| &rounds[number * rounds.len() / PARTS..(number + 1) * rounds.len() / PARTS];
+    let parts: Vec<Vec<Option<f64>>> = (0..PARTS).map(|number| thresholds(part(number))).collect();
+    let interval = |(index, threshold): (usize, &Option<f64>)| {
+        let of_parts: Option<Vec<f64>> =
+            parts.iter().map(|part| part.get(index).copied().flatten()).collect();
+        let half = student_t(&of_parts?, confidence)?.interval.half_width();
+        let threshold = (*threshold)?;
+        Some(ConfidenceInterval { low: threshold - half, high: threshold + half })
+    };
+    all.iter().enumerate().map(interval).collect()
 }
 
 fn mean_level(rounds: &[Vec<Option<Response>>], index: usize) -> Option<f64> {
@@ -194,6 +227,35 @@ mod tests {
         let deviation = (differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / 299.0).sqrt();
         assert!(mean.abs() < 3.0 * deviation / 300_f64.sqrt(), "{mean}");
         assert!(deviation < 0.05, "{deviation}");
+    }
+
+    /// One responder, by a staircase, on a machine whose speed wanders.
+    #[test]
+    fn intervals_hold_the_threshold_of_the_rounds() {
+        let rng = &mut Pcg64::seed_from_u64(7);
+        let normal = |rng: &mut Pcg64| -> f64 { StandardNormal.sample(rng) };
+        for count in [12, 60, 280] {
+            let mut holds = 0;
+            for _ in 0..200 {
+                let (mut machine, mut level, mut sum) = (0.0, 0.0, 0.0);
+                let rounds: Vec<_> = (0..count)
+                    .map(|_| {
+                        machine = 0.9 * machine + 0.05 * normal(rng);
+                        let speed = machine + 0.08 * normal(rng);
+                        sum += speed;
+                        let response = Response { level, failed: level > speed || rng.random_bool(0.03) };
+                        level += if response.failed { -0.06 } else { 0.06 };
+                        vec![Some(response)]
+                    })
+                    .collect();
+                let interval = intervals(&rounds, Confidence::P95)[0].expect("an interval");
+                holds += u32::from(interval.contains(sum / f64::from(count)));
+            }
+            assert!(holds >= 186, "{count} rounds: {holds} of 200");
+        }
+        let few = vec![vec![Some(Response { level: 0.0, failed: true })]; PARTS * FEWEST_IN_PART - 1];
+        assert_eq!(intervals(&few, Confidence::P95), [None]);
+        assert!(intervals(&[], Confidence::P95).is_empty());
     }
 
     #[test]

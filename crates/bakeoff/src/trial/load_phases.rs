@@ -2,16 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use archive::model::{PhaseKind, Tick, TrialPhase};
+use archive::model::{PhaseKind, PhaseSlices, Tick, TrialPhase};
 use load::capacity::{StepEvaluation, evaluate};
 use load::engine::{LoadEvent, LoadOutcome, RunContext, RunError};
 use load::inputs::slo::Slo;
-use load::session::LoadSession;
+use load::slices::{DrawnSlice, LoadedServer, MergedSlices, Slice};
 use load::spec::{LoadPart, LoadSpec, Shape};
 use load::summary::Summary;
 
 use super::phases::{ClientCounts, phase, time_line};
-use super::slices::{DrawnSlice, MergedSlices, Slice};
 use crate::event::{Event, Observer};
 
 /// Interval at which operations that last seconds are recorded.
@@ -33,13 +32,7 @@ impl From<LoadOutcome> for MeasuredRun {
 
 /// The parts of a trial's load.
 pub struct LoadPhases<'a> {
-    spec: LoadSpec,
-    /// Its connections; none before the first part.
-    session: Option<LoadSession>,
-    context: &'a RunContext,
-    began: Instant,
-    /// How long it took to open the connections; none where each operation opens its own.
-    pub connecting: Option<Duration>,
+    server: LoadedServer<'a>,
     /// The phases so far.
     pub phases: Vec<TrialPhase>,
     /// The time line so far.
@@ -54,11 +47,7 @@ impl<'a> LoadPhases<'a> {
     /// Runs take all but shape, length and interval from `spec`; times count from `began`.
     pub fn new(spec: LoadSpec, context: &'a RunContext, began: Instant) -> Self {
         Self {
-            spec,
-            session: None,
-            context,
-            began,
-            connecting: None,
+            server: LoadedServer::new(spec, context, began),
             phases: Vec::new(),
             time_line: Vec::new(),
             client_counts: ClientCounts::default(),
@@ -68,7 +57,7 @@ impl<'a> LoadPhases<'a> {
 
     /// What the load is, except for its length.
     pub fn spec(&self) -> &LoadSpec {
-        &self.spec
+        &self.server.spec
     }
 
     /// A closed loop without think time.
@@ -78,7 +67,7 @@ impl<'a> LoadPhases<'a> {
         interval: Duration,
         observe: &mut Observer<'_>,
     ) -> Result<MeasuredRun, RunError> {
-        let start = self.began.elapsed();
+        let start = self.server.elapsed();
         let part = self.part(Shape::closed());
         let run = self.run(LoadPart { duration: Some(length), interval, ..part }, observe)?;
         self.keep(PhaseKind::ClosedLoop, start, &run, None);
@@ -92,7 +81,7 @@ impl<'a> LoadPhases<'a> {
         count: u64,
         observe: &mut Observer<'_>,
     ) -> Result<MeasuredRun, RunError> {
-        let start = self.began.elapsed();
+        let start = self.server.elapsed();
         let part = LoadPart { duration: None, requests: Some(count), ..self.part(Shape::closed()) };
         let run = self.run(LoadPart { interval: LONG_OPERATION_INTERVAL, ..part }, observe)?;
         self.keep(kind, start, &run, None);
@@ -101,16 +90,12 @@ impl<'a> LoadPhases<'a> {
 
     /// Closes the connections and opens others.
     pub fn reconnect(&mut self) -> Result<(), RunError> {
-        self.session = None;
-        self.session = Some(self.open()?);
-        Ok(())
+        self.server.reconnect()
     }
 
-    fn open(&mut self) -> Result<LoadSession, RunError> {
-        let begun = Instant::now();
-        let session = LoadSession::open(&self.spec, self.context)?;
-        self.connecting = (session.opened() > 0).then(|| begun.elapsed());
-        Ok(session)
+    /// How long it took to open the connections; none where each operation opens its own.
+    pub fn connecting(&self) -> Option<Duration> {
+        self.server.connecting()
     }
 
     /// One slice, which other servers' slices come before and after. It becomes a part of a phase by
@@ -121,46 +106,39 @@ impl<'a> LoadPhases<'a> {
         drawn: &DrawnSlice,
         observe: &mut Observer<'_>,
     ) -> Result<Slice, RunError> {
-        let DrawnSlice { settle, length, seed } = *drawn;
-        let part =
-            LoadPart { warmup: settle, duration: Some(length), interval: length, seed, ..self.part(shape) };
+        let part = self.server.part_of(shape, drawn);
         let outcome = self.outcome(&part, observe)?;
-        let end = self.began.elapsed();
-        let start = end.saturating_sub(outcome.measured + outcome.draining);
-        Ok(Slice { start, under_load: settle + outcome.measured + outcome.draining, outcome })
+        Ok(self.server.slice_of(outcome))
     }
 
     /// Keeps merged slices as a phase.
     pub fn keep_slices(&mut self, kind: PhaseKind, merged: MergedSlices, slo: Option<&Slo>) -> MeasuredRun {
-        let MergedSlices { start, slices, outcome } = merged;
+        let MergedSlices { start, span, count, outcome } = merged;
         let run = MeasuredRun::from(outcome);
         let evaluation = slo.map(|slo| evaluate(slo, &run.outcome, &run.summary));
         self.keep(kind, start, &run, evaluation.as_ref());
         if let Some(phase) = self.phases.last_mut() {
-            phase.slices = Some(slices);
+            phase.slices = Some(PhaseSlices { count, span_s: span.as_secs_f64() });
         }
         run
     }
 
     /// The part of the load that its spec has, with this shape.
     fn part(&self, shape: Shape) -> LoadPart {
-        LoadPart { shape, ..self.spec.part.clone() }
+        LoadPart { shape, ..self.server.spec.part.clone() }
     }
 
     fn run(&mut self, part: LoadPart, observe: &mut Observer<'_>) -> Result<MeasuredRun, RunError> {
         // Every run of a trial draws other random numbers, and all of them follow from the plan's seed.
-        self.spec.part.seed = self.spec.part.seed.wrapping_add(1);
-        let seed = self.spec.part.seed;
+        let seed = &mut self.server.spec.part.seed;
+        *seed = seed.wrapping_add(1);
+        let seed = *seed;
         self.outcome(&LoadPart { seed, ..part }, observe).map(MeasuredRun::from)
     }
 
     fn outcome(&mut self, part: &LoadPart, observe: &mut Observer<'_>) -> Result<LoadOutcome, RunError> {
-        let workers = f64::from(self.spec.workers);
-        let mut session = match self.session.take() {
-            Some(session) => session,
-            None => self.open()?,
-        };
-        let outcome = session.run(part, self.context, &mut |event| {
+        let workers = f64::from(self.server.spec.workers);
+        let outcome = self.server.run(part, &mut |event| {
             if let LoadEvent::Tick { stats, .. } = event {
                 let response = stats.merged(|op| &op.response_time);
                 let seconds = stats.client.wall_ns as f64 / 1e9 / workers;
@@ -171,9 +149,7 @@ impl<'a> LoadPhases<'a> {
                     failed: stats.failed(),
                 });
             }
-        });
-        self.session = Some(session);
-        let outcome = outcome?;
+        })?;
         self.interrupted |= outcome.interrupted;
         self.client_counts.add(&outcome);
         Ok(outcome)

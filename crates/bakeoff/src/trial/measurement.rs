@@ -5,10 +5,10 @@ use std::time::Duration;
 use archive::model::{Measure, MeasuredValue, Plan, WarmUpOutcome};
 use load::engine::LoadOutcome;
 use load::record::{Interval, Micros, RecordedTimes};
+use load::slices::Slice;
 use load::validity::BrokenRule;
 
 use super::load_phases::MeasuredRun;
-use super::slices::Slice;
 use super::steadiness::SteadyQuantity;
 use super::warm_up::WarmedUp;
 use crate::wording::wording;

@@ -11,7 +11,6 @@
 //! | [`warm_up`] | the load before |
 //! | [`rounds`], [`capacity_rounds`] | what is measured in slices |
 //! | [`turn_taker`] | a server that takes turns |
-//! | [`slice_length`], [`slices`] | the slices of load |
 //! | [`measurement`] | what a load has measured |
 //! | [`load_phases`] | the parts of its load |
 //! | [`steadiness`] | whether a loop is steady |
@@ -29,8 +28,6 @@ mod phases;
 mod rounds;
 mod server_usage;
 mod setup;
-mod slice_length;
-mod slices;
 mod steadiness;
 mod turn_taker;
 mod turns;

@@ -4,19 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use archive::model::{ClientHealth, Handshakes, OperationTimes, PhaseKind, QuantileCurve, Tick, TrialPhase};
+use load::TimedInterval;
 use load::engine::LoadOutcome;
 use load::record::{CompactInterval, Micros, RecordedTimes};
 use load::spec::Shape;
 use load::summary::Summary;
-use load::{IntervalStage, TimedInterval};
 
 /// Points of a percentile line for each halving of the distance to 100 %.
 const CURVE_STEPS: u32 = 5;
 /// Where a percentile line ends: a trial has enough values for it.
 const CURVE_END: f64 = 0.9999;
-/// An interval shorter than this share of the planned length was cut. The lengths of slices are drawn at random, so that
-/// they differ from the first one's.
-const FULL_LENGTH: f64 = 0.5;
 /// Shortest step of a time line: a chart is some hundreds of pixels wide.
 const FINEST_TICK: Duration = Duration::from_millis(100);
 
@@ -106,38 +103,11 @@ pub fn add_times(merged: &mut Option<Micros>, times: Micros) {
     }
 }
 
-/// One measured interval of a run.
-pub struct Observation<'a> {
-    /// From the beginning of the run.
-    pub start: Duration,
-    /// Its length.
-    pub length: Duration,
-    /// What was recorded.
-    pub stats: &'a CompactInterval,
-}
-
-/// The measured intervals of a run in order, but for one that the end of the run cut.
-pub fn observations(outcome: &LoadOutcome) -> Vec<Observation<'_>> {
-    let full = outcome.spec.part.interval.mul_f64(FULL_LENGTH);
-    let mut intervals: Vec<&TimedInterval> =
-        outcome.intervals.iter().filter(|interval| interval.stage == IntervalStage::Measured).collect();
-    intervals.sort_by_key(|interval| interval.start);
-    intervals
-        .into_iter()
-        .filter(|interval| interval.length >= full)
-        .map(|interval| Observation {
-            start: interval.start,
-            length: interval.length,
-            stats: &interval.stats,
-        })
-        .collect()
-}
-
 /// The time line of a run that began `start` after its trial, in steps of a tenth of a second or more. A run in slices has
 /// a step for each.
 pub fn time_line(outcome: &LoadOutcome, start: Duration) -> Vec<Tick> {
     let is_open = matches!(outcome.spec.part.shape, Shape::Open { .. });
-    let observations = observations(outcome);
+    let observations = outcome.observations();
     let of_one = observations.first().map_or(FINEST_TICK, |first| first.length);
     let is_in_slices = observations.windows(2).any(|pair| pair[0].start + pair[0].length < pair[1].start);
     let together = if is_in_slices {
@@ -145,8 +115,8 @@ pub fn time_line(outcome: &LoadOutcome, start: Duration) -> Vec<Tick> {
     } else {
         FINEST_TICK.as_nanos().div_ceil(of_one.as_nanos().max(1)).max(1) as usize
     };
-    let tick = |chunk: &[Observation<'_>]| {
-        let sum = |of: fn(&CompactInterval) -> u64| chunk.iter().map(|o| of(o.stats)).sum::<u64>();
+    let tick = |chunk: &[&TimedInterval]| {
+        let sum = |of: fn(&CompactInterval) -> u64| chunk.iter().map(|o| of(&o.stats)).sum::<u64>();
         let seconds: f64 = chunk.iter().map(|o| o.length.as_secs_f64()).sum();
         let mut response = chunk[0].stats.merged(|op| &op.response_time);
         chunk[1..].iter().for_each(|o| o.stats.merged(|op| &op.response_time).add_to(&mut response));

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use archive::model::{Measure, PhaseKind, Plan, thousands};
 use load::inputs::slo::Slo;
+use load::slices::{DrawnSlice, MergedSlices, SliceLength, rounds_between_renewals};
 use load::spec::{Arrivals, Shape};
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
 use super::measurement::amount_of;
-use super::slice_length::SliceLength;
-use super::slices::{DrawnSlice, MergedSlices};
 use super::turn_taker::TurnTaker;
 use super::warm_up::WarmedUp;
 use crate::event::{Event, Observer};
@@ -20,9 +19,6 @@ use crate::event::{Event, Observer};
 const FEWEST_ROUNDS: u32 = 2;
 /// Time of a search with one server up, in steps of the plan.
 const STEPS_ALONE: u32 = 10;
-/// Largest share of the time for opening connections anew, and fewest rounds in between.
-const MAX_CONNECTING: f64 = 0.05;
-const FEWEST_BETWEEN: u32 = 4;
 
 /// What the rounds of a block have in common.
 pub struct Rounds<'r> {
@@ -44,7 +40,8 @@ impl<'r> Rounds<'r> {
             Measure::Capacity { slo } => slo.parse().ok(),
             _ => None,
         };
-        Self { plan, slice: SliceLength::for_servers(warmed_up, slo.as_ref(), plan.phases.closed_loop), rng }
+        let paces = warmed_up.into_iter().map(WarmedUp::pace);
+        Self { plan, slice: SliceLength::for_servers(paces, slo.as_ref(), plan.phases.closed_loop), rng }
     }
 
     /// Runs the rounds of the plan's measure; returns their number.
@@ -72,8 +69,7 @@ impl<'r> Rounds<'r> {
 
     /// Rounds in which each server is loaded for this long.
     pub(super) fn rounds_for(&self, load: Duration) -> u32 {
-        let each = self.slice.measured + self.slice.settle;
-        (load.as_secs_f64() / each.as_secs_f64()).round().max(f64::from(FEWEST_ROUNDS)) as u32
+        self.slice.rounds_for(load).max(FEWEST_ROUNDS)
     }
 
     /// Whether the user has interrupted.
@@ -92,14 +88,12 @@ impl<'r> Rounds<'r> {
         self.slice.draw(self.rng)
     }
 
-    /// Opens all connections anew, every few rounds. Which thread of a server has which connections, and how large their
-    /// windows have grown, lasts as long as the connections do: a block should not be a sample of one such state.
+    /// Opens all connections anew, every few rounds.
     pub(super) fn renew_connections(&self, round: u32, servers: &mut [TurnTaker<'_, '_>]) {
-        let connecting = servers.iter().map(|server| server.loads.connecting).sum::<Option<Duration>>();
+        let connecting = servers.iter().map(|server| server.loads.connecting()).sum::<Option<Duration>>();
         let Some(connecting) = connecting else { return };
-        let one_round = (self.slice.measured + self.slice.settle) * servers.len() as u32;
-        let rounds = connecting.as_secs_f64() / (one_round.as_secs_f64() * MAX_CONNECTING);
-        if round > 0 && round.is_multiple_of((rounds.ceil() as u32).max(FEWEST_BETWEEN)) {
+        let one_round = self.slice.under_load() * servers.len() as u32;
+        if round > 0 && round.is_multiple_of(rounds_between_renewals(connecting, one_round)) {
             for server in servers.iter_mut().filter(|server| server.failed.is_none()) {
                 server.failed = server.loads.reconnect().err();
             }

@@ -12,11 +12,10 @@
 use std::time::Duration;
 
 use archive::model::WarmUpOutcome;
+use load::TimedInterval;
 use load::engine::LoadOutcome;
 use load::record::{CompactInterval, Interval, RecordedTimes};
 use stats::steady::{DriftTolerance, SteadyState, UnsteadyReason, detect_steady_state, significant_drift};
-
-use super::phases::{Observation, observations};
 
 /// One part in this many of the first loop may be at another level: connections have just been opened.
 const OPENING_PART: usize = 10;
@@ -93,17 +92,17 @@ pub fn check_loop(
     quantity: SteadyQuantity,
     goal: WarmUpGoal,
 ) -> CheckedLoop {
-    let observations = observations(run);
-    let p99 = from_first_reply(observations.iter().map(|o| p99_of(o.stats)));
+    let observations = run.observations();
+    let p99 = from_first_reply(observations.iter().map(|o| p99_of(&o.stats)));
     // All connections begin at once: there is nothing to observe before the first operation has ended.
     let opening = observations.len() - p99.len();
-    let per_s = |o: &Observation<'_>| quantity.amount(o.stats) / o.length.as_secs_f64();
+    let per_s = |o: &&TimedInterval| quantity.amount(&o.stats) / o.length.as_secs_f64();
     let series = LoopSeries { throughput: observations[opening..].iter().map(per_s).collect(), p99 };
     let LoopCheck { throughput, p99, unsteady, cut } =
         LoopCheck::of(earlier.unwrap_or_default(), &series, quantity, goal);
     let cut = opening + cut;
     let mut measured = Interval::new(run.operations.len(), run.counters.len());
-    observations[cut.min(observations.len())..].iter().for_each(|o| measured.append(o.stats));
+    observations[cut.min(observations.len())..].iter().for_each(|o| measured.append(&o.stats));
     let interval = run.spec.part.interval;
     CheckedLoop {
         series,

@@ -1,11 +1,11 @@
 //! A server that takes turns: its load, and what it has measured so far.
 
 use load::engine::RunError;
+use load::slices::{DrawnSlice, Slice};
 use load::spec::Shape;
 
 use super::load_phases::LoadPhases;
 use super::measurement::TrialMeasurement;
-use super::slices::{DrawnSlice, Slice};
 use crate::event::Observer;
 
 /// A server that takes turns.

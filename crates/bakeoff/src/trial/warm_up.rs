@@ -5,6 +5,7 @@ use std::time::Duration;
 use archive::model::{Measure, Plan, WarmUpOutcome};
 use load::engine::{LoadOutcome, RunError};
 use load::record::Interval;
+use load::slices::LoopPace;
 
 use super::load_phases::LoadPhases;
 use super::steadiness::{SteadyQuantity, WarmUpGoal, check_loop};
@@ -23,6 +24,13 @@ pub struct WarmedUp {
     pub measured: Interval,
     /// Length of that.
     pub length: Duration,
+}
+
+impl WarmedUp {
+    /// How fast its steady part went.
+    pub fn pace(&self) -> LoopPace {
+        LoopPace::of(&self.run, &self.measured, self.length)
+    }
 }
 
 /// Runs a closed loop on the server of this name until throughput and p99 are steady, or until the limit of the plan.

@@ -1,11 +1,21 @@
 //! Whether one run meets an objective, and whether the client decided that it does not.
 
-use super::search::StepOutcome;
 use crate::engine::LoadOutcome;
 use crate::inputs::slo::{Quantity, Slo};
 use crate::record::Micros;
 use crate::summary::Summary;
 use crate::validity::BrokenRule;
+
+/// What a slice says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepOutcome {
+    /// The objective was met.
+    Met,
+    /// The objective was missed.
+    Missed,
+    /// The client was the limit: nothing is known about the server.
+    ClientLimited,
+}
 
 /// One run compared with an objective.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,29 +1,49 @@
-//! The capacity of a server that is already running: `showdown load --find-capacity`.
+//! The capacity of a server that is already running: `showdown load --find-capacity`. A closed loop gives the first guess and
+//! the length of slices; then the search of [`search`](super::search) runs with one server.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+use stats::confidence::ConfidenceInterval;
 
 use super::evaluate::{StepEvaluation, evaluate};
-use super::procedure::{CLIENT_WAS_THE_LIMIT, CapacityResult, NoCapacity, StepPurpose, run_procedure};
-use super::search::{PRECISION, StepOutcome};
-use crate::engine::{self, LoadEvent, LoadOutcome, RunContext, RunError};
+use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
+use super::staircase::{FirstGuess, SlicedCapacity};
 use crate::inputs::slo::Slo;
+use crate::outcome::{LoadEvent, LoadOutcome, RunContext, RunError};
+use crate::slices::{LoadedServer, LoopPace, MergedSlices, Slice, SliceLength, rounds_between_renewals};
 use crate::spans::Spans;
-use crate::spec::{Arrivals, LoadSpec, Shape};
+use crate::spec::{Arrivals, LoadPart, LoadSpec, Shape};
 use crate::summary::Summary;
 
-/// Length of the closed loop whose throughput is the first guess.
+/// Longest closed loop at the beginning, and the longest slice that does not follow from the objective.
 const CLOSED_LOOP: Duration = Duration::from_secs(2);
+/// Intervals of it, and how long they are: enough for the scatter of slices.
+const INTERVALS: u32 = 100;
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
+/// Fewest rounds near the capacity: with fewer, it has no interval.
+const FEWEST_ROUNDS: u32 = 12;
+/// Fewest slices of a point of the curve, and its time as a share of the time of the search.
+const FEWEST_CURVE_ROUNDS: u32 = 2;
+const CURVE_SHARE: u32 = 10;
 
-/// One rate that was tried.
+/// One point of the curve: the slices at about one rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapacityStep {
-    /// Operations a second of the open loop.
+    /// Operations a second of the open loop: the mean over the slices.
     pub rate_per_s: f64,
-    /// Whether it met the objective.
+    /// Number of slices.
+    pub slices: u32,
+    /// How many of them missed the objective by themselves. In the others the objective was met, or the client was the limit.
+    pub missed: u32,
+    /// In how many of them the client was the limit.
+    pub client_limited: u32,
+    /// Whether all of them together met the objective.
     pub evaluation: StepEvaluation,
-    /// Its numbers.
+    /// Their numbers.
     pub summary: Summary,
-    /// Its run over time.
+    /// The slices over time.
     pub spans: Spans,
 }
 
@@ -32,11 +52,12 @@ pub struct CapacityStep {
 pub struct Capacity {
     /// The objective.
     pub slo: Slo,
-    /// Highest rate that met it and was confirmed, operations a second; none if no rate did. If the search was
-    /// interrupted: the highest that met it so far.
+    /// The rate at which half of the slices miss the objective, operations a second; none if no rate meets it, or if that is
+    /// not known.
     pub capacity_per_s: Option<f64>,
-    /// Whether it is valid. It is not if the client was the limit, the rate was not confirmed, or the search was
-    /// interrupted.
+    /// The 95 % interval of it over the parts of this search; none where there are too few rounds.
+    pub interval: Option<ConfidenceInterval>,
+    /// Whether it is valid. It is not if the client was the limit, or the search was interrupted.
     pub valid: bool,
     /// Why not.
     pub reasons: Vec<String>,
@@ -44,7 +65,7 @@ pub struct Capacity {
     pub method: String,
     /// Throughput of a closed loop of the same connections before, operations a second.
     pub closed_loop_per_s: f64,
-    /// Every rate tried, from the lowest to the highest: the curve of response time over rate.
+    /// The slices by rate, from the lowest to the highest: the curve of response time over rate.
     pub curve: Vec<CapacityStep>,
 }
 
@@ -61,93 +82,241 @@ pub enum CapacityError {
 
 /// What happens during a search.
 #[derive(Debug)]
-pub enum CapacityEvent<'a> {
-    /// A run at this rate begins; none for the closed loop at the start.
-    Try(Option<f64>),
-    /// Something happened in it.
-    Run(LoadEvent<'a>),
-    /// It has ended.
-    StepEnded(&'a CapacityStep),
+pub enum CapacityEvent {
+    /// The connections are open, and the closed loop begins.
+    ClosedLoop {
+        /// Open connections.
+        opened: u32,
+    },
+    /// A slice has ended.
+    Slice {
+        /// Its rate, operations a second.
+        rate_per_s: f64,
+        /// Whether it met the objective.
+        evaluation: StepEvaluation,
+        /// Its numbers.
+        summary: Box<Summary>,
+        /// Slices near the capacity so far and in all; none while the rates are not near it, and in the curve.
+        counted: Option<(usize, usize)>,
+        /// About how long the rest of the search takes, if nothing disturbs it.
+        left: Duration,
+    },
 }
 
-/// Searches. The rates are the procedure's. Each step takes its length and warm-up from `spec`, each open loop its
-/// arrivals.
+/// Receives the events of a search.
+pub type CapacityObserver<'o> = dyn FnMut(CapacityEvent) + Send + 'o;
+
+/// Searches. `spec` has the arrivals of the open loops, the length of the closed loop's warm-up, and as its duration the time
+/// under load near the capacity.
 pub fn find(
     spec: &LoadSpec,
     slo: &Slo,
     context: &RunContext,
-    observe: &mut (dyn FnMut(CapacityEvent<'_>) + Send),
+    observe: &mut CapacityObserver<'_>,
 ) -> Result<Capacity, CapacityError> {
+    let load = spec.part.duration.unwrap_or(LoadSpec::DURATION);
+    let mut server = LoadedServer::new(spec.clone(), context, Instant::now());
+    let closed = closed_loop(&mut server, load, observe)?;
+    let closed_summary = Summary::of(&closed);
+    if closed.interrupted {
+        return Err(RunError::Interrupted.into());
+    }
+    if closed.total.succeeded() == 0 {
+        let why = closed_summary.error_examples.into_values().next().unwrap_or_default();
+        return Err(CapacityError::NothingSucceeds(why));
+    }
+    let closed_loop_per_s = closed_summary.throughput_per_s;
+    let pace = LoopPace::of(&closed, &closed.total, closed.measured);
     let arrivals = match spec.part.shape {
         Shape::Open { arrivals, .. } => arrivals,
         Shape::Closed { .. } => Arrivals::default(),
     };
-    observe(CapacityEvent::Try(None));
-    let closed = spec.clone().with_shape(Shape::closed()).with_duration(CLOSED_LOOP);
-    let closed = Summary::of(&run(&closed, context, observe)?.ok_or(RunError::Interrupted)?);
-    if closed.requests == 0 {
-        let why = closed.error_examples.into_values().next().unwrap_or_default();
-        return Err(CapacityError::NothingSucceeds(why));
-    }
-    let mut curve = Vec::new();
-    let run_step = |_: StepPurpose, rate_per_s: f64| -> Result<Option<StepOutcome>, RunError> {
-        observe(CapacityEvent::Try(Some(rate_per_s)));
-        let open = spec.clone().with_shape(Shape::open(rate_per_s, arrivals));
-        let Some(outcome) = run(&open, context, observe)? else { return Ok(None) };
-        let summary = Summary::of(&outcome);
-        let evaluation = evaluate(slo, &outcome, &summary);
-        let step = CapacityStep { rate_per_s, evaluation, summary, spans: Spans::of(&outcome) };
-        observe(CapacityEvent::StepEnded(&step));
-        let outcome = step.evaluation.outcome();
-        curve.push(step);
-        Ok(Some(outcome))
+    let mut run = SearchRun {
+        slo,
+        load,
+        arrivals,
+        length: SliceLength::for_servers([pace], Some(slo), CLOSED_LOOP),
+        rng: Pcg64Mcg::seed_from_u64(spec.part.seed),
+        slices: 0,
+        server,
     };
-    let result = run_procedure(closed.throughput_per_s, run_step)?;
-    curve.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-    let reasons = reasons(&result, slo);
+    let found = run.search(closed_loop_per_s, observe)?;
+    let capacity_per_s = found.capacity.rate_per_s();
+    let mut steps: Vec<CapacityStep> =
+        found.at_capacity.into_iter().chain(found.others).map(|slices| step(slo, slices)).collect();
+    if let Some(capacity) = capacity_per_s {
+        steps.extend(run.curve(capacity, observe)?);
+    }
+    steps.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+    let is_interrupted = context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
+    let reasons = reasons(found.capacity, is_interrupted, slo);
     Ok(Capacity {
         slo: slo.clone(),
-        capacity_per_s: match result.capacity_per_s {
-            Ok(capacity) => Some(capacity),
-            Err(NoCapacity::Interrupted(best)) => best,
-            Err(NoCapacity::NoRateMeets | NoCapacity::NotConfirmed { .. }) => None,
-        },
+        capacity_per_s,
+        interval: found.interval,
         valid: reasons.is_empty(),
         reasons,
-        method: format!(
-            "a closed loop gave the first guess; open loops ({arrivals} arrivals), each of {} after a warm-up of {}, bracketed and bisected the capacity to within {:.0} %; a further one confirmed it",
-            humantime::format_duration(spec.part.duration.unwrap_or_default()),
-            humantime::format_duration(spec.part.warmup),
-            (PRECISION - 1.0) * 100.0,
-        ),
-        closed_loop_per_s: closed.throughput_per_s,
-        curve,
+        method: run.method(),
+        closed_loop_per_s,
+        curve: steps,
     })
 }
 
 /// Why a result is not valid. That no rate meets the objective is a valid answer.
-fn reasons(result: &CapacityResult, slo: &Slo) -> Vec<String> {
-    let mut reasons = Vec::new();
-    match result.capacity_per_s {
-        Ok(_) if result.interrupted => reasons.push(NoCapacity::Interrupted(None).reason(slo)),
-        Ok(_) | Err(NoCapacity::NoRateMeets) => {}
-        Err(no_capacity) => reasons.push(no_capacity.reason(slo)),
-    }
-    if result.is_client_limited {
-        reasons.push(CLIENT_WAS_THE_LIMIT.to_owned());
-    }
-    reasons
+fn reasons(capacity: SlicedCapacity, is_interrupted: bool, slo: &Slo) -> Vec<String> {
+    let interrupted = is_interrupted.then(|| "interrupted before the search was over".to_owned());
+    let of_capacity = match capacity {
+        SlicedCapacity::NoRateMeets => None,
+        SlicedCapacity::Unknown if is_interrupted => None,
+        SlicedCapacity::Found(_) | SlicedCapacity::AtLeast(_) | SlicedCapacity::Unknown => {
+            capacity.reason(slo)
+        }
+    };
+    interrupted.into_iter().chain(of_capacity).collect()
 }
 
-/// One run; none if it was interrupted.
-fn run(
-    spec: &LoadSpec,
-    context: &RunContext,
-    observe: &mut (dyn FnMut(CapacityEvent<'_>) + Send),
-) -> Result<Option<LoadOutcome>, RunError> {
-    match engine::run(spec, context, &mut |event| observe(CapacityEvent::Run(event))) {
-        Ok(outcome) => Ok(Some(outcome).filter(|outcome| !outcome.interrupted)),
-        Err(RunError::Interrupted) => Ok(None),
-        Err(error) => Err(error),
+fn closed_loop(
+    server: &mut LoadedServer<'_>,
+    load: Duration,
+    observe: &mut CapacityObserver<'_>,
+) -> Result<LoadOutcome, RunError> {
+    let length = CLOSED_LOOP.min(load);
+    let part = LoadPart {
+        shape: Shape::closed(),
+        duration: Some(length),
+        interval: (length / INTERVALS).max(SHORTEST_INTERVAL),
+        ..server.spec.part.clone()
+    };
+    server.run(&part, &mut |event| {
+        if let LoadEvent::Begins { opened, .. } = event {
+            observe(CapacityEvent::ClosedLoop { opened });
+        }
+    })
+}
+
+fn step(slo: &Slo, slices: RatedSlices) -> CapacityStep {
+    let rate_per_s = slices.rate_per_s();
+    let RatedSlices { merged: MergedSlices { count, outcome, .. }, missed, client_limited, .. } = slices;
+    let summary = Summary::of(&outcome);
+    CapacityStep {
+        rate_per_s,
+        slices: count,
+        missed,
+        client_limited,
+        evaluation: evaluate(slo, &outcome, &summary),
+        spans: Spans::of(&outcome),
+        summary,
+    }
+}
+
+/// A search under way.
+struct SearchRun<'s> {
+    slo: &'s Slo,
+    /// Time under load near the capacity.
+    load: Duration,
+    arrivals: Arrivals,
+    length: SliceLength,
+    rng: Pcg64Mcg,
+    /// Slices so far.
+    slices: u32,
+    server: LoadedServer<'s>,
+}
+
+impl SearchRun<'_> {
+    fn search(
+        &mut self,
+        closed_loop_per_s: f64,
+        observe: &mut CapacityObserver<'_>,
+    ) -> Result<SearchedCapacity, RunError> {
+        let counting = self.length.rounds_for(self.load).max(FEWEST_ROUNDS);
+        let mut search =
+            CapacitySearch::new(self.slo, &[FirstGuess::ClosedLoop(closed_loop_per_s)], counting);
+        let curve = self.curve_rounds() * CURVE_SHARES.len() as u32;
+        while let Some(rate_per_s) = search.next_rates().and_then(|rates| rates[0]) {
+            let Some(slice) = self.slice(rate_per_s)? else { break };
+            let (evaluation, summary) = search.add(0, rate_per_s, slice);
+            search.end_round();
+            let (counted, summary) = (search.counted(), Box::new(summary));
+            let to_count = counted.map_or(counting as usize, |(rounds, all)| all - rounds);
+            let left = self.length.under_load() * (to_count as u32 + curve);
+            observe(CapacityEvent::Slice { rate_per_s, evaluation, summary, counted, left });
+        }
+        let found = search.finish().into_iter().next();
+        Ok(found.expect("a search of one server has one result"))
+    }
+
+    /// Slices at shares of the capacity. Fewer of them if the user interrupts.
+    fn curve(
+        &mut self,
+        capacity_per_s: f64,
+        observe: &mut CapacityObserver<'_>,
+    ) -> Result<Vec<CapacityStep>, RunError> {
+        let mut steps = Vec::new();
+        let rounds = self.curve_rounds();
+        let mut to_run = rounds * CURVE_SHARES.len() as u32;
+        for share in CURVE_SHARES {
+            let rate_per_s = share * capacity_per_s;
+            let mut merged: Option<RatedSlices> = None;
+            for _ in 0..rounds {
+                let Some(slice) = self.slice(rate_per_s)? else { break };
+                let summary = Summary::of(&slice.outcome);
+                let evaluation = evaluate(self.slo, &slice.outcome, &summary);
+                RatedSlices::add(&mut merged, rate_per_s, evaluation.outcome(), slice);
+                to_run -= 1;
+                let (left, summary) = (self.length.under_load() * to_run, Box::new(summary));
+                observe(CapacityEvent::Slice { rate_per_s, evaluation, summary, counted: None, left });
+            }
+            steps.extend(merged.map(|slices| step(self.slo, slices)));
+        }
+        Ok(steps)
+    }
+
+    fn curve_rounds(&self) -> u32 {
+        self.length.rounds_for(self.load / CURVE_SHARE).max(FEWEST_CURVE_ROUNDS)
+    }
+
+    /// Runs a slice. None if the user interrupts.
+    fn slice(&mut self, rate_per_s: f64) -> Result<Option<Slice>, RunError> {
+        if let Some(connecting) = self.server.connecting() {
+            let between = rounds_between_renewals(connecting, self.length.under_load());
+            if self.slices > 0 && self.slices.is_multiple_of(between) {
+                self.server.reconnect()?;
+            }
+        }
+        self.slices += 1;
+        let drawn = self.length.draw(&mut self.rng);
+        let part = self.server.part_of(Shape::open(rate_per_s, self.arrivals), &drawn);
+        match self.server.run(&part, &mut |_| ()) {
+            Ok(outcome) if outcome.interrupted => Ok(None),
+            Ok(outcome) => Ok(Some(self.server.slice_of(outcome))),
+            Err(RunError::Interrupted) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn method(&self) -> String {
+        format!(
+            "{} slices of open loops ({} arrivals) of {}, at rates that follow whether each met the objective; half of the slices at the capacity miss it",
+            self.slices,
+            self.arrivals,
+            humantime::format_duration(Duration::from_millis(self.length.measured.as_millis() as u64)),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_limit_and_an_interruption_are_reasons_and_an_objective_that_no_rate_meets_is_none() {
+        let slo: Slo = "p99<5ms".parse().expect("an objective");
+        let of = |capacity, is_interrupted| reasons(capacity, is_interrupted, &slo).join("; ");
+        assert_eq!(of(SlicedCapacity::Found(1.0), false), "");
+        assert_eq!(of(SlicedCapacity::NoRateMeets, false), "");
+        assert!(of(SlicedCapacity::AtLeast(1.0), false).contains("the client was the limit"));
+        assert!(of(SlicedCapacity::Unknown, false).contains("the client was the limit"));
+        assert_eq!(of(SlicedCapacity::Unknown, true), "interrupted before the search was over");
+        assert!(of(SlicedCapacity::AtLeast(1.0), true).starts_with("interrupted"));
     }
 }

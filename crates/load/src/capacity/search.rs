@@ -1,193 +1,274 @@
-//! Which rate to try next: bracket, bisect on a logarithmic scale, repeat. Pure, so that tests run it against scripted
-//! servers.
-//!
-//! The search assumes that a rate above one that misses the objective misses it too. Near the limit, measurements
-//! sometimes contradict this. So the search tries its best rate a second time; if that misses, the next lower rate that
-//! met the objective is the best.
-//!
-//! A step in which the client was the limit says nothing about the server, so its rate is tried again. A rate at which
-//! the client is the limit several times is one that it cannot offer.
+//! A search for the capacities of one or several servers, slice by slice: a [`Staircase`] chooses the rates, each slice is
+//! compared with the objective, and the slices of one rate are kept together. Whoever runs the slices asks for the rates of a
+//! round, adds its slices, and ends it; so `load --find-capacity`, `compare` and `sweep` search alike.
 
-/// The outcome of a run at one rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepOutcome {
-    /// The objective was met.
-    Met,
-    /// The objective was missed.
-    Missed,
-    /// The client was the limit: nothing is known about the server.
-    ClientLimited,
+use std::collections::BTreeMap;
+
+use stats::confidence::ConfidenceInterval;
+
+use super::evaluate::{StepEvaluation, StepOutcome, evaluate};
+use super::staircase::{FirstGuess, SlicedCapacity, Staircase};
+use crate::inputs::slo::Slo;
+use crate::slices::{MergedSlices, Slice};
+use crate::summary::Summary;
+
+/// Most rounds before the rounds count, for any number of these.
+const MOST_APPROACH_ROUNDS: usize = 40;
+/// Width of a bin of rates, as a logarithm: the slices whose rates are in one bin are one point of the curve.
+const BIN: f64 = 0.04;
+/// The response time at the capacity is that of the slices from this many bins below it.
+const BINS_BELOW: i64 = 3;
+/// Rates of the curve, as shares of the capacity. Response time bends in the upper half, so three of four are there.
+pub const CURVE_SHARES: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
+
+/// A search under way.
+pub struct CapacitySearch<'s> {
+    slo: &'s Slo,
+    staircase: Staircase,
+    counting: usize,
+    rounds: usize,
+    /// Of the round under way.
+    outcomes: Vec<Option<StepOutcome>>,
+    slices: Vec<SlicesByRate>,
 }
 
-/// What the search needs next.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum NextRate {
-    /// Try this rate, operations a second.
-    Try(f64),
-    /// The search is over: the highest rate that met the objective twice, if one did.
-    Found(Option<f64>),
+/// What a search has found of one server.
+pub struct SearchedCapacity {
+    /// Its capacity.
+    pub capacity: SlicedCapacity,
+    /// The 95 % interval of it, operations a second, of this search; none where there are too few rounds.
+    pub interval: Option<ConfidenceInterval>,
+    /// The slices at the capacity and up to 12 % below: they have the response times at it.
+    pub at_capacity: Option<RatedSlices>,
+    /// The other slices, from the lowest rate to the highest.
+    pub others: Vec<RatedSlices>,
 }
 
-/// Rates within this factor of each other count as the same.
-pub const PRECISION: f64 = 1.02;
-/// The search does not look for a capacity below this share of the first rate.
-pub(super) const LOWEST_SHARE: f64 = 1e-3;
-/// The search ends after this many steps, even if measurements contradict each other.
-const MOST_TRIES: usize = 32;
-/// Steps at one rate in which the client was the limit, until the client cannot offer that rate.
-pub(super) const CLIENT_LIMITED_TRIES: usize = 3;
-/// Factor between rates while one side of the bracket is open.
-pub(super) const STRIDE: f64 = 1.5;
-/// The state of a search.
-#[derive(Clone, Debug)]
-pub(super) struct Search {
-    first: f64,
-    tried: Vec<(f64, StepOutcome)>,
-    /// Lowest rate that counts as missed, or as too high for the client.
-    ceiling: Option<f64>,
+/// Slices at about one rate.
+pub struct RatedSlices {
+    /// The slices.
+    pub merged: MergedSlices,
+    /// How many of them missed the objective.
+    pub missed: u32,
+    /// In how many the client was the limit.
+    pub client_limited: u32,
+    ln_rates: f64,
 }
 
-impl Search {
-    /// A search that begins at `first`, best a little under the expected capacity.
-    pub fn new(first: f64) -> Self {
-        Self { first, tried: Vec::new(), ceiling: None }
+impl<'s> CapacitySearch<'s> {
+    /// A search with this many rounds near the capacity, and a server for each guess.
+    pub fn new(slo: &'s Slo, guesses: &[FirstGuess], counting: u32) -> Self {
+        Self {
+            slo,
+            staircase: Staircase::new(guesses),
+            counting: counting as usize,
+            rounds: 0,
+            outcomes: vec![None; guesses.len()],
+            slices: guesses.iter().map(|_| SlicesByRate::default()).collect(),
+        }
     }
 
-    /// Records the outcome of a run at `rate`.
-    pub fn record(&mut self, rate: f64, outcome: StepOutcome) {
-        self.tried.push((rate, outcome));
-        let is_too_high = match outcome {
-            StepOutcome::Met => false,
-            StepOutcome::Missed => true,
-            StepOutcome::ClientLimited => {
-                self.times(rate, StepOutcome::ClientLimited) >= CLIENT_LIMITED_TRIES
-            }
+    /// The rate of each server in the next round, operations a second; none for one that meets the objective at no rate.
+    /// None at all if the search is over.
+    pub fn next_rates(&self) -> Option<Vec<Option<f64>>> {
+        let is_over = self.staircase.rounds() >= self.counting
+            || self.rounds >= 2 * self.counting + MOST_APPROACH_ROUNDS;
+        let rates = self.staircase.rates();
+        (!is_over && rates.iter().any(Option::is_some)).then_some(rates)
+    }
+
+    /// Rounds so far.
+    pub fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    /// Rounds near the capacity so far and in all, while the rates are near it.
+    pub fn counted(&self) -> Option<(usize, usize)> {
+        self.staircase.is_near().then_some((self.staircase.rounds(), self.counting))
+    }
+
+    /// Adds a server's slice of this round, at its rate.
+    pub fn add(&mut self, server: usize, rate_per_s: f64, slice: Slice) -> (StepEvaluation, Summary) {
+        let summary = Summary::of(&slice.outcome);
+        let evaluation = evaluate(self.slo, &slice.outcome, &summary);
+        let outcome = evaluation.outcome();
+        self.outcomes[server] = Some(outcome);
+        self.slices[server].add(rate_per_s, outcome, slice);
+        (evaluation, summary)
+    }
+
+    /// A server that has failed misses every objective: it loses its measurement, and the others go on.
+    pub fn fail(&mut self, server: usize) {
+        self.outcomes[server] = Some(StepOutcome::Missed);
+    }
+
+    /// Ends a round.
+    pub fn end_round(&mut self) {
+        self.rounds += 1;
+        self.staircase.record(&self.outcomes);
+        self.outcomes.fill(None);
+    }
+
+    /// What the search has found.
+    pub fn finish(self) -> Vec<SearchedCapacity> {
+        let found = self.staircase.capacities().into_iter().zip(self.staircase.intervals());
+        let searched = |((capacity, interval), mut slices): ((SlicedCapacity, _), SlicesByRate)| {
+            let at_capacity = capacity.rate_per_s().and_then(|rate| slices.take_near(rate));
+            let others = slices.0.into_values().collect();
+            SearchedCapacity { capacity, interval, at_capacity, others }
         };
-        if is_too_high {
-            self.ceiling = Some(self.ceiling.map_or(rate, |ceiling| ceiling.min(rate)));
+        found
+            .map(|(capacity, interval)| (capacity, interval.filter(|_| capacity.rate_per_s().is_some())))
+            .zip(self.slices)
+            .map(searched)
+            .collect()
+    }
+}
+
+impl RatedSlices {
+    /// The first slice at a rate.
+    fn new(rate_per_s: f64, outcome: StepOutcome, merged: MergedSlices) -> Self {
+        Self {
+            merged,
+            missed: u32::from(outcome == StepOutcome::Missed),
+            client_limited: u32::from(outcome == StepOutcome::ClientLimited),
+            ln_rates: rate_per_s.ln(),
         }
     }
 
-    /// The highest rate so far that met the objective, below those that count as missed.
-    pub fn best(&self) -> Option<f64> {
-        let met =
-            self.tried.iter().filter(|(rate, outcome)| *outcome == StepOutcome::Met && self.is_open(*rate));
-        met.map(|(rate, _)| *rate).max_by(f64::total_cmp)
-    }
-
-    /// Whether a rate is below those that count as missed.
-    fn is_open(&self, rate: f64) -> bool {
-        self.ceiling.is_none_or(|ceiling| rate < ceiling)
-    }
-
-    fn times(&self, rate: f64, outcome: StepOutcome) -> usize {
-        self.tried.iter().filter(|tried| **tried == (rate, outcome)).count()
-    }
-
-    /// What to try next.
-    pub fn next(&self) -> NextRate {
-        let floor = self.best();
-        if self.tried.len() >= MOST_TRIES {
-            return NextRate::Found(floor);
-        }
-        if let Some(&(rate, StepOutcome::ClientLimited)) = self.tried.last()
-            && self.is_open(rate)
-        {
-            return NextRate::Try(rate);
-        }
-        match (floor, self.ceiling) {
-            (None, None) => NextRate::Try(self.first),
-            (None, Some(ceiling)) if ceiling / 2.0 < self.first * LOWEST_SHARE => NextRate::Found(None),
-            (None, Some(ceiling)) => NextRate::Try(ceiling / STRIDE),
-            (Some(floor), None) => NextRate::Try(floor * STRIDE),
-            (Some(floor), Some(ceiling)) if ceiling / floor > PRECISION => {
-                NextRate::Try((floor * ceiling).sqrt())
-            }
-            (Some(floor), _) if self.times(floor, StepOutcome::Met) < 2 => NextRate::Try(floor),
-            (Some(floor), _) => NextRate::Found(Some(floor)),
+    /// Adds a slice at a rate to those before.
+    pub fn add(slices: &mut Option<Self>, rate_per_s: f64, outcome: StepOutcome, slice: Slice) {
+        let new = Self::new(rate_per_s, outcome, slice.into());
+        match slices {
+            None => *slices = Some(new),
+            Some(all) => all.join(new),
         }
     }
 
-    /// Did the client set the ceiling?
-    pub fn is_client_limited(&self) -> bool {
-        let ceiling = self.ceiling.unwrap_or(f64::INFINITY);
-        let at_ceiling = |outcome: StepOutcome| self.tried.contains(&(ceiling, outcome));
-        at_ceiling(StepOutcome::ClientLimited) && !at_ceiling(StepOutcome::Missed)
+    /// The mean of their rates, operations a second.
+    pub fn rate_per_s(&self) -> f64 {
+        (self.ln_rates / f64::from(self.merged.count)).exp()
+    }
+
+    fn join(&mut self, other: Self) {
+        self.merged.join(other.merged);
+        self.missed += other.missed;
+        self.client_limited += other.client_limited;
+        self.ln_rates += other.ln_rates;
+    }
+}
+
+/// The slices of one server by rate.
+#[derive(Default)]
+struct SlicesByRate(BTreeMap<i64, RatedSlices>);
+
+impl SlicesByRate {
+    fn bin(rate: f64) -> i64 {
+        (rate.ln() / BIN).floor() as i64
+    }
+
+    fn add(&mut self, rate: f64, outcome: StepOutcome, slice: Slice) {
+        let mut slices = self.0.remove(&Self::bin(rate));
+        RatedSlices::add(&mut slices, rate, outcome, slice);
+        self.0.extend(slices.map(|slices| (Self::bin(rate), slices)));
+    }
+
+    /// Takes the slices at a rate and a little below it; those with the next lower rate where there are none, or the next
+    /// higher one.
+    fn take_near(&mut self, rate: f64) -> Option<RatedSlices> {
+        let bin = Self::bin(rate);
+        let mut near: Vec<i64> = self.0.range(bin - BINS_BELOW..bin).map(|(bin, _)| *bin).collect();
+        if near.is_empty() {
+            let below = self.0.range(..bin).next_back();
+            near.extend(below.or(self.0.range(bin..).next()).map(|(bin, _)| *bin));
+        }
+        near.into_iter().filter_map(|bin| self.0.remove(&bin)).reduce(|mut all, next| {
+            all.join(next);
+            all
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::example;
 
-    fn find(first: f64, mut outcome: impl FnMut(f64, usize) -> StepOutcome) -> (Option<f64>, Search) {
-        let mut search = Search::new(first);
-        for count in 0.. {
-            match search.next() {
-                NextRate::Try(rate) => search.record(rate, outcome(rate, count)),
-                NextRate::Found(found) => return (found, search),
+    /// A slice of a server that answers in 1 ms up to this rate, and in 8 ms beyond.
+    fn slice(rate: f64, capacity: f64, number: usize) -> Slice {
+        let mut outcome = example::outcome();
+        if rate > capacity {
+            let operation = &mut outcome.total.operations[0];
+            operation.response_time.record_n(8_000, 1_000).expect("a time");
+            operation.server_time.record_n(8_000, 1_000).expect("a time");
+        }
+        let start = Duration::from_secs(20 * number as u64);
+        Slice { start, under_load: outcome.measured, outcome }
+    }
+
+    fn slo() -> Slo {
+        "p99<5ms".parse().expect("an objective")
+    }
+
+    fn search(capacities: &[f64], counting: u32) -> Vec<SearchedCapacity> {
+        let slo = slo();
+        let guesses: Vec<_> = capacities.iter().map(|_| FirstGuess::ClosedLoop(1_000.0)).collect();
+        let mut search = CapacitySearch::new(&slo, &guesses, counting);
+        while let Some(rates) = search.next_rates() {
+            for (server, rate) in rates.into_iter().enumerate() {
+                match rate {
+                    Some(rate) if capacities[server] > 0.0 => {
+                        search.add(server, rate, slice(rate, capacities[server], search.rounds()));
+                    }
+                    _ => search.fail(server),
+                }
             }
+            search.end_round();
         }
-        unreachable!("a search ends")
-    }
-
-    fn up_to(capacity: f64) -> impl FnMut(f64, usize) -> StepOutcome {
-        move |rate, _| if rate <= capacity { StepOutcome::Met } else { StepOutcome::Missed }
+        search.finish()
     }
 
     #[test]
-    fn finds_a_capacity_from_either_side() {
-        for first in [1_000.0, 9_000.0, 60_000.0] {
-            let (found, search) = find(first, up_to(10_000.0));
-            let found = found.expect("a capacity");
-            assert!(found <= 10_000.0 && found > 10_000.0 / PRECISION, "{first}: {found}");
-            assert!(search.tried.len() <= 16, "{first}: {} tries", search.tried.len());
-        }
-    }
-
-    #[test]
-    fn one_lucky_measurement_does_not_decide() {
-        // Meets the objective once at a rate above the capacity.
-        let (found, _) = find(8_000.0, |rate, count| {
-            if rate <= 10_000.0 || count == 1 { StepOutcome::Met } else { StepOutcome::Missed }
-        });
-        assert!(found.is_some_and(|found| found <= 10_000.0), "{found:?}");
-    }
-
-    #[test]
-    fn an_objective_that_no_rate_meets_has_no_capacity() {
-        assert_eq!(find(1_000.0, |_, _| StepOutcome::Missed).0, None);
-    }
-
-    #[test]
-    fn a_client_that_cannot_offer_more_is_the_limit() {
-        let (found, search) =
-            find(
-                1_000.0,
-                |rate, _| if rate <= 5_000.0 { StepOutcome::Met } else { StepOutcome::ClientLimited },
-            );
-        assert!(found.is_some() && search.is_client_limited());
-        assert!(!find(1_000.0, up_to(5_000.0)).1.is_client_limited());
-    }
-
-    #[test]
-    fn a_client_that_is_disturbed_now_and_then_is_not_the_limit() {
-        for every in [2, 3, 5] {
-            let mut outcome = up_to(10_000.0);
-            let disturbed = |rate, count| {
-                if count % every == 1 { StepOutcome::ClientLimited } else { outcome(rate, count) }
-            };
-            let (found, search) = find(4_000.0, disturbed);
-            assert!(!search.is_client_limited());
-            let found = found.expect("a capacity");
-            assert!(found <= 10_000.0 && found > 10_000.0 / PRECISION, "{every}: {found}");
+    fn a_search_finds_capacities_with_their_intervals_and_keeps_every_slice_by_rate() {
+        for (found, capacity) in search(&[900.0, 1_500.0], 30).into_iter().zip([900.0, 1_500.0]) {
+            let rate = found.capacity.rate_per_s().expect("a capacity");
+            assert!((rate / capacity - 1.0).abs() < 0.04, "{rate} of {capacity}");
+            let interval = found.interval.expect("an interval");
+            assert!(interval.low <= rate && rate <= interval.high, "{interval:?}");
+            let at = found.at_capacity.expect("slices at the capacity");
+            assert_eq!(at.missed, 0, "the response time at the capacity is that of slices below it");
+            assert!(at.rate_per_s() <= rate && at.rate_per_s() > 0.85 * rate, "{}", at.rate_per_s());
+            let rates: Vec<f64> = found.others.iter().map(RatedSlices::rate_per_s).collect();
+            assert!(rates.is_sorted(), "{rates:?}");
+            assert!(found.others.iter().any(|slices| slices.missed > 0));
+            let slices: u32 = found.others.iter().chain([&at]).map(|slices| slices.merged.count).sum();
+            assert!(slices >= 30, "{slices}");
         }
     }
 
     #[test]
-    fn contradicting_measurements_still_end_the_search() {
-        let (_, search) =
-            find(1_000.0, |_, count| if count % 2 == 0 { StepOutcome::Met } else { StepOutcome::Missed });
-        assert!(search.tried.len() <= MOST_TRIES);
+    fn a_server_that_has_failed_leaves_the_others_their_search() {
+        let found = search(&[0.0, 900.0], 12);
+        assert_eq!(found[0].capacity, SlicedCapacity::NoRateMeets);
+        assert!(found[0].at_capacity.is_none() && found[0].interval.is_none());
+        assert!(matches!(found[1].capacity, SlicedCapacity::Found(_)));
+    }
+
+    #[test]
+    fn a_search_ends() {
+        assert_eq!(search(&[0.0], 12)[0].capacity, SlicedCapacity::NoRateMeets);
+        let slo = slo();
+        let mut search = CapacitySearch::new(&slo, &[FirstGuess::ClosedLoop(1_000.0)], 20);
+        let mut rounds = 0;
+        // Outcomes that say nothing of a capacity: every other slice misses.
+        while let Some(rates) = search.next_rates() {
+            let rate = rates[0].expect("a rate");
+            search.add(0, rate, slice(rate, if rounds % 2 == 0 { 0.0 } else { f64::INFINITY }, rounds));
+            search.end_round();
+            rounds += 1;
+            assert!(rounds <= 2 * 20 + MOST_APPROACH_ROUNDS);
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::capacity::{Capacity, CapacityStep};
 pub struct CapacityOutput<'a> {
     slo: String,
     capacity_per_s: Option<f64>,
+    interval_per_s: Option<IntervalOutput>,
     valid: bool,
     reasons: &'a [String],
     method: &'a str,
@@ -19,9 +20,19 @@ pub struct CapacityOutput<'a> {
     curve: Vec<StepOutput<'a>>,
 }
 
+/// A 95 % confidence interval.
+#[derive(Debug, Serialize)]
+struct IntervalOutput {
+    low: f64,
+    high: f64,
+}
+
 #[derive(Debug, Serialize)]
 struct StepOutput<'a> {
     rate_per_s: f64,
+    slices: u32,
+    slices_missed: u32,
+    slices_client_limited: u32,
     meets_slo: bool,
     client_reasons: &'a [String],
     summary: LoadOutput<'a>,
@@ -32,6 +43,7 @@ impl<'a> From<&'a Capacity> for CapacityOutput<'a> {
         Self {
             slo: capacity.slo.to_string(),
             capacity_per_s: capacity.capacity_per_s,
+            interval_per_s: capacity.interval.map(|i| IntervalOutput { low: i.low, high: i.high }),
             valid: capacity.valid,
             reasons: &capacity.reasons,
             method: &capacity.method,
@@ -54,6 +66,9 @@ impl<'a> From<&'a CapacityStep> for StepOutput<'a> {
     fn from(step: &'a CapacityStep) -> Self {
         Self {
             rate_per_s: step.rate_per_s,
+            slices: step.slices,
+            slices_missed: step.missed,
+            slices_client_limited: step.client_limited,
             meets_slo: step.evaluation.meets_slo,
             client_reasons: &step.evaluation.client_reasons,
             summary: LoadOutput::of(&step.summary, &step.spans),

@@ -141,6 +141,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use serde_json::Value;
+    use stats::confidence::ConfidenceInterval;
 
     use super::*;
     use crate::capacity::{Capacity, CapacityStep, StepEvaluation};
@@ -226,18 +227,28 @@ mod tests {
         let capacity = Capacity {
             slo: "p99<5ms".parse().expect("an objective"),
             capacity_per_s: Some(1_000.0),
+            interval: Some(ConfidenceInterval { low: 950.0, high: 1_050.0 }),
             valid: true,
             reasons: Vec::new(),
             method: String::new(),
             closed_loop_per_s: 1_200.0,
-            curve: vec![CapacityStep { rate_per_s: 1_000.0, evaluation, summary, spans }],
+            curve: vec![CapacityStep {
+                rate_per_s: 1_000.0,
+                slices: 10,
+                missed: 4,
+                client_limited: 1,
+                evaluation,
+                summary,
+                spans,
+            }],
         };
         let output = CapacityOutput::from(&capacity).with_other_measurement(Some("(pid 1): showdown"));
         let object = serde_json::to_value(output).expect("plain data");
         let page = page();
         let (_, search) = page.split_once("With `--find-capacity`").expect("the part on searches");
         let documented = names(search);
-        for key in keys(&object).union(&keys(&object["curve"][0])) {
+        let interval = keys(&object["interval_per_s"]);
+        for key in keys(&object).union(&keys(&object["curve"][0])).chain(&interval) {
             assert!(documented.contains(key), "docs/FORMATS.md does not document {key} of a search");
         }
     }

@@ -57,13 +57,21 @@ pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutc
 /// The answer of a search for the capacity.
 pub fn capacity(title: &str, found: &Capacity) -> String {
     let mut out = format!("{title}\n\n");
-    let answer = match found.capacity_per_s {
-        Some(capacity) => format!("{} requests/s meet {}", rate(capacity), found.slo),
-        None => format!("none of the rates tried meets {}", found.slo),
+    let answer = match (found.capacity_per_s, found.interval) {
+        (Some(capacity), Some(interval)) => format!(
+            "{} requests/s meet {} (95 % interval {} to {})",
+            rate(capacity),
+            found.slo,
+            rate(interval.low),
+            rate(interval.high)
+        ),
+        (Some(capacity), None) => format!("{} requests/s meet {}", rate(capacity), found.slo),
+        (None, _) if found.valid => format!("none of the rates tried meets {}", found.slo),
+        (None, _) => format!("no capacity at {} was found", found.slo),
     };
     let _ = writeln!(out, "  {}\n", color::heading(answer));
     let mut rows = vec![
-        ["offered/s", "achieved/s", "p50", "p90", "p99", "p99.9", "max", "client", ""]
+        ["offered/s", "achieved/s", "p50", "p90", "p99", "p99.9", "max", "client", "slices", "missed", ""]
             .map(str::to_owned)
             .to_vec(),
     ];
@@ -80,7 +88,7 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
                 .map(|us| time(us as f64)),
         );
         row.push(format!("{:.0} %", summary.client.utilisation * 100.0));
-        row.push(verdict.to_owned());
+        row.extend([count(step.slices.into()), count(step.missed.into()), verdict.to_owned()]);
         rows.push(row);
     }
     out.push_str(&table(&rows));

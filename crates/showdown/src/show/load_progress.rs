@@ -1,10 +1,9 @@
-//! The progress of `showdown load`: the current step, throughput and response time of the last interval, and the time
+//! The progress of `showdown load`: throughput and response time of the last interval, and the time
 //! that is left.
 
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use load::capacity::{CapacityEvent, CapacityStep};
 use load::engine::LoadEvent;
 use load::record::Interval;
 use load::spec::LoadSpec;
@@ -20,14 +19,10 @@ const REDRAW: Duration = Duration::from_millis(250);
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum ProgressLine {
-    /// A search tries a rate, or a closed loop at its start.
-    Trying { rate_per_s: Option<f64> },
     /// The load begins with this number of open connections.
     LoadBegins { connections: u32 },
     /// An interval is over. Its index is negative in the warm-up.
     Tick(IntervalFigures),
-    /// The result of one rate of a search.
-    StepOutcome { rate_per_s: f64, meets_slo: bool, p99_us: u64, client_was_the_limit: bool },
 }
 
 /// The figures of one interval.
@@ -70,7 +65,7 @@ impl IntervalFigures {
     }
 }
 
-/// The progress of a load, or of the loads of a search.
+/// The progress of a load.
 pub struct LoadProgress {
     mode: ProgressMode,
     bar: ProgressBar,
@@ -143,40 +138,6 @@ impl LoadProgress {
         }
     }
 
-    /// Takes an event of a search.
-    pub fn observe_search(&mut self, event: &CapacityEvent<'_>) {
-        match event {
-            CapacityEvent::Try(rate) => {
-                self.mode.print_json(&ProgressLine::Trying { rate_per_s: *rate });
-                self.doing = match rate {
-                    None => "closed loop  ".to_owned(),
-                    Some(rate) => format!("trying {}/s  ", units::rate(*rate)),
-                };
-            }
-            CapacityEvent::Run(event) => self.observe(event),
-            CapacityEvent::StepEnded(step) => self.observe_step(step),
-        }
-    }
-
-    fn observe_step(&self, step: &CapacityStep) {
-        let p99_us = step.summary.response_time_us.p99;
-        let client_was_the_limit = !step.evaluation.client_reasons.is_empty();
-        let verdict = match (client_was_the_limit, step.evaluation.meets_slo) {
-            (true, _) => "the client was the limit",
-            (false, true) => "meets the objective",
-            (false, false) => "misses the objective",
-        };
-        let (rate, p99) = (units::rate(step.rate_per_s), units::time(p99_us as f64));
-        self.bar.println(format!("{rate:>12}/s  p99 {p99:>8}  {verdict}"));
-        let (rate_per_s, meets_slo) = (step.rate_per_s, step.evaluation.meets_slo);
-        self.mode.print_json(&ProgressLine::StepOutcome {
-            rate_per_s,
-            meets_slo,
-            p99_us,
-            client_was_the_limit,
-        });
-    }
-
     /// Clears the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
@@ -204,17 +165,7 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/FORMATS.md");
         let page = std::fs::read_to_string(path).expect("docs/FORMATS.md");
         let figures = IntervalFigures { index: 0, throughput_per_s: 1.5, p50_us: 1, p99_us: 1, failed: 0 };
-        let lines = [
-            ProgressLine::Trying { rate_per_s: None },
-            ProgressLine::LoadBegins { connections: 1 },
-            ProgressLine::Tick(figures),
-            ProgressLine::StepOutcome {
-                rate_per_s: 1.5,
-                meets_slo: true,
-                p99_us: 1,
-                client_was_the_limit: false,
-            },
-        ];
+        let lines = [ProgressLine::LoadBegins { connections: 1 }, ProgressLine::Tick(figures)];
         let (_, section) = page.split_once("## `showdown load --format json`").expect("the section");
         for line in lines {
             let event = serde_json::to_value(&line).expect("plain data");

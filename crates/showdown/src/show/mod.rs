@@ -7,6 +7,7 @@ pub mod load;
 pub mod load_progress;
 pub mod plan_effects;
 pub mod resume;
+pub mod search_progress;
 pub mod selftest;
 mod table;
 pub mod units;

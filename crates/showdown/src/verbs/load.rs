@@ -24,6 +24,7 @@ use crate::output_file::OutputFile;
 use crate::print::OtherMeasurement;
 use crate::show;
 use crate::show::load_progress::LoadProgress;
+use crate::show::search_progress::SearchProgress;
 use crate::show::units::plural;
 
 /// Runs the verb.
@@ -128,8 +129,8 @@ fn find_capacity(
     context: &RunContext,
     mut other: OtherMeasurement,
 ) -> anyhow::Result<CommandStatus> {
-    let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
-    let found = capacity::find(&planned.spec, slo, context, &mut |event| progress.observe_search(&event));
+    let progress = SearchProgress::new(args.progress.mode());
+    let found = capacity::find(&planned.spec, slo, context, &mut |event| progress.observe(&event));
     progress.finish();
     let found: Capacity = found.map_err(|error| match error {
         capacity::CapacityError::Run(error) => classify(error),

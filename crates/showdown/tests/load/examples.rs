@@ -61,7 +61,7 @@ fn the_capacity_of_a_mix_is_found() {
         "-c",
         "1",
         "--find-capacity",
-        "p50<50ms",
+        "p50<5ms",
         "-d",
         "150ms",
         "--warmup",
@@ -80,7 +80,7 @@ fn the_capacity_of_a_mix_is_found() {
 fn a_search_uses_the_requested_arrivals() {
     let nginx = nginx();
     let url = nginx.url("http", "/1k");
-    let slo = ["--find-capacity", "p50<50ms", "-d", "100ms", "--warmup", "10ms", "-c", "1"];
+    let slo = ["--find-capacity", "p50<5ms", "-d", "100ms", "--warmup", "10ms", "-c", "1"];
     let result = measure(&[&[url.as_str(), "--arrivals", "constant"][..], &slo].concat());
     assert_eq!(result["curve"][0]["summary"]["spec"]["shape"]["arrivals"], "constant", "{result}");
 }

@@ -76,8 +76,8 @@ fn an_interruption_before_the_load_is_reported() {
 #[test]
 fn an_interrupted_search_prints_its_curve_so_far() {
     let nginx = nginx();
-    let slo = ["--find-capacity", "p50<50ms", "-c", "1", "-d", "200ms", "--format", "json"];
-    let ended = interrupt_after("step_outcome", &[&[nginx.url("http", "/1k").as_str()][..], &slo].concat());
+    let slo = ["--find-capacity", "p50<5ms", "-c", "1", "-d", "200ms", "--format", "json"];
+    let ended = interrupt_after("slice", &[&[nginx.url("http", "/1k").as_str()][..], &slo].concat());
     assert_eq!(ended.code(), 130, "{ended:?}");
     let result = ended.json();
     assert_eq!(result["valid"], false);

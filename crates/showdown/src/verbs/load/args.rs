@@ -79,8 +79,8 @@ pub struct LoadArgs {
     #[arg(long, value_parser = parse_duration, default_value = "10s", help_heading = "Load")]
     pub timeout: Duration,
 
-    /// Search for the highest open-loop rate that meets an objective, such as 'p99<5ms'; --duration [default: 5s] and
-    /// --warmup [default: 1s] apply to each step
+    /// Search for the highest open-loop rate that meets an objective, such as 'p99<5ms', in short slices of load;
+    /// --duration [default: 30s] is the time under load near the capacity, --warmup [default: 1s] the load before the search
     #[arg(long, value_name = "SLO", help_heading = "Load")]
     pub find_capacity: Option<Slo>,
 

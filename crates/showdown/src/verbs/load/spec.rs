@@ -17,9 +17,9 @@ use super::args::LoadArgs;
 use crate::exit::usage;
 use crate::show::units::plural;
 
-/// The length of each step of a search for the capacity.
-const STEP: Duration = Duration::from_secs(5);
-const STEP_WARMUP: Duration = Duration::from_secs(1);
+/// Time under load of a search near the capacity, and its warm-up.
+const SEARCH: Duration = Duration::from_secs(30);
+const SEARCH_WARMUP: Duration = Duration::from_secs(1);
 /// The longest wait for the first connection.
 const LOCATE: Duration = Duration::from_secs(5);
 
@@ -58,14 +58,14 @@ pub fn plan(args: &LoadArgs) -> anyhow::Result<PlannedLoad> {
     let duration = match (args.duration, args.requests) {
         (Some(duration), _) => Some(duration),
         (None, Some(_)) => None,
-        (None, None) if searching => Some(STEP),
+        (None, None) if searching => Some(SEARCH),
         (None, None) => Some(own_length.unwrap_or(LoadSpec::DURATION)),
     };
     let address = target.locate(args.target_is_mine, LOCATE).map_err(|error| match error {
         TargetError::Public { .. } => usage(error),
         other => other.into(),
     })?;
-    let warmup = if searching && args.warmup.is_zero() { STEP_WARMUP } else { args.warmup };
+    let warmup = if searching && args.warmup.is_zero() { SEARCH_WARMUP } else { args.warmup };
     let tls = tls(args, &target, &protocol);
     let spec = LoadSpec::closed(protocol, address, connections)
         .with_sources(sources(args, connections, address)?)

@@ -1,0 +1,148 @@
+//! How long slices are: what leaves the least scatter, and what the load and its objective need.
+
+use std::time::Duration;
+
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+use stats::allan::best_slice;
+
+use super::merged::DrawnSlice;
+use crate::inputs::slo::Slo;
+use crate::outcome::LoadOutcome;
+use crate::record::Interval;
+
+/// No slice is shorter: below, the cost of a turn outweighs what a shorter one gains.
+const SHORTEST: Duration = Duration::from_millis(50);
+/// Least length of a slice, in multiples of the median response time: operations under way at its ends must be few. Not of
+/// the p99, because on a shared machine that is the length of a stall of the machine.
+const OVER_MEDIAN: f64 = 20.0;
+/// Least number of operations of a slice.
+const OPERATIONS: f64 = 200.0;
+/// Length of a slice in multiples of the time limit of an objective: a queue that grows by a twentieth of the time reaches the
+/// limit within it.
+const OVER_LIMIT: f64 = 20.0;
+/// The same where that would be more than [`LONG`].
+const OVER_LONG_LIMIT: f64 = 10.0;
+const LONG: Duration = Duration::from_millis(500);
+/// Least time at the begin of a slice that is not measured, and its length in multiples of the median response time.
+const SETTLE: Duration = Duration::from_millis(8);
+const SETTLE_OVER_MEDIAN: f64 = 4.0;
+/// Between two slices nothing is loaded for about this long.
+const GAP: Duration = Duration::from_millis(4);
+/// Lengths are drawn this far around the planned one, so that slices do not fall into step with anything periodic.
+const JITTER: f64 = 0.15;
+
+/// How fast a closed loop went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopPace {
+    /// Median response time.
+    pub median: Duration,
+    /// Operations a second that succeeded.
+    pub per_s: f64,
+    /// Length of the intervals of `throughput`.
+    pub interval: Duration,
+    /// Operations of each interval that succeeded.
+    pub throughput: Vec<f64>,
+}
+
+impl LoopPace {
+    /// The pace of a loop, of which `measured` is what was recorded in its steady part, which lasted this long.
+    pub fn of(outcome: &LoadOutcome, measured: &Interval, length: Duration) -> Self {
+        let median = measured.merged(|op| &op.response_time).value_at_quantile(0.5);
+        Self {
+            median: Duration::from_micros(median),
+            per_s: measured.succeeded() as f64 / length.as_secs_f64().max(1e-9),
+            interval: outcome.spec.part.interval,
+            throughput: outcome.observations().iter().map(|o| o.stats.succeeded() as f64).collect(),
+        }
+    }
+}
+
+/// The planned length of slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SliceLength {
+    /// What is measured of each, in the mean.
+    pub measured: Duration,
+    /// What comes before and is not measured.
+    pub settle: Duration,
+}
+
+impl SliceLength {
+    /// The length that suits servers with these closed loops: the longest that one of them needs. Not more than `longest`,
+    /// except where an objective needs more.
+    pub fn for_servers(
+        loops: impl IntoIterator<Item = LoopPace>,
+        slo: Option<&Slo>,
+        longest: Duration,
+    ) -> Self {
+        let least = slo.and_then(Slo::latency_limit_us).map_or(SHORTEST, long_enough_for);
+        let needs = loops.into_iter().map(|pace| Self::for_server(&pace, least));
+        let all = needs
+            .reduce(|a, b| Self { measured: a.measured.max(b.measured), settle: a.settle.max(b.settle) });
+        let Self { measured, settle } = all.unwrap_or(Self { measured: least, settle: SETTLE });
+        let measured = measured.min(longest.max(least));
+        Self { measured, settle: settle.min(measured / 2) }
+    }
+
+    fn for_server(pace: &LoopPace, least: Duration) -> Self {
+        let settle = SETTLE.max(pace.median.mul_f64(SETTLE_OVER_MEDIAN));
+        let for_operations =
+            Duration::try_from_secs_f64(OPERATIONS / pace.per_s.max(1e-3)).unwrap_or(Duration::MAX);
+        let least = least.max(pace.median.mul_f64(OVER_MEDIAN)).max(for_operations);
+        let intervals = |time: Duration| time.as_secs_f64() / pace.interval.as_secs_f64();
+        // The first intervals may be warm-up.
+        let steady = &pace.throughput[pace.throughput.len() / 4..];
+        let best = best_slice(steady, intervals(least).ceil() as usize, intervals(settle + GAP));
+        Self { measured: least.max(pace.interval.saturating_mul(best as u32)), settle }
+    }
+
+    /// How long a slice loads its server, in the mean.
+    pub fn under_load(&self) -> Duration {
+        self.settle + self.measured
+    }
+
+    /// Rounds of one slice of each server that load each for this long.
+    pub fn rounds_for(&self, load: Duration) -> u32 {
+        (load.as_secs_f64() / self.under_load().as_secs_f64()).round() as u32
+    }
+
+    /// Draws the slices of the next round.
+    pub fn draw(&self, rng: &mut Pcg64Mcg) -> DrawnSlice {
+        let length = self.measured.mul_f64(rng.random_range(1.0 - JITTER..=1.0 + JITTER));
+        DrawnSlice { settle: self.settle, length, seed: rng.random() }
+    }
+}
+
+fn long_enough_for(limit_us: f64) -> Duration {
+    let times = |factor: f64| Duration::from_secs_f64(limit_us / 1e6 * factor);
+    times(OVER_LIMIT).min(times(OVER_LONG_LIMIT).max(LONG)).max(SHORTEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace(median_ms: u64, per_s: f64) -> LoopPace {
+        let interval = Duration::from_millis(20);
+        LoopPace { median: Duration::from_millis(median_ms), per_s, interval, throughput: vec![100.0; 100] }
+    }
+
+    fn measured(paces: &[LoopPace], slo: Option<&str>) -> Duration {
+        let slo: Option<Slo> = slo.map(|slo| slo.parse().expect("an objective"));
+        let slices = SliceLength::for_servers(paces.to_vec(), slo.as_ref(), Duration::from_secs(2));
+        assert!(slices.settle <= slices.measured / 2, "{slices:?}");
+        slices.measured
+    }
+
+    #[test]
+    fn slices_are_as_long_as_the_slowest_server_and_the_objective_need() {
+        let fast = pace(0, 50_000.0);
+        assert!(measured(&[fast.clone()], None) < Duration::from_millis(80));
+        assert!(measured(&[fast.clone(), pace(20, 3_000.0)], None) >= Duration::from_millis(400));
+        assert!(measured(&[fast.clone(), pace(1, 500.0)], None) >= Duration::from_millis(400));
+        assert!(measured(&[fast.clone()], Some("p99<5ms")) >= Duration::from_millis(100));
+        assert!(measured(&[fast], Some("p99<1s")) >= Duration::from_secs(10), "longer than the longest");
+        assert_eq!(measured(&[pace(10_000, 1.0)], None), Duration::from_secs(2), "not longer than that");
+        assert_eq!(measured(&[], None), SHORTEST);
+    }
+}
