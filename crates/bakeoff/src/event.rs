@@ -55,8 +55,26 @@ pub enum Event {
     Precision {
         /// Half the width of the confidence interval of the ratio, as a share of the ratio: of the least certain pair.
         half_width: f64,
-        /// Seconds since the run began.
+        /// Seconds since the run began, or was resumed.
         elapsed_s: f64,
+        /// The half-width that the run aims for; none if it has no such aim.
+        within: Option<f64>,
+        /// The half-width that is to be expected at the look that reaches the aim, or else at the end of the run; none where
+        /// too few blocks tell.
+        expected_half_width: Option<f64>,
+        /// Seconds until then.
+        left_s: Option<f64>,
+    },
+    /// The run has ended, and its intervals are wider than it aimed for.
+    AimMissed {
+        /// The half-width that the run aimed for.
+        within: f64,
+        /// The half-width that it has.
+        half_width: f64,
+        /// Number of blocks with which the aim is to be expected; none where no run has so many.
+        blocks: Option<u32>,
+        /// Seconds that the further ones would take.
+        longer_s: Option<f64>,
     },
     /// A trial enters its next activity.
     Doing {

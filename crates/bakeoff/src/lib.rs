@@ -34,6 +34,7 @@ mod kernel_settings;
 pub mod limits;
 mod local_lab;
 mod looks;
+mod outlook;
 mod plan_check;
 mod plan_effects;
 mod plan_error;

@@ -175,9 +175,10 @@ impl LocalLab<'_> {
     fn after_trials(
         &mut self,
         trials: &[TrialSlot<'_>],
-        mut finished: Vec<FinishedTrial>,
-    ) -> Vec<FinishedTrial> {
+        mut finished: Vec<Result<FinishedTrial, ArchiveError>>,
+    ) -> Vec<Result<FinishedTrial, ArchiveError>> {
         for (slot, finished) in trials.iter().zip(&mut finished) {
+            let Ok(finished) = finished else { continue };
             // The messages of servers and their tools rarely say so, or not at their end.
             if finished.trial.status == TrialStatus::Failed
                 && let Some(left) = little_room(self.scratch.path())
@@ -254,13 +255,13 @@ impl Lab for LocalLab<'_> {
         &mut self,
         trials: &[TrialSlot<'_>],
         observe: &mut Observer<'_>,
-    ) -> Result<Vec<FinishedTrial>, ArchiveError> {
+    ) -> Vec<Result<FinishedTrial, ArchiveError>> {
         if trials.len() > 1 && self.one_at_a_time.is_none() {
             let variants: Vec<_> = trials.iter().map(|slot| self.variant(slot.variant_point)).collect();
             let setup = self.setup();
             let starts = trials.iter().zip(variants).map(|(slot, variant)| self.trial_start(slot, variant));
-            match trial::run_in_turns(&setup, starts.collect(), observe)? {
-                TurnsEnd::Finished(finished) => return Ok(self.after_trials(trials, finished)),
+            match trial::run_in_turns(&setup, starts.collect(), observe) {
+                TurnsEnd::Finished(finished) => return self.after_trials(trials, finished),
                 TurnsEnd::OneAtATime(why) => {
                     observe(Event::OneAtATime { why: why.clone() });
                     self.remove_data(trials);
@@ -271,13 +272,17 @@ impl Lab for LocalLab<'_> {
         let mut finished = Vec::new();
         for slot in trials {
             let variant = self.variant(slot.variant_point);
-            let mut one = trial::run_alone(&self.setup(), self.trial_start(slot, variant), observe)?;
-            if let Some(why) = &self.one_at_a_time {
+            let mut one = trial::run_alone(&self.setup(), self.trial_start(slot, variant), observe);
+            if let (Ok(one), Some(why)) = (&mut one, &self.one_at_a_time) {
                 one.trial.turns = Some(TrialTurns::OneAtATime { why: why.clone() });
             }
+            let has_failed = one.is_err();
             finished.extend(self.after_trials(std::slice::from_ref(slot), vec![one]));
+            if has_failed {
+                break;
+            }
         }
-        Ok(finished)
+        finished
     }
 
     fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>) {

@@ -18,6 +18,7 @@ use crate::event::{Event, Observer};
 use crate::gates;
 use crate::interrupted_run::{InterruptedRun, ResumeError};
 use crate::looks;
+use crate::outlook::Outlook;
 use crate::replay::Replay;
 use crate::run_plan_error::RunPlanError;
 use crate::stopping::{complete_blocks, due};
@@ -46,12 +47,12 @@ pub trait Lab {
     fn facts(&mut self) -> Facts;
 
     /// Runs trials whose servers may be up together; returns each in its place. A failure of a server is part of its trial;
-    /// an error is one of the run directory.
+    /// an error is one of the run directory, after which others may be missing.
     fn run_trials(
         &mut self,
         trials: &[TrialSlot<'_>],
         observe: &mut Observer<'_>,
-    ) -> Result<Vec<FinishedTrial>, ArchiveError>;
+    ) -> Vec<Result<FinishedTrial, ArchiveError>>;
 
     /// Waits until the hypervisor leaves the CPUs alone, at most this long.
     fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>);
@@ -213,6 +214,9 @@ impl RunProgress<'_> {
         });
         self.writer.facts(&self.facts).map_err(cut_off)?;
         let ended = self.run(lab, interrupted, observe)?;
+        if matches!(ended, RunEnd::Complete) {
+            self.tell_missed_aim(observe);
+        }
         let is_cut = self.replay.kept.all().any(|trial| trial.status == TrialStatus::Interrupted);
         let curves: Vec<QuantileCurve> =
             self.merged.iter().map(|histogram| histogram.as_ref().map(curve).unwrap_or_default()).collect();
@@ -288,15 +292,38 @@ impl RunProgress<'_> {
         looks::is_settled(self.plan, &comparisons).then_some(look)
     }
 
-    /// Tells how precise the ratio is by now. It decides nothing.
+    /// How precise the ratios of a comparison are by now.
+    fn outlook(&self) -> Option<Outlook> {
+        let input = self.verdict_input(None, &[]);
+        (self.plan.kind == RunKind::Compare).then(|| Outlook::of(&input, &comparisons_so_far(&input)))?
+    }
+
+    /// Tells how precise the ratios are by now, and will be.
     fn tell_precision(&self, observe: &mut Observer<'_>) {
-        if self.plan.kind == RunKind::Compare {
-            let comparisons = comparisons_so_far(&self.verdict_input(None, &[]));
-            let widths = comparisons.iter().map(looks::half_width).collect::<Option<Vec<f64>>>();
-            if let Some(half_width) = widths.and_then(|widths| widths.into_iter().max_by(f64::total_cmp)) {
-                let elapsed_s = self.begun.elapsed().as_secs_f64();
-                observe(Event::Precision { half_width, elapsed_s });
-            }
+        if let Some(outlook) = self.outlook() {
+            let expected = outlook.expected(self.plan);
+            observe(Event::Precision {
+                half_width: outlook.half_width(),
+                elapsed_s: self.begun.elapsed().as_secs_f64(),
+                within: self.plan.within,
+                expected_half_width: expected.map(|expected| expected.half_width),
+                left_s: expected.map(|expected| expected.left.as_secs_f64()),
+            });
+        }
+    }
+
+    /// Tells what the aim of the plan would have needed, if the run has missed it.
+    fn tell_missed_aim(&self, observe: &mut Observer<'_>) {
+        let (Some(outlook), Some(within)) = (self.outlook(), self.plan.within) else { return };
+        let half_width = outlook.half_width();
+        if half_width > within {
+            let needed = outlook.needed(within);
+            observe(Event::AimMissed {
+                within,
+                half_width,
+                blocks: needed.map(|needed| needed.blocks),
+                longer_s: needed.map(|needed| needed.left.as_secs_f64()),
+            });
         }
     }
 
@@ -321,10 +348,11 @@ impl RunProgress<'_> {
             let variant_point = &self.variant_points[scheduled.variant_point];
             TrialSlot { scheduled, variant_point, writer }
         });
-        let finished = lab.run_trials(&slots.collect::<Vec<_>>(), observe).map_err(cut_off)?;
+        let finished = lab.run_trials(&slots.collect::<Vec<_>>(), observe);
         let mut cannot_be_measured = None;
         for ((scheduled, writer), finished) in together.iter().zip(&writers).zip(finished) {
-            let why = self.keep(scheduled, writer, finished, observe)?;
+            // Trials before one that cannot be written have their records.
+            let why = self.keep(scheduled, writer, finished.map_err(cut_off)?, observe)?;
             cannot_be_measured = cannot_be_measured.or(why);
         }
         Ok(cannot_be_measured)
@@ -412,4 +440,4 @@ fn trial_ends(name: &str, trial: &Trial) -> Event {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

@@ -66,6 +66,7 @@ pub mod arrivals;
 pub mod autocorrelation;
 pub mod confidence;
 pub mod describe;
+pub mod expected_width;
 mod least_squares;
 mod level;
 mod location;

@@ -10,10 +10,11 @@ use archive::model::{Facts, Gate, GateOutcome, MeasuredValue, Plan, RunKind, Tri
 use super::{FinishedRun, Lab, TrialSlot, resume_blocks, run_blocks};
 use crate::event::{Event, Observer};
 use crate::interrupted_run::{InterruptedRun, ResumeError};
+use crate::run_plan_error::RunPlanError;
 use crate::trial::{FinishedTrial, blank};
 
 /// A plan of four blocks of two variants, and two spare blocks.
-const PLAN: &str = r#"
+pub const PLAN: &str = r#"
 format = 2
 showdown = "0.1.0"
 command = ["showdown", "compare", "nginx", "apache"]
@@ -35,6 +36,8 @@ variants = [{ name = "nginx", server = "nginx", knobs = {} }, { name = "apache",
 struct ScriptedLab<'a> {
     plan: &'a Plan,
     outcomes: BTreeMap<u32, TrialStatus>,
+    /// From this trial on, no file can be written.
+    full_at: Option<u32>,
 }
 
 impl Lab for ScriptedLab<'_> {
@@ -46,8 +49,11 @@ impl Lab for ScriptedLab<'_> {
         &mut self,
         trials: &[TrialSlot<'_>],
         _observe: &mut Observer<'_>,
-    ) -> Result<Vec<FinishedTrial>, ArchiveError> {
-        Ok(trials.iter().map(|slot| self.run_trial(slot)).collect())
+    ) -> Vec<Result<FinishedTrial, ArchiveError>> {
+        let is_full = |slot: &&TrialSlot<'_>| self.full_at.is_some_and(|full| slot.scheduled.number >= full);
+        let full = |slot: &TrialSlot<'_>| ArchiveError::DiskFull { path: slot.writer.dir() };
+        let run = |slot| if is_full(&slot) { Err(full(slot)) } else { Ok(self.run_trial(slot)) };
+        trials.iter().map(run).collect()
     }
 
     fn wait_for_cpus(&mut self, _longest: Duration, observe: &mut Observer<'_>) {
@@ -97,7 +103,7 @@ fn run_scripted_plan(
 ) -> (FinishedRun, Vec<Event>) {
     let runs = tempfile::tempdir().expect("a directory");
     let mut events = Vec::new();
-    let mut lab = ScriptedLab { plan, outcomes: outcomes.into_iter().collect() };
+    let mut lab = ScriptedLab { plan, outcomes: outcomes.into_iter().collect(), full_at: None };
     let finished = run_blocks(plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |event| {
         events.push(event);
     });
@@ -146,8 +152,16 @@ fn a_run_ends_at_the_look_that_settles_it() {
     assert_eq!((finished.verdict.settled_after_blocks, finished.verdict.interrupted), (Some(8), Some(false)));
     let confidence = finished.verdict.comparisons[0].estimate.as_ref().map(|estimate| estimate.confidence);
     assert!(confidence.is_some_and(|level| level > 0.99), "an early look is strict: {confidence:?}");
-    let told = events.iter().filter(|event| matches!(event, Event::Precision { .. })).count();
-    assert!(told >= 5, "progress tells the precision after each block that has one");
+    let told: Vec<Option<f64>> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Precision { expected_half_width, .. } => Some(*expected_half_width),
+            _ => None,
+        })
+        .collect();
+    assert!(told.len() >= 5, "progress tells the precision after each block that has one");
+    assert!(told.iter().skip_while(|expected| expected.is_none()).all(Option::is_some), "{told:?}");
+    assert!(told.last().is_some_and(Option::is_some), "and what it will be, once enough blocks tell");
 }
 
 #[test]
@@ -156,6 +170,8 @@ fn a_look_waits_for_complete_blocks_and_for_the_precision_of_the_plan() {
         PLAN.replace("blocks = 4", "blocks = 12\nlooks = [8]\nwithin = 1e-9").parse().expect("a plan");
     let (finished, events) = run_scripted_plan(&plan, [(1, TrialStatus::Invalid)]);
     assert_eq!(trials(&events), 13 * 2, "no look settles it, and one block is replaced");
+    let is_told = |event: &Event| matches!(event, Event::AimMissed { within, .. } if *within == 1e-9);
+    assert_eq!(events.iter().filter(|event| is_told(event)).count(), 1, "the end says what is missing");
     assert_eq!(finished.verdict.settled_after_blocks, None);
     let confidence = finished.verdict.comparisons[0].estimate.as_ref().map(|estimate| estimate.confidence);
     assert!(confidence.is_some_and(|level| (0.950..0.957).contains(&level)), "{confidence:?}");
@@ -246,7 +262,7 @@ fn cut_and_resume(
     let plan: Plan = PLAN.parse()?;
     let runs = tempfile::tempdir()?;
     let never = AtomicBool::new(false);
-    let mut lab = ScriptedLab { plan: &plan, outcomes: outcomes.iter().copied().collect() };
+    let mut lab = ScriptedLab { plan: &plan, outcomes: outcomes.iter().copied().collect(), full_at: None };
     let first = run_blocks(&plan, &mut lab, runs.path(), &never, &mut |_| {})?;
     for record in archive::Run::open(&first.dir)?.trials {
         if record.trial.number >= cut {
@@ -288,7 +304,8 @@ fn a_run_that_a_failing_server_stopped_runs_that_block_again() -> Result<(), Box
     let plan: Plan = PLAN.parse()?;
     let runs = tempfile::tempdir()?;
     let never = AtomicBool::new(false);
-    let mut lab = ScriptedLab { plan: &plan, outcomes: BTreeMap::from([(2, TrialStatus::Failed)]) };
+    let outcomes = BTreeMap::from([(2, TrialStatus::Failed)]);
+    let mut lab = ScriptedLab { plan: &plan, outcomes, full_at: None };
     let stopped = run_blocks(&plan, &mut lab, runs.path(), &never, &mut |_| {})?;
     assert!(stopped.stopped.is_some());
     lab.outcomes.clear();
@@ -298,5 +315,19 @@ fn a_run_that_a_failing_server_stopped_runs_that_block_again() -> Result<(), Box
     assert!(record.problems.is_empty() && record.trials.len() == 8);
     let resumption = &record.facts.ok_or("facts")?.resumed[0];
     assert_eq!((resumption.block, resumption.kept_trials, resumption.discarded_trials), (1, 0, 2));
+    Ok(())
+}
+
+#[test]
+fn a_disk_that_is_full_after_the_first_trial_of_a_block_leaves_that_one_its_record()
+-> Result<(), Box<dyn std::error::Error>> {
+    let plan: Plan = format!("{PLAN}\n[turns]\nload = \"1s\"").parse()?;
+    let runs = tempfile::tempdir()?;
+    let mut lab = ScriptedLab { plan: &plan, outcomes: BTreeMap::new(), full_at: Some(4) };
+    let cut = run_blocks(&plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |_| {});
+    let Err(RunPlanError::CutOff { dir, .. }) = cut else { panic!("the run goes on: {cut:?}") };
+    let numbers: Vec<u32> =
+        archive::Run::open(&dir)?.trials.iter().map(|record| record.trial.number).collect();
+    assert_eq!(numbers, [1, 2, 3]);
     Ok(())
 }

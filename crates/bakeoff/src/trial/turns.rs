@@ -25,8 +25,8 @@ use crate::preset::telemetry_period;
 
 /// How the trials of a block in turns ended.
 pub enum TurnsEnd {
-    /// Each has its record, in the order of the starts.
-    Finished(Vec<FinishedTrial>),
+    /// Each has its record, in the order of the starts, or why its files cannot be written.
+    Finished(Vec<Result<FinishedTrial, ArchiveError>>),
     /// The servers do not leave each other alone, for this reason. Nothing is recorded: the trials are to be run one at a
     /// time.
     OneAtATime(String),
@@ -37,7 +37,7 @@ pub fn run_in_turns<'a>(
     setup: &'a TrialSetup<'a>,
     starts: Vec<TrialStart<'a>>,
     observe: &mut Observer<'_>,
-) -> Result<TurnsEnd, ArchiveError> {
+) -> TurnsEnd {
     let block = starts.first().map_or(0, |start| start.scheduled.block);
     // A trial whose server does not start has ended.
     let mut turns: Vec<Result<Turn<'a>, Box<FinishedTrial>>> =
@@ -59,7 +59,7 @@ pub fn run_in_turns<'a>(
     let one_at_a_time = load_in_turns(setup, block, turns.iter_mut().flatten().collect(), observe);
     if let Some(why) = one_at_a_time {
         turns.into_iter().flatten().for_each(|turn| turn.member.discard());
-        return Ok(TurnsEnd::OneAtATime(why));
+        return TurnsEnd::OneAtATime(why);
     }
     // The counts of all servers are read at once, before the first of them is stopped.
     turns.iter_mut().flatten().for_each(Turn::end_load);
@@ -75,7 +75,7 @@ pub fn run_in_turns<'a>(
         }),
         Err(ended) => Ok(*ended),
     });
-    finished.collect::<Result<_, _>>().map(TurnsEnd::Finished)
+    TurnsEnd::Finished(finished.collect())
 }
 
 /// Warms up all servers, and loads them in turns. Returns why they must run one at a time instead, if they must.

@@ -9,7 +9,7 @@ use bakeoff::event::Event;
 use indicatif::ProgressBar;
 
 use super::bar::{self, ProgressMode};
-use super::units::{plural, quantity, rate, time};
+use super::units::{about, give_or_take, plural, quantity, rate, time};
 use crate::color;
 use crate::print::note;
 
@@ -47,9 +47,10 @@ impl BakeoffProgress {
     /// Takes an event of the run.
     pub fn observe(&mut self, event: &Event) {
         self.mode.print_json(event);
-        if let (Event::KernelSettingNotRestored { problem }, true) = (event, self.mode != ProgressMode::Json)
+        if self.mode != ProgressMode::Json
+            && let Some(text) = noted(event)
         {
-            self.bar.suspend(|| note(problem));
+            self.bar.suspend(|| note(&text));
         }
         if self.mode != ProgressMode::Bar {
             return;
@@ -80,9 +81,10 @@ impl BakeoffProgress {
             Event::OneAtATime { why } => {
                 self.bar.println(one_line(&format!("      one server at a time: {why}")));
             }
-            Event::Precision { half_width, elapsed_s } => {
-                let elapsed = humantime::format_duration(Duration::from_secs(*elapsed_s as u64));
-                self.bar.println(format!("      ±{:.1} % after {elapsed}", half_width * 100.0));
+            Event::Precision { half_width, elapsed_s, within, expected_half_width, left_s } => {
+                let expected = expected_half_width.zip(*left_s);
+                let line = precision(*half_width, *elapsed_s, *within, expected);
+                self.bar.println(format!("      {line}"));
             }
             Event::Doing { what } => {
                 self.doing.clone_from(what);
@@ -113,7 +115,7 @@ impl BakeoffProgress {
                 };
                 self.bar.println(color::for_stderr(&format!("{number:>4}  {name:<28} {value:>12}{mark}")));
             }
-            Event::KernelSettingNotRestored { .. } => {}
+            Event::KernelSettingNotRestored { .. } | Event::AimMissed { .. } => {}
             Event::Verdict { .. } => self.bar.finish_and_clear(),
         }
     }
@@ -137,5 +139,74 @@ impl BakeoffProgress {
         let names: Vec<&str> = self.running.values().map(String::as_str).collect();
         let message = format!("block {}, {}: {}  {load}", self.block, names.join(" and "), self.doing);
         self.bar.set_message(one_line(&message).into_owned());
+    }
+}
+
+/// What a reader must know of an event also where no progress is shown.
+fn noted(event: &Event) -> Option<String> {
+    match event {
+        Event::KernelSettingNotRestored { problem } => Some(problem.clone()),
+        Event::AimMissed { within, half_width, blocks, longer_s } => {
+            let more = match blocks.zip(*longer_s) {
+                Some((blocks, longer_s)) => {
+                    format!("about {} more would have reached it: --blocks {blocks}", about(longer_s))
+                }
+                None => "no run is long enough for it".to_owned(),
+            };
+            let (has, aim) = (give_or_take(*half_width), give_or_take(*within));
+            Some(format!("{has} is left where {aim} was the aim: {more}"))
+        }
+        _ => None,
+    }
+}
+
+/// How precise a run is by now, and what is to be expected of it: a half-width, and the seconds until then.
+fn precision(half_width: f64, elapsed_s: f64, within: Option<f64>, expected: Option<(f64, f64)>) -> String {
+    let elapsed = humantime::format_duration(Duration::from_secs(elapsed_s as u64));
+    let now = format!("{} after {elapsed}", give_or_take(half_width));
+    match (expected, within) {
+        (None, _) => now,
+        (Some((half_width, left_s)), Some(within)) if half_width <= within => {
+            format!("{now}; {} in about {}", give_or_take(within), about(left_s))
+        }
+        (Some((half_width, left_s)), Some(within)) => format!(
+            "{now}; {} at the end in about {}, not {}",
+            give_or_take(half_width),
+            about(left_s),
+            give_or_take(within)
+        ),
+        (Some((half_width, left_s)), None) => {
+            format!("{now}; {} at the end in about {}", give_or_take(half_width), about(left_s))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_precision_by_now_is_followed_by_what_is_to_be_expected() {
+        assert_eq!(precision(0.0412, 70.2, None, None), "±4.1 % after 1m 10s");
+        assert_eq!(
+            precision(0.0412, 70.2, Some(0.02), Some((0.0193, 236.0))),
+            "±4.1 % after 1m 10s; ±2 % in about 4 minutes"
+        );
+        assert_eq!(
+            precision(0.0412, 70.2, Some(0.02), Some((0.024, 236.0))),
+            "±4.1 % after 1m 10s; ±2.4 % at the end in about 4 minutes, not ±2 %"
+        );
+        assert_eq!(
+            precision(0.0412, 70.2, None, Some((0.024, 48.0))),
+            "±4.1 % after 1m 10s; ±2.4 % at the end in about 50 seconds"
+        );
+        let missed =
+            Event::AimMissed { within: 0.02, half_width: 0.031, blocks: Some(44), longer_s: Some(400.0) };
+        assert_eq!(
+            noted(&missed).as_deref(),
+            Some(
+                "±3.1 % is left where ±2 % was the aim: about 7 minutes more would have reached it: --blocks 44"
+            )
+        );
     }
 }

@@ -35,6 +35,23 @@ pub fn rate(per_s: f64) -> String {
     if per_s >= 100.0 { count(per_s.round() as u64) } else { digits(per_s) }
 }
 
+/// A length of time that is not known exactly: `40 seconds`, `4 minutes`.
+pub fn about(seconds: f64) -> String {
+    const MINUTE: f64 = 60.0;
+    const HOUR: f64 = 3600.0;
+    let some = |count: f64, unit: &str| plural(count.round() as u64, unit);
+    match seconds {
+        s if s < 1.5 * MINUTE => some((s / 10.0).round().max(1.0) * 10.0, "second"),
+        s if s < 1.5 * HOUR => some(s / MINUTE, "minute"),
+        s => some(s / HOUR, "hour"),
+    }
+}
+
+/// A half-width of an interval as a share: `±4.1 %`.
+pub fn give_or_take(share: f64) -> String {
+    format!("±{} %", (share * 1_000.0).round() / 10.0)
+}
+
 /// A value with the unit of its measure: `131,043/s`, `3,214 MB/s`.
 pub fn quantity(value: f64, unit: &str) -> String {
     with_unit(&rate(value), unit)
@@ -56,6 +73,9 @@ mod tests {
     #[test]
     fn numbers_have_few_digits_and_a_unit() {
         assert_eq!([time(85.4), time(1_240.0), time(2e6)], ["85 µs", "1.24 ms", "2.00 s"]);
+        assert_eq!([about(1.0), about(44.0), about(200.0)], ["10 seconds", "40 seconds", "3 minutes"]);
+        assert_eq!([about(3_700.0), about(7_300.0)], ["62 minutes", "2 hours"]);
+        assert_eq!([give_or_take(0.0412), give_or_take(0.02)], ["±4.1 %", "±2 %"]);
         assert_eq!([bytes(812.0), bytes(1_258_291.0)], ["812 B", "1.20 MiB"]);
         assert_eq!([count(7), count(1_234_567), rate(0.5)], ["7", "1,234,567", "0.50"]);
     }

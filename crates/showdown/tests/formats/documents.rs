@@ -409,7 +409,14 @@ pub fn events() -> Vec<Event> {
         Event::TrialBegins { number: 1, block: 1, name: text() },
         Event::OneAtATime { why: text() },
         Event::Doing { what: text() },
-        Event::Precision { half_width: 0.041, elapsed_s: 70.5 },
+        Event::Precision {
+            half_width: 0.041,
+            elapsed_s: 70.5,
+            within: Some(0.02),
+            expected_half_width: Some(0.019),
+            left_s: Some(240.0),
+        },
+        Event::AimMissed { within: 0.02, half_width: 0.031, blocks: Some(44), longer_s: Some(240.0) },
         Event::Tick { throughput_per_s: 1.5, p50_us: 1, p99_us: 1, failed: 0 },
         Event::TrialEnds {
             number: 1,
