@@ -127,9 +127,9 @@ mod tests {
         LoopPace { median: Duration::from_millis(median_ms), per_s, interval, throughput: vec![100.0; 100] }
     }
 
-    fn measured(paces: &[LoopPace], slo: Option<&str>) -> Duration {
+    fn measured<const N: usize>(paces: [LoopPace; N], slo: Option<&str>) -> Duration {
         let slo: Option<Slo> = slo.map(|slo| slo.parse().expect("an objective"));
-        let slices = SliceLength::for_servers(paces.to_vec(), slo.as_ref(), Duration::from_secs(2));
+        let slices = SliceLength::for_servers(paces, slo.as_ref(), Duration::from_secs(2));
         assert!(slices.settle <= slices.measured / 2, "{slices:?}");
         slices.measured
     }
@@ -137,12 +137,12 @@ mod tests {
     #[test]
     fn slices_are_as_long_as_the_slowest_server_and_the_objective_need() {
         let fast = pace(0, 50_000.0);
-        assert!(measured(&[fast.clone()], None) < Duration::from_millis(80));
-        assert!(measured(&[fast.clone(), pace(20, 3_000.0)], None) >= Duration::from_millis(400));
-        assert!(measured(&[fast.clone(), pace(1, 500.0)], None) >= Duration::from_millis(400));
-        assert!(measured(&[fast.clone()], Some("p99<5ms")) >= Duration::from_millis(100));
-        assert!(measured(&[fast], Some("p99<1s")) >= Duration::from_secs(10), "longer than the longest");
-        assert_eq!(measured(&[pace(10_000, 1.0)], None), Duration::from_secs(2), "not longer than that");
-        assert_eq!(measured(&[], None), SHORTEST);
+        assert!(measured([fast.clone()], None) < Duration::from_millis(80));
+        assert!(measured([fast.clone(), pace(20, 3_000.0)], None) >= Duration::from_millis(400));
+        assert!(measured([fast.clone(), pace(1, 500.0)], None) >= Duration::from_millis(400));
+        assert!(measured([fast.clone()], Some("p99<5ms")) >= Duration::from_millis(100));
+        assert!(measured([fast], Some("p99<1s")) >= Duration::from_secs(10), "longer than the longest");
+        assert_eq!(measured([pace(10_000, 1.0)], None), Duration::from_secs(2), "not longer than that");
+        assert_eq!(measured([], None), SHORTEST);
     }
 }

@@ -53,9 +53,10 @@ impl MergedSlices {
         if other.start < self.start {
             mem::swap(self, &mut other);
         }
-        self.span = self.span.max(other.start + other.span - self.start);
+        let after = other.start.saturating_sub(self.start);
+        self.span = self.span.max(after + other.span);
         self.count += other.count;
-        self.outcome.append(other.outcome, other.start - self.start);
+        self.outcome.append(other.outcome, after);
     }
 }
 
@@ -80,7 +81,9 @@ mod tests {
     fn slices_keep_their_place_in_time_in_whatever_order_they_are_joined() {
         let merged = |starts: &[u64]| {
             let mut merged = None;
-            starts.iter().for_each(|start| MergedSlices::add(&mut merged, slice(*start)));
+            for &start in starts {
+                MergedSlices::add(&mut merged, slice(start));
+            }
             merged.expect("slices")
         };
         let (mut early, mut late) = (merged(&[20]), merged(&[40, 60]));
