@@ -55,7 +55,8 @@ pub struct Capacity {
     /// The rate at which half of the slices miss the objective, operations a second; none if no rate meets it, or if that is
     /// not known.
     pub capacity_per_s: Option<f64>,
-    /// The 95 % interval of it over the parts of this search; none where there are too few rounds.
+    /// The 95 % interval of it over the parts of this search; none where there are too few rounds, or the client was the
+    /// limit.
     pub interval: Option<ConfidenceInterval>,
     /// Whether it is valid. It is not if the client was the limit, or the search was interrupted.
     pub valid: bool,

@@ -36,7 +36,8 @@ pub struct CapacitySearch<'s> {
 pub struct SearchedCapacity {
     /// Its capacity.
     pub capacity: SlicedCapacity,
-    /// The 95 % interval of it, operations a second, of this search; none where there are too few rounds.
+    /// The 95 % interval of it, operations a second, of this search; none where there are too few rounds, or the client was
+    /// the limit.
     pub interval: Option<ConfidenceInterval>,
     /// The slices at the capacity and up to 12 % below: they have the response times at it.
     pub at_capacity: Option<RatedSlices>,
@@ -112,16 +113,15 @@ impl<'s> CapacitySearch<'s> {
     /// What the search has found.
     pub fn finish(self) -> Vec<SearchedCapacity> {
         let found = self.staircase.capacities().into_iter().zip(self.staircase.intervals());
-        let searched = |((capacity, interval), mut slices): ((SlicedCapacity, _), SlicesByRate)| {
-            let at_capacity = capacity.rate_per_s().and_then(|rate| slices.take_near(rate));
-            let others = slices.0.into_values().collect();
-            SearchedCapacity { capacity, interval, at_capacity, others }
+        let searched = |((capacity, interval), mut slices): ((SlicedCapacity, Option<_>), SlicesByRate)| {
+            SearchedCapacity {
+                capacity,
+                interval: interval.filter(|_| matches!(capacity, SlicedCapacity::Found(_))),
+                at_capacity: capacity.rate_per_s().and_then(|rate| slices.take_near(rate)),
+                others: slices.0.into_values().collect(),
+            }
         };
-        found
-            .map(|(capacity, interval)| (capacity, interval.filter(|_| capacity.rate_per_s().is_some())))
-            .zip(self.slices)
-            .map(searched)
-            .collect()
+        found.zip(self.slices).map(searched).collect()
     }
 }
 
@@ -254,6 +254,25 @@ mod tests {
         assert_eq!(found[0].capacity, SlicedCapacity::NoRateMeets);
         assert!(found[0].at_capacity.is_none() && found[0].interval.is_none());
         assert!(matches!(found[1].capacity, SlicedCapacity::Found(_)));
+    }
+
+    #[test]
+    fn a_capacity_that_the_client_limits_has_no_interval() {
+        let slo = slo();
+        let mut search = CapacitySearch::new(&slo, &[FirstGuess::ClosedLoop(1_000.0)], 20);
+        while let Some(rates) = search.next_rates() {
+            let rate = rates[0].expect("a rate");
+            let mut slice = slice(rate, 900.0, search.rounds());
+            if rate > 900.0 {
+                // Only late sends make it miss the objective.
+                slice.outcome.total.operations[0].server_time.reset();
+            }
+            search.add(0, rate, slice);
+            search.end_round();
+        }
+        let found = search.finish().remove(0);
+        assert!(matches!(found.capacity, SlicedCapacity::AtLeast(_)), "{:?}", found.capacity);
+        assert!(found.interval.is_none() && found.others.iter().any(|slices| slices.client_limited > 0));
     }
 
     #[test]
