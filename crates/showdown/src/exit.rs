@@ -17,6 +17,8 @@ pub const INTERRUPTED: u8 = 130;
 pub enum CommandStatus {
     /// 0: done, and the measurement is valid.
     Success,
+    /// 1: done, but something that was asked for has failed. Its lines have been printed.
+    Failed,
     /// 3: done, but the measurement is invalid.
     Invalid,
     /// 130: interrupted. What was measured has been printed.
@@ -42,6 +44,7 @@ pub fn usage(error: impl fmt::Display) -> anyhow::Error {
 pub fn code_of(result: anyhow::Result<CommandStatus>) -> ExitCode {
     let code = match result {
         Ok(CommandStatus::Success) => 0,
+        Ok(CommandStatus::Failed) => 1,
         Ok(CommandStatus::Invalid) => 3,
         Ok(CommandStatus::Interrupted) => INTERRUPTED,
         Err(error) => {

@@ -54,6 +54,8 @@ enum Verb {
     Workloads(verbs::workloads::WorkloadsArgs),
     /// Check whether this host is fit for benchmarking, and how to improve it
     Doctor(verbs::doctor::DoctorArgs),
+    /// Check that the hosts of a hosts file can be used, and measure the network between them
+    Hosts(verbs::hosts::HostsArgs),
     /// Check the load engine on this host against servers of known behaviour
     Selftest(verbs::selftest::SelftestArgs),
     /// List runs
@@ -78,6 +80,9 @@ enum Verb {
     /// Generate a part of a load in a process of its own; showdown starts it itself
     #[command(name = "__load-process", hide = true)]
     LoadProcess,
+    /// Do on this host what the showdown of another host asks; showdown starts it itself, see docs/decisions/0012-machines-behind-ssh.md
+    #[command(hide = true)]
+    Agent(verbs::agent::AgentArgs),
     /// Run a program that generates its own load; workloads such as kv start it, see docs/BYOD.md
     #[command(subcommand, hide = true)]
     Runner(runners::Runner),
@@ -105,6 +110,7 @@ fn main() -> ExitCode {
         Verb::Load(args) => verbs::load::run(&args),
         Verb::Workloads(args) => verbs::workloads::run(&args),
         Verb::Doctor(args) => verbs::doctor::run(&args),
+        Verb::Hosts(args) => verbs::hosts::run(&args),
         Verb::Selftest(args) => verbs::selftest::run(&args),
         Verb::List(args) => verbs::archive::list(&args),
         Verb::Show(args) => verbs::archive::show(&args),
@@ -116,6 +122,7 @@ fn main() -> ExitCode {
         Verb::Completions(args) => verbs::completions::run(&args, &Cli::command()),
         Verb::Man(args) => verbs::man::run(&args, &Cli::command()),
         Verb::LoadProcess => verbs::load::process(),
+        Verb::Agent(args) => verbs::agent::run(&args),
         Verb::Runner(runner) => verbs::runner::run(&runner),
         Verb::KnownServer(behaviour) => verbs::known_server::run(&behaviour),
     };

@@ -1,6 +1,8 @@
 //! What a check of the doctor reads, and what it returns.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use crate::affinity::CpuSet;
 use crate::facts::HostFacts;
@@ -18,7 +20,7 @@ pub struct HostEvidence {
 }
 
 /// How much a finding matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// As it should be.
@@ -30,16 +32,16 @@ pub enum Severity {
 }
 
 /// The finding of one check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFinding {
     /// The check.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     /// How much it matters on this machine.
     pub level: Severity,
     /// What the check found, with its value.
     pub found: String,
     /// Why this matters for benchmarks.
-    pub why: &'static str,
+    pub why: Cow<'static, str>,
     /// What to do about it: a command, or a sentence in the imperative.
     pub remedy: Option<String>,
 }

@@ -17,7 +17,7 @@ pub fn examine(evidence: &HostEvidence) -> Vec<HostFinding> {
     let checks = [cpu::CHECKS, load::CHECKS, system::CHECKS].into_iter().flatten();
     let finding = |check: &HostCheck| {
         let CheckResult { level, found, remedy } = (check.check)(evidence)?;
-        Some(HostFinding { id: check.id, level, found, why: check.why, remedy })
+        Some(HostFinding { id: check.id.into(), level, found, why: check.why.into(), remedy })
     };
     let mut findings: Vec<_> = checks.filter_map(finding).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));

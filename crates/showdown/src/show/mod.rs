@@ -3,6 +3,8 @@
 pub mod archive;
 pub mod bakeoff_progress;
 pub mod bar;
+pub mod hosts;
+pub mod hosts_progress;
 pub mod load;
 pub mod load_progress;
 pub mod plan_effects;

@@ -1,10 +1,12 @@
 //! One file for each verb or family of verbs.
 
+pub mod agent;
 pub mod archive;
 pub mod bakeoff;
 pub mod completions;
 pub mod consent;
 pub mod doctor;
+pub mod hosts;
 pub mod known_server;
 pub mod load;
 pub mod man;

@@ -16,13 +16,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("load", &["stats", "wire"]),
     ("archive", &["stats"]),
     ("workload", &["load", "host"]),
-    ("bakeoff", &["workload", "archive", "stats", "load", "host"]),
+    ("machine", &["workload", "archive", "load", "host", "stats"]),
+    ("bakeoff", &["machine", "workload", "archive", "stats", "load", "host"]),
     ("truth", &["load", "host", "stats", "wire"]),
     ("report", &["archive", "stats"]),
     ("runners", &[]),
     (
         "showdown",
-        &["report", "runners", "truth", "bakeoff", "workload", "archive", "load", "host", "stats", "wire"],
+        &[
+            "report", "runners", "truth", "bakeoff", "machine", "workload", "archive", "load", "host",
+            "stats", "wire",
+        ],
     ),
 ];
 

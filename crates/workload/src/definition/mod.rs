@@ -28,7 +28,7 @@ pub use self::metrics::{CounterRatio, Metrics, RatioTooLow};
 pub use self::server::{
     NoSuchKnob, ReadyCheck, ReadyProbe, ServerDefinition, StatisticsQuery, StatisticsSource, VersionCommand,
 };
-pub use self::source_text::DefinitionError;
+pub use self::source_text::{DefinitionError, SourceText};
 pub use self::templates::ConfigTemplate;
 pub use self::text_form::{PatternError, TextForm, TextRule};
 

@@ -19,7 +19,9 @@ pub struct DefinitionError {
 /// A file's text with its name.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceText<'t> {
+    /// The file as the user knows it.
     pub file: &'t str,
+    /// What it contains.
     pub text: &'t str,
 }
 

@@ -1,0 +1,174 @@
+//! The agent: the hidden verb that runs on a host and does what the controller asks.
+//!
+//! It ends at the end of its input, or when the controller is silent for too long, because a link can die without an end.
+//! Everything that it started ends with it: ports are its own, and servers have a keeper that waits for its end.
+
+mod answers;
+mod count;
+mod head;
+mod probe;
+mod probe_server;
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::frame::{FrameDecoder, FrameError, encode};
+use crate::protocol::{CONTROLLER_SILENCE, FromAgent, Hello, Request, ToAgent, marker};
+use answers::{Agent, answer, clocks};
+
+/// Why an agent ends with an error.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// No controller is there any more.
+    #[error("the controller is silent for {} s", .0.as_secs())]
+    Silent(Duration),
+    /// What arrives is not of the protocol.
+    #[error("showdown starts this verb itself, and speaks its protocol: {0}")]
+    Frame(#[from] FrameError),
+    /// The pipe is broken.
+    #[error("cannot read from the controller: {0}")]
+    Read(#[source] io::Error),
+}
+
+/// The agent on standard input and output.
+pub fn agent_main(nonce: &str) -> Result<(), AgentError> {
+    serve(io::stdin(), io::stdout(), nonce, CONTROLLER_SILENCE)
+}
+
+/// Answers what comes from `input` until that ends or is silent for too long.
+pub fn serve(
+    mut input: impl Read + AsFd,
+    output: impl Write + Send + 'static,
+    nonce: &str,
+    longest_silence: Duration,
+) -> Result<(), AgentError> {
+    let (to_controller, messages) = mpsc::channel();
+    let head = format!("\n{}agent\n", marker(nonce));
+    // A thread of its own: where the controller does not read, the reading here must go on to notice its silence.
+    thread::spawn(move || write(output, head.as_bytes(), &messages));
+    let _ = to_controller.send(FromAgent::Hello(Hello::of_this_process()));
+    let agent = Arc::new(Agent::default());
+    let mut decoder = FrameDecoder::default();
+    let mut buffer = vec![0; 256 << 10];
+    let timeout =
+        Timespec { tv_sec: longest_silence.as_secs() as i64, tv_nsec: longest_silence.subsec_nanos().into() };
+    loop {
+        match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) => return Err(AgentError::Silent(longest_silence)),
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(AgentError::Read(error.into())),
+        }
+        match input.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => decoder.feed(&buffer[..count]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(AgentError::Read(error)),
+        }
+        while let Some(message) = decoder.next()? {
+            take(message, &agent, &to_controller);
+        }
+    }
+}
+
+/// Does what a message asks: what takes time in a thread of its own.
+fn take(message: ToAgent, agent: &Arc<Agent>, to_controller: &Sender<FromAgent>) {
+    // The writing thread ends when the controller is gone; then this one is about to end, too.
+    match message {
+        ToAgent::Ping => {
+            let _ = to_controller.send(FromAgent::Pong);
+        }
+        ToAgent::Request { id, call: Request::ReadClocks(_) } => {
+            let _ = to_controller.send(FromAgent::Reply { id, result: clocks() });
+        }
+        ToAgent::Request { id, call } => {
+            let (agent, to_controller) = (Arc::clone(agent), to_controller.clone());
+            thread::spawn(move || to_controller.send(FromAgent::Reply { id, result: answer(&agent, call) }));
+        }
+    }
+}
+
+fn write(mut output: impl Write, head: &[u8], messages: &mpsc::Receiver<FromAgent>) {
+    let mut send = |bytes: &[u8]| output.write_all(bytes).and_then(|()| output.flush());
+    let mut is_open = send(head).is_ok();
+    while is_open && let Ok(message) = messages.recv() {
+        // An answer without a frame would leave the controller waiting; all of them are small plain data.
+        is_open = encode(&message).is_ok_and(|frame| send(&frame).is_ok());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::protocol::{Clocks, ReadClocks};
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    /// Reads the marker's line and then messages until the end.
+    fn read_all(mut from: UnixStream) -> Vec<FromAgent> {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).expect("it can be read");
+        let frames = bytes.strip_prefix(b"\nshowdown-n agent\n").expect("the marker");
+        let mut decoder = FrameDecoder::default();
+        decoder.feed(frames);
+        std::iter::from_fn(|| decoder.next().expect("frames")).collect()
+    }
+
+    #[test]
+    fn it_says_who_it_is_answers_and_ends_with_its_input() -> Result<(), Box<dyn std::error::Error>> {
+        let (mut controller, agent) = UnixStream::pair()?;
+        let (from, output) = UnixStream::pair()?;
+        for message in [ToAgent::Ping, ToAgent::Request { id: 7, call: ReadClocks {}.into() }] {
+            controller.write_all(&encode(&message)?)?;
+        }
+        controller.shutdown(std::net::Shutdown::Write)?;
+        serve(agent, output, "n", LONG)?;
+        let messages = read_all(from);
+        let [FromAgent::Hello(hello), FromAgent::Pong, FromAgent::Reply { id: 7, result: Ok(clocks) }] =
+            &messages[..]
+        else {
+            panic!("{messages:?}")
+        };
+        assert!(hello.fits(&Hello::of_this_process()));
+        let clocks: Clocks = serde_json::from_value(clocks.clone())?;
+        assert!(clocks.monotonic_ns > 0 && clocks.unix_ns > clocks.monotonic_ns);
+        Ok(())
+    }
+
+    #[test]
+    fn it_ends_when_the_controller_is_silent_or_sends_rubbish() -> io::Result<()> {
+        let (_controller, agent) = UnixStream::pair()?;
+        let end = serve(agent, io::sink(), "n", Duration::from_millis(1));
+        assert!(matches!(end, Err(AgentError::Silent(_))));
+        let (mut controller, agent) = UnixStream::pair()?;
+        controller.write_all(&[1, 0, 0, 0, b'x'])?;
+        assert!(matches!(serve(agent, io::sink(), "n", LONG), Err(AgentError::Frame(_))));
+        Ok(())
+    }
+
+    /// A controller that stopped reading, whose pipe is full.
+    #[test]
+    fn it_notices_silence_also_when_its_answers_are_stuck() -> io::Result<()> {
+        let (mut controller, agent) = UnixStream::pair()?;
+        let (_from, output) = UnixStream::pair()?;
+        let frame = encode(&ToAgent::Request { id: 1, call: ReadClocks {}.into() }).expect("a frame");
+        let served = thread::spawn(move || serve(agent, output, "n", Duration::from_millis(200)));
+        for _ in 0..20_000 {
+            // At its end it closes its input.
+            if controller.write_all(&frame).is_err() {
+                break;
+            }
+        }
+        assert!(matches!(served.join(), Ok(Err(AgentError::Silent(_)))));
+        Ok(())
+    }
+}

@@ -1,0 +1,345 @@
+//! The controller's end of the connection to one agent: requests and replies, and whether the host is still there.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::process::{ChildStdin, ChildStdout};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use load::clock::Nanos;
+use serde_json::Value;
+
+use crate::clock::{self, ClockOffset, EXCHANGES, Exchange};
+use crate::error::MachineError;
+use crate::frame::{FrameDecoder, encode};
+use crate::protocol::{
+    Call, CallError, FromAgent, HOST_SILENCE, Hello, PING_PERIOD, PROTOCOL, ReadClocks, ToAgent,
+};
+use crate::transport::{LinkError, LinkPipes, LinkProcess, OpenError, OpenProgress, Transport};
+
+/// How often a waiting call looks whether it is interrupted.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// From the marker to the agent's first frame.
+const HELLO: Duration = Duration::from_secs(30);
+
+/// How long a link may take to end after its agent's input was closed.
+const END: Duration = Duration::from_secs(3);
+
+/// A connection to the agent of one host. Dropping it ends the agent and everything that the agent started.
+#[derive(Debug)]
+pub struct Connection {
+    shared: Arc<Shared>,
+    hello: Hello,
+    interrupted: Arc<AtomicBool>,
+    /// Dropped with the connection, which ends the thread that pings.
+    _closing: Sender<()>,
+}
+
+/// A reply with the time of its arrival.
+struct Arrival {
+    received_ns: u64,
+    result: Result<Value, CallError>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    host: String,
+    transport: Transport,
+    process: Mutex<LinkProcess>,
+    stdin: Mutex<Option<ChildStdin>>,
+    pending: Mutex<Pending>,
+    next_id: AtomicU64,
+    /// Whether anything has arrived since the last ping.
+    heard: AtomicBool,
+    /// Whether this side ends the connection.
+    closing: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    replies: HashMap<u64, Sender<Arrival>>,
+    /// Reason and remedy, once the link has ended.
+    lost: Option<(String, String)>,
+}
+
+impl Connection {
+    /// Starts the agent of a host and checks that it is this version.
+    pub fn open(
+        host: &str,
+        transport: &Transport,
+        interrupted: &Arc<AtomicBool>,
+        observe: &dyn Fn(OpenProgress),
+    ) -> Result<Self, MachineError> {
+        let opened = Self::start(host, transport, interrupted, observe);
+        opened.map_err(|source| match source {
+            OpenError::Interrupted => MachineError::Interrupted,
+            source => MachineError::Open { host: host.to_owned(), source },
+        })
+    }
+
+    fn start(
+        host: &str,
+        transport: &Transport,
+        interrupted: &Arc<AtomicBool>,
+        observe: &dyn Fn(OpenProgress),
+    ) -> Result<Self, OpenError> {
+        let nonce = format!("{:032x}", rand::random::<u128>());
+        let link = transport.open(&nonce, Arc::clone(interrupted), observe)?;
+        let (process, pipes) = link.into_parts();
+        let LinkPipes { stdin, stdout, unread } = pipes.ok_or(OpenError::Link(LinkError::Ended))?;
+        let shared = Arc::new(Shared {
+            host: host.to_owned(),
+            transport: transport.clone(),
+            process: Mutex::new(process),
+            stdin: Mutex::new(Some(stdin)),
+            pending: Mutex::default(),
+            next_id: AtomicU64::new(1),
+            heard: AtomicBool::new(true),
+            closing: AtomicBool::new(false),
+        });
+        let (to_opener, hello) = mpsc::channel();
+        let (closing, is_closing) = mpsc::channel::<()>();
+        let reading = Arc::clone(&shared);
+        thread::spawn(move || reading.read(stdout, &unread, &to_opener));
+        let watching = Arc::clone(&shared);
+        thread::spawn(move || watching.watch(&is_closing));
+        // From here on, dropping it ends the agent.
+        let mut connection = Self {
+            shared,
+            hello: Hello::of_this_process(),
+            interrupted: Arc::clone(interrupted),
+            _closing: closing,
+        };
+        let is = wait(&hello, HELLO, interrupted).map_err(|failed| match failed {
+            WaitError::Interrupted => OpenError::Interrupted,
+            WaitError::Late => OpenError::Link(LinkError::Silent(HELLO)),
+            WaitError::Gone => OpenError::Agent { why: connection.shared.lost().0 },
+        })?;
+        if !is.fits(&connection.hello) {
+            let own = format!("{}, protocol {PROTOCOL}", connection.hello.version);
+            return Err(OpenError::Version { is: is.version, protocol: is.protocol, own });
+        }
+        connection.hello = is;
+        Ok(connection)
+    }
+
+    /// Who the agent is.
+    pub fn agent(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Asks the agent, and waits for its answer this long.
+    pub fn call<C: Call>(&self, call: C, longest: Duration) -> Result<C::Answer, MachineError> {
+        let (arrival, _) = self.exchange(call, longest)?;
+        self.answer::<C>(arrival)
+    }
+
+    /// How far the clocks of the host are ahead.
+    pub fn clock_offset(&self) -> Result<ClockOffset, MachineError> {
+        let mut exchanges = Vec::new();
+        for _ in 0..EXCHANGES {
+            let (arrival, sent) = self.exchange(ReadClocks {}, HOST_SILENCE)?;
+            let received_ns = arrival.received_ns;
+            let theirs = self.answer::<ReadClocks>(arrival)?;
+            exchanges.push(Exchange { sent, theirs, received_ns });
+        }
+        Ok(ClockOffset::from_exchanges(&exchanges).expect("there are exchanges"))
+    }
+
+    /// Sends a request; its reply, and the clocks at its send.
+    fn exchange<C: Call>(
+        &self,
+        call: C,
+        longest: Duration,
+    ) -> Result<(Arrival, crate::protocol::Clocks), MachineError> {
+        let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
+        let message = ToAgent::Request { id, call: call.into() };
+        let frame = encode(&message).map_err(|error| self.odd(&error))?;
+        let reply = self.shared.expect(id).ok_or_else(|| self.lost())?;
+        let sent = clock::read();
+        self.shared.send(&frame);
+        let arrival = wait(&reply, longest, &self.interrupted).map_err(|failed| {
+            lock(&self.shared.pending).replies.remove(&id);
+            match failed {
+                WaitError::Interrupted => MachineError::Interrupted,
+                WaitError::Gone => self.lost(),
+                WaitError::Late => {
+                    MachineError::Slow { host: self.shared.host.clone(), seconds: longest.as_secs() }
+                }
+            }
+        })?;
+        Ok((arrival, sent))
+    }
+
+    fn answer<C: Call>(&self, arrival: Arrival) -> Result<C::Answer, MachineError> {
+        let host = || self.shared.host.clone();
+        let value = arrival.result.map_err(|source| MachineError::Call { host: host(), source })?;
+        serde_json::from_value(value).map_err(|error| self.odd(&error))
+    }
+
+    fn odd(&self, why: &dyn std::fmt::Display) -> MachineError {
+        MachineError::Protocol { host: self.shared.host.clone(), why: why.to_string() }
+    }
+
+    fn lost(&self) -> MachineError {
+        let (reason, remedy) = self.shared.lost();
+        MachineError::Lost { host: self.shared.host.clone(), reason, remedy }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.shared.closing.store(true, Ordering::Relaxed);
+        // The end of its input ends the agent, and that the link. Where a write is stuck, only force helps.
+        let is_closed = match self.shared.stdin.try_lock() {
+            Ok(mut stdin) => {
+                *stdin = None;
+                true
+            }
+            Err(TryLockError::Poisoned(stdin)) => {
+                *stdin.into_inner() = None;
+                true
+            }
+            Err(TryLockError::WouldBlock) => false,
+        };
+        let mut process = lock(&self.shared.process);
+        if !is_closed || process.wait(END).is_none() {
+            process.kill();
+        }
+    }
+}
+
+impl Shared {
+    /// The place where the reply to a request arrives; none if the host is lost.
+    fn expect(&self, id: u64) -> Option<mpsc::Receiver<Arrival>> {
+        let (sender, reply) = mpsc::channel();
+        let mut pending = lock(&self.pending);
+        if pending.lost.is_some() {
+            return None;
+        }
+        pending.replies.insert(id, sender);
+        Some(reply)
+    }
+
+    /// If it cannot be sent, the link has ended, and the reading thread says so.
+    fn send(&self, frame: &[u8]) {
+        if let Some(stdin) = lock(&self.stdin).as_mut() {
+            let _ = stdin.write_all(frame).and_then(|()| stdin.flush());
+        }
+    }
+
+    /// Reads until the link ends.
+    fn read(&self, mut stdout: ChildStdout, unread: &[u8], to_opener: &Sender<Hello>) {
+        let mut decoder = FrameDecoder::default();
+        decoder.feed(unread);
+        let mut received_ns = Nanos::now().0;
+        let mut buffer = vec![0; 256 << 10];
+        let why = loop {
+            match decoder.next() {
+                Ok(Some(FromAgent::Hello(hello))) => {
+                    let _ = to_opener.send(hello);
+                    continue;
+                }
+                Ok(Some(FromAgent::Pong)) => continue,
+                Ok(Some(FromAgent::Reply { id, result })) => {
+                    if let Some(waiting) = lock(&self.pending).replies.remove(&id) {
+                        let _ = waiting.send(Arrival { received_ns, result });
+                    }
+                    continue;
+                }
+                Ok(None) => {}
+                Err(error) => break Some(error.to_string()),
+            }
+            match stdout.read(&mut buffer) {
+                Ok(0) => break None,
+                Ok(count) => {
+                    received_ns = Nanos::now().0;
+                    self.heard.store(true, Ordering::Relaxed);
+                    decoder.feed(&buffer[..count]);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        if self.closing.load(Ordering::Relaxed) {
+            return self.lose("this side has closed the connection".to_owned(), "start again".to_owned());
+        }
+        let (words, status) = {
+            let mut process = lock(&self.process);
+            let status = if why.is_none() { process.wait(END) } else { None };
+            process.kill();
+            (process.last_words(), status)
+        };
+        match why {
+            Some(why) => self.lose(format!("its answers cannot be read ({why})"), "start again".to_owned()),
+            None => {
+                let end = self.transport.explain_end(&words, status);
+                self.lose(end.reason, end.remedy);
+            }
+        }
+    }
+
+    /// Pings the agent, and ends the link when nothing has come for too long. It counts its own turns, so that a stopped
+    /// process or a machine that slept does not take that for the host's silence.
+    fn watch(&self, is_closing: &mpsc::Receiver<()>) {
+        let ping = encode(&ToAgent::Ping).expect("a ping is short");
+        let most_turns = HOST_SILENCE.as_millis() / PING_PERIOD.as_millis();
+        let mut silent_turns = 0;
+        while is_closing.recv_timeout(PING_PERIOD) == Err(RecvTimeoutError::Timeout) {
+            silent_turns = if self.heard.swap(false, Ordering::Relaxed) { 0 } else { silent_turns + 1 };
+            if silent_turns >= most_turns {
+                let reason = format!("no answer for {} s", HOST_SILENCE.as_secs());
+                self.lose(reason, "check the host and the network to it".to_owned());
+                lock(&self.process).kill();
+                return;
+            }
+            // If somebody is writing, the agent hears that.
+            if let Ok(mut stdin) = self.stdin.try_lock()
+                && let Some(stdin) = stdin.as_mut()
+            {
+                let _ = stdin.write_all(&ping);
+            }
+        }
+    }
+
+    /// Keeps the first reason, and ends all waiting calls.
+    fn lose(&self, reason: String, remedy: String) {
+        let mut pending = lock(&self.pending);
+        pending.lost.get_or_insert((reason, remedy));
+        pending.replies.clear();
+    }
+
+    fn lost(&self) -> (String, String) {
+        let lost = lock(&self.pending).lost.clone();
+        lost.unwrap_or_else(|| ("its link ended".to_owned(), "start again".to_owned()))
+    }
+}
+
+enum WaitError {
+    Late,
+    Gone,
+    Interrupted,
+}
+
+fn wait<T>(from: &mpsc::Receiver<T>, longest: Duration, interrupted: &AtomicBool) -> Result<T, WaitError> {
+    let until = Instant::now() + longest;
+    loop {
+        match from.recv_timeout(LOOK) {
+            Ok(value) => return Ok(value),
+            Err(RecvTimeoutError::Disconnected) => return Err(WaitError::Gone),
+            Err(RecvTimeoutError::Timeout) if interrupted.load(Ordering::Relaxed) => {
+                return Err(WaitError::Interrupted);
+            }
+            Err(RecvTimeoutError::Timeout) if Instant::now() > until => return Err(WaitError::Late),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

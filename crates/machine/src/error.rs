@@ -1,0 +1,68 @@
+//! What goes wrong with a host: each in one line with the host, the reason and the remedy.
+
+use crate::protocol::CallError;
+use crate::transport::OpenError;
+
+/// What went wrong with a host.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// No agent could be started.
+    #[error("host {host}: {source}")]
+    Open {
+        /// The host's name.
+        host: String,
+        /// The reason and the remedy.
+        source: OpenError,
+    },
+    /// The link to its agent has ended.
+    #[error("host {host} was lost: {reason}: {remedy}")]
+    Lost {
+        /// The host's name.
+        host: String,
+        /// Why.
+        reason: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The agent could not do what was asked.
+    #[error("host {host}: {source}")]
+    Call {
+        /// The host's name.
+        host: String,
+        /// The agent's reason.
+        source: CallError,
+    },
+    /// The agent answers pings and not this request.
+    #[error("host {host}: no answer for {seconds} s: is it overloaded? Start again")]
+    Slow {
+        /// The host's name.
+        host: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// The agent sent something that is not of this protocol.
+    #[error("host {host} sent an answer that is not of this version ({why}): report this as a bug")]
+    Protocol {
+        /// The host's name.
+        host: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl MachineError {
+    /// The host that it is about.
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Self::Open { host, .. }
+            | Self::Lost { host, .. }
+            | Self::Call { host, .. }
+            | Self::Slow { host, .. }
+            | Self::Protocol { host, .. } => Some(host),
+            Self::Interrupted => None,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Machines that run servers or load: this one, or one behind a connection.
+//!
+//! # Guide
+//!
+//! The same program runs on both sides. The *controller* is what the user has started. On each host it starts an *agent*, which
+//! is this program under the hidden verb `agent`, and talks to it over the agent's standard input and output. An agent has
+//! all of `host` and `workload`, so files, processes, settings and their keepers stay local to their machine; what crosses
+//! the connection is coarse.
+//!
+//! - [`hosts_file`]: the user's machines, and how each is reached.
+//! - [`transport`]: ways to an agent: a child process, or the system's ssh, which brings the program there first.
+//! - [`frame`] and [`protocol`]: messages, which know nothing of the way.
+//! - [`Connection`]: the controller's end; [`agent`]: the other one.
+//! - [`clock`]: how far the clocks of two machines differ.
+//! - [`survey`]: asks all hosts at the same time, and measures the network between them.
+//!
+//! **Goals.**
+//!
+//! - Nothing is left on a host but the program in the user's cache: an agent ends when its controller does, however
+//!   that ends, and what it started ends with it.
+//! - No port is opened but one on the host's own address for the time of a network measurement.
+//! - Every failure is one line with the host, the reason and the remedy.
+//!
+//! **Non-goals.** No daemon, no scheduler, no file distribution, no second implementation of SSH.
+
+pub mod agent;
+pub mod clock;
+mod connection;
+mod error;
+pub mod frame;
+pub mod hosts_file;
+pub mod program;
+pub mod protocol;
+pub mod survey;
+pub mod transport;
+
+pub use connection::Connection;
+pub use error::MachineError;
+pub use hosts_file::{HostEntry, Hosts, HostsFileError};

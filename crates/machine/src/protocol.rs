@@ -1,0 +1,314 @@
+//! What the two sides say to each other: one version of it, so that both must be the same program.
+//!
+//! The controller sends [`ToAgent`], the agent [`FromAgent`]. A request has an ID, which its reply carries. The agent answers
+//! requests as they are finished, not in their order.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use host::CpuSet;
+use host::doctor::HostFinding;
+use host::facts::HostFacts;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Raised by every change of the messages below.
+pub const PROTOCOL: u32 = 1;
+
+/// How often the controller sends a [`ToAgent::Ping`].
+pub const PING_PERIOD: Duration = Duration::from_secs(2);
+
+/// Without a byte of the agent for this long, its host is lost.
+pub const HOST_SILENCE: Duration = Duration::from_secs(10);
+
+/// Without a byte of the controller for this long, the agent ends. Longer than [`HOST_SILENCE`], so that the controller knows
+/// first.
+pub const CONTROLLER_SILENCE: Duration = Duration::from_secs(15);
+
+/// The first words of a line on the agent's standard output, after which frames begin. What comes before it are the login
+/// files' words.
+pub fn marker(nonce: &str) -> String {
+    format!("showdown-{nonce} ")
+}
+
+/// Who the agent is: its first message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`PROTOCOL`] of the agent.
+    pub protocol: u32,
+    /// The version of its program.
+    pub version: String,
+    /// The process.
+    pub pid: u32,
+    /// The ID of its user.
+    pub uid: u32,
+}
+
+impl Hello {
+    /// This process's.
+    pub fn of_this_process() -> Self {
+        Self {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            uid: rustix::process::getuid().as_raw(),
+        }
+    }
+
+    /// Whether the two can talk to each other.
+    pub fn fits(&self, other: &Self) -> bool {
+        (self.protocol, &self.version) == (other.protocol, &other.version)
+    }
+}
+
+/// A message of the controller.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToAgent {
+    /// The controller is there.
+    Ping,
+    /// A request.
+    Request {
+        /// Its number; the reply has the same.
+        id: u64,
+        /// What is asked.
+        call: Request,
+    },
+}
+
+/// A message of the agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FromAgent {
+    /// The first message.
+    Hello(Hello),
+    /// The answer to a ping.
+    Pong,
+    /// The reply to a request.
+    Reply {
+        /// The number of the request.
+        id: u64,
+        /// The answer, of the type that belongs to the request; or why there is none.
+        result: Result<Value, CallError>,
+    },
+}
+
+/// Why an agent has no answer. Texts of the system are in `why`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum CallError {
+    /// The machine could not be sampled.
+    #[error("cannot sample the machine: {why}")]
+    Telemetry {
+        /// The system's text.
+        why: String,
+    },
+    /// No port could be opened.
+    #[error("cannot listen on {address}: {why}")]
+    Listen {
+        /// The address of the hosts file.
+        address: IpAddr,
+        /// The system's text.
+        why: String,
+    },
+    /// No connection could be opened.
+    #[error("{why}")]
+    Connect {
+        /// In what way it failed.
+        failure: ConnectFailure,
+        /// The system's text.
+        why: String,
+    },
+    /// A connection broke.
+    #[error("the connection broke during the measurement: {why}")]
+    Broken {
+        /// The system's text.
+        why: String,
+    },
+}
+
+/// The system's text of an error, without its number.
+pub(crate) fn system_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error ").next().unwrap_or_default().to_owned()
+}
+
+/// In what way a connection could not be opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConnectFailure {
+    /// Nothing answered.
+    TimedOut,
+    /// The other host, or something on the way, refused it.
+    Refused,
+    /// This host has no route to the other.
+    NoRoute,
+    /// This host cannot send from its address.
+    Source,
+    /// Something else.
+    Other,
+}
+
+/// A request, with the type of its answer.
+pub trait Call: Into<Request> {
+    /// What the agent replies.
+    type Answer: Serialize + DeserializeOwned;
+}
+
+/// Makes the enum of all requests, and connects each with its answer.
+macro_rules! requests {
+    ($($name:ident => $answer:ty,)*) => {
+        /// What the controller can ask.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Request {
+            $(#[doc = concat!("See [`", stringify!($name), "`].")] $name($name),)*
+        }
+
+        $(
+            impl From<$name> for Request {
+                fn from(call: $name) -> Self {
+                    Self::$name(call)
+                }
+            }
+
+            impl Call for $name {
+                type Answer = $answer;
+            }
+        )*
+    };
+}
+
+requests! {
+    ReadClocks => Clocks,
+    Examine => Examination,
+    OpenProbe => ProbePort,
+    CloseProbe => (),
+    Connect => (),
+    MeasureNetwork => NetworkPath,
+}
+
+/// Asks for the clocks. Answered at once, before all other work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadClocks {}
+
+/// The clocks of a machine at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clocks {
+    /// `CLOCK_MONOTONIC`.
+    pub monotonic_ns: u64,
+    /// `CLOCK_REALTIME`: since 1970.
+    pub unix_ns: u64,
+}
+
+/// Asks for the facts of the machine and the findings of its doctor, with telemetry of this long.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Examine {
+    /// How long the idle machine is sampled.
+    pub sampled: Duration,
+    /// The address of the machine according to the hosts file.
+    pub address: IpAddr,
+}
+
+/// What a machine is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Examination {
+    /// Its facts.
+    pub facts: HostFacts,
+    /// The findings of its doctor.
+    pub findings: Vec<HostFinding>,
+    /// The CPUs that the agent may use.
+    pub allowed_cpus: CpuSet,
+    /// Whether a server could listen on the address.
+    pub address: Result<(), CallError>,
+}
+
+/// Opens a port for measurements from another host. It is closed by [`CloseProbe`], and with the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenProbe {
+    /// Where to listen.
+    pub address: IpAddr,
+    /// What a connection must say first.
+    pub token: String,
+}
+
+/// An open port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbePort {
+    /// The port.
+    pub port: u16,
+}
+
+/// Closes all ports of [`OpenProbe`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CloseProbe {}
+
+/// Opens one connection to a port of another host's [`OpenProbe`], and closes it. The error says why it cannot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connect {
+    /// The address to send from.
+    pub from: IpAddr,
+    /// Where to.
+    pub to: SocketAddr,
+    /// What the port expects first.
+    pub token: String,
+}
+
+/// Measures the network to a port of another host's [`OpenProbe`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasureNetwork {
+    /// How to reach the port.
+    pub connect: Connect,
+    /// How long each throughput is measured.
+    pub each: Duration,
+}
+
+/// A network from one host to another, as TCP gets it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NetworkPath {
+    /// Round trips that were timed.
+    pub round_trips: u32,
+    /// Their median.
+    pub median_us: f64,
+    /// Their 99th percentile.
+    pub p99_us: f64,
+    /// Throughput of one stream in the direction of the connection.
+    pub one_stream_bytes_per_s: f64,
+    /// Throughput of one stream in the other direction.
+    pub one_stream_back_bytes_per_s: f64,
+    /// Throughput of eight streams together.
+    pub eight_streams_bytes_per_s: f64,
+    /// Throughput of eight streams together in the other direction.
+    pub eight_streams_back_bytes_per_s: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_round_trip_and_have_the_form_of_this_version() -> serde_json::Result<()> {
+        let connect =
+            Connect { from: [10, 1, 0, 1].into(), to: ([10, 1, 0, 2], 7000).into(), token: "t".to_owned() };
+        let measure = MeasureNetwork { connect, each: Duration::from_millis(1500) };
+        for call in [ReadClocks {}.into(), Request::from(measure), CloseProbe {}.into()] {
+            let message = ToAgent::Request { id: 7, call };
+            let text = serde_json::to_string(&message)?;
+            assert_eq!(serde_json::from_str::<ToAgent>(&text)?, message, "{text}");
+        }
+        let reply = FromAgent::Reply { id: 7, result: Err(CallError::Broken { why: "no".to_owned() }) };
+        let text = r#"{"reply":{"id":7,"result":{"Err":{"broken":{"why":"no"}}}}}"#;
+        assert_eq!(serde_json::to_string(&reply)?, text);
+        assert_eq!(serde_json::to_string(&ToAgent::Ping)?, r#""ping""#);
+        Ok(())
+    }
+
+    #[test]
+    fn another_version_does_not_fit() {
+        let this = Hello::of_this_process();
+        assert!(this.fits(&Hello { pid: 1, uid: 0, ..this.clone() }));
+        assert!(!this.fits(&Hello { protocol: PROTOCOL + 1, ..this.clone() }));
+        assert!(!this.fits(&Hello { version: "0.0.1".to_owned(), ..this.clone() }));
+    }
+}

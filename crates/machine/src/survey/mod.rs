@@ -1,0 +1,221 @@
+//! Asks all hosts at the same time who they are, and measures the network between them: `showdown hosts`.
+
+mod facts_line;
+mod network;
+mod pairs;
+mod report;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use self::facts_line::facts_line;
+use self::network::Node;
+pub use self::report::{HostFound, HostReport, HostsReport, NetworkReport};
+use crate::connection::Connection;
+use crate::error::MachineError;
+use crate::hosts_file::{HostEntry, Hosts};
+use crate::program::Programs;
+use crate::protocol::{CallError, Examination, Examine};
+use crate::transport::{OpenProgress, Transport};
+
+/// How long the idle hosts are sampled.
+const SAMPLED: Duration = Duration::from_secs(1);
+
+/// How long an examination may take on a host that is busy.
+const EXAMINATION: Duration = Duration::from_secs(60);
+
+/// A wall clock that is off by more is said.
+const MOST_WALL_OFFSET: Duration = Duration::from_secs(1);
+
+/// How a survey is made.
+#[derive(Debug, Clone)]
+pub struct SurveyOptions {
+    /// The program that runs as the agent on this machine.
+    pub local_agent: PathBuf,
+    /// The programs that are copied to other hosts.
+    pub programs: Arc<Programs>,
+    /// How long each throughput between hosts is measured; none to leave the network out.
+    pub network: Option<Duration>,
+}
+
+/// What a survey does now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SurveyEvent<'a> {
+    /// The agent of a host is started.
+    Opening {
+        /// The host.
+        host: &'a str,
+        /// How far it is.
+        progress: OpenProgress,
+    },
+    /// A host is examined.
+    Examining {
+        /// The host.
+        host: &'a str,
+    },
+    /// A host has told everything, or has failed.
+    Done {
+        /// The host.
+        host: &'a str,
+    },
+    /// The network between two hosts is measured.
+    Network {
+        /// The one.
+        from: &'a str,
+        /// The other.
+        to: &'a str,
+    },
+}
+
+/// Asks all hosts. Those that fail have their problem in the report.
+pub fn survey(
+    hosts: &Hosts,
+    options: &SurveyOptions,
+    interrupted: &Arc<AtomicBool>,
+    observe: &(dyn Fn(SurveyEvent<'_>) + Sync),
+) -> Result<HostsReport, MachineError> {
+    let asked: Vec<(HostReport, Option<Connection>)> = thread::scope(|scope| {
+        let ask = |entry| move || ask(entry, options, interrupted, observe);
+        let threads: Vec<_> = hosts.0.iter().map(|entry| scope.spawn(ask(entry))).collect();
+        let joined = threads.into_iter().map(|thread| thread.join().expect("a host's thread does not panic"));
+        joined.collect::<Result<_, MachineError>>()
+    })?;
+    let (mut reports, connections): (Vec<HostReport>, Vec<Option<Connection>>) = asked.into_iter().unzip();
+    let mut network = Vec::new();
+    if let Some(each) = options.network {
+        let nodes: Vec<Node<'_>> = hosts
+            .0
+            .iter()
+            .zip(reports.iter().zip(&connections))
+            .filter_map(|(entry, (report, connection))| {
+                // What is wrong with a host would be said of each of its networks again.
+                let connection = connection.as_ref().filter(|_| report.problems.is_empty())?;
+                Some(Node { name: &entry.name, address: entry.address, connection })
+            })
+            .collect();
+        let measured =
+            network::measure(&nodes, each, &|from, to| observe(SurveyEvent::Network { from, to }))?;
+        for report in &mut reports {
+            if let Some(problem) = measured.lost.get(&report.name) {
+                report.reachable = false;
+                report.problems.push(problem.clone());
+            }
+        }
+        network = measured.paths;
+    }
+    // All at once: each waits for the end of its agent.
+    thread::scope(|scope| {
+        for connection in connections.into_iter().flatten() {
+            scope.spawn(move || drop(connection));
+        }
+    });
+    let notes = same_kernel(&reports);
+    Ok(HostsReport { hosts: reports, network, notes })
+}
+
+/// Asks one host. Only an interruption is an error.
+fn ask(
+    entry: &HostEntry,
+    options: &SurveyOptions,
+    interrupted: &Arc<AtomicBool>,
+    observe: &(dyn Fn(SurveyEvent<'_>) + Sync),
+) -> Result<(HostReport, Option<Connection>), MachineError> {
+    let host = entry.name.as_str();
+    let mut report = HostReport {
+        name: entry.name.clone(),
+        ssh: entry.ssh.clone(),
+        address: entry.address.to_string(),
+        kind: entry.kind.clone(),
+        reachable: false,
+        problems: Vec::new(),
+        cautions: Vec::new(),
+        found: None,
+    };
+    let transport = match &entry.ssh {
+        None => Transport::Local { program: options.local_agent.clone() },
+        Some(destination) => {
+            Transport::Ssh { destination: destination.clone(), programs: Arc::clone(&options.programs) }
+        }
+    };
+    let opening = |progress| observe(SurveyEvent::Opening { host, progress });
+    let asked = Connection::open(host, &transport, interrupted, &opening).and_then(|connection| {
+        observe(SurveyEvent::Examining { host });
+        // Before the examination, which keeps the host busy.
+        let clock = connection.clock_offset()?;
+        let examine = Examine { sampled: SAMPLED, address: entry.address };
+        Ok((connection.call(examine, EXAMINATION)?, clock, connection))
+    });
+    observe(SurveyEvent::Done { host });
+    let (examination, clock, connection) = match asked {
+        Ok(asked) => asked,
+        Err(MachineError::Interrupted) => return Err(MachineError::Interrupted),
+        Err(error) => {
+            report.problems.push(error.to_string());
+            return Ok((report, None));
+        }
+    };
+    report.reachable = true;
+    report.problems = problems(entry, &examination);
+    let wall = Duration::from_nanos(clock.wall_ns.unsigned_abs());
+    if wall > MOST_WALL_OFFSET + Duration::from_nanos(clock.error_ns) {
+        let direction = if clock.wall_ns > 0 { "ahead of" } else { "behind" };
+        report.cautions.push(format!(
+            "its wall clock is {:.1} s {direction} this machine's: set it (chrony, systemd-timesyncd); measurements do \
+             not depend on it, dates in logs do",
+            wall.as_secs_f64()
+        ));
+    }
+    let agent = connection.agent();
+    report.found = Some(HostFound {
+        version: agent.version.clone(),
+        user_id: agent.uid,
+        summary: facts_line(&examination.facts),
+        facts: examination.facts.flat(),
+        cpus: entry.cpus.as_ref().unwrap_or(&examination.allowed_cpus).to_string(),
+        allowed_cpus: examination.allowed_cpus.to_string(),
+        clock,
+        findings: examination.findings,
+    });
+    Ok((report, Some(connection)))
+}
+
+/// What of the hosts file is not true on the host.
+fn problems(entry: &HostEntry, examination: &Examination) -> Vec<String> {
+    let mut problems = Vec::new();
+    let name = &entry.name;
+    if let Err(CallError::Listen { address, why }) = &examination.address {
+        problems.push(format!(
+            "host {name} cannot listen on {address} ({why}): correct its address in the hosts file"
+        ));
+    }
+    let has = &examination.allowed_cpus;
+    if let Some(cpus) = entry.cpus.as_ref().filter(|cpus| cpus.intersection(has) != **cpus) {
+        problems.push(format!(
+            "host {name} has the CPUs {has}, not all of {cpus}: correct cpus in the hosts file"
+        ));
+    }
+    problems
+}
+
+/// Hosts that run on one kernel: one machine by several names, or containers of one.
+fn same_kernel(reports: &[HostReport]) -> Vec<String> {
+    let mut by_boot: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for report in reports {
+        if let Some(boot) = report.found.as_ref().and_then(|found| found.facts.get("kernel.boot_id")) {
+            by_boot.entry(boot).or_default().push(&report.name);
+        }
+    }
+    let shared = by_boot.into_values().filter(|names| names.len() > 1);
+    shared
+        .map(|names| {
+            format!(
+                "{} run on one kernel: they are one machine, or containers of one, and share its CPUs",
+                names.join(", ")
+            )
+        })
+        .collect()
+}

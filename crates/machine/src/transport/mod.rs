@@ -1,0 +1,71 @@
+//! Ways to an agent. Each starts a child process whose standard input and output carry frames from some moment on.
+
+mod bootstrap;
+mod error;
+mod link;
+mod local;
+mod ssh;
+mod ssh_failure;
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub use error::OpenError;
+pub use link::{Link, LinkError, LinkPipes, LinkProcess};
+pub use ssh::OpenProgress;
+pub use ssh_failure::{SshFailure, explain};
+
+use crate::program::Programs;
+
+/// A way to an agent.
+#[derive(Debug, Clone)]
+pub enum Transport {
+    /// A child process on this machine.
+    Local {
+        /// The program; it must have the verb `agent`.
+        program: PathBuf,
+    },
+    /// The system's ssh.
+    Ssh {
+        /// Where to.
+        destination: String,
+        /// What runs there.
+        programs: Arc<Programs>,
+    },
+}
+
+impl Transport {
+    /// Starts the agent. `nonce` is a word that no login file prints.
+    pub fn open(
+        &self,
+        nonce: &str,
+        interrupted: Arc<AtomicBool>,
+        observe: &dyn Fn(OpenProgress),
+    ) -> Result<Link, OpenError> {
+        match self {
+            Self::Local { program } => local::open(program, nonce, interrupted),
+            Self::Ssh { destination, programs } => {
+                ssh::open(destination, programs, nonce, interrupted, observe)
+            }
+        }
+    }
+
+    /// Why a link that worked has ended, by its last words and its status, if it has one.
+    pub fn explain_end(&self, words: &str, status: Option<ExitStatus>) -> SshFailure {
+        let last = words.lines().map(str::trim).rfind(|line| !line.is_empty());
+        let signal = status.and_then(|status| status.signal());
+        match (self, signal, last) {
+            (Self::Ssh { .. }, Some(signal), _) => again(format!("ssh was killed by signal {signal}")),
+            (Self::Ssh { destination, .. }, None, Some(_)) => explain(words, destination),
+            (Self::Local { .. }, None, Some(last)) => again(last.to_owned()),
+            (_, _, None) | (Self::Local { .. }, Some(_), _) => again("its agent was killed".to_owned()),
+        }
+    }
+}
+
+fn again(reason: String) -> SshFailure {
+    SshFailure { reason, remedy: "start again".to_owned() }
+}

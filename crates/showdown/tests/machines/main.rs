@@ -1,0 +1,57 @@
+//! `showdown hosts` from end to end: with agents that are children of this machine, and with hosts behind real sshds in a lab of
+//! network namespaces (`scripts/machines-lab`; only as root).
+
+mod failures;
+mod firewall;
+mod kills;
+mod lab;
+mod local;
+mod ssh;
+
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+const SHOWDOWN: &str = env!("CARGO_BIN_EXE_showdown");
+
+/// For what must happen, however busy the machine is.
+const LONG: Duration = Duration::from_secs(120);
+
+/// `showdown hosts` with a file of this text, in a directory of its own.
+fn hosts_command(directory: &tempfile::TempDir, text: &str) -> Vec<String> {
+    let file = directory.path().join("lab.toml");
+    std::fs::write(&file, text).expect("a file of this test");
+    [SHOWDOWN, "hosts", "--hosts", &file.display().to_string()].map(str::to_owned).to_vec()
+}
+
+fn command(words: &[String]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdin(Stdio::null()).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    command
+}
+
+fn run(words: &[String]) -> Output {
+    command(words).output().expect("it can be started")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// Waits until something is there.
+fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + LONG;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < until, "{what} did not come");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
