@@ -9,14 +9,21 @@ DESTDIR ?=
 BINARY  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-workloads bench-faults fuzz packages-% test-rust test-python test-web
+.PHONY: help demo demo-machines demo-machines-down install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-workloads bench-faults fuzz packages-% test-rust test-python test-web
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: packages-demo ## Compare two real servers and print the path of the report
 	cargo build --release --locked -p showdown
 	scripts/demo $(target)/release/showdown
+
+demo-machines: packages-machines ## Start three machines on this one (network namespaces, sshd) and show them (as root)
+	cargo build --release --locked -p showdown
+	scripts/demo-machines $(abspath $(target))/release/showdown
+
+demo-machines-down: ## Remove the machines of `make demo-machines`
+	scripts/machines-lab down
 
 install: ## Install the binary, completions and manual pages (PREFIX=/usr/local DESTDIR=)
 	$(if $(BINARY),,cargo build --release --locked -p showdown)

@@ -239,7 +239,7 @@ impl Shared {
         let mut received_ns = Nanos::now().0;
         let mut buffer = vec![0; 256 << 10];
         let why = loop {
-            match decoder.next() {
+            match decoder.next_message() {
                 Ok(Some(FromAgent::Hello(hello))) => {
                     let _ = to_opener.send(hello);
                     continue;
@@ -274,12 +274,11 @@ impl Shared {
             process.kill();
             (process.last_words(), status)
         };
-        match why {
-            Some(why) => self.lose(format!("its answers cannot be read ({why})"), "start again".to_owned()),
-            None => {
-                let end = self.transport.explain_end(&words, status);
-                self.lose(end.reason, end.remedy);
-            }
+        if let Some(why) = why {
+            self.lose(format!("its answers cannot be read ({why})"), "start again".to_owned());
+        } else {
+            let end = self.transport.explain_end(&words, status);
+            self.lose(end.reason, end.remedy);
         }
     }
 

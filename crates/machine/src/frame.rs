@@ -50,7 +50,7 @@ impl FrameDecoder {
     }
 
     /// The next message; none until more bytes arrive. After an error nothing that follows can be read.
-    pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
+    pub fn next_message<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
         let rest = &self.bytes[self.start..];
         let Some((head, rest)) = rest.split_first_chunk::<HEAD>() else { return Ok(None) };
         let bytes = u32::from_le_bytes(*head) as usize;
@@ -75,7 +75,7 @@ mod tests {
         let mut messages = Vec::new();
         for piece in pieces {
             decoder.feed(piece);
-            while let Some(message) = decoder.next()? {
+            while let Some(message) = decoder.next_message()? {
                 messages.push(message);
             }
         }

@@ -4,6 +4,7 @@
 //! segment, and are three quarters of a build. The section headers that would point to them are cleared.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,17 @@ pub struct Program {
     pub bytes: Arc<[u8]>,
     /// Their SHA-256, in hex.
     pub sha256: String,
+}
+
+impl Program {
+    /// These bytes.
+    pub fn of(bytes: Vec<u8>) -> Self {
+        let sha256 = Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
+        Self { bytes: bytes.into(), sha256 }
+    }
 }
 
 /// The programs for hosts, by architecture as `uname -m` prints it.
@@ -114,9 +126,7 @@ fn read(path: &Path) -> Result<(String, Program), ProgramError> {
     let bytes = fs::read(path).map_err(|source| ProgramError::Read { path: label(), source })?;
     let (architecture, bytes) =
         loaded_part(bytes).ok_or_else(|| ProgramError::NoExecutable { path: label() })?;
-    let digest = Sha256::digest(&bytes);
-    let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok((architecture, Program { bytes: bytes.into(), sha256 }))
+    Ok((architecture, Program::of(bytes)))
 }
 
 /// The architecture of an executable, and the part of it that a kernel loads.
@@ -150,7 +160,7 @@ fn loaded_part(mut bytes: Vec<u8>) -> Option<(String, Vec<u8>)> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::Write as _;
     use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
 

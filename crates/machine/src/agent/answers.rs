@@ -20,27 +20,27 @@ pub(super) struct Agent {
 }
 
 /// The clocks, as a reply.
-pub(super) fn clocks() -> Result<Value, CallError> {
+pub(super) fn clocks() -> Value {
     value(clock::read())
 }
 
 /// The reply to a request.
 pub(super) fn answer(agent: &Agent, request: Request) -> Result<Value, CallError> {
     match request {
-        Request::ReadClocks(_) => clocks(),
-        Request::Examine(call) => value(examine(&call)?),
-        Request::OpenProbe(call) => value(agent.servers.open(&call)?),
+        Request::ReadClocks(_) => Ok(clocks()),
+        Request::Examine(call) => examine(&call).map(value),
+        Request::OpenProbe(call) => agent.servers.open(&call).map(value),
         Request::CloseProbe(_) => {
             agent.servers.close();
-            value(())
+            Ok(value(()))
         }
-        Request::Connect(call) => value(probe::connect(&call)?),
-        Request::MeasureNetwork(call) => value(probe::measure(&call)?),
+        Request::Connect(call) => probe::connect(&call).map(value),
+        Request::MeasureNetwork(call) => probe::measure(&call).map(value),
     }
 }
 
-fn value(answer: impl Serialize) -> Result<Value, CallError> {
-    Ok(serde_json::to_value(answer).expect("answers are plain data"))
+fn value(answer: impl Serialize) -> Value {
+    serde_json::to_value(answer).expect("answers are plain data")
 }
 
 fn examine(call: &Examine) -> Result<Examination, CallError> {

@@ -57,8 +57,10 @@ pub fn serve(
     let agent = Arc::new(Agent::default());
     let mut decoder = FrameDecoder::default();
     let mut buffer = vec![0; 256 << 10];
-    let timeout =
-        Timespec { tv_sec: longest_silence.as_secs() as i64, tv_nsec: longest_silence.subsec_nanos().into() };
+    let timeout = Timespec {
+        tv_sec: longest_silence.as_secs().cast_signed(),
+        tv_nsec: longest_silence.subsec_nanos().into(),
+    };
     loop {
         match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&timeout)) {
             Ok(0) => return Err(AgentError::Silent(longest_silence)),
@@ -72,7 +74,7 @@ pub fn serve(
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(AgentError::Read(error)),
         }
-        while let Some(message) = decoder.next()? {
+        while let Some(message) = decoder.next_message()? {
             take(message, &agent, &to_controller);
         }
     }
@@ -86,7 +88,7 @@ fn take(message: ToAgent, agent: &Arc<Agent>, to_controller: &Sender<FromAgent>)
             let _ = to_controller.send(FromAgent::Pong);
         }
         ToAgent::Request { id, call: Request::ReadClocks(_) } => {
-            let _ = to_controller.send(FromAgent::Reply { id, result: clocks() });
+            let _ = to_controller.send(FromAgent::Reply { id, result: Ok(clocks()) });
         }
         ToAgent::Request { id, call } => {
             let (agent, to_controller) = (Arc::clone(agent), to_controller.clone());
@@ -111,7 +113,7 @@ mod tests {
     use super::*;
     use crate::protocol::{Clocks, ReadClocks};
 
-    const LONG: Duration = Duration::from_secs(600);
+    const LONG: Duration = Duration::from_mins(10);
 
     /// Reads the marker's line and then messages until the end.
     fn read_all(mut from: UnixStream) -> Vec<FromAgent> {
@@ -120,7 +122,7 @@ mod tests {
         let frames = bytes.strip_prefix(b"\nshowdown-n agent\n").expect("the marker");
         let mut decoder = FrameDecoder::default();
         decoder.feed(frames);
-        std::iter::from_fn(|| decoder.next().expect("frames")).collect()
+        std::iter::from_fn(|| decoder.next_message().expect("frames")).collect()
     }
 
     #[test]

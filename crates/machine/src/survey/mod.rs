@@ -26,7 +26,7 @@ use crate::transport::{OpenProgress, Transport};
 const SAMPLED: Duration = Duration::from_secs(1);
 
 /// How long an examination may take on a host that is busy.
-const EXAMINATION: Duration = Duration::from_secs(60);
+const EXAMINATION: Duration = Duration::from_mins(1);
 
 /// A wall clock that is off by more is said.
 const MOST_WALL_OFFSET: Duration = Duration::from_secs(1);

@@ -19,7 +19,7 @@ use crate::protocol::{
 const SHORT: Duration = Duration::from_secs(30);
 
 /// How long a measurement may take beside its throughputs: connections, round trips.
-const BESIDE: Duration = Duration::from_secs(60);
+const BESIDE: Duration = Duration::from_mins(1);
 
 /// A host that is reachable.
 pub(super) struct Node<'a> {

@@ -1,21 +1,19 @@
 //! The script that starts an agent on a host, and the lines that it prints: pure text.
 
-use crate::program::Programs;
+use crate::program::{Program, Programs};
 
 /// The script; its first lines are comments.
 const SCRIPT: &str = include_str!("bootstrap.sh");
 
 /// What the login shell of a host is asked to run. `nonce` marks the script's lines and the agent's.
 pub(super) fn command(nonce: &str, programs: &Programs) -> String {
-    let arms: String = programs
-        .iter()
-        .map(|(architecture, program)| {
-            format!("{architecture}) h={}; n={};; ", program.sha256, program.bytes.len())
-        })
-        .collect();
+    let arm = |(architecture, program): (&str, &Program)| {
+        format!("{architecture}) h={}; n={};;", program.sha256, program.bytes.len())
+    };
+    let arms: Vec<String> = programs.iter().map(arm).collect();
     let lines = SCRIPT.lines().filter(|line| !line.starts_with('#'));
     let script = lines.collect::<Vec<_>>().join(" ");
-    let script = script.replace("@NONCE@", nonce).replace("@PROGRAMS@", arms.trim_end());
+    let script = script.replace("@NONCE@", nonce).replace("@PROGRAMS@", &arms.join(" "));
     format!("exec /bin/sh -c '{script}'")
 }
 
@@ -83,15 +81,12 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
-    use crate::program::Program;
 
     const ARCHITECTURE: &str = std::env::consts::ARCH;
 
     /// Something that runs as a program does: it prints its arguments.
     fn programs(text: &str) -> Programs {
-        use sha2::{Digest, Sha256};
-        let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
-        Programs::of([(ARCHITECTURE.to_owned(), Program { bytes: text.as_bytes().into(), sha256 })])
+        Programs::of([(ARCHITECTURE.to_owned(), Program::of(text.as_bytes().to_vec()))])
     }
 
     fn installed(shell: &str) -> bool {

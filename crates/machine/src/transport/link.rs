@@ -268,7 +268,7 @@ fn keep_last(mut stderr: ChildStderr, kept: &Mutex<Vec<u8>>) {
 mod tests {
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_mins(1);
 
     fn sh(script: &str) -> Link {
         Link::spawn(Command::new("sh").args(["-c", script]), Arc::default()).expect("there is a shell")

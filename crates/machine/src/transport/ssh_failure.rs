@@ -38,11 +38,11 @@ const REMEDIES: &[(&str, &str)] = &[
 
 /// What stderr's last line says, where something says anything.
 pub fn explain(stderr: &str, destination: &str) -> SshFailure {
-    let lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-    let last = lines.last().unwrap_or("ssh ended without a word");
+    let last = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let last = last.unwrap_or("ssh ended without a word");
     let last = last.trim_end_matches('.');
     let known = REMEDIES.iter().find(|(text, _)| stderr.contains(text));
-    let changed = known.filter(|(text, _)| text.starts_with("REMOTE HOST")).is_some();
+    let changed = known.is_some_and(|(text, _)| text.starts_with("REMOTE HOST"));
     let reason = if changed { "its host key has changed".to_owned() } else { last.to_owned() };
     let remedy = known.map_or("find out with `ssh {} true`", |(_, remedy)| *remedy);
     SshFailure { reason, remedy: remedy.replace("{}", destination) }

@@ -35,6 +35,12 @@ fn the_selftest_is_documented() {
 }
 
 #[test]
+fn the_survey_of_hosts_is_documented() {
+    let page = Page::read();
+    page.assert_documents("`showdown hosts --format json`", &[json(&documents::hosts_report())]);
+}
+
+#[test]
 fn the_events_of_a_run_are_documented() {
     let mut written: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for event in documents::events() {

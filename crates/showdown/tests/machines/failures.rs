@@ -1,5 +1,7 @@
 //! Hosts that cannot be used: each is one line with its name, the reason and the remedy.
 
+use std::fmt::Write;
+
 use super::lab::Lab;
 use super::stderr;
 
@@ -66,7 +68,7 @@ fn each_failure_is_one_line_and_the_others_are_shown() {
     lab.write("c1/passwd", &passwd);
     let mut file = "[host.good]\nssh = \"ops@c1\"\naddress = \"10.77.0.1\"\n".to_owned();
     for (number, (name, ssh, _)) in FAILURES.iter().enumerate() {
-        file += &format!("[host.{name}]\nssh = \"{ssh}\"\naddress = \"10.77.0.{}\"\n", 100 + number);
+        let _ = writeln!(file, "[host.{name}]\nssh = \"{ssh}\"\naddress = \"10.77.0.{}\"", 100 + number);
     }
     let output = lab.hosts(&file, &[]);
     assert_eq!(output.status.code(), Some(1));

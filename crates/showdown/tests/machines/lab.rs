@@ -16,6 +16,7 @@ pub struct Lab {
 
 impl Lab {
     /// Starts hosts c1 to cN. None where this user is not root: the kernel lets nobody else make namespaces of this kind.
+    #[expect(clippy::print_stderr, reason = "a test that did not run must say so")]
     pub fn up(hosts: u32) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("SKIPPED: only root can start the lab of machines");

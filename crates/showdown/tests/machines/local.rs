@@ -143,7 +143,9 @@ fn an_agent_that_is_killed_is_a_lost_host() {
     assert_eq!(output.status.code(), Some(1));
     let errors = stderr(&output);
     assert!(errors.contains(" was lost: its agent was killed: start again"), "{errors}");
-    agents.into_iter().for_each(|agent| wait_for("the end of the agent", || is_gone(agent)));
+    for agent in agents {
+        wait_for("the end of the agent", || is_gone(agent));
+    }
 }
 
 #[test]
@@ -154,7 +156,9 @@ fn agents_end_with_showdown_however_it_ends() {
         kill_process(Pid::from_child(&child), signal).expect("it runs");
         let status = child.wait().expect("it ends");
         assert_eq!(status.code(), (signal == Signal::INT).then_some(130));
-        agents.into_iter().for_each(|agent| wait_for("the end of the agent", || is_gone(agent)));
+        for agent in agents {
+            wait_for("the end of the agent", || is_gone(agent));
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::Value;
 const SHOWDOWN: &str = env!("CARGO_BIN_EXE_showdown");
 
 /// For what must happen, however busy the machine is.
-const LONG: Duration = Duration::from_secs(120);
+const LONG: Duration = Duration::from_mins(2);
 
 /// `showdown hosts` with a file of this text, in a directory of its own.
 fn hosts_command(directory: &tempfile::TempDir, text: &str) -> Vec<String> {

@@ -54,7 +54,7 @@ fn hosts_are_examined_and_the_program_is_copied_once() {
 }
 
 /// A relay that holds each piece back for 100 ms, in each direction.
-const DELAY: &str = r#"
+const DELAY: &str = r"
 import os, select, socket, sys, time
 peer = socket.create_connection((sys.argv[1], 22))
 ways = {0: peer.fileno(), peer.fileno(): 1}
@@ -72,7 +72,7 @@ while ways or late:
             sys.exit()
         while data:
             data = data[os.write(sink, data):]
-"#;
+";
 
 #[test]
 fn users_shells_jump_hosts_and_slow_links() {
