@@ -55,7 +55,7 @@ pub struct HostsArgs {
     #[arg(long = "for", value_parser = parse_duration_or_zero, value_name = "TIME", default_value = "1s")]
     pub each: Duration,
 
-    /// Copy this build to hosts of another architecture: aarch64=showdown-aarch64
+    /// Use this build on hosts of this architecture, such as aarch64=showdown-aarch64
     #[arg(long, value_name = "ARCHITECTURE=PATH")]
     pub program: Vec<String>,
 
