@@ -22,9 +22,11 @@ fn downloads_are_measured_in_bytes_per_second() {
         let (value, unit) =
             (record["measured"]["value"].as_f64().expect("a value"), &record["measured"]["unit"]);
         assert_eq!(unit, "MB/s");
-        // The phase counts completed downloads; the value counts bytes after the warm-up.
-        let (least, most) = (downloads * 104.8 * 0.5, downloads * 104.9 * 2.0);
-        assert!((least..most).contains(&value), "{value} MB/s, {downloads} downloads a second");
+        // The phase counts completed downloads, the value counts bytes in a part of it. A busy machine can be much slower in one
+        // than in the other, but not by the hundredfold between downloads and megabytes.
+        let under_way = phase["requests"].as_f64().expect("a count") + 2.0;
+        let most = under_way / phase["length_s"].as_f64().expect("a length") * 1_049.0;
+        assert!((downloads * 10.5..most).contains(&value), "{value} MB/s, {downloads} downloads a second");
         assert_eq!(record["counts"][0]["client"], record["counts"][0]["server"]);
     }
     assert_eq!(json(&run.join("verdict.json"))["unit"], "MB/s");
