@@ -57,7 +57,8 @@ export type Measure =
   | { metric: "max_bytes" }
   | { metric: "one_by_one"; operations: number }
   | { metric: "capacity"; slo: string }
-  | { metric: "latency_curve"; rates_per_s: number[]; slo?: string | null };
+  | { metric: "latency_curve"; rates_per_s: number[]; slo?: string | null }
+  | { metric: "cpu_time"; rate_per_s?: number | null };
 
 export interface Facts {
   taken_unix_ms: number;
@@ -92,6 +93,8 @@ export interface Verdict {
   metric: string;
   unit: string;
   higher_is_better: boolean;
+  /** What was measured instead of what was planned, and why. */
+  replaced?: string | null;
   complete: boolean;
   comparisons: Comparison[];
   variants: VariantSummary[];
@@ -132,6 +135,8 @@ export interface VariantSummary {
   modes?: { centre: number; trials: number[] }[];
   /** What the driver counted besides operations, per second: messages, refusals by code, deadlocks. */
   counters_per_s?: Record<string, number>;
+  /** CPU time an operation by mode: the median of the valid trials, divided as the ticks of all of them are. */
+  cpu_time_us?: { user: number; system: number } | null;
   response_time_curve_us?: QuantileCurve;
 }
 
@@ -196,6 +201,7 @@ export interface Trial {
   timeline?: Tick[];
   counts?: { counter: string; client: number; server: number }[];
   server?: ServerUsage | null;
+  cpu_time?: CpuTime | null;
   saturated?: SaturatedResource | null;
   files?: { load_log?: string; telemetry?: string; config?: string[]; logs?: string[] };
   /** How many recorded points each point of the time line stands for; 1 where missing. */
@@ -272,6 +278,16 @@ export interface ServerUsage {
   processes: number;
   threads: number;
   descriptors: number;
+}
+
+/** What an operation cost the server's CPUs. */
+export interface CpuTime {
+  rate_per_s: number;
+  cpu_s: number;
+  operations: number;
+  user_us: number;
+  system_us: number;
+  between_s: number;
 }
 
 export interface SaturatedResource {

@@ -33,10 +33,7 @@ impl RunWriter {
     /// The directory is created under a hidden name and renamed, so no run directory is without a plan.
     pub fn create(root: &Path, plan: &Plan, started: SystemTime) -> Result<Self> {
         fs::create_dir_all(root).map_err(ArchiveError::io(root))?;
-        let text = toml::to_string(plan).map_err(|error| ArchiveError::Unwritable {
-            path: root.join(layout::PLAN),
-            problem: error.to_string(),
-        })?;
+        let text = plan_text(plan, root)?;
         let staged = tempfile::Builder::new()
             .prefix(layout::CREATING)
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
@@ -104,6 +101,12 @@ impl RunWriter {
         &self.dir
     }
 
+    /// Replaces `plan.toml`: the first block has decided what the plan left to it.
+    pub fn plan(&self, plan: &Plan) -> Result<()> {
+        let text = plan_text(plan, &self.dir)?;
+        files::write(&self.dir, self.dir.join(layout::PLAN), text.as_bytes())
+    }
+
     /// Writes `facts.json`.
     pub fn facts(&self, facts: &Facts) -> Result<()> {
         files::write_json(&self.dir, self.dir.join(layout::FACTS), facts)
@@ -128,6 +131,13 @@ impl RunWriter {
     pub fn verdict(&self, verdict: &Verdict) -> Result<()> {
         files::write_json(&self.dir, self.dir.join(layout::VERDICT), verdict)
     }
+}
+
+fn plan_text(plan: &Plan, directory: &Path) -> Result<String> {
+    toml::to_string(plan).map_err(|error| ArchiveError::Unwritable {
+        path: directory.join(layout::PLAN),
+        problem: error.to_string(),
+    })
 }
 
 /// Writes the folder of one trial.

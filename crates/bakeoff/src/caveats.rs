@@ -1,7 +1,7 @@
 //! The caveats of a run: what can still mislead, from its facts and plan. Each has an entry in `docs/BIAS.md`, whose
 //! heading is the caveat's id.
 
-use archive::model::{Caveat, Facts, Plan, RunLength};
+use archive::model::{Caveat, Facts, Measure, Plan, RunLength};
 use host::CpuSet;
 use workload::is_kernel_setting;
 
@@ -39,6 +39,11 @@ const RULES: &[CaveatRule] = &[
         id: "loopback",
         text: "The load goes over the loopback interface: no network card, no interrupts, no propagation delay. The cost of a network is not in these numbers.",
         applies: |_, facts, _| has_client(facts),
+    },
+    CaveatRule {
+        id: "cpu-time",
+        text: "CPU time is what the kernel charges to the server's processes. Over loopback, the sender's CPU also does the receiver's protocol work: a part of the server's network cost is charged to the client, and the other way round. What kernel threads do is charged to nobody.",
+        applies: |plan, _, _| matches!(plan.measure, Measure::CpuTime { .. }),
     },
     CaveatRule {
         id: "shared-cpus",

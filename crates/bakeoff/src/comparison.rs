@@ -9,6 +9,7 @@ use stats::multiple::{all_pairs, compare_pairs};
 use stats::power::smallest_difference;
 use stats::verdict::{InconclusiveReason, RatioVerdict, VerdictRule};
 
+use crate::gates;
 use crate::looks;
 use crate::variant_point::{VariantPoint, at_point};
 use crate::verdict_input::VerdictInput;
@@ -104,8 +105,9 @@ fn why_invalid(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String> {
 /// that the client reached.
 fn lower_bound(input: &VerdictInput<'_>, summaries: &[VariantSummary], a: usize, b: usize) -> Option<String> {
     let reached_by_client = |index: usize| {
-        let is_limited =
-            |trial: &Trial| trial.gates.iter().any(|g| g.id == "client" && g.outcome == GateOutcome::Failed);
+        let is_limited = |trial: &Trial| {
+            trial.gates.iter().any(|g| g.id == gates::CLIENT && g.outcome == GateOutcome::Failed)
+        };
         let trials: Vec<&Trial> = input.trials.of(index).filter(|t| t.measured.is_some()).collect();
         let all = !trials.is_empty() && trials.iter().all(|t| is_limited(t));
         let values: Vec<f64> = trials.iter().filter_map(|t| Some(t.measured.as_ref()?.value)).collect();

@@ -51,6 +51,11 @@ pub enum Event {
         /// Why.
         why: String,
     },
+    /// The run begins again with its first block, and measures something else: the client was the limit.
+    MeasureReplaced {
+        /// The measure from here on, and why it replaces the planned one, in one sentence.
+        sentence: String,
+    },
     /// What the run knows after a block.
     Precision {
         /// Half the width of the confidence interval of the ratio, as a share of the ratio: of the least certain pair.

@@ -27,6 +27,8 @@ pub use host::{MAX_STEAL, STEAL};
 pub use input::GateInput;
 use input::{gate, not_applicable, percent};
 
+/// Id of the gate [`client`].
+pub const CLIENT: &str = "client";
 /// Largest relative difference between the server's count and the client's.
 const MAX_COUNT_DIFFERENCE: f64 = 0.005;
 
@@ -49,14 +51,17 @@ pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
 
 fn client(input: &GateInput<'_>) -> Gate {
     let Some(reasons) = input.client_reasons else {
-        return not_applicable("client", "the program under test generates the load, on its own clock");
+        return not_applicable(CLIENT, "the program under test generates the load, on its own clock");
     };
     let message = match reasons.len() {
         0 => "the client was not the limit".to_owned(),
+        _ if input.has_other_measure => {
+            format!("{}; or compare CPU time an operation: --measure cpu", reasons.join("; "))
+        }
         _ => reasons.join("; "),
     };
     let measured = format!("{} broken", plural(reasons.len() as u64, "rule"));
-    gate("client", reasons.is_empty(), measured, "0 rules broken".to_owned(), message)
+    gate(CLIENT, reasons.is_empty(), measured, "0 rules broken".to_owned(), message)
 }
 
 fn steady(input: &GateInput<'_>) -> Gate {

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use archive::ArchiveError;
-use archive::model::{self, Facts, FlatFacts, Plan, TrialStatus, TrialTurns, VariantFacts};
+use archive::model::{self, Facts, FlatFacts, Measure, Plan, TrialStatus, TrialTurns, VariantFacts};
 use host::knobs::{self, Knob};
 use host::lock::HostLock;
 use host::process::{LogText, ProcessTree};
@@ -29,7 +29,7 @@ use crate::plan_variant::{knob_value, server_variant};
 use crate::run::{FinishedRun, Lab, TrialSlot, resume_blocks, run_blocks};
 use crate::run_plan_error::RunPlanError;
 use crate::system_under_test::{SutError, SystemUnderTest};
-use crate::trial::{self, FinishedTrial, TrialSetup, TrialStart, TurnsEnd};
+use crate::trial::{self, FinishedTrial, OneAtATime, TrialSetup, TrialStart, TurnsEnd};
 use crate::trial_order::ScheduledTrial;
 use crate::variant_point::{VariantPoint, variant_points};
 
@@ -96,7 +96,7 @@ fn on_this_machine(
     // The engine's threads inherit these CPUs; servers are started on their own.
     client_cpus.pin_this_thread().map_err(system("use the client's CPUs"))?;
     let mut lab = LocalLab {
-        plan,
+        plan: plan.clone(),
         workload,
         host,
         kernel_settings,
@@ -118,7 +118,8 @@ fn on_this_machine(
 }
 
 struct LocalLab<'a> {
-    plan: &'a Plan,
+    /// With the measure of the next trials.
+    plan: Plan,
     workload: Workload,
     host: Host,
     kernel_settings: KernelSettings,
@@ -136,7 +137,7 @@ struct LocalLab<'a> {
 impl LocalLab<'_> {
     /// The variant as the workload has it, after its kernel settings are applied.
     fn variant(&mut self, variant_point: &VariantPoint) -> Result<ServerVariant, SutError> {
-        let variant = server_variant(&self.workload, &variant_point.variant(self.plan))?;
+        let variant = server_variant(&self.workload, &variant_point.variant(&self.plan))?;
         self.kernel_settings.apply(&variant)?;
         Ok(variant)
     }
@@ -144,12 +145,12 @@ impl LocalLab<'_> {
     /// All connections to the server, with those of the background load.
     fn connections(&self, variant_point: &VariantPoint) -> u32 {
         let background = self.plan.background.map_or(0, |background| background.connections);
-        variant_point.connections(self.plan).saturating_add(background)
+        variant_point.connections(&self.plan).saturating_add(background)
     }
 
     fn setup(&self) -> TrialSetup<'_> {
         TrialSetup {
-            plan: self.plan,
+            plan: &self.plan,
             host: &self.host,
             server_cpus: &self.server_cpus,
             client_cpus: &self.client_cpus,
@@ -262,10 +263,14 @@ impl Lab for LocalLab<'_> {
             let starts = trials.iter().zip(variants).map(|(slot, variant)| self.trial_start(slot, variant));
             match trial::run_in_turns(&setup, starts.collect(), observe) {
                 TurnsEnd::Finished(finished) => return self.after_trials(trials, finished),
-                TurnsEnd::OneAtATime(why) => {
+                TurnsEnd::OneAtATime(OneAtATime { why, rate_per_s }) => {
                     observe(Event::OneAtATime { why: why.clone() });
                     self.remove_data(trials);
                     self.one_at_a_time = Some(why);
+                    // All of them were warmed up: none of the trials to come knows as much.
+                    if let Measure::CpuTime { rate_per_s: rate @ None } = &mut self.plan.measure {
+                        *rate = rate_per_s;
+                    }
                 }
             }
         }
@@ -283,6 +288,12 @@ impl Lab for LocalLab<'_> {
             }
         }
         finished
+    }
+
+    fn change_measure(&mut self, measure: &Measure) {
+        self.plan.measure = measure.clone();
+        // What was measured until now is no hint any more.
+        self.hints.clear();
     }
 
     fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>) {

@@ -1,11 +1,12 @@
 //! Checks a plan before anything is started, also a plan that the user wrote.
 
-use archive::model::{FORMAT, Measure, Plan, Vary};
+use archive::model::{FORMAT, Measure, Plan, RunKind, Vary};
 use host::CpuSet;
 use host::knobs::{self, Knob};
 use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
 
+use crate::first_block::may_fall_back;
 use crate::plan_error::PlanError;
 use crate::plan_limits;
 use crate::plan_variant::server_variant;
@@ -24,6 +25,9 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         return Err(PlanError::NotOneByOne(workload.name));
     }
     check_measure(plan)?;
+    if plan.fallback.is_some() && !may_fall_back(plan, &workload) {
+        return Err(PlanError::Fallback);
+    }
     if plan.turns.is_some()
         && let Some(why) = why_one_at_a_time(plan, &workload)
     {
@@ -75,7 +79,8 @@ pub fn check_kernel_settings(plan: &Plan, allowed: &[Knob]) -> Result<(), PlanEr
 
 /// Checks a plan whose program under test makes the load: it has no rate and no connections that could be set.
 fn check_own_load(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
-    let lacks = if plan.measure.slo().is_some() || matches!(plan.measure, Measure::LatencyCurve { .. }) {
+    let has_rate = matches!(plan.measure, Measure::LatencyCurve { .. } | Measure::CpuTime { .. });
+    let lacks = if plan.measure.slo().is_some() || has_rate {
         "has no rate to set, nor a capacity"
     } else if plan.measure == Measure::MaxBytes && !moves_bytes(workload, plan.on_op.as_deref()) {
         "reports no bytes that its operations move (bytes in [metrics])"
@@ -108,6 +113,15 @@ pub fn moves_bytes(workload: &Workload, on_op: Option<&str>) -> bool {
 fn check_measure(plan: &Plan) -> Result<(), PlanError> {
     if let Some(slo) = plan.measure.slo() {
         slo.parse::<Slo>()?;
+    }
+    if let Measure::CpuTime { rate_per_s } = plan.measure {
+        let varies = plan.sweep.iter().any(|axis| axis.vary == Vary::Rate);
+        if plan.background.is_some() {
+            return Err(PlanError::CpuTimeWithBackground);
+        } else if plan.kind == RunKind::Sweep && rate_per_s.is_some() == varies {
+            // The first block has a part of a sweep's points only, so it cannot choose for all of them.
+            return Err(PlanError::CpuTimeOfSweep);
+        }
     }
     Ok(())
 }

@@ -101,6 +101,24 @@ pub enum PlanError {
         /// The most.
         most: usize,
     },
+    /// A rate for CPU time that cannot be offered.
+    #[error("measure.rate_per_s (--rate): give a rate above 0 and up to 10M a second")]
+    CpuTimeRate,
+    /// CPU time of two loads.
+    #[error(
+        "the server's CPU time would contain that of the background load: leave out --background, or pass another --measure"
+    )]
+    CpuTimeWithBackground,
+    /// A sweep of CPU time without a rate, or with two.
+    #[error(
+        "a sweep of CPU time needs one rate, or varies it: pass either --rate 10k or --vary rate=5k..40k"
+    )]
+    CpuTimeOfSweep,
+    /// A fallback where CPU time is no answer.
+    #[error(
+        "fallback: only a comparison of capacity, throughput or bytes has one, without a background load or a runner: remove it"
+    )]
+    Fallback,
     /// No CPU list.
     #[error("cpus: {0:?} is not a list of CPUs: write one such as 0 or 0-3,8")]
     CpuList(String),

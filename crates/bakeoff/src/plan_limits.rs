@@ -25,6 +25,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         {
             Err(PlanError::Rates { most: MOST_VALUES })
         }
+        Measure::CpuTime { rate_per_s: Some(rate) } if !is_rate(*rate) => Err(PlanError::CpuTimeRate),
         _ => Ok(()),
     }
 }

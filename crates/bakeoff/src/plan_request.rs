@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use archive::model::{
-    ClientLoad, CpuSplit, FORMAT, Measure, Plan, PlannedBackground, PlannedTurns, RunKind, RunLength,
+    ClientLoad, CpuSplit, FORMAT, FallbackMeasure, Measure, Plan, PlannedBackground, PlannedTurns, RunKind,
+    RunLength,
 };
 use host::Host;
 use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
 
+use crate::first_block::may_fall_back;
 use crate::looks;
 use crate::plan_check::{check, moves_bytes, own_load, why_one_at_a_time};
 use crate::plan_error::PlanError;
@@ -34,6 +36,8 @@ pub enum MeasureRequest {
     OneByOne,
     /// Latency at these rates.
     Latency(Vec<f64>),
+    /// CPU time of the server for each operation, at this rate or at one that the first block chooses.
+    CpuTime(Option<f64>),
 }
 
 /// A request for a comparison or a sweep.
@@ -104,7 +108,9 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         looks: looks::planned(kind, blocks),
         within: request.within,
         tags: request.tags.clone(),
+        fallback: None,
         measure,
+        replaced: None,
         load: ClientLoad {
             connections: request.connections.unwrap_or_else(|| workload.connections()),
             threads,
@@ -124,6 +130,9 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     }
     let has_others = points > 1 && why_one_at_a_time(&plan, &workload).is_none();
     plan.turns = has_others.then_some(PlannedTurns { load: turns });
+    // A user who names a measure or an objective wants that one.
+    let is_free = request.measure == MeasureRequest::Default && request.slo.is_none();
+    plan.fallback = (is_free && may_fall_back(&plan, &workload)).then_some(FallbackMeasure::CpuTime);
     check(&plan)?;
     Ok(plan)
 }
@@ -161,6 +170,7 @@ fn measure(
         Asked::Default if workload.load.is_runner() && !has_slo => Measure::MaxThroughput,
         Asked::Default | Asked::Capacity => Measure::Capacity { slo: slo()? },
         Asked::Throughput | Asked::DefaultOfSweep => Measure::MaxThroughput,
+        Asked::CpuTime(rate_per_s) => Measure::CpuTime { rate_per_s: *rate_per_s },
         Asked::Latency(rates) => Measure::LatencyCurve { rates_per_s: rates.clone(), slo: Some(slo()?) },
     })
 }

@@ -11,6 +11,7 @@ use crate::stopping::due;
 use crate::trial_order::{ScheduledTrial, TrialOrder};
 use crate::variant_point::VariantPoint;
 use crate::verdict_input::FinishedTrials;
+use crate::wording::wording;
 
 /// The part of a run that has ended.
 pub struct Replay {
@@ -103,10 +104,13 @@ fn check_place(
     plan: &Plan,
     record: &TrialRecord,
 ) -> Result<(), ReplayError> {
-    let Trial { block, position, variant, point, .. } = &record.trial;
+    let Trial { block, position, variant, point, measured, .. } = &record.trial;
     let planned = &plan.variants[variant_point.variant].name;
+    // A run whose measure was replaced has no trial of the one before. Were there one, it would not meet the others.
+    let is_of_measure = measured.as_ref().is_none_or(|m| m.unit == wording(&plan.measure).unit);
     let is_in_place = (*block, *position) == (scheduled.block, scheduled.position)
         && variant == planned
-        && *point == variant_point.point;
+        && *point == variant_point.point
+        && is_of_measure;
     if is_in_place { Ok(()) } else { Err(ReplayError { folder: record.folder.clone() }) }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use archive::model::{
-    FORMAT, FactChange, Facts, Gate, GateOutcome, Plan, QuantileCurve, Resumption, RunKind, Trial,
+    FORMAT, FactChange, Facts, Gate, GateOutcome, Measure, Plan, QuantileCurve, Resumption, RunKind, Trial,
     TrialStatus, VariantFacts, Verdict,
 };
 use archive::{ArchiveError, RunId, RunWriter, TrialWriter};
@@ -15,6 +15,7 @@ use load::record::Micros;
 
 use crate::changes;
 use crate::event::{Event, Observer};
+use crate::first_block;
 use crate::gates;
 use crate::interrupted_run::{InterruptedRun, ResumeError};
 use crate::looks;
@@ -27,6 +28,7 @@ use crate::trial_order::{ScheduledTrial, up_together};
 use crate::variant_point::{VariantPoint, variant_points};
 use crate::verdict::{comparisons_so_far, verdict};
 use crate::verdict_input::VerdictInput;
+use crate::wording;
 
 /// Longest time that a trial waits for the hypervisor to leave the CPUs.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
@@ -53,6 +55,9 @@ pub trait Lab {
         trials: &[TrialSlot<'_>],
         observe: &mut Observer<'_>,
     ) -> Vec<Result<FinishedTrial, ArchiveError>>;
+
+    /// The trials from here on measure this: the first block has decided.
+    fn change_measure(&mut self, measure: &Measure);
 
     /// Waits until the hypervisor leaves the CPUs alone, at most this long.
     fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>);
@@ -85,7 +90,7 @@ pub fn run_blocks(
     let variant_points = variant_points(plan);
     let replay = Replay::of_new_run(plan, &variant_points);
     let progress = RunProgress {
-        plan,
+        plan: plan.clone(),
         writer: &writer,
         facts: Facts { format: FORMAT, ..lab.facts() },
         check: None,
@@ -134,7 +139,7 @@ pub fn resume_blocks(
     let cut_off = |source| RunPlanError::CutOff { dir: writer.dir().to_owned(), source };
     writer.discard(&replay.discarded).map_err(cut_off)?;
     let progress = RunProgress {
-        plan: &plan,
+        plan,
         writer: &writer,
         facts,
         check,
@@ -181,7 +186,8 @@ enum RunEnd {
 
 /// A run under way.
 struct RunProgress<'a> {
-    plan: &'a Plan,
+    /// With what the first block has decided.
+    plan: Plan,
     writer: &'a RunWriter,
     variant_points: Vec<VariantPoint>,
     facts: Facts,
@@ -245,21 +251,24 @@ impl RunProgress<'_> {
         interrupted: &AtomicBool,
         observe: &mut Observer<'_>,
     ) -> Result<RunEnd, RunPlanError> {
-        let plan = self.plan;
-        for block in self.replay.next_block..=plan.blocks + plan.spare_blocks {
-            let due = due(block, plan, &self.variant_points, &self.replay.kept);
-            if due.is_empty() {
+        let mut block = self.replay.next_block;
+        loop {
+            if block > 1 && self.replace_measure(lab, observe)? {
+                block = 1;
+            }
+            let due = due(block, &self.plan, &self.variant_points, &self.replay.kept);
+            if due.is_empty() || block > self.plan.blocks + self.plan.spare_blocks {
                 break;
             }
             if let Some(look) = self.settled() {
                 return Ok(RunEnd::Settled { look });
             }
-            if block > plan.blocks {
+            if block > self.plan.blocks {
                 let trials = (self.replay.kept.all().len() + due.len()) as u32;
                 observe(Event::BlockAdded { block, trials });
             }
-            let block = self.replay.order.next_block(&due);
-            for together in up_together(plan, &self.variant_points, &block) {
+            let scheduled = self.replay.order.next_block(&due);
+            for together in up_together(&self.plan, &self.variant_points, &scheduled) {
                 if interrupted.load(Ordering::Relaxed) {
                     return Ok(RunEnd::Interrupted);
                 }
@@ -268,13 +277,59 @@ impl RunProgress<'_> {
                 }
             }
             self.tell_precision(observe);
+            block += 1;
         }
         Ok(RunEnd::Complete)
     }
 
+    /// Once the first block is complete: whether the client was the limit of the planned measure, so that the run begins
+    /// again with its fallback. The plan then has no fallback any more, whatever the answer.
+    fn replace_measure(
+        &mut self,
+        lab: &mut dyn Lab,
+        observe: &mut Observer<'_>,
+    ) -> Result<bool, RunPlanError> {
+        let first: Vec<&Trial> = self.replay.kept.all().filter(|trial| trial.block == 1).collect();
+        if self.plan.fallback.is_none() || first.iter().any(|trial| trial.status == TrialStatus::Interrupted)
+        {
+            return Ok(false);
+        }
+        let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
+        let replacement = first_block::replacement(&self.plan, &first);
+        let is_replaced = replacement.is_some();
+        if let Some((measure, replaced)) = replacement {
+            observe(Event::MeasureReplaced { sentence: wording::replaced(&measure, &replaced) });
+            // The trials go before the plan changes: a run that is killed in between begins with its first block.
+            let folders = self.replay.kept.indexed().map(|(index, trial)| {
+                archive::layout::trial_folder(trial.number, &self.variant_points[index].name(&self.plan))
+            });
+            self.writer.discard(&folders.collect::<Vec<_>>()).map_err(cut_off)?;
+            lab.change_measure(&measure);
+            (self.plan.measure, self.plan.replaced) = (measure, Some(replaced));
+            self.replay = Replay::of_new_run(&self.plan, &self.variant_points);
+            self.merged.fill(None);
+        }
+        self.plan.fallback = None;
+        self.writer.plan(&self.plan).map_err(cut_off)?;
+        Ok(is_replaced)
+    }
+
+    /// Keeps the rate that the first trials of CPU time have chosen, for all others.
+    fn keep_rate<'t>(
+        &mut self,
+        finished: impl IntoIterator<Item = &'t FinishedTrial>,
+        lab: &mut dyn Lab,
+    ) -> Result<(), ArchiveError> {
+        let trials = finished.into_iter().map(|finished| &finished.trial);
+        let Some(measure) = first_block::measure_with_rate(&self.plan, trials) else { return Ok(()) };
+        lab.change_measure(&measure);
+        self.plan.measure = measure;
+        self.writer.plan(&self.plan)
+    }
+
     fn verdict_input<'s>(&'s self, look: Option<u32>, curves: &'s [QuantileCurve]) -> VerdictInput<'s> {
         VerdictInput {
-            plan: self.plan,
+            plan: &self.plan,
             facts: &self.facts,
             variant_points: &self.variant_points,
             trials: &self.replay.kept,
@@ -287,9 +342,9 @@ impl RunProgress<'_> {
     /// The look that is due now and settles the question, if there is one.
     fn settled(&self) -> Option<u32> {
         let complete = complete_blocks(0, &self.variant_points, &self.replay.kept);
-        let look = looks::due(self.plan, complete as u32)?;
+        let look = looks::due(&self.plan, complete as u32)?;
         let comparisons = comparisons_so_far(&self.verdict_input(Some(look), &[]));
-        looks::is_settled(self.plan, &comparisons).then_some(look)
+        looks::is_settled(&self.plan, &comparisons).then_some(look)
     }
 
     /// How precise the ratios of a comparison are by now.
@@ -301,7 +356,7 @@ impl RunProgress<'_> {
     /// Tells how precise the ratios are by now, and will be.
     fn tell_precision(&self, observe: &mut Observer<'_>) {
         if let Some(outlook) = self.outlook() {
-            let expected = outlook.expected(self.plan);
+            let expected = outlook.expected(&self.plan);
             observe(Event::Precision {
                 half_width: outlook.half_width(),
                 elapsed_s: self.begun.elapsed().as_secs_f64(),
@@ -337,7 +392,7 @@ impl RunProgress<'_> {
     ) -> Result<Option<String>, RunPlanError> {
         let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
         self.wait_for_cpus(lab, observe);
-        let name = |scheduled: &ScheduledTrial| self.variant_points[scheduled.variant_point].name(self.plan);
+        let name = |scheduled: &ScheduledTrial| self.variant_points[scheduled.variant_point].name(&self.plan);
         let mut writers = Vec::new();
         for scheduled in together {
             let (number, block, name) = (scheduled.number, scheduled.block, name(scheduled));
@@ -349,6 +404,7 @@ impl RunProgress<'_> {
             TrialSlot { scheduled, variant_point, writer }
         });
         let finished = lab.run_trials(&slots.collect::<Vec<_>>(), observe);
+        self.keep_rate(finished.iter().flatten(), lab).map_err(cut_off)?;
         let mut cannot_be_measured = None;
         for ((scheduled, writer), finished) in together.iter().zip(&writers).zip(finished) {
             // Trials before one that cannot be written have their records.
@@ -368,7 +424,7 @@ impl RunProgress<'_> {
     ) -> Result<Option<String>, RunPlanError> {
         let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
         let index = scheduled.variant_point;
-        let name = self.variant_points[index].name(self.plan);
+        let name = self.variant_points[index].name(&self.plan);
         if let Some(facts) = finished.facts {
             self.add_variant_facts(facts)?;
             self.writer.facts(&self.facts).map_err(cut_off)?;
@@ -399,7 +455,7 @@ impl RunProgress<'_> {
                 }
             }
             (Some(_), None) => {}
-            (None, _) => add_variant_facts(&mut self.facts, of_variant, self.plan),
+            (None, _) => add_variant_facts(&mut self.facts, of_variant, &self.plan),
         }
         Ok(())
     }
@@ -441,3 +497,5 @@ fn trial_ends(name: &str, trial: &Trial) -> Event {
 
 #[cfg(test)]
 pub mod tests;
+#[cfg(test)]
+mod tests_of_measure;

@@ -4,7 +4,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use archive::model::{Comparison, FORMAT, Mode, Trial, TrialStatus, TrialValue, VariantSummary, Verdict};
+use archive::model::{
+    Comparison, CpuTimeModes, CpuTimePerOperation, FORMAT, Mode, Trial, TrialStatus, TrialValue,
+    VariantSummary, Verdict,
+};
 use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::describe::Sample;
 use stats::modes::{self, Modes};
@@ -17,7 +20,7 @@ use crate::fairness;
 use crate::headline::headline;
 use crate::variant_point::VariantPoint;
 use crate::verdict_input::VerdictInput;
-use crate::wording::wording;
+use crate::wording::{replaced, wording};
 
 /// Computes the verdict.
 pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
@@ -33,6 +36,7 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
         metric: wording.what,
         unit: wording.unit.to_owned(),
         higher_is_better: wording.higher_is_better,
+        replaced: plan.replaced.as_ref().map(|before| replaced(&plan.measure, before)),
         complete: input.look.is_some()
             || input.trials.all().filter(|t| t.status != TrialStatus::Interrupted).count() >= planned,
         settled_after_blocks: input.look,
@@ -83,8 +87,26 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
         invalid: (trials.len() - values.len()) as u32,
         modes,
         counters_per_s: counters::per_s(&trials),
+        cpu_time_us: cpu_time_modes(&valid_cpu_times(&trials)),
         response_time_curve_us: input.curves.get(index).cloned().unwrap_or_default(),
     }
+}
+
+fn valid_cpu_times<'t>(trials: &[&'t Trial]) -> Vec<&'t CpuTimePerOperation> {
+    let valid = trials.iter().filter(|trial| trial.valid_value().is_some());
+    valid.filter_map(|trial| trial.cpu_time.as_ref()).collect()
+}
+
+/// The median of CPU time an operation over these trials, divided as the ticks of all of them are: those of one trial are few.
+fn cpu_time_modes(trials: &[&CpuTimePerOperation]) -> Option<CpuTimeModes> {
+    let each: Vec<f64> = trials.iter().map(|cpu| cpu.user_us + cpu.system_us).collect();
+    let median = Sample::new(&each).ok()?.median();
+    let sum = |of: fn(&CpuTimePerOperation) -> f64| -> f64 {
+        trials.iter().map(|cpu| of(cpu) * cpu.operations as f64).sum()
+    };
+    let (user, system) = (sum(|cpu| cpu.user_us), sum(|cpu| cpu.system_us));
+    let user = median * user / (user + system).max(f64::MIN_POSITIVE);
+    Some(CpuTimeModes { user, system: median - user })
 }
 
 /// The confidence interval of the median, at least 95 %, from order statistics (Conover, Practical Nonparametric
@@ -112,6 +134,23 @@ fn median_interval(values: &[f64]) -> Option<ConfidenceInterval> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_modes_of_cpu_time_add_up_to_the_median_of_the_trials() {
+        let trial = |user_us, system_us| CpuTimePerOperation {
+            rate_per_s: 9.0,
+            cpu_s: 1.0,
+            operations: 10,
+            user_us,
+            system_us,
+            between_s: 0.0,
+        };
+        let trials = [trial(0.0, 18.0), trial(10.0, 10.0), trial(10.0, 12.0)];
+        let modes = cpu_time_modes(&trials.iter().collect::<Vec<_>>()).expect("modes");
+        assert!((modes.user + modes.system - 20.0).abs() < 1e-9, "{modes:?}");
+        assert!((modes.user - 20.0 / 3.0).abs() < 1e-9, "a third of all ticks: {modes:?}");
+        assert!(cpu_time_modes(&[]).is_none());
+    }
 
     #[test]
     fn the_confidence_interval_of_a_median_needs_six_values() {

@@ -39,6 +39,11 @@ impl FinishedTrials {
         self.0.iter().map(|(_, trial)| trial)
     }
 
+    /// All trials, each with the index of its variant and point.
+    pub fn indexed(&self) -> impl Iterator<Item = (usize, &Trial)> {
+        self.0.iter().map(|(index, trial)| (*index, trial))
+    }
+
     /// The trials of one variant at one point.
     pub fn of(&self, variant_point: usize) -> impl Iterator<Item = &Trial> {
         self.0.iter().filter(move |(of, _)| *of == variant_point).map(|(_, trial)| trial)

@@ -1,6 +1,6 @@
 //! Names of measures, and the sentence of a comparison.
 
-use archive::model::{Measure, plural, thousands, with_unit};
+use archive::model::{Measure, ReplacedMeasure, plural, thousands, with_unit};
 use stats::ratio::RatioEstimate;
 use stats::verdict::{InconclusiveReason, RatioVerdict};
 
@@ -37,6 +37,11 @@ pub fn wording(measure: &Measure) -> MeasureWording {
             unit: "/s",
             higher_is_better: true,
         },
+        Measure::CpuTime { rate_per_s } => MeasureWording {
+            what: format!("CPU time an operation{}", at_rate(*rate_per_s)),
+            unit: "µs",
+            higher_is_better: false,
+        },
         Measure::LatencyCurve { rates_per_s, .. } => {
             let rate = rates_per_s.last().copied().unwrap_or_default();
             MeasureWording {
@@ -46,6 +51,17 @@ pub fn wording(measure: &Measure) -> MeasureWording {
             }
         }
     }
+}
+
+/// A rate behind the name of a measure; nothing where it is not known, or varies.
+fn at_rate(rate_per_s: Option<f64>) -> String {
+    rate_per_s.map(|rate| format!(" at {}/s", thousands(rate))).unwrap_or_default()
+}
+
+/// What took the place of the planned measure, and why.
+pub fn replaced(measure: &Measure, replaced: &ReplacedMeasure) -> String {
+    let ReplacedMeasure { metric, why } = replaced;
+    format!("{} was measured instead of {metric}, because {why}", wording(measure).what)
 }
 
 /// An objective with spaces: `p99<5ms` becomes `p99 < 5 ms`.
@@ -86,6 +102,9 @@ pub fn sentence(
                     format!("{a} completes {times} × {b}'s operations an hour, one at a time")
                 }
                 Measure::Capacity { slo } => format!("{a} carries {times} × {b}'s load at {}", spaced(slo)),
+                Measure::CpuTime { rate_per_s } => {
+                    format!("{a} needs {times} × {b}'s CPU time an operation{}", at_rate(*rate_per_s))
+                }
                 Measure::LatencyCurve { .. } => {
                     format!("{a}'s {} is {times} × {b}'s", wording(measure).what)
                 }
@@ -164,6 +183,23 @@ mod tests {
         assert!(
             sentence_of(&Measure::MaxThroughput, &[(1.0, 1.0)])
                 .starts_with("inconclusive: nginx against apache: ")
+        );
+    }
+
+    #[test]
+    fn a_server_that_needs_more_cpu_time_is_named_first_and_no_more_is_better() {
+        let measure = Measure::CpuTime { rate_per_s: Some(17_000.0) };
+        assert!(!wording(&measure).higher_is_better);
+        let blocks: Vec<(f64, f64)> = (0..10).map(|i| (30.0 + f64::from(i % 2), 20.0)).collect();
+        let needs = sentence_of(&measure, &blocks);
+        assert!(needs.starts_with("nginx needs 1.5"), "{needs}");
+        assert!(needs.contains(" × apache's CPU time an operation at 17,000/s (95 % CI "), "{needs}");
+        let why = "the client was the limit for nginx: it needed 95 % of its cores".to_owned();
+        let before = ReplacedMeasure { metric: "capacity at p99 < 5 ms".to_owned(), why };
+        assert_eq!(
+            replaced(&measure, &before),
+            "CPU time an operation at 17,000/s was measured instead of capacity at p99 < 5 ms, because the client was the \
+             limit for nginx: it needed 95 % of its cores"
         );
     }
 

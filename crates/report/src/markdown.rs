@@ -4,8 +4,8 @@ use crate::{record::ReportedRun, table::status, words};
 use archive::{
     Run, RunState,
     model::{
-        DifferenceClass, Scalability, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, plural,
-        thousands,
+        CpuTimeModes, DifferenceClass, Scalability, SweepCurve, SweepPoint, TrialStatus, VariantSummary,
+        Verdict, plural, thousands,
     },
     printable::{is_printable, printable},
 };
@@ -19,6 +19,7 @@ pub(crate) fn render(run: &Run) -> String {
     title(&mut out, run);
     if let Some(verdict) = &run.verdict {
         values(&mut out, verdict);
+        cpu_time(&mut out, verdict);
         counters(&mut out, verdict);
         comparisons(&mut out, verdict);
         laws(&mut out, verdict);
@@ -42,6 +43,9 @@ macro_rules! line {
 fn title(out: &mut String, run: &Run) {
     if let Some(verdict) = &run.verdict {
         line!(out, "**{}**\n", plain(&verdict.sentence));
+        if let Some(replaced) = &verdict.replaced {
+            line!(out, "{}.\n", plain(replaced));
+        }
         if run.state == RunState::Interrupted {
             line!(
                 out,
@@ -105,6 +109,24 @@ fn values(out: &mut String, verdict: &Verdict) {
         line!(out, "\n… and {more} more: `--format csv` has them all.");
     }
     out.push('\n');
+}
+
+/// CPU time an operation by mode, where it was measured.
+fn cpu_time(out: &mut String, verdict: &Verdict) {
+    let row = |variant: &VariantSummary| {
+        let CpuTimeModes { user, system } = variant.cpu_time_us?;
+        let name = format!("{}{}", plain(&variant.name), at_suffix(&variant.point));
+        let [user, system] = [user, system].map(|us| words::quantity(us, "µs"));
+        Some(format!("| {name} | {user} | {system} |"))
+    };
+    let rows: Vec<String> = verdict.variants.iter().take(MAX_ROWS).filter_map(row).collect();
+    if !rows.is_empty() {
+        line!(
+            out,
+            "| CPU time an operation | in user mode | in the kernel |\n|---|--:|--:|\n{}\n",
+            rows.join("\n")
+        );
+    }
 }
 
 /// The counters of the drivers, if they have any.

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// The columns before the axes of a sweep.
 const PLACE: [&str; 4] = ["trial", "block", "position", "variant"];
 /// The columns after the axes. Times are response times of the central phase, microseconds.
-const REST: [&str; 20] = [
+const REST: [&str; 22] = [
     "status",
     "value",
     "unit",
@@ -26,6 +26,8 @@ const REST: [&str; 20] = [
     "response_time_max_us",
     "client_utilisation",
     "server_cores",
+    "server_user_us_per_operation",
+    "server_system_us_per_operation",
     "server_peak_rss_bytes",
     "saturated_resource",
     "started",
@@ -53,7 +55,7 @@ pub(crate) fn render(run: &Run) -> Result<String, ReportError> {
     Ok(String::from_utf8(bytes).expect("all fields are text"))
 }
 
-fn rest(trial: &Trial, folder: &str) -> [String; 20] {
+fn rest(trial: &Trial, folder: &str) -> [String; 22] {
     let measured = trial.measured.as_ref();
     let phase = central(trial);
     let times = phase.map(|phase| &phase.response_time_us);
@@ -74,6 +76,8 @@ fn rest(trial: &Trial, folder: &str) -> [String; 20] {
         number(times.map(|times| times.max)),
         number(phase.map(|phase| phase.client.utilisation)),
         number(server.map(|server| server.cores)),
+        number(trial.cpu_time.as_ref().map(|cpu| cpu.user_us)),
+        number(trial.cpu_time.as_ref().map(|cpu| cpu.system_us)),
         number(server.map(|server| server.peak_rss_bytes)),
         trial.saturated.as_ref().map(|saturated| word(&saturated.resource)).unwrap_or_default(),
         words::utc(trial.started_unix_ms),

@@ -1,6 +1,7 @@
 //! Reports of made-up runs: Markdown and CSV as snapshots, and safety against text from untrusted runs.
 #![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
 
+use archive::model::CpuTimeModes;
 use archive::{Run, example, layout};
 use std::{fs, path::Path};
 
@@ -22,6 +23,21 @@ fn without_salt(text: &str, run: &Run) -> String {
 fn markdown_of_a_comparison() {
     let (_root, run) = made_up(|root| example::comparison(root, 6));
     insta::assert_snapshot!(without_salt(&report::markdown(&run).unwrap(), &run));
+}
+
+#[test]
+fn markdown_of_cpu_time_has_both_modes_and_what_it_replaced() {
+    let (_root, mut run) = made_up(|root| example::comparison(root, 6));
+    let verdict = run.verdict.as_mut().unwrap();
+    verdict.replaced = Some("CPU time an operation was measured instead of capacity".to_owned());
+    verdict.variants[0].cpu_time_us = Some(CpuTimeModes { user: 8.25, system: 11.75 });
+    let markdown = report::markdown(&run).unwrap();
+    assert!(
+        markdown.contains("\n\nCPU time an operation was measured instead of capacity.\n\n"),
+        "{markdown}"
+    );
+    assert!(markdown.contains("| nginx | 8.25 µs | 11.8 µs |"), "{markdown}");
+    assert!(!markdown.contains("| apache | 8.25"), "{markdown}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ import type { SeriesStyle } from "../derive/palette";
 import type { Report } from "../model";
 import { terms } from "../terms";
 import { counted } from "./counted";
+import { cpuTime } from "./cputime";
 import { nothing, type Section } from "./section";
 
 export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell) => string, style: (group: string) => SeriesStyle): Section {
@@ -23,6 +24,7 @@ export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell)
     body: [
       first ? trialsChart(cells, group, style, measure, unit, source) : nothing("No trial has a value."),
       ...modes(cells, unit),
+      cpuTime(cells),
       counted(cells),
       ...withoutValue(report),
     ],

@@ -61,6 +61,7 @@ function question(plan: Plan | null): string | null {
     one_by_one: "operations per hour, one at a time",
     capacity: "capacity",
     latency_curve: "response time over offered load",
+    cpu_time: "CPU time an operation",
   };
   const slo = "slo" in plan.measure && plan.measure.slo ? ` at ${spaced(plan.measure.slo)}` : "";
   const workload = plan.workload.replace(/\/workload\.toml$/, "").split("/").pop() || plan.workload;
@@ -83,6 +84,7 @@ function resumption({ at_unix_ms, block, kept_trials, changes = [] }: Resumption
 function state({ run, facts, verdict }: Report): Child[] {
   const lines = [
     stateInWords(run),
+    verdict?.replaced ? `${verdict.replaced}.` : null,
     run.state === "finished" && verdict && !verdict.complete
       ? "The run ended early, so the verdict is based on a part of the planned blocks."
       : null,

@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { launch, open, type Opened } from "./browser";
-import { ATTACK, empty, hostile, interrupted, long, modes, several, unfinished, withClientPart } from "./variations";
+import { ATTACK, empty, hostile, interrupted, long, modes, ofCpuTime, REPLACED, several, unfinished, withClientPart } from "./variations";
 
 declare const WEB: string;
 
@@ -43,6 +43,18 @@ test("what the client added is beside the response time of each trial that recor
   });
   await check(fixture("comparison"), async (page) => {
     assert.equal(await page.locator("#distribution details", { hasText: "The client's part" }).count(), 0);
+  });
+});
+
+test("a run of CPU time has both modes of it, and says what it measured instead of what", async () => {
+  await check(ofCpuTime(), async (page) => {
+    assert.equal(await page.locator("#verdict .notice p").first().innerText(), `${REPLACED}.`);
+    const rows = page.locator("#trials table", { hasText: "Between slices" }).locator("tbody tr");
+    assert.equal(await rows.count(), 2);
+    assert.match((await rows.first().textContent()) ?? "", /nginx.*8.25.µs.*11.[78]5?.µs.*2.5.%/);
+  });
+  await check(fixture("comparison"), async (page) => {
+    assert.equal(await page.locator("#trials table", { hasText: "Between slices" }).count(), 0);
   });
 });
 

@@ -44,6 +44,19 @@ export function withClientPart(): Report {
   return { ...report, trials };
 }
 
+/** A run that measured CPU time instead of capacity. */
+export function ofCpuTime(): Report {
+  const report = fixture("comparison");
+  const cpu_time = { rate_per_s: 20_000, cpu_s: 0.8, operations: 40_000, user_us: 8.25, system_us: 11.75, between_s: 0.02 };
+  const trials = report.trials.map((trial) => ({ ...trial, measured: trial.measured && { ...trial.measured, metric: "CPU time an operation at 20,000/s", unit: "µs", value: 20, higher_is_better: false }, cpu_time }));
+  const summaries = report.verdict?.variants.map((variant) => ({ ...variant, cpu_time_us: { user: 8.25, system: 11.75 } })) ?? [];
+  const verdict = report.verdict && { ...report.verdict, metric: "CPU time an operation at 20,000/s", unit: "µs", higher_is_better: false, replaced: REPLACED, variants: summaries };
+  const plan = report.plan && { ...report.plan, measure: { metric: "cpu_time" as const, rate_per_s: 20_000 } };
+  return { ...report, plan, trials, verdict };
+}
+
+export const REPLACED = "CPU time an operation at 20,000/s was measured instead of capacity at p99 < 5 ms, because the client was the limit for nginx: it needed 95 % of its cores";
+
 export const ATTACK = `</script><script>window.attacked = true</script><img src="http://203.0.113.1/x.png" onerror="window.attacked = true"><svg onload="window.attacked = true">`;
 
 /** A run whose texts all try to inject markup. */

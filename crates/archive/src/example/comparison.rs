@@ -167,6 +167,7 @@ fn verdict(trials: &[Trial], reached_unix_ms: u64) -> Verdict {
         .and_then(|estimate| smallest_difference(estimate.blocks, estimate.log_sd, &rule, 0.8));
     Verdict {
         settled_after_blocks: None,
+        replaced: None,
         format: FORMAT,
         reached_unix_ms,
         sentence: sentence.clone(),
@@ -216,6 +217,7 @@ pub(super) fn summary<'a>(name: &str, trials: impl IntoIterator<Item = &'a Trial
         values,
         modes: Vec::new(),
         counters_per_s: BTreeMap::new(),
+        cpu_time_us: None,
         response_time_curve_us: Vec::new(),
     }
 }

@@ -128,6 +128,7 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
     let pairs = [1, 2].into_iter().flat_map(|threads| connections.iter().map(move |n| (threads, *n)));
     Verdict {
         settled_after_blocks: None,
+        replaced: None,
         format: FORMAT,
         reached_unix_ms,
         sentence: format!("memcached's throughput peaks {} connections", peaks.join(", ")),

@@ -178,6 +178,7 @@ impl<'a> TrialBuilder<'a> {
                 threads: 52,
                 descriptors: 214,
             }),
+            cpu_time: None,
             saturated: Some(saturated()),
             files,
         }

@@ -33,8 +33,8 @@ pub use gate::{Gate, GateOutcome};
 pub use knob_value::KnobValue;
 pub use phase::{ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, TrialPhase};
 pub use plan::{
-    Axis, ClientLoad, CpuSplit, Measure, PhaseLengths, Plan, PlanParseError, PlannedBackground, PlannedTurns,
-    RunKind, RunLength, Variant, Vary, WarmUpLimits,
+    Axis, ClientLoad, CpuSplit, FallbackMeasure, Measure, PhaseLengths, Plan, PlanParseError,
+    PlannedBackground, PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits,
 };
 pub(crate) use run_file::RunFile;
 pub use statistics::{
@@ -44,5 +44,7 @@ pub use statistics::{
 pub use times::{QuantileCurve, Times};
 pub use trial::{MeasuredValue, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, TrialTurns, WarmUpOutcome};
 pub use unit::{plural, thousands, with_unit};
-pub use usage::{CountCheck, ResourceUse, SaturatedResource, ServerUsage};
-pub use verdict::{Comparison, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict};
+pub use usage::{CountCheck, CpuTimePerOperation, ResourceUse, SaturatedResource, ServerUsage};
+pub use verdict::{
+    Comparison, CpuTimeModes, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict,
+};

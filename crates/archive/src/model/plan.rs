@@ -46,8 +46,15 @@ pub struct Plan {
     /// Words to find the run by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// What is measured instead if the client is the limit in the first block. Only where the user named no measure. The run
+    /// removes it from its plan when the first block has decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<FallbackMeasure>,
     /// The metric of each trial.
     pub measure: Measure,
+    /// The measure that `measure` replaced after the first block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<ReplacedMeasure>,
     /// The client's connections and threads.
     pub load: ClientLoad,
     /// A fixed background load beside the measured one.
@@ -140,13 +147,37 @@ pub enum Measure {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slo: Option<String>,
     },
+    /// CPU time of the server for each operation, at one open-loop rate for all servers.
+    CpuTime {
+        /// Operations per second. Without it, the first block chooses the rate, and the run adds it to its plan.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rate_per_s: Option<f64>,
+    },
+}
+
+/// What a run measures instead if the client is the limit of the measure that was planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FallbackMeasure {
+    /// [`Measure::CpuTime`].
+    CpuTime,
+}
+
+/// A measure that another one replaced after the first block.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplacedMeasure {
+    /// Its metric, such as `capacity at p99 < 5 ms`.
+    pub metric: String,
+    /// Why it was replaced, with the figures of the first block.
+    pub why: String,
 }
 
 impl Measure {
     /// The text of the objective, if there is one.
     pub fn slo(&self) -> Option<&str> {
         match self {
-            Self::MaxThroughput | Self::MaxBytes | Self::OneByOne { .. } => None,
+            Self::MaxThroughput | Self::MaxBytes | Self::OneByOne { .. } | Self::CpuTime { .. } => None,
             Self::Capacity { slo } => Some(slo),
             Self::LatencyCurve { slo, .. } => slo.as_deref(),
         }
@@ -370,6 +401,21 @@ values = [1, 2, 4, 8]
         assert_eq!(plan.phases.search_step, Duration::from_millis(1500));
         assert_eq!(plan.variants[0].knobs["hash"], KnobValue::Text("murmur3".into()));
         assert_eq!(plan.measure.slo(), Some("p99<2ms"));
+    }
+
+    #[test]
+    fn a_measure_that_replaced_another_reads_back() {
+        let capacity = "metric = \"capacity\"\nslo = \"p99<2ms\"";
+        let open = PLAN.replace(capacity, "metric = \"cpu_time\"").parse::<Plan>().unwrap();
+        assert_eq!(open.measure, Measure::CpuTime { rate_per_s: None });
+        let replaced = ReplacedMeasure { metric: "capacity".to_owned(), why: "the client".to_owned() };
+        let decided = Plan {
+            measure: Measure::CpuTime { rate_per_s: Some(17_000.0) },
+            replaced: Some(replaced),
+            fallback: Some(FallbackMeasure::CpuTime),
+            ..open
+        };
+        assert_eq!(toml::to_string(&decided).unwrap().parse(), Ok(decided));
     }
 
     #[test]

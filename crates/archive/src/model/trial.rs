@@ -1,6 +1,8 @@
 //! `trials/NNN-variant/trial.json`: one start of one server, from start to stop.
 
-use super::{CountCheck, Gate, KnobValue, SaturatedResource, ServerUsage, SteadyState, TrialPhase};
+use super::{
+    CountCheck, CpuTimePerOperation, Gate, KnobValue, SaturatedResource, ServerUsage, SteadyState, TrialPhase,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -58,6 +60,9 @@ pub struct Trial {
     /// What the server used during the measurement.
     #[serde(default)]
     pub server: Option<ServerUsage>,
+    /// What an operation cost the server's CPUs, where the plan measures that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_time: Option<CpuTimePerOperation>,
     /// The saturated resource during the measurement.
     #[serde(default)]
     pub saturated: Option<SaturatedResource>,

@@ -21,6 +21,25 @@ pub struct ServerUsage {
     pub descriptors: u32,
 }
 
+/// What the server used of its CPUs for each operation, where that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CpuTimePerOperation {
+    /// Operations per second that were offered.
+    pub rate_per_s: f64,
+    /// CPU seconds of the server in its slices, from the kernel's clock of each process. Includes the time of children that
+    /// ended, in steps of 10 ms.
+    pub cpu_s: f64,
+    /// Operations that ended in the same time, failed ones included.
+    pub operations: u64,
+    /// CPU time an operation in user mode, microseconds. The kernel counts both modes in ticks of 10 ms, so only their shares
+    /// are from its counters.
+    pub user_us: f64,
+    /// CPU time an operation in the kernel, microseconds.
+    pub system_us: f64,
+    /// CPU seconds of the server between its slices, which are in none of the above.
+    pub between_s: f64,
+}
+
 /// Which resource was saturated, with the evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SaturatedResource {

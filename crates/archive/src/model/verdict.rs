@@ -22,6 +22,9 @@ pub struct Verdict {
     pub unit: String,
     /// Whether a higher value is better.
     pub higher_is_better: bool,
+    /// The measure that was planned and replaced after the first block, and why, in one sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<String>,
     /// Whether every planned block is included; false for a run that was stopped early.
     pub complete: bool,
     /// The complete blocks at the look that ended the run before its last block; `None` where no look did.
@@ -97,9 +100,21 @@ pub struct VariantSummary {
     /// Counters of the driver per second, over the measurements of the valid trials.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters_per_s: BTreeMap<String, f64>,
+    /// CPU time an operation in user mode and in the kernel, where that is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_time_us: Option<CpuTimeModes>,
     /// Response time over the measurements of the valid trials, from merged histograms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_time_curve_us: QuantileCurve,
+}
+
+/// CPU time an operation by mode, microseconds: the median of the valid trials, divided as the clock ticks of all of them are.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CpuTimeModes {
+    /// In user mode.
+    pub user: f64,
+    /// In the kernel.
+    pub system: f64,
 }
 
 /// The value of one trial.

@@ -8,6 +8,8 @@ use host::telemetry::Recording;
 pub struct GateInput<'a> {
     /// The engine's rules that the client broke, one line each; none where the program under test generates the load.
     pub client_reasons: Option<&'a [String]>,
+    /// Whether CPU time an operation could be measured instead, which the client hardly limits.
+    pub has_other_measure: bool,
     /// Whether the trial had a warm-up with a steady-state check; not where single operations are timed.
     pub has_warm_up: bool,
     /// Why the trial did not reach steady state; none if it did.

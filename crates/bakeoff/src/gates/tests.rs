@@ -40,6 +40,7 @@ fn failed(input: &GateInput<'_>) -> Vec<String> {
 fn undisturbed(telemetry: &Recording) -> GateInput<'_> {
     GateInput {
         client_reasons: Some(&[]),
+        has_other_measure: false,
         has_warm_up: true,
         unsteady: None,
         error_share: 0.0,
@@ -83,6 +84,18 @@ fn every_disturbance_fails_its_gate() {
     let mut corrected = recording("cpu.steal", &[0.0; 12]);
     corrected.samples[5..].iter_mut().for_each(|sample| sample.unix_ms += 50);
     assert_eq!(failed(&undisturbed(&corrected)), Vec::<String>::new());
+}
+
+#[test]
+fn a_limited_client_names_the_measure_that_it_does_not_limit() {
+    let (quiet, slow) = (recording("cpu.steal", &[0.0]), ["the client was the limit".to_owned()]);
+    let message = |has_other_measure| {
+        let input = GateInput { client_reasons: Some(&slow), has_other_measure, ..undisturbed(&quiet) };
+        let gate = check(&input).into_iter().find(|gate| gate.id == "client").expect("a gate");
+        gate.message
+    };
+    assert_eq!(message(true), "the client was the limit; or compare CPU time an operation: --measure cpu");
+    assert_eq!(message(false), "the client was the limit");
 }
 
 fn others_gate(input: &GateInput<'_>) -> (GateOutcome, String) {

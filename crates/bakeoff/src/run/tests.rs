@@ -5,13 +5,17 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use archive::ArchiveError;
-use archive::model::{Facts, Gate, GateOutcome, MeasuredValue, Plan, RunKind, Trial, TrialStatus};
+use archive::model::{
+    CpuTimePerOperation, Facts, Gate, GateOutcome, Measure, MeasuredValue, Plan, RunKind, Trial, TrialStatus,
+};
 
 use super::{FinishedRun, Lab, TrialSlot, resume_blocks, run_blocks};
 use crate::event::{Event, Observer};
+use crate::first_block::tests::{client_gate, closed_loop};
 use crate::interrupted_run::{InterruptedRun, ResumeError};
 use crate::run_plan_error::RunPlanError;
 use crate::trial::{FinishedTrial, blank};
+use crate::wording::wording;
 
 /// A plan of four blocks of two variants, and two spare blocks.
 pub const PLAN: &str = r#"
@@ -33,11 +37,14 @@ variants = [{ name = "nginx", server = "nginx", knobs = {} }, { name = "apache",
 "#;
 
 /// Trials with these numbers end with these statuses; all others are valid. Apache is twice as fast as nginx.
-struct ScriptedLab<'a> {
+pub(super) struct ScriptedLab<'a> {
     plan: &'a Plan,
+    measure: Measure,
     outcomes: BTreeMap<u32, TrialStatus>,
     /// From this trial on, no file can be written.
     full_at: Option<u32>,
+    /// Whether the client is the limit of every measure but CPU time.
+    client_is_limit: bool,
 }
 
 impl Lab for ScriptedLab<'_> {
@@ -56,27 +63,58 @@ impl Lab for ScriptedLab<'_> {
         trials.iter().map(run).collect()
     }
 
+    fn change_measure(&mut self, measure: &Measure) {
+        self.measure = measure.clone();
+    }
+
     fn wait_for_cpus(&mut self, _longest: Duration, observe: &mut Observer<'_>) {
         observe(Event::Doing { what: WAITING.to_owned() });
     }
 }
 
-impl ScriptedLab<'_> {
+impl<'a> ScriptedLab<'a> {
+    fn new(plan: &'a Plan, outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> Self {
+        let (measure, outcomes) = (plan.measure.clone(), outcomes.into_iter().collect());
+        Self { plan, measure, outcomes, full_at: None, client_is_limit: false }
+    }
+
+    pub(super) fn of_client(plan: &'a Plan, client_is_limit: bool) -> Self {
+        Self { client_is_limit, ..Self::new(plan, []) }
+    }
+
     fn run_trial(&self, slot: &TrialSlot<'_>) -> FinishedTrial {
         let TrialSlot { scheduled, variant_point, .. } = *slot;
         let status = self.outcomes.get(&scheduled.number).copied().unwrap_or(TrialStatus::Valid);
+        let is_of_cpu = matches!(self.measure, Measure::CpuTime { .. });
+        let is_limited = self.client_is_limit && !is_of_cpu;
+        let status = if is_limited { TrialStatus::Invalid } else { status };
+        let gate = || if is_limited { client_gate() } else { steal() };
+        let wording = wording(&self.measure);
         let trial = Trial {
             status,
-            gates: (status == TrialStatus::Invalid).then(steal).into_iter().collect(),
+            gates: (status == TrialStatus::Invalid).then(gate).into_iter().collect(),
+            phases: vec![closed_loop(60_000.0, if is_limited { 0.95 } else { 0.5 })],
             measured: Some(MeasuredValue {
-                metric: "throughput in a closed loop".to_owned(),
+                metric: wording.what,
                 value: [100.0, 200.0][variant_point.variant] + f64::from(scheduled.number),
-                unit: "/s".to_owned(),
-                higher_is_better: true,
+                unit: wording.unit.to_owned(),
+                higher_is_better: wording.higher_is_better,
             }),
+            cpu_time: is_of_cpu.then(cpu_time),
             ..blank(self.plan, scheduled, variant_point)
         };
         FinishedTrial { trial, response_time: None, facts: None }
+    }
+}
+
+fn cpu_time() -> CpuTimePerOperation {
+    CpuTimePerOperation {
+        rate_per_s: 20_000.0,
+        cpu_s: 1.0,
+        operations: 10_000,
+        user_us: 40.0,
+        system_us: 60.0,
+        between_s: 0.0,
     }
 }
 
@@ -103,7 +141,7 @@ fn run_scripted_plan(
 ) -> (FinishedRun, Vec<Event>) {
     let runs = tempfile::tempdir().expect("a directory");
     let mut events = Vec::new();
-    let mut lab = ScriptedLab { plan, outcomes: outcomes.into_iter().collect(), full_at: None };
+    let mut lab = ScriptedLab::new(plan, outcomes);
     let finished = run_blocks(plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |event| {
         events.push(event);
     });
@@ -262,7 +300,7 @@ fn cut_and_resume(
     let plan: Plan = PLAN.parse()?;
     let runs = tempfile::tempdir()?;
     let never = AtomicBool::new(false);
-    let mut lab = ScriptedLab { plan: &plan, outcomes: outcomes.iter().copied().collect(), full_at: None };
+    let mut lab = ScriptedLab::new(&plan, outcomes.iter().copied());
     let first = run_blocks(&plan, &mut lab, runs.path(), &never, &mut |_| {})?;
     for record in archive::Run::open(&first.dir)?.trials {
         if record.trial.number >= cut {
@@ -304,8 +342,7 @@ fn a_run_that_a_failing_server_stopped_runs_that_block_again() -> Result<(), Box
     let plan: Plan = PLAN.parse()?;
     let runs = tempfile::tempdir()?;
     let never = AtomicBool::new(false);
-    let outcomes = BTreeMap::from([(2, TrialStatus::Failed)]);
-    let mut lab = ScriptedLab { plan: &plan, outcomes, full_at: None };
+    let mut lab = ScriptedLab::new(&plan, [(2, TrialStatus::Failed)]);
     let stopped = run_blocks(&plan, &mut lab, runs.path(), &never, &mut |_| {})?;
     assert!(stopped.stopped.is_some());
     lab.outcomes.clear();
@@ -323,7 +360,7 @@ fn a_disk_that_is_full_after_the_first_trial_of_a_block_leaves_that_one_its_reco
 -> Result<(), Box<dyn std::error::Error>> {
     let plan: Plan = format!("{PLAN}\n[turns]\nload = \"1s\"").parse()?;
     let runs = tempfile::tempdir()?;
-    let mut lab = ScriptedLab { plan: &plan, outcomes: BTreeMap::new(), full_at: Some(4) };
+    let mut lab = ScriptedLab { full_at: Some(4), ..ScriptedLab::new(&plan, []) };
     let cut = run_blocks(&plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |_| {});
     let Err(RunPlanError::CutOff { dir, .. }) = cut else { panic!("the run goes on: {cut:?}") };
     let numbers: Vec<u32> =

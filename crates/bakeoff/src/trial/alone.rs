@@ -41,7 +41,7 @@ pub fn measure_alone(
         let drain = Interval::new(warm.run.operations.len(), warm.run.counters.len());
         let cut = LoadOutcome { total: warm.measured, drain, measured: warm.length, ..warm.run };
         let amount = amount_of(plan, &cut.total);
-        result.take(plan, amount / cut.measured.as_secs_f64().max(1e-9), cut.into());
+        result.take(&plan.measure, amount / cut.measured.as_secs_f64().max(1e-9), cut.into());
         return Ok(result);
     }
     let mut rounds = Rounds::new(plan, [&warm], rng);
@@ -81,6 +81,6 @@ fn one_by_one(
         result.reasons.push(format!("no operation succeeded: {}", why.unwrap_or_default()));
         return Ok(result);
     }
-    result.take(plan, HOUR_US / times.value_at_quantile(0.5).max(1) as f64, run);
+    result.take(&plan.measure, HOUR_US / times.value_at_quantile(0.5).max(1) as f64, run);
     Ok(result)
 }

@@ -111,13 +111,11 @@ impl TurnTaker<'_, '_> {
         }
         if let Some((rate, slices)) = found.capacity.rate_per_s().zip(found.at_capacity) {
             let run = self.loads.keep_slices(PhaseKind::Measure, slices.merged, Some(slo));
-            self.result.take(plan, rate, run);
+            self.result.take(&plan.measure, rate, run);
         }
         let reasons = match found.capacity {
-            SlicedCapacity::AtLeast(_) => &mut self.result.client_reasons,
-            SlicedCapacity::Found(_) | SlicedCapacity::NoRateMeets | SlicedCapacity::Unknown => {
-                &mut self.result.reasons
-            }
+            SlicedCapacity::AtLeast(_) | SlicedCapacity::Unknown => &mut self.result.client_reasons,
+            SlicedCapacity::Found(_) | SlicedCapacity::NoRateMeets => &mut self.result.reasons,
         };
         reasons.extend(found.capacity.reason(slo));
     }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use archive::model::{PhaseKind, PhaseSlices, Tick, TrialPhase};
+use host::process::{CpuUsed, ProcessTree};
 use load::capacity::{StepEvaluation, evaluate};
 use load::engine::{LoadEvent, LoadOutcome, RunContext, RunError};
 use load::inputs::slo::Slo;
@@ -10,7 +11,8 @@ use load::slices::{DrawnSlice, LoadedServer, MergedSlices, Slice};
 use load::spec::{LoadPart, LoadSpec, Shape};
 use load::summary::Summary;
 
-use super::phases::{ClientCounts, phase, time_line};
+use super::cpu_account::{CpuAccount, SliceCpu};
+use super::phases::{ClientCounts, operations, phase, time_line};
 use crate::event::{Event, Observer};
 
 /// Interval at which operations that last seconds are recorded.
@@ -33,6 +35,10 @@ impl From<LoadOutcome> for MeasuredRun {
 /// The parts of a trial's load.
 pub struct LoadPhases<'a> {
     server: LoadedServer<'a>,
+    /// The server's processes, where their CPU time is read before and after each slice.
+    metered: Vec<ProcessTree>,
+    /// That CPU time.
+    pub cpu: CpuAccount,
     /// The phases so far.
     pub phases: Vec<TrialPhase>,
     /// The time line so far.
@@ -48,11 +54,19 @@ impl<'a> LoadPhases<'a> {
     pub fn new(spec: LoadSpec, context: &'a RunContext, began: Instant) -> Self {
         Self {
             server: LoadedServer::new(spec, context, began),
+            metered: Vec::new(),
+            cpu: CpuAccount::default(),
             phases: Vec::new(),
             time_line: Vec::new(),
             client_counts: ClientCounts::default(),
             interrupted: false,
         }
+    }
+
+    /// Reads the CPU time of these processes before and after each slice.
+    #[must_use]
+    pub fn metering(self, server: Vec<ProcessTree>) -> Self {
+        Self { metered: server, ..self }
     }
 
     /// What the load is, except for its length.
@@ -107,8 +121,19 @@ impl<'a> LoadPhases<'a> {
         observe: &mut Observer<'_>,
     ) -> Result<Slice, RunError> {
         let part = self.server.part_of(shape, drawn);
+        let before = self.cpu_used();
         let outcome = self.outcome(&part, observe)?;
-        Ok(self.server.slice_of(outcome))
+        let operations = operations(&outcome);
+        let slice = self.server.slice_of(outcome);
+        if let Some((before, after)) = before.zip(self.cpu_used()) {
+            self.cpu.count(&SliceCpu { before, after, operations });
+        }
+        Ok(slice)
+    }
+
+    /// CPU time of the server so far, where it is metered.
+    fn cpu_used(&self) -> Option<CpuUsed> {
+        (!self.metered.is_empty()).then(|| self.metered.iter().map(|tree| tree.cpu_used()).sum())
     }
 
     /// Keeps merged slices as a phase.

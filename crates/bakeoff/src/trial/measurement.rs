@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use archive::model::{Measure, MeasuredValue, Plan, WarmUpOutcome};
+use archive::model::{CpuTimePerOperation, Measure, MeasuredValue, Plan, WarmUpOutcome};
 use load::engine::LoadOutcome;
 use load::record::{Interval, Micros, RecordedTimes};
 use load::slices::Slice;
@@ -25,6 +25,8 @@ pub struct TrialMeasurement {
     pub unsteady: Option<String>,
     /// Throughput of the warm-up's closed loop, operations a second.
     pub closed_loop_per_s: f64,
+    /// CPU time of the server for each operation, where that is measured.
+    pub cpu_time: Option<CpuTimePerOperation>,
     /// When the slices that gave the value ran; none if it does not come from slices.
     pub loaded: Option<LoadedTime>,
     /// Why the client may be the reason for the value.
@@ -60,6 +62,7 @@ impl TrialMeasurement {
             warm_up: None,
             unsteady: None,
             closed_loop_per_s: 0.0,
+            cpu_time: None,
             loaded: None,
             client_reasons: Vec::new(),
             reasons: Vec::new(),
@@ -91,17 +94,18 @@ impl TrialMeasurement {
 
     /// Takes the value from a run that has been cut to what was measured. Where there is an objective, the capacity
     /// search has decided already whether the client was the limit.
-    pub fn take(&mut self, plan: &Plan, value: f64, run: MeasuredRun) {
+    pub fn take(&mut self, measure: &Measure, value: f64, run: MeasuredRun) {
         let MeasuredRun { outcome, summary } = run;
-        let wording = wording(&plan.measure);
+        let wording = wording(measure);
         self.measured = Some(MeasuredValue {
             metric: wording.what,
             value,
             unit: wording.unit.to_owned(),
             higher_is_better: wording.higher_is_better,
         });
-        if !matches!(plan.measure, Measure::Capacity { .. }) {
-            let is_of_times = matches!(plan.measure, Measure::LatencyCurve { .. });
+        // Late sends do not change what an operation costs the server: its rate has a check of its own.
+        if !matches!(measure, Measure::Capacity { .. } | Measure::CpuTime { .. }) {
+            let is_of_times = matches!(measure, Measure::LatencyCurve { .. });
             let of_client = |rule: &&BrokenRule| match rule {
                 // Failures have their own gate.
                 BrokenRule::Errors { .. } | BrokenRule::NothingSucceeded => false,

@@ -26,6 +26,7 @@ use super::server_usage;
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
 use crate::bottleneck::{self, ResourceReadings};
 use crate::event::{Event, Observer};
+use crate::first_block::has_alternative;
 use crate::gates::{self, GateInput};
 use crate::system_under_test::{SutError, SystemUnderTest};
 use crate::variant_point::VariantPoint;
@@ -104,7 +105,9 @@ impl<'a> TrialMember<'a> {
         self.before = self.sut.count()?;
         let spec = self.spec()?;
         self.makes_own_load = matches!(spec.protocol, ProtocolSpec::Runner(_));
-        Ok(LoadPhases::new(spec, self.setup.context, self.began))
+        let loads = LoadPhases::new(spec, self.setup.context, self.began);
+        let is_of_cpu = matches!(self.setup.plan.measure, Measure::CpuTime { .. });
+        Ok(if is_of_cpu { loads.metering(self.sut.trees()) } else { loads })
     }
 
     /// Its processes, for the telemetry.
@@ -212,8 +215,10 @@ impl<'a> TrialMember<'a> {
         let usage = server_usage::usage(recording, measured_us, under_load);
         self.trial.warm_up.clone_from(&result.warm_up);
         self.trial.measured.clone_from(&result.measured);
+        self.trial.cpu_time.clone_from(&result.cpu_time);
         self.trial.gates = gates::check(&GateInput {
             client_reasons: (!self.makes_own_load).then_some(result.client_reasons.as_slice()),
+            has_other_measure: !self.makes_own_load && has_alternative(setup.plan),
             has_warm_up: result.warm_up.is_some() || !matches!(setup.plan.measure, Measure::OneByOne { .. }),
             unsteady: result.unsteady.clone(),
             error_share: result.error_share,

@@ -9,7 +9,8 @@
 //! | [`idle`] | whether they leave each other alone |
 //! | [`alone`] | what is measured of a server that is up alone |
 //! | [`warm_up`] | the load before |
-//! | [`rounds`], [`capacity_rounds`] | what is measured in slices |
+//! | [`rounds`], [`capacity_rounds`], [`cpu_rounds`] | what is measured in slices |
+//! | [`cpu_account`] | the CPU time of the server in its slices |
 //! | [`turn_taker`] | a server that takes turns |
 //! | [`measurement`] | what a load has measured |
 //! | [`load_phases`] | the parts of its load |
@@ -20,6 +21,8 @@
 mod alone;
 mod background;
 mod capacity_rounds;
+mod cpu_account;
+mod cpu_rounds;
 mod idle;
 mod load_phases;
 mod measurement;
@@ -44,7 +47,7 @@ pub use phases::{add_times, curve};
 #[cfg(test)]
 pub use setup::blank;
 pub use setup::{FinishedTrial, TrialSetup, TrialStart};
-pub use turns::{TurnsEnd, run_in_turns};
+pub use turns::{OneAtATime, TurnsEnd, run_in_turns};
 
 /// Runs one trial, with one server up.
 pub fn run_alone(

@@ -133,6 +133,12 @@ pub fn time_line(outcome: &LoadOutcome, start: Duration) -> Vec<Tick> {
     observations.chunks(together).map(tick).collect()
 }
 
+/// All operations of a run that ended, failed ones included: from the begin of its load to the end of the drain.
+pub fn operations(outcome: &LoadOutcome) -> u64 {
+    let failed = |stats: &CompactInterval| stats.operations.iter().map(|op| op.errors.total()).sum::<u64>();
+    outcome.intervals.iter().map(|interval| interval.stats.succeeded() + failed(&interval.stats)).sum()
+}
+
 /// The client's counts over all runs of a trial, warm-ups included. The gate `counts` compares them with the server's.
 #[derive(Debug, Default)]
 pub struct ClientCounts {
@@ -145,9 +151,8 @@ pub struct ClientCounts {
 impl ClientCounts {
     /// Adds a run.
     pub fn add(&mut self, outcome: &LoadOutcome) {
+        self.operations += operations(outcome);
         for TimedInterval { stats, .. } in &outcome.intervals {
-            let failed: u64 = stats.operations.iter().map(|op| op.errors.total()).sum();
-            self.operations += stats.succeeded() + failed;
             for (name, count) in outcome.counters.iter().zip(&stats.counters) {
                 *self.counters.entry(name.clone()).or_default() += count;
             }

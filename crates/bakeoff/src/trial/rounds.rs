@@ -46,6 +46,9 @@ impl<'r> Rounds<'r> {
 
     /// Runs the rounds of the plan's measure; returns their number.
     pub fn run(&mut self, servers: &mut [TurnTaker<'_, '_>], observe: &mut Observer<'_>) -> u32 {
+        if let Measure::CpuTime { rate_per_s } = self.plan.measure {
+            return self.cpu_time(rate_per_s, servers, observe);
+        }
         if servers.iter().any(|server| server.rate.is_some()) {
             return self.at_rates(1, |server, _| server.rate, servers, observe);
         }
@@ -58,7 +61,7 @@ impl<'r> Rounds<'r> {
                 let slo = slo.parse().expect("the plan's objective was checked when it was made");
                 self.capacity(&slo, servers, observe)
             }
-            Measure::OneByOne { .. } => 0,
+            Measure::OneByOne { .. } | Measure::CpuTime { .. } => 0,
         }
     }
 
@@ -138,7 +141,7 @@ impl<'r> Rounds<'r> {
             let outcome = &run.outcome;
             let within = amount_of(self.plan, &outcome.total) - amount_of(self.plan, &outcome.drain);
             let value = within / outcome.measured.as_secs_f64().max(1e-9);
-            server.result.take(self.plan, value, run);
+            server.result.take(&self.plan.measure, value, run);
         }
         rounds
     }
@@ -166,7 +169,7 @@ impl<'r> Rounds<'r> {
                 let run = server.loads.keep_slices(kind, merged, slo.as_ref());
                 if is_last {
                     let p99_us = run.summary.response_time_us.p99;
-                    server.result.take(self.plan, p99_us as f64, run);
+                    server.result.take(&self.plan.measure, p99_us as f64, run);
                 }
             }
         }

@@ -90,6 +90,7 @@ pub fn blank(plan: &Plan, scheduled: &ScheduledTrial, variant_point: &VariantPoi
         timeline: Vec::new(),
         counts: Vec::new(),
         server: None,
+        cpu_time: None,
         saturated: None,
         files: TrialFiles::default(),
     }

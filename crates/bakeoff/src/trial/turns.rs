@@ -20,6 +20,7 @@ use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart};
 use super::steadiness::WarmUpGoal;
 use super::turn_taker::TurnTaker;
 use super::warm_up::{WarmedUp, warm_up};
+use crate::cpu_rate;
 use crate::event::{Event, Observer};
 use crate::preset::telemetry_period;
 
@@ -27,9 +28,16 @@ use crate::preset::telemetry_period;
 pub enum TurnsEnd {
     /// Each has its record, in the order of the starts, or why its files cannot be written.
     Finished(Vec<Result<FinishedTrial, ArchiveError>>),
-    /// The servers do not leave each other alone, for this reason. Nothing is recorded: the trials are to be run one at a
-    /// time.
-    OneAtATime(String),
+    /// The servers do not leave each other alone. Nothing is recorded: the trials are to be run one at a time.
+    OneAtATime(OneAtATime),
+}
+
+/// What is known when servers are to run one at a time.
+pub struct OneAtATime {
+    /// Why.
+    pub why: String,
+    /// The rate for all of them that their warm-ups suggest, if they had one.
+    pub rate_per_s: Option<f64>,
 }
 
 /// Runs the trials of a block with all servers up.
@@ -57,9 +65,9 @@ pub fn run_in_turns<'a>(
         }
     };
     let one_at_a_time = load_in_turns(setup, block, turns.iter_mut().flatten().collect(), observe);
-    if let Some(why) = one_at_a_time {
+    if let Some(one_at_a_time) = one_at_a_time {
         turns.into_iter().flatten().for_each(|turn| turn.member.discard());
-        return TurnsEnd::OneAtATime(why);
+        return TurnsEnd::OneAtATime(one_at_a_time);
     }
     // The counts of all servers are read at once, before the first of them is stopped.
     turns.iter_mut().flatten().for_each(Turn::end_load);
@@ -84,7 +92,7 @@ fn load_in_turns(
     block: u32,
     mut turns: Vec<&mut Turn<'_>>,
     observe: &mut Observer<'_>,
-) -> Option<String> {
+) -> Option<OneAtATime> {
     let warmed: Vec<WarmedUp> = turns.iter_mut().filter_map(|turn| turn.warm_up(setup, observe)).collect();
     turns.retain(|turn| matches!(turn.state, TurnState::Loaded(..)));
     if turns.is_empty() || turns.iter().any(|turn| turn.is_interrupted()) {
@@ -94,8 +102,9 @@ fn load_in_turns(
     let names = turns.iter().map(|turn| turn.name.as_str());
     let why = why_one_at_a_time(setup.host, names.zip(idle.iter().copied()));
     // The first block decides for the run, so that its blocks are alike. What the servers do later is recorded.
-    if why.is_some() && block == 1 {
-        return why;
+    if let (Some(why), 1) = (why, block) {
+        let closed_loops = turns.iter().filter_map(|turn| turn.closed_loop_per_s());
+        return Some(OneAtATime { why, rate_per_s: cpu_rate::for_closed_loops(closed_loops) });
     }
     let mut rng = setup.block_rng(block);
     let mut rounds = Rounds::new(setup.plan, &warmed, &mut rng);
@@ -159,6 +168,13 @@ impl<'a> Turn<'a> {
                 self.state = TurnState::Failed(error.into());
                 None
             }
+        }
+    }
+
+    fn closed_loop_per_s(&self) -> Option<f64> {
+        match &self.state {
+            TurnState::Loaded(load) => Some(load.1.closed_loop_per_s),
+            TurnState::Ended(_) | TurnState::Failed(_) => None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! provides configuration and data, and checks the server's answers.
 
 mod command;
+mod cpu_used;
 pub(crate) mod descriptors;
 mod error;
 mod events;
@@ -17,6 +18,7 @@ mod server;
 mod tree;
 
 pub use command::{RunAs, ServerCommand, StopSignal, base_environment};
+pub use cpu_used::CpuUsed;
 pub use error::{Error, StartError};
 pub use exit::ProcessExit;
 pub use log::{LogTail, LogText};

@@ -26,6 +26,17 @@ pub const FORKER: &str = r"
     while (1) { exit 0 if fork; select undef, undef, undef, 0.0005; }
 ";
 
+/// Its children use 0.3 s of CPU time each and end: one that it waits for, and one that is an orphan by then.
+pub const SPENDTHRIFT: &str = r#"
+    $| = 1;
+    sub spend { 1 until (times)[0] + (times)[1] > 0.3 }
+    if (!fork) { spend; exit }
+    if (!fork) { if (!fork) { spend; print "orphan
+" } exit }
+    wait; wait; print "waited
+"; sleep 1 while 1;
+"#;
+
 /// The keeper and restorer program of these tests.
 pub const KEEPER: &str = env!("CARGO_BIN_EXE_host-keeper");
 

@@ -9,7 +9,9 @@ use std::time::Duration;
 use procfs::FromRead;
 use procfs::process::Stat;
 
-use crate::common::{DAEMON, FORKER, STUBBORN, eventually, eventually_gone, local, perl, processes_of};
+use crate::common::{
+    DAEMON, FORKER, SPENDTHRIFT, STUBBORN, eventually, eventually_gone, local, perl, processes_of,
+};
 use host::process::{Error, LogText, Pipes, ProcessExit, StopSignal};
 use host::{CpuSet, Readiness, ServerCommand};
 
@@ -42,6 +44,22 @@ fn a_server_has_its_directory_cpus_environment_and_session() -> Result<(), Box<d
     let stat = Stat::from_file(format!("{proc}/stat"))?;
     assert_eq!([stat.pgrp, stat.session], [server.pid().cast_signed(); 2]);
     assert_eq!(server.tree().processes().len(), 1);
+    Ok(())
+}
+
+#[test]
+fn the_cpu_time_of_ended_processes_is_not_lost() -> Result<(), Box<dyn std::error::Error>> {
+    let dir = tempfile::tempdir()?;
+    let server = local().start(&perl(SPENDTHRIFT, dir.path()))?;
+    let has_ended =
+        |line: &str| fs::read_to_string(dir.path().join("log")).is_ok_and(|log| log.contains(line));
+    eventually("both have ended", || has_ended("waited\n") && has_ended("orphan\n"));
+    eventually("the keeper has waited for the orphan", || server.tree().processes().len() == 1);
+    eventually("the time of both is counted", || server.tree().cpu_used().time > Duration::from_millis(550));
+    let used = server.tree().cpu_used();
+    let running = server.tree().cpu_time();
+    assert!(running < used.time.saturating_sub(Duration::from_millis(500)), "{running:?} of {used:?}");
+    assert!(used.user + used.system > Duration::from_millis(500), "{used:?}");
     Ok(())
 }
 

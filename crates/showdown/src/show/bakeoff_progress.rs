@@ -81,6 +81,11 @@ impl BakeoffProgress {
             Event::OneAtATime { why } => {
                 self.bar.println(one_line(&format!("      one server at a time: {why}")));
             }
+            Event::MeasureReplaced { sentence } => {
+                (self.done, self.kept) = (0, 0);
+                self.bar.set_position(0);
+                self.bar.println(one_line(&format!("      {sentence}: the run begins again")));
+            }
             Event::Precision { half_width, elapsed_s, within, expected_half_width, left_s } => {
                 let expected = expected_half_width.zip(*left_s);
                 let line = precision(*half_width, *elapsed_s, *within, expected);

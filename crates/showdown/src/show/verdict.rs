@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use archive::model::{DifferenceClass, SweepPoint, Trial, VariantSummary, Verdict};
+use archive::model::{CpuTimeModes, DifferenceClass, SweepPoint, Trial, VariantSummary, Verdict};
 use archive::{Run, TrialRecord};
 
 use super::resume::when_resumed;
@@ -16,6 +16,9 @@ const MOST_REASONS: usize = 6;
 /// The sentence, the table, the invalid trials, the unfair differences, and the path of the report.
 pub fn answer(verdict: &Verdict, run: &Run, dir: &str, report: Option<&str>) -> String {
     let mut out = format!("{}\n\n", color::heading(capitalised(&verdict.sentence)));
+    if let Some(replaced) = &verdict.replaced {
+        let _ = writeln!(out, "{replaced}.\n");
+    }
     let mut rows = vec![["", &verdict.metric, "95 % CI", "valid trials", ""].map(str::to_owned).to_vec()];
     rows.extend(verdict.variants.iter().map(|variant| row(variant, &verdict.unit)));
     out.push_str(&table(&rows));
@@ -26,6 +29,13 @@ pub fn answer(verdict: &Verdict, run: &Run, dir: &str, report: Option<&str>) -> 
     for variant in verdict.variants.iter().filter(has_counters) {
         let counters: Vec<String> = variant.counters_per_s.iter().map(counter).collect();
         let _ = writeln!(out, "  {}: {}", variant.name, counters.join(", "));
+    }
+    for variant in &verdict.variants {
+        if let Some(CpuTimeModes { user, system }) = variant.cpu_time_us {
+            let (user, system) = (quantity(user, "µs"), quantity(system, "µs"));
+            let name = format!("{}{}", variant.name, at(&variant.point));
+            let _ = writeln!(out, "  {name}: {user} in user mode, {system} in the kernel");
+        }
     }
     // A single comparison is the verdict's sentence already; the report lists those of a sweep.
     let several = verdict.comparisons.iter().filter(|c| c.point.is_empty() && verdict.comparisons.len() > 1);

@@ -36,7 +36,8 @@ pub struct QuestionArgs {
     #[arg(long, short)]
     pub workload: Option<String>,
 
-    /// Choose what each trial measures [default: capacity; throughput in a sweep and for workloads with a runner]
+    /// Choose what each trial measures [default: capacity, or CPU time an operation where the client would be the limit;
+    /// throughput in a sweep and for workloads with a runner]
     #[arg(long, value_enum)]
     pub measure: Option<MeasureOption>,
 
@@ -44,6 +45,11 @@ pub struct QuestionArgs {
     /// the last one is compared
     #[arg(long, value_delimiter = ',', value_parser = parse_rate, value_name = "RATE")]
     pub rates: Vec<f64>,
+
+    /// Offer this rate with `--measure cpu`, in operations per second, such as 10k [default: a third of what the slower
+    /// server carries in the warm-up of the first block]
+    #[arg(long, value_parser = parse_rate, value_name = "RATE")]
+    pub rate: Option<f64>,
 
     /// Set the objective (SLO) that defines capacity, such as 'p99<5ms' [default: the workload's]
     #[arg(long)]
@@ -108,6 +114,9 @@ pub enum MeasureOption {
     OneByOne,
     /// Response time at given open-loop rates, free of coordinated omission
     Latency,
+    /// The server's CPU time for each operation, all servers at one open-loop rate; it also answers where the client limits
+    /// a closed loop
+    Cpu,
 }
 
 /// How a run is shown, and where it is kept.
@@ -138,6 +147,7 @@ Examples:
   showdown compare memcached:threads=1 memcached:threads=2 redis --slo 'p99<2ms'
   showdown compare nginx:net.ipv4.tcp_autocorking=1 nginx:net.ipv4.tcp_autocorking=0
   showdown compare nginx apache --measure latency --rates 10k,20k
+  showdown compare nginx apache --measure cpu
 
 Capacity and latency come from an open loop. Response time counts from the intended start of each operation, so a \
 stalled server cannot hide the operations that wait for it (coordinated omission).
@@ -156,6 +166,7 @@ pub struct CompareArgs {
 Examples:
   showdown sweep memcached --vary threads=1,2 --vary connections=1..1024
   showdown sweep nginx --vary rate=10k..80k
+  showdown sweep memcached:threads=1 memcached:threads=2 --measure cpu --vary rate=10k..80k
 
 Exit codes: 0 a valid trial at least, 3 none, 2 usage error, 1 failure, 130 interrupted.")]
 pub struct SweepArgs {
@@ -269,6 +280,11 @@ fn parse_background(text: &str) -> Result<PlannedBackground, BackgroundError> {
 
 fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
     let varies_rate = vary.iter().any(|axis| axis.starts_with("rate="));
+    if args.rate.is_some() && args.measure != Some(MeasureOption::Cpu) {
+        return Err(usage(
+            "--rate is for --measure cpu: leave it out, or pass --measure cpu (--measure latency takes --rates)",
+        ));
+    }
     let measure = match (args.measure, args.rates.as_slice()) {
         (Some(MeasureOption::Latency) | None, rates) if !rates.is_empty() => {
             MeasureRequest::Latency(rates.to_vec())
@@ -284,6 +300,7 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         (Some(MeasureOption::Throughput), _) => MeasureRequest::Throughput,
         (Some(MeasureOption::Bytes), _) => MeasureRequest::Bytes,
         (Some(MeasureOption::OneByOne), _) => MeasureRequest::OneByOne,
+        (Some(MeasureOption::Cpu), _) => MeasureRequest::CpuTime(args.rate),
         (None, _) if !vary.is_empty() && args.slo.is_none() => MeasureRequest::DefaultOfSweep,
         (Some(MeasureOption::Capacity), _) => MeasureRequest::Capacity,
         _ => MeasureRequest::Default,

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use archive::model::{
     Axis, Caveat, ClientHealth, ClientLoad, Comparison, ComparisonSide, ComparisonVerdict,
-    ConfidenceInterval, ConfigFile, CountCheck, CpuSplit, CurvePoint, Difference, DifferenceClass, FORMAT,
-    FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, IntervalMethod, KnobValue, Measure,
-    MeasuredValue, Mode, NoFitReason, OperationTimes, PhaseKind, PhaseLengths, PhaseSlices, Plan,
-    PlannedBackground, PlannedTurns, RatioEstimate, ResourceUse, Resumption, RunKind, RunLength,
-    SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick,
-    Times, Trial, TrialFiles, TrialPhase, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, Variant,
-    VariantFacts, VariantSummary, Vary, Verdict, WarmUpLimits, WarmUpOutcome,
+    ConfidenceInterval, ConfigFile, CountCheck, CpuSplit, CpuTimeModes, CpuTimePerOperation, CurvePoint,
+    Difference, DifferenceClass, FORMAT, FactChange, Facts, FallbackMeasure, Gate, GateOutcome, Handshakes,
+    InconclusiveReason, IntervalMethod, KnobValue, Measure, MeasuredValue, Mode, NoFitReason, OperationTimes,
+    PhaseKind, PhaseLengths, PhaseSlices, Plan, PlannedBackground, PlannedTurns, RatioEstimate,
+    ReplacedMeasure, ResourceUse, Resumption, RunKind, RunLength, SaturatedResource, Scalability,
+    ScalabilityFit, ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles,
+    TrialPhase, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, Variant, VariantFacts, VariantSummary,
+    Vary, Verdict, WarmUpLimits, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -51,6 +52,7 @@ pub fn plans() -> Vec<Plan> {
     let measures = [
         (Measure::MaxThroughput, RunKind::Compare, RunLength::Quick),
         (Measure::MaxBytes, RunKind::Compare, RunLength::Default),
+        (Measure::CpuTime { rate_per_s: Some(1.0) }, RunKind::Compare, RunLength::Default),
         (Measure::OneByOne { operations: 3 }, RunKind::Compare, RunLength::Thorough),
         (Measure::Capacity { slo: slo.clone() }, RunKind::Sweep, RunLength::Quick),
         (
@@ -78,7 +80,9 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
         looks: vec![2],
         within: Some(0.02),
         tags: texts(),
+        fallback: Some(FallbackMeasure::CpuTime),
         measure,
+        replaced: Some(ReplacedMeasure { metric: text(), why: text() }),
         load: ClientLoad { connections: 64, threads: 1 },
         background: Some(PlannedBackground { rate_per_s: 40.0, connections: 8 }),
         cpus: CpuSplit { server: text(), client: text() },
@@ -192,6 +196,14 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             threads: 1,
             descriptors: 1,
         }),
+        cpu_time: Some(CpuTimePerOperation {
+            rate_per_s: 1.0,
+            cpu_s: 1.5,
+            operations: 1,
+            user_us: 1.5,
+            system_us: 2.5,
+            between_s: 0.5,
+        }),
         saturated: Some(SaturatedResource {
             resource: text(),
             utilisation: Some(0.5),
@@ -261,6 +273,7 @@ pub fn verdict() -> Verdict {
         higher_is_better: true,
         complete: true,
         settled_after_blocks: Some(8),
+        replaced: Some(text()),
         interrupted: Some(false),
         comparisons: comparisons(),
         variants: vec![VariantSummary {
@@ -273,6 +286,7 @@ pub fn verdict() -> Verdict {
             invalid: 0,
             modes: vec![Mode { centre: 1.5, trials: vec![1] }],
             counters_per_s: map(1.5),
+            cpu_time_us: Some(CpuTimeModes { user: 1.5, system: 2.5 }),
             response_time_curve_us: curve(),
         }],
         curves: laws().map(sweep_curve).to_vec(),
@@ -453,6 +467,7 @@ pub fn events() -> Vec<Event> {
         Event::BlockAdded { block: 7, trials: 14 },
         Event::TrialBegins { number: 1, block: 1, name: text() },
         Event::OneAtATime { why: text() },
+        Event::MeasureReplaced { sentence: text() },
         Event::Doing { what: text() },
         Event::Precision {
             half_width: 0.041,

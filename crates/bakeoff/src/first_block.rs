@@ -1,0 +1,89 @@
+//! What a plan leaves to its first block: the rate at which CPU time is measured, and whether CPU time takes the place of a
+//! measure for which the client is the limit. Its trials are the only input, so a resumed run decides alike.
+
+use archive::model::{
+    FallbackMeasure, GateOutcome, Measure, PhaseKind, Plan, ReplacedMeasure, RunKind, Trial, TrialStatus,
+    Vary,
+};
+use host::CpuSet;
+use load::validity::MAX_UTILISATION;
+use workload::Workload;
+
+use crate::cpu_rate;
+use crate::gates;
+use crate::wording::wording;
+
+/// The measure with the rate at which these trials of the first block were measured; none where the plan has one, or varies
+/// it.
+pub fn measure_with_rate<'t>(plan: &Plan, trials: impl IntoIterator<Item = &'t Trial>) -> Option<Measure> {
+    let is_open = plan.measure == (Measure::CpuTime { rate_per_s: None });
+    if !is_open || plan.sweep.iter().any(|axis| axis.vary == Vary::Rate) {
+        return None;
+    }
+    let rate = trials.into_iter().find_map(|trial| Some(trial.cpu_time.as_ref()?.rate_per_s))?;
+    Some(Measure::CpuTime { rate_per_s: Some(rate) })
+}
+
+/// The measure that takes the place of the planned one, and why; none where the client was not the limit of these trials,
+/// which are those of the first block.
+pub fn replacement(plan: &Plan, trials: &[&Trial]) -> Option<(Measure, ReplacedMeasure)> {
+    let FallbackMeasure::CpuTime = plan.fallback?;
+    let limited: Vec<&&Trial> = trials.iter().filter(|trial| client_was_the_limit(plan, trial)).collect();
+    let utilisation = limited.iter().map(|trial| client_utilisation(trial)).max_by(f64::total_cmp)?;
+    let is_limited = |name: &&str| limited.iter().any(|trial| trial.variant == *name);
+    let names = plan.variants.iter().map(|variant| variant.name.as_str()).filter(is_limited);
+    let names = names.collect::<Vec<_>>().join(" and ");
+    let closed_loops = trials.iter().filter_map(|trial| closed_loop_per_s(trial));
+    let rate_per_s = cpu_rate::for_closed_loops(closed_loops)?;
+    let needed = if utilisation > MAX_UTILISATION {
+        format!("it needed {:.0} % of its cores", utilisation * 100.0)
+    } else {
+        "it shares its CPUs with the server".to_owned()
+    };
+    let replaced = ReplacedMeasure {
+        metric: wording(&plan.measure).what,
+        why: format!("the client was the limit for {names}: {needed}"),
+    };
+    Some((Measure::CpuTime { rate_per_s: Some(rate_per_s) }, replaced))
+}
+
+/// Whether the client refused a trial because it had no CPU left. A client that other programs kept from its CPUs used less
+/// of them: that is no reason to measure something else.
+fn client_was_the_limit(plan: &Plan, trial: &Trial) -> bool {
+    let is_refused =
+        trial.gates.iter().any(|gate| gate.id == gates::CLIENT && gate.outcome == GateOutcome::Failed);
+    trial.status == TrialStatus::Invalid
+        && is_refused
+        && (client_utilisation(trial) > MAX_UTILISATION || shares_cpus(plan))
+}
+
+/// The largest use of the client's cores in a phase, 0 to 1.
+fn client_utilisation(trial: &Trial) -> f64 {
+    trial.phases.iter().map(|phase| phase.client.utilisation).fold(0.0, f64::max)
+}
+
+fn closed_loop_per_s(trial: &Trial) -> Option<f64> {
+    let last = trial.phases.iter().rev().find(|phase| phase.kind == PhaseKind::ClosedLoop);
+    last.map(|phase| phase.throughput_per_s)
+}
+
+fn shares_cpus(plan: &Plan) -> bool {
+    let cpus = |text: &str| text.parse::<CpuSet>().unwrap_or_default();
+    !cpus(&plan.cpus.server).intersection(&cpus(&plan.cpus.client)).is_empty()
+}
+
+/// Whether the measure may be replaced by CPU time an operation: not where there is no load of this program, where a second
+/// load has operations of its own, or where the question is about time.
+pub fn may_fall_back(plan: &Plan, workload: &Workload) -> bool {
+    plan.kind == RunKind::Compare && !workload.load.is_runner() && has_alternative(plan)
+}
+
+/// Whether CPU time an operation answers a similar question as this measure, of a load that this program makes.
+pub fn has_alternative(plan: &Plan) -> bool {
+    let is_of_amount =
+        matches!(plan.measure, Measure::Capacity { .. } | Measure::MaxThroughput | Measure::MaxBytes);
+    is_of_amount && plan.background.is_none()
+}
+
+#[cfg(test)]
+pub mod tests;

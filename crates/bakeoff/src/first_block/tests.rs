@@ -1,0 +1,150 @@
+//! When the first block replaces the measure, and what it says.
+
+use std::collections::BTreeMap;
+
+use archive::model::{
+    ClientHealth, CpuTimePerOperation, Gate, GateOutcome, KnobValue, Measure, PhaseKind, Plan, SweepPoint,
+    Times, Trial, TrialPhase, TrialStatus,
+};
+
+use super::{measure_with_rate, replacement};
+use crate::trial::blank;
+use crate::trial_order::ScheduledTrial;
+use crate::variant_point::VariantPoint;
+
+const PLAN: &str = r#"
+    format = 2
+    showdown = "0.1.0"
+    command = ["showdown", "compare", "nginx", "apache"]
+    kind = "compare"
+    workload = "static-web"
+    length = "quick"
+    seed = 1
+    blocks = 6
+    fallback = "cpu_time"
+    measure = { metric = "capacity", slo = "p99<5ms" }
+    load = { connections = 64, threads = 1 }
+    cpus = { server = "0", client = "1" }
+    warm_up = { min = "1s", max = "10s" }
+    phases = { closed_loop = "1s", search_step = "1s", measure = "1s", curve_step = "1s" }
+    variants = [{ name = "nginx", server = "nginx" }, { name = "apache", server = "apache" }]
+"#;
+
+fn plan() -> Plan {
+    PLAN.parse().expect("a plan")
+}
+
+/// The closed loop of a warm-up.
+pub fn closed_loop(throughput_per_s: f64, utilisation: f64) -> TrialPhase {
+    let times = Times { mean: 1.0, p50: 1, p90: 1, p95: 1, p99: 1, p99_9: 1, p99_99: 1, max: 1 };
+    TrialPhase {
+        kind: PhaseKind::ClosedLoop,
+        start_s: 0.5,
+        length_s: 1.0,
+        slices: None,
+        offered_per_s: None,
+        throughput_per_s,
+        requests: throughput_per_s as u64,
+        errors: BTreeMap::new(),
+        response_time_us: times.clone(),
+        service_time_us: times,
+        response_time_curve_us: Vec::new(),
+        operations: Vec::new(),
+        tls: None,
+        counters: BTreeMap::new(),
+        client: ClientHealth { utilisation, ..ClientHealth::default() },
+        meets_slo: None,
+        valid: true,
+        reasons: Vec::new(),
+    }
+}
+
+/// The gate of a client that was the limit.
+pub fn client_gate() -> Gate {
+    Gate {
+        id: "client".to_owned(),
+        outcome: GateOutcome::Failed,
+        measured: "1 rule broken".to_owned(),
+        threshold: "0 rules broken".to_owned(),
+        message: "the client was the limit".to_owned(),
+    }
+}
+
+/// A trial of the first block that the gate of the client refused.
+fn refused(variant: usize, throughput_per_s: f64, utilisation: f64) -> Trial {
+    let number = variant as u32 + 1;
+    let scheduled = ScheduledTrial { number, block: 1, position: number, variant_point: variant };
+    let variant_point = VariantPoint { variant, point: SweepPoint::new() };
+    Trial {
+        status: TrialStatus::Invalid,
+        gates: vec![client_gate()],
+        phases: vec![closed_loop(throughput_per_s, utilisation)],
+        ..blank(&plan(), &scheduled, &variant_point)
+    }
+}
+
+fn valid(trial: Trial) -> Trial {
+    Trial { status: TrialStatus::Valid, gates: Vec::new(), ..trial }
+}
+
+#[test]
+fn a_client_without_spare_cpu_replaces_the_measure_at_a_third_of_the_slower_servers_throughput() {
+    let (nginx, apache) = (refused(0, 100_000.0, 0.95), valid(refused(1, 60_000.0, 0.7)));
+    let (measure, replaced) = replacement(&plan(), &[&nginx, &apache]).expect("another measure");
+    assert_eq!(measure, Measure::CpuTime { rate_per_s: Some(20_000.0) });
+    assert_eq!(replaced.metric, "capacity at p99 < 5 ms");
+    assert_eq!(replaced.why, "the client was the limit for nginx: it needed 95 % of its cores");
+}
+
+#[test]
+fn a_trial_that_something_else_refused_does_not_replace_the_measure() {
+    let by_others = Trial { gates: Vec::new(), ..refused(0, 90_000.0, 0.95) };
+    assert!(replacement(&plan(), &[&by_others]).is_none());
+}
+
+#[test]
+fn other_programs_that_starve_the_client_do_not_replace_the_measure() {
+    let starved = refused(0, 20_000.0, 0.4);
+    assert!(replacement(&plan(), &[&starved]).is_none());
+    let on_one_cpu: Plan = PLAN.replace(r#"client = "1""#, r#"client = "0""#).parse().expect("a plan");
+    let (_, replaced) = replacement(&on_one_cpu, &[&starved]).expect("another measure");
+    assert_eq!(replaced.why, "the client was the limit for nginx: it shares its CPUs with the server");
+}
+
+#[test]
+fn a_measure_that_the_user_named_and_valid_trials_stay() {
+    let explicit: Plan = PLAN.replace(r#"fallback = "cpu_time""#, "").parse().expect("a plan");
+    assert!(replacement(&explicit, &[&refused(0, 1e5, 0.95)]).is_none());
+    assert!(replacement(&plan(), &[&valid(refused(0, 1e5, 0.95))]).is_none());
+    assert!(replacement(&plan(), &[]).is_none());
+}
+
+#[test]
+fn the_first_trials_of_cpu_time_give_the_plan_its_rate() {
+    let cpu_time = CpuTimePerOperation {
+        rate_per_s: 20_000.0,
+        cpu_s: 1.0,
+        operations: 9,
+        user_us: 5.0,
+        system_us: 9.0,
+        between_s: 0.0,
+    };
+    let measured = Trial { cpu_time: Some(cpu_time), ..refused(0, 1e5, 0.3) };
+    let with_measure = |measure: &str| {
+        let capacity = r#"{ metric = "capacity", slo = "p99<5ms" }"#;
+        PLAN.replace(capacity, measure)
+            .replace(r#"fallback = "cpu_time""#, "")
+            .parse::<Plan>()
+            .expect("a plan")
+    };
+    let open = with_measure(r#"{ metric = "cpu_time" }"#);
+    let chosen = Some(Measure::CpuTime { rate_per_s: Some(20_000.0) });
+    assert_eq!(measure_with_rate(&open, [&measured]), chosen);
+    assert_eq!(measure_with_rate(&open, [&refused(0, 1e5, 0.3)]), None, "nothing was measured");
+    let given = with_measure(r#"{ metric = "cpu_time", rate_per_s = 5000.0 }"#);
+    assert_eq!(measure_with_rate(&given, [&measured]), None);
+    let mut swept = open;
+    let values = vec![KnobValue::Integer(5_000)];
+    swept.sweep = vec![archive::model::Axis { vary: archive::model::Vary::Rate, values }];
+    assert_eq!(measure_with_rate(&swept, [&measured]), None, "each point has its rate");
+}

@@ -1,0 +1,113 @@
+//! The account of a server's CPU time: what it used in its slices, and the operations of the same time.
+
+use archive::model::CpuTimePerOperation;
+use host::process::CpuUsed;
+
+/// A server's CPU time before and after a slice, with settling and draining.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceCpu {
+    /// Just before.
+    pub before: CpuUsed,
+    /// Just after.
+    pub after: CpuUsed,
+    /// Operations that ended in between, failed ones included.
+    pub operations: u64,
+}
+
+/// All slices of a server.
+///
+/// What is in clock ticks is rounded in each reading. The rounding of one reading cancels that of the next one, because a
+/// server without load hardly changes. So the sums are taken before the difference.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CpuAccount {
+    before: CpuUsed,
+    after: CpuUsed,
+    first: Option<CpuUsed>,
+    last: CpuUsed,
+    operations: u64,
+}
+
+impl CpuAccount {
+    /// Adds a slice.
+    pub fn count(&mut self, slice: &SliceCpu) {
+        self.before += slice.before;
+        self.after += slice.after;
+        self.first.get_or_insert(slice.before);
+        self.last = slice.after;
+        self.operations += slice.operations;
+    }
+
+    /// The CPU time of each operation; none where the slices had no operation, or the kernel counts no CPU time.
+    pub fn per_operation(&self, rate_per_s: f64) -> Option<CpuTimePerOperation> {
+        let used = self.after - self.before;
+        let whole = self.last - self.first?;
+        let cpu_s = used.time.as_secs_f64();
+        if self.operations == 0 || cpu_s <= 0.0 {
+            return None;
+        }
+        let each_us = cpu_s * 1e6 / self.operations as f64;
+        let ticks = (used.user + used.system).as_secs_f64();
+        let user_share = if ticks > 0.0 { used.user.as_secs_f64() / ticks } else { 0.0 };
+        Some(CpuTimePerOperation {
+            rate_per_s,
+            cpu_s,
+            operations: self.operations,
+            user_us: each_us * user_share,
+            system_us: each_us * (1.0 - user_share),
+            between_s: whole.time.saturating_sub(used.time).as_secs_f64(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn used(time_us: u64, user_ms: u64, system_ms: u64) -> CpuUsed {
+        CpuUsed {
+            time: Duration::from_micros(time_us),
+            user: Duration::from_millis(user_ms),
+            system: Duration::from_millis(system_ms),
+        }
+    }
+
+    #[test]
+    fn slices_count_and_what_is_between_them_does_not() {
+        let mut account = CpuAccount::default();
+        account.count(&SliceCpu {
+            before: used(1_000_000, 500, 500),
+            after: used(1_020_000, 500, 510),
+            operations: 1_500,
+        });
+        // Between the slices it used 4 ms.
+        account.count(&SliceCpu {
+            before: used(1_024_000, 500, 510),
+            after: used(1_044_000, 510, 520),
+            operations: 500,
+        });
+        let cpu = account.per_operation(7_000.0).expect("CPU time");
+        assert_eq!((cpu.operations, cpu.rate_per_s), (2_000, 7_000.0));
+        assert!((cpu.cpu_s - 0.040).abs() < 1e-9 && (cpu.between_s - 0.004).abs() < 1e-9, "{cpu:?}");
+        assert!((cpu.user_us + cpu.system_us - 20.0).abs() < 1e-9, "{cpu:?}");
+        assert!((cpu.user_us - 20.0 / 3.0).abs() < 1e-9, "a third of the ticks: {cpu:?}");
+    }
+
+    /// The time of a child that ends moves to its parent and is rounded down there.
+    #[test]
+    fn a_rounded_reading_does_not_lose_the_time_of_other_slices() {
+        let mut account = CpuAccount::default();
+        account.count(&SliceCpu { before: used(15_000, 0, 0), after: used(12_000, 10, 0), operations: 1 });
+        account.count(&SliceCpu { before: used(12_000, 10, 0), after: used(25_000, 20, 0), operations: 1 });
+        assert!((account.per_operation(1.0).expect("CPU time").cpu_s - 0.010).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_operations_there_is_no_cpu_time_of_one() {
+        assert_eq!(CpuAccount::default().per_operation(1.0), None);
+        let mut idle = CpuAccount::default();
+        idle.count(&SliceCpu { before: used(5, 0, 0), after: used(9, 0, 0), operations: 0 });
+        assert_eq!(idle.per_operation(1.0), None);
+    }
+}

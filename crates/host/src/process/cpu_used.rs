@@ -1,0 +1,73 @@
+//! The CPU time that a server has used, by mode. Which processes belong to it is left to
+//! [`ProcessTree`](super::ProcessTree).
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub};
+use std::time::Duration;
+
+use procfs::process::Stat;
+
+/// CPU time of a server since its start. The difference of two readings is what it used in between.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CpuUsed {
+    /// All of it: the clocks of its processes, and what its ended processes left to their parents.
+    pub time: Duration,
+    /// In user mode, in clock ticks: good for shares, over a time with many ticks.
+    pub user: Duration,
+    /// In the kernel, in clock ticks.
+    pub system: Duration,
+}
+
+impl CpuUsed {
+    /// What a process has used, with the children that it has waited for. Its own time is `own`, by its clock.
+    pub(super) fn of(stat: &Stat, own: Duration) -> Self {
+        Self { time: own, user: ticks(stat.utime), system: ticks(stat.stime) } + Self::of_children(stat)
+    }
+
+    /// What the children have used that a process has waited for.
+    pub(super) fn of_children(stat: &Stat) -> Self {
+        let [user, system] = [stat.cutime, stat.cstime].map(|time| ticks(time.max(0).cast_unsigned()));
+        Self { time: user + system, user, system }
+    }
+}
+
+fn ticks(count: u64) -> Duration {
+    Duration::from_secs(count) / (rustix::param::clock_ticks_per_second() as u32).max(1)
+}
+
+impl Add for CpuUsed {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            time: self.time + other.time,
+            user: self.user + other.user,
+            system: self.system + other.system,
+        }
+    }
+}
+
+impl AddAssign for CpuUsed {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for CpuUsed {
+    fn sum<I: Iterator<Item = Self>>(readings: I) -> Self {
+        readings.fold(Self::default(), Add::add)
+    }
+}
+
+impl Sub for CpuUsed {
+    type Output = Self;
+
+    /// What was used since an earlier reading; zero where a clock seems to have gone back.
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            time: self.time.saturating_sub(earlier.time),
+            user: self.user.saturating_sub(earlier.user),
+            system: self.system.saturating_sub(earlier.system),
+        }
+    }
+}
