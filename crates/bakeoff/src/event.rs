@@ -1,6 +1,6 @@
 //! Progress of a run as a stream of events: drawn as bars on a terminal, printed as JSON lines for a program.
 
-use archive::model::{Gate, TrialStatus};
+use archive::model::{Gate, GateOutcome, Trial, TrialStatus};
 use serde::Serialize;
 
 /// One step of a run.
@@ -119,6 +119,22 @@ pub enum Event {
         /// The verdict in one sentence.
         sentence: String,
     },
+}
+
+impl Event {
+    /// The end of a trial, whose variant and point have this name.
+    pub fn trial_ends(name: &str, trial: &Trial) -> Self {
+        let failed = trial.gates.iter().filter(|gate| gate.outcome == GateOutcome::Failed).cloned();
+        Self::TrialEnds {
+            number: trial.number,
+            name: name.to_owned(),
+            status: trial.status,
+            value: trial.measured.as_ref().map(|m| m.value),
+            unit: trial.measured.as_ref().map(|m| m.unit.clone()).unwrap_or_default(),
+            reasons: trial.reasons.clone(),
+            failed_gates: failed.collect(),
+        }
+    }
 }
 
 /// Receives the events. The thread that collects measurements calls it too.

@@ -430,7 +430,7 @@ impl RunProgress<'_> {
             self.writer.facts(&self.facts).map_err(cut_off)?;
         }
         writer.finish(&finished.trial).map_err(cut_off)?;
-        observe(trial_ends(&name, &finished.trial));
+        observe(Event::trial_ends(&name, &finished.trial));
         let is_valid = finished.trial.status == TrialStatus::Valid;
         if let Some(response) = finished.response_time.filter(|_| is_valid) {
             add_times(&mut self.merged[index], response);
@@ -480,19 +480,6 @@ fn add_variant_facts(facts: &mut Facts, of_variant: VariantFacts, plan: &Plan) {
     facts.variants.push(of_variant);
     let place = |name: &str| plan.variants.iter().position(|variant| variant.name == name);
     facts.variants.sort_by_key(|variant| place(&variant.name));
-}
-
-fn trial_ends(name: &str, trial: &Trial) -> Event {
-    let failed = trial.gates.iter().filter(|gate| gate.outcome == GateOutcome::Failed).cloned();
-    Event::TrialEnds {
-        number: trial.number,
-        name: name.to_owned(),
-        status: trial.status,
-        value: trial.measured.as_ref().map(|m| m.value),
-        unit: trial.measured.as_ref().map(|m| m.unit.clone()).unwrap_or_default(),
-        reasons: trial.reasons.clone(),
-        failed_gates: failed.collect(),
-    }
 }
 
 #[cfg(test)]
