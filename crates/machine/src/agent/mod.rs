@@ -32,6 +32,9 @@ pub enum AgentError {
     /// What arrives is not of the protocol.
     #[error("showdown starts this verb itself, and speaks its protocol: {0}")]
     Frame(#[from] FrameError),
+    /// The controller does not read.
+    #[error("cannot write to the controller: {0}")]
+    Write(#[source] io::Error),
     /// The pipe is broken.
     #[error("cannot read from the controller: {0}")]
     Read(#[source] io::Error),
@@ -45,15 +48,16 @@ pub fn agent_main(nonce: &str) -> Result<(), AgentError> {
 /// Answers what comes from `input` until that ends or is silent for too long.
 pub fn serve(
     mut input: impl Read + AsFd,
-    output: impl Write + Send + 'static,
+    mut output: impl Write + Send + 'static,
     nonce: &str,
     longest_silence: Duration,
 ) -> Result<(), AgentError> {
+    let mut head = format!("\n{}agent\n", marker(nonce)).into_bytes();
+    head.extend(encode(&FromAgent::Hello(Hello::of_this_process()))?);
+    output.write_all(&head).and_then(|()| output.flush()).map_err(AgentError::Write)?;
     let (to_controller, messages) = mpsc::channel();
-    let head = format!("\n{}agent\n", marker(nonce));
     // A thread of its own: where the controller does not read, the reading here must go on to notice its silence.
-    thread::spawn(move || write(output, head.as_bytes(), &messages));
-    let _ = to_controller.send(FromAgent::Hello(Hello::of_this_process()));
+    thread::spawn(move || write(output, &messages));
     let agent = Arc::new(Agent::default());
     let mut decoder = FrameDecoder::default();
     let mut buffer = vec![0; 256 << 10];
@@ -97,12 +101,13 @@ fn take(message: ToAgent, agent: &Arc<Agent>, to_controller: &Sender<FromAgent>)
     }
 }
 
-fn write(mut output: impl Write, head: &[u8], messages: &mpsc::Receiver<FromAgent>) {
-    let mut send = |bytes: &[u8]| output.write_all(bytes).and_then(|()| output.flush());
-    let mut is_open = send(head).is_ok();
-    while is_open && let Ok(message) = messages.recv() {
-        // An answer without a frame would leave the controller waiting; all of them are small plain data.
-        is_open = encode(&message).is_ok_and(|frame| send(&frame).is_ok());
+fn write(mut output: impl Write, messages: &mpsc::Receiver<FromAgent>) {
+    for message in messages {
+        // All answers are small plain data, which has a frame.
+        let sent = encode(&message).map(|frame| output.write_all(&frame).and_then(|()| output.flush()));
+        if !matches!(sent, Ok(Ok(()))) {
+            return;
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use std::time::Duration;
 use self::facts_line::facts_line;
 use self::network::Node;
 pub use self::report::{HostFound, HostReport, HostsReport, NetworkReport};
+use crate::clock::ClockOffset;
 use crate::connection::Connection;
 use crate::error::MachineError;
 use crate::hosts_file::{HostEntry, Hosts};
@@ -160,15 +161,7 @@ fn ask(
     };
     report.reachable = true;
     report.problems = problems(entry, &examination);
-    let wall = Duration::from_nanos(clock.wall_ns.unsigned_abs());
-    if wall > MOST_WALL_OFFSET + Duration::from_nanos(clock.error_ns) {
-        let direction = if clock.wall_ns > 0 { "ahead of" } else { "behind" };
-        report.cautions.push(format!(
-            "its wall clock is {:.1} s {direction} this machine's: set it (chrony, systemd-timesyncd); measurements do \
-             not depend on it, dates in logs do",
-            wall.as_secs_f64()
-        ));
-    }
+    report.cautions.extend(wall_clock_off(&clock));
     let agent = connection.agent();
     report.found = Some(HostFound {
         version: agent.version.clone(),
@@ -181,6 +174,19 @@ fn ask(
         findings: examination.findings,
     });
     Ok((report, Some(connection)))
+}
+
+/// A sentence where the wall clocks of two machines differ by more than their logs should.
+fn wall_clock_off(clock: &ClockOffset) -> Option<String> {
+    let off = Duration::from_nanos(clock.wall_ns.unsigned_abs());
+    let direction = if clock.wall_ns > 0 { "ahead of" } else { "behind" };
+    (off > MOST_WALL_OFFSET + Duration::from_nanos(clock.error_ns)).then(|| {
+        format!(
+            "its wall clock is {:.1} s {direction} this machine's: set it (chrony, systemd-timesyncd); measurements do \
+             not depend on it, dates in logs do",
+            off.as_secs_f64()
+        )
+    })
 }
 
 /// What of the hosts file is not true on the host.
@@ -218,4 +224,24 @@ fn same_kernel(reports: &[HostReport]) -> Vec<String> {
             )
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wall_clock_that_is_minutes_off_is_said_and_one_within_the_error_is_not() {
+        let clock = |wall_ns, error_ns| ClockOffset {
+            monotonic_ns: 0,
+            wall_ns,
+            error_ns,
+            round_trip_ns: 2 * error_ns,
+        };
+        let behind = wall_clock_off(&clock(-200_400_000_000, 1_000)).expect("it is off");
+        assert!(behind.starts_with("its wall clock is 200.4 s behind this machine's: set it"), "{behind}");
+        let ahead = wall_clock_off(&clock(1_100_000_000, 1_000)).expect("it is off");
+        assert!(ahead.starts_with("its wall clock is 1.1 s ahead of"), "{ahead}");
+        assert_eq!(wall_clock_off(&clock(1_100_000_000, 200_000_000)), None);
+    }
 }

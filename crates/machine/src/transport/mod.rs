@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 pub use error::OpenError;
 pub use link::{Link, LinkError, LinkPipes, LinkProcess};
 pub use ssh::OpenProgress;
-pub use ssh_failure::{SshFailure, explain};
+pub use ssh_failure::{SshFailure, explain, killed};
 
 use crate::program::Programs;
 
@@ -56,9 +56,9 @@ impl Transport {
     /// Why a link that worked has ended, by its last words and its status, if it has one.
     pub fn explain_end(&self, words: &str, status: Option<ExitStatus>) -> SshFailure {
         let last = words.lines().map(str::trim).rfind(|line| !line.is_empty());
-        let signal = status.and_then(|status| status.signal());
-        match (self, signal, last) {
-            (Self::Ssh { .. }, Some(signal), _) => again(format!("ssh was killed by signal {signal}")),
+        let by_signal = status.filter(|status| status.signal().is_some());
+        match (self, by_signal, last) {
+            (Self::Ssh { .. }, Some(status), _) => killed(status),
             (Self::Ssh { destination, .. }, None, Some(_)) => explain(words, destination),
             (Self::Local { .. }, None, Some(last)) => again(last.to_owned()),
             (_, _, None) | (Self::Local { .. }, Some(_), _) => again("its agent was killed".to_owned()),

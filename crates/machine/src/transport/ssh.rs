@@ -1,6 +1,7 @@
 //! An agent behind the system's ssh: the user's configuration, keys, jump hosts and known hosts count.
 
 use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use super::bootstrap::{self, BootstrapLine, BootstrapStep};
 use super::error::{OpenError, cannot_run};
 use super::link::{Link, LinkError};
-use super::ssh_failure::{SshFailure, explain};
+use super::ssh_failure::{SshFailure, explain, killed};
 use crate::program::{Program, Programs};
 use crate::protocol::marker;
 
@@ -169,8 +170,9 @@ impl<'a> Login<'a> {
         let status = process.wait(END);
         let words = process.last_words();
         // ssh(1): 255 if an error occurred, else the exit status of the command over there.
-        match status.map(|status| status.code()) {
-            Some(Some(255) | None) => Ok(explain(&words, self.destination)),
+        match status {
+            Some(status) if status.signal().is_some() => Ok(killed(status)),
+            Some(status) if status.code() == Some(255) => Ok(explain(&words, self.destination)),
             _ => Err(words.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)),
         }
     }

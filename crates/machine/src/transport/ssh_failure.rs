@@ -1,5 +1,8 @@
 //! What the last words of an ssh(1) that failed mean, and what a user can do.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
 /// A reason and its remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SshFailure {
@@ -46,6 +49,12 @@ pub fn explain(stderr: &str, destination: &str) -> SshFailure {
     let reason = if changed { "its host key has changed".to_owned() } else { last.to_owned() };
     let remedy = known.map_or("find out with `ssh {} true`", |(_, remedy)| *remedy);
     SshFailure { reason, remedy: remedy.replace("{}", destination) }
+}
+
+/// An ssh that a signal has ended.
+pub fn killed(status: ExitStatus) -> SshFailure {
+    let signal = status.signal().unwrap_or_default();
+    SshFailure { reason: format!("ssh was killed by signal {signal}"), remedy: "start again".to_owned() }
 }
 
 #[cfg(test)]
