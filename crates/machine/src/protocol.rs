@@ -220,6 +220,8 @@ pub struct Examination {
     pub findings: Vec<HostFinding>,
     /// The CPUs that the agent may use.
     pub allowed_cpus: CpuSet,
+    /// Another showdown that measures there now: its process and user.
+    pub other_measurement: Option<String>,
     /// Whether a server could listen on the address.
     pub address: Result<(), CallError>,
 }

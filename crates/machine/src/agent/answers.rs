@@ -52,7 +52,9 @@ fn examine(call: &Examine) -> Result<Examination, CallError> {
     let evidence = HostEvidence { facts: host.facts(), allowed_cpus, idle: sampler.stop() };
     let findings = doctor::examine(&evidence);
     let HostEvidence { facts, allowed_cpus, .. } = evidence;
-    Ok(Examination { facts, findings, allowed_cpus, address: check_address(call.address) })
+    let other_measurement = host::lock::measuring_now();
+    let address = check_address(call.address);
+    Ok(Examination { facts, findings, allowed_cpus, other_measurement, address })
 }
 
 /// Whether a server could listen on this address.

@@ -162,6 +162,9 @@ fn ask(
     report.reachable = true;
     report.problems = problems(entry, &examination);
     report.cautions.extend(wall_clock_off(&clock));
+    report.cautions.extend(examination.other_measurement.as_ref().map(|holder| {
+        format!("another showdown is measuring there {holder}: what is measured now disturbs both")
+    }));
     let agent = connection.agent();
     report.found = Some(HostFound {
         version: agent.version.clone(),

@@ -1,5 +1,6 @@
 # Starts the agent on a host; the shell of the user's login passes it to /bin/sh in single quotes, on one line. So there are no
 # single quotes, exclamation marks (csh) or backslashes (fish) in it, and every line ends in a blank or a semicolon.
+# A link may die without an end of the input, which sshd would notice after hours: so the wait for the program has a limit.
 # It prints lines for bootstrap.rs, and takes the program from standard input where the cache does not have it.
 m=showdown-;
 say() { echo; echo "${m}@NONCE@ $*"; };
@@ -15,7 +16,8 @@ if good "$p"; then touch "$d" > /dev/null 2>&1; else
 e=$(mkdir -p "$d" 2>&1 && chmod 700 "$d" 2>&1) || { say failed directory "$e"; exit 3; };
 say want $(df -Pk "$d" 2> /dev/null | tail -n 1 | tr -s " " | cut -d " " -f 4);
 t=$d/.new.$$; clean() { rm -f "$t"; }; trap clean 0 1 2 15;
-e=$( { head -c $n > "$t"; } 2>&1) || { say failed write "$e"; exit 3; };
+l=; if command -v timeout > /dev/null 2>&1; then l="timeout 900"; fi;
+e=$( { $l head -c $n > "$t"; } 2>&1) || { say failed write "$e"; exit 3; };
 good "$t" || { say failed sum; exit 3; };
 e=$(chmod 700 "$t" 2>&1 && mv -f "$t" "$p" 2>&1) || { say failed write "$e"; exit 3; };
 find "$c/showdown/programs" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} + > /dev/null 2>&1;

@@ -10,6 +10,22 @@ use super::{SHOWDOWN, command, hosts_command, json, run, stderr, wait_for};
 
 const TWO: &str = "[host.a]\naddress = \"127.0.0.1\"\n[host.b]\naddress = \"127.0.0.2\"\nkind = \"copy\"\n";
 
+#[test]
+fn a_measurement_that_runs_on_a_host_is_said() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let lock = directory.path().join("lock");
+    let holder = fs::File::create(&lock).expect("a file");
+    holder.lock().expect("nobody else knows it");
+    let words = hosts_command(&directory, "[host.a]\naddress = \"127.0.0.1\"\n");
+    let output = command(&words).env("SHOWDOWN_LOCK", &lock).output().expect("showdown runs");
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.starts_with("The host can be used.") && text.contains("another showdown is measuring there ("),
+        "{text}"
+    );
+}
+
 fn strings(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
