@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{ChildStdin, Command, Output, Stdio};
 
 use super::{command, run, stderr};
 
@@ -12,6 +12,8 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/machine
 /// A lab, which ends with the test.
 pub struct Lab {
     parent: tempfile::TempDir,
+    /// Its end ends the lab, also when this process is killed.
+    input: Option<ChildStdin>,
 }
 
 impl Lab {
@@ -25,8 +27,12 @@ impl Lab {
         let parent = tempfile::tempdir().expect("a directory");
         // The users of the hosts read what is in it.
         fs::set_permissions(parent.path(), fs::Permissions::from_mode(0o755)).expect("its permissions");
-        let lab = Self { parent };
-        let output = lab.script(&["up", &hosts.to_string()]);
+        let mut lab = Self { parent, input: None };
+        let mut up = command(&lab.words(&["up", &hosts.to_string(), "--until-eof"]));
+        let up = up.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut up = up.spawn().expect("the script runs");
+        lab.input = up.stdin.take();
+        let output = up.wait_with_output().expect("the script ends");
         assert!(output.status.success(), "{}", stderr(&output));
         Some(lab)
     }
