@@ -176,6 +176,8 @@ def _remove_group(sandbox: Sandbox) -> None:
 
 
 ANY_FAILURE = r"\S"
+AGAIN = "interrupted again: it ends at once|^$"
+"""The second Ctrl-C has a message, if it does not come after the end."""
 FULL = "(is full|has 0 MB left): free some space"
 
 FAULTS: dict[str, Fault] = {
@@ -211,7 +213,7 @@ FAULTS: dict[str, Fault] = {
         "showdown's wall clock steps by an hour (libfaketime)", _step_clock, FINISHED, environment=_false_clock, needs=FAKETIME
     ),
     "second-showdown": Fault("a second showdown begins a run", _second, FINISHED),
-    "ctrl-c-twice": Fault("Ctrl-C twice", _interrupt_twice, {130: "", **FINISHED}),
+    "ctrl-c-twice": Fault("Ctrl-C twice", _interrupt_twice, {130: AGAIN, **FINISHED}),
 }
 SECOND = r"another showdown is measuring on this machine .*: wait until it has ended"
 

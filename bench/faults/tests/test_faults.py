@@ -36,7 +36,9 @@ class Messages(unittest.TestCase):
         fault = FAULTS["ctrl-c-twice"]
         self.assertEqual(wrong_message(fault, 130, ""), "")
         self.assertIn("exit code 1", wrong_message(fault, 1, "showdown: x"))
-        self.assertIn("a message with exit code 130", wrong_message(fault, 130, "showdown: x"))
+        self.assertEqual(wrong_message(fault, 130, "showdown: interrupted again: it ends at once. …"), "")
+        self.assertIn("not the message", wrong_message(fault, 130, "showdown: x"))
+        self.assertIn("a message with exit code", wrong_message(FAULTS["kill-showdown"], -9, "showdown: x"))
         self.assertIn("a panic", wrong_message(fault, 130, "thread 'main' panicked at x"))
 
     def test_the_message_is_the_last_line_of_showdown(self):
