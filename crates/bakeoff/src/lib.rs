@@ -15,7 +15,7 @@
 //!
 //! # Non-goals
 //!
-//! `load` generates and times the load. `workload` configures and starts servers. `stats` has the statistics. `report`
+//! `load` generates and times the load. `workload` configures and starts servers, and `machine` says where. `stats` has the statistics. `report`
 //! renders the result.
 
 mod bottleneck;
@@ -32,10 +32,9 @@ mod first_block;
 mod gates;
 mod headline;
 mod interrupted_run;
-mod kernel_settings;
 pub mod limits;
-mod local_lab;
 mod looks;
+mod machine_lab;
 mod outlook;
 mod plan_check;
 mod plan_effects;
@@ -46,10 +45,10 @@ mod plan_variant;
 mod preset;
 mod replay;
 mod run;
+mod run_plan;
 mod run_plan_error;
 mod stopping;
 mod sweep_axis;
-mod system_under_test;
 mod trial;
 mod trial_order;
 mod variant_point;
@@ -58,9 +57,9 @@ mod verdict_input;
 mod wording;
 
 pub use interrupted_run::{InterruptedRun, ResumeError};
-pub use local_lab::{resume_run, run_plan};
 pub use plan_check::check;
 pub use plan_effects::{PlanEffects, plan_effects};
 pub use plan_error::PlanError;
 pub use run::FinishedRun;
+pub use run_plan::{resume_run, run_plan};
 pub use run_plan_error::RunPlanError;

@@ -1,17 +1,8 @@
 //! Converts between the plan's variants and knob values and those of the workload.
 
 use archive::model::{KnobValue, Variant};
-use workload::{ServerVariant, TypedValue, VariantError, Workload};
-
-/// A workload's knob value as the plan has it.
-pub fn knob_value(value: &TypedValue) -> KnobValue {
-    match value {
-        TypedValue::Switch(on) => KnobValue::Flag(*on),
-        TypedValue::Integer(number) => KnobValue::Integer(*number),
-        TypedValue::Number(number) => KnobValue::Number(*number),
-        TypedValue::Text(text) => KnobValue::Text(text.clone()),
-    }
-}
+use machine::knob_value;
+use workload::{ServerVariant, VariantError, Workload};
 
 /// Variants as the plan has them, each with a name of its own: the second `nginx` is `nginx#2`.
 pub fn plan_variants(variants: Vec<ServerVariant>) -> Vec<Variant> {

@@ -46,7 +46,7 @@ pub struct TrialSlot<'a> {
 /// Runs trials.
 pub trait Lab {
     /// The facts of host and client.
-    fn facts(&mut self) -> Facts;
+    fn facts(&mut self) -> Result<Facts, RunPlanError>;
 
     /// Runs trials whose servers may be up together; returns each in its place. A failure of a server is part of its trial;
     /// an error is one of the run directory, after which others may be missing.
@@ -86,13 +86,15 @@ pub fn run_blocks(
     interrupted: &AtomicBool,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
+    // A machine that cannot be asked leaves no run directory.
+    let facts = Facts { format: FORMAT, ..lab.facts()? };
     let writer = RunWriter::create(root, plan, SystemTime::now())?;
     let variant_points = variant_points(plan);
     let replay = Replay::of_new_run(plan, &variant_points);
     let progress = RunProgress {
         plan: plan.clone(),
         writer: &writer,
-        facts: Facts { format: FORMAT, ..lab.facts() },
+        facts,
         check: None,
         merged: vec![None; variant_points.len()],
         variant_points,
@@ -113,7 +115,7 @@ pub fn resume_blocks(
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
     let InterruptedRun { plan, writer, facts, variant_points, replay, merged } = run;
-    let now = Facts { format: FORMAT, ..lab.facts() };
+    let now = Facts { format: FORMAT, ..lab.facts()? };
     let kept = replay.kept.all().len() as u32;
     let mut resumption = Resumption {
         at_unix_ms: now.taken_unix_ms,

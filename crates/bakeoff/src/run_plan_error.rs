@@ -4,9 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use archive::ArchiveError;
-use host::knobs;
-use host::lock::LockError;
-use workload::InstanceError;
+use machine::MachineError;
 
 use crate::interrupted_run::ResumeError;
 use crate::plan_error::PlanError;
@@ -17,18 +15,10 @@ pub enum RunPlanError {
     /// The plan is invalid on this machine.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Another run is measuring on this machine.
+    /// A machine with servers could not be prepared: another run measures there, the user may not run a server, a program is
+    /// not installed, or a kernel setting cannot be changed.
     #[error(transparent)]
-    Lock(#[from] LockError),
-    /// The user may not run a server.
-    #[error(transparent)]
-    Rights(#[from] InstanceError),
-    /// A server's program is not installed.
-    #[error(transparent)]
-    Package(#[from] host::packages::Error),
-    /// The kernel does not have a setting, or the user may not change it.
-    #[error(transparent)]
-    Kernel(#[from] knobs::Error),
+    Machine(#[from] MachineError),
     /// The run directory cannot be created.
     #[error(transparent)]
     Archive(#[from] ArchiveError),

@@ -19,9 +19,8 @@ use crate::telemetry::{self, SampledServer, Sampler};
 
 /// A machine.
 ///
-/// Arguments and results are plain data (paths, process IDs and addresses are those of the machine) or handles
-/// without public fields. A machine behind SSH can therefore become another constructor of this type, without
-/// changes outside this crate.
+/// It is always the one of this process. Arguments and results are plain data (paths, process IDs and addresses are those
+/// of the machine) or handles without public fields.
 #[derive(Debug, Clone)]
 pub struct Host {
     root: Root,

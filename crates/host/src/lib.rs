@@ -4,8 +4,8 @@
 //!
 //! A [`Host`] is the interface to a machine. It starts and stops servers, assigns CPUs, records facts and telemetry,
 //! changes and restores kernel settings, finds or installs programs, and checks whether the machine is fit for
-//! benchmarking. Today a host is always the local machine. Arguments and results are plain data or handles, so a
-//! machine behind SSH can be added without changes to callers.
+//! benchmarking. A host is always the machine of this process: another one is reached through an agent there, see the
+//! crate `machine`.
 //!
 //! - [`process`]: starts a [`ServerCommand`] as a [`ServerProcess`], checks it and stops it.
 //! - [`ports`]: finds free ports, and the owner of a taken port.

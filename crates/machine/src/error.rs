@@ -1,11 +1,16 @@
-//! What goes wrong with a host: each in one line with the host, the reason and the remedy.
+//! What goes wrong with a machine: each in one line with the reason and the remedy, and with the host's name where it is
+//! not this one.
 
+use crate::local::LocalError;
 use crate::protocol::CallError;
 use crate::transport::OpenError;
 
-/// What went wrong with a host.
+/// What went wrong with a machine.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
+    /// This machine could not do what was asked.
+    #[error(transparent)]
+    Local(#[from] LocalError),
     /// No agent could be started.
     #[error("host {host}: {source}")]
     Open {
@@ -54,7 +59,7 @@ pub enum MachineError {
 }
 
 impl MachineError {
-    /// The host that it is about.
+    /// The host that it is about; none where that is this machine.
     pub fn host(&self) -> Option<&str> {
         match self {
             Self::Open { host, .. }
@@ -62,7 +67,7 @@ impl MachineError {
             | Self::Call { host, .. }
             | Self::Slow { host, .. }
             | Self::Protocol { host, .. } => Some(host),
-            Self::Interrupted => None,
+            Self::Local(_) | Self::Interrupted => None,
         }
     }
 }

@@ -7,6 +7,8 @@
 //! all of `host` and `workload`, so files, processes, settings and their keepers stay local to their machine; what crosses
 //! the connection is coarse.
 //!
+//! - [`Machine`]: what a run needs of a machine with servers; [`SystemUnderTest`]: what it needs of one server there.
+//! - [`LocalMachine`]: this machine as one.
 //! - [`hosts_file`]: the user's machines, and how each is reached.
 //! - [`transport`]: ways to an agent: a child process, or the system's ssh, which brings the program there first.
 //! - [`frame`] and [`protocol`]: messages, which know nothing of the way.
@@ -29,11 +31,17 @@ mod connection;
 mod error;
 pub mod frame;
 pub mod hosts_file;
+mod local;
+mod machine;
 pub mod program;
 pub mod protocol;
 pub mod survey;
+mod system_under_test;
 pub mod transport;
 
 pub use connection::Connection;
 pub use error::MachineError;
 pub use hosts_file::{HostEntry, Hosts, HostsFileError};
+pub use local::{LocalError, LocalMachine, knob_value};
+pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+pub use system_under_test::{CpuMeter, CpuReading, SystemUnderTest};

@@ -48,8 +48,8 @@ pub(super) struct ScriptedLab<'a> {
 }
 
 impl Lab for ScriptedLab<'_> {
-    fn facts(&mut self) -> Facts {
-        Facts::default()
+    fn facts(&mut self) -> Result<Facts, RunPlanError> {
+        Ok(Facts::default())
     }
 
     fn run_trials(

@@ -9,6 +9,7 @@ use rand_pcg::Pcg64Mcg;
 use super::load_phases::LoadPhases;
 use super::measurement::{TrialMeasurement, amount_of};
 use super::rounds::Rounds;
+use super::setup::TrialError;
 use super::steadiness::WarmUpGoal;
 use super::turn_taker::TurnTaker;
 use super::warm_up::warm_up;
@@ -25,9 +26,9 @@ pub fn measure_alone(
     rng: &mut Pcg64Mcg,
     loads: &mut LoadPhases<'_>,
     observe: &mut Observer<'_>,
-) -> Result<TrialMeasurement, RunError> {
+) -> Result<TrialMeasurement, TrialError> {
     if let Measure::OneByOne { operations } = plan.measure {
-        return one_by_one(plan, operations, loads, observe);
+        return Ok(one_by_one(plan, operations, loads, observe)?);
     }
     let is_measurement = rate.is_none() && matches!(plan.measure, Measure::MaxThroughput | Measure::MaxBytes);
     let goal = if is_measurement { WarmUpGoal::Steady } else { WarmUpGoal::NoDrift };

@@ -2,11 +2,9 @@
 //! comparison, and what it keeps in memory may push the other out.
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use host::Host;
-
-use super::member::TrialMember;
+use machine::{CpuMeter, CpuReading, MachineError};
 
 /// After a load, servers put their house in order for about this long.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -21,21 +19,23 @@ const MAX_IDLE_DIFFERENCE: f64 = 0.01;
 const MIN_AVAILABLE_MEMORY: f64 = 0.05;
 
 /// The CPU time that each server uses while none is loaded, in cores.
-pub fn idle_cores(members: &[&TrialMember<'_>]) -> Vec<f64> {
-    let read = || members.iter().map(|member| (Instant::now(), member.cpu_time())).collect::<Vec<_>>();
+pub fn idle_cores(servers: &[Box<dyn CpuMeter>]) -> Result<Vec<f64>, MachineError> {
+    let read = || servers.iter().map(|server| server.of_running()).collect::<Result<Vec<_>, _>>();
     thread::sleep(SETTLE);
-    let before = read();
+    let before = read()?;
     thread::sleep(WATCHED);
-    let after = read();
-    let cores = before.iter().zip(&after).map(|((from, cpu_before), (to, cpu_after))| {
-        cpu_after.saturating_sub(*cpu_before).as_secs_f64() / to.duration_since(*from).as_secs_f64()
-    });
-    cores.collect()
+    let after = read()?;
+    Ok(before.iter().zip(&after).map(|(from, to)| cores(from, to)).collect())
 }
 
-/// Why these servers must run one at a time; none if they leave each other alone. `servers` has names and idle cores.
+fn cores(from: &CpuReading, to: &CpuReading) -> f64 {
+    to.time.saturating_sub(from.time).as_secs_f64() / to.at.since(from.at).as_secs_f64()
+}
+
+/// Why these servers must run one at a time; none if they leave each other alone. `servers` has names and idle cores,
+/// `available_memory` the share of the memory of their machine that is left, where it is known.
 pub fn why_one_at_a_time<'n>(
-    host: &Host,
+    available_memory: Option<f64>,
     servers: impl IntoIterator<Item = (&'n str, f64)>,
 ) -> Option<String> {
     let mut by_use: Vec<(&str, f64)> = servers.into_iter().collect();
@@ -50,7 +50,7 @@ pub fn why_one_at_a_time<'n>(
             ));
         }
     }
-    let available = host.available_memory_share()?;
+    let available = available_memory?;
     (available < MIN_AVAILABLE_MEMORY).then(|| {
         format!(
             "with all servers up, {:.0} % of the memory was available (at least {:.0} %)",
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     fn why(servers: &[(&str, f64)]) -> String {
-        why_one_at_a_time(&Host::local(), servers.iter().copied()).unwrap_or_default()
+        why_one_at_a_time(Some(0.5), servers.iter().copied()).unwrap_or_default()
     }
 
     #[test]
@@ -74,5 +74,22 @@ mod tests {
         assert_eq!(why(&[("mariadb", 0.015), ("mariadb#2", 0.02)]), "", "what both use cancels");
         assert!(why(&[("nginx", 0.0), ("mariadb", 0.02)]).starts_with("mariadb used 2.0 % of a core"));
         assert!(why(&[("a", 0.2), ("b", 0.2)]).contains("20.0 % of a core"));
+    }
+
+    #[test]
+    fn servers_that_fill_the_memory_run_one_at_a_time() {
+        let why = why_one_at_a_time(Some(0.04), [("nginx", 0.0)]).unwrap_or_default();
+        assert!(why.contains("4 % of the memory was available"), "{why}");
+        assert_eq!(why_one_at_a_time(None, [("nginx", 0.0)]), None, "not known");
+    }
+
+    #[test]
+    fn what_a_server_uses_is_related_to_the_time_between_its_own_readings() {
+        let reading = |at_ms, time_ms| CpuReading {
+            at: Duration::from_millis(at_ms).into(),
+            time: Duration::from_millis(time_ms),
+        };
+        assert!((cores(&reading(1_000, 70), &reading(1_500, 75)) - 0.01).abs() < 1e-9);
+        assert!(cores(&reading(1_000, 70), &reading(1_500, 60)).abs() < 1e-9, "a process has ended");
     }
 }

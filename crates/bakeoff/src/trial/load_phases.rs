@@ -3,16 +3,18 @@
 use std::time::{Duration, Instant};
 
 use archive::model::{PhaseKind, PhaseSlices, Tick, TrialPhase};
-use host::process::{CpuUsed, ProcessTree};
+use host::process::CpuUsed;
 use load::capacity::{StepEvaluation, evaluate};
 use load::engine::{LoadEvent, LoadOutcome, RunContext, RunError};
 use load::inputs::slo::Slo;
 use load::slices::{DrawnSlice, LoadedServer, MergedSlices, Slice};
 use load::spec::{LoadPart, LoadSpec, Shape};
 use load::summary::Summary;
+use machine::{CpuMeter, MachineError};
 
 use super::cpu_account::{CpuAccount, SliceCpu};
 use super::phases::{ClientCounts, operations, phase, time_line};
+use super::setup::TrialError;
 use crate::event::{Event, Observer};
 
 /// Interval at which operations that last seconds are recorded.
@@ -35,8 +37,8 @@ impl From<LoadOutcome> for MeasuredRun {
 /// The parts of a trial's load.
 pub struct LoadPhases<'a> {
     server: LoadedServer<'a>,
-    /// The server's processes, where their CPU time is read before and after each slice.
-    metered: Vec<ProcessTree>,
+    /// Reads the server's CPU time before and after each slice, where that is measured.
+    meter: Option<Box<dyn CpuMeter>>,
     /// That CPU time.
     pub cpu: CpuAccount,
     /// The phases so far.
@@ -54,7 +56,7 @@ impl<'a> LoadPhases<'a> {
     pub fn new(spec: LoadSpec, context: &'a RunContext, began: Instant) -> Self {
         Self {
             server: LoadedServer::new(spec, context, began),
-            metered: Vec::new(),
+            meter: None,
             cpu: CpuAccount::default(),
             phases: Vec::new(),
             time_line: Vec::new(),
@@ -63,10 +65,10 @@ impl<'a> LoadPhases<'a> {
         }
     }
 
-    /// Reads the CPU time of these processes before and after each slice.
+    /// Reads the server's CPU time before and after each slice.
     #[must_use]
-    pub fn metering(self, server: Vec<ProcessTree>) -> Self {
-        Self { metered: server, ..self }
+    pub fn metering(self, server: Box<dyn CpuMeter>) -> Self {
+        Self { meter: Some(server), ..self }
     }
 
     /// What the load is, except for its length.
@@ -119,21 +121,21 @@ impl<'a> LoadPhases<'a> {
         shape: Shape,
         drawn: &DrawnSlice,
         observe: &mut Observer<'_>,
-    ) -> Result<Slice, RunError> {
+    ) -> Result<Slice, TrialError> {
         let part = self.server.part_of(shape, drawn);
-        let before = self.cpu_used();
+        let before = self.cpu_used()?;
         let outcome = self.outcome(&part, observe)?;
         let operations = operations(&outcome);
         let slice = self.server.slice_of(outcome);
-        if let Some((before, after)) = before.zip(self.cpu_used()) {
+        if let Some((before, after)) = before.zip(self.cpu_used()?) {
             self.cpu.count(&SliceCpu { before, after, operations });
         }
         Ok(slice)
     }
 
     /// CPU time of the server so far, where it is metered.
-    fn cpu_used(&self) -> Option<CpuUsed> {
-        (!self.metered.is_empty()).then(|| self.metered.iter().map(|tree| tree.cpu_used()).sum())
+    fn cpu_used(&self) -> Result<Option<CpuUsed>, MachineError> {
+        self.meter.as_ref().map(|meter| meter.used()).transpose()
     }
 
     /// Keeps merged slices as a phase.

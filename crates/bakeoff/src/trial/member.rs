@@ -10,11 +10,11 @@ use archive::model::{
     TrialStatus, TrialTurns, VariantFacts,
 };
 use archive::{ArchiveError, TrialWriter};
-use host::process::ProcessTree;
 use host::secrets;
-use host::telemetry::{Recording, SampledServer};
+use host::telemetry::Recording;
 use load::drivers::ProtocolSpec;
 use load::spec::LoadSpec;
+use machine::{CpuMeter, MachineError, RecordedServer, SystemUnderTest};
 use workload::OperationCount;
 
 use super::alone::measure_alone;
@@ -28,7 +28,6 @@ use crate::bottleneck::{self, ResourceReadings};
 use crate::event::{Event, Observer};
 use crate::first_block::has_alternative;
 use crate::gates::{self, GateInput};
-use crate::system_under_test::{SutError, SystemUnderTest};
 use crate::variant_point::VariantPoint;
 
 /// A server that has been started for a trial.
@@ -50,8 +49,8 @@ pub struct TrialMember<'a> {
 
 /// What is known of server and load when the load has ended.
 pub struct LoadEnd {
-    alive: Result<(), SutError>,
-    after: Result<Option<OperationCount>, SutError>,
+    alive: Result<(), MachineError>,
+    after: Result<Option<OperationCount>, MachineError>,
     measured: Result<TrialMeasurement, TrialError>,
     client_counts: ClientCounts,
     is_interrupted: bool,
@@ -64,7 +63,7 @@ pub struct RecordedLoad {
     /// The telemetry, with this server's columns.
     pub recording: Recording,
     /// When it began.
-    pub started: Instant,
+    pub began: Instant,
 }
 
 impl<'a> TrialMember<'a> {
@@ -73,9 +72,9 @@ impl<'a> TrialMember<'a> {
         let began = Instant::now();
         let started_unix_ms =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-        let TrialStart { scheduled, variant_point, writer, hint, start } = start;
+        let TrialStart { scheduled, variant_point, writer, hint, order } = start;
         let trial = Trial { started_unix_ms, ..blank(setup.plan, scheduled, variant_point) };
-        match start() {
+        match setup.machine.start(setup.workload, &order) {
             Ok(sut) => Ok(Self {
                 setup,
                 variant_point,
@@ -100,19 +99,19 @@ impl<'a> TrialMember<'a> {
     /// length.
     pub fn prepare(&mut self, observe: &mut Observer<'_>) -> Result<LoadPhases<'a>, TrialError> {
         observe(Event::Doing { what: "loading data and checking replies".to_owned() });
-        self.sut.prepare(self.setup.context)?;
-        self.facts = Some(self.sut.facts());
+        self.sut.prepare()?;
+        self.facts = Some(self.sut.facts()?);
         self.before = self.sut.count()?;
         let spec = self.spec()?;
         self.makes_own_load = matches!(spec.protocol, ProtocolSpec::Runner(_));
         let loads = LoadPhases::new(spec, self.setup.context, self.began);
         let is_of_cpu = matches!(self.setup.plan.measure, Measure::CpuTime { .. });
-        Ok(if is_of_cpu { loads.metering(self.sut.trees()) } else { loads })
+        Ok(if is_of_cpu { loads.metering(self.sut.cpu_meter()) } else { loads })
     }
 
-    /// Its processes, for the telemetry.
-    pub fn sampled(&self, name: String) -> SampledServer {
-        SampledServer { name, trees: self.sut.trees() }
+    /// Its place in the telemetry, under this name.
+    pub fn recorded(&self, name: String) -> RecordedServer {
+        RecordedServer { name, trial: self.trial.number }
     }
 
     /// Runs the load of a server that is up alone, with the plan's background load, and reads what must be known at once
@@ -124,8 +123,7 @@ impl<'a> TrialMember<'a> {
         });
         let (name, rate, hint) = (self.variant_point.name(plan), self.rate_per_s(), self.hint);
         let rng = &mut self.setup.block_rng(self.trial.block);
-        let mut measured =
-            measure_alone(plan, &name, rate, hint, rng, &mut loads, observe).map_err(TrialError::from);
+        let mut measured = measure_alone(plan, &name, rate, hint, rng, &mut loads, observe);
         match background.map(|(load, from)| (load.stop(), from)) {
             None => {}
             Some((Ok(outcome), from)) => {
@@ -152,9 +150,9 @@ impl<'a> TrialMember<'a> {
         self.trial.number
     }
 
-    /// CPU time that the server has used since its start.
-    pub fn cpu_time(&self) -> Duration {
-        self.sut.trees().into_iter().map(ProcessTree::cpu_time).sum()
+    /// Reads the server's CPU time.
+    pub fn cpu_meter(&self) -> Box<dyn CpuMeter> {
+        self.sut.cpu_meter()
     }
 
     /// Records how the trial shared its block with others.
@@ -204,7 +202,7 @@ impl<'a> TrialMember<'a> {
         self.trial.counts = counts(self.before.take(), end.after?, &end.client_counts).into_iter().collect();
         let setup = self.setup;
         let recording = &recorded.recording;
-        let timeline = RecordingTime { trial_began: self.began, recording_began: recorded.started };
+        let timeline = RecordingTime { trial_began: self.began, recording_began: recorded.began };
         let first = self.trial.phases.iter().map(|phase| phase.start_s).fold(f64::INFINITY, f64::min);
         let from = Duration::try_from_secs_f64(first).unwrap_or_default();
         let window_us = (timeline.us(from), timeline.us(end.ended.duration_since(self.began)));
@@ -282,7 +280,7 @@ impl<'a> TrialMember<'a> {
         }
         match outcome {
             Ok((recorded, result)) => {
-                let lead = recorded.started.duration_since(self.began);
+                let lead = recorded.began.duration_since(self.began);
                 trial.files.telemetry =
                     Some(writer.telemetry(&server_usage::table(&recorded.recording, lead))?);
                 if let Some(outcome) = &result.outcome {
@@ -360,7 +358,7 @@ fn counts(
 const RUNNER_END: Duration = Duration::from_secs(5);
 
 /// How the server ended, if it did or does so soon.
-fn ending(sut: &dyn SystemUnderTest, longest: Duration) -> Option<SutError> {
+fn ending(sut: &dyn SystemUnderTest, longest: Duration) -> Option<MachineError> {
     let begin = Instant::now();
     loop {
         match sut.check_alive() {

@@ -70,10 +70,9 @@ fn load_alone(
     observe: &mut Observer<'_>,
 ) -> Result<(LoadEnd, RecordedLoad), TrialError> {
     let loads = member.prepare(observe)?;
-    let servers = vec![member.sampled(server_usage::WATCH.to_owned())];
-    let sampler =
-        setup.host.sample(servers, telemetry_period(setup.plan.length)).map_err(TrialError::Telemetry)?;
-    let started = sampler.started();
+    let server = member.recorded(server_usage::WATCH.to_owned());
+    let recorder = setup.machine.record(&[server], telemetry_period(setup.plan.length))?;
+    let began = recorder.began();
     let end = member.load_alone(loads, observe);
-    Ok((end, RecordedLoad { recording: sampler.stop(), started }))
+    Ok((end, RecordedLoad { recording: recorder.stop()?, began }))
 }

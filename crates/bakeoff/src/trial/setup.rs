@@ -1,14 +1,17 @@
 //! What trials have in common, what one begins with, and what comes of it.
 
+use std::sync::Arc;
+
 use archive::TrialWriter;
 use archive::model::{FORMAT, Plan, Trial, TrialFiles, TrialStatus, VariantFacts};
-use host::{CpuSet, Host};
+use host::CpuSet;
 use load::engine::{RunContext, RunError};
 use load::record::Micros;
+use machine::{Machine, MachineError, ServerOrder};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
+use workload::Workload;
 
-use crate::system_under_test::{SutError, SystemUnderTest};
 use crate::trial_order::ScheduledTrial;
 use crate::variant_point::VariantPoint;
 
@@ -26,8 +29,10 @@ pub struct FinishedTrial {
 pub struct TrialSetup<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// The machine to run on.
-    pub host: &'a Host,
+    /// The machine with the servers.
+    pub machine: &'a dyn Machine,
+    /// What they are servers of.
+    pub workload: &'a Workload,
     /// The server's CPUs.
     pub server_cpus: &'a CpuSet,
     /// The client's CPUs.
@@ -46,12 +51,17 @@ impl TrialSetup<'_> {
 /// Why a trial failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
+    /// What the machine could not do may fail several trials: those whose servers are up together.
     #[error(transparent)]
-    SystemUnderTest(#[from] SutError),
+    Machine(#[from] Arc<MachineError>),
     #[error(transparent)]
     Load(#[from] RunError),
-    #[error("cannot record telemetry: {0}")]
-    Telemetry(std::io::Error),
+}
+
+impl From<MachineError> for TrialError {
+    fn from(error: MachineError) -> Self {
+        Self::Machine(Arc::new(error))
+    }
 }
 
 /// What a trial begins with.
@@ -64,8 +74,8 @@ pub struct TrialStart<'a> {
     pub writer: &'a TrialWriter,
     /// The value of an earlier trial of the same variant and point.
     pub hint: Option<f64>,
-    /// Starts the server.
-    pub start: Box<dyn FnOnce() -> Result<Box<dyn SystemUnderTest>, SutError> + 'a>,
+    /// What the machine starts.
+    pub order: ServerOrder,
 }
 
 /// The record of a trial that has not begun. Its status is `Failed` until it has another.

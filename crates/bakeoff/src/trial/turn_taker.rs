@@ -1,11 +1,11 @@
 //! A server that takes turns: its load, and what it has measured so far.
 
-use load::engine::RunError;
 use load::slices::{DrawnSlice, Slice};
 use load::spec::Shape;
 
 use super::load_phases::LoadPhases;
 use super::measurement::TrialMeasurement;
+use super::setup::TrialError;
 use crate::event::Observer;
 
 /// A server that takes turns.
@@ -19,7 +19,7 @@ pub struct TurnTaker<'s, 'a> {
     /// The value of an earlier trial of the same variant and point.
     pub hint: Option<f64>,
     /// Why it takes no further turns.
-    pub failed: Option<RunError>,
+    pub failed: Option<TrialError>,
 }
 
 impl TurnTaker<'_, '_> {

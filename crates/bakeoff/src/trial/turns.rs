@@ -4,11 +4,12 @@
 //! Each trial has its record as if it had run alone. What fails for one server does not end the others.
 
 use std::mem;
+use std::sync::Arc;
 
 use archive::ArchiveError;
 use archive::model::TrialTurns;
-use host::telemetry::Sampler;
 use load::engine::RunError;
+use machine::{MachineError, RecordedServer};
 
 use super::idle::{idle_cores, why_one_at_a_time};
 use super::load_phases::LoadPhases;
@@ -50,17 +51,15 @@ pub fn run_in_turns<'a>(
     // A trial whose server does not start has ended.
     let mut turns: Vec<Result<Turn<'a>, Box<FinishedTrial>>> =
         starts.into_iter().map(|start| Turn::begin(setup, start, observe)).collect();
-    let watched = turns
+    let servers: Vec<RecordedServer> = turns
         .iter()
         .enumerate()
-        .filter_map(|(index, turn)| Some(turn.as_ref().ok()?.member.sampled(watch_one_of(index))));
-    let sampler = match setup.host.sample(watched.collect(), telemetry_period(setup.plan.length)) {
-        Ok(sampler) => Some(sampler),
+        .filter_map(|(index, turn)| Some(turn.as_ref().ok()?.member.recorded(watch_one_of(index))))
+        .collect();
+    let recorder = match setup.machine.record(&servers, telemetry_period(setup.plan.length)) {
+        Ok(recorder) => Some(recorder),
         Err(error) => {
-            let problem = error.to_string();
-            for turn in turns.iter_mut().flatten() {
-                turn.state = TurnState::Failed(TrialError::Telemetry(std::io::Error::other(problem.clone())));
-            }
+            fail_all(turns.iter_mut().flatten(), error);
             None
         }
     };
@@ -71,12 +70,16 @@ pub fn run_in_turns<'a>(
     }
     // The counts of all servers are read at once, before the first of them is stopped.
     turns.iter_mut().flatten().for_each(Turn::end_load);
-    let started = sampler.as_ref().map(Sampler::started);
-    let recording = sampler.map(Sampler::stop).unwrap_or_default();
+    let load = recorder.and_then(|recorder| {
+        let began = recorder.began();
+        let stopped = recorder.stop().map(|recording| RecordedLoad { recording, began });
+        stopped.map_err(|error| fail_all(turns.iter_mut().flatten(), error)).ok()
+    });
     let finished = turns.into_iter().enumerate().map(|(index, turn)| match turn {
-        Ok(Turn { member, state, .. }) => member.finish(match (state, started) {
-            (TurnState::Ended(end), Some(started)) => {
-                Ok((*end, RecordedLoad { recording: own_part(&recording, &watch_one_of(index)), started }))
+        Ok(Turn { member, state, .. }) => member.finish(match (state, &load) {
+            (TurnState::Ended(end), Some(RecordedLoad { recording, began })) => {
+                let recording = own_part(recording, &watch_one_of(index));
+                Ok((*end, RecordedLoad { recording, began: *began }))
             }
             (TurnState::Failed(error), _) => Err(error),
             (TurnState::Ended(_) | TurnState::Loaded(..), _) => unreachable!("a turn ends before its record"),
@@ -84,6 +87,14 @@ pub fn run_in_turns<'a>(
         Err(ended) => Ok(*ended),
     });
     TurnsEnd::Finished(finished.collect())
+}
+
+/// Fails the trials of a machine that cannot be asked any more. Those that have failed before keep their reason.
+fn fail_all<'t, 'a: 't>(turns: impl Iterator<Item = &'t mut Turn<'a>>, error: MachineError) {
+    let error = Arc::new(error);
+    for turn in turns.filter(|turn| !matches!(turn.state, TurnState::Failed(_))) {
+        turn.state = TurnState::Failed(Arc::clone(&error).into());
+    }
 }
 
 /// Warms up all servers, and loads them in turns. Returns why they must run one at a time instead, if they must.
@@ -98,9 +109,17 @@ fn load_in_turns(
     if turns.is_empty() || turns.iter().any(|turn| turn.is_interrupted()) {
         return None;
     }
-    let idle = idle_cores(&turns.iter().map(|turn| &turn.member).collect::<Vec<_>>());
+    let meters: Vec<_> = turns.iter().map(|turn| turn.member.cpu_meter()).collect();
+    let idle = idle_cores(&meters).and_then(|idle| Ok((idle, setup.machine.available_memory_share()?)));
+    let (idle, available_memory) = match idle {
+        Ok(idle) => idle,
+        Err(error) => {
+            fail_all(turns.into_iter(), error);
+            return None;
+        }
+    };
     let names = turns.iter().map(|turn| turn.name.as_str());
-    let why = why_one_at_a_time(setup.host, names.zip(idle.iter().copied()));
+    let why = why_one_at_a_time(available_memory, names.zip(idle.iter().copied()));
     // The first block decides for the run, so that its blocks are alike. What the servers do later is recorded.
     if let (Some(why), 1) = (why, block) {
         let closed_loops = turns.iter().filter_map(|turn| turn.closed_loop_per_s());
@@ -112,13 +131,13 @@ fn load_in_turns(
     drop(warmed);
     let mut takers: Vec<TurnTaker<'_, '_>> = turns.iter_mut().filter_map(|turn| turn.taker()).collect();
     let count = rounds.run(&mut takers, observe);
-    let failures: Vec<Option<RunError>> = takers.into_iter().map(|taker| taker.failed).collect();
+    let failures: Vec<Option<TrialError>> = takers.into_iter().map(|taker| taker.failed).collect();
     let trials: Vec<u32> = turns.iter().map(|turn| turn.member.number()).collect();
     for ((turn, failed), idle_cores) in turns.into_iter().zip(failures).zip(idle) {
         let trials = trials.clone();
         turn.member.share_block(TrialTurns::InTurns { trials, slice_s, rounds: count, idle_cores });
         if let Some(error) = failed {
-            turn.state = TurnState::Failed(error.into());
+            turn.state = TurnState::Failed(error);
         }
     }
     None

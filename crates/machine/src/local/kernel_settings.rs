@@ -8,9 +8,10 @@ use host::Host;
 use host::knobs::{self, Knob, Knobs};
 use workload::ServerVariant;
 
-use crate::event::{Event, Observer};
+use crate::machine::LeftSettings;
 
 /// The kernel settings during a run.
+#[derive(Debug)]
 pub struct KernelSettings {
     /// The right to change them; none where no variant has a kernel setting.
     knobs: Option<Knobs>,
@@ -19,43 +20,34 @@ pub struct KernelSettings {
 }
 
 impl KernelSettings {
-    /// Restores what a killed run left, and tries every value of every variant, so that a run with an impossible one
-    /// ends before its first trial.
+    /// Restores what a killed run left.
     ///
     /// `journal` is the directory of the journal.
     ///
-    /// A setting that a killed run left and that cannot be restored is an event. It is an error only if a variant
-    /// has this setting.
-    pub fn of(
+    /// A setting that a killed run left and that cannot be restored is an error only if a variant has this setting.
+    pub fn open(
         host: &Host,
         journal: Result<PathBuf, knobs::Error>,
         variants: &[ServerVariant],
-        observe: &mut Observer<'_>,
-    ) -> Result<Self, knobs::Error> {
+    ) -> Result<(Self, LeftSettings), knobs::Error> {
         let varied: BTreeSet<Knob> =
             variants.iter().flat_map(|variant| variant.kernel.keys()).cloned().collect();
-        let (knobs, restored, failures) = if varied.is_empty() {
-            let restoration = journal.and_then(|journal| host.recover_knobs(&journal));
-            let restoration = restoration.unwrap_or_else(|error| {
-                observe(Event::KernelSettingNotRestored { problem: error.to_string() });
-                knobs::Restoration::default()
-            });
-            (None, restoration.changes, restoration.failures)
-        } else {
-            let (knobs, restored) = host.knobs(&journal?)?;
-            let failures = knobs.left_behind().to_vec();
-            (Some(knobs), restored, failures)
-        };
-        for change in restored {
-            observe(Event::KernelSettingRestored { setting: change.knob.to_string(), value: change.to });
+        if varied.is_empty() {
+            let left = match journal.and_then(|journal| host.recover_knobs(&journal)) {
+                Ok(restoration) => left_settings(restoration.changes, &restoration.failures),
+                Err(error) => LeftSettings { problems: vec![error.to_string()], ..LeftSettings::default() },
+            };
+            return Ok((Self { knobs: None, varied }, left));
         }
-        for failure in failures {
-            observe(Event::KernelSettingNotRestored { problem: failure.to_string() });
-        }
-        let mut settings = Self { knobs, varied };
-        variants.iter().try_for_each(|variant| settings.apply(variant))?;
-        settings.restore()?;
-        Ok(settings)
+        let (knobs, restored) = host.knobs(&journal?)?;
+        let left = left_settings(restored, knobs.left_behind());
+        Ok((Self { knobs: Some(knobs), varied }, left))
+    }
+
+    /// Tries every value of these variants.
+    pub fn try_all(&mut self, variants: &[ServerVariant]) -> Result<(), knobs::Error> {
+        variants.iter().try_for_each(|variant| self.apply(variant))?;
+        self.restore()
     }
 
     /// Restores the settings of the variant before, then applies those of this one.
@@ -86,6 +78,10 @@ impl KernelSettings {
     }
 }
 
+fn left_settings(restored: Vec<knobs::KnobChange>, failures: &[knobs::Unrestored]) -> LeftSettings {
+    LeftSettings { restored, problems: failures.iter().map(ToString::to_string).collect() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,8 +109,8 @@ mod tests {
         Ok(root)
     }
 
-    /// Begins a run with this kernel setting on the machine; returns the events.
-    fn begin(root: &tempfile::TempDir, setting: Option<&str>) -> (Result<(), String>, Vec<Event>) {
+    /// Begins a run with this kernel setting on the machine; returns what became of the settings that were left.
+    fn begin(root: &tempfile::TempDir, setting: Option<&str>) -> (Result<(), String>, LeftSettings) {
         let kernel = setting.map(|name| (name.parse().expect("the name of a setting"), "1".to_owned()));
         let variant = ServerVariant {
             server: "x".into(),
@@ -122,30 +118,30 @@ mod tests {
             kernel: kernel.into_iter().collect(),
         };
         let host = Host::below(root.path(), "/no/such/keeper");
-        let mut events = Vec::new();
-        let journal = Ok(root.path().join("journal"));
-        let begun = KernelSettings::of(&host, journal, &[variant], &mut |event| events.push(event));
-        (begun.map(drop).map_err(|error| error.to_string()), events)
+        let variants = [variant];
+        match KernelSettings::open(&host, Ok(root.path().join("journal")), &variants) {
+            Ok((mut settings, left)) => {
+                (settings.try_all(&variants).map_err(|error| error.to_string()), left)
+            }
+            Err(error) => (Err(error.to_string()), LeftSettings::default()),
+        }
     }
 
     #[test]
     fn a_setting_that_cannot_be_restored_stops_only_a_run_that_has_it() -> std::io::Result<()> {
         let problem = "kernel setting vm.swappiness is not restored to 60: ";
-        let is_note = |event: &Event| matches!(event, Event::KernelSettingNotRestored { problem: text } if text.starts_with(problem));
+        let is_note = |text: &String| text.starts_with(problem);
 
         let root = machine()?;
-        let (begun, events) = begin(&root, None);
+        let (begun, left) = begin(&root, None);
         assert_eq!(begun, Ok(()), "a run that sets nothing goes on");
-        assert!(
-            matches!(&events[0], Event::KernelSettingRestored { value, .. } if value == "4096"),
-            "{events:?}"
-        );
-        assert!(events.iter().any(is_note), "{events:?}");
+        assert_eq!(left.restored[0].to, "4096", "{left:?}");
+        assert!(left.problems.iter().any(is_note), "{left:?}");
         // The other setting has its value already, so nothing is set and no keeper is needed.
         fs::write(root.path().join("proc/sys/net/core/somaxconn"), "1\n")?;
-        let (begun, events) = begin(&root, Some("net.core.somaxconn"));
+        let (begun, left) = begin(&root, Some("net.core.somaxconn"));
         assert_eq!(begun, Ok(()), "a run with another setting goes on");
-        assert!(events.iter().any(is_note), "{events:?}");
+        assert!(left.problems.iter().any(is_note), "{left:?}");
         let (begun, _) = begin(&root, Some(SWAPPINESS));
         assert!(begun.as_ref().is_err_and(|error| error.starts_with(problem)), "{begun:?}");
         Ok(())

@@ -1,0 +1,203 @@
+//! The lab of a run: its trials on a [`Machine`] with the servers, loaded from this process. Which machine that is, and what
+//! is done before and after all trials, is left to [`run_plan`](crate::run_plan()).
+
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use archive::ArchiveError;
+use archive::model::{Facts, FlatFacts, Measure, Plan, TrialStatus, TrialTurns};
+use host::CpuSet;
+use load::engine::RunContext;
+use machine::{Machine, Room, ServerOrder};
+use workload::{ServerVariant, Workload};
+
+use crate::caveats::{MADE_BY, MADE_BY_SERVER};
+use crate::event::{Event, Observer};
+use crate::gates;
+use crate::run::{Lab, TrialSlot};
+use crate::run_plan_error::RunPlanError;
+use crate::trial::{self, FinishedTrial, OneAtATime, TrialSetup, TrialStart, TurnsEnd};
+use crate::variant_point::VariantPoint;
+
+/// Runs trials on one machine.
+pub struct MachineLab<'a> {
+    /// The plan, with the measure of the next trials.
+    pub plan: Plan,
+    /// Its workload.
+    pub workload: Workload,
+    /// Where the servers run.
+    pub machine: &'a dyn Machine,
+    /// The variant of each variant point, as the workload has it.
+    pub variants: Vec<ServerVariant>,
+    /// The context of the engine.
+    pub context: &'a RunContext,
+    /// The servers' CPUs.
+    pub server_cpus: CpuSet,
+    /// The client's CPUs.
+    pub client_cpus: CpuSet,
+    /// The last value of each variant at each point: its next search begins there.
+    pub hints: Vec<Option<f64>>,
+    /// Why servers of this run cannot be up together; none while they can, or where the plan has no turns.
+    pub one_at_a_time: Option<String>,
+}
+
+impl MachineLab<'_> {
+    /// All connections to the server, with those of the background load.
+    fn connections(&self, variant_point: &VariantPoint) -> u32 {
+        let background = self.plan.background.map_or(0, |background| background.connections);
+        variant_point.connections(&self.plan).saturating_add(background)
+    }
+
+    fn setup(&self) -> TrialSetup<'_> {
+        TrialSetup {
+            plan: &self.plan,
+            machine: self.machine,
+            workload: &self.workload,
+            server_cpus: &self.server_cpus,
+            client_cpus: &self.client_cpus,
+            context: self.context,
+        }
+    }
+
+    fn trial_start<'s>(&self, slot: &TrialSlot<'s>) -> TrialStart<'s> {
+        let TrialSlot { scheduled, variant_point, writer } = *slot;
+        let order = ServerOrder {
+            trial: scheduled.number,
+            name: self.plan.variants[variant_point.variant].name.clone(),
+            variant: self.variants[scheduled.variant_point].clone(),
+            cpus: self.server_cpus.clone(),
+            connections: self.connections(variant_point),
+            seed: u64::from(self.plan.seed),
+            on_op: self.plan.on_op.clone(),
+        };
+        let hint = self.hints.get(scheduled.variant_point).copied().flatten();
+        TrialStart { scheduled, variant_point, writer, hint, order }
+    }
+
+    /// Keeps the values of trials for the next ones, and removes their servers' data.
+    fn after_trials(
+        &mut self,
+        trials: &[TrialSlot<'_>],
+        mut finished: Vec<Result<FinishedTrial, ArchiveError>>,
+    ) -> Vec<Result<FinishedTrial, ArchiveError>> {
+        for (slot, finished) in trials.iter().zip(&mut finished) {
+            let Ok(finished) = finished else { continue };
+            // The messages of servers and their tools rarely say so, or not at their end.
+            if finished.trial.status == TrialStatus::Failed
+                && let Some(Room { directory, left_bytes }) = self.machine.room()
+                && left_bytes < LITTLE_ROOM
+            {
+                let left = left_bytes >> 20;
+                let why = format!(
+                    "the disk of {directory} has {left} MB left: free some space, or set TMPDIR to another directory"
+                );
+                finished.trial.reasons.insert(0, why);
+            }
+            let index = slot.scheduled.variant_point;
+            if self.hints.len() <= index {
+                self.hints.resize(index + 1, None);
+            }
+            let value = finished.trial.measured.as_ref().map(|m| m.value);
+            self.hints[index] = value.or(self.hints[index]);
+        }
+        self.remove_data(trials);
+        finished
+    }
+
+    /// The run directory has everything that is kept; the data of all trials would fill the disk.
+    fn remove_data(&self, trials: &[TrialSlot<'_>]) {
+        for slot in trials {
+            self.machine.remove_data(slot.scheduled.number);
+        }
+    }
+}
+
+impl Lab for MachineLab<'_> {
+    fn facts(&mut self) -> Result<Facts, RunPlanError> {
+        let made_by = if self.workload.load.is_runner() { MADE_BY_SERVER } else { "client" };
+        let client = FlatFacts::from([
+            ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            (MADE_BY.to_owned(), made_by.to_owned()),
+            ("threads".to_owned(), self.plan.load.threads.to_string()),
+            ("cpus".to_owned(), self.plan.cpus.client.clone()),
+        ]);
+        let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Ok(Facts {
+            taken_unix_ms: taken.map_or(0, |d| d.as_millis() as u64),
+            host: self.machine.facts()?.flat(),
+            client,
+            workload: self.workload.digests(),
+            ..Facts::default()
+        })
+    }
+
+    fn run_trials(
+        &mut self,
+        trials: &[TrialSlot<'_>],
+        observe: &mut Observer<'_>,
+    ) -> Vec<Result<FinishedTrial, ArchiveError>> {
+        if trials.len() > 1 && self.one_at_a_time.is_none() {
+            let setup = self.setup();
+            let starts = trials.iter().map(|slot| self.trial_start(slot));
+            match trial::run_in_turns(&setup, starts.collect(), observe) {
+                TurnsEnd::Finished(finished) => return self.after_trials(trials, finished),
+                TurnsEnd::OneAtATime(OneAtATime { why, rate_per_s }) => {
+                    observe(Event::OneAtATime { why: why.clone() });
+                    self.remove_data(trials);
+                    self.one_at_a_time = Some(why);
+                    // All of them were warmed up: none of the trials to come knows as much.
+                    if let Measure::CpuTime { rate_per_s: rate @ None } = &mut self.plan.measure {
+                        *rate = rate_per_s;
+                    }
+                }
+            }
+        }
+        let mut finished = Vec::new();
+        for slot in trials {
+            let mut one = trial::run_alone(&self.setup(), self.trial_start(slot), observe);
+            if let (Ok(one), Some(why)) = (&mut one, &self.one_at_a_time) {
+                one.trial.turns = Some(TrialTurns::OneAtATime { why: why.clone() });
+            }
+            let has_failed = one.is_err();
+            finished.extend(self.after_trials(std::slice::from_ref(slot), vec![one]));
+            if has_failed {
+                break;
+            }
+        }
+        finished
+    }
+
+    fn change_measure(&mut self, measure: &Measure) {
+        self.plan.measure = measure.clone();
+        // What was measured until now is no hint any more.
+        self.hints.clear();
+    }
+
+    fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>) {
+        let cpus: CpuSet = self.server_cpus.iter().chain(self.client_cpus.iter()).collect();
+        let until = Instant::now() + longest;
+        while Instant::now() + STEAL_SAMPLE < until && !self.context.interrupted.load(Ordering::Relaxed) {
+            match self.machine.stolen_under_load(&cpus, STEAL_SAMPLE) {
+                Ok(Some(share)) if share > gates::MAX_STEAL => {
+                    let what =
+                        format!("waiting: the hypervisor takes {:.0} % of the CPU time", share * 100.0);
+                    observe(Event::Doing { what });
+                    thread::sleep(PAUSE.min(until.saturating_duration_since(Instant::now())));
+                }
+                // No steal, or none is reported: the gate of the trial decides.
+                _ => return,
+            }
+        }
+    }
+}
+
+/// Less room than this may be too little for the files of a server at its start.
+const LITTLE_ROOM: u64 = 64 << 20;
+/// How long steal is measured each time, while a trial waits for the CPUs.
+const STEAL_SAMPLE: Duration = Duration::from_secs(1);
+/// Pause between two such measurements.
+const PAUSE: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! [`LocalMachine`]: this machine as a [`Machine`]. An agent has one for its controller.
+
+mod error;
+mod kernel_settings;
+mod running_server;
+mod variant_facts;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use host::knobs;
+use host::lock::HostLock;
+use host::process::ProcessTree;
+use host::scratch::ScratchDirectory;
+use host::telemetry::{Recording, SampledServer, Sampler};
+use host::{CpuSet, Host, HostFacts};
+use load::engine::RunContext;
+use workload::{Instances, ServerVariant, StartOptions, Workload};
+
+use crate::error::MachineError;
+use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+use crate::system_under_test::SystemUnderTest;
+use kernel_settings::KernelSettings;
+use running_server::RunningServer;
+
+pub use error::LocalError;
+pub use variant_facts::knob_value;
+
+/// This machine, reserved for one run.
+pub struct LocalMachine {
+    host: Host,
+    context: RunContext,
+    cache: PathBuf,
+    /// None before they are opened, and after they are closed.
+    kernel_settings: Mutex<Option<KernelSettings>>,
+    /// The processes of each trial's server: one tree for each of its instances.
+    servers: Mutex<BTreeMap<u32, Vec<ProcessTree>>>,
+    scratch: ScratchDirectory,
+    _lock: HostLock,
+}
+
+impl LocalMachine {
+    /// Reserves this machine for a run: no other one measures here until it is dropped. Data is loaded and replies are
+    /// checked with the context's load processes, until it is interrupted.
+    pub fn reserve(context: &RunContext) -> Result<Self, LocalError> {
+        let system = |what| move |source| LocalError::System { what, source };
+        let lock = HostLock::take()?;
+        let scratch = ScratchDirectory::create().map_err(system("create a temporary directory"))?;
+        let cache =
+            workload::data::default_cache().map_err(system("find a directory for the workload's files"))?;
+        Ok(Self {
+            host: Host::local(),
+            context: context.clone(),
+            cache,
+            kernel_settings: Mutex::default(),
+            servers: Mutex::default(),
+            scratch,
+            _lock: lock,
+        })
+    }
+
+    fn directory(&self, trial: u32) -> PathBuf {
+        self.scratch.path().join(trial.to_string())
+    }
+
+    /// Applies the variant's kernel settings; returns the values of all settings that some variant has.
+    fn apply(&self, variant: &ServerVariant) -> Result<Vec<(String, String)>, LocalError> {
+        let mut settings = lock(&self.kernel_settings);
+        let Some(settings) = settings.as_mut() else { return Ok(Vec::new()) };
+        settings.apply(variant)?;
+        Ok(settings.values()?)
+    }
+
+    fn try_start(&self, workload: &Workload, order: &ServerOrder) -> Result<RunningServer, LocalError> {
+        let kernel_settings = self.apply(&order.variant)?;
+        let options = StartOptions {
+            host: self.host.clone(),
+            directory: self.directory(order.trial),
+            cache: self.cache.clone(),
+            cpus: order.cpus.clone(),
+            port: None,
+            connections: order.connections,
+            seed: order.seed,
+            interrupted: Arc::clone(&self.context.interrupted),
+        };
+        let instances = Instances::start(workload, &order.variant, &options)?;
+        lock(&self.servers).insert(order.trial, instances.trees());
+        Ok(RunningServer {
+            instances,
+            kernel_settings,
+            host: self.host.clone(),
+            context: self.context.clone(),
+            name: order.name.clone(),
+            on_op: order.on_op.clone(),
+        })
+    }
+}
+
+impl Machine for LocalMachine {
+    fn facts(&self) -> Result<HostFacts, MachineError> {
+        Ok(self.host.facts())
+    }
+
+    fn open_kernel_settings(&self, variants: &[ServerVariant]) -> Result<LeftSettings, MachineError> {
+        let opened = KernelSettings::open(&self.host, knobs::default_journal_dir(), variants);
+        let (settings, left) = opened.map_err(LocalError::from)?;
+        *lock(&self.kernel_settings) = Some(settings);
+        Ok(left)
+    }
+
+    fn try_kernel_settings(&self, variants: &[ServerVariant]) -> Result<(), MachineError> {
+        match lock(&self.kernel_settings).as_mut() {
+            Some(settings) => Ok(settings.try_all(variants).map_err(LocalError::from)?),
+            None => Ok(()),
+        }
+    }
+
+    fn close_kernel_settings(&self) -> Vec<String> {
+        lock(&self.kernel_settings).take().map_or_else(Vec::new, KernelSettings::finish)
+    }
+
+    fn ensure_servers(&self, workload: &Workload, servers: &[&str]) -> Result<(), MachineError> {
+        servers.iter().try_for_each(|server| workload.check_rights(server)).map_err(LocalError::from)?;
+        let log = self.scratch.path().join("packages.log");
+        let ensured = workload.ensure_programs(servers.iter().copied(), &self.host, &log);
+        Ok(ensured.map_err(LocalError::from)?)
+    }
+
+    fn start(
+        &self,
+        workload: &Workload,
+        order: &ServerOrder,
+    ) -> Result<Box<dyn SystemUnderTest>, MachineError> {
+        Ok(Box::new(self.try_start(workload, order)?))
+    }
+
+    fn record(
+        &self,
+        servers: &[RecordedServer],
+        period: Duration,
+    ) -> Result<Box<dyn Recorder>, MachineError> {
+        let known = lock(&self.servers);
+        let sampled = servers.iter().map(|RecordedServer { name, trial }| {
+            let trees = known.get(trial).cloned().ok_or(LocalError::NoServer { trial: *trial })?;
+            Ok(SampledServer { name: name.clone(), trees })
+        });
+        let sampled = sampled.collect::<Result<_, LocalError>>()?;
+        Ok(Box::new(self.host.sample(sampled, period).map_err(LocalError::Telemetry)?))
+    }
+
+    fn stolen_under_load(&self, cpus: &CpuSet, length: Duration) -> Result<Option<f64>, MachineError> {
+        let stolen = self.host.stolen_under_load(cpus, length);
+        Ok(stolen.map_err(|source| LocalError::System { what: "measure steal", source })?)
+    }
+
+    fn available_memory_share(&self) -> Result<Option<f64>, MachineError> {
+        Ok(self.host.available_memory_share())
+    }
+
+    fn room(&self) -> Option<Room> {
+        let directory = self.scratch.path();
+        let disk = rustix::fs::statvfs(directory).ok()?;
+        let left_bytes = disk.f_bavail.saturating_mul(disk.f_frsize);
+        Some(Room { directory: directory.display().to_string(), left_bytes })
+    }
+
+    fn remove_data(&self, trial: u32) {
+        lock(&self.servers).remove(&trial);
+        let _ = fs::remove_dir_all(self.directory(trial));
+    }
+}
+
+impl Recorder for Sampler {
+    fn began(&self) -> Instant {
+        self.started()
+    }
+
+    fn stop(self: Box<Self>) -> Result<Recording, MachineError> {
+        Ok(Self::stop(*self))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,85 @@
+//! A running server of this machine, in one or several instances.
+
+use archive::model::VariantFacts;
+use host::Host;
+use host::process::{CpuUsed, LogText, ProcessTree};
+use load::clock::Nanos;
+use load::engine::RunContext;
+use load::spec::LoadSpec;
+use workload::{Instances, OperationCount};
+
+use super::error::LocalError;
+use super::variant_facts::variant_facts;
+use crate::error::MachineError;
+use crate::system_under_test::{CpuMeter, CpuReading, SystemUnderTest};
+
+/// A server of a workload, in one or several instances.
+pub struct RunningServer {
+    /// The instances.
+    pub instances: Instances,
+    /// Names and values of the kernel settings that some variant of the plan has.
+    pub kernel_settings: Vec<(String, String)>,
+    /// The machine.
+    pub host: Host,
+    /// How data is loaded and replies are checked.
+    pub context: RunContext,
+    /// The variant's name in the plan.
+    pub name: String,
+    /// The one operation that it is loaded with; none for all of the workload.
+    pub on_op: Option<String>,
+}
+
+impl SystemUnderTest for RunningServer {
+    fn prepare(&mut self) -> Result<(), MachineError> {
+        self.instances.populate(&self.context).map_err(LocalError::from)?;
+        Ok(self.instances.check(&self.context).map_err(LocalError::from)?)
+    }
+
+    fn load_spec(&self) -> Result<LoadSpec, MachineError> {
+        Ok(self.instances.load_spec(self.on_op.as_deref()).map_err(LocalError::from)?)
+    }
+
+    fn count(&mut self) -> Result<Option<OperationCount>, MachineError> {
+        Ok(self.instances.count().map_err(LocalError::from)?)
+    }
+
+    fn facts(&self) -> Result<VariantFacts, MachineError> {
+        Ok(variant_facts(&self.host, &self.instances, &self.name, &self.kernel_settings))
+    }
+
+    fn configuration(&self) -> Vec<(String, String)> {
+        let files = self.instances.effective_configuration().into_iter();
+        files.map(|file| (file.name, file.text)).collect()
+    }
+
+    fn cpu_meter(&self) -> Box<dyn CpuMeter> {
+        Box::new(ProcessMeter(self.instances.trees()))
+    }
+
+    fn check_alive(&self) -> Result<(), MachineError> {
+        Ok(self.instances.check_alive().map_err(LocalError::from)?)
+    }
+
+    fn logs(&self) -> Vec<(String, LogText)> {
+        self.instances.logs()
+    }
+
+    fn stop(&mut self) {
+        // If it does not stop on request, dropping it kills it.
+        let _ = self.instances.stop();
+    }
+}
+
+/// The processes of a server: one tree for each of its instances.
+struct ProcessMeter(Vec<ProcessTree>);
+
+impl CpuMeter for ProcessMeter {
+    fn used(&self) -> Result<CpuUsed, MachineError> {
+        Ok(self.0.iter().map(|tree| tree.cpu_used()).sum())
+    }
+
+    fn of_running(&self) -> Result<CpuReading, MachineError> {
+        let at = Nanos::now();
+        Ok(CpuReading { at, time: self.0.iter().map(|tree| tree.cpu_time()).sum() })
+    }
+}
