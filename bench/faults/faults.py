@@ -178,7 +178,7 @@ def _remove_group(sandbox: Sandbox) -> None:
 ANY_FAILURE = r"\S"
 AGAIN = "interrupted again: it ends at once|^$"
 """The second Ctrl-C has a message, if it does not come after the end."""
-FULL = "(is full|has 0 MB left): free some space"
+FULL = r"(is full|has \d+ MB left): free some space"
 
 FAULTS: dict[str, Fault] = {
     "kill-showdown": Fault("SIGKILL of showdown", _kill_showdown, {KILLED: "", **FINISHED}),
