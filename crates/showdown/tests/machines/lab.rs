@@ -17,11 +17,16 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Starts hosts c1 to cN. None where this user is not root: the kernel lets nobody else make namespaces of this kind.
+    /// Starts hosts c1 to cN. None where this user is not root, because the kernel lets nobody else make namespaces of this
+    /// kind, and where a container forbids them.
     #[expect(clippy::print_stderr, reason = "a test that did not run must say so")]
     pub fn up(hosts: u32) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("SKIPPED: only root can start the lab of machines");
+            return None;
+        }
+        if !machines_are_possible() {
+            eprintln!("SKIPPED: this container may not have namespaces, networks and mounts of its own");
             return None;
         }
         let parent = tempfile::tempdir().expect("a directory");
@@ -122,4 +127,24 @@ impl Drop for Lab {
         let output = self.script(&["down"]);
         assert!(output.status.success() || std::thread::panicking(), "{}", stderr(&output));
     }
+}
+
+/// Whether the kernel lets root make what the lab is made of.
+fn machines_are_possible() -> bool {
+    let parts = "ip link add name lab0 type veth peer name lab1 && mount -t tmpfs none /mnt && mkdir /mnt/upper /mnt/work && \
+                 mount -t overlay -o lowerdir=/var,upperdir=/mnt/upper,workdir=/mnt/work overlay /var";
+    let mut unshare = Command::new("unshare");
+    unshare.args([
+        "--net",
+        "--mount",
+        "--pid",
+        "--fork",
+        "--uts",
+        "--ipc",
+        "--mount-proc",
+        "sh",
+        "-c",
+        parts,
+    ]);
+    unshare.output().is_ok_and(|output| output.status.success())
 }
