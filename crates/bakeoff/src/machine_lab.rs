@@ -1,6 +1,7 @@
 //! The lab of a run: its trials on a [`Machine`] with the servers, loaded from this process. Which machine that is, and what
 //! is done before and after all trials, is left to [`run_plan`](crate::run_plan()).
 
+use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,9 +23,7 @@ use crate::variant_point::VariantPoint;
 
 /// Runs trials on one machine.
 pub struct MachineLab<'a> {
-    /// The plan, with the measure of the next trials.
-    pub plan: Plan,
-    /// Its workload.
+    /// The plan's workload.
     pub workload: Workload,
     /// Where the servers run.
     pub machine: &'a dyn Machine,
@@ -36,22 +35,15 @@ pub struct MachineLab<'a> {
     pub server_cpus: CpuSet,
     /// The client's CPUs.
     pub client_cpus: CpuSet,
-    /// The last value of each variant at each point: its next search begins there.
-    pub hints: Vec<Option<f64>>,
-    /// Why servers of this run cannot be up together; none while they can, or where the plan has no turns.
-    pub one_at_a_time: Option<String>,
+    /// Why servers of this run cannot be up together, and at which rate they are measured then; none while they can, or
+    /// where the plan has no turns.
+    pub one_at_a_time: Option<OneAtATime>,
 }
 
 impl MachineLab<'_> {
-    /// All connections to the server, with those of the background load.
-    fn connections(&self, variant_point: &VariantPoint) -> u32 {
-        let background = self.plan.background.map_or(0, |background| background.connections);
-        variant_point.connections(&self.plan).saturating_add(background)
-    }
-
-    fn setup(&self) -> TrialSetup<'_> {
+    fn setup<'s>(&'s self, plan: &'s Plan) -> TrialSetup<'s> {
         TrialSetup {
-            plan: &self.plan,
+            plan,
             machine: self.machine,
             workload: &self.workload,
             server_cpus: &self.server_cpus,
@@ -60,29 +52,27 @@ impl MachineLab<'_> {
         }
     }
 
-    fn trial_start<'s>(&self, slot: &TrialSlot<'s>) -> TrialStart<'s> {
-        let TrialSlot { scheduled, variant_point, writer } = *slot;
+    fn trial_start<'s>(&self, plan: &Plan, slot: &TrialSlot<'s>) -> TrialStart<'s> {
+        let TrialSlot { scheduled, variant_point, writer, hint } = *slot;
         let order = ServerOrder {
             trial: scheduled.number,
-            name: self.plan.variants[variant_point.variant].name.clone(),
+            name: plan.variants[variant_point.variant].name.clone(),
             variant: self.variants[scheduled.variant_point].clone(),
             cpus: self.server_cpus.clone(),
-            connections: self.connections(variant_point),
-            seed: u64::from(self.plan.seed),
-            on_op: self.plan.on_op.clone(),
+            connections: connections(plan, variant_point),
+            seed: u64::from(plan.seed),
+            on_op: plan.on_op.clone(),
         };
-        let hint = self.hints.get(scheduled.variant_point).copied().flatten();
         TrialStart { scheduled, variant_point, writer, hint, order }
     }
 
-    /// Keeps the values of trials for the next ones, and removes their servers' data.
+    /// Says where failed trials had little room, and removes the data of all.
     fn after_trials(
-        &mut self,
+        &self,
         trials: &[TrialSlot<'_>],
         mut finished: Vec<Result<FinishedTrial, ArchiveError>>,
     ) -> Vec<Result<FinishedTrial, ArchiveError>> {
-        for (slot, finished) in trials.iter().zip(&mut finished) {
-            let Ok(finished) = finished else { continue };
+        for finished in finished.iter_mut().flatten() {
             // The messages of servers and their tools rarely say so, or not at their end.
             if finished.trial.status == TrialStatus::Failed
                 && let Some(Room { directory, left_bytes }) = self.machine.room()
@@ -94,12 +84,6 @@ impl MachineLab<'_> {
                 );
                 finished.trial.reasons.insert(0, why);
             }
-            let index = slot.scheduled.variant_point;
-            if self.hints.len() <= index {
-                self.hints.resize(index + 1, None);
-            }
-            let value = finished.trial.measured.as_ref().map(|m| m.value);
-            self.hints[index] = value.or(self.hints[index]);
         }
         self.remove_data(trials);
         finished
@@ -114,13 +98,13 @@ impl MachineLab<'_> {
 }
 
 impl Lab for MachineLab<'_> {
-    fn facts(&mut self) -> Result<Facts, RunPlanError> {
+    fn facts(&mut self, plan: &Plan) -> Result<Facts, RunPlanError> {
         let made_by = if self.workload.load.is_runner() { MADE_BY_SERVER } else { "client" };
         let client = FlatFacts::from([
             ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             (MADE_BY.to_owned(), made_by.to_owned()),
-            ("threads".to_owned(), self.plan.load.threads.to_string()),
-            ("cpus".to_owned(), self.plan.cpus.client.clone()),
+            ("threads".to_owned(), plan.load.threads.to_string()),
+            ("cpus".to_owned(), plan.cpus.client.clone()),
         ]);
         let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Ok(Facts {
@@ -134,29 +118,33 @@ impl Lab for MachineLab<'_> {
 
     fn run_trials(
         &mut self,
+        plan: &Plan,
         trials: &[TrialSlot<'_>],
         observe: &mut Observer<'_>,
     ) -> Vec<Result<FinishedTrial, ArchiveError>> {
         if trials.len() > 1 && self.one_at_a_time.is_none() {
-            let setup = self.setup();
-            let starts = trials.iter().map(|slot| self.trial_start(slot));
+            let setup = self.setup(plan);
+            let starts = trials.iter().map(|slot| self.trial_start(plan, slot));
             match trial::run_in_turns(&setup, starts.collect(), observe) {
                 TurnsEnd::Finished(finished) => return self.after_trials(trials, finished),
-                TurnsEnd::OneAtATime(OneAtATime { why, rate_per_s }) => {
-                    observe(Event::OneAtATime { why: why.clone() });
+                TurnsEnd::OneAtATime(one_at_a_time) => {
+                    observe(Event::OneAtATime { why: one_at_a_time.why.clone() });
                     self.remove_data(trials);
-                    self.one_at_a_time = Some(why);
-                    // All of them were warmed up: none of the trials to come knows as much.
-                    if let Measure::CpuTime { rate_per_s: rate @ None } = &mut self.plan.measure {
-                        *rate = rate_per_s;
-                    }
+                    self.one_at_a_time = Some(one_at_a_time);
                 }
             }
         }
+        let mut plan = Cow::Borrowed(plan);
+        if let Some(OneAtATime { rate_per_s, .. }) = &self.one_at_a_time
+            && plan.measure == (Measure::CpuTime { rate_per_s: None })
+        {
+            // All servers were warmed up then: none of these trials knows as much.
+            plan.to_mut().measure = Measure::CpuTime { rate_per_s: *rate_per_s };
+        }
         let mut finished = Vec::new();
         for slot in trials {
-            let mut one = trial::run_alone(&self.setup(), self.trial_start(slot), observe);
-            if let (Ok(one), Some(why)) = (&mut one, &self.one_at_a_time) {
+            let mut one = trial::run_alone(&self.setup(&plan), self.trial_start(&plan, slot), observe);
+            if let (Ok(one), Some(OneAtATime { why, .. })) = (&mut one, &self.one_at_a_time) {
                 one.trial.turns = Some(TrialTurns::OneAtATime { why: why.clone() });
             }
             let has_failed = one.is_err();
@@ -166,12 +154,6 @@ impl Lab for MachineLab<'_> {
             }
         }
         finished
-    }
-
-    fn change_measure(&mut self, measure: &Measure) {
-        self.plan.measure = measure.clone();
-        // What was measured until now is no hint any more.
-        self.hints.clear();
     }
 
     fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>) {
@@ -190,6 +172,12 @@ impl Lab for MachineLab<'_> {
             }
         }
     }
+}
+
+/// All connections to the server, with those of the background load.
+fn connections(plan: &Plan, variant_point: &VariantPoint) -> u32 {
+    let background = plan.background.map_or(0, |background| background.connections);
+    variant_point.connections(plan).saturating_add(background)
 }
 
 /// Less room than this may be too little for the files of a server at its start.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use archive::model::{
-    FORMAT, FactChange, Facts, Gate, GateOutcome, Measure, Plan, QuantileCurve, Resumption, RunKind, Trial,
+    FORMAT, FactChange, Facts, Gate, GateOutcome, Plan, QuantileCurve, Resumption, RunKind, Trial,
     TrialStatus, VariantFacts, Verdict,
 };
 use archive::{ArchiveError, RunId, RunWriter, TrialWriter};
@@ -41,23 +41,23 @@ pub struct TrialSlot<'a> {
     pub variant_point: &'a VariantPoint,
     /// Writes its files.
     pub writer: &'a TrialWriter,
+    /// The last value of the same variant and point: its search begins there.
+    pub hint: Option<f64>,
 }
 
 /// Runs trials.
 pub trait Lab {
     /// The facts of host and client.
-    fn facts(&mut self) -> Result<Facts, RunPlanError>;
+    fn facts(&mut self, plan: &Plan) -> Result<Facts, RunPlanError>;
 
     /// Runs trials whose servers may be up together; returns each in its place. A failure of a server is part of its trial;
     /// an error is one of the run directory, after which others may be missing.
     fn run_trials(
         &mut self,
+        plan: &Plan,
         trials: &[TrialSlot<'_>],
         observe: &mut Observer<'_>,
     ) -> Vec<Result<FinishedTrial, ArchiveError>>;
-
-    /// The trials from here on measure this: the first block has decided.
-    fn change_measure(&mut self, measure: &Measure);
 
     /// Waits until the hypervisor leaves the CPUs alone, at most this long.
     fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>);
@@ -87,7 +87,7 @@ pub fn run_blocks(
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
     // A machine that cannot be asked leaves no run directory.
-    let facts = Facts { format: FORMAT, ..lab.facts()? };
+    let facts = Facts { format: FORMAT, ..lab.facts(plan)? };
     let writer = RunWriter::create(root, plan, SystemTime::now())?;
     let variant_points = variant_points(plan);
     let replay = Replay::of_new_run(plan, &variant_points);
@@ -115,7 +115,7 @@ pub fn resume_blocks(
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
     let InterruptedRun { plan, writer, facts, variant_points, replay, merged } = run;
-    let now = Facts { format: FORMAT, ..lab.facts()? };
+    let now = Facts { format: FORMAT, ..lab.facts(&plan)? };
     let kept = replay.kept.all().len() as u32;
     let mut resumption = Resumption {
         at_unix_ms: now.taken_unix_ms,
@@ -255,7 +255,7 @@ impl RunProgress<'_> {
     ) -> Result<RunEnd, RunPlanError> {
         let mut block = self.replay.next_block;
         loop {
-            if block > 1 && self.replace_measure(lab, observe)? {
+            if block > 1 && self.replace_measure(observe)? {
                 block = 1;
             }
             let due = due(block, &self.plan, &self.variant_points, &self.replay.kept);
@@ -286,11 +286,7 @@ impl RunProgress<'_> {
 
     /// Once the first block is complete: whether the client was the limit of the planned measure, so that the run begins
     /// again with its fallback. The plan then has no fallback any more, whatever the answer.
-    fn replace_measure(
-        &mut self,
-        lab: &mut dyn Lab,
-        observe: &mut Observer<'_>,
-    ) -> Result<bool, RunPlanError> {
+    fn replace_measure(&mut self, observe: &mut Observer<'_>) -> Result<bool, RunPlanError> {
         let first: Vec<&Trial> = self.replay.kept.all().filter(|trial| trial.block == 1).collect();
         if self.plan.fallback.is_none() || first.iter().any(|trial| trial.status == TrialStatus::Interrupted)
         {
@@ -306,7 +302,6 @@ impl RunProgress<'_> {
                 archive::layout::trial_folder(trial.number, &self.variant_points[index].name(&self.plan))
             });
             self.writer.discard(&folders.collect::<Vec<_>>()).map_err(cut_off)?;
-            lab.change_measure(&measure);
             (self.plan.measure, self.plan.replaced) = (measure, Some(replaced));
             self.replay = Replay::of_new_run(&self.plan, &self.variant_points);
             self.merged.fill(None);
@@ -320,11 +315,9 @@ impl RunProgress<'_> {
     fn keep_rate<'t>(
         &mut self,
         finished: impl IntoIterator<Item = &'t FinishedTrial>,
-        lab: &mut dyn Lab,
     ) -> Result<(), ArchiveError> {
         let trials = finished.into_iter().map(|finished| &finished.trial);
         let Some(measure) = first_block::measure_with_rate(&self.plan, trials) else { return Ok(()) };
-        lab.change_measure(&measure);
         self.plan.measure = measure;
         self.writer.plan(&self.plan)
     }
@@ -403,10 +396,12 @@ impl RunProgress<'_> {
         }
         let slots = together.iter().zip(&writers).map(|(scheduled, writer)| {
             let variant_point = &self.variant_points[scheduled.variant_point];
-            TrialSlot { scheduled, variant_point, writer }
+            let before = self.replay.kept.of(scheduled.variant_point);
+            let hint = before.filter_map(|trial| Some(trial.measured.as_ref()?.value)).last();
+            TrialSlot { scheduled, variant_point, writer, hint }
         });
-        let finished = lab.run_trials(&slots.collect::<Vec<_>>(), observe);
-        self.keep_rate(finished.iter().flatten(), lab).map_err(cut_off)?;
+        let finished = lab.run_trials(&self.plan, &slots.collect::<Vec<_>>(), observe);
+        self.keep_rate(finished.iter().flatten()).map_err(cut_off)?;
         let mut cannot_be_measured = None;
         for ((scheduled, writer), finished) in together.iter().zip(&writers).zip(finished) {
             // Trials before one that cannot be written have their records.

@@ -28,7 +28,7 @@ pub fn run_plan(
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
-    on_this_machine(plan, allowed, &[], context, observe, |lab, observe| {
+    on_this_machine(plan, allowed, context, observe, |lab, observe| {
         run_blocks(plan, lab, root, &context.interrupted, observe)
     })
 }
@@ -43,11 +43,7 @@ pub fn resume_run(
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
     let plan = run.plan().clone();
-    // The search for capacity begins at the last value of each variant, as it does without an interruption.
-    let last_value =
-        |index| run.replay.kept.of(index).filter_map(|trial| Some(trial.measured.as_ref()?.value)).last();
-    let hints: Vec<Option<f64>> = (0..run.variant_points.len()).map(last_value).collect();
-    on_this_machine(&plan, allowed, &hints, context, observe, |lab, observe| {
+    on_this_machine(&plan, allowed, context, observe, |lab, observe| {
         resume_blocks(run, accept_changes, lab, &context.interrupted, observe)
     })
 }
@@ -56,7 +52,6 @@ pub fn resume_run(
 fn on_this_machine(
     plan: &Plan,
     allowed: &[Knob],
-    hints: &[Option<f64>],
     context: &RunContext,
     observe: &mut Observer<'_>,
     run: impl FnOnce(&mut MachineLab<'_>, &mut Observer<'_>) -> Result<FinishedRun, RunPlanError>,
@@ -80,14 +75,12 @@ fn on_this_machine(
         .pin_this_thread()
         .map_err(|source| RunPlanError::System { what: "use the client's CPUs", source })?;
     let mut lab = MachineLab {
-        plan: plan.clone(),
         workload,
         machine: &machine,
         variants,
         context,
         server_cpus,
         client_cpus,
-        hints: hints.to_vec(),
         one_at_a_time: None,
     };
     let finished = run(&mut lab, observe);

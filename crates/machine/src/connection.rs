@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,11 @@ use serde_json::Value;
 use crate::clock::{self, ClockOffset, EXCHANGES, Exchange};
 use crate::error::MachineError;
 use crate::frame::{FrameDecoder, encode};
+use crate::lock::lock;
 use crate::protocol::{
     Call, CallError, FromAgent, HOST_SILENCE, Hello, PING_PERIOD, PROTOCOL, ReadClocks, ToAgent,
 };
-use crate::transport::{LinkError, LinkPipes, LinkProcess, OpenError, OpenProgress, Transport};
-
-/// How often a waiting call looks whether it is interrupted.
-const LOOK: Duration = Duration::from_millis(100);
+use crate::transport::{LOOK, LinkError, LinkPipes, LinkProcess, OpenError, OpenProgress, Transport};
 
 /// From the marker to the agent's first frame.
 const HELLO: Duration = Duration::from_secs(30);
@@ -337,8 +335,4 @@ fn wait<T>(from: &mpsc::Receiver<T>, longest: Duration, interrupted: &AtomicBool
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -32,6 +32,7 @@ mod error;
 pub mod frame;
 pub mod hosts_file;
 mod local;
+mod lock;
 mod machine;
 pub mod program;
 pub mod protocol;

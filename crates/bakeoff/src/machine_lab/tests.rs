@@ -225,14 +225,12 @@ fn run(machine: &ScriptedMachine, plan: &Plan) -> Result<FinishedRun, RunPlanErr
     let variants = variant_points(plan).iter().map(variant).collect();
     let context = RunContext::default();
     let mut lab = MachineLab {
-        plan: plan.clone(),
         workload,
         machine,
         variants,
         context: &context,
         server_cpus: "0".parse().expect("a CPU"),
         client_cpus: "1".parse().expect("a CPU"),
-        hints: Vec::new(),
         one_at_a_time: None,
     };
     let runs = tempfile::tempdir().expect("a directory");

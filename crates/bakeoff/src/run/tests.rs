@@ -37,9 +37,7 @@ variants = [{ name = "nginx", server = "nginx", knobs = {} }, { name = "apache",
 "#;
 
 /// Trials with these numbers end with these statuses; all others are valid. Apache is twice as fast as nginx.
-pub(super) struct ScriptedLab<'a> {
-    plan: &'a Plan,
-    measure: Measure,
+pub(super) struct ScriptedLab {
     outcomes: BTreeMap<u32, TrialStatus>,
     /// From this trial on, no file can be written.
     full_at: Option<u32>,
@@ -47,24 +45,21 @@ pub(super) struct ScriptedLab<'a> {
     client_is_limit: bool,
 }
 
-impl Lab for ScriptedLab<'_> {
-    fn facts(&mut self) -> Result<Facts, RunPlanError> {
+impl Lab for ScriptedLab {
+    fn facts(&mut self, _plan: &Plan) -> Result<Facts, RunPlanError> {
         Ok(Facts::default())
     }
 
     fn run_trials(
         &mut self,
+        plan: &Plan,
         trials: &[TrialSlot<'_>],
         _observe: &mut Observer<'_>,
     ) -> Vec<Result<FinishedTrial, ArchiveError>> {
         let is_full = |slot: &&TrialSlot<'_>| self.full_at.is_some_and(|full| slot.scheduled.number >= full);
         let full = |slot: &TrialSlot<'_>| ArchiveError::DiskFull { path: slot.writer.dir() };
-        let run = |slot| if is_full(&slot) { Err(full(slot)) } else { Ok(self.run_trial(slot)) };
+        let run = |slot| if is_full(&slot) { Err(full(slot)) } else { Ok(self.run_trial(plan, slot)) };
         trials.iter().map(run).collect()
-    }
-
-    fn change_measure(&mut self, measure: &Measure) {
-        self.measure = measure.clone();
     }
 
     fn wait_for_cpus(&mut self, _longest: Duration, observe: &mut Observer<'_>) {
@@ -72,24 +67,24 @@ impl Lab for ScriptedLab<'_> {
     }
 }
 
-impl<'a> ScriptedLab<'a> {
-    fn new(plan: &'a Plan, outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> Self {
-        let (measure, outcomes) = (plan.measure.clone(), outcomes.into_iter().collect());
-        Self { plan, measure, outcomes, full_at: None, client_is_limit: false }
+impl ScriptedLab {
+    fn new(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> Self {
+        let outcomes = outcomes.into_iter().collect();
+        Self { outcomes, full_at: None, client_is_limit: false }
     }
 
-    pub(super) fn of_client(plan: &'a Plan, client_is_limit: bool) -> Self {
-        Self { client_is_limit, ..Self::new(plan, []) }
+    pub(super) fn of_client(client_is_limit: bool) -> Self {
+        Self { client_is_limit, ..Self::new([]) }
     }
 
-    fn run_trial(&self, slot: &TrialSlot<'_>) -> FinishedTrial {
+    fn run_trial(&self, plan: &Plan, slot: &TrialSlot<'_>) -> FinishedTrial {
         let TrialSlot { scheduled, variant_point, .. } = *slot;
         let status = self.outcomes.get(&scheduled.number).copied().unwrap_or(TrialStatus::Valid);
-        let is_of_cpu = matches!(self.measure, Measure::CpuTime { .. });
+        let is_of_cpu = matches!(plan.measure, Measure::CpuTime { .. });
         let is_limited = self.client_is_limit && !is_of_cpu;
         let status = if is_limited { TrialStatus::Invalid } else { status };
         let gate = || if is_limited { client_gate() } else { steal() };
-        let wording = wording(&self.measure);
+        let wording = wording(&plan.measure);
         let trial = Trial {
             status,
             gates: (status == TrialStatus::Invalid).then(gate).into_iter().collect(),
@@ -101,7 +96,7 @@ impl<'a> ScriptedLab<'a> {
                 higher_is_better: wording.higher_is_better,
             }),
             cpu_time: is_of_cpu.then(cpu_time),
-            ..blank(self.plan, scheduled, variant_point)
+            ..blank(plan, scheduled, variant_point)
         };
         FinishedTrial { trial, response_time: None, facts: None }
     }
@@ -141,7 +136,7 @@ fn run_scripted_plan(
 ) -> (FinishedRun, Vec<Event>) {
     let runs = tempfile::tempdir().expect("a directory");
     let mut events = Vec::new();
-    let mut lab = ScriptedLab::new(plan, outcomes);
+    let mut lab = ScriptedLab::new(outcomes);
     let finished = run_blocks(plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |event| {
         events.push(event);
     });
@@ -300,7 +295,7 @@ fn cut_and_resume(
     let plan: Plan = PLAN.parse()?;
     let runs = tempfile::tempdir()?;
     let never = AtomicBool::new(false);
-    let mut lab = ScriptedLab::new(&plan, outcomes.iter().copied());
+    let mut lab = ScriptedLab::new(outcomes.iter().copied());
     let first = run_blocks(&plan, &mut lab, runs.path(), &never, &mut |_| {})?;
     for record in archive::Run::open(&first.dir)?.trials {
         if record.trial.number >= cut {
@@ -342,7 +337,7 @@ fn a_run_that_a_failing_server_stopped_runs_that_block_again() -> Result<(), Box
     let plan: Plan = PLAN.parse()?;
     let runs = tempfile::tempdir()?;
     let never = AtomicBool::new(false);
-    let mut lab = ScriptedLab::new(&plan, [(2, TrialStatus::Failed)]);
+    let mut lab = ScriptedLab::new([(2, TrialStatus::Failed)]);
     let stopped = run_blocks(&plan, &mut lab, runs.path(), &never, &mut |_| {})?;
     assert!(stopped.stopped.is_some());
     lab.outcomes.clear();
@@ -360,7 +355,7 @@ fn a_disk_that_is_full_after_the_first_trial_of_a_block_leaves_that_one_its_reco
 -> Result<(), Box<dyn std::error::Error>> {
     let plan: Plan = format!("{PLAN}\n[turns]\nload = \"1s\"").parse()?;
     let runs = tempfile::tempdir()?;
-    let mut lab = ScriptedLab { full_at: Some(4), ..ScriptedLab::new(&plan, []) };
+    let mut lab = ScriptedLab { full_at: Some(4), ..ScriptedLab::new([]) };
     let cut = run_blocks(&plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |_| {});
     let Err(RunPlanError::CutOff { dir, .. }) = cut else { panic!("the run goes on: {cut:?}") };
     let numbers: Vec<u32> =

@@ -36,7 +36,7 @@ impl Recorded {
 fn recorded(plan: &Plan, client_is_limit: bool) -> Recorded {
     let runs = tempfile::tempdir().expect("a directory");
     let mut events = Vec::new();
-    let mut lab = ScriptedLab::of_client(plan, client_is_limit);
+    let mut lab = ScriptedLab::of_client(client_is_limit);
     let finished =
         run_blocks(plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |event| events.push(event));
     let finished = finished.expect("a run");
@@ -105,8 +105,7 @@ fn cut(recorded: &Recorded, from: u32, plan: &Plan) {
 
 fn resumed(recorded: &Recorded, client_is_limit: bool) -> Run {
     let run = InterruptedRun::open(&recorded.finished.dir).expect("an interrupted run");
-    let plan = run.plan().clone();
-    let mut lab = ScriptedLab::of_client(&plan, client_is_limit);
+    let mut lab = ScriptedLab::of_client(client_is_limit);
     resume_blocks(run, false, &mut lab, &AtomicBool::new(false), &mut |_| {}).expect("a run");
     Run::open(&recorded.finished.dir).expect("a run directory")
 }

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::count::count;
 use super::head::{ACCEPTED, IO_TIMEOUT, Mode, RequestHead, random_bytes};
+use crate::lock::lock;
 use crate::protocol::{CallError, OpenProbe, ProbePort, system_text};
 
 /// Connections that a port serves at a time. Strangers can take them for [`IO_TIMEOUT`] each.
@@ -33,7 +34,7 @@ impl ProbeServers {
             TcpListener::bind((call.address, ports[0])).map_err(|error| failed(system_text(&error)))?;
         listener.set_nonblocking(true).map_err(|error| failed(system_text(&error)))?;
         let is_closed = Arc::new(AtomicBool::new(false));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&is_closed));
+        lock(&self.0).push(Arc::clone(&is_closed));
         let token: Arc<str> = call.token.as_str().into();
         thread::spawn(move || accept(&listener, &token, &is_closed));
         Ok(ProbePort { port: ports[0] })
@@ -41,7 +42,7 @@ impl ProbeServers {
 
     /// Closes all ports.
     pub fn close(&self) {
-        for port in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for port in lock(&self.0).drain(..) {
             port.store(true, Ordering::Relaxed);
         }
     }

@@ -8,7 +8,7 @@ mod variant_facts;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use host::knobs;
@@ -21,6 +21,7 @@ use load::engine::RunContext;
 use workload::{Instances, ServerVariant, StartOptions, Workload};
 
 use crate::error::MachineError;
+use crate::lock::lock;
 use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
 use crate::system_under_test::SystemUnderTest;
 use kernel_settings::KernelSettings;
@@ -181,8 +182,4 @@ impl Recorder for Sampler {
     fn stop(self: Box<Self>) -> Result<Recording, MachineError> {
         Ok(Self::stop(*self))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

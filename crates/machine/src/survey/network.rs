@@ -11,6 +11,7 @@ use super::pairs::rounds;
 use super::report::NetworkReport;
 use crate::connection::Connection;
 use crate::error::MachineError;
+use crate::lock::lock;
 use crate::protocol::{
     CallError, CloseProbe, Connect, ConnectFailure, MeasureNetwork, NetworkPath, OpenProbe,
 };
@@ -130,8 +131,4 @@ fn blocked(from: &Node<'_>, to: &Node<'_>, port: u16, error: &CallError) -> Stri
         },
         other => format!("{way} ({other}): check the network between them"),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

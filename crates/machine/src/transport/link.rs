@@ -5,13 +5,15 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::lock::lock;
 
 /// Login files may print this much before the agent starts.
 const MOST_NOISE: usize = 1 << 20;
@@ -20,7 +22,7 @@ const MOST_NOISE: usize = 1 << 20;
 const KEPT_STDERR: usize = 8 << 10;
 
 /// How often a waiting call looks whether it is interrupted.
-const LOOK: Duration = Duration::from_millis(100);
+pub const LOOK: Duration = Duration::from_millis(100);
 
 /// How long an ended child's last words are waited for. Another process may hold its standard error open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -220,7 +222,7 @@ impl LinkProcess {
     /// What an ending child wrote to standard error last.
     pub fn last_words(&mut self) -> String {
         let _ = self.stderr_ended.recv_timeout(LAST_WORDS);
-        let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.stderr);
         String::from_utf8_lossy(&kept).into_owned()
     }
 
@@ -257,7 +259,7 @@ impl Drop for LinkProcess {
 fn keep_last(mut stderr: ChildStderr, kept: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4 << 10];
     while let Ok(count @ 1..) = stderr.read(&mut buffer) {
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(kept);
         kept.extend_from_slice(&buffer[..count]);
         let too_many = kept.len().saturating_sub(KEPT_STDERR);
         kept.drain(..too_many);
