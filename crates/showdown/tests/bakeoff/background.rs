@@ -18,9 +18,11 @@ fn a_server_is_measured_under_a_background_load() {
         let beside = &record["background"];
         assert_eq!(beside["kind"], "background");
         let seconds = beside["length_s"].as_f64().expect("a length");
-        let requests = beside["requests"].as_f64().expect("a count");
+        // Requests that a busy machine did not get round to were due all the same.
+        let unsent = beside["errors"]["unsent"].as_f64().unwrap_or(0.0);
+        let due = beside["requests"].as_f64().expect("a count") + unsent;
         // The standard deviation of a Poisson count is its square root.
-        assert!((requests - 200.0 * seconds).abs() < 6.0 * (200.0 * seconds).sqrt(), "{beside}");
+        assert!((due - 200.0 * seconds).abs() < 6.0 * (200.0 * seconds).sqrt(), "{beside}");
         // It ran until the last phase had ended.
         let last = record["phases"].as_array().expect("phases").last().expect("one at least");
         let end = |phase: &serde_json::Value| {
