@@ -3,7 +3,7 @@
 
 use archive::model::{PhaseKind, Plan, RunLength};
 use load::capacity::staircase::{FirstGuess, SlicedCapacity};
-use load::capacity::{CURVE_SHARES, CapacitySearch, SearchedCapacity};
+use load::capacity::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
 use load::inputs::slo::Slo;
 use load::spec::{Arrivals, Shape};
 
@@ -101,17 +101,26 @@ impl Rounds<'_> {
 }
 
 impl TurnTaker<'_, '_> {
-    /// Takes a capacity, with the response times of the slices at it. The other slices are the steps of the search.
+    /// Takes a capacity, with the response times of the slices at it that met the objective: those that missed it have a
+    /// queue that grew until their end, as long as a slice. All others are the steps of the search.
     fn take_capacity(&mut self, plan: &Plan, slo: &Slo, found: SearchedCapacity) {
         if self.loads.interrupted {
             return;
         }
         for slices in found.others {
-            self.loads.keep_slices(PhaseKind::SearchStep, slices.merged, Some(slo));
+            self.loads.keep_slices(PhaseKind::SearchStep, slices.merged(), Some(slo));
         }
-        if let Some((rate, slices)) = found.capacity.rate_per_s().zip(found.at_capacity) {
-            let run = self.loads.keep_slices(PhaseKind::Measure, slices.merged, Some(slo));
-            self.result.take(&plan.measure, rate, run);
+        if let Some((rate, RatedSlices { met, not_met, .. })) =
+            found.capacity.rate_per_s().zip(found.at_capacity)
+        {
+            let (central, missed) = if met.is_some() { (met, not_met) } else { (not_met, None) };
+            if let Some(missed) = missed {
+                self.loads.keep_slices(PhaseKind::SearchStep, missed, Some(slo));
+            }
+            if let Some(central) = central {
+                let run = self.loads.keep_slices(PhaseKind::Measure, central, Some(slo));
+                self.result.take(&plan.measure, rate, run);
+            }
         }
         let reasons = match found.capacity {
             SlicedCapacity::AtLeast(_) | SlicedCapacity::Unknown => &mut self.result.client_reasons,

@@ -197,7 +197,8 @@ fn closed_loop(
 
 fn step(slo: &Slo, slices: RatedSlices) -> CapacityStep {
     let rate_per_s = slices.rate_per_s();
-    let RatedSlices { merged: MergedSlices { count, outcome, .. }, missed, client_limited, .. } = slices;
+    let RatedSlices { missed, client_limited, .. } = slices;
+    let MergedSlices { count, outcome, .. } = slices.merged();
     let summary = Summary::of(&outcome);
     CapacityStep {
         rate_per_s,

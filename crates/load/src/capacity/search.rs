@@ -39,17 +39,19 @@ pub struct SearchedCapacity {
     /// The 95 % interval of it, operations a second, of this search; none where there are too few rounds, or the client was
     /// the limit.
     pub interval: Option<ConfidenceInterval>,
-    /// The slices at the capacity and up to 12 % below: they have the response times at it.
+    /// The slices at the capacity and up to 12 % below: those that met the objective have the response times at it.
     pub at_capacity: Option<RatedSlices>,
     /// The other slices, from the lowest rate to the highest.
     pub others: Vec<RatedSlices>,
 }
 
-/// Slices at about one rate.
+/// Slices at about one rate, one at least.
 pub struct RatedSlices {
-    /// The slices.
-    pub merged: MergedSlices,
-    /// How many of them missed the objective.
+    /// Those that met the objective.
+    pub met: Option<MergedSlices>,
+    /// The others.
+    pub not_met: Option<MergedSlices>,
+    /// How many missed the objective.
     pub missed: u32,
     /// In how many the client was the limit.
     pub client_limited: u32,
@@ -127,9 +129,12 @@ impl<'s> CapacitySearch<'s> {
 
 impl RatedSlices {
     /// The first slice at a rate.
-    fn new(rate_per_s: f64, outcome: StepOutcome, merged: MergedSlices) -> Self {
+    fn new(rate_per_s: f64, outcome: StepOutcome, slice: Slice) -> Self {
+        let slice = Some(MergedSlices::from(slice));
+        let (met, not_met) = if outcome == StepOutcome::Met { (slice, None) } else { (None, slice) };
         Self {
-            merged,
+            met,
+            not_met,
             missed: u32::from(outcome == StepOutcome::Missed),
             client_limited: u32::from(outcome == StepOutcome::ClientLimited),
             ln_rates: rate_per_s.ln(),
@@ -138,20 +143,33 @@ impl RatedSlices {
 
     /// Adds a slice at a rate to those before.
     pub fn add(slices: &mut Option<Self>, rate_per_s: f64, outcome: StepOutcome, slice: Slice) {
-        let new = Self::new(rate_per_s, outcome, slice.into());
+        let new = Self::new(rate_per_s, outcome, slice);
         match slices {
             None => *slices = Some(new),
             Some(all) => all.join(new),
         }
     }
 
+    /// Number of slices.
+    pub fn count(&self) -> u32 {
+        self.met.iter().chain(&self.not_met).map(|slices| slices.count).sum()
+    }
+
     /// The mean of their rates, operations a second.
     pub fn rate_per_s(&self) -> f64 {
-        (self.ln_rates / f64::from(self.merged.count)).exp()
+        (self.ln_rates / f64::from(self.count())).exp()
+    }
+
+    /// All of them.
+    pub fn merged(self) -> MergedSlices {
+        let mut merged = self.met;
+        MergedSlices::join_all(&mut merged, self.not_met);
+        merged.expect("one slice at least")
     }
 
     fn join(&mut self, other: Self) {
-        self.merged.join(other.merged);
+        MergedSlices::join_all(&mut self.met, other.met);
+        MergedSlices::join_all(&mut self.not_met, other.not_met);
         self.missed += other.missed;
         self.client_limited += other.client_limited;
         self.ln_rates += other.ln_rates;
@@ -238,14 +256,29 @@ mod tests {
             let interval = found.interval.expect("an interval");
             assert!(interval.low <= rate && rate <= interval.high, "{interval:?}");
             let at = found.at_capacity.expect("slices at the capacity");
-            assert_eq!(at.missed, 0, "the response time at the capacity is that of slices below it");
+            assert!(at.met.is_some() && at.missed == 0, "this server misses no objective below its capacity");
             assert!(at.rate_per_s() <= rate && at.rate_per_s() > 0.85 * rate, "{}", at.rate_per_s());
             let rates: Vec<f64> = found.others.iter().map(RatedSlices::rate_per_s).collect();
             assert!(rates.is_sorted(), "{rates:?}");
             assert!(found.others.iter().any(|slices| slices.missed > 0));
-            let slices: u32 = found.others.iter().chain([&at]).map(|slices| slices.merged.count).sum();
+            let slices: u32 = found.others.iter().chain([&at]).map(RatedSlices::count).sum();
             assert!(slices >= 30, "{slices}");
         }
+    }
+
+    #[test]
+    fn slices_of_one_rate_are_kept_apart_by_what_they_say() {
+        let mut slices = None;
+        for (number, capacity) in [(0, 900.0), (1, 700.0), (2, 900.0)] {
+            let outcome = if capacity > 800.0 { StepOutcome::Met } else { StepOutcome::Missed };
+            RatedSlices::add(&mut slices, 800.0, outcome, slice(800.0, capacity, number));
+        }
+        let slices = slices.expect("slices");
+        assert_eq!((slices.count(), slices.missed), (3, 1));
+        let longest = |merged: &MergedSlices| merged.outcome.total.operations[0].response_time.max();
+        assert!(slices.met.as_ref().is_some_and(|met| met.count == 2 && longest(met) < 5_000));
+        assert!(slices.not_met.as_ref().is_some_and(|not_met| not_met.count == 1 && longest(not_met) > 5_000));
+        assert_eq!(slices.merged().count, 3);
     }
 
     #[test]

@@ -42,10 +42,18 @@ pub struct MergedSlices {
 impl MergedSlices {
     /// Adds a slice to those before.
     pub fn add(merged: &mut Option<Self>, slice: Slice) {
-        match merged {
-            None => *merged = Some(slice.into()),
-            Some(all) => all.join(slice.into()),
-        }
+        Self::join_all(merged, Some(slice.into()));
+    }
+
+    /// Adds slices, if there are any, to those before, if there are any.
+    pub fn join_all(merged: &mut Option<Self>, others: Option<Self>) {
+        *merged = match (merged.take(), others) {
+            (Some(mut merged), Some(others)) => {
+                merged.join(others);
+                Some(merged)
+            }
+            (merged, others) => merged.or(others),
+        };
     }
 
     /// Adds slices of the same server, at another load or another time.
