@@ -80,7 +80,9 @@ pub fn check_kernel_settings(plan: &Plan, allowed: &[Knob]) -> Result<(), PlanEr
 /// Checks a plan whose program under test makes the load: it has no rate and no connections that could be set.
 fn check_own_load(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
     let has_rate = matches!(plan.measure, Measure::LatencyCurve { .. } | Measure::CpuTime { .. });
-    let lacks = if plan.measure.slo().is_some() || has_rate {
+    let lacks = if plan.sweep.iter().any(|axis| !matches!(axis.vary, Vary::Knob(_))) {
+        "has no connections or rate to vary"
+    } else if plan.measure.slo().is_some() || has_rate {
         "has no rate to set, nor a capacity"
     } else if plan.measure == Measure::MaxBytes && !moves_bytes(workload, plan.on_op.as_deref()) {
         "reports no bytes that its operations move (bytes in [metrics])"
@@ -88,8 +90,6 @@ fn check_own_load(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
         "has no server that a background load could be sent to"
     } else if plan.load.connections != 1 || plan.load.threads != 1 {
         "has no connections or client threads to set"
-    } else if plan.sweep.iter().any(|axis| !matches!(axis.vary, Vary::Knob(_))) {
-        "has no connections or rate to vary"
     } else {
         return Ok(());
     };
@@ -114,8 +114,18 @@ fn check_measure(plan: &Plan) -> Result<(), PlanError> {
     if let Some(slo) = plan.measure.slo() {
         slo.parse::<Slo>()?;
     }
+    let varies = plan.sweep.iter().any(|axis| axis.vary == Vary::Rate);
+    let is_at_rates = match &plan.measure {
+        Measure::LatencyCurve { rates_per_s, .. } => rates_per_s.is_empty(),
+        Measure::CpuTime { .. } => true,
+        Measure::MaxThroughput | Measure::MaxBytes | Measure::OneByOne { .. } | Measure::Capacity { .. } => {
+            false
+        }
+    };
+    if varies && !is_at_rates {
+        return Err(PlanError::SweptRate);
+    }
     if let Measure::CpuTime { rate_per_s } = plan.measure {
-        let varies = plan.sweep.iter().any(|axis| axis.vary == Vary::Rate);
         if plan.background.is_some() {
             return Err(PlanError::CpuTimeWithBackground);
         } else if plan.kind == RunKind::Sweep && rate_per_s.is_some() == varies {

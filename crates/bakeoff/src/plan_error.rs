@@ -109,6 +109,11 @@ pub enum PlanError {
         "the server's CPU time would contain that of the background load: leave out --background, or pass another --measure"
     )]
     CpuTimeWithBackground,
+    /// A measure that has no rate, or rates of its own, in a sweep over the rate.
+    #[error(
+        "a sweep over the rate measures at its rates: pass --measure latency without --rates, or --measure cpu"
+    )]
+    SweptRate,
     /// A sweep of CPU time without a rate, or with two.
     #[error(
         "a sweep of CPU time needs one rate, or varies it: pass either --rate 10k or --vary rate=5k..40k"

@@ -20,7 +20,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
             Err(PlanError::Operations(MOST_OPERATIONS))
         }
         Measure::LatencyCurve { rates_per_s, .. }
-            if !(1..=MOST_VALUES).contains(&rates_per_s.len())
+            if !(least_rates(plan)..=MOST_VALUES).contains(&rates_per_s.len())
                 || !rates_per_s.iter().all(|rate| is_rate(*rate)) =>
         {
             Err(PlanError::Rates { most: MOST_VALUES })
@@ -28,6 +28,11 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         Measure::CpuTime { rate_per_s: Some(rate) } if !is_rate(*rate) => Err(PlanError::CpuTimeRate),
         _ => Ok(()),
     }
+}
+
+/// The rates of an axis take the place of those of the measure.
+fn least_rates(plan: &Plan) -> usize {
+    usize::from(!plan.sweep.iter().any(|axis| axis.vary == Vary::Rate))
 }
 
 fn check_blocks(plan: &Plan) -> Result<(), PlanError> {

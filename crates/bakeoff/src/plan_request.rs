@@ -34,7 +34,7 @@ pub enum MeasureRequest {
     Bytes,
     /// Operations per hour, one at a time.
     OneByOne,
-    /// Latency at these rates.
+    /// Latency at these rates; without any, at those of the sweep's axis.
     Latency(Vec<f64>),
     /// CPU time of the server for each operation, at this rate or at one that the first block chooses.
     CpuTime(Option<f64>),
@@ -171,6 +171,9 @@ fn measure(
         Asked::Default | Asked::Capacity => Measure::Capacity { slo: slo()? },
         Asked::Throughput | Asked::DefaultOfSweep => Measure::MaxThroughput,
         Asked::CpuTime(rate_per_s) => Measure::CpuTime { rate_per_s: *rate_per_s },
+        Asked::Latency(rates) if rates.is_empty() => {
+            Measure::LatencyCurve { rates_per_s: Vec::new(), slo: slo().ok() }
+        }
         Asked::Latency(rates) => Measure::LatencyCurve { rates_per_s: rates.clone(), slo: Some(slo()?) },
     })
 }

@@ -42,14 +42,11 @@ pub fn wording(measure: &Measure) -> MeasureWording {
             unit: "µs",
             higher_is_better: false,
         },
-        Measure::LatencyCurve { rates_per_s, .. } => {
-            let rate = rates_per_s.last().copied().unwrap_or_default();
-            MeasureWording {
-                what: format!("p99 response time at {}/s", thousands(rate)),
-                unit: "µs",
-                higher_is_better: false,
-            }
-        }
+        Measure::LatencyCurve { rates_per_s, .. } => MeasureWording {
+            what: format!("p99 response time{}", at_rate(rates_per_s.last().copied())),
+            unit: "µs",
+            higher_is_better: false,
+        },
     }
 }
 

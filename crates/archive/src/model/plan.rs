@@ -141,7 +141,7 @@ pub enum Measure {
     },
     /// Response time at given open-loop rates.
     LatencyCurve {
-        /// The rates, operations per second.
+        /// The rates, operations per second; none where the rate is an axis of the sweep.
         rates_per_s: Vec<f64>,
         /// An objective to draw, and to check each step by.
         #[serde(default, skip_serializing_if = "Option::is_none")]

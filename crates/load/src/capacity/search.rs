@@ -277,7 +277,9 @@ mod tests {
         assert_eq!((slices.count(), slices.missed), (3, 1));
         let longest = |merged: &MergedSlices| merged.outcome.total.operations[0].response_time.max();
         assert!(slices.met.as_ref().is_some_and(|met| met.count == 2 && longest(met) < 5_000));
-        assert!(slices.not_met.as_ref().is_some_and(|not_met| not_met.count == 1 && longest(not_met) > 5_000));
+        assert!(
+            slices.not_met.as_ref().is_some_and(|not_met| not_met.count == 1 && longest(not_met) > 5_000)
+        );
         assert_eq!(slices.merged().count, 3);
     }
 

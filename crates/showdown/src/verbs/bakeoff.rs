@@ -289,7 +289,8 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         (Some(MeasureOption::Latency) | None, rates) if !rates.is_empty() => {
             MeasureRequest::Latency(rates.to_vec())
         }
-        (Some(MeasureOption::Latency), _) if !varies_rate => {
+        (Some(MeasureOption::Latency) | None, _) if varies_rate => MeasureRequest::Latency(Vec::new()),
+        (Some(MeasureOption::Latency), _) => {
             return Err(usage(
                 "--measure latency needs --rates: give operations per second, such as --rates 10k,20k",
             ));

@@ -73,6 +73,23 @@ fn a_comparison_without_a_measure_has_a_fallback_and_one_with_a_measure_or_an_ob
 }
 
 #[test]
+fn a_sweep_over_the_rate_measures_latency_unless_cpu_time_is_asked_for() {
+    let home = TestHome::new();
+    let sweep =
+        |options: &[&str]| home.run(&[&["plan", "sweep", "nginx", "--vary", "rate=1k,2k"], options].concat());
+    for options in [&[][..], &["--measure", "latency"], &["--slo", "p99<9ms"]] {
+        let plan = text(&sweep(options).stdout);
+        assert!(plan.contains("metric = \"latency_curve\"\nrates_per_s = []\n"), "{options:?}: {plan}");
+    }
+    for options in [&["--measure", "throughput"][..], &["--measure", "capacity"], &["--rates", "5k"]] {
+        let output = sweep(options);
+        let message = text(&output.stderr);
+        let why = "a sweep over the rate measures at its rates";
+        assert!(output.status.code() == Some(2) && message.contains(why), "{options:?}: {message}");
+    }
+}
+
+#[test]
 fn what_has_no_cpu_time_of_an_operation_is_refused() {
     let home = TestHome::new();
     for (args, why) in [
