@@ -14,6 +14,7 @@ use load::engine::{self, LoadOutcome, RunContext, RunError};
 use load::inputs::keys::Popularity;
 use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
+use load::validity::BrokenRule;
 
 use crate::known::account::Account;
 use crate::known::behaviour::Behaviour;
@@ -129,6 +130,15 @@ pub struct Measurement {
     pub summary: Summary,
     /// The server's account.
     pub account: Account,
+}
+
+impl Measurement {
+    /// Why the server times of this run cannot be trusted, a line each. Late sends are not in them, and the server's account
+    /// is of the requests as they came.
+    pub fn reasons_against_server_times(&self) -> Vec<String> {
+        let rules = self.summary.rules_broken.iter();
+        rules.filter(|rule| !matches!(rule, BrokenRule::Lag { .. })).map(ToString::to_string).collect()
+    }
 }
 
 /// Long enough to have no effect on the measurement.

@@ -222,7 +222,8 @@ fn a_server_that_daemonises_is_followed() -> Result<(), Box<dyn std::error::Erro
     let dir = tempfile::tempdir()?;
     let server = local().start(&perl(DAEMON, dir.path()))?;
     eventually("only the daemon is left", || {
-        server.tree().processes().len() == 1 && server.tree().processes()[0].pid == server.pid()
+        let processes = server.tree().processes();
+        processes.len() == 1 && processes[0].pid == server.pid()
     });
     server.check()?;
     drop(server);

@@ -40,7 +40,7 @@ pub fn poisson(
     length: Duration,
 ) -> Result<Vec<Finding>, CheckError> {
     let server = instrument.start(|_| ())?;
-    let meaconfidenced =
+    let measured =
         instrument.run(&server, &TestLoad::http(CONNECTIONS, LoadShape::Poisson(rate_per_s), length))?;
     let (failing, all) = failing_windows(&gaps(&server.log()?), rate_per_s, window);
     let case = format!("Poisson at {rate_per_s}/s: windows of {window} gaps that fail Anderson–Darling");
@@ -50,7 +50,7 @@ pub fn poisson(
     let mut finding = Finding::new("arrivals", case, FindingUnit::Share, LEVEL, share.estimate()).as_limit();
     finding.passed = bounds.contains(LEVEL) || share.estimate() < LEVEL;
     finding.tolerance = bounds.half_width();
-    let lag = &meaconfidenced.summary.client.lag_us;
+    let lag = &measured.summary.client.lag_us;
     finding.note =
         Some(format!("{failing} of {all} windows; lag {} µs (p50), {} µs (p99)", lag.p50, lag.p99));
     Ok(vec![finding])

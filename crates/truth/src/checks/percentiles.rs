@@ -1,7 +1,10 @@
 //! Percentiles of the server's time against the server's own, for known distributions at known shares of the client's
-//! highest rate. The server's time is the response time without the client's late sends, which the server cannot see.
+//! highest rate. The server's time is the response time without the client's late sends, which the server cannot see. How
+//! late the sends were is a line of its own.
 
 use std::time::Duration;
+
+use load::validity::{HARMLESS_LAG_US, MAX_LAG_SHARE};
 
 use crate::finding::{Finding, FindingUnit, time_tolerance_us};
 use crate::instrument::{CheckError, Instrument, LoadShape, Measurement, TestLoad, TestProtocol};
@@ -40,12 +43,23 @@ pub fn check(
         ..TestLoad::http(connections(rate, service), LoadShape::Poisson(rate), length)
     };
     let mut measured = once(instrument, service, &load)?;
-    while !measured.summary.valid && *repetitions > 0 {
+    while !measured.reasons_against_server_times().is_empty() && *repetitions > 0 {
         *repetitions -= 1;
         measured = once(instrument, service, &load)?;
     }
     let case = format!("{} {service} at {:.0} %", level.protocol.name(), level.share * 100.0);
-    Ok(compare("percentiles", &case, &measured, level.share > 0.5))
+    let mut findings = compare("percentiles", &case, &measured, level.share > 0.5);
+    findings.push(late_sends(&case, &measured));
+    Ok(findings)
+}
+
+/// Whether response times, which contain late sends, can be trusted at this load, too.
+fn late_sends(case: &str, measured: &Measurement) -> Finding {
+    let summary = &measured.summary;
+    let most = (MAX_LAG_SHARE * summary.response_time_us.p50 as f64).max(HARMLESS_LAG_US as f64);
+    let lag_us = summary.client.lag_us.p99 as f64;
+    let finding = Finding::new("late sends", case, FindingUnit::Microseconds, 0.0, lag_us);
+    finding.statistic("p99").within(most).as_limit()
 }
 
 /// Enough connections that no request waits for one.
@@ -74,6 +88,7 @@ pub(super) fn compare(
 ) -> Vec<Finding> {
     let Measurement { summary, account, .. } = measured;
     let Some(known) = account.service_time_us else { return Vec::new() };
+    let reasons = measured.reasons_against_server_times();
     let times = &summary.server_time_us;
     let rows = [
         ("p50", known.p50, times.p50, is_limit),
@@ -85,7 +100,7 @@ pub(super) fn compare(
     let finding = |(name, known, measured, is_limit): (&'static str, f64, u64, bool)| {
         let finding =
             Finding::new(check, case, FindingUnit::Microseconds, known, measured as f64).statistic(name);
-        let finding = finding.within(time_tolerance_us(known)).unless_invalid(&summary.reasons);
+        let finding = finding.within(time_tolerance_us(known)).unless_invalid(&reasons);
         if is_limit { finding.as_limit() } else { finding }
     };
     rows.into_iter().map(finding).collect()

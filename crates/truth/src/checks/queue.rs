@@ -27,9 +27,9 @@ pub fn overflow(instrument: &Instrument<'_>, length: Duration) -> Result<Vec<Fin
         behaviour.service = ServiceTime::Exponential(SERVICE);
         behaviour.slots = Some(SLOTS as usize);
     })?;
-    let meaconfidenced = instrument.run(&server, &TestLoad::http(64, LoadShape::Poisson(RATE), length))?;
-    let account = &meaconfidenced.account;
-    let refused = meaconfidenced.summary.errors.get(&ErrorKind::UnexpectedReply).copied().unwrap_or(0);
+    let measured = instrument.run(&server, &TestLoad::http(64, LoadShape::Poisson(RATE), length))?;
+    let account = &measured.account;
+    let refused = measured.summary.errors.get(&ErrorKind::UnexpectedReply).copied().unwrap_or(0);
     let known = lost_share(RATE * SERVICE.as_secs_f64(), SLOTS);
     let counts =
         Finding::new("queue", "refusals", FindingUnit::Count, account.refused as f64, refused as f64);
@@ -49,13 +49,10 @@ pub fn slowdown(instrument: &Instrument<'_>, length: Duration) -> Result<Vec<Fin
         behaviour.service = ServiceTime::Fixed(Duration::from_millis(1));
         behaviour.slows = Duration::from_millis(10);
     })?;
-    let meaconfidenced = instrument.run(&server, &TestLoad::http(256, LoadShape::Poisson(RATE), length))?;
-    let mut findings = compare("queue", "slowdown", &meaconfidenced, false);
-    let p50: Vec<f64> = Spans::of(&meaconfidenced.outcome)
-        .intervals
-        .iter()
-        .map(|span| span.response_time_us.p50 as f64)
-        .collect();
+    let measured = instrument.run(&server, &TestLoad::http(256, LoadShape::Poisson(RATE), length))?;
+    let mut findings = compare("queue", "slowdown", &measured, false);
+    let p50: Vec<f64> =
+        Spans::of(&measured.outcome).intervals.iter().map(|span| span.response_time_us.p50 as f64).collect();
     let is_steady =
         matches!(detect_steady_state(&p50, DriftTolerance::PERCENTILE), SteadyState::Steady { .. });
     let called = f64::from(u8::from(is_steady));
