@@ -1,3 +1,3 @@
 CREATE DATABASE load_test;
-CREATE USER 'showdown'@'{{ host }}' IDENTIFIED BY '{{ password }}';
-GRANT ALL ON load_test.* TO 'showdown'@'{{ host }}';
+CREATE USER 'showdown'@'{{ "%" if remote else host }}' IDENTIFIED BY '{{ password }}';
+GRANT ALL ON load_test.* TO 'showdown'@'{{ "%" if remote else host }}';

@@ -83,7 +83,11 @@ mod tests {
 
     fn with_idle(idle: f64, client_utilisation: f64) -> String {
         let telemetry = Recording {
-            columns: vec![TelemetryColumn { name: "cpu.1.idle".to_owned(), unit: "cores", help: "" }],
+            columns: vec![TelemetryColumn {
+                name: "cpu.1.idle".to_owned(),
+                unit: "cores".into(),
+                help: "".into(),
+            }],
             samples: vec![TelemetrySample { t_us: 1, unix_ms: 0, values: vec![Some(idle)] }],
             ..Recording::default()
         };

@@ -2,6 +2,7 @@
 //! is done before and after all trials, is left to [`run_plan`](crate::run_plan()).
 
 use std::borrow::Cow;
+use std::net::Ipv4Addr;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -59,6 +60,7 @@ impl MachineLab<'_> {
             name: plan.variants[variant_point.variant].name.clone(),
             variant: self.variants[scheduled.variant_point].clone(),
             cpus: self.server_cpus.clone(),
+            address: Ipv4Addr::LOCALHOST.into(),
             connections: connections(plan, variant_point),
             seed: u64::from(plan.seed),
             on_op: plan.on_op.clone(),

@@ -86,6 +86,7 @@ pub mod slices;
 pub mod sources;
 pub mod spans;
 pub mod spec;
+mod spec_files;
 pub mod summary;
 pub mod tls;
 pub mod validity;

@@ -16,6 +16,7 @@ use crate::clock::{self, ClockOffset, EXCHANGES, Exchange};
 use crate::error::MachineError;
 use crate::frame::{FrameDecoder, encode};
 use crate::lock::lock;
+use crate::protocol::servers::Interrupt;
 use crate::protocol::{
     Call, CallError, FromAgent, HOST_SILENCE, Hello, PING_PERIOD, PROTOCOL, ReadClocks, ToAgent,
 };
@@ -33,6 +34,8 @@ pub struct Connection {
     shared: Arc<Shared>,
     hello: Hello,
     interrupted: Arc<AtomicBool>,
+    /// Whether the agent knows of the interruption.
+    is_told: AtomicBool,
     /// Dropped with the connection, which ends the thread that pings.
     _closing: Sender<()>,
 }
@@ -110,13 +113,15 @@ impl Connection {
             shared,
             hello: Hello::of_this_process(),
             interrupted: Arc::clone(interrupted),
+            is_told: AtomicBool::new(false),
             _closing: closing,
         };
-        let is = wait(&hello, HELLO, interrupted).map_err(|failed| match failed {
-            WaitError::Interrupted => OpenError::Interrupted,
-            WaitError::Late => OpenError::Link(LinkError::Silent(HELLO)),
-            WaitError::Gone => OpenError::Agent { why: connection.shared.lost().0 },
-        })?;
+        let is =
+            wait(&hello, HELLO, || interrupted.load(Ordering::Relaxed)).map_err(|failed| match failed {
+                WaitError::Interrupted => OpenError::Interrupted,
+                WaitError::Late => OpenError::Link(LinkError::Silent(HELLO)),
+                WaitError::Gone => OpenError::Agent { why: connection.shared.lost().0 },
+            })?;
         if !is.fits(&connection.hello) {
             let own = format!("{}, protocol {PROTOCOL}", connection.hello.version);
             return Err(OpenError::Version { is: is.version, protocol: is.protocol, own });
@@ -132,15 +137,39 @@ impl Connection {
 
     /// Asks the agent, and waits for its answer this long.
     pub fn call<C: Call>(&self, call: C, longest: Duration) -> Result<C::Answer, MachineError> {
-        let (arrival, _) = self.exchange(call, longest)?;
+        let (arrival, _) = self.exchange(call, longest, Self::leave)?;
         self.answer::<C>(arrival)
+    }
+
+    /// Asks the agent, and waits for its answer also after an interruption. The agent is told of that, so that what takes long
+    /// ends, and what is to be read or stopped after it still is.
+    pub fn call_to_end<C: Call>(&self, call: C, longest: Duration) -> Result<C::Answer, MachineError> {
+        self.tell_interruption();
+        let (arrival, _) = self.exchange(call, longest, Self::tell_interruption)?;
+        self.answer::<C>(arrival)
+    }
+
+    /// Tells the agent of an interruption, once. The caller goes on.
+    fn tell_interruption(&self) -> bool {
+        if self.interrupted.load(Ordering::Relaxed) && !self.is_told.swap(true, Ordering::Relaxed) {
+            let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
+            // Nobody waits for the reply.
+            let message = ToAgent::Request { id, call: Interrupt {}.into() };
+            self.shared.send(&encode(&message).expect("an interruption is short"));
+        }
+        false
+    }
+
+    /// The caller of an interrupted call does not wait for its reply.
+    fn leave(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
     }
 
     /// How far the clocks of the host are ahead.
     pub fn clock_offset(&self) -> Result<ClockOffset, MachineError> {
         let mut exchanges = Vec::new();
         for _ in 0..EXCHANGES {
-            let (arrival, sent) = self.exchange(ReadClocks {}, HOST_SILENCE)?;
+            let (arrival, sent) = self.exchange(ReadClocks {}, HOST_SILENCE, |_| false)?;
             let received_ns = arrival.received_ns;
             let theirs = self.answer::<ReadClocks>(arrival)?;
             exchanges.push(Exchange { sent, theirs, received_ns });
@@ -148,11 +177,12 @@ impl Connection {
         Ok(ClockOffset::from_exchanges(&exchanges).expect("there are exchanges"))
     }
 
-    /// Sends a request; its reply, and the clocks at its send.
+    /// Sends a request; its reply, and the clocks at its send. `is_left` is asked again and again, and ends the wait.
     fn exchange<C: Call>(
         &self,
         call: C,
         longest: Duration,
+        is_left: fn(&Self) -> bool,
     ) -> Result<(Arrival, crate::protocol::Clocks), MachineError> {
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
         let message = ToAgent::Request { id, call: call.into() };
@@ -160,7 +190,7 @@ impl Connection {
         let reply = self.shared.expect(id).ok_or_else(|| self.lost())?;
         let sent = clock::read();
         self.shared.send(&frame);
-        let arrival = wait(&reply, longest, &self.interrupted).map_err(|failed| {
+        let arrival = wait(&reply, longest, || is_left(self)).map_err(|failed| {
             lock(&self.shared.pending).replies.remove(&id);
             match failed {
                 WaitError::Interrupted => MachineError::Interrupted,
@@ -322,15 +352,17 @@ enum WaitError {
     Interrupted,
 }
 
-fn wait<T>(from: &mpsc::Receiver<T>, longest: Duration, interrupted: &AtomicBool) -> Result<T, WaitError> {
+fn wait<T>(
+    from: &mpsc::Receiver<T>,
+    longest: Duration,
+    is_interrupted: impl Fn() -> bool,
+) -> Result<T, WaitError> {
     let until = Instant::now() + longest;
     loop {
         match from.recv_timeout(LOOK) {
             Ok(value) => return Ok(value),
             Err(RecvTimeoutError::Disconnected) => return Err(WaitError::Gone),
-            Err(RecvTimeoutError::Timeout) if interrupted.load(Ordering::Relaxed) => {
-                return Err(WaitError::Interrupted);
-            }
+            Err(RecvTimeoutError::Timeout) if is_interrupted() => return Err(WaitError::Interrupted),
             Err(RecvTimeoutError::Timeout) if Instant::now() > until => return Err(WaitError::Late),
             Err(RecvTimeoutError::Timeout) => {}
         }

@@ -53,6 +53,24 @@ pub enum MachineError {
         /// What is wrong with it.
         why: String,
     },
+    /// Its servers cannot listen where the hosts file says.
+    #[error("host {host}: {why}: correct its address in the hosts file")]
+    Address {
+        /// The host's name.
+        host: String,
+        /// The address and the system's reason.
+        why: String,
+    },
+    /// The hosts file names CPUs that the host does not have.
+    #[error("host {host} has the CPUs {has}, not all of {wanted}: correct cpus in the hosts file")]
+    Cpus {
+        /// The host's name.
+        host: String,
+        /// The CPUs of the hosts file.
+        wanted: String,
+        /// Those of the host.
+        has: String,
+    },
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
@@ -66,6 +84,8 @@ impl MachineError {
             | Self::Lost { host, .. }
             | Self::Call { host, .. }
             | Self::Slow { host, .. }
+            | Self::Address { host, .. }
+            | Self::Cpus { host, .. }
             | Self::Protocol { host, .. } => Some(host),
             Self::Local(_) | Self::Interrupted => None,
         }

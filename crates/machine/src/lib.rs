@@ -8,7 +8,7 @@
 //! the connection is coarse.
 //!
 //! - [`Machine`]: what a run needs of a machine with servers; [`SystemUnderTest`]: what it needs of one server there.
-//! - [`LocalMachine`]: this machine as one.
+//! - [`LocalMachine`]: this machine as one. [`RemoteMachine`]: one behind a connection; its agent has a local one.
 //! - [`hosts_file`]: the user's machines, and how each is reached.
 //! - [`transport`]: ways to an agent: a child process, or the system's ssh, which brings the program there first.
 //! - [`frame`] and [`protocol`]: messages, which know nothing of the way.
@@ -36,6 +36,7 @@ mod lock;
 mod machine;
 pub mod program;
 pub mod protocol;
+mod remote;
 pub mod survey;
 mod system_under_test;
 pub mod transport;
@@ -45,4 +46,5 @@ pub use error::MachineError;
 pub use hosts_file::{HostEntry, Hosts, HostsFileError};
 pub use local::{LocalError, LocalMachine, knob_value};
 pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+pub use remote::RemoteMachine;
 pub use system_under_test::{CpuMeter, CpuReading, SystemUnderTest};

@@ -3,11 +3,13 @@
 //!
 //! Everything that crosses this interface is plain data: no process, file or descriptor of the machine leaves it.
 
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use host::knobs::KnobChange;
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
+use serde::{Deserialize, Serialize};
 use workload::{ServerVariant, Workload};
 
 use crate::error::MachineError;
@@ -69,6 +71,8 @@ pub struct ServerOrder {
     pub variant: ServerVariant,
     /// Its CPUs.
     pub cpus: CpuSet,
+    /// Where it listens.
+    pub address: IpAddr,
     /// All connections for which it needs descriptors.
     pub connections: u32,
     /// The seed of keys, values and rows.
@@ -78,7 +82,7 @@ pub struct ServerOrder {
 }
 
 /// A server whose processes are recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedServer {
     /// The prefix of its columns.
     pub name: String,
@@ -87,7 +91,7 @@ pub struct RecordedServer {
 }
 
 /// Records telemetry until it is stopped or dropped.
-pub trait Recorder {
+pub trait Recorder: Send {
     /// When the recording's time is 0, on the clock of this process.
     fn began(&self) -> Instant;
 
@@ -96,7 +100,7 @@ pub trait Recorder {
 }
 
 /// What became of the kernel settings that a killed run left.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftSettings {
     /// Those that have their old value again.
     pub restored: Vec<KnobChange>,
@@ -105,7 +109,7 @@ pub struct LeftSettings {
 }
 
 /// Room on the file system with the servers' files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Room {
     /// The directory of the files.
     pub directory: String,

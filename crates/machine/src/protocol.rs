@@ -1,20 +1,36 @@
 //! What the two sides say to each other: one version of it, so that both must be the same program.
 //!
 //! The controller sends [`ToAgent`], the agent [`FromAgent`]. A request has an ID, which its reply carries. The agent answers
-//! requests as they are finished, not in their order.
+//! requests as they are finished, not in their order. Those about servers are in [`servers`].
+
+pub mod servers;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use archive::model::VariantFacts;
 use host::CpuSet;
 use host::doctor::HostFinding;
 use host::facts::HostFacts;
+use host::process::CpuUsed;
+use host::telemetry::TelemetrySample;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use workload::OperationCount;
+
+use self::servers::{
+    BeginRecording, CheckServer, CloseKernelSettings, EndRecording, EnsureServers, Interrupt, MeasureSteal,
+    OpenKernelSettings, PrepareServer, ReadAvailableMemory, ReadConfiguration, ReadCount, ReadCpuUsed,
+    ReadFacts, ReadLoad, ReadLogs, ReadRoom, ReadRunningCpu, ReadSamples, ReadServerFacts, RecordingBegan,
+    RecordingHead, RemoveData, Reserve, Reserved, ServerLoad, ServerLog, StartServer, StopServer,
+    TakeWorkload, TryKernelSettings,
+};
+use crate::machine::{LeftSettings, Room};
+use crate::system_under_test::CpuReading;
 
 /// Raised by every change of the messages below.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// How often the controller sends a [`ToAgent::Ping`].
 pub const PING_PERIOD: Duration = Duration::from_secs(2);
@@ -120,6 +136,15 @@ pub enum CallError {
         /// The system's text.
         why: String,
     },
+    /// What was asked of the machine or of a server has failed.
+    #[error("{why}")]
+    Failed {
+        /// One line with what failed, why, and the remedy.
+        why: String,
+    },
+    /// The user of the controller has interrupted it.
+    #[error("interrupted")]
+    Interrupted,
     /// A connection broke.
     #[error("the connection broke during the measurement: {why}")]
     Broken {
@@ -187,6 +212,32 @@ requests! {
     CloseProbe => (),
     Connect => (),
     MeasureNetwork => NetworkPath,
+    Interrupt => (),
+    Reserve => Reserved,
+    ReadFacts => HostFacts,
+    OpenKernelSettings => LeftSettings,
+    TryKernelSettings => (),
+    CloseKernelSettings => Vec<String>,
+    TakeWorkload => (),
+    EnsureServers => (),
+    StartServer => (),
+    PrepareServer => (),
+    ReadLoad => ServerLoad,
+    ReadCount => Option<OperationCount>,
+    ReadServerFacts => VariantFacts,
+    ReadConfiguration => Vec<(String, String)>,
+    ReadCpuUsed => CpuUsed,
+    ReadRunningCpu => CpuReading,
+    CheckServer => (),
+    ReadLogs => Vec<ServerLog>,
+    StopServer => (),
+    RemoveData => (),
+    BeginRecording => RecordingBegan,
+    EndRecording => RecordingHead,
+    ReadSamples => Vec<TelemetrySample>,
+    MeasureSteal => Option<f64>,
+    ReadAvailableMemory => Option<f64>,
+    ReadRoom => Option<Room>,
 }
 
 /// Asks for the clocks. Answered at once, before all other work.

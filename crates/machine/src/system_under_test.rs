@@ -7,6 +7,7 @@ use archive::model::VariantFacts;
 use host::process::{CpuUsed, LogText};
 use load::clock::Nanos;
 use load::spec::LoadSpec;
+use serde::{Deserialize, Serialize};
 use workload::OperationCount;
 
 use crate::error::MachineError;
@@ -51,7 +52,7 @@ pub trait CpuMeter {
 }
 
 /// CPU time at a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuReading {
     /// When it was read, by the clock of the server's machine. Only readings of one machine have a difference.
     pub at: Nanos,

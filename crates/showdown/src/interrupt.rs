@@ -35,13 +35,15 @@ pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
 
 /// The context of every run of the engine: the flag, and the command that starts further load processes.
 pub fn context() -> anyhow::Result<RunContext> {
+    Ok(RunContext { interrupted: flag()?, load_process: Some(load_process()?) })
+}
+
+/// Makes the command that starts a further load process.
+pub fn load_process() -> anyhow::Result<Arc<dyn Fn() -> Command + Send + Sync>> {
     let program = std::env::current_exe().context("cannot find the path of this program")?;
-    Ok(RunContext {
-        interrupted: flag()?,
-        load_process: Some(Arc::new(move || {
-            let mut command = Command::new(&program);
-            command.arg("__load-process");
-            command
-        })),
-    })
+    Ok(Arc::new(move || {
+        let mut command = Command::new(&program);
+        command.arg("__load-process");
+        command
+    }))
 }

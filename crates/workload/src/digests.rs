@@ -45,6 +45,13 @@ fn of_folder(folder: &Folder) -> BTreeMap<String, String> {
     digests
 }
 
+/// The files of a folder on disk that have digests, as paths relative to it.
+pub(crate) fn files_of(directory: &Path) -> Vec<String> {
+    let mut digests = BTreeMap::new();
+    add_directory(&mut digests, directory, "", 0);
+    digests.into_keys().map(|path| path.trim_start_matches('/').to_owned()).collect()
+}
+
 fn add_directory(digests: &mut BTreeMap<String, String>, directory: &Path, name: &str, level: usize) {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut entries: Vec<_> = entries.map(|entry| (entry.file_name(), entry)).collect();

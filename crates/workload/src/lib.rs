@@ -32,6 +32,7 @@
 //!     directory: "/tmp/trial".into(),
 //!     cache: workload::data::default_cache()?,
 //!     cpus: host.allowed_cpus()?,
+//!     address: std::net::Ipv4Addr::LOCALHOST.into(),
 //!     port: None,
 //!     connections: 64,
 //!     seed: 1,
@@ -57,6 +58,7 @@ mod folder;
 mod instance;
 mod instances;
 mod names;
+mod packed;
 mod programs;
 mod render;
 pub mod scaffold;
@@ -71,4 +73,5 @@ pub use instance::{
 };
 pub use instances::Instances;
 pub use names::UnknownName;
+pub use packed::{PackError, PackedWorkload};
 pub use variant::{ServerVariant, VariantError, VariantText, is_kernel_setting};

@@ -12,8 +12,9 @@ use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value};
 /// The variables of every template beside the server's knobs. `password` is defined only where the server has
 /// `password = true`. `user` and `group` are none unless this program runs as root. `https` is none unless the load
 /// uses TLS, see [`https`]. `showdown` is the path of this program.
-pub const BUILT_IN: &[&str] =
-    &["host", "port", "dir", "data", "here", "cpus", "user", "group", "password", "showdown", "https"];
+pub const BUILT_IN: &[&str] = &[
+    "host", "port", "remote", "dir", "data", "here", "cpus", "user", "group", "password", "showdown", "https",
+];
 
 /// The variable `https`: `https.certificate` and `https.key` are paths of PEM files, `https.resumption` is true where
 /// clients may resume sessions.

@@ -21,8 +21,11 @@ fn recordings(columns: &[(&str, &[f64])]) -> Recording {
         unix_ms: 5 + at as u64 * 1_000,
         values: columns.iter().map(|(_, values)| values.get(at).copied()).collect(),
     };
-    let column =
-        |(name, _): &(&str, _)| TelemetryColumn { name: (*name).to_owned(), unit: "cores", help: "" };
+    let column = |(name, _): &(&str, _)| TelemetryColumn {
+        name: (*name).to_owned(),
+        unit: "cores".into(),
+        help: "".into(),
+    };
     Recording {
         columns: columns.iter().map(column).collect(),
         samples: (0..length).map(tick).collect(),

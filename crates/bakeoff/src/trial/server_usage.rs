@@ -67,8 +67,8 @@ pub fn table(recording: &Recording, lead: Duration) -> Telemetry {
     let columns = recording.columns.iter().enumerate().map(|(at, column)| Column {
         info: ColumnInfo {
             name: column.name.clone(),
-            unit: column.unit.to_owned(),
-            help: column.help.to_owned(),
+            unit: column.unit.clone().into_owned(),
+            help: column.help.clone().into_owned(),
         },
         values: recording.samples.iter().map(|sample| sample.values.get(at).copied().flatten()).collect(),
     });
@@ -84,7 +84,8 @@ mod tests {
     use super::*;
 
     fn recording() -> Recording {
-        let column = |name: &str| TelemetryColumn { name: name.to_owned(), unit: "cores", help: "" };
+        let column =
+            |name: &str| TelemetryColumn { name: name.to_owned(), unit: "cores".into(), help: "".into() };
         let names = [
             "cpu.0.user",
             "server-0.cpu.user",

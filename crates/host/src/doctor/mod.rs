@@ -36,7 +36,11 @@ mod tests {
 
     /// A recording of one sample.
     pub(super) fn recorded(values: &[(&str, f64)]) -> Recording {
-        let column = |(name, _): &(&str, f64)| TelemetryColumn { name: (*name).into(), unit: "", help: "" };
+        let column = |(name, _): &(&str, f64)| TelemetryColumn {
+            name: (*name).into(),
+            unit: "".into(),
+            help: "".into(),
+        };
         let values_only = values.iter().map(|(_, value)| Some(*value)).collect();
         Recording {
             columns: values.iter().map(column).collect(),

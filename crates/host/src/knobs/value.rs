@@ -4,13 +4,13 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Error, Knob, Unrestored};
 use crate::root::Root;
 
 /// A change of a setting, or its restoration.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnobChange {
     /// The setting.
     pub knob: Knob,

@@ -6,9 +6,10 @@ use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
 use procfs::process::Stat;
+use serde::{Deserialize, Serialize};
 
 /// CPU time of a server since its start. The difference of two readings is what it used in between.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuUsed {
     /// All of it: the clocks of its processes, and what its ended processes left to their parents.
     pub time: Duration,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use procfs::process::{Stat, StatFlags};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::process::{ProcessId, Processes, cpu_ticks};
 
@@ -12,7 +12,7 @@ use crate::process::{ProcessId, Processes, cpu_ticks};
 const MOST: usize = 3;
 
 /// A program, not started by this process, that used CPU time during a recording.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherProgram {
     /// Its name (`comm`), without its arguments, which may contain a password.
     pub command: String,

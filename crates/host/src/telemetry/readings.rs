@@ -34,7 +34,7 @@ impl Readings {
         value: f64,
     ) {
         self.0.push(Reading {
-            column: TelemetryColumn { name: name.into(), unit, help },
+            column: TelemetryColumn { name: name.into(), unit: unit.into(), help: help.into() },
             metric_type: MetricType::Gauge,
             value,
         });
@@ -48,7 +48,7 @@ impl Readings {
         help: &'static str,
         total: f64,
     ) {
-        let column = TelemetryColumn { name: name.into(), unit, help };
+        let column = TelemetryColumn { name: name.into(), unit: unit.into(), help: help.into() };
         self.0.push(Reading { column, metric_type: MetricType::Counter, value: total });
     }
 

@@ -1,26 +1,27 @@
 //! A recording: columns, samples, and simple statistics of them.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::OtherProgram;
 use crate::affinity::CpuSet;
 
 /// The meaning of one value of each sample.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TelemetryColumn {
     /// Its dotted name, such as `cpu.0.softirq` or `net.lo.received_bytes`.
     pub name: String,
     /// `cores` (CPU seconds per second), `share` (of the time, 0 to 1), `B`, `B/s`, `1`, `1/s`, `Hz`, `s`.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// Its meaning, in a sentence.
-    pub help: &'static str,
+    pub help: Cow<'static, str>,
 }
 
 /// The values at one tick.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TelemetrySample {
     /// The time in microseconds since the sampler started, by the monotonic clock.
     pub t_us: u64,
@@ -31,7 +32,7 @@ pub struct TelemetrySample {
 }
 
 /// The result of a sampler.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     /// The meanings of the values.
     pub columns: Vec<TelemetryColumn>,
@@ -80,7 +81,8 @@ mod tests {
 
     #[test]
     fn statistics_cover_a_column_and_a_time_range() {
-        let columns = vec![TelemetryColumn { name: "cpu.steal".into(), unit: "cores", help: "" }];
+        let columns =
+            vec![TelemetryColumn { name: "cpu.steal".into(), unit: "cores".into(), help: "".into() }];
         let sample = |t_us, value| TelemetrySample { t_us, unix_ms: 0, values: vec![value] };
         let samples = vec![sample(1, Some(9.0)), sample(2, Some(1.0)), sample(3, None), sample(4, Some(2.0))];
         let recording = Recording { columns, samples, ..Recording::default() };

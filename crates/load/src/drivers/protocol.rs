@@ -61,6 +61,8 @@ pub struct ServerAccess {
     pub database: String,
     /// Where the user's password is.
     pub password: Option<PasswordSource>,
+    /// Whether the password may be sent where others can read it: that of a server that was started for one trial.
+    pub may_send_cleartext: bool,
     /// The named pipes that a runner reads and writes.
     pub pipes: Option<(PathBuf, PathBuf)>,
     /// Keys, values and rows follow from this.

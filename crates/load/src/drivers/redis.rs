@@ -204,7 +204,7 @@ impl Protocol for Redis {
         let auth = access.password.clone().map(|password| RedisAuth {
             user: None,
             password,
-            allow_cleartext: false,
+            allow_cleartext: access.may_send_cleartext,
         });
         RedisSpec { auth, keyspace: KeyspaceSpec { seed: access.seed, ..mix } }
     }

@@ -146,6 +146,7 @@ impl Target {
             user,
             database,
             password: variable.map(|name| PasswordSource::Environment(name.to_owned())),
+            may_send_cleartext: false,
             pipes: None,
             seed,
         })
@@ -186,7 +187,7 @@ fn password_variables() -> String {
 }
 
 /// Loopback, private (RFC 1918, RFC 4193), link-local or shared (RFC 6598): not public.
-fn is_private(address: IpAddr) -> bool {
+pub fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
             let [a, b, ..] = v4.octets();

@@ -1,22 +1,60 @@
 //! What an agent does for each request.
 
 use std::net::{IpAddr, TcpListener};
+use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use host::Host;
 use host::doctor::{self, HostEvidence};
+use load::engine::RunContext;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::probe;
 use super::probe_server::ProbeServers;
+use super::servers::ServerHost;
 use crate::clock;
+use crate::protocol::servers::Reserved;
 use crate::protocol::{CallError, Examination, Examine, Request, system_text};
 
+/// How long an agent that ends waits for requests that are being answered: they have been interrupted.
+const LAST_WORK: Duration = Duration::from_secs(5);
+
 /// What an agent has between requests.
-#[derive(Debug, Default)]
 pub(super) struct Agent {
-    servers: ProbeServers,
+    probes: ProbeServers,
+    servers: ServerHost,
+    /// Requests that are being answered.
+    at_work: Arc<()>,
+}
+
+impl Agent {
+    /// An agent that loads data in this context.
+    pub fn new(context: RunContext) -> Self {
+        Self { probes: ProbeServers::default(), servers: ServerHost::new(context), at_work: Arc::default() }
+    }
+
+    /// A request is being answered until this is dropped.
+    pub fn begin_work(&self) -> Arc<()> {
+        Arc::clone(&self.at_work)
+    }
+
+    /// Ends what takes long.
+    pub fn interrupt(&self) {
+        self.servers.interrupt();
+    }
+
+    /// Stops all servers, and restores the machine's settings.
+    pub fn end(&self) {
+        self.interrupt();
+        let until = Instant::now() + LAST_WORK;
+        while Arc::strong_count(&self.at_work) > 1 && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.probes.close();
+        self.servers.end();
+    }
 }
 
 /// The clocks, as a reply.
@@ -29,17 +67,22 @@ pub(super) fn answer(agent: &Agent, request: Request) -> Result<Value, CallError
     match request {
         Request::ReadClocks(_) => Ok(clocks()),
         Request::Examine(call) => examine(&call).map(value),
-        Request::OpenProbe(call) => agent.servers.open(&call).map(value),
+        Request::OpenProbe(call) => agent.probes.open(&call).map(value),
         Request::CloseProbe(_) => {
-            agent.servers.close();
+            agent.probes.close();
             Ok(value(()))
         }
         Request::Connect(call) => probe::connect(&call).map(value),
         Request::MeasureNetwork(call) => probe::measure(&call).map(value),
+        Request::Reserve(call) => {
+            let allowed_cpus = agent.servers.reserve()?;
+            Ok(value(Reserved { allowed_cpus, address: check_address(call.address) }))
+        }
+        call => agent.servers.answer(call),
     }
 }
 
-fn value(answer: impl Serialize) -> Value {
+pub(super) fn value(answer: impl Serialize) -> Value {
     serde_json::to_value(answer).expect("answers are plain data")
 }
 
@@ -65,8 +108,6 @@ fn check_address(address: IpAddr) -> Result<(), CallError> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

@@ -8,20 +8,27 @@ mod count;
 mod head;
 mod probe;
 mod probe_server;
+mod servers;
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Duration;
 
+use load::engine::RunContext;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use serde_json::Value;
 
 use crate::frame::{FrameDecoder, FrameError, encode};
 use crate::protocol::{CONTROLLER_SILENCE, FromAgent, Hello, Request, ToAgent, marker};
 use answers::{Agent, answer, clocks};
+
+/// Makes the command of a further process.
+pub type MakeCommand = Arc<dyn Fn() -> Command + Send + Sync>;
 
 /// Why an agent ends with an error.
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +48,10 @@ pub enum AgentError {
 }
 
 /// The agent on standard input and output.
-pub fn agent_main(nonce: &str) -> Result<(), AgentError> {
-    serve(io::stdin(), io::stdout(), nonce, CONTROLLER_SILENCE)
+///
+/// `load_process` starts the processes that load data, see [`RunContext`].
+pub fn agent_main(nonce: &str, load_process: Option<MakeCommand>) -> Result<(), AgentError> {
+    serve(io::stdin(), io::stdout(), nonce, CONTROLLER_SILENCE, load_process)
 }
 
 /// Answers what comes from `input` until that ends or is silent for too long.
@@ -51,6 +60,7 @@ pub fn serve(
     mut output: impl Write + Send + 'static,
     nonce: &str,
     longest_silence: Duration,
+    load_process: Option<MakeCommand>,
 ) -> Result<(), AgentError> {
     let mut head = format!("\n{}agent\n", marker(nonce)).into_bytes();
     head.extend(encode(&FromAgent::Hello(Hello::of_this_process()))?);
@@ -58,7 +68,20 @@ pub fn serve(
     let (to_controller, messages) = mpsc::channel();
     // A thread of its own: where the controller does not read, the reading here must go on to notice its silence.
     thread::spawn(move || write(output, &messages));
-    let agent = Arc::new(Agent::default());
+    let agent = Arc::new(Agent::new(RunContext { load_process, ..RunContext::default() }));
+    // However it ends, servers are stopped. Where this process is killed, their keepers stop them.
+    let ended = answer_all(&mut input, longest_silence, &agent, &to_controller);
+    agent.end();
+    ended
+}
+
+/// Answers until the input ends.
+fn answer_all(
+    input: &mut (impl Read + AsFd),
+    longest_silence: Duration,
+    agent: &Arc<Agent>,
+    to_controller: &Sender<FromAgent>,
+) -> Result<(), AgentError> {
     let mut decoder = FrameDecoder::default();
     let mut buffer = vec![0; 256 << 10];
     let timeout = Timespec {
@@ -66,7 +89,7 @@ pub fn serve(
         tv_nsec: longest_silence.subsec_nanos().into(),
     };
     loop {
-        match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&timeout)) {
+        match poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&timeout)) {
             Ok(0) => return Err(AgentError::Silent(longest_silence)),
             Ok(_) => {}
             Err(Errno::INTR) => continue,
@@ -79,7 +102,7 @@ pub fn serve(
             Err(error) => return Err(AgentError::Read(error)),
         }
         while let Some(message) = decoder.next_message()? {
-            take(message, &agent, &to_controller);
+            take(message, agent, to_controller);
         }
     }
 }
@@ -94,16 +117,25 @@ fn take(message: ToAgent, agent: &Arc<Agent>, to_controller: &Sender<FromAgent>)
         ToAgent::Request { id, call: Request::ReadClocks(_) } => {
             let _ = to_controller.send(FromAgent::Reply { id, result: Ok(clocks()) });
         }
+        ToAgent::Request { id, call: Request::Interrupt(_) } => {
+            agent.interrupt();
+            let _ = to_controller.send(FromAgent::Reply { id, result: Ok(Value::Null) });
+        }
         ToAgent::Request { id, call } => {
+            let at_work = agent.begin_work();
             let (agent, to_controller) = (Arc::clone(agent), to_controller.clone());
-            thread::spawn(move || to_controller.send(FromAgent::Reply { id, result: answer(&agent, call) }));
+            thread::spawn(move || {
+                let result = answer(&agent, call);
+                drop(at_work);
+                to_controller.send(FromAgent::Reply { id, result })
+            });
         }
     }
 }
 
 fn write(mut output: impl Write, messages: &mpsc::Receiver<FromAgent>) {
     for message in messages {
-        // All answers are small plain data, which has a frame.
+        // All answers are plain data that fits into a frame.
         let sent = encode(&message).map(|frame| output.write_all(&frame).and_then(|()| output.flush()));
         if !matches!(sent, Ok(Ok(()))) {
             return;
@@ -138,7 +170,7 @@ mod tests {
             controller.write_all(&encode(&message)?)?;
         }
         controller.shutdown(std::net::Shutdown::Write)?;
-        serve(agent, output, "n", LONG)?;
+        serve(agent, output, "n", LONG, None)?;
         let messages = read_all(from);
         let [FromAgent::Hello(hello), FromAgent::Pong, FromAgent::Reply { id: 7, result: Ok(clocks) }] =
             &messages[..]
@@ -154,11 +186,11 @@ mod tests {
     #[test]
     fn it_ends_when_the_controller_is_silent_or_sends_rubbish() -> io::Result<()> {
         let (_controller, agent) = UnixStream::pair()?;
-        let end = serve(agent, io::sink(), "n", Duration::from_millis(1));
+        let end = serve(agent, io::sink(), "n", Duration::from_millis(1), None);
         assert!(matches!(end, Err(AgentError::Silent(_))));
         let (mut controller, agent) = UnixStream::pair()?;
         controller.write_all(&[1, 0, 0, 0, b'x'])?;
-        assert!(matches!(serve(agent, io::sink(), "n", LONG), Err(AgentError::Frame(_))));
+        assert!(matches!(serve(agent, io::sink(), "n", LONG, None), Err(AgentError::Frame(_))));
         Ok(())
     }
 
@@ -168,7 +200,7 @@ mod tests {
         let (mut controller, agent) = UnixStream::pair()?;
         let (_from, output) = UnixStream::pair()?;
         let frame = encode(&ToAgent::Request { id: 1, call: ReadClocks {}.into() }).expect("a frame");
-        let served = thread::spawn(move || serve(agent, output, "n", Duration::from_millis(200)));
+        let served = thread::spawn(move || serve(agent, output, "n", Duration::from_millis(200), None));
         for _ in 0..20_000 {
             // At its end it closes its input.
             if controller.write_all(&frame).is_err() {

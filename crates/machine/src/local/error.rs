@@ -5,7 +5,7 @@ use std::io;
 use host::knobs;
 use host::lock::LockError;
 use host::packages;
-use workload::InstanceError;
+use workload::{InstanceError, PackError};
 
 /// What this machine could not do.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +22,9 @@ pub enum LocalError {
     /// The user may not run a server, or it did not start, answer or stop as it should.
     #[error(transparent)]
     Server(#[from] InstanceError),
+    /// The files of a workload cannot be sent to another machine.
+    #[error(transparent)]
+    Workload(#[from] PackError),
     /// A request is about a server that was not started here, or whose files were removed.
     #[error("there is no server of trial {trial}: report this as a bug")]
     NoServer {

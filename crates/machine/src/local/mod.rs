@@ -63,6 +63,11 @@ impl LocalMachine {
         })
     }
 
+    /// Where the files of a workload go that came from another machine.
+    pub(crate) fn workload_directory(&self, key: &str) -> PathBuf {
+        self.scratch.path().join("workloads").join(key)
+    }
+
     fn directory(&self, trial: u32) -> PathBuf {
         self.scratch.path().join(trial.to_string())
     }
@@ -82,6 +87,7 @@ impl LocalMachine {
             directory: self.directory(order.trial),
             cache: self.cache.clone(),
             cpus: order.cpus.clone(),
+            address: order.address,
             port: None,
             connections: order.connections,
             seed: order.seed,

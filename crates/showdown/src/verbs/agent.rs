@@ -1,6 +1,7 @@
 //! `showdown agent`: the far end of a connection to this host, started by the showdown of another one.
 
 use crate::exit::CommandStatus;
+use crate::interrupt;
 
 /// Options of `showdown agent`.
 #[derive(clap::Args, Debug)]
@@ -16,6 +17,6 @@ pub struct AgentArgs {
 
 /// Runs the verb until its standard input ends.
 pub fn run(args: &AgentArgs) -> anyhow::Result<CommandStatus> {
-    machine::agent::agent_main(&args.marker)?;
+    machine::agent::agent_main(&args.marker, Some(interrupt::load_process()?))?;
     Ok(CommandStatus::Success)
 }

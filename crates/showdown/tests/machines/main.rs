@@ -6,6 +6,7 @@ mod firewall;
 mod kills;
 mod lab;
 mod local;
+mod servers;
 mod ssh;
 
 use std::process::{Command, Output, Stdio};

@@ -91,6 +91,11 @@ impl Workload {
         }
     }
 
+    /// The name of its definition in its folder.
+    pub(crate) fn definition_file(&self) -> &str {
+        &self.file
+    }
+
     /// The SLO that a capacity must meet; none for a runner, whose load has no capacity.
     pub fn slo(&self) -> Option<&Slo> {
         self.load.slo.as_ref()

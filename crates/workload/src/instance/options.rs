@@ -1,5 +1,6 @@
 //! What a start needs: the host, directories, CPUs, a port and a seed.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,6 +19,8 @@ pub struct StartOptions {
     pub cache: PathBuf,
     /// The server's CPUs.
     pub cpus: CpuSet,
+    /// Where the server listens: loopback, or an address of this machine at which clients on others reach it.
+    pub address: IpAddr,
     /// The server's port; if none, a free one.
     pub port: Option<u16>,
     /// The number of client connections for which the server needs descriptors.

@@ -121,6 +121,8 @@ impl Instance {
             password: self.credentials.password.as_deref().map(Password::source),
             pipes: self.pipes.as_ref().map(|(pipes, _)| (pipes.stdin.clone(), pipes.stdout.clone())),
             seed: self.options.seed,
+            // The password is of this start, and protects nothing else.
+            may_send_cleartext: !self.address.ip().is_loopback(),
         };
         Ok(self.server.protocol.spec(&mix, &access).expect("the server's protocol has the mix of the load"))
     }

@@ -2,7 +2,7 @@
 //! wait until it is ready.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,9 +23,6 @@ use crate::data;
 use crate::definition::{CERTIFICATE, Knob, RESUMPTION, ServerDefinition, TypedValue, Workload};
 use crate::render::{self, TemplateVariables};
 use crate::variant::ServerVariant;
-
-/// Servers listen on loopback only.
-const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// The timeout of a command in `prepare`: creating a data directory takes less.
 const PREPARE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -68,6 +65,7 @@ impl Instance {
         let mut variables = TemplateVariables::default();
         variables.set("host", address.ip().to_string());
         variables.set("port", address.port());
+        variables.set("remote", !address.ip().is_loopback());
         variables.set("dir", directories.server.to_string_lossy());
         variables.set("data", data.to_string_lossy());
         variables.set("here", working_directory.to_string_lossy());
@@ -209,10 +207,10 @@ fn prepare(
 /// The address to listen on: with the given port, which must be free, or with a free port.
 fn listen_address(options: &StartOptions) -> Result<SocketAddr, InstanceError> {
     let Some(port) = options.port else {
-        let ports = options.host.free_ports(HOST, 1)?;
-        return Ok((HOST, ports[0]).into());
+        let ports = options.host.free_ports(options.address, 1)?;
+        return Ok((options.address, ports[0]).into());
     };
-    let address = (HOST, port).into();
+    let address = (options.address, port).into();
     options.host.check_port(address)?;
     Ok(address)
 }

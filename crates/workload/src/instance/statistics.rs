@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use host::regular_file;
 use load::drivers::sql::DatabaseLogin;
+use serde::{Deserialize, Serialize};
 
 use super::counters;
 use super::error::{InstanceError, StatisticsError};
@@ -21,7 +22,7 @@ const SETTLE_QUERIES: u32 = 20;
 const SETTLE_PAUSE: Duration = Duration::from_millis(50);
 
 /// A server's count of operations.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationCount {
     /// The server's names for what it counts: `cmd_get + cmd_set`.
     pub what: String,

@@ -212,7 +212,7 @@ impl<D: Database> Protocol for Sql<D> {
                 user: access.user.clone(),
                 database: access.database.clone(),
                 password: access.password.clone(),
-                allow_cleartext: false,
+                allow_cleartext: access.may_send_cleartext,
             },
             tables: Tables { seed: access.seed, ..mix.tables },
             work: SqlWork::Transactions(mix.transactions),

@@ -1,0 +1,284 @@
+//! What a controller asks of a host with servers: a request for each method of [`Machine`](crate::Machine),
+//! [`SystemUnderTest`](crate::SystemUnderTest), [`CpuMeter`](crate::CpuMeter) and [`Recorder`](crate::Recorder).
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use host::CpuSet;
+use host::knobs::Knob;
+use host::process::LogText;
+use host::telemetry::{OtherProgram, TelemetryColumn};
+use load::clock::Nanos;
+use load::spec::LoadSpec;
+use serde::{Deserialize, Serialize};
+use workload::{PackedWorkload, ServerVariant, VariantError, Workload};
+
+use super::CallError;
+use crate::machine::{RecordedServer, ServerOrder};
+
+/// Requests without anything to say.
+macro_rules! bare {
+    ($($(#[$about:meta])* $name:ident,)*) => {
+        $(
+            $(#[$about])*
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+            pub struct $name {}
+        )*
+    };
+}
+
+/// Requests about the server of a trial.
+macro_rules! of_server {
+    ($($(#[$about:meta])* $name:ident,)*) => {
+        $(
+            $(#[$about])*
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+            pub struct $name {
+                /// The trial.
+                pub trial: u32,
+            }
+        )*
+    };
+}
+
+bare! {
+    /// Interrupts what takes long: it ends with [`CallError::Interrupted`]. Answered at once.
+    Interrupt,
+    /// Asks for the facts of the machine alone.
+    ReadFacts,
+    /// Restores all kernel settings at the end of a run.
+    CloseKernelSettings,
+    /// Asks how much memory is available.
+    ReadAvailableMemory,
+    /// Asks for the room for the servers' files.
+    ReadRoom,
+}
+
+of_server! {
+    /// Loads the data of a server, and checks its replies.
+    PrepareServer,
+    /// Asks for the load of a server.
+    ReadLoad,
+    /// Asks for a server's count of operations.
+    ReadCount,
+    /// Asks for the facts of a server.
+    ReadServerFacts,
+    /// Asks for the configuration files of a server.
+    ReadConfiguration,
+    /// Asks for the CPU time of a server, with processes that have ended.
+    ReadCpuUsed,
+    /// Asks for the CPU time of the running processes of a server.
+    ReadRunningCpu,
+    /// Asks whether a server still runs.
+    CheckServer,
+    /// Asks for the logs of a server.
+    ReadLogs,
+    /// Stops a server.
+    StopServer,
+    /// Removes the files of a server that has ended.
+    RemoveData,
+}
+
+/// Reserves the machine for a run: no other one measures there until the agent ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reserve {
+    /// Where its servers will listen.
+    pub address: IpAddr,
+}
+
+/// A machine that is reserved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reserved {
+    /// The CPUs that the agent may use.
+    pub allowed_cpus: CpuSet,
+    /// Whether a server could listen on the address.
+    pub address: Result<(), CallError>,
+}
+
+/// The kernel settings of each variant of a machine.
+pub type VariantSettings = Vec<BTreeMap<Knob, String>>;
+
+/// See [`Machine::open_kernel_settings`](crate::Machine::open_kernel_settings).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenKernelSettings {
+    /// The settings.
+    pub variants: VariantSettings,
+}
+
+/// See [`Machine::try_kernel_settings`](crate::Machine::try_kernel_settings).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TryKernelSettings {
+    /// The settings.
+    pub variants: VariantSettings,
+}
+
+/// Sends a workload, once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakeWorkload {
+    /// The name by which later requests mean it.
+    pub key: String,
+    /// Its files.
+    pub workload: Box<PackedWorkload>,
+}
+
+/// See [`Machine::ensure_servers`](crate::Machine::ensure_servers).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnsureServers {
+    /// The key of the workload.
+    pub workload: String,
+    /// The servers.
+    pub servers: Vec<String>,
+}
+
+/// See [`Machine::start`](crate::Machine::start).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartServer {
+    /// The key of the workload.
+    pub workload: String,
+    /// Number of the trial.
+    pub trial: u32,
+    /// The variant's name in the plan.
+    pub name: String,
+    /// The server.
+    pub server: String,
+    /// Names and values of its knobs and kernel settings, as text: they are checked over there, where their files are.
+    pub settings: Vec<(String, String)>,
+    /// Its CPUs.
+    pub cpus: CpuSet,
+    /// Where it listens.
+    pub address: IpAddr,
+    /// All connections for which it needs descriptors.
+    pub connections: u32,
+    /// The seed of keys, values and rows.
+    pub seed: u64,
+    /// The one operation that it is loaded with.
+    pub on_op: Option<String>,
+}
+
+impl StartServer {
+    /// The request for an order.
+    pub fn of(workload: String, order: &ServerOrder) -> Self {
+        let ServerVariant { server, knobs, kernel } = &order.variant;
+        let knobs = knobs.iter().map(|(name, value)| (name.clone(), value.to_string()));
+        let kernel = kernel.iter().map(|(name, value)| (name.to_string(), value.clone()));
+        Self {
+            workload,
+            trial: order.trial,
+            name: order.name.clone(),
+            server: server.clone(),
+            settings: knobs.chain(kernel).collect(),
+            cpus: order.cpus.clone(),
+            address: order.address,
+            connections: order.connections,
+            seed: order.seed,
+            on_op: order.on_op.clone(),
+        }
+    }
+
+    /// The order, checked on this machine.
+    pub fn order(self, workload: &Workload) -> Result<ServerOrder, VariantError> {
+        let settings = self.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let variant = workload.variant(&self.server, settings)?;
+        Ok(ServerOrder {
+            trial: self.trial,
+            name: self.name,
+            variant,
+            cpus: self.cpus,
+            address: self.address,
+            connections: self.connections,
+            seed: self.seed,
+            on_op: self.on_op,
+        })
+    }
+}
+
+/// What the engine sends to a server, with the files that it reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerLoad {
+    /// The load. Paths in it are those of the server's machine.
+    pub spec: LoadSpec,
+    /// Path and text of each file in it: certificates and passwords of this one start.
+    pub files: Vec<(PathBuf, String)>,
+}
+
+/// A server's log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerLog {
+    /// Its name.
+    pub name: String,
+    /// What is kept of it.
+    pub text: String,
+    /// The bytes that are left out.
+    pub left_out: u64,
+}
+
+impl From<(String, LogText)> for ServerLog {
+    fn from((name, log): (String, LogText)) -> Self {
+        Self { name, text: String::from_utf8_lossy(&log.text).into_owned(), left_out: log.left_out }
+    }
+}
+
+impl From<ServerLog> for (String, LogText) {
+    fn from(log: ServerLog) -> Self {
+        (log.name, LogText { text: log.text.into_bytes(), left_out: log.left_out })
+    }
+}
+
+/// See [`Machine::record`](crate::Machine::record).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeginRecording {
+    /// The servers.
+    pub servers: Vec<RecordedServer>,
+    /// How often.
+    pub period: Duration,
+}
+
+/// A recording that has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordingBegan {
+    /// Its number.
+    pub recording: u64,
+    /// When its time is 0, by the clock of its machine.
+    pub at: Nanos,
+}
+
+/// Takes a last sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndRecording {
+    /// Its number.
+    pub recording: u64,
+}
+
+/// A recording without its samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordingHead {
+    /// The meanings of the values.
+    pub columns: Vec<TelemetryColumn>,
+    /// The number of samples.
+    pub samples: usize,
+    /// The other programs with the most CPU time.
+    pub others: Vec<OtherProgram>,
+    /// The CPU time of the sampler itself.
+    pub cost: Duration,
+}
+
+/// Asks for samples of a recording that has ended: at least one, and no more than fit into a message. After the last one, it
+/// is forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadSamples {
+    /// The recording.
+    pub recording: u64,
+    /// The first one.
+    pub from: usize,
+}
+
+/// See [`Machine::stolen_under_load`](crate::Machine::stolen_under_load).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasureSteal {
+    /// The CPUs.
+    pub cpus: CpuSet,
+    /// How long.
+    pub length: Duration,
+}

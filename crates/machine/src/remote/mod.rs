@@ -1,0 +1,193 @@
+//! [`RemoteMachine`]: a machine behind a connection. Its agent has a [`LocalMachine`](crate::LocalMachine), and this asks it.
+
+mod asked;
+mod recorder;
+mod server;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use host::scratch::ScratchDirectory;
+use host::{CpuSet, HostFacts};
+use sha2::{Digest, Sha256};
+use workload::{ServerVariant, Workload};
+
+use self::asked::{Asked, LONG, SHORT};
+use self::recorder::RemoteRecorder;
+use self::server::RemoteServer;
+use crate::connection::Connection;
+use crate::error::MachineError;
+use crate::hosts_file::HostEntry;
+use crate::local::LocalError;
+use crate::lock::lock;
+use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+use crate::program::Programs;
+use crate::protocol::servers::{
+    BeginRecording, CloseKernelSettings, EnsureServers, MeasureSteal, OpenKernelSettings,
+    ReadAvailableMemory, ReadFacts, ReadRoom, RemoveData, Reserve, Reserved, StartServer, TakeWorkload,
+    TryKernelSettings, VariantSettings,
+};
+use crate::system_under_test::SystemUnderTest;
+use crate::transport::{OpenProgress, Transport};
+
+/// A machine behind a connection, reserved for one run. Dropping it ends its agent, and all that this has started.
+pub struct RemoteMachine {
+    asked: Arc<Asked>,
+    address: IpAddr,
+    cpus: CpuSet,
+    /// Folder and key of the workload that the agent has.
+    workload: Mutex<Option<(workload::Folder, String)>>,
+    /// Whether a variant has a kernel setting.
+    has_settings: AtomicBool,
+    /// Certificates and passwords of the servers.
+    scratch: ScratchDirectory,
+}
+
+impl RemoteMachine {
+    /// Starts the agent of a host, and reserves the machine.
+    pub fn open(
+        entry: &HostEntry,
+        transport: &Transport,
+        interrupted: &Arc<AtomicBool>,
+        observe: &dyn Fn(OpenProgress),
+    ) -> Result<Self, MachineError> {
+        let connection = Connection::open(&entry.name, transport, interrupted, observe)?;
+        let asked = Asked { host: entry.name.clone(), connection };
+        let Reserved { allowed_cpus, address } = asked.ask(Reserve { address: entry.address }, SHORT)?;
+        address
+            .map_err(|source| MachineError::Address { host: entry.name.clone(), why: source.to_string() })?;
+        let cpus = entry.cpus.clone().unwrap_or_else(|| allowed_cpus.clone());
+        if cpus.intersection(&allowed_cpus) != cpus {
+            let (host, wanted, has) = (entry.name.clone(), cpus.to_string(), allowed_cpus.to_string());
+            return Err(MachineError::Cpus { host, wanted, has });
+        }
+        let scratch = ScratchDirectory::create()
+            .map_err(|source| LocalError::System { what: "create a temporary directory", source })?;
+        Ok(Self {
+            asked: Arc::new(asked),
+            address: entry.address,
+            cpus,
+            workload: Mutex::default(),
+            has_settings: AtomicBool::new(false),
+            scratch,
+        })
+    }
+
+    /// The way to the agent of a host with `ssh`.
+    pub fn transport(entry: &HostEntry, programs: &Arc<Programs>) -> Option<Transport> {
+        let destination = entry.ssh.clone()?;
+        Some(Transport::Ssh { destination, programs: Arc::clone(programs) })
+    }
+
+    /// The CPUs of its servers.
+    pub fn cpus(&self) -> &CpuSet {
+        &self.cpus
+    }
+
+    /// Where its servers listen.
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// The key of this workload, whose files are sent the first time.
+    fn key_of(&self, workload: &Workload) -> Result<String, MachineError> {
+        let mut sent = lock(&self.workload);
+        if let Some((_, key)) = sent.as_ref().filter(|(folder, _)| *folder == workload.folder) {
+            return Ok(key.clone());
+        }
+        let packed = workload.packed().map_err(LocalError::from)?;
+        let mut digest = Sha256::new();
+        for (name, of_file) in packed.digests() {
+            digest.update(format!("{name} {of_file}\n"));
+        }
+        let key: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        self.asked.ask(TakeWorkload { key: key.clone(), workload: Box::new(packed) }, LONG)?;
+        *sent = Some((workload.folder.clone(), key.clone()));
+        Ok(key)
+    }
+
+    fn directory(&self, trial: u32) -> PathBuf {
+        self.scratch.path().join(trial.to_string())
+    }
+}
+
+fn settings(variants: &[ServerVariant]) -> VariantSettings {
+    variants.iter().map(|variant| variant.kernel.clone()).collect()
+}
+
+impl Machine for RemoteMachine {
+    fn facts(&self) -> Result<HostFacts, MachineError> {
+        self.asked.ask(ReadFacts {}, SHORT)
+    }
+
+    fn open_kernel_settings(&self, variants: &[ServerVariant]) -> Result<LeftSettings, MachineError> {
+        let has_settings = variants.iter().any(|variant| !variant.kernel.is_empty());
+        self.has_settings.store(has_settings, std::sync::atomic::Ordering::Relaxed);
+        self.asked.ask(OpenKernelSettings { variants: settings(variants) }, SHORT)
+    }
+
+    fn try_kernel_settings(&self, variants: &[ServerVariant]) -> Result<(), MachineError> {
+        self.asked.ask(TryKernelSettings { variants: settings(variants) }, SHORT)
+    }
+
+    fn close_kernel_settings(&self) -> Vec<String> {
+        let has_settings = self.has_settings.load(std::sync::atomic::Ordering::Relaxed);
+        let host = &self.asked.host;
+        match self.asked.ask(CloseKernelSettings {}, SHORT) {
+            Ok(problems) => problems.into_iter().map(|problem| format!("host {host}: {problem}")).collect(),
+            Err(error) if has_settings => {
+                vec![format!("{error}; the host restores its kernel settings by itself: check them there")]
+            }
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn ensure_servers(&self, workload: &Workload, servers: &[&str]) -> Result<(), MachineError> {
+        let workload = self.key_of(workload)?;
+        let servers = servers.iter().map(|server| (*server).to_owned()).collect();
+        self.asked.ask(EnsureServers { workload, servers }, LONG)
+    }
+
+    fn start(
+        &self,
+        workload: &Workload,
+        order: &ServerOrder,
+    ) -> Result<Box<dyn SystemUnderTest>, MachineError> {
+        let trial = order.trial;
+        self.asked.ask(StartServer::of(self.key_of(workload)?, order), LONG)?;
+        Ok(Box::new(RemoteServer::new(Arc::clone(&self.asked), trial, self.directory(trial))))
+    }
+
+    fn record(
+        &self,
+        servers: &[RecordedServer],
+        period: Duration,
+    ) -> Result<Box<dyn Recorder>, MachineError> {
+        let began = self.asked.ask(BeginRecording { servers: servers.to_vec(), period }, SHORT)?;
+        // Clocks drift: the offset is that of now.
+        let offset = self.asked.connection.clock_offset()?;
+        Ok(Box::new(RemoteRecorder::new(Arc::clone(&self.asked), began, offset)))
+    }
+
+    fn stolen_under_load(&self, cpus: &CpuSet, length: Duration) -> Result<Option<f64>, MachineError> {
+        self.asked.ask(MeasureSteal { cpus: cpus.clone(), length }, SHORT + length)
+    }
+
+    fn available_memory_share(&self) -> Result<Option<f64>, MachineError> {
+        self.asked.ask(ReadAvailableMemory {}, SHORT)
+    }
+
+    fn room(&self) -> Option<Room> {
+        let room = self.asked.ask(ReadRoom {}, SHORT).ok().flatten()?;
+        Some(Room { directory: format!("{} on host {}", room.directory, self.asked.host), ..room })
+    }
+
+    fn remove_data(&self, trial: u32) {
+        // A host that is lost removes it by itself.
+        let _ = self.asked.ask(RemoveData { trial }, SHORT);
+        let _ = std::fs::remove_dir_all(self.directory(trial));
+    }
+}

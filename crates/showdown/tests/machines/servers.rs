@@ -1,0 +1,128 @@
+//! Servers on a machine that is asked: an agent of this machine, with a lock of its own. What a comparison needs of one,
+//! in its order.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use load::engine::RunContext;
+use machine::transport::Transport;
+use machine::{HostEntry, Machine, RecordedServer, RemoteMachine, ServerOrder};
+use workload::{Catalogue, ServerVariant, Workload};
+
+use super::{SHOWDOWN, wait_for};
+
+struct Asked {
+    directory: tempfile::TempDir,
+    machine: RemoteMachine,
+    interrupted: Arc<AtomicBool>,
+}
+
+fn open() -> Asked {
+    let directory = tempfile::tempdir().expect("a directory");
+    let program = directory.path().join("agent");
+    let lock = directory.path().join("lock");
+    let script = format!("#!/bin/sh\nSHOWDOWN_LOCK={} exec {SHOWDOWN} \"$@\"\n", lock.display());
+    fs::write(&program, script).expect("a script");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("its permissions");
+    let entry = HostEntry {
+        name: "h".to_owned(),
+        ssh: None,
+        address: Ipv4Addr::LOCALHOST.into(),
+        kind: None,
+        cpus: None,
+        become_root: Vec::new(),
+    };
+    let interrupted = Arc::default();
+    let machine = RemoteMachine::open(&entry, &Transport::Local { program }, &interrupted, &|_| ());
+    Asked { directory, machine: machine.expect("an agent"), interrupted }
+}
+
+fn order(machine: &RemoteMachine, workload: &Workload, server: &str) -> ServerOrder {
+    let variant: ServerVariant = workload.variant(server, []).expect("a variant");
+    ServerOrder {
+        trial: 1,
+        name: server.to_owned(),
+        variant,
+        cpus: machine.cpus().clone(),
+        address: machine.address(),
+        connections: 8,
+        seed: 7,
+        on_op: None,
+    }
+}
+
+#[test]
+fn a_server_is_started_loaded_recorded_and_stopped() {
+    let asked = open();
+    let machine = &asked.machine;
+    let workload = Catalogue::with("/nowhere").find("cache").expect("a workload");
+    let facts = machine.facts().expect("facts");
+    assert!(facts.cpu.online > 0);
+    machine.open_kernel_settings(&[]).expect("no settings");
+    machine.ensure_servers(&workload, &["redis"]).expect("redis is installed");
+    let mut server = machine.start(&workload, &order(machine, &workload, "redis")).expect("it starts");
+    server.prepare().expect("the data is loaded");
+    let before = server.count().expect("a count").expect("redis counts");
+    let recorded = [RecordedServer { name: "server".to_owned(), trial: 1 }];
+    let recorder = machine.record(&recorded, Duration::from_millis(20)).expect("a recording");
+    assert!(recorder.began().elapsed() < Duration::from_mins(10), "on the clock of this process");
+
+    // The password has come with the load.
+    let spec = server.load_spec().expect("a load").with_connections(4).with_requests(500);
+    let outcome = load::engine::run(&spec, &RunContext::default(), &mut |_| ()).expect("a load");
+    assert_eq!(outcome.total.succeeded(), 500);
+    let meter = server.cpu_meter();
+    assert!(!meter.of_running().expect("CPU time").time.is_zero());
+    assert!(!meter.used().expect("CPU time").time.is_zero());
+    let after = server.count().expect("a count").expect("redis counts");
+    assert_eq!(after.count - before.count, 500);
+    let recording = wait_for("a recording with samples", {
+        let mut recorder = Some(recorder);
+        move || recorder.take()?.stop().ok()
+    });
+    assert!(recording.columns.iter().any(|column| column.name == "server.cpu.user"));
+    assert!(!recording.samples.is_empty() && recording.samples[0].values.len() == recording.columns.len());
+
+    let facts = server.facts().expect("facts");
+    assert_eq!((facts.name.as_str(), facts.version.is_empty()), ("redis", false));
+    let configuration = server.configuration();
+    assert!(configuration.iter().any(|(name, text)| name == "redis.conf" && text.contains("***")));
+    assert!(server.check_alive().is_ok() && !server.logs().is_empty());
+    assert!(machine.room().is_some_and(|room| room.directory.ends_with(" on host h")));
+    server.stop();
+    assert!(server.check_alive().is_err(), "it is gone");
+    machine.remove_data(1);
+    assert_eq!(machine.close_kernel_settings(), Vec::<String>::new());
+    drop(asked.directory);
+}
+
+#[test]
+fn an_error_over_there_names_the_host_and_an_interruption_ends_what_takes_long() {
+    let asked = open();
+    let machine = &asked.machine;
+    let workload = Catalogue::with("/nowhere").find("static-web").expect("a workload");
+    machine.ensure_servers(&workload, &["nginx"]).expect("nginx is installed");
+    let elsewhere = ServerOrder { address: [192, 0, 2, 1].into(), ..order(machine, &workload, "nginx") };
+    let error = machine.start(&workload, &elsewhere).err().expect("no such address").to_string();
+    assert!(error.starts_with("host h: "), "{error}");
+    let kernel = [("net.no.such".parse().expect("a name"), "1".to_owned())].into();
+    let variant = ServerVariant { kernel, ..workload.variant("nginx", []).expect("a variant") };
+    let error = machine
+        .open_kernel_settings(&[variant.clone()])
+        .and_then(|_| machine.try_kernel_settings(&[variant]));
+    let error = error.expect_err("no such setting").to_string();
+    assert!(error.starts_with("host h: "), "{error}");
+
+    asked.interrupted.store(true, Ordering::Relaxed);
+    let mut server = machine.start(&workload, &order(machine, &workload, "nginx"));
+    let interrupted = match &mut server {
+        Err(error) => matches!(error, machine::MachineError::Interrupted),
+        Ok(server) => matches!(server.prepare(), Err(machine::MachineError::Interrupted)),
+    };
+    assert!(interrupted, "either is told of it");
+    assert!(machine.facts().is_ok(), "what is to be read after it still is");
+}
