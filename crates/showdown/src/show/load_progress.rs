@@ -146,6 +146,7 @@ impl LoadProgress {
 
 #[cfg(test)]
 mod tests {
+    use super::super::formats_page::assert_documented;
     use super::*;
 
     #[test]
@@ -162,24 +163,8 @@ mod tests {
 
     #[test]
     fn formats_md_documents_every_event_of_a_load() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/FORMATS.md");
-        let page = std::fs::read_to_string(path).expect("docs/FORMATS.md");
         let figures = IntervalFigures { index: 0, throughput_per_s: 1.5, p50_us: 1, p99_us: 1, failed: 0 };
         let lines = [ProgressLine::LoadBegins { connections: 1 }, ProgressLine::Tick(figures)];
-        let (_, section) = page.split_once("## `showdown load --format json`").expect("the section");
-        for line in lines {
-            let event = serde_json::to_value(&line).expect("plain data");
-            let fields = event.as_object().expect("an object");
-            let start = format!("| `{}` |", fields["event"].as_str().expect("a name"));
-            let row =
-                section.lines().find(|row| row.starts_with(&start)).unwrap_or_else(|| panic!("{start}"));
-            let names = row.split('`').skip(1).step_by(2).count();
-            // The row has the name of the event and those of its fields.
-            assert!(
-                fields.keys().filter(|key| *key != "event").all(|key| row.contains(&format!("`{key}`"))),
-                "{row}"
-            );
-            assert_eq!(names, fields.len(), "{row}");
-        }
+        lines.iter().for_each(assert_documented);
     }
 }

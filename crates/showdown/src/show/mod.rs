@@ -3,6 +3,8 @@
 pub mod archive;
 pub mod bakeoff_progress;
 pub mod bar;
+#[cfg(test)]
+mod formats_page;
 pub mod hosts;
 pub mod hosts_progress;
 pub mod load;

@@ -95,13 +95,11 @@ fn in_words(evaluation: &StepEvaluation) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::formats_page::assert_documented;
     use super::*;
 
     #[test]
     fn formats_md_documents_every_event_of_a_search() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/FORMATS.md");
-        let page = std::fs::read_to_string(path).expect("docs/FORMATS.md");
-        let (_, section) = page.split_once("## `showdown load --format json`").expect("the section");
         let lines = [
             SearchLine::LoadBegins { connections: 1 },
             SearchLine::Slice {
@@ -114,15 +112,6 @@ mod tests {
                 left_s: 4.5,
             },
         ];
-        for line in lines {
-            let event = serde_json::to_value(&line).expect("plain data");
-            let fields = event.as_object().expect("an object");
-            let start = format!("| `{}` |", fields["event"].as_str().expect("a name"));
-            let row =
-                section.lines().find(|row| row.starts_with(&start)).unwrap_or_else(|| panic!("{start}"));
-            let missing: Vec<&String> =
-                fields.keys().filter(|key| *key != "event" && !row.contains(&format!("`{key}`"))).collect();
-            assert!(missing.is_empty(), "{missing:?} in {row}");
-        }
+        lines.iter().for_each(assert_documented);
     }
 }
