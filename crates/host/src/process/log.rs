@@ -113,12 +113,25 @@ fn last_lines(path: &Path) -> io::Result<Vec<String>> {
     Ok(whole.map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
+/// Whether a line is about a full disk: in words, or with the number of the error (ENOSPC is 28).
+fn says_disk_is_full(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    let words: Vec<&str> =
+        line.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
+    let is_number = |pair: &[&str]| matches!(pair, ["error" | "errno" | "errcode" | "number", "28"]);
+    line.contains("no space left on device") || line.contains("disk full") || words.windows(2).any(is_number)
+}
+
 impl fmt::Display for LogTail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.lines.is_empty() {
             return write!(f, "; its log {} is empty", self.path.display());
         }
         let from = self.lines.len().saturating_sub(LINES_IN_A_MESSAGE);
+        // Servers remove the file that did not fit, and their last lines are of what follows from it.
+        if let Some(line) = self.lines.iter().find(|line| says_disk_is_full(line)) {
+            write!(f, "; its disk is full: free some space ({line})")?;
+        }
         write!(f, "; its log {} ends: {}", self.path.display(), self.lines[from..].join(" | "))
     }
 }
@@ -133,6 +146,27 @@ mod tests {
         std::fs::write(log.path(), "one\ntwo\n\nthree\nfour\n")?;
         let text = LogTail::read(log.path()).to_string();
         assert!(text.ends_with("ends: two | three | four"), "{text}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_message_says_that_the_disk_is_full_where_the_log_said_it_before() -> io::Result<()> {
+        let log = tempfile::NamedTempFile::new()?;
+        for line in [
+            "[ERROR] InnoDB: preallocating 100663296 bytes for file ./ib_logfile101 failed with error 28",
+            "Error writing file './mysql-bin.~rec~' (errno: 28 \"No space left on device\")",
+            "FATAL:  could not write to file \"pg_wal/xlogtemp.9\": No space left on device",
+        ] {
+            std::fs::write(log.path(), format!("up\n{line}\nUnknown engine\nAborting\nbye\n"))?;
+            let text = LogTail::read(log.path()).to_string();
+            assert!(
+                text.starts_with(&format!("; its disk is full: free some space ({line}); its log ")),
+                "{text}"
+            );
+            assert!(text.ends_with("ends: Unknown engine | Aborting | bye"), "{text}");
+        }
+        std::fs::write(log.path(), "error 281\n28 errors\nline 28\n")?;
+        assert!(!LogTail::read(log.path()).to_string().contains("full"));
         Ok(())
     }
 
