@@ -9,7 +9,7 @@ DESTDIR ?=
 BINARY  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-machines demo-machines-down install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-workloads bench-faults fuzz packages-% test-rust test-python test-web
+.PHONY: help demo demo-machines demo-machines-down install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-cost bench-workloads bench-faults fuzz packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ bench-archive: ## Time every reader on an archive of 10,000 runs: docs/results/a
 	cargo build --release --locked -p archive --features example --example made-up
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m archive \
 	    --showdown $(target)/release/showdown --made-up $(target)/release/examples/made-up $(ARCHIVE_OPTIONS)
+
+bench-cost: ## Compute SWaP, energy and cost of the published evaluations: docs/results/cost.md
+	cargo run --locked -p showdown -- published --format md -o docs/results/cost.md
 
 bench-workloads: packages-test ## Run every workload of the README (WORKLOADS_OPTIONS='--only mail'): docs/results/workloads.md
 	cargo build --release --locked -p showdown

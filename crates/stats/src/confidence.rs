@@ -65,6 +65,21 @@ impl ConfidenceInterval {
         self.low <= value && value <= self.high
     }
 
+    /// The interval of a figure that is a monotone function of the quantity, rising or falling: the figures of the bounds. It
+    /// contains the figure exactly where this interval contains the quantity, so its confidence level is the same.
+    ///
+    /// ```
+    /// use stats::confidence::ConfidenceInterval;
+    /// let rate = ConfidenceInterval { low: 100.0, high: 125.0 };
+    /// let cost = rate.through(|per_s| 5.0 / per_s);
+    /// assert_eq!((cost.low, cost.high), (0.04, 0.05));
+    /// ```
+    #[must_use]
+    pub fn through(&self, figure: impl Fn(f64) -> f64) -> Self {
+        let (a, b) = (figure(self.low), figure(self.high));
+        Self { low: a.min(b), high: a.max(b) }
+    }
+
     /// Half the distance between the bounds.
     pub fn half_width(&self) -> f64 {
         (self.high - self.low) / 2.0
@@ -74,6 +89,18 @@ impl ConfidenceInterval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// A quotient contains its figure exactly where the interval contains the quantity.
+        #[test]
+        fn a_monotone_figure_keeps_the_level(low in 1.0..1e3, width in 0.0..1e3, truth in 1.0..3e3, cost in 0.1..1e6) {
+            let interval = ConfidenceInterval { low, high: low + width };
+            let divided = interval.through(|value| cost / value);
+            prop_assert!(divided.low <= divided.high);
+            prop_assert_eq!(divided.contains(cost / truth), interval.contains(truth));
+        }
+    }
 
     #[test]
     fn a_level_in_percent_is_refused_with_the_remedy() {

@@ -43,6 +43,8 @@
 //! | what is the confidence interval of "4 of 100"? | [`proportion`] |
 //! | what are the centre and spread of a few values? | [`describe`] |
 //! | how is a distribution of times written down? | [`times`] |
+//! | what do energy, space, money and carbon of a performance amount to? | [`cost`], with the units of [`quantity`] |
+//! | what is the interval of a figure of several independent samples? | [`bootstrap`] |
 //!
 //! # Goals
 //!
@@ -52,7 +54,7 @@
 //!
 //! # Non-goals
 //!
-//! - No input or output, no clock and no random numbers: the same input gives the same answer.
+//! - No input or output and no clock; [`bootstrap`] draws with a fixed seed: the same input gives the same answer.
 //! - No percentiles of response times: those come from merged histograms.
 //! - No sentences: reports have their own.
 
@@ -64,7 +66,9 @@
 pub mod allan;
 pub mod arrivals;
 pub mod autocorrelation;
+pub mod bootstrap;
 pub mod confidence;
+pub mod cost;
 pub mod describe;
 pub mod expected_width;
 mod least_squares;
@@ -76,6 +80,7 @@ mod mser;
 pub mod multiple;
 pub mod power;
 pub mod proportion;
+pub mod quantity;
 pub mod queueing;
 pub mod ratio;
 pub mod steady;

@@ -10,6 +10,7 @@ pub mod hosts_progress;
 pub mod load;
 pub mod load_progress;
 pub mod plan_effects;
+pub mod published;
 pub mod resume;
 pub mod search_progress;
 pub mod selftest;

@@ -11,6 +11,7 @@ pub mod known_server;
 pub mod load;
 pub mod man;
 pub mod options;
+pub mod published;
 pub mod resume;
 pub mod runner;
 pub mod selftest;

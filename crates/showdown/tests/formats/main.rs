@@ -41,6 +41,12 @@ fn the_survey_of_hosts_is_documented() {
 }
 
 #[test]
+fn published_evaluations_are_documented() {
+    let report = cost::published::Published::shipped().report(None);
+    Page::read().assert_documents("`showdown published --format json`", &[json(&report)]);
+}
+
+#[test]
 fn the_events_of_a_run_are_documented() {
     let mut written: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for event in documents::events() {

@@ -19,13 +19,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("machine", &["workload", "archive", "load", "host", "stats"]),
     ("bakeoff", &["machine", "workload", "archive", "stats", "load", "host"]),
     ("truth", &["load", "host", "stats", "wire"]),
-    ("report", &["archive", "stats"]),
+    ("cost", &["archive", "stats"]),
+    ("report", &["archive", "cost", "stats"]),
     ("runners", &[]),
     (
         "showdown",
         &[
-            "report", "runners", "truth", "bakeoff", "machine", "workload", "archive", "load", "host",
-            "stats", "wire",
+            "report", "cost", "runners", "truth", "bakeoff", "machine", "workload", "archive", "load",
+            "host", "stats", "wire",
         ],
     ),
 ];
