@@ -89,7 +89,7 @@ pub fn carbon_of_a_million(
 /// use stats::{cost::{LifeCost, break_even_ratio}, quantity::{Money, YEAR}};
 /// let new = LifeCost::bought(Money::new(13_395.0), Money::new(210.0), YEAR * 4.0);
 /// let old = LifeCost::bought(Money::new(3_446.0), Money::new(350.0), YEAR * 4.0);
-/// assert!((break_even_ratio(new, old).expect("the old one costs something") - 2.9376).abs() < 1e-4);
+/// assert!((break_even_ratio(new, old).expect("the old one costs something") - 2.9375).abs() < 1e-4);
 /// ```
 pub fn break_even_ratio(new: LifeCost, old: LifeCost) -> Option<f64> {
     (old.total().value() > 0.0).then(|| new.total() / old.total())
