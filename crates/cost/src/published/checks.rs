@@ -4,7 +4,7 @@ use serde::Serialize;
 use stats::cost::{DutyCycle, energy_a_year, implied_energy_price};
 use stats::quantity::{KilowattHours, Money, OperationsPerSecond, PowerUsageEffectiveness, Watts, YEAR};
 
-use super::{Published, PublishedResult, number};
+use super::data::{Published, PublishedResult, number};
 
 /// A printed claim beside what the figures give.
 #[derive(Debug, Clone, Serialize)]

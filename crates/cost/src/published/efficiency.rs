@@ -4,7 +4,7 @@ use serde::Serialize;
 use stats::cost::{operations_per_joule, swap};
 use stats::quantity::{OperationsPerSecond, RackUnits};
 
-use super::{Published, PublishedResult};
+use super::data::{Published, PublishedResult};
 
 /// What a figure amounts to for each joule and rack unit.
 #[derive(Debug, Clone, Serialize)]

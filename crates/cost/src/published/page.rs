@@ -2,11 +2,14 @@
 
 use std::fmt::Write;
 
-use super::{Check, Efficiency, ListedResult, Outcome, Published, number};
+use super::checks::{Check, Outcome};
+use super::data::{ListedResult, Published, number};
+use super::efficiency::Efficiency;
+use super::report::report;
 
 /// The page as Markdown.
 pub fn page(published: &Published) -> String {
-    let report = published.report(None);
+    let report = report(published, None);
     let mut out = String::from(
         "# Published evaluations: SWaP, energy and cost\n\n\
          `make bench-cost` writes this page from `crates/cost/data/published.toml` with the code of `showdown published`. The figures are the \

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use cost::published::{Published, page};
+use cost::published::{self, Published, page};
 
 use crate::exit::{CommandStatus, usage};
 use crate::output_file;
@@ -55,7 +55,7 @@ pub fn run(args: &PublishedArgs) -> anyhow::Result<CommandStatus> {
             return Err(usage("--workload does not go with --format md: the page has all figures"));
         }
     }
-    let report = published.report(args.workload.as_deref());
+    let report = published::report(&published, args.workload.as_deref());
     let json = || anyhow::Ok(serde_json::to_string(&report)? + "\n");
     match (&args.output, args.format) {
         (None, PublishedFormat::Text) => print_text(&show::published::text(&report))?,

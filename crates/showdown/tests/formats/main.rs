@@ -42,7 +42,7 @@ fn the_survey_of_hosts_is_documented() {
 
 #[test]
 fn published_evaluations_are_documented() {
-    let report = cost::published::Published::shipped().report(None);
+    let report = cost::published::report(&cost::published::Published::shipped(), None);
     Page::read().assert_documents("`showdown published --format json`", &[json(&report)]);
 }
 

@@ -1,17 +1,36 @@
 //! The keys of targets.toml, and the checks that need several of them.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io;
 use std::ops::Range;
+use std::path::Path;
 
 use serde::Deserialize;
 use stats::cost::DutyCycle;
 use stats::quantity::{PowerUsageEffectiveness, RackUnits};
 use toml::{Spanned, Value};
 
-use super::{Acquisition, Target, Targets};
+use super::target::{Acquisition, Target, Targets};
 use crate::power::{Boundary, StatedPower};
 use crate::source_text::{FileError, SourceText};
 use crate::unit_text::{self, Currency, UnitError};
+
+/// Why there are no targets.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetsError {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {source}: name a file of targets, see docs/COST.md")]
+    Read {
+        /// The file.
+        path: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The file is wrong.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
 
 /// A value that must be a text with a unit. A bare number gets an error that says so.
 type Text = Option<Spanned<Value>>;
@@ -85,7 +104,22 @@ impl Reader<'_> {
     }
 }
 
-pub(super) fn parse(file: &str, text: &str) -> Result<Targets, FileError> {
+impl Targets {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Self, TargetsError> {
+        let label = path.display().to_string();
+        let text =
+            fs::read_to_string(path).map_err(|source| TargetsError::Read { path: label.clone(), source })?;
+        Ok(Self::parse(&label, &text)?)
+    }
+
+    /// Parses a file's text; errors begin with its name and a line.
+    pub fn parse(file: &str, text: &str) -> Result<Self, FileError> {
+        parse(file, text)
+    }
+}
+
+fn parse(file: &str, text: &str) -> Result<Targets, FileError> {
     let source = SourceText { file, text };
     let raw: RawFile = toml::from_str(text).map_err(|error| source.toml_error(&error))?;
     let start = 0..0;
@@ -248,5 +282,4 @@ fn boundary(
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

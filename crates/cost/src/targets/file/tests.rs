@@ -2,8 +2,8 @@
 
 use stats::quantity::{Grams, Hours, Money, MoneyPerHour, Watts, YEAR};
 
-use super::super::{Acquisition, NoTarget, Targets};
 use crate::power::Boundary;
+use crate::targets::{Acquisition, NoTarget, Targets};
 
 const FILE: &str = r#"currency       = "EUR"
 pue            = 1.54
