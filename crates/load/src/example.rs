@@ -4,13 +4,29 @@ use std::time::{Duration, SystemTime};
 
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
+use crate::client::ClientClock;
 use crate::engine::LoadOutcome;
-use crate::outcome::TimedInterval;
+use crate::outcome::{ClientOutcome, TimedInterval};
 use crate::record::{Errors, Interval, record};
 use crate::spec::LoadSpec;
 
 /// Nanoseconds of a second.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+
+/// The same by two clients, of which one was lost.
+pub(crate) fn outcome_of_clients() -> LoadOutcome {
+    let of_client = |name: &str| ClientOutcome {
+        name: name.to_owned(),
+        clock: ClientClock { ahead_ns: -7, error_ns: 40_000, round_trip_ns: 80_000 },
+        lost: (name == "c2").then(|| "host c2 was lost: ssh was killed by signal 9: start again".to_owned()),
+        outcome: outcome(),
+    };
+    let mut merged = outcome();
+    merged.append(outcome(), Duration::ZERO);
+    merged.measured = outcome().measured;
+    merged.clients = ["c1", "c2"].map(of_client).to_vec();
+    merged
+}
 
 /// An open loop of ten seconds: 1,000 operations a second of 1 ms each. The client needed half of its core.
 pub(crate) fn outcome() -> LoadOutcome {
@@ -47,5 +63,6 @@ pub(crate) fn outcome() -> LoadOutcome {
         setup_errors: Errors::default(),
         interrupted: false,
         processes: 1,
+        clients: Vec::new(),
     }
 }

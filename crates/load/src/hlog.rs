@@ -46,7 +46,8 @@ pub struct MalformedLog(String);
 ///
 /// The tag of a line is `operation.response_time`, `operation.server_time`, `operation.service_time` or
 /// `operation.first_byte`. What the client added has the tags `client.lag` and `client.pickup`, and their sum for each
-/// operation `client.delay`.
+/// operation `client.delay`. Where several clients made the load, these lines are of all together; those of each client follow
+/// them, with `@` and its name behind the tag.
 pub fn write(outcome: &LoadOutcome, out: &mut impl Write) -> Result<(), HlogError> {
     let mut serializer = V2DeflateSerializer::new();
     let mut builder = IntervalLogWriterBuilder::new();
@@ -56,10 +57,25 @@ pub fn write(outcome: &LoadOutcome, out: &mut impl Write) -> Result<(), HlogErro
         .with_base_time(outcome.began)
         .with_max_value_divisor(1_000.0);
     let mut log = builder.begin_log_with(out, &mut serializer)?;
+    write_intervals(&mut log, outcome, "")?;
+    for client in &outcome.clients {
+        write_intervals(&mut log, &client.outcome, &format!("@{}", client.name))?;
+    }
+    Ok(())
+}
+
+/// The intervals of an outcome; their tags end with `suffix`.
+fn write_intervals<W: Write>(
+    log: &mut IntervalLogWriter<'_, '_, W, V2DeflateSerializer>,
+    outcome: &LoadOutcome,
+    suffix: &str,
+) -> Result<(), HlogError> {
     for interval in outcome.intervals.iter().filter(|interval| interval.stage != IntervalStage::WarmUp) {
         let (start, length) = (interval.start, interval.length);
         let stats = interval.stats.expand();
-        let mut line = |tag: String, histogram: &Micros| write_line(&mut log, &tag, start, length, histogram);
+        let mut line = |tag: String, histogram: &Micros| {
+            write_line(log, &format!("{tag}{suffix}"), start, length, histogram)
+        };
         for (name, op) in outcome.operations.iter().zip(&stats.operations) {
             line(format!("{name}{RESPONSE_TIME}"), &op.response_time)?;
             line(format!("{name}.server_time"), &op.server_time)?;
@@ -144,6 +160,19 @@ mod tests {
         assert_eq!((read.len(), read.min()), (2, 20));
         assert!(read.equivalent(read.max(), 70_000));
         assert_eq!(response_times(&log, &(ms(0)..Duration::MAX)).expect("a log").len(), 4);
+    }
+
+    #[test]
+    fn a_load_of_several_clients_is_read_back_once() {
+        let outcome = crate::example::outcome_of_clients();
+        let mut log = Vec::new();
+        write(&outcome, &mut log).expect("memory is written");
+        let read = response_times(&log, &(Duration::ZERO..Duration::MAX)).expect("a log");
+        assert_eq!(read.len(), outcome.total.succeeded());
+        let text = String::from_utf8(log).expect("text");
+        for tag in ["Tag=GET_/.response_time,", "Tag=GET_/.response_time@c1,", "Tag=client.lag@c2,"] {
+            assert!(text.contains(tag), "no {tag}");
+        }
     }
 
     #[test]

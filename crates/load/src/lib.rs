@@ -66,6 +66,8 @@
 //! ```
 
 pub mod capacity;
+pub mod client;
+mod client_collectors;
 pub mod clock;
 mod collector;
 mod division;
@@ -82,6 +84,7 @@ pub mod processes;
 pub mod record;
 pub mod runner;
 pub mod session;
+mod session_processes;
 pub mod slices;
 pub mod sources;
 pub mod spans;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
+use crate::client::{ClientClock, LoadClient};
 use crate::record::{CompactInterval, DRAIN, ErrorKind, Errors, Interval};
 use crate::spec::LoadSpec;
 use crate::worker_threads::WorkerThreadsError;
@@ -46,9 +47,44 @@ pub enum RunError {
     /// A worker ended too early.
     #[error(transparent)]
     Worker(#[from] WorkerFailure),
+    /// A client does not make its part of the load.
+    #[error("{}", of_client(client, failure))]
+    Client {
+        /// Its name.
+        client: String,
+        /// Why.
+        failure: WorkerFailure,
+    },
+    /// Some clients would have no connection.
+    #[error("{clients} clients cannot share {connections} connections: give each one at least")]
+    TooFewConnections {
+        /// How many clients there are.
+        clients: u32,
+        /// How many connections the spec has.
+        connections: u32,
+    },
+    /// A program of this machine makes the load.
+    #[error("a runner makes its load on this machine: leave the clients out")]
+    RunnerWithClients,
+    /// A file that the clients need cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Certificate {
+        /// The file.
+        path: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
     /// Interrupted before anything was measured.
     #[error("interrupted before the load began")]
     Interrupted,
+}
+
+/// A failure on a client, with its name. That of a lost machine has the name already.
+pub(crate) fn of_client(client: &str, failure: &WorkerFailure) -> String {
+    match failure {
+        WorkerFailure::ProcessLost(why) => why.clone(),
+        other => format!("client {client}: {other}"),
+    }
 }
 
 /// What may help where no connection opens.
@@ -91,6 +127,8 @@ pub struct RunContext {
     /// Makes the command of a further load process, one that calls
     /// [`load_process_main`](crate::processes::load_process_main). None: one process must suffice.
     pub load_process: Option<Arc<dyn Fn() -> Command + Send + Sync>>,
+    /// Machines that make the load, each an equal part. Empty: this machine makes it.
+    pub clients: Vec<Arc<dyn LoadClient>>,
 }
 
 /// What a run measured.
@@ -122,6 +160,21 @@ pub struct LoadOutcome {
     pub interrupted: bool,
     /// Processes that made the load.
     pub processes: u32,
+    /// What each client measured; empty where this machine made the load.
+    pub clients: Vec<ClientOutcome>,
+}
+
+/// What one of several clients measured: its part of the load.
+#[derive(Clone, Debug)]
+pub struct ClientOutcome {
+    /// The client.
+    pub name: String,
+    /// How its clock was compared with the one here.
+    pub clock: ClientClock,
+    /// Why it ended before the load, in one line, if it did.
+    pub lost: Option<String>,
+    /// As if there were no other client.
+    pub outcome: LoadOutcome,
 }
 
 /// Which part of a run an interval belongs to.
@@ -195,6 +248,13 @@ impl LoadOutcome {
         });
         self.intervals.extend(moved);
         self.interrupted |= later.interrupted;
+        for (client, later) in self.clients.iter_mut().zip(later.clients) {
+            client.outcome.append(later.outcome, after);
+            client.lost = client.lost.take().or(later.lost);
+            if later.clock.error_ns > client.clock.error_ns {
+                client.clock = later.clock;
+            }
+        }
     }
 
     /// Share of its cores that the client needed for its work in the measured part, 0 to 1.

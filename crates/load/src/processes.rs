@@ -1,22 +1,22 @@
-//! Workers in further processes, for more connections than one process may have descriptors.
+//! Workers in further processes: for more connections than one process may have descriptors, and on other machines.
 //!
 //! The parent starts the same program with a hidden verb. It writes the process's share of the run as one JSON line to
 //! its standard input, and later one for each part of the load. The child writes one JSON line to its standard output for each
 //! message of its workers. When one end closes, the other stops: a child never outlives its parent. Nothing is lost on
-//! the way: histograms are sent complete.
+//! the way: histograms are sent complete. Instants are on the clock of the process; its parent converts them.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::ops::Range;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
 
+use crate::client::{ClientClock, ProcessPipes};
 use crate::clock::Nanos;
-use crate::division::share;
+use crate::division::{WorkerSet, share};
 use crate::record::{CompactInterval, Errors};
 use crate::spec::LoadSpec;
 use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
@@ -53,22 +53,24 @@ pub fn connections_a_process() -> u64 {
 }
 
 /// Number of processes for `connections`, and the number of workers: at least `workers`, the same number in each
-/// process, and none without a connection. A process has room for `room` descriptors of connections and of all its
-/// workers but the first.
-pub(crate) fn distribute(connections: u32, workers: u32, room: u64) -> (u32, u32) {
+/// process, and none without a connection. Each of the `clients` has the same number of processes. A process has room for
+/// `room` descriptors of connections and of all its workers but the first.
+pub(crate) fn distribute(connections: u32, workers: u32, room: u64, clients: u32) -> (u32, u32) {
     let workers_in = |processes: u32| {
         let wanted = workers.min(connections).max(processes).next_multiple_of(processes);
         if wanted <= connections { wanted } else { connections / processes * processes }
     };
     let fits = |processes: &u32| {
         let all = workers_in(*processes);
-        let workers = all / processes;
         // The first process has the largest share.
-        let first: u64 = (0..workers).map(|worker| share(connections.into(), worker, all)).sum();
-        first + u64::from(workers) - 1 <= room
+        let first = WorkerSet::part(all, 0, *processes);
+        let open: u64 = first.iter().map(|worker| share(connections.into(), worker, all)).sum();
+        open + u64::from(all / processes) - 1 <= room
     };
     let least = u64::from(connections).div_ceil(room).clamp(1, connections.into()) as u32;
-    let processes = (least..connections).find(fits).unwrap_or(connections);
+    let least = least.next_multiple_of(clients);
+    let most = connections / clients * clients;
+    let processes = (least..most).step_by(clients as usize).find(fits).unwrap_or(most);
     (processes, workers_in(processes))
 }
 
@@ -76,7 +78,7 @@ pub(crate) fn distribute(connections: u32, workers: u32, room: u64) -> (u32, u32
 #[derive(Serialize, Deserialize)]
 struct Assignment {
     spec: LoadSpec,
-    workers: Range<u32>,
+    workers: WorkerSet,
 }
 
 /// A [`WorkerMessage`] as JSON.
@@ -115,74 +117,100 @@ impl From<ProcessMessage> for WorkerMessage {
     }
 }
 
+/// Starts `command` as a load process of this machine.
+pub(crate) fn child(mut command: Command) -> io::Result<ProcessPipes> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let stdin = child.stdin.take().expect("standard input is a pipe");
+    let stdout = child.stdout.take().expect("standard output is a pipe");
+    let wait = move || {
+        let _ = child.wait();
+    };
+    Ok(ProcessPipes {
+        input: Box::new(stdin),
+        output: Box::new(BufReader::new(stdout)),
+        wait: Box::new(wait),
+    })
+}
+
 /// The parent's end of one load process.
 pub(crate) struct LoadProcess {
-    child: Child,
-    stdin: Option<ChildStdin>,
+    input: Option<Box<dyn Write + Send>>,
+    wait: Box<dyn FnOnce() + Send>,
     reader: thread::JoinHandle<()>,
+    /// How far its clock is ahead, for the instants of its messages.
+    ahead_ns: Arc<AtomicI64>,
 }
 
 impl LoadProcess {
-    /// Starts `command` as a load process for some of the run's workers.
-    pub fn spawn(
-        mut command: Command,
+    /// Gives the process some of the run's workers, and passes their messages on.
+    pub fn assign(
+        pipes: ProcessPipes,
         spec: &LoadSpec,
-        workers: Range<u32>,
+        workers: WorkerSet,
         to_collector: Sender<WorkerMessage>,
-    ) -> io::Result<Self> {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let mut stdin = child.stdin.take().expect("standard input is a pipe");
-        let stdout = child.stdout.take().expect("standard output is a pipe");
-        let assignment = Assignment { spec: spec.clone(), workers: workers.clone() };
-        serde_json::to_writer(&mut stdin, &assignment)?;
-        stdin.write_all(b"\n")?;
-        let reader = thread::spawn(move || forward(BufReader::new(stdout), workers, &to_collector));
-        Ok(Self { child, stdin: Some(stdin), reader })
+    ) -> Self {
+        let ProcessPipes { mut input, output, wait } = pipes;
+        let line = serde_json::to_string(&Assignment { spec: spec.clone(), workers });
+        let line = line.expect("a share of a run is plain data");
+        // If the process is dead, its reader reports that.
+        let _ = writeln!(input, "{line}").and_then(|()| input.flush());
+        let ahead_ns = Arc::new(AtomicI64::new(0));
+        let ahead = Arc::clone(&ahead_ns);
+        let reader = thread::spawn(move || forward(output, workers, &ahead, &to_collector));
+        Self { input: Some(input), wait, reader, ahead_ns }
     }
 
-    /// Its workers begin a part of the load.
-    pub fn start(&mut self, order: &PartStart) {
-        if let Some(stdin) = &mut self.stdin {
-            let line = serde_json::to_string(order).expect("an order is plain data");
+    /// Its workers begin a part of the load. The order has the instant on the clock here.
+    pub fn start(&mut self, order: &PartStart, clock: &ClientClock) {
+        self.ahead_ns.store(clock.ahead_ns, Ordering::Relaxed);
+        if let Some(input) = &mut self.input {
+            let order = PartStart { begin: clock.there(order.begin), part: order.part.clone() };
+            let line = serde_json::to_string(&order).expect("an order is plain data");
             // If the process is dead, its reader reports that.
-            let _ = writeln!(stdin, "{line}");
+            let _ = writeln!(input, "{line}").and_then(|()| input.flush());
         }
     }
 
     /// Asks it to end now and to send what it has.
     pub fn interrupt(&mut self) {
-        self.stdin = None;
+        self.input = None;
     }
 
     /// Waits for its end.
     pub fn join(mut self) {
-        self.stdin = None;
+        self.input = None;
         let _ = self.reader.join();
-        let _ = self.child.wait();
+        (self.wait)();
     }
 }
 
 /// Passes a process's messages on. When they end, its workers are gone: a failure of the part under way, and of no part that
 /// they have ended.
-fn forward(lines: impl BufRead, workers: Range<u32>, to_collector: &Sender<WorkerMessage>) {
+fn forward(lines: impl BufRead, workers: WorkerSet, ahead_ns: &AtomicI64, to_collector: &Sender<WorkerMessage>) {
     let mut failure = WorkerFailure::ProcessEnded;
     for line in lines.lines() {
-        let message = line
-            .map_err(|e| e.to_string())
-            .and_then(|line| serde_json::from_str::<ProcessMessage>(&line).map_err(|e| e.to_string()));
-        match message.map(WorkerMessage::from) {
-            Ok(message) => {
+        let message = line.map_err(|error| WorkerFailure::ProcessLost(error.to_string())).and_then(|line| {
+            serde_json::from_str::<ProcessMessage>(&line)
+                .map_err(|error| WorkerFailure::ProcessMessage(error.to_string()))
+        });
+        let clock = ClientClock { ahead_ns: ahead_ns.load(Ordering::Relaxed), ..ClientClock::default() };
+        match message.map(WorkerMessage::from).map(|message| message.on_clock_here(&clock)) {
+            Ok(message) if message.is_of(workers) => {
                 if to_collector.send(message).is_err() {
                     return;
                 }
             }
+            Ok(message) => {
+                failure = WorkerFailure::ProcessMessage(format!("worker {} is not its own", message.worker()));
+                break;
+            }
             Err(reason) => {
-                failure = WorkerFailure::ProcessMessage(reason);
+                failure = reason;
                 break;
             }
         }
     }
-    for worker in workers {
+    for worker in workers.iter() {
         let (now, failure) = (Nanos::now(), Some(failure.clone()));
         let _ = to_collector.send(WorkerMessage::Done { worker, stopped: now, ended: now, failure });
     }
@@ -190,9 +218,16 @@ fn forward(lines: impl BufRead, workers: Range<u32>, to_collector: &Sender<Worke
 
 /// The child's end: the hidden verb. Returns when the run is over or the parent is gone.
 pub fn load_process_main() -> Result<(), LoadProcessError> {
-    let mut stdin = BufReader::new(io::stdin());
+    serve(BufReader::new(io::stdin()), io::stdout().lock())
+}
+
+/// Makes the share of a load that comes from `input`, and writes the messages of its workers to `output`.
+pub(crate) fn serve(
+    mut input: impl BufRead + Send + 'static,
+    mut output: impl Write,
+) -> Result<(), LoadProcessError> {
     let mut line = String::new();
-    stdin.read_line(&mut line).map_err(LoadProcessError::Read)?;
+    input.read_line(&mut line).map_err(LoadProcessError::Read)?;
     let Assignment { spec, workers } = serde_json::from_str(&line).map_err(LoadProcessError::Assignment)?;
     let _ = connections_a_process();
     let spec = Arc::new(spec);
@@ -202,7 +237,7 @@ pub fn load_process_main() -> Result<(), LoadProcessError> {
     drop(sender);
     thread::spawn(move || {
         let mut line = String::new();
-        while stdin.read_line(&mut line).is_ok_and(|count| count > 0) {
+        while input.read_line(&mut line).is_ok_and(|count| count > 0) {
             if let Ok(order) = serde_json::from_str(&line) {
                 workers.start(&order);
             }
@@ -212,10 +247,9 @@ pub fn load_process_main() -> Result<(), LoadProcessError> {
         // Without a sender of orders the workers end.
         drop(workers);
     });
-    let mut stdout = io::stdout().lock();
     for message in messages {
         let line = serde_json::to_string(&ProcessMessage::from(message)).expect("messages are plain data");
-        writeln!(stdout, "{line}").and_then(|()| stdout.flush()).map_err(LoadProcessError::Write)?;
+        writeln!(output, "{line}").and_then(|()| output.flush()).map_err(LoadProcessError::Write)?;
     }
     Ok(())
 }
@@ -228,9 +262,17 @@ mod tests {
 
     #[test]
     fn one_process_is_enough_where_the_descriptors_suffice() {
-        assert_eq!(distribute(64, 1, 20_000), (1, 1));
-        assert_eq!(distribute(64, 4, 20_000), (1, 4));
-        assert_eq!(distribute(60_000, 2, 20_000), (3, 3));
+        assert_eq!(distribute(64, 1, 20_000, 1), (1, 1));
+        assert_eq!(distribute(64, 4, 20_000, 1), (1, 4));
+        assert_eq!(distribute(60_000, 2, 20_000, 1), (3, 3));
+    }
+
+    #[test]
+    fn each_client_has_a_process_and_as_many_workers_as_the_others() {
+        assert_eq!(distribute(64, 3, 20_000, 3), (3, 3));
+        assert_eq!(distribute(64, 4, 20_000, 3), (3, 6));
+        assert_eq!(distribute(3, 9, 20_000, 3), (3, 3));
+        assert_eq!(distribute(60_000, 2, 20_000, 2), (4, 4));
     }
 
     #[test]
@@ -238,8 +280,9 @@ mod tests {
         let (sender, messages) = mpsc::channel();
         let done = ProcessMessage::Done { worker: 4, stopped: 1, ended: 2, failure: None };
         let line = serde_json::to_string(&done).expect("plain data") + "\n";
-        forward(line.as_bytes(), 4..6, &sender);
-        forward(&b"rubbish\n"[..], 6..7, &sender);
+        let (set, clock) = (|first| WorkerSet::part(6, first, 4), AtomicI64::new(0));
+        forward(line.as_bytes(), set(0), &clock, &sender);
+        forward(&b"rubbish\n"[..], set(3), &clock, &sender);
         drop(sender);
         let failures: Vec<(u32, Option<WorkerFailure>)> = messages
             .iter()
@@ -249,8 +292,35 @@ mod tests {
             })
             .collect();
         let gone = Some(WorkerFailure::ProcessEnded);
-        assert_eq!(failures[..3], [(4, None), (4, gone.clone()), (5, gone)]);
-        assert!(matches!(failures[3], (6, Some(WorkerFailure::ProcessMessage(_)))), "{failures:?}");
+        assert_eq!(failures[..3], [(4, None), (0, gone.clone()), (4, gone)]);
+        assert!(matches!(failures[3], (3, Some(WorkerFailure::ProcessMessage(_)))), "{failures:?}");
+    }
+
+    #[test]
+    fn a_message_of_a_worker_that_a_process_does_not_have_is_a_failure() {
+        let (sender, messages) = mpsc::channel();
+        let done = ProcessMessage::Done { worker: 1, stopped: 1, ended: 2, failure: None };
+        let line = serde_json::to_string(&done).expect("plain data") + "\n";
+        forward(line.as_bytes(), WorkerSet::part(2, 0, 2), &AtomicI64::new(0), &sender);
+        let failure = messages.try_iter().last();
+        let is_named = |why: &str| why == "worker 1 is not its own";
+        assert!(
+            matches!(&failure, Some(WorkerMessage::Done { worker: 0, failure: Some(WorkerFailure::ProcessMessage(why)), .. }) if is_named(why)),
+            "{failure:?}"
+        );
+    }
+
+    #[test]
+    fn instants_of_another_clock_are_converted() {
+        let (sender, messages) = mpsc::channel();
+        let done = ProcessMessage::Done { worker: 0, stopped: 1_000, ended: 2_000, failure: None };
+        let line = serde_json::to_string(&done).expect("plain data") + "\n";
+        forward(line.as_bytes(), WorkerSet::all(1), &AtomicI64::new(-500), &sender);
+        let first = messages.try_iter().next();
+        assert!(
+            matches!(first, Some(WorkerMessage::Done { stopped: Nanos(1_500), ended: Nanos(2_500), .. })),
+            "{first:?}"
+        );
     }
 
     proptest! {
@@ -259,14 +329,17 @@ mod tests {
             connections in 1_u32..5_000,
             workers in 1_u32..40,
             room in 2_u64..3_000,
+            clients in 1_u32..9,
         ) {
-            let (processes, all) = distribute(connections, workers, room);
+            let connections = connections.max(clients);
+            let (processes, all) = distribute(connections, workers, room, clients);
             prop_assert!(processes <= all && all <= connections && all.is_multiple_of(processes));
+            prop_assert!(processes >= clients && processes.is_multiple_of(clients));
             prop_assert!(all >= workers.min(connections) || all + processes > connections);
             let each = all / processes;
             for process in 0..processes {
-                let workers = process * each..(process + 1) * each;
-                let open: u64 = workers.map(|worker| share(connections.into(), worker, all)).sum();
+                let workers = WorkerSet::part(all, process, processes);
+                let open: u64 = workers.iter().map(|worker| share(connections.into(), worker, all)).sum();
                 prop_assert!(open + u64::from(each) - 1 <= room);
             }
         }

@@ -100,6 +100,13 @@ pub enum Trust {
     System,
     /// Those that the authorities in this PEM file signed.
     File(String),
+    /// The same for other machines, with what is in the file.
+    Text {
+        /// The file.
+        from: String,
+        /// The PEM text.
+        text: String,
+    },
 }
 
 /// One run of the engine.

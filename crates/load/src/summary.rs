@@ -9,6 +9,7 @@ use serde::Serialize;
 use stats::times::Times;
 
 use crate::engine::LoadOutcome;
+use crate::outcome::ClientOutcome;
 use crate::record::{ErrorKind, OperationStats, times};
 use crate::spans::per_second;
 use crate::spec::LoadSpec;
@@ -63,6 +64,43 @@ pub struct ClientSummary {
     pub threads: u32,
     /// Processes.
     pub processes: u32,
+}
+
+/// One of several clients and its part of the load. Part of the JSON object that [`crate::output`] describes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClientPart {
+    /// Its name.
+    pub name: String,
+    /// Whether it kept the rules.
+    pub valid: bool,
+    /// Why not, one line each.
+    pub reasons: Vec<String>,
+    /// Why it was lost, in one line, if it was.
+    pub lost: Option<String>,
+    /// Connections that were open at the start.
+    pub connections: u32,
+    /// Successful operations that were due in the measured time.
+    pub requests: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Successful operations that ended within the measured time, a second.
+    pub throughput_per_s: f64,
+    /// Operations a second that fell due.
+    pub offered_per_s: f64,
+    /// From the intended start.
+    pub response_time_us: Times,
+    /// How late sends were.
+    pub lag_us: Times,
+    /// Share of its cores that it needed for its work, 0 to 1.
+    pub utilisation: f64,
+    /// Worker threads.
+    pub threads: u32,
+    /// Processes.
+    pub processes: u32,
+    /// The difference between its clock and the one here is known within this.
+    pub clock_error_us: f64,
+    /// The shortest exchange with it.
+    pub round_trip_us: f64,
 }
 
 /// Connections. Part of the JSON object that [`crate::output`] describes.
@@ -142,8 +180,10 @@ pub struct Summary {
     pub counters: BTreeMap<String, u64>,
     /// Connections.
     pub connections: ConnectionSummary,
-    /// The client.
+    /// The client; where there are several, their sum.
     pub client: ClientSummary,
+    /// Each client, where there are several.
+    pub clients: Vec<ClientPart>,
     /// The spec, with the seed: enough to run it again.
     pub spec: LoadSpec,
 }
@@ -175,7 +215,6 @@ impl Summary {
         Self {
             valid: validity.reasons.is_empty(),
             reasons: validity.reasons.iter().map(ToString::to_string).collect(),
-            rules_broken: validity.reasons,
             notes: validity.notes,
             requests: response.len(),
             carried: total.carried(),
@@ -195,7 +234,9 @@ impl Summary {
             counters: outcome.counters.iter().cloned().zip(total.counters.iter().copied()).collect(),
             connections: connections(outcome),
             client: client(outcome),
+            clients: outcome.clients.iter().map(|client| client_part(client, &validity.reasons)).collect(),
             spec: outcome.spec.clone(),
+            rules_broken: validity.reasons,
         }
     }
 
@@ -224,6 +265,33 @@ fn connections(outcome: &LoadOutcome) -> ConnectionSummary {
             resumed: stats.tls_resumed,
             handshake_us: times(&stats.tls),
         }),
+    }
+}
+
+/// A client's part, with those of the broken rules that are its own.
+fn client_part(client: &ClientOutcome, broken: &[BrokenRule]) -> ClientPart {
+    let ClientOutcome { name, clock, lost, outcome } = client;
+    let (total, drain) = (&outcome.total, &outcome.drain);
+    let response = total.merged(|op| &op.response_time);
+    let own = broken.iter().filter(|rule| rule.client() == Some(name.as_str()));
+    let reasons: Vec<String> = own.map(ToString::to_string).collect();
+    ClientPart {
+        name: name.clone(),
+        valid: reasons.is_empty(),
+        reasons,
+        lost: lost.clone(),
+        connections: outcome.opened,
+        requests: response.len(),
+        failed: total.errors().total(),
+        throughput_per_s: per_second(total.succeeded() - drain.succeeded(), outcome.measured),
+        offered_per_s: per_second(total.client.offered, outcome.measured),
+        response_time_us: times(&response),
+        lag_us: times(&total.client.lag),
+        utilisation: outcome.utilisation(),
+        threads: outcome.spec.workers,
+        processes: outcome.processes,
+        clock_error_us: clock.error_ns as f64 / 1e3,
+        round_trip_us: clock.round_trip_ns as f64 / 1e3,
     }
 }
 

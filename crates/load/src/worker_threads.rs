@@ -1,11 +1,11 @@
 //! The workers of one process: threads that start together and begin the load together.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
+use crate::division::WorkerSet;
 use crate::driver::Driver;
 use crate::drivers::OperationError;
 use crate::drivers::protocol::{DriverUse, WorkerShare};
@@ -34,7 +34,7 @@ pub(crate) struct WorkerThreads {
     threads: Vec<JoinHandle<()>>,
     start: Vec<Sender<PartStart>>,
     cleared: Vec<Sender<Box<Interval>>>,
-    first: u32,
+    workers: WorkerSet,
 }
 
 impl WorkerThreads {
@@ -42,13 +42,12 @@ impl WorkerThreads {
     /// and then for the next. They end a part early once `stop` is set.
     pub fn spawn(
         spec: &Arc<LoadSpec>,
-        workers: Range<u32>,
+        workers: WorkerSet,
         to_collector: &Sender<WorkerMessage>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, WorkerThreadsError> {
-        let mut pool =
-            Self { threads: Vec::new(), start: Vec::new(), cleared: Vec::new(), first: workers.start };
-        for worker in workers {
+        let mut pool = Self { threads: Vec::new(), start: Vec::new(), cleared: Vec::new(), workers };
+        for worker in workers.iter() {
             let (start, wait_for_start) = mpsc::channel();
             let (give_back, cleared) = mpsc::channel();
             let context = WorkerContext {
@@ -81,7 +80,7 @@ impl WorkerThreads {
 
     /// Returns an interval to a worker, to be filled again.
     pub fn recycle(&self, worker: u32, mut interval: Box<Interval>) {
-        let of_this_process = worker.checked_sub(self.first).and_then(|at| self.cleared.get(at as usize));
+        let of_this_process = self.workers.place_of(worker).and_then(|at| self.cleared.get(at));
         if let Some(to_worker) = of_this_process {
             interval.clear();
             let _ = to_worker.send(interval);

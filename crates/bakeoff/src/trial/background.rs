@@ -52,7 +52,13 @@ impl BackgroundLoad {
 pub fn phase_of(outcome: &LoadOutcome, start: Duration) -> TrialPhase {
     let summary = Summary::of(outcome);
     let falls_short = |rule: &&BrokenRule| {
-        matches!(rule, BrokenRule::NothingSucceeded | BrokenRule::Achieved { .. } | BrokenRule::Errors { .. })
+        matches!(
+            rule.kind(),
+            BrokenRule::NothingSucceeded
+                | BrokenRule::Achieved { .. }
+                | BrokenRule::Errors { .. }
+                | BrokenRule::ClientLost { .. }
+        )
     };
     let reasons: Vec<String> =
         summary.rules_broken.iter().filter(falls_short).map(ToString::to_string).collect();

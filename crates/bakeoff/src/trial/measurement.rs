@@ -106,15 +106,17 @@ impl TrialMeasurement {
         // Late sends do not change what an operation costs the server: its rate has a check of its own.
         if !matches!(measure, Measure::Capacity { .. } | Measure::CpuTime { .. }) {
             let is_of_times = matches!(measure, Measure::LatencyCurve { .. });
-            let of_client = |rule: &&BrokenRule| match rule {
+            let of_client = |rule: &&BrokenRule| match rule.kind() {
                 // Failures have their own gate.
                 BrokenRule::Errors { .. } | BrokenRule::NothingSucceeded => false,
                 // An unread reply makes times longer. It does not change throughput while the client has CPU to
                 // spare: the server's queue is shorter by as much as the client's is longer.
                 BrokenRule::Lag { .. } | BrokenRule::Pickup { .. } => is_of_times,
-                BrokenRule::ClientCpu { .. } | BrokenRule::Starved { .. } | BrokenRule::Achieved { .. } => {
-                    true
-                }
+                BrokenRule::ClientCpu { .. }
+                | BrokenRule::Starved { .. }
+                | BrokenRule::Achieved { .. }
+                | BrokenRule::OfClient { .. }
+                | BrokenRule::ClientLost { .. } => true,
             };
             self.client_reasons
                 .extend(summary.rules_broken.iter().filter(of_client).map(ToString::to_string));

@@ -54,8 +54,11 @@ pub fn evaluate(slo: &Slo, outcome: &LoadOutcome, summary: &Summary) -> StepEval
     if !meets_slo {
         let of_cpu = |rule: &&BrokenRule| {
             matches!(
-                rule,
-                BrokenRule::ClientCpu { .. } | BrokenRule::Starved { .. } | BrokenRule::Achieved { .. }
+                rule.kind(),
+                BrokenRule::ClientCpu { .. }
+                    | BrokenRule::Starved { .. }
+                    | BrokenRule::Achieved { .. }
+                    | BrokenRule::ClientLost { .. }
             )
         };
         client_reasons.extend(summary.rules_broken.iter().filter(of_cpu).map(ToString::to_string));

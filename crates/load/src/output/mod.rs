@@ -13,7 +13,7 @@ use serde::Serialize;
 use stats::times::Times;
 
 use crate::spans::{SpanSummary, Spans};
-use crate::summary::{ClientSummary, ConnectionSummary, OperationSummary, Summary};
+use crate::summary::{ClientPart, ClientSummary, ConnectionSummary, OperationSummary, Summary};
 use crate::validity::BrokenRule;
 
 pub use capacity::CapacityOutput;
@@ -24,7 +24,7 @@ use spec::SpecOutput;
 pub struct LoadOutput<'a> {
     valid: bool,
     reasons: &'a [String],
-    rules_broken: Vec<BrokenRuleOutput>,
+    rules_broken: Vec<BrokenRuleOutput<'a>>,
     notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     other_measurement: Option<&'a str>,
@@ -46,6 +46,8 @@ pub struct LoadOutput<'a> {
     counters: &'a BTreeMap<String, u64>,
     connections: &'a ConnectionSummary,
     client: &'a ClientSummary,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    clients: &'a [ClientPart],
     steps: &'a [SpanSummary],
     intervals: &'a [SpanSummary],
     drain: &'a SpanSummary,
@@ -59,10 +61,18 @@ struct OperationOutput<'a> {
     summary: &'a OperationSummary,
 }
 
-/// A rule that a run broke, with its figures.
+/// A rule that a run broke, with its figures; where several clients made the load, with the one that broke it.
+#[derive(Debug, Serialize)]
+struct BrokenRuleOutput<'a> {
+    #[serde(flatten)]
+    rule: RuleOutput,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<&'a str>,
+}
+
 #[derive(Debug, Serialize)]
 #[serde(tag = "rule", rename_all = "snake_case")]
-enum BrokenRuleOutput {
+enum RuleOutput {
     NothingSucceeded,
     ClientCpu { utilisation: f64 },
     Starved { share: f64 },
@@ -70,9 +80,16 @@ enum BrokenRuleOutput {
     Pickup { p99_us: u64, response_time_p50_us: u64 },
     Achieved { offered_per_s: f64, achieved_per_s: f64 },
     Errors { share: f64 },
+    ClientLost,
 }
 
-impl From<&BrokenRule> for BrokenRuleOutput {
+impl<'a> From<&'a BrokenRule> for BrokenRuleOutput<'a> {
+    fn from(reason: &'a BrokenRule) -> Self {
+        Self { rule: RuleOutput::from(reason), client: reason.client() }
+    }
+}
+
+impl From<&BrokenRule> for RuleOutput {
     fn from(reason: &BrokenRule) -> Self {
         match *reason {
             BrokenRule::NothingSucceeded => Self::NothingSucceeded,
@@ -86,6 +103,8 @@ impl From<&BrokenRule> for BrokenRuleOutput {
                 Self::Achieved { offered_per_s, achieved_per_s }
             }
             BrokenRule::Errors { share } => Self::Errors { share },
+            BrokenRule::OfClient { ref rule, .. } => Self::from(&**rule),
+            BrokenRule::ClientLost { .. } => Self::ClientLost,
         }
     }
 }
@@ -122,6 +141,7 @@ impl<'a> LoadOutput<'a> {
             counters: &summary.counters,
             connections: &summary.connections,
             client: &summary.client,
+            clients: &summary.clients,
             steps: &spans.steps,
             intervals: &spans.intervals,
             drain: &spans.drain,
@@ -180,13 +200,13 @@ mod tests {
 
     #[test]
     fn formats_md_documents_every_field_of_a_load() {
-        let outcome = example::outcome();
+        let outcome = example::outcome_of_clients();
         let (summary, spans) = (Summary::of(&outcome), Spans::of(&outcome));
         let output = LoadOutput::of(&summary, &spans).with_other_measurement(Some("(pid 1): showdown"));
         let object = serde_json::to_value(output).expect("plain data");
         let page = page();
         assert_eq!(keys(&object), documented(&page));
-        let parts = ["operations", "connections", "client", "intervals"];
+        let parts = ["operations", "connections", "client", "clients", "intervals"];
         for field in parts {
             let part = object[field].as_array().map_or(&object[field], |list| &list[0]);
             let missing: Vec<String> = keys(part).difference(&names(row(&page, field))).cloned().collect();
@@ -206,6 +226,7 @@ mod tests {
             BrokenRule::Pickup { p99_us: 1, response_time_p50_us: 1 },
             BrokenRule::Achieved { offered_per_s: 1.0, achieved_per_s: 1.0 },
             BrokenRule::Errors { share: 1.0 },
+            BrokenRule::ClientLost { client: "c1".to_owned(), why: "host c1 was lost".to_owned() },
         ];
         let page = page();
         let documented = names(&page);
@@ -213,6 +234,12 @@ mod tests {
             let rule = serde_json::to_value(BrokenRuleOutput::from(reason)).expect("plain data");
             assert!(documented.contains(rule["rule"].as_str().expect("a name")), "{rule}");
         }
+        let of_client = BrokenRule::OfClient {
+            client: "c2".to_owned(),
+            rule: Box::new(BrokenRule::Starved { share: 0.5 }),
+        };
+        let of_client = serde_json::to_value(BrokenRuleOutput::from(&of_client)).expect("plain data");
+        assert_eq!(of_client, serde_json::json!({ "rule": "starved", "share": 0.5, "client": "c2" }));
         for kind in ErrorKind::ALL {
             assert!(documented.contains(kind.name()), "{kind}");
         }

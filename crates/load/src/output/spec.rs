@@ -101,7 +101,7 @@ impl<'a> From<&'a TlsSpec> for TlsOutput<'a> {
         let trust = match &tls.trust {
             Trust::Anyone => TrustOutput::Anyone,
             Trust::System => TrustOutput::System,
-            Trust::File(path) => TrustOutput::File(path),
+            Trust::File(path) | Trust::Text { from: path, .. } => TrustOutput::File(path),
         };
         Self { server_name: &tls.server_name, resumption: tls.resumption, trust }
     }

@@ -7,7 +7,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
 };
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
@@ -45,7 +45,10 @@ pub(super) fn verifier(
     let accepted = match trust {
         Trust::Anyone => Accepted::Any,
         Trust::System => trusted(system_certificates()?, provider)?,
-        Trust::File(path) => trusted(certificates_of(path)?, provider)?,
+        Trust::File(path) => trusted(certificates_of(path, CertificateDer::pem_file_iter(path))?, provider)?,
+        Trust::Text { from, text } => {
+            trusted(certificates_of(from, Ok(CertificateDer::pem_slice_iter(text.as_bytes())))?, provider)?
+        }
     };
     Ok(Verifier { provider: provider.clone(), accepted, proof, proven: OnceLock::new() })
 }
@@ -73,10 +76,13 @@ fn system_certificates() -> Result<Vec<CertificateDer<'static>>, TlsError> {
     Ok(found.certs)
 }
 
-fn certificates_of(path: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+/// The certificates of a PEM file, or of its text.
+fn certificates_of(
+    path: &str,
+    found: Result<impl Iterator<Item = Result<CertificateDer<'static>, pem::Error>>, pem::Error>,
+) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let failed = |reason: String| TlsError::Roots { from: path.to_owned(), reason };
-    let certificates: Vec<_> =
-        CertificateDer::pem_file_iter(path).and_then(Iterator::collect).map_err(|e| failed(e.to_string()))?;
+    let certificates: Vec<_> = found.and_then(Iterator::collect).map_err(|e| failed(e.to_string()))?;
     if certificates.is_empty() { Err(failed("there are none in it".to_owned())) } else { Ok(certificates) }
 }
 

@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::client::ClientClock;
 use crate::clock::Nanos;
+use crate::division::WorkerSet;
 use crate::record::{Errors, Interval};
 use crate::spec::LoadPart;
 
-/// The order to begin a part of the load. All processes of a machine share the clock.
+/// The order to begin a part of the load. All processes of a machine share the clock; for another machine, the instant is
+/// converted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PartStart {
     /// When it begins.
@@ -50,6 +53,40 @@ pub enum WorkerMessage {
     },
 }
 
+impl WorkerMessage {
+    /// Whose message it is.
+    pub fn worker(&self) -> u32 {
+        match self {
+            Self::Ready { worker, .. } | Self::Interval { worker, .. } | Self::Done { worker, .. } => *worker,
+        }
+    }
+
+    /// Whether it is the message of one of these workers.
+    pub fn is_of(&self, workers: WorkerSet) -> bool {
+        workers.place_of(self.worker()).is_some()
+    }
+
+    /// The same message as that of another worker.
+    #[must_use]
+    pub fn as_of(mut self, other: u32) -> Self {
+        match &mut self {
+            Self::Ready { worker, .. } | Self::Interval { worker, .. } | Self::Done { worker, .. } => {
+                *worker = other;
+            }
+        }
+        self
+    }
+
+    /// The same message with its instants on the clock here.
+    #[must_use]
+    pub fn on_clock_here(mut self, clock: &ClientClock) -> Self {
+        if let Self::Done { stopped, ended, .. } = &mut self {
+            (*stopped, *ended) = (clock.here(*stopped), clock.here(*ended));
+        }
+        self
+    }
+}
+
 /// Why a worker ended too early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum WorkerFailure {
@@ -65,6 +102,9 @@ pub enum WorkerFailure {
     /// The process of the worker is gone.
     #[error("a load process ended unexpectedly: was it killed, or out of memory?")]
     ProcessEnded,
+    /// The machine of the worker's process is lost, or the process has said why it ends.
+    #[error("{0}")]
+    ProcessLost(String),
     /// The process of the worker sent something else than a message.
     #[error("a load process sent a message that cannot be read: {0}")]
     ProcessMessage(String),

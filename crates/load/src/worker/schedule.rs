@@ -80,6 +80,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::division::WorkerSet;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -106,6 +107,25 @@ mod tests {
         let second = instants(constant(1_000.0, 1, 2), Nanos(SECOND));
         assert_eq!((first.len(), second.len()), (500, 500));
         assert!(first.iter().zip(&second).all(|(a, b)| b.0.abs_diff(a.0 + 1_000_000) <= 1));
+    }
+
+    /// The clients of a load have the workers by turns ([`WorkerSet`]), so each has every so manyth arrival.
+    #[test]
+    fn arrival_i_of_the_one_schedule_belongs_to_client_i_modulo_their_number() {
+        let one = instants(constant(997.0, 0, 1), Nanos(SECOND));
+        for (clients, workers) in [(2, 2), (3, 6), (4, 4)] {
+            for client in 0..clients {
+                let of_worker =
+                    |worker| instants(constant(997.0, worker, workers), Nanos(SECOND));
+                let mut own: Vec<Nanos> =
+                    WorkerSet::part(workers, client, clients).iter().flat_map(of_worker).collect();
+                own.sort_unstable();
+                let expected: Vec<Nanos> =
+                    one.iter().skip(client as usize).step_by(clients as usize).copied().collect();
+                assert_eq!(own.len(), expected.len(), "{client} of {clients}");
+                assert!(own.iter().zip(&expected).all(|(a, b)| a.0.abs_diff(b.0) <= 1), "{client} of {clients}");
+            }
+        }
     }
 
     #[test]

@@ -196,7 +196,7 @@ fn particulars(summary: &Summary) -> String {
     if let (Some(tls), Some(spec)) = (tls, &summary.spec.tls) {
         let trust = match spec.trust {
             Trust::Anyone => "certificate not checked",
-            Trust::System | Trust::File(_) => "certificate checked",
+            Trust::System | Trust::File(_) | Trust::Text { .. } => "certificate checked",
         };
         line(
             "TLS",

@@ -11,29 +11,24 @@
 //! | achieved | 98 % of offered | the arrivals were not those of the spec (Lancet, ATC'19, allows 90 %); a server that is the limit does not break this rule |
 //! | errors | 1 % | percentiles are of the successful operations; the more operations fail, the less the percentiles mean |
 //!
+//! With several clients, each of them keeps the rules for itself: the sum of a client that is the limit and of others that
+//! are idle would hide it.
+//!
 //! Starvation measured: quiet clients 0.0 to 1.2 %; closed loops beside one busy program 28 to 46 %.
 
-use std::fmt;
+mod clients;
+mod limits;
+mod rule;
 
 use crate::drivers::ProtocolSpec;
 use crate::engine::LoadOutcome;
 use crate::record::{ErrorKind, Micros};
 use crate::spec::Shape;
 
-/// Largest share of its cores that the client may need.
-pub const MAX_UTILISATION: f64 = 0.90;
-/// Largest share of its time for which the client may be ready to run and have no CPU.
-pub const MAX_STARVATION: f64 = 0.05;
-/// Largest p99 of lag or pickup as a share of the median response time.
-pub const MAX_LAG_SHARE: f64 = 0.1;
-/// A p99 of lag or pickup up to this breaks no rule, microseconds.
-pub const HARMLESS_LAG_US: u64 = 100;
-/// Operations without a receive timestamp of the kernel up to this share do not change the 99th percentile.
-pub const MAX_UNSTAMPED: f64 = 0.01;
-/// Least share of the offered load that must be achieved.
-pub const MIN_ACHIEVED: f64 = 0.98;
-/// Largest share of operations that may fail.
-pub const MAX_ERROR_SHARE: f64 = 0.01;
+pub use self::limits::{
+    HARMLESS_LAG_US, MAX_ERROR_SHARE, MAX_LAG_SHARE, MAX_STARVATION, MAX_UNSTAMPED, MAX_UTILISATION, MIN_ACHIEVED,
+};
+pub use self::rule::BrokenRule;
 
 /// The percentiles that are compared with and without the client's late sends.
 const PERCENTILES: [(&str, f64); 6] =
@@ -42,89 +37,6 @@ const PERCENTILES: [(&str, f64); 6] =
 const TOLERATED_SHARE: f64 = 0.02;
 /// or this many microseconds.
 const TOLERATED_US: u64 = 20;
-
-/// A rule that a run broke, with its figures: why the run is invalid.
-#[derive(Clone, Debug, PartialEq)]
-pub enum BrokenRule {
-    /// Nothing was measured.
-    NothingSucceeded,
-    /// The client needed more of its cores than [`MAX_UTILISATION`].
-    ClientCpu {
-        /// Share of its cores, 0 to 1.
-        utilisation: f64,
-    },
-    /// The client was ready to run and had no CPU for more of its time than [`MAX_STARVATION`].
-    Starved {
-        /// Share of its time, 0 to 1.
-        share: f64,
-    },
-    /// Sends were late.
-    Lag {
-        /// 99th percentile, microseconds.
-        p99_us: u64,
-        /// Median response time, microseconds.
-        response_time_p50_us: u64,
-    },
-    /// Replies lay unread.
-    Pickup {
-        /// 99th percentile, microseconds.
-        p99_us: u64,
-        /// Median response time, microseconds.
-        response_time_p50_us: u64,
-    },
-    /// Fewer operations ended than were offered, and not because the server was slow.
-    Achieved {
-        /// Operations a second that fell due.
-        offered_per_s: f64,
-        /// Operations a second that ended.
-        achieved_per_s: f64,
-    },
-    /// Too many operations failed.
-    Errors {
-        /// Share of all operations, 0 to 1.
-        share: f64,
-    },
-}
-
-impl fmt::Display for BrokenRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NothingSucceeded => f.write_str("no operation succeeded"),
-            Self::ClientCpu { utilisation } => write!(
-                f,
-                "the client was the limit: it needed {:.0} % of its cores (at most {:.0} %): give it more threads and cores, or less load",
-                utilisation * 100.0,
-                MAX_UTILISATION * 100.0
-            ),
-            Self::Starved { share } => write!(
-                f,
-                "the client waited for a CPU for {:.1} % of its time (at most {:.0} %): keep the server and other programs off its cores (taskset), or give it less load",
-                share * 100.0,
-                MAX_STARVATION * 100.0
-            ),
-            Self::Lag { p99_us, response_time_p50_us } => write!(
-                f,
-                "the client sent late: lag p99 {p99_us} µs at a median response time of {response_time_p50_us} µs: give it more cores or less load"
-            ),
-            Self::Pickup { p99_us, response_time_p50_us } => write!(
-                f,
-                "the client read late: replies lay unread for {p99_us} µs (p99) at a median response time of {response_time_p50_us} µs: give it more cores or less load"
-            ),
-            Self::Achieved { offered_per_s, achieved_per_s } => write!(
-                f,
-                "achieved {achieved_per_s:.0}/s of {offered_per_s:.0}/s offered, and the server was not the limit: give more connections, or more cores for the client"
-            ),
-            Self::Errors { share } => {
-                write!(
-                    f,
-                    "{:.2} % of operations failed (at most {:.0} %)",
-                    share * 100.0,
-                    MAX_ERROR_SHARE * 100.0
-                )
-            }
-        }
-    }
-}
 
 /// The result of the check: broken rules make a run invalid, notes do not.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -135,8 +47,20 @@ pub struct Validity {
     pub notes: Vec<String>,
 }
 
-/// Checks a run against the rules.
+/// Checks a run against the rules. Where several clients made the load, each is checked for itself as well.
 pub fn check(outcome: &LoadOutcome) -> Validity {
+    let mut validity = check_as_one(outcome);
+    let of_clients = outcome.clients.iter().map(|client| clients::CheckedClient {
+        name: &client.name,
+        lost: client.lost.as_deref(),
+        broken: check_as_one(&client.outcome).reasons,
+    });
+    validity.reasons = clients::combine(validity.reasons, of_clients.collect());
+    validity
+}
+
+/// Checks a run as if one client had made its load.
+fn check_as_one(outcome: &LoadOutcome) -> Validity {
     let mut validity = Validity::default();
     let total = &outcome.total;
     let response = total.merged(|op| &op.response_time);

@@ -1,0 +1,114 @@
+//! Sessions against a server in this process: parts, turns, and clients.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::AtomicU32;
+
+use super::*;
+use crate::drivers::ProtocolSpec;
+use crate::drivers::http::{HttpOperation, HttpSpec};
+use crate::outcome::IntervalStage;
+use crate::record::RecordedTimes as _;
+use crate::spec::{Arrivals, Shape};
+
+/// A server that answers everything at once, and the number of connections that it has accepted.
+fn server() -> (SocketAddr, Arc<AtomicU32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let accepted = Arc::new(AtomicU32::new(0));
+    let count = accepted.clone();
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            count.fetch_add(1, Ordering::Relaxed);
+            thread::spawn(move || {
+                while client.read(&mut [0; 1024]).is_ok_and(|bytes| bytes > 0) {
+                    let _ = client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+                }
+            });
+        }
+    });
+    (address, accepted)
+}
+
+fn spec(address: SocketAddr) -> LoadSpec {
+    let protocol = HttpSpec { authority: address.to_string(), operations: vec![HttpOperation::get("/")] };
+    LoadSpec::closed(ProtocolSpec::Http(protocol), address, 4).with_duration(None).with_requests(20)
+}
+
+fn run(session: &mut LoadSession, part: &LoadPart) -> LoadOutcome {
+    session.run(part, &RunContext::default(), &mut |_| {}).expect("an outcome")
+}
+
+#[test]
+fn parts_share_connections_and_have_their_own_counts() {
+    let (address, accepted) = server();
+    let spec = spec(address);
+    let mut session = LoadSession::open(&spec, &RunContext::default()).expect("a session");
+    for requests in [20, 30, 40] {
+        let part = LoadPart { requests: Some(requests), ..spec.part.clone() };
+        let outcome = run(&mut session, &part);
+        assert_eq!((outcome.total.succeeded(), outcome.total.errors().total()), (requests, 0));
+    }
+    let shape = Shape::open(10_000.0, Arrivals::Constant);
+    let outcome = run(&mut session, &LoadPart { shape, requests: Some(50), ..spec.part.clone() });
+    assert_eq!(outcome.total.succeeded(), 50, "a closed loop can be followed by an open one");
+    assert_eq!(accepted.load(Ordering::Relaxed), 4);
+}
+
+#[test]
+fn two_sessions_take_turns() {
+    let servers = [server(), server()];
+    let mut sessions = servers.each_ref().map(|(address, _)| {
+        LoadSession::open(&spec(*address), &RunContext::default()).expect("a session")
+    });
+    for _ in 0..10 {
+        for session in &mut sessions {
+            let part = session.spec.part.clone();
+            assert_eq!(run(session, &part).total.succeeded(), 20);
+        }
+    }
+    for (_, accepted) in &servers {
+        assert_eq!(accepted.load(Ordering::Relaxed), 4);
+    }
+}
+
+#[test]
+fn connections_of_a_warm_up_are_not_measured_and_the_first_ones_are() {
+    let (address, accepted) = server();
+    let spec = spec(address).with_requests_per_connection(5);
+    let mut session = LoadSession::open(&spec, &RunContext::default()).expect("a session");
+    let (warmup, duration) = (Duration::from_millis(300), Some(Duration::from_millis(100)));
+    let part = LoadPart { warmup, duration, requests: None, ..spec.part.clone() };
+    let outcome = run(&mut session, &part);
+    drop(session);
+    let before = outcome.intervals.iter().filter(|interval| interval.stage == IntervalStage::WarmUp);
+    let in_warm_up: u64 = before.map(|interval| interval.stats.connections.connect.count()).sum();
+    let measured = outcome.total.connections.connect.len();
+    assert_eq!(measured + in_warm_up, u64::from(accepted.load(Ordering::Relaxed)));
+}
+
+#[test]
+fn a_connection_that_the_server_closed_between_two_parts_is_opened_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            thread::spawn(move || {
+                for _ in 0..5 {
+                    if !client.read(&mut [0; 1024]).is_ok_and(|bytes| bytes > 0) {
+                        return;
+                    }
+                    let _ = client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+                }
+            });
+        }
+    });
+    let spec = LoadSpec { connections: 1, ..spec(address) };
+    let mut session = LoadSession::open(&spec, &RunContext::default()).expect("a session");
+    let part = LoadPart { requests: Some(5), ..spec.part.clone() };
+    for _ in 0..3 {
+        assert_eq!(run(&mut session, &part).total.succeeded(), 5);
+        // The close needs a moment to arrive.
+        thread::sleep(Duration::from_millis(20));
+    }
+}

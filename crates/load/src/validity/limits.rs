@@ -1,0 +1,16 @@
+//! The thresholds of the rules of validity. Their grounds are in the [module](super)'s table.
+
+/// Largest share of its cores that the client may need.
+pub const MAX_UTILISATION: f64 = 0.90;
+/// Largest share of its time for which the client may be ready to run and have no CPU.
+pub const MAX_STARVATION: f64 = 0.05;
+/// Largest p99 of lag or pickup as a share of the median response time.
+pub const MAX_LAG_SHARE: f64 = 0.1;
+/// A p99 of lag or pickup up to this breaks no rule, microseconds.
+pub const HARMLESS_LAG_US: u64 = 100;
+/// Operations without a receive timestamp of the kernel up to this share do not change the 99th percentile.
+pub const MAX_UNSTAMPED: f64 = 0.01;
+/// Least share of the offered load that must be achieved.
+pub const MIN_ACHIEVED: f64 = 0.98;
+/// Largest share of operations that may fail.
+pub const MAX_ERROR_SHARE: f64 = 0.01;

@@ -1,0 +1,122 @@
+//! The rules of validity as a reader gets them: each broken one with its figures, and its sentence.
+
+use std::fmt;
+
+use super::limits::{MAX_ERROR_SHARE, MAX_STARVATION, MAX_UTILISATION};
+
+/// A rule that a run broke, with its figures: why the run is invalid.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BrokenRule {
+    /// Nothing was measured.
+    NothingSucceeded,
+    /// The client needed more of its cores than [`MAX_UTILISATION`].
+    ClientCpu {
+        /// Share of its cores, 0 to 1.
+        utilisation: f64,
+    },
+    /// The client was ready to run and had no CPU for more of its time than [`MAX_STARVATION`].
+    Starved {
+        /// Share of its time, 0 to 1.
+        share: f64,
+    },
+    /// Sends were late.
+    Lag {
+        /// 99th percentile, microseconds.
+        p99_us: u64,
+        /// Median response time, microseconds.
+        response_time_p50_us: u64,
+    },
+    /// Replies lay unread.
+    Pickup {
+        /// 99th percentile, microseconds.
+        p99_us: u64,
+        /// Median response time, microseconds.
+        response_time_p50_us: u64,
+    },
+    /// Fewer operations ended than were offered, and not because the server was slow.
+    Achieved {
+        /// Operations a second that fell due.
+        offered_per_s: f64,
+        /// Operations a second that ended.
+        achieved_per_s: f64,
+    },
+    /// Too many operations failed.
+    Errors {
+        /// Share of all operations, 0 to 1.
+        share: f64,
+    },
+    /// One of several clients broke a rule.
+    OfClient {
+        /// Its name.
+        client: String,
+        /// The rule.
+        rule: Box<Self>,
+    },
+    /// One of several clients was lost.
+    ClientLost {
+        /// Its name.
+        client: String,
+        /// Why, with its name.
+        why: String,
+    },
+}
+
+impl BrokenRule {
+    /// The rule, whichever client broke it.
+    pub fn kind(&self) -> &Self {
+        match self {
+            Self::OfClient { rule, .. } => rule,
+            other => other,
+        }
+    }
+
+    /// The client that broke it, where there are several.
+    pub fn client(&self) -> Option<&str> {
+        match self {
+            Self::OfClient { client, .. } | Self::ClientLost { client, .. } => Some(client),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for BrokenRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NothingSucceeded => f.write_str("no operation succeeded"),
+            Self::ClientCpu { utilisation } => write!(
+                f,
+                "the client was the limit: it needed {:.0} % of its cores (at most {:.0} %): give it more threads and cores, or less load",
+                utilisation * 100.0,
+                MAX_UTILISATION * 100.0
+            ),
+            Self::Starved { share } => write!(
+                f,
+                "the client waited for a CPU for {:.1} % of its time (at most {:.0} %): keep the server and other programs off its cores (taskset), or give it less load",
+                share * 100.0,
+                MAX_STARVATION * 100.0
+            ),
+            Self::Lag { p99_us, response_time_p50_us } => write!(
+                f,
+                "the client sent late: lag p99 {p99_us} µs at a median response time of {response_time_p50_us} µs: give it more cores or less load"
+            ),
+            Self::Pickup { p99_us, response_time_p50_us } => write!(
+                f,
+                "the client read late: replies lay unread for {p99_us} µs (p99) at a median response time of {response_time_p50_us} µs: give it more cores or less load"
+            ),
+            Self::Achieved { offered_per_s, achieved_per_s } => write!(
+                f,
+                "achieved {achieved_per_s:.0}/s of {offered_per_s:.0}/s offered, and the server was not the limit: give more connections, or more cores for the client"
+            ),
+            Self::OfClient { client, rule } => write!(f, "client {client}: {rule}"),
+            Self::ClientLost { why, .. } => f.write_str(why),
+            Self::Errors { share } => {
+                write!(
+                    f,
+                    "{:.2} % of operations failed (at most {:.0} %)",
+                    share * 100.0,
+                    MAX_ERROR_SHARE * 100.0
+                )
+            }
+        }
+    }
+}
