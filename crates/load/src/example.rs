@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::client::ClientClock;
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
-use crate::client::ClientClock;
 use crate::engine::LoadOutcome;
 use crate::outcome::{ClientOutcome, TimedInterval};
 use crate::record::{Errors, Interval, record};

@@ -90,6 +90,7 @@ pub mod sources;
 pub mod spans;
 pub mod spec;
 mod spec_files;
+mod spec_for_clients;
 pub mod summary;
 pub mod tls;
 pub mod validity;

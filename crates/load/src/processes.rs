@@ -22,6 +22,9 @@ use crate::spec::LoadSpec;
 use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
 use crate::worker_threads::{WorkerThreads, WorkerThreadsError};
 
+/// The verb with which this program is a load process.
+pub const VERB: &str = "__load-process";
+
 /// Descriptors that a process keeps for other things than connections.
 const RESERVED_DESCRIPTORS: u64 = 64;
 
@@ -186,7 +189,12 @@ impl LoadProcess {
 
 /// Passes a process's messages on. When they end, its workers are gone: a failure of the part under way, and of no part that
 /// they have ended.
-fn forward(lines: impl BufRead, workers: WorkerSet, ahead_ns: &AtomicI64, to_collector: &Sender<WorkerMessage>) {
+fn forward(
+    lines: impl BufRead,
+    workers: WorkerSet,
+    ahead_ns: &AtomicI64,
+    to_collector: &Sender<WorkerMessage>,
+) {
     let mut failure = WorkerFailure::ProcessEnded;
     for line in lines.lines() {
         let message = line.map_err(|error| WorkerFailure::ProcessLost(error.to_string())).and_then(|line| {
@@ -201,7 +209,8 @@ fn forward(lines: impl BufRead, workers: WorkerSet, ahead_ns: &AtomicI64, to_col
                 }
             }
             Ok(message) => {
-                failure = WorkerFailure::ProcessMessage(format!("worker {} is not its own", message.worker()));
+                failure =
+                    WorkerFailure::ProcessMessage(format!("worker {} is not its own", message.worker()));
                 break;
             }
             Err(reason) => {

@@ -13,19 +13,19 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::process::setpriority_process;
 use rustix::thread::gettid;
 
-use crate::client::ClientClock;
+use crate::client::{ClientClock, LoadClient};
 use crate::client_collectors::ClientCollectors;
 use crate::clock::Nanos;
 use crate::collector::{Collector, CompleteInterval};
 use crate::division::share;
-use crate::drivers::ProtocolSpec;
 use crate::outcome::{
     ClientOutcome, LoadEvent, LoadObserver, LoadOutcome, RunContext, RunError, TimedInterval, of_client,
 };
 use crate::processes::{connections_a_process, distribute};
 use crate::record::{ConnectionStats, Errors};
 use crate::session_processes::{SessionProcesses, clocks};
-use crate::spec::{LoadPart, LoadSpec, TlsSpec, Trust};
+use crate::spec::{LoadPart, LoadSpec};
+use crate::spec_for_clients::{check_for_clients, for_clients};
 use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
 use crate::worker_threads::WorkerThreadsError;
 
@@ -38,6 +38,8 @@ const INTERRUPTION_CHECK: Duration = Duration::from_millis(50);
 
 /// The clocks of clients are compared again before a part when that was done longer ago: they drift by up to 50 µs a second.
 const CLOCK_AGE: Duration = Duration::from_secs(10);
+/// The same in multiples of the time that it takes: on a slow link, seconds.
+const CLOCK_AGE_OVER_COST: u32 = 20;
 
 /// Open connections and the workers that have them. Dropping it closes them.
 pub struct LoadSession {
@@ -54,6 +56,8 @@ pub struct LoadSession {
     clients: Vec<SessionClient>,
     /// When the clients' clocks were compared.
     clocks_compared: Instant,
+    /// How long that took.
+    comparing_clocks: Duration,
 }
 
 /// Connections that are open before the load begins.
@@ -78,19 +82,26 @@ struct SessionClient {
 impl LoadSession {
     /// Opens the connections of a load. An error if none opens.
     pub fn open(spec: &LoadSpec, context: &RunContext) -> Result<Self, RunError> {
+        let is_interrupted = || context.interrupted.load(Ordering::Relaxed);
+        Self::open_unless_interrupted(spec, context).map_err(|error| match error {
+            // What waits for a client ends with the interruption.
+            RunError::Client { .. } if is_interrupted() => RunError::Interrupted,
+            other => other,
+        })
+    }
+
+    fn open_unless_interrupted(spec: &LoadSpec, context: &RunContext) -> Result<Self, RunError> {
         let (operations, counters) = spec.protocol.names().map_err(WorkerThreadsError::from)?;
         let clients = context.clients.len() as u32;
-        let mut spec = spec.clone();
-        if clients > 0 {
-            prepare_for_clients(&mut spec, clients)?;
-        }
         let room_there = context.clients.iter().map(|client| client.connections_a_process()).min();
         let limit = room_there.unwrap_or_else(connections_a_process);
+        check_for_clients(spec, clients)?;
         let (processes, workers) = distribute(spec.connections, spec.workers, limit, clients.max(1));
-        spec.workers = workers;
+        let spec = spec.clone().with_workers(workers);
         let (sender, messages) = mpsc::channel();
-        let running = SessionProcesses::spawn(&Arc::new(spec.clone()), processes, limit, context, &sender)?;
-        let client = |client: &Arc<dyn crate::client::LoadClient>| SessionClient {
+        let sent = if clients > 0 { for_clients(&spec)? } else { spec.clone() };
+        let running = SessionProcesses::spawn(&Arc::new(sent), processes, limit, context, &sender)?;
+        let client = |client: &Arc<dyn LoadClient>| SessionClient {
             name: client.name().to_owned(),
             clock: ClientClock::default(),
             opened: OpenedConnections::default(),
@@ -106,6 +117,7 @@ impl LoadSession {
             opened: OpenedConnections::default(),
             clients: context.clients.iter().map(client).collect(),
             clocks_compared: Instant::now(),
+            comparing_clocks: Duration::ZERO,
         };
         session.wait_until_ready(context)?;
         session.compare_clocks(context)?;
@@ -170,10 +182,11 @@ impl LoadSession {
     }
 
     fn compare_clocks(&mut self, context: &RunContext) -> Result<(), RunError> {
+        let begun = Instant::now();
         for (client, clock) in self.clients.iter_mut().zip(clocks(&context.clients)?) {
             client.clock = clock;
         }
-        self.clocks_compared = Instant::now();
+        (self.clocks_compared, self.comparing_clocks) = (Instant::now(), begun.elapsed());
         Ok(())
     }
 
@@ -188,7 +201,8 @@ impl LoadSession {
         if let Some((client, failure)) = self.clients.iter().find_map(|c| Some((c, c.failure.clone()?))) {
             return Err(RunError::Client { client: client.name.clone(), failure });
         }
-        if self.clocks_compared.elapsed() > CLOCK_AGE {
+        let most_age = CLOCK_AGE.max(self.comparing_clocks * CLOCK_AGE_OVER_COST);
+        if !self.clients.is_empty() && self.clocks_compared.elapsed() > most_age {
             self.compare_clocks(context)?;
         }
         let spec = LoadSpec { part: part.clone(), ..self.spec.clone() };
@@ -268,24 +282,6 @@ impl LoadSession {
 struct PartTiming {
     measured_from: Nanos,
     began: SystemTime,
-}
-
-/// Makes a spec one that clients can carry out: nothing in it belongs to this machine.
-fn prepare_for_clients(spec: &mut LoadSpec, clients: u32) -> Result<(), RunError> {
-    if matches!(spec.protocol, ProtocolSpec::Runner(_)) {
-        return Err(RunError::RunnerWithClients);
-    }
-    if spec.connections < clients {
-        return Err(RunError::TooFewConnections { clients, connections: spec.connections });
-    }
-    if let Some(TlsSpec { trust, .. }) = &mut spec.tls
-        && let Trust::File(path) = trust
-    {
-        let text = std::fs::read_to_string(&*path)
-            .map_err(|source| RunError::Certificate { path: path.clone(), source })?;
-        *trust = Trust::Text { from: path.clone(), text };
-    }
-    Ok(())
 }
 
 /// How long before its begin the order for a part is sent.

@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::drivers::ProtocolSpec;
 use crate::drivers::password::PasswordSource;
 use crate::spec::{LoadSpec, Trust};
 
@@ -18,15 +17,7 @@ impl LoadSpec {
         {
             *path = replace(Path::new(path))?.to_string_lossy().into_owned();
         }
-        let password = match &mut self.protocol {
-            ProtocolSpec::Redis(redis) => redis.auth.as_mut().map(|auth| &mut auth.password),
-            ProtocolSpec::Mysql(sql) | ProtocolSpec::Postgres(sql) => sql.login.password.as_mut(),
-            ProtocolSpec::Http(_)
-            | ProtocolSpec::Memcache(_)
-            | ProtocolSpec::Smtp(_)
-            | ProtocolSpec::Runner(_) => None,
-        };
-        if let Some(PasswordSource::File(path)) = password {
+        if let Some(PasswordSource::File(path)) = self.protocol.password() {
             *path = replace(path)?;
         }
         Ok(())

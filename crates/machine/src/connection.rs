@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use host::CpuSet;
 use load::clock::Nanos;
 use serde_json::Value;
 
@@ -16,14 +17,19 @@ use crate::clock::{self, ClockOffset, EXCHANGES, Exchange};
 use crate::error::MachineError;
 use crate::frame::{FrameDecoder, encode};
 use crate::lock::lock;
+use crate::program_channel::{ChannelLink, ProgramInput, ProgramOutput};
 use crate::protocol::servers::Interrupt;
 use crate::protocol::{
-    Call, CallError, FromAgent, HOST_SILENCE, Hello, PING_PERIOD, PROTOCOL, ReadClocks, ToAgent,
+    AgentProgram, Call, CallError, FromAgent, FromProgram, HOST_SILENCE, Hello, PING_PERIOD, PROTOCOL,
+    ReadClocks, StartProgram, ToAgent, ToProgram,
 };
 use crate::transport::{LOOK, LinkError, LinkPipes, LinkProcess, OpenError, OpenProgress, Transport};
 
 /// From the marker to the agent's first frame.
 const HELLO: Duration = Duration::from_secs(30);
+
+/// How long an agent may take to start a process.
+const START: Duration = Duration::from_secs(30);
 
 /// How long a link may take to end after its agent's input was closed.
 const END: Duration = Duration::from_secs(3);
@@ -63,6 +69,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Pending {
     replies: HashMap<u64, Sender<Arrival>>,
+    /// What reads the output of programs, by their channels.
+    programs: HashMap<u64, Sender<FromProgram>>,
     /// Reason and remedy, once the link has ended.
     lost: Option<(String, String)>,
 }
@@ -177,6 +185,23 @@ impl Connection {
         Ok(ClockOffset::from_exchanges(&exchanges).expect("there are exchanges"))
     }
 
+    /// Starts a program on the host, with these CPUs or all: its standard input and output.
+    pub fn start_program(
+        &self,
+        program: AgentProgram,
+        cpus: Option<CpuSet>,
+    ) -> Result<(ProgramInput, ProgramOutput), MachineError> {
+        let channel = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
+        let (sender, messages) = mpsc::channel();
+        let name = program.name();
+        lock(&self.shared.pending).programs.insert(channel, sender);
+        // Dropping them ends the program.
+        let link: Arc<dyn ChannelLink> = self.shared.clone();
+        let output = ProgramOutput::new(Arc::clone(&link), channel, name, messages);
+        self.call(StartProgram { channel, program, cpus }, START)?;
+        Ok((ProgramInput::new(link, channel), output))
+    }
+
     /// Sends a request; its reply, and the clocks at its send. `is_left` is asked again and again, and ends the wait.
     fn exchange<C: Call>(
         &self,
@@ -279,6 +304,12 @@ impl Shared {
                     }
                     continue;
                 }
+                Ok(Some(FromAgent::Program { channel, message })) => {
+                    if let Some(reader) = lock(&self.pending).programs.get(&channel) {
+                        let _ = reader.send(message);
+                    }
+                    continue;
+                }
                 Ok(None) => {}
                 Err(error) => break Some(error.to_string()),
             }
@@ -338,11 +369,35 @@ impl Shared {
         let mut pending = lock(&self.pending);
         pending.lost.get_or_insert((reason, remedy));
         pending.replies.clear();
+        pending.programs.clear();
     }
 
     fn lost(&self) -> (String, String) {
         let lost = lock(&self.pending).lost.clone();
         lost.unwrap_or_else(|| ("its link ended".to_owned(), "start again".to_owned()))
+    }
+}
+
+impl ChannelLink for Shared {
+    fn send(&self, channel: u64, message: ToProgram) {
+        // What is too long for a frame is no line of a program.
+        if let Ok(frame) = encode(&ToAgent::Program { channel, message }) {
+            Self::send(self, &frame);
+        }
+    }
+
+    fn forget(&self, channel: u64) {
+        lock(&self.pending).programs.remove(&channel);
+    }
+
+    fn failed(&self, program: &'static str, why: &str) -> std::io::Error {
+        let (host, why) = (self.host.clone(), why.to_owned());
+        std::io::Error::other(MachineError::Program { host, program, why })
+    }
+
+    fn lost(&self) -> std::io::Error {
+        let (reason, remedy) = Self::lost(self);
+        std::io::Error::other(MachineError::Lost { host: self.host.clone(), reason, remedy })
     }
 }
 

@@ -45,6 +45,16 @@ pub enum MachineError {
         /// How long it was waited for.
         seconds: u64,
     },
+    /// A program that the agent started has failed.
+    #[error("host {host}: its {program} ended ({why}): start again")]
+    Program {
+        /// The host's name.
+        host: String,
+        /// Which program.
+        program: &'static str,
+        /// Its last words, or its status.
+        why: String,
+    },
     /// The agent sent something that is not of this protocol.
     #[error("host {host} sent an answer that is not of this version ({why}): report this as a bug")]
     Protocol {
@@ -86,6 +96,7 @@ impl MachineError {
             | Self::Slow { host, .. }
             | Self::Address { host, .. }
             | Self::Cpus { host, .. }
+            | Self::Program { host, .. }
             | Self::Protocol { host, .. } => Some(host),
             Self::Local(_) | Self::Interrupted => None,
         }

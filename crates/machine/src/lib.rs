@@ -14,6 +14,7 @@
 //! - [`frame`] and [`protocol`]: messages, which know nothing of the way.
 //! - [`Connection`]: the controller's end; [`agent`]: the other one.
 //! - [`clock`]: how far the clocks of two machines differ.
+//! - [`load_client`]: hosts as the clients of one load.
 //! - [`survey`]: asks all hosts at the same time, and measures the network between them.
 //!
 //! **Goals.**
@@ -30,13 +31,17 @@ pub mod clock;
 mod connection;
 mod error;
 pub mod frame;
+mod host_problems;
 pub mod hosts_file;
+pub mod load_client;
 mod local;
 mod lock;
 mod machine;
 pub mod program;
+mod program_channel;
 pub mod protocol;
 mod remote;
+mod reach;
 pub mod survey;
 mod system_under_test;
 pub mod transport;
@@ -44,7 +49,10 @@ pub mod transport;
 pub use connection::Connection;
 pub use error::MachineError;
 pub use hosts_file::{HostEntry, Hosts, HostsFileError};
+pub use load_client::{ClientsError, HostClient};
 pub use local::{LocalError, LocalMachine, knob_value};
 pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
 pub use remote::RemoteMachine;
+pub use program_channel::{ProgramInput, ProgramOutput};
+pub use reach::ReachOptions;
 pub use system_under_test::{CpuMeter, CpuReading, SystemUnderTest};

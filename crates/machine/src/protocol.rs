@@ -5,6 +5,8 @@
 
 pub mod servers;
 
+mod programs;
+
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -29,8 +31,13 @@ use self::servers::{
 use crate::machine::{LeftSettings, Room};
 use crate::system_under_test::CpuReading;
 
+pub(crate) use self::programs::WINDOW;
+pub use self::programs::{
+    AgentProgram, ClientDescription, DescribeClient, FromProgram, StartProgram, ToProgram,
+};
+
 /// Raised by every change of the messages below.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// How often the controller sends a [`ToAgent::Ping`].
 pub const PING_PERIOD: Duration = Duration::from_secs(2);
@@ -91,6 +98,13 @@ pub enum ToAgent {
         /// What is asked.
         call: Request,
     },
+    /// For a program that the agent runs.
+    Program {
+        /// The number of its channel.
+        channel: u64,
+        /// The message.
+        message: ToProgram,
+    },
 }
 
 /// A message of the agent.
@@ -107,6 +121,13 @@ pub enum FromAgent {
         id: u64,
         /// The answer, of the type that belongs to the request; or why there is none.
         result: Result<Value, CallError>,
+    },
+    /// Of a program that the agent runs.
+    Program {
+        /// The number of its channel.
+        channel: u64,
+        /// The message.
+        message: FromProgram,
     },
 }
 
@@ -145,6 +166,12 @@ pub enum CallError {
     /// The user of the controller has interrupted it.
     #[error("interrupted")]
     Interrupted,
+    /// A program could not be started.
+    #[error("cannot start a process: {why}: raise the limit of processes (ulimit -u), or free memory")]
+    Start {
+        /// The system's text.
+        why: String,
+    },
     /// A connection broke.
     #[error("the connection broke during the measurement: {why}")]
     Broken {
@@ -238,6 +265,8 @@ requests! {
     MeasureSteal => Option<f64>,
     ReadAvailableMemory => Option<f64>,
     ReadRoom => Option<Room>,
+    DescribeClient => ClientDescription,
+    StartProgram => (),
 }
 
 /// Asks for the clocks. Answered at once, before all other work.

@@ -7,6 +7,7 @@ use std::thread;
 
 use anyhow::Context;
 use load::engine::RunContext;
+use load::processes::VERB;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -35,15 +36,15 @@ pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
 
 /// The context of every run of the engine: the flag, and the command that starts further load processes.
 pub fn context() -> anyhow::Result<RunContext> {
-    Ok(RunContext { interrupted: flag()?, load_process: Some(load_process()?) })
-}
-
-/// Makes the command that starts a further load process.
-pub fn load_process() -> anyhow::Result<Arc<dyn Fn() -> Command + Send + Sync>> {
     let program = std::env::current_exe().context("cannot find the path of this program")?;
-    Ok(Arc::new(move || {
+    let load_process = move || {
         let mut command = Command::new(&program);
-        command.arg("__load-process");
+        command.arg(VERB);
         command
-    }))
+    };
+    Ok(RunContext {
+        interrupted: flag()?,
+        load_process: Some(Arc::new(load_process)),
+        ..RunContext::default()
+    })
 }

@@ -80,7 +80,7 @@ enum Verb {
     /// Print the manual page, or write one for each verb
     Man(verbs::man::ManArgs),
     /// Generate a part of a load in a process of its own; showdown starts it itself
-    #[command(name = "__load-process", hide = true)]
+    #[command(name = load::processes::VERB, hide = true)]
     LoadProcess,
     /// Do on this host what the showdown of another host asks; showdown starts it itself, see docs/decisions/0012-machines-behind-ssh.md
     #[command(hide = true)]

@@ -1,6 +1,7 @@
 //! Where the password of a load is, and who may read it on its way. A spec is recorded with the results, so it holds no
 //! password but its place: each load process reads it there.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -24,9 +25,30 @@ pub enum PasswordSource {
     File(PathBuf),
     /// This variable of the environment.
     Environment(String),
+    /// The password itself: for load processes on other machines, and never recorded.
+    Sent(SentPassword),
+}
+
+/// A password on its way to a load process.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SentPassword(String);
+
+impl fmt::Debug for SentPassword {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
 }
 
 impl PasswordSource {
+    /// The same for a load process that has not these files and this environment.
+    pub(crate) fn sent(&self) -> Result<Self, OperationError> {
+        let password = String::from_utf8(self.read()?);
+        let password =
+            password.map_err(|error| OperationError(format!("the password is no text: {error}")))?;
+        Ok(Self::Sent(SentPassword(password)))
+    }
+
     /// Reads the password.
     pub(super) fn read(&self) -> Result<Vec<u8>, OperationError> {
         let (password, origin) = match self {
@@ -37,6 +59,7 @@ impl PasswordSource {
                 (text.lines().next().unwrap_or_default().to_owned(), path.display().to_string())
             }
             Self::Environment(name) => (std::env::var(name).unwrap_or_default(), format!("${name}")),
+            Self::Sent(SentPassword(password)) => (password.clone(), "the share of this process".to_owned()),
         };
         if password.is_empty() {
             return Err(OperationError(format!("there is no password in {origin}: put it there")));
@@ -61,7 +84,10 @@ mod tests {
     fn the_password_is_the_first_line_of_its_file() -> Result<(), Box<dyn std::error::Error>> {
         let file = tempfile::NamedTempFile::new()?;
         std::fs::write(file.path(), "open sesame\nelse\n")?;
-        assert_eq!(PasswordSource::File(file.path().to_owned()).read()?, b"open sesame");
+        let source = PasswordSource::File(file.path().to_owned());
+        assert_eq!(source.read()?, b"open sesame");
+        let sent = source.sent()?;
+        assert!(sent.read()? == b"open sesame" && !format!("{sent:?}").contains("sesame"), "{sent:?}");
         Ok(())
     }
 }

@@ -150,6 +150,11 @@ pub trait Protocol: Sized + 'static {
         spec.clone()
     }
 
+    /// Where the password of a spec is, if it has one.
+    fn password(_spec: &mut Self::Spec) -> Option<&mut PasswordSource> {
+        None
+    }
+
     /// Makes the driver of one worker and passes it on.
     fn drive<U: DriverUse>(
         spec: &Self::Spec,

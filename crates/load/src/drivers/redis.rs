@@ -200,6 +200,10 @@ impl Protocol for Redis {
     const PASSWORD_VARIABLE: Option<&'static str> = Some("REDISCLI_AUTH");
     const OPTIONS: &'static [DriverOption] = &[ALLOW_CLEARTEXT];
 
+    fn password(spec: &mut RedisSpec) -> Option<&mut PasswordSource> {
+        spec.auth.as_mut().map(|auth| &mut auth.password)
+    }
+
     fn spec(mix: KeyspaceSpec, access: &ServerAccess) -> RedisSpec {
         let auth = access.password.clone().map(|password| RedisAuth {
             user: None,

@@ -13,6 +13,7 @@ use toml::de::DeValue;
 use super::error::OperationError;
 use super::mix::{self, Mix, MixError, MixSection, OperationMix};
 use super::options::{DriverOption, GivenOptions, OptionError};
+use super::password::PasswordSource;
 use super::protocol::{
     DriverNames, DriverUse, Protocol, ServerAccess, SqlQuery, UrlPath, UrlScheme, WorkerShare,
 };
@@ -52,6 +53,11 @@ macro_rules! protocols {
             /// See [`Protocol::published`].
             pub(crate) fn published(&self) -> Self {
                 match self { $(Self::$variant(spec) => Self::$variant(<$protocol>::published(spec)),)* }
+            }
+
+            /// See [`Protocol::password`].
+            pub(crate) fn password(&mut self) -> Option<&mut PasswordSource> {
+                match self { $(Self::$variant(spec) => <$protocol>::password(spec),)* }
             }
 
             /// See [`Protocol::starts_tls`].

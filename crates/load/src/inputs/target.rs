@@ -152,19 +152,27 @@ impl Target {
         })
     }
 
-    /// Returns the address to load. Resolves the name, refuses public addresses unless `target_is_mine`, and takes the
-    /// first that accepts a connection. One connection is opened and closed for this.
-    pub fn locate(&self, target_is_mine: bool, timeout: Duration) -> Result<SocketAddr, TargetError> {
-        let unresolved = |reason: String| TargetError::Unresolved { host: self.host.clone(), reason };
+    /// Returns the addresses of the name, at least one. Refuses public addresses unless `target_is_mine`.
+    pub fn resolve(&self, target_is_mine: bool) -> Result<Vec<SocketAddr>, TargetError> {
         let addresses: Vec<SocketAddr> = (self.host.as_str(), self.port)
             .to_socket_addrs()
-            .map_err(|e| unresolved(e.to_string()))?
+            .map_err(|e| self.unresolved(e.to_string()))?
             .collect();
         if let Some(public) = addresses.iter().find(|a| !target_is_mine && !is_private(a.ip())) {
             return Err(TargetError::Public { host: self.host.clone(), address: public.ip() });
         }
+        if addresses.is_empty() { Err(self.unresolved("no addresses".to_owned())) } else { Ok(addresses) }
+    }
+
+    fn unresolved(&self, reason: String) -> TargetError {
+        TargetError::Unresolved { host: self.host.clone(), reason }
+    }
+
+    /// Returns the address to load: [resolves](Self::resolve) the name, and takes the first that accepts a connection. One
+    /// connection is opened and closed for this.
+    pub fn locate(&self, target_is_mine: bool, timeout: Duration) -> Result<SocketAddr, TargetError> {
         let mut silent = None;
-        for address in addresses {
+        for address in self.resolve(target_is_mine)? {
             match TcpStream::connect_timeout(&address, timeout) {
                 Ok(_) => return Ok(address),
                 Err(error) => {
@@ -172,7 +180,7 @@ impl Target {
                 }
             }
         }
-        Err(silent.unwrap_or_else(|| unresolved("no addresses".to_owned())))
+        Err(silent.unwrap_or_else(|| self.unresolved("no addresses".to_owned())))
     }
 }
 

@@ -58,9 +58,9 @@ fn parts_share_connections_and_have_their_own_counts() {
 #[test]
 fn two_sessions_take_turns() {
     let servers = [server(), server()];
-    let mut sessions = servers.each_ref().map(|(address, _)| {
-        LoadSession::open(&spec(*address), &RunContext::default()).expect("a session")
-    });
+    let mut sessions = servers
+        .each_ref()
+        .map(|(address, _)| LoadSession::open(&spec(*address), &RunContext::default()).expect("a session"));
     for _ in 0..10 {
         for session in &mut sessions {
             let part = session.spec.part.clone();

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use super::*;
 use crate::client::{ClientError, LoadClient, ProcessPipes};
+use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
 use crate::processes::serve;
-use crate::spec::{Arrivals, Shape};
+use crate::spec::{Arrivals, Shape, TlsSpec, Trust};
 use crate::summary::Summary;
 use crate::validity::BrokenRule;
 
@@ -85,7 +86,8 @@ impl LoadClient for ThreadClient {
 }
 
 fn context(names: &[&str]) -> (RunContext, Vec<Arc<ThreadClient>>) {
-    let clients: Vec<Arc<ThreadClient>> = names.iter().map(|name| Arc::new(ThreadClient::new(name))).collect();
+    let clients: Vec<Arc<ThreadClient>> =
+        names.iter().map(|name| Arc::new(ThreadClient::new(name))).collect();
     let of_context = clients.iter().map(|client| client.clone() as Arc<dyn LoadClient>).collect();
     (RunContext { clients: of_context, ..RunContext::default() }, clients)
 }
@@ -111,7 +113,11 @@ fn the_load_of_three_clients_is_counted_exactly_and_shown_by_client() {
             .iter()
             .map(|client| (client.name.as_str(), client.outcome.total.succeeded(), client.outcome.opened))
             .collect();
-        assert_eq!(by_client, [("a", 34, 2), ("b", 33, 2), ("c", 33, 2)], "operation i is client i's modulo 3");
+        assert_eq!(
+            by_client,
+            [("a", 34, 2), ("b", 33, 2), ("c", 33, 2)],
+            "operation i is client i's modulo 3"
+        );
         let opened = |outcome: &LoadOutcome| outcome.total.connections.connect.len();
         let of_first_part = if part == 1 { 6 } else { 0 };
         assert_eq!(opened(&outcome), of_first_part, "connections belong to the first part");
@@ -160,7 +166,11 @@ fn a_lost_client_ends_the_load_makes_it_invalid_and_is_named() {
         "{:?}",
         summary.reasons
     );
-    assert!(summary.reasons[0].starts_with("client b: a load process sent a message"), "{:?}", summary.reasons);
+    assert!(
+        summary.reasons[0].starts_with("client b: a load process sent a message"),
+        "{:?}",
+        summary.reasons
+    );
     assert_eq!(summary.clients[1].lost.as_ref(), Some(&summary.reasons[0]));
     let again = session.run(&spec.part, &context, &mut |_| {}).expect_err("b is gone");
     assert_eq!(again.to_string(), summary.reasons[0]);

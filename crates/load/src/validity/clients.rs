@@ -15,19 +15,17 @@ pub(super) struct CheckedClient<'a> {
 /// only where none did. What concerns the server is said of the whole, and of a client only where the whole kept the rule: that
 /// client may have another way to the server.
 pub(super) fn combine(whole: Vec<BrokenRule>, clients: Vec<CheckedClient<'_>>) -> Vec<BrokenRule> {
-    let is_of_server = |rule: &BrokenRule| {
-        matches!(rule, BrokenRule::NothingSucceeded | BrokenRule::Errors { .. })
-    };
+    let is_of_server =
+        |rule: &BrokenRule| matches!(rule, BrokenRule::NothingSucceeded | BrokenRule::Errors { .. });
     let mut reasons = Vec::new();
     let mut of_clients = Vec::new();
     for CheckedClient { name, lost, broken } in clients {
-        reasons.extend(
-            lost.map(|why| BrokenRule::ClientLost { client: name.to_owned(), why: why.to_owned() }),
-        );
+        reasons
+            .extend(lost.map(|why| BrokenRule::ClientLost { client: name.to_owned(), why: why.to_owned() }));
         // A load that was cut short says nothing more of the client that was lost.
-        let broken = broken.into_iter().filter(|rule| {
-            lost.is_none() && !(is_of_server(rule) && contains(&whole, rule))
-        });
+        let broken = broken
+            .into_iter()
+            .filter(|rule| lost.is_none() && !(is_of_server(rule) && contains(&whole, rule)));
         of_clients.extend(broken.map(|rule| (name.to_owned(), rule)));
     }
     let of_whole = whole.into_iter().filter(|rule| {

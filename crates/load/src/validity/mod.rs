@@ -26,7 +26,8 @@ use crate::record::{ErrorKind, Micros};
 use crate::spec::Shape;
 
 pub use self::limits::{
-    HARMLESS_LAG_US, MAX_ERROR_SHARE, MAX_LAG_SHARE, MAX_STARVATION, MAX_UNSTAMPED, MAX_UTILISATION, MIN_ACHIEVED,
+    HARMLESS_LAG_US, MAX_ERROR_SHARE, MAX_LAG_SHARE, MAX_STARVATION, MAX_UNSTAMPED, MAX_UTILISATION,
+    MIN_ACHIEVED,
 };
 pub use self::rule::BrokenRule;
 

@@ -115,15 +115,17 @@ mod tests {
         let one = instants(constant(997.0, 0, 1), Nanos(SECOND));
         for (clients, workers) in [(2, 2), (3, 6), (4, 4)] {
             for client in 0..clients {
-                let of_worker =
-                    |worker| instants(constant(997.0, worker, workers), Nanos(SECOND));
+                let of_worker = |worker| instants(constant(997.0, worker, workers), Nanos(SECOND));
                 let mut own: Vec<Nanos> =
                     WorkerSet::part(workers, client, clients).iter().flat_map(of_worker).collect();
                 own.sort_unstable();
                 let expected: Vec<Nanos> =
                     one.iter().skip(client as usize).step_by(clients as usize).copied().collect();
                 assert_eq!(own.len(), expected.len(), "{client} of {clients}");
-                assert!(own.iter().zip(&expected).all(|(a, b)| a.0.abs_diff(b.0) <= 1), "{client} of {clients}");
+                assert!(
+                    own.iter().zip(&expected).all(|(a, b)| a.0.abs_diff(b.0) <= 1),
+                    "{client} of {clients}"
+                );
             }
         }
     }

@@ -13,10 +13,13 @@ use serde_json::Value;
 
 use super::probe;
 use super::probe_server::ProbeServers;
+use super::programs::Programs;
 use super::servers::ServerHost;
 use crate::clock;
 use crate::protocol::servers::Reserved;
-use crate::protocol::{CallError, Examination, Examine, Request, system_text};
+use crate::protocol::{
+    CallError, ClientDescription, DescribeClient, Examination, Examine, Request, system_text,
+};
 
 /// How long an agent that ends waits for requests that are being answered: they have been interrupted.
 const LAST_WORK: Duration = Duration::from_secs(5);
@@ -25,14 +28,21 @@ const LAST_WORK: Duration = Duration::from_secs(5);
 pub(super) struct Agent {
     probes: ProbeServers,
     servers: ServerHost,
+    /// The programs that it runs.
+    pub programs: Programs,
     /// Requests that are being answered.
     at_work: Arc<()>,
 }
 
 impl Agent {
-    /// An agent that loads data in this context.
-    pub fn new(context: RunContext) -> Self {
-        Self { probes: ProbeServers::default(), servers: ServerHost::new(context), at_work: Arc::default() }
+    /// An agent that loads data in this context, and runs these programs.
+    pub fn new(context: RunContext, programs: Programs) -> Self {
+        Self {
+            probes: ProbeServers::default(),
+            servers: ServerHost::new(context),
+            programs,
+            at_work: Arc::default(),
+        }
     }
 
     /// A request is being answered until this is dropped.
@@ -45,9 +55,10 @@ impl Agent {
         self.servers.interrupt();
     }
 
-    /// Stops all servers, and restores the machine's settings.
+    /// Stops all servers and programs, and restores the machine's settings.
     pub fn end(&self) {
         self.interrupt();
+        self.programs.end();
         let until = Instant::now() + LAST_WORK;
         while Arc::strong_count(&self.at_work) > 1 && Instant::now() < until {
             thread::sleep(Duration::from_millis(5));
@@ -74,6 +85,8 @@ pub(super) fn answer(agent: &Agent, request: Request) -> Result<Value, CallError
         }
         Request::Connect(call) => probe::connect(&call).map(value),
         Request::MeasureNetwork(call) => probe::measure(&call).map(value),
+        Request::DescribeClient(call) => describe_client(&call).map(value),
+        Request::StartProgram(call) => agent.programs.start(&call).map(value),
         Request::Reserve(call) => {
             let allowed_cpus = agent.servers.reserve()?;
             Ok(value(Reserved { allowed_cpus, address: check_address(call.address) }))
@@ -84,6 +97,16 @@ pub(super) fn answer(agent: &Agent, request: Request) -> Result<Value, CallError
 
 pub(super) fn value(answer: impl Serialize) -> Value {
     serde_json::to_value(answer).expect("answers are plain data")
+}
+
+fn describe_client(call: &DescribeClient) -> Result<ClientDescription, CallError> {
+    let allowed_cpus = Host::local().allowed_cpus();
+    Ok(ClientDescription {
+        connections_a_process: load::processes::connections_a_process(),
+        allowed_cpus: allowed_cpus.map_err(|error| CallError::Telemetry { why: system_text(&error) })?,
+        other_measurement: host::lock::measuring_now(),
+        address: check_address(call.address),
+    })
 }
 
 fn examine(call: &Examine) -> Result<Examination, CallError> {

@@ -8,10 +8,12 @@ mod count;
 mod head;
 mod probe;
 mod probe_server;
+mod programs;
 mod servers;
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
@@ -26,9 +28,7 @@ use serde_json::Value;
 use crate::frame::{FrameDecoder, FrameError, encode};
 use crate::protocol::{CONTROLLER_SILENCE, FromAgent, Hello, Request, ToAgent, marker};
 use answers::{Agent, answer, clocks};
-
-/// Makes the command of a further process.
-pub type MakeCommand = Arc<dyn Fn() -> Command + Send + Sync>;
+use programs::Programs;
 
 /// Why an agent ends with an error.
 #[derive(Debug, thiserror::Error)]
@@ -48,19 +48,17 @@ pub enum AgentError {
 }
 
 /// The agent on standard input and output.
-///
-/// `load_process` starts the processes that load data, see [`RunContext`].
-pub fn agent_main(nonce: &str, load_process: Option<MakeCommand>) -> Result<(), AgentError> {
-    serve(io::stdin(), io::stdout(), nonce, CONTROLLER_SILENCE, load_process)
+pub fn agent_main(nonce: &str) -> Result<(), AgentError> {
+    serve(io::stdin(), io::stdout(), nonce, CONTROLLER_SILENCE, "/proc/self/exe".as_ref())
 }
 
-/// Answers what comes from `input` until that ends or is silent for too long.
+/// Answers what comes from `input` until that ends or is silent for too long. Starts `program` for what needs a process.
 pub fn serve(
     mut input: impl Read + AsFd,
     mut output: impl Write + Send + 'static,
     nonce: &str,
     longest_silence: Duration,
-    load_process: Option<MakeCommand>,
+    program: &Path,
 ) -> Result<(), AgentError> {
     let mut head = format!("\n{}agent\n", marker(nonce)).into_bytes();
     head.extend(encode(&FromAgent::Hello(Hello::of_this_process()))?);
@@ -68,7 +66,14 @@ pub fn serve(
     let (to_controller, messages) = mpsc::channel();
     // A thread of its own: where the controller does not read, the reading here must go on to notice its silence.
     thread::spawn(move || write(output, &messages));
-    let agent = Arc::new(Agent::new(RunContext { load_process, ..RunContext::default() }));
+    let own = program.to_owned();
+    let load_process = move || {
+        let mut command = Command::new(&own);
+        command.arg(load::processes::VERB);
+        command
+    };
+    let context = RunContext { load_process: Some(Arc::new(load_process)), ..RunContext::default() };
+    let agent = Arc::new(Agent::new(context, Programs::new(program, &to_controller)));
     // However it ends, servers are stopped. Where this process is killed, their keepers stop them.
     let ended = answer_all(&mut input, longest_silence, &agent, &to_controller);
     agent.end();
@@ -130,6 +135,8 @@ fn take(message: ToAgent, agent: &Arc<Agent>, to_controller: &Sender<FromAgent>)
                 to_controller.send(FromAgent::Reply { id, result })
             });
         }
+        // At once, so that lines keep their order.
+        ToAgent::Program { channel, message } => agent.programs.take(channel, message),
     }
 }
 
@@ -151,6 +158,7 @@ mod tests {
     use crate::protocol::{Clocks, ReadClocks};
 
     const LONG: Duration = Duration::from_mins(10);
+    const NO_PROGRAM: &str = "/nowhere";
 
     /// Reads the marker's line and then messages until the end.
     fn read_all(mut from: UnixStream) -> Vec<FromAgent> {
@@ -170,7 +178,7 @@ mod tests {
             controller.write_all(&encode(&message)?)?;
         }
         controller.shutdown(std::net::Shutdown::Write)?;
-        serve(agent, output, "n", LONG, None)?;
+        serve(agent, output, "n", LONG, NO_PROGRAM.as_ref())?;
         let messages = read_all(from);
         let [FromAgent::Hello(hello), FromAgent::Pong, FromAgent::Reply { id: 7, result: Ok(clocks) }] =
             &messages[..]
@@ -186,11 +194,12 @@ mod tests {
     #[test]
     fn it_ends_when_the_controller_is_silent_or_sends_rubbish() -> io::Result<()> {
         let (_controller, agent) = UnixStream::pair()?;
-        let end = serve(agent, io::sink(), "n", Duration::from_millis(1), None);
+        let end = serve(agent, io::sink(), "n", Duration::from_millis(1), NO_PROGRAM.as_ref());
         assert!(matches!(end, Err(AgentError::Silent(_))));
         let (mut controller, agent) = UnixStream::pair()?;
         controller.write_all(&[1, 0, 0, 0, b'x'])?;
-        assert!(matches!(serve(agent, io::sink(), "n", LONG, None), Err(AgentError::Frame(_))));
+        let end = serve(agent, io::sink(), "n", LONG, NO_PROGRAM.as_ref());
+        assert!(matches!(end, Err(AgentError::Frame(_))));
         Ok(())
     }
 
@@ -200,7 +209,8 @@ mod tests {
         let (mut controller, agent) = UnixStream::pair()?;
         let (_from, output) = UnixStream::pair()?;
         let frame = encode(&ToAgent::Request { id: 1, call: ReadClocks {}.into() }).expect("a frame");
-        let served = thread::spawn(move || serve(agent, output, "n", Duration::from_millis(200), None));
+        let served =
+            thread::spawn(move || serve(agent, output, "n", Duration::from_millis(200), NO_PROGRAM.as_ref()));
         for _ in 0..20_000 {
             // At its end it closes its input.
             if controller.write_all(&frame).is_err() {

@@ -6,7 +6,6 @@ mod pairs;
 mod report;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -18,10 +17,11 @@ pub use self::report::{HostFound, HostReport, HostsReport, NetworkReport};
 use crate::clock::ClockOffset;
 use crate::connection::Connection;
 use crate::error::MachineError;
+use crate::host_problems::host_problems;
 use crate::hosts_file::{HostEntry, Hosts};
-use crate::program::Programs;
-use crate::protocol::{CallError, Examination, Examine};
-use crate::transport::{OpenProgress, Transport};
+use crate::protocol::Examine;
+use crate::reach::ReachOptions;
+use crate::transport::OpenProgress;
 
 /// How long the idle hosts are sampled.
 const SAMPLED: Duration = Duration::from_secs(1);
@@ -35,10 +35,8 @@ const MOST_WALL_OFFSET: Duration = Duration::from_secs(1);
 /// How a survey is made.
 #[derive(Debug, Clone)]
 pub struct SurveyOptions {
-    /// The program that runs as the agent on this machine.
-    pub local_agent: PathBuf,
-    /// The programs that are copied to other hosts.
-    pub programs: Arc<Programs>,
+    /// How the hosts are reached.
+    pub reach: ReachOptions,
     /// How long each throughput between hosts is measured; none to leave the network out.
     pub network: Option<Duration>,
 }
@@ -136,12 +134,7 @@ fn ask(
         cautions: Vec::new(),
         found: None,
     };
-    let transport = match &entry.ssh {
-        None => Transport::Local { program: options.local_agent.clone() },
-        Some(destination) => {
-            Transport::Ssh { destination: destination.clone(), programs: Arc::clone(&options.programs) }
-        }
-    };
+    let transport = options.reach.transport(entry);
     let opening = |progress| observe(SurveyEvent::Opening { host, progress });
     let asked = Connection::open(host, &transport, interrupted, &opening).and_then(|connection| {
         observe(SurveyEvent::Examining { host });
@@ -160,7 +153,7 @@ fn ask(
         }
     };
     report.reachable = true;
-    report.problems = problems(entry, &examination);
+    report.problems = host_problems(entry, &examination.address, &examination.allowed_cpus);
     report.cautions.extend(wall_clock_off(&clock));
     report.cautions.extend(examination.other_measurement.as_ref().map(|holder| {
         format!("another showdown is measuring there {holder}: what is measured now disturbs both")
@@ -190,24 +183,6 @@ fn wall_clock_off(clock: &ClockOffset) -> Option<String> {
             off.as_secs_f64()
         )
     })
-}
-
-/// What of the hosts file is not true on the host.
-fn problems(entry: &HostEntry, examination: &Examination) -> Vec<String> {
-    let mut problems = Vec::new();
-    let name = &entry.name;
-    if let Err(CallError::Listen { address, why }) = &examination.address {
-        problems.push(format!(
-            "host {name} cannot listen on {address} ({why}): correct its address in the hosts file"
-        ));
-    }
-    let has = &examination.allowed_cpus;
-    if let Some(cpus) = entry.cpus.as_ref().filter(|cpus| cpus.intersection(has) != **cpus) {
-        problems.push(format!(
-            "host {name} has the CPUs {has}, not all of {cpus}: correct cpus in the hosts file"
-        ));
-    }
-    problems
 }
 
 /// Hosts that run on one kernel: one machine by several names, or containers of one.

@@ -43,6 +43,10 @@ pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutc
         out.push('\n');
         out.push_str(&operations(summary));
     }
+    if !summary.clients.is_empty() {
+        out.push('\n');
+        out.push_str(&clients(summary));
+    }
     if !spans.steps.is_empty() {
         out.push('\n');
         out.push_str(&steps(spans));
@@ -117,6 +121,30 @@ fn operations(summary: &Summary) -> String {
         let response = &op.response_time_us;
         let mut row = vec![name.clone(), rate(op.throughput_per_s), count(op.failed)];
         row.extend([response.p50, response.p90, response.p99, response.max].map(|us| time(us as f64)));
+        rows.push(row);
+    }
+    table(&rows)
+}
+
+/// Each client with its part of the load, and whether it kept the rules.
+fn clients(summary: &Summary) -> String {
+    let mut rows = vec![
+        ["client", "operations", "requests/s", "failed", "p50", "p99", "lag p99", "CPU", "clock error", ""]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for client in &summary.clients {
+        let response = &client.response_time_us;
+        let verdict = match (&client.lost, client.valid) {
+            (Some(_), _) => "lost",
+            (None, true) => "valid",
+            (None, false) => "invalid",
+        };
+        let mut row = vec![client.name.clone(), count(client.requests), rate(client.throughput_per_s)];
+        row.push(count(client.failed));
+        row.extend([response.p50, response.p99, client.lag_us.p99].map(|us| time(us as f64)));
+        row.extend([format!("{:.0} %", client.utilisation * 100.0), time(client.clock_error_us)]);
+        row.push(verdict.to_owned());
         rows.push(row);
     }
     table(&rows)

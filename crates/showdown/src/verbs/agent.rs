@@ -1,7 +1,6 @@
 //! `showdown agent`: the far end of a connection to this host, started by the showdown of another one.
 
 use crate::exit::CommandStatus;
-use crate::interrupt;
 
 /// Options of `showdown agent`.
 #[derive(clap::Args, Debug)]
@@ -17,6 +16,6 @@ pub struct AgentArgs {
 
 /// Runs the verb until its standard input ends.
 pub fn run(args: &AgentArgs) -> anyhow::Result<CommandStatus> {
-    machine::agent::agent_main(&args.marker, Some(interrupt::load_process()?))?;
+    machine::agent::agent_main(&args.marker)?;
     Ok(CommandStatus::Success)
 }

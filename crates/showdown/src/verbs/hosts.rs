@@ -1,15 +1,14 @@
 //! `showdown hosts`: check that the hosts of a hosts file can be used, and measure the network between them.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use load::inputs::units::parse_duration_or_zero;
-use machine::program::Programs;
 use machine::survey::{self, SurveyOptions};
 use machine::{Hosts, MachineError};
 
 use super::options::AnswerFormat;
+use super::reach;
 use crate::exit::{CommandStatus, print_failure, usage};
 use crate::interrupt;
 use crate::show;
@@ -68,13 +67,8 @@ pub struct HostsArgs {
 pub fn run(args: &HostsArgs) -> anyhow::Result<CommandStatus> {
     let hosts = Hosts::read(args.hosts.as_deref()).map_err(usage)?;
     let interrupted = interrupt::flag()?;
-    let uses_ssh = hosts.0.iter().any(|host| host.ssh.is_some());
-    let programs = if uses_ssh { Programs::with(&args.program).map_err(usage)? } else { Programs::default() };
-    let options = SurveyOptions {
-        local_agent: "/proc/self/exe".into(),
-        programs: Arc::new(programs),
-        network: (!args.each.is_zero()).then_some(args.each),
-    };
+    let reach = reach::options(&hosts.0.iter().collect::<Vec<_>>(), &args.program)?;
+    let options = SurveyOptions { reach, network: (!args.each.is_zero()).then_some(args.each) };
     let progress = HostsProgress::start();
     let report = survey::survey(&hosts, &options, &interrupted, &|event| progress.observe(event));
     progress.finish();

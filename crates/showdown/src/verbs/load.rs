@@ -29,10 +29,17 @@ use crate::show::units::plural;
 
 /// Runs the verb.
 pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
-    let planned = spec::plan(args)?;
+    let clients = args.clients.named()?;
+    let planned = spec::plan(args, clients.as_ref())?;
     let hlog = args.hlog.as_ref().map(|path| OutputFile::create("--hlog", path)).transpose()?;
-    let context = interrupt::context()?;
+    let mut context = interrupt::context()?;
     let mut other = OtherMeasurement::look();
+    // Their agents end with it.
+    let clients =
+        clients.map(|clients| clients.open(&context, planned.spec.addresses.first().copied())).transpose()?;
+    if let Some(clients) = &clients {
+        context = clients.context(&context);
+    }
     if args.protocol.0.contains_key(POPULATE.name) {
         populate(args, &planned.spec, &context)?;
     }
@@ -152,6 +159,7 @@ fn classify(error: RunError) -> anyhow::Error {
     match error {
         RunError::Threads(error) => usage(error),
         RunError::Interrupted => InterruptedError("before the load began").into(),
+        RunError::TooFewConnections { .. } | RunError::RunnerWithClients => usage(error),
         other => other.into(),
     }
 }

@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod archive;
 pub mod bakeoff;
+pub mod clients;
 pub mod completions;
 pub mod consent;
 pub mod doctor;
@@ -12,6 +13,7 @@ pub mod load;
 pub mod man;
 pub mod options;
 pub mod published;
+pub mod reach;
 pub mod resume;
 pub mod runner;
 pub mod selftest;

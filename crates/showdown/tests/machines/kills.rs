@@ -3,7 +3,7 @@
 use std::process::Child;
 
 use super::lab::Lab;
-use super::{stderr, wait_for};
+use super::{kill_those_with, stderr, wait_for};
 
 /// `showdown hosts` in the middle of a long measurement between c1 and c2.
 fn measuring(lab: &Lab) -> Child {
@@ -16,18 +16,6 @@ fn measuring(lab: &Lab) -> Child {
         });
     }
     child
-}
-
-/// Kills the processes with these words in their command line, in the process list of this prefix.
-fn kill(lab: &Lab, host: Option<&str>, words: &str) {
-    let list = ["ps", "-e", "-o", "pid=,args="];
-    let list = host.map_or_else(|| lab.output(&list), |host| lab.output_on(host, &list));
-    let is_meant = |line: &&str| line.contains(words) && !line.contains("machines-lab");
-    let pids: Vec<&str> =
-        list.lines().filter(is_meant).filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(!pids.is_empty(), "no {words:?} in:\n{list}");
-    let words = [&["kill", "-KILL"], pids.as_slice()].concat();
-    let _ = host.map_or_else(|| lab.output(&words), |host| lab.output_on(host, &words));
 }
 
 fn nothing_is_left(lab: &Lab) {
@@ -48,7 +36,7 @@ fn ssh_the_agent_and_showdown_are_killed() {
         (Some("c1"), "agent --stdio", &["host c1 was lost: its agent was killed: start again"][..]),
     ] {
         let child = measuring(&lab);
-        kill(&lab, host, words);
+        kill_those_with(&lab, host, words);
         let output = child.wait_with_output().expect("it ends");
         let errors = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{words}: {errors}");
@@ -56,7 +44,7 @@ fn ssh_the_agent_and_showdown_are_killed() {
         nothing_is_left(&lab);
     }
     let mut child = measuring(&lab);
-    kill(&lab, None, " hosts --hosts ");
+    kill_those_with(&lab, None, " hosts --hosts ");
     child.wait().expect("it ends");
     nothing_is_left(&lab);
 }

@@ -73,6 +73,11 @@ impl Lab {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// A command on the controller.
+    pub fn exec(&self, words: &[&str]) -> Command {
+        command(&self.words(&[&["exec"], words].concat()))
+    }
+
     /// `showdown hosts` on the controller, with a hosts file of this text.
     pub fn hosts(&self, text: &str, options: &[&str]) -> Output {
         self.hosts_command(text, options).output().expect("it can be started")

@@ -1,6 +1,7 @@
-//! `showdown hosts` from end to end: with agents that are children of this machine, and with hosts behind real sshds in a lab of
+//! `showdown hosts` and `load --clients` from end to end: with agents that are children of this machine, and with hosts behind real sshds in a lab of
 //! network namespaces (`scripts/machines-lab`; only as root).
 
+mod clients;
 mod failures;
 mod firewall;
 mod kills;
@@ -43,6 +44,18 @@ fn stderr(output: &Output) -> String {
 
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// Kills the processes with these words in their command line, in the process list of this prefix.
+fn kill_those_with(lab: &lab::Lab, host: Option<&str>, words: &str) {
+    let list = ["ps", "-e", "-o", "pid=,args="];
+    let list = host.map_or_else(|| lab.output(&list), |host| lab.output_on(host, &list));
+    let is_meant = |line: &&str| line.contains(words) && !line.contains("machines-lab");
+    let pids: Vec<&str> =
+        list.lines().filter(is_meant).filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(!pids.is_empty(), "no {words:?} in:\n{list}");
+    let words = [&["kill", "-KILL"], pids.as_slice()].concat();
+    let _ = host.map_or_else(|| lab.output(&words), |host| lab.output_on(host, &words));
 }
 
 /// Waits until something is there.

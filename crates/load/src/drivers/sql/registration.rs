@@ -19,7 +19,7 @@ use crate::drivers::mix_file;
 use crate::drivers::options::{
     DriverOption, GivenOptions, KEY_SKEW, OptionError, OptionValueError, POPULATE, check_count, parses,
 };
-use crate::drivers::password::ALLOW_CLEARTEXT;
+use crate::drivers::password::{ALLOW_CLEARTEXT, PasswordSource};
 use crate::drivers::protocol::{
     DriverNames, DriverUse, Protocol, ServerAccess, SqlQuery, UrlPath, UrlScheme, WorkerShare,
 };
@@ -204,6 +204,10 @@ impl<D: Database> Protocol for Sql<D> {
     fn apply_options(spec: &mut SqlSpec, given: &GivenOptions) -> Result<(), OptionError> {
         spec.login.allow_cleartext = given.has(&ALLOW_CLEARTEXT);
         Ok(())
+    }
+
+    fn password(spec: &mut SqlSpec) -> Option<&mut PasswordSource> {
+        spec.login.password.as_mut()
     }
 
     fn spec(mix: TableMix, access: &ServerAccess) -> SqlSpec {

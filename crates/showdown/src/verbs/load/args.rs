@@ -13,6 +13,7 @@ use load::inputs::units::{
 use load::spec::Arrivals;
 
 use super::protocol_options::ProtocolOptions;
+use crate::verbs::clients::ClientOptions;
 use crate::verbs::options::{AnswerFormat, ProgressOption};
 
 /// Options of `showdown load`.
@@ -25,10 +26,15 @@ Examples:
   MYSQL_PWD=... showdown load mysql://me@127.0.0.1:3306/test --transaction point-select --rows 100k --populate
   showdown load smtp://127.0.0.1:2525 -c 16 --message-size 2k..20k:90,100k..1m:10 --recipients 1:80,2..5:20
   showdown load http://127.0.0.1:8080 --ops mix.toml --find-capacity 'p99<5ms'
+  showdown load http://10.1.0.5/ -c 60000 -r 400000 --clients c1,c2,c3 --hosts hosts.toml
 
 Response time counts from the intended start of an operation, service time from the actual send. A closed loop sends \
 nothing while it waits, so a stalled server hides the operations that it delays (coordinated omission). To measure \
 response time, use an open loop: --rate or --find-capacity.
+
+With --clients, hosts of the hosts file (see `showdown hosts --help`) make one load together. Connections, rate and \
+operations are those of all clients; each has --threads threads. Each is checked as a client alone is: one that was the \
+limit, or was lost, makes the measurement invalid.
 
 Exit codes: 0 valid, 3 invalid measurement, 2 usage error, 1 failure, 130 interrupted.")]
 pub struct LoadArgs {
@@ -40,7 +46,7 @@ pub struct LoadArgs {
     #[arg(short, long, default_value = "64", value_parser = parse_connections, help_heading = "Load")]
     pub connections: u32,
 
-    /// Start this number of worker threads; each needs a CPU of its own
+    /// Start this number of worker threads, on each client if there are several; each needs a CPU of its own
     #[arg(short, long, default_value = "1", value_parser = parse_threads, help_heading = "Load")]
     pub threads: u32,
 
@@ -90,7 +96,13 @@ pub struct LoadArgs {
 
     /// Connect from these local addresses in turn [default: the kernel's choice; on loopback, as many addresses as
     /// the connections need]
-    #[arg(long, value_name = "ADDRESS", value_delimiter = ',', help_heading = "Load")]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        value_delimiter = ',',
+        conflicts_with = "clients",
+        help_heading = "Load"
+    )]
     pub source: Vec<IpAddr>,
 
     /// Load a public address; do so only if the target is your own
@@ -116,6 +128,10 @@ pub struct LoadArgs {
     /// Do a full handshake on every connection
     #[arg(long, help_heading = "TLS")]
     pub no_tls_resumption: bool,
+
+    /// The hosts that make the load.
+    #[command(flatten)]
+    pub clients: ClientOptions,
 
     /// Write the histograms of every second to this file, in the standard HdrHistogram log format
     #[arg(long, value_name = "FILE", conflicts_with = "find_capacity", help_heading = "Output")]

@@ -16,6 +16,7 @@ use load::spec::{KeyProof, LoadSpec, Shape, TlsSpec, Trust};
 use super::args::LoadArgs;
 use crate::exit::usage;
 use crate::show::units::plural;
+use crate::verbs::clients::NamedClients;
 
 /// Time under load of a search near the capacity, and its warm-up.
 const SEARCH: Duration = Duration::from_secs(30);
@@ -30,14 +31,17 @@ pub struct PlannedLoad {
     pub title: String,
 }
 
-/// Checks the options, resolves the address of the server, and builds the specification.
-pub fn plan(args: &LoadArgs) -> anyhow::Result<PlannedLoad> {
+/// Checks the options, resolves the address of the server, and builds the specification. `clients` make the load, or this
+/// machine does.
+pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<PlannedLoad> {
     let target = Target::parse(&args.target).map_err(usage)?;
     refuse_foreign_options(args, &target)?;
-    let (connections, workers) = (args.connections, args.threads);
+    let number = clients.map_or(1, NamedClients::count);
+    let (connections, workers) = (args.connections, args.threads.saturating_mul(number));
     if workers > connections {
+        let each = if number == 1 { "" } else { " on all clients" };
         return Err(usage(format!(
-            "{} for {}: give each thread one connection at least",
+            "{}{each} for {}: give each thread one connection at least",
             plural(workers.into(), "thread"),
             plural(args.connections.into(), "connection")
         )));
@@ -61,10 +65,15 @@ pub fn plan(args: &LoadArgs) -> anyhow::Result<PlannedLoad> {
         (None, None) if searching => Some(SEARCH),
         (None, None) => Some(own_length.unwrap_or(LoadSpec::DURATION)),
     };
-    let address = target.locate(args.target_is_mine, LOCATE).map_err(|error| match error {
+    let refused = |error| match error {
         TargetError::Public { .. } => usage(error),
-        other => other.into(),
-    })?;
+        other => anyhow::Error::from(other),
+    };
+    let address = match clients {
+        // This machine may have no way to the server.
+        Some(clients) => clients.common_address(&target.resolve(args.target_is_mine).map_err(refused)?)?,
+        None => target.locate(args.target_is_mine, LOCATE).map_err(refused)?,
+    };
     let warmup = if searching && args.warmup.is_zero() { SEARCH_WARMUP } else { args.warmup };
     let tls = tls(args, &target, &protocol);
     let spec = LoadSpec::closed(protocol, address, connections)
@@ -84,7 +93,7 @@ pub fn plan(args: &LoadArgs) -> anyhow::Result<PlannedLoad> {
             args.rate.as_ref().map_or(LoadSpec::INTERVAL, |rate| rate.interval(LoadSpec::INTERVAL)),
         )
         .with_seed(seed);
-    Ok(PlannedLoad { title: title(args, &spec), spec })
+    Ok(PlannedLoad { title: title(args, &spec, clients), spec })
 }
 
 /// Refuses options that have no effect on this target.
@@ -164,7 +173,7 @@ fn sources(args: &LoadArgs, connections: u32, to: SocketAddr) -> anyhow::Result<
     Ok(args.source.clone())
 }
 
-fn title(args: &LoadArgs, spec: &LoadSpec) -> String {
+fn title(args: &LoadArgs, spec: &LoadSpec, clients: Option<&NamedClients>) -> String {
     let shape = match (&args.find_capacity, &spec.part.shape) {
         (Some(slo), _) => format!("capacity at {slo}"),
         (None, Shape::Closed { think }) if think.is_zero() => "closed loop".to_owned(),
@@ -177,10 +186,11 @@ fn title(args: &LoadArgs, spec: &LoadSpec) -> String {
         (None, Shape::Open { rate, arrivals }) => format!("open loop, rate {rate}, {arrivals} arrivals"),
     };
     format!(
-        "{}: {shape}, {}, {}, seed {}",
+        "{}: {shape}, {}, {}{}, seed {}",
         args.target,
         plural(args.connections.into(), "connection"),
         plural(args.threads.into(), "thread"),
+        clients.map_or(String::new(), |clients| format!(" on each of {} clients", clients.count())),
         spec.part.seed
     )
 }
