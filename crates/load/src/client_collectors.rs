@@ -38,7 +38,7 @@ impl ClientCollectors {
         }
         let (worker, number) = (message.worker(), message.worker() % clients);
         let client = &mut self.clients[number as usize];
-        client.own.take(message.as_of(worker / clients));
+        client.own.take(message.of_worker(worker / clients));
         while let Some(CompleteInterval { index, stats, .. }) = client.own.next_complete() {
             self.all.take(WorkerMessage::Interval { worker: number, index, stats });
         }
@@ -69,7 +69,9 @@ mod tests {
 
     fn interval(worker: u32, index: i64, (times, offered): &Recorded) -> WorkerMessage {
         let mut stats = Box::new(Interval::new(1, 1));
-        times.iter().for_each(|us| record(&mut stats.operations[0].response_time, *us));
+        for us in times {
+            record(&mut stats.operations[0].response_time, *us);
+        }
         stats.client.offered = *offered;
         stats.counters[0] = offered / 2;
         WorkerMessage::Interval { worker, index, stats }
@@ -84,10 +86,11 @@ mod tests {
         let mut of_workers: Vec<Vec<WorkerMessage>> = Vec::new();
         for (worker, intervals) in recorded.iter().enumerate() {
             let worker = worker as u32;
-            let last = intervals.len() as i64 - 1;
-            let index = |number: i64| if number == last { DRAIN } else { number - 1 };
-            let sent = intervals.iter().enumerate().map(|(at, r)| interval(worker, index(at as i64), r));
-            of_workers.push(sent.chain([done(worker)]).rev().collect());
+            let indices = (-1..).take(intervals.len() - 1).chain([DRAIN]);
+            let sent = indices.zip(intervals).map(|(index, r)| interval(worker, index, r));
+            let mut sent: Vec<WorkerMessage> = sent.chain([done(worker)]).collect();
+            sent.reverse();
+            of_workers.push(sent);
         }
         let mut sent = Vec::new();
         for turn in order.iter().copied().chain(0..).take(10_000) {

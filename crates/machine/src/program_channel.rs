@@ -176,7 +176,7 @@ mod tests {
     fn input_is_sent_at_each_flush_and_ends_when_it_is_dropped() -> io::Result<()> {
         let kept = Arc::new(Kept::default());
         let mut input = ProgramInput::new(kept.clone(), 1);
-        write!(input, "{} and ", "one")?;
+        write!(input, "one and ")?;
         writeln!(input, "two")?;
         assert_eq!(kept.take(), []);
         input.flush()?;
@@ -202,7 +202,9 @@ mod tests {
         let output = |messages: Vec<FromProgram>| {
             let kept = Arc::new(Kept::default());
             let (sender, receiver) = mpsc::channel();
-            messages.into_iter().for_each(|message| sender.send(message).expect("it is there"));
+            for message in messages {
+                sender.send(message).expect("it is there");
+            }
             (ProgramOutput::new(kept.clone(), 1, "p", receiver), kept)
         };
         let text = |text: &str| FromProgram::Output(text.to_owned());

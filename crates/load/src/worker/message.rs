@@ -68,7 +68,7 @@ impl WorkerMessage {
 
     /// The same message as that of another worker.
     #[must_use]
-    pub fn as_of(mut self, other: u32) -> Self {
+    pub fn of_worker(mut self, other: u32) -> Self {
         match &mut self {
             Self::Ready { worker, .. } | Self::Interval { worker, .. } | Self::Done { worker, .. } => {
                 *worker = other;

@@ -248,7 +248,9 @@ mod tests {
             assert_eq!(scripts.next(), (channel, line("__load-process")));
         }
         let words: Vec<String> = (0..100).map(|number| format!("line {number}")).collect();
-        words.iter().for_each(|word| scripts.input(4, &format!("{word}\n")));
+        for word in &words {
+            scripts.input(4, &format!("{word}\n"));
+        }
         for word in &words {
             assert_eq!(scripts.next(), (4, line(word)));
         }
