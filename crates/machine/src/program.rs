@@ -62,12 +62,17 @@ pub struct Program {
 impl Program {
     /// These bytes.
     pub fn of(bytes: Vec<u8>) -> Self {
-        let sha256 = Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
+        let sha256 = hex_sha256(&bytes);
         Self { bytes: bytes.into(), sha256 }
     }
+}
+
+/// The SHA-256 of bytes, in hex.
+pub(crate) fn hex_sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The programs for hosts, by architecture as `uname -m` prints it.

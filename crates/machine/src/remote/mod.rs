@@ -4,15 +4,15 @@ mod asked;
 mod recorder;
 mod server;
 
+use std::fmt::Write;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use host::scratch::ScratchDirectory;
 use host::{CpuSet, HostFacts};
-use sha2::{Digest, Sha256};
 use workload::{ServerVariant, Workload};
 
 use self::asked::{Asked, LONG, SHORT};
@@ -24,7 +24,7 @@ use crate::hosts_file::HostEntry;
 use crate::local::LocalError;
 use crate::lock::lock;
 use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
-use crate::program::Programs;
+use crate::program::{Programs, hex_sha256};
 use crate::protocol::servers::{
     BeginRecording, CloseKernelSettings, EnsureServers, MeasureSteal, OpenKernelSettings,
     ReadAvailableMemory, ReadFacts, ReadRoom, RemoveData, Reserve, Reserved, StartServer, TakeWorkload,
@@ -99,11 +99,11 @@ impl RemoteMachine {
             return Ok(key.clone());
         }
         let packed = workload.packed().map_err(LocalError::from)?;
-        let mut digest = Sha256::new();
-        for (name, of_file) in packed.digests() {
-            digest.update(format!("{name} {of_file}\n"));
-        }
-        let key: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let files: String = packed.digests().iter().fold(String::new(), |mut text, (name, of_file)| {
+            let _ = writeln!(text, "{name} {of_file}");
+            text
+        });
+        let key = hex_sha256(files.as_bytes());
         self.asked.ask(TakeWorkload { key: key.clone(), workload: Box::new(packed) }, LONG)?;
         *sent = Some((workload.folder.clone(), key.clone()));
         Ok(key)
@@ -125,7 +125,7 @@ impl Machine for RemoteMachine {
 
     fn open_kernel_settings(&self, variants: &[ServerVariant]) -> Result<LeftSettings, MachineError> {
         let has_settings = variants.iter().any(|variant| !variant.kernel.is_empty());
-        self.has_settings.store(has_settings, std::sync::atomic::Ordering::Relaxed);
+        self.has_settings.store(has_settings, Ordering::Relaxed);
         self.asked.ask(OpenKernelSettings { variants: settings(variants) }, SHORT)
     }
 
@@ -134,7 +134,7 @@ impl Machine for RemoteMachine {
     }
 
     fn close_kernel_settings(&self) -> Vec<String> {
-        let has_settings = self.has_settings.load(std::sync::atomic::Ordering::Relaxed);
+        let has_settings = self.has_settings.load(Ordering::Relaxed);
         let host = &self.asked.host;
         match self.asked.ask(CloseKernelSettings {}, SHORT) {
             Ok(problems) => problems.into_iter().map(|problem| format!("host {host}: {problem}")).collect(),
