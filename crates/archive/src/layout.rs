@@ -18,6 +18,8 @@ pub const TRIAL: &str = "trial.json";
 pub const LOAD_LOG: &str = "load.hlog";
 /// The host's telemetry during a trial.
 pub const TELEMETRY: &str = "telemetry.parquet";
+/// The telemetry of the client's host, where that is another one than the server's, in a trial's folder.
+pub const CLIENT_TELEMETRY: &str = "client-telemetry.parquet";
 /// The effective configuration files of a trial's server.
 pub const CONFIG: &str = "config";
 /// Marks a run that was imported. It stays on this machine: hidden files are not exported.

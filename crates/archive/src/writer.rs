@@ -184,14 +184,23 @@ impl TrialWriter {
         self.write(&format!("{}/{name}", layout::CONFIG), &bytes)
     }
 
-    /// Writes the host's telemetry; returns its name relative to the run directory.
+    /// Writes the telemetry of the server's host; returns its name relative to the run directory.
     pub fn telemetry(&self, telemetry: &Telemetry) -> Result<String> {
-        let path = self.dir().join(layout::TELEMETRY);
+        self.write_telemetry(layout::TELEMETRY, telemetry)
+    }
+
+    /// Writes the telemetry of the client's host, where that is another one.
+    pub fn client_telemetry(&self, telemetry: &Telemetry) -> Result<String> {
+        self.write_telemetry(layout::CLIENT_TELEMETRY, telemetry)
+    }
+
+    fn write_telemetry(&self, name: &str, telemetry: &Telemetry) -> Result<String> {
+        let path = self.dir().join(name);
         let bytes = telemetry
             .to_parquet()
             .map_err(|source| ArchiveError::Telemetry { path: path.clone(), source })?;
         files::write(&self.run, path, &bytes)?;
-        Ok(self.name(layout::TELEMETRY))
+        Ok(self.name(name))
     }
 
     /// Writes `trial.json`; the trial is complete.

@@ -1,7 +1,7 @@
 //! The caveats of a run: what can still mislead, from its facts and plan. Each has an entry in `docs/BIAS.md`, whose
 //! heading is the caveat's id.
 
-use archive::model::{Caveat, Facts, Measure, Plan, RunLength};
+use archive::model::{Caveat, Facts, Measure, Plan, RunLength, Variant};
 use host::CpuSet;
 use workload::is_kernel_setting;
 
@@ -24,11 +24,21 @@ fn has_client(facts: &Facts) -> bool {
     facts.client.get(MADE_BY).is_none_or(|side| side != MADE_BY_SERVER)
 }
 
+fn has_servers_here(plan: &Plan) -> bool {
+    plan.variants.iter().any(|variant| plan.is_here(variant))
+}
+
+/// Whether variants run on different machines.
+pub fn are_on_different_machines(plan: &Plan) -> bool {
+    let machine = |variant: &Variant| plan.host_of(variant).and_then(|host| host.ssh.as_ref());
+    plan.variants.windows(2).any(|pair| machine(&pair[0]) != machine(&pair[1]))
+}
+
 const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "one-machine",
         text: "Client and server run on one machine. They share caches, memory bandwidth and the kernel: a server that makes the kernel work harder also slows its client.",
-        applies: |_, facts, _| has_client(facts),
+        applies: |plan, facts, _| has_client(facts) && has_servers_here(plan),
     },
     CaveatRule {
         id: "own-load",
@@ -38,7 +48,7 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "loopback",
         text: "The load goes over the loopback interface: no network card, no interrupts, no propagation delay. The cost of a network is not in these numbers.",
-        applies: |_, facts, _| has_client(facts),
+        applies: |plan, facts, _| has_client(facts) && has_servers_here(plan),
     },
     CaveatRule {
         id: "cpu-time",
@@ -65,6 +75,16 @@ const RULES: &[CaveatRule] = &[
                 .iter()
                 .any(|(key, value)| key.contains("hypervisor") && !value.is_empty() && value != "none")
         },
+    },
+    CaveatRule {
+        id: "these-machines",
+        text: "The variants run on different machines, one of each. Machines of one type differ from each other, so the ratio is about these machines and not about their types.",
+        applies: |plan, _, _| are_on_different_machines(plan),
+    },
+    CaveatRule {
+        id: "network",
+        text: "The load goes over the network to the servers' machines. Its round trips are in the response times, and what it carries at most limits the throughput: `showdown hosts` measures both.",
+        applies: |plan, _, _| plan.variants.iter().any(|variant| !plan.is_here(variant)),
     },
     CaveatRule {
         id: "background",

@@ -7,14 +7,14 @@ use host::facts::differences;
 /// Facts that differ after a reboot, by the size of the memory that the kernel finds. They are recorded, and do not
 /// keep a run from being resumed.
 const OF_A_REBOOT: &[&str] = &[
-    "host kernel.boot_id",
-    "host memory.total_bytes",
-    "host sysctls.net.ipv4.tcp_mem",
-    "host sysctls.fs.file-max",
-    "host sysctls.kernel.threads-max",
-    "host sysctls.net.netfilter.nf_conntrack_max",
-    "host limits.Max pending signals",
-    "host limits.Max processes",
+    "kernel.boot_id",
+    "memory.total_bytes",
+    "sysctls.net.ipv4.tcp_mem",
+    "sysctls.fs.file-max",
+    "sysctls.kernel.threads-max",
+    "sysctls.net.netfilter.nf_conntrack_max",
+    "limits.Max pending signals",
+    "limits.Max processes",
 ];
 
 /// The same limits, of a server's process.
@@ -26,6 +26,10 @@ const OF_THE_PROGRAM: &[&str] = &["version", "build", "libc", "package", "execut
 /// The changes of host, client and workload.
 pub fn changes(before: &Facts, now: &Facts) -> Vec<FactChange> {
     let mut changes = of_part("host", &before.host, &now.host);
+    for (name, facts) in &now.hosts {
+        let before = before.hosts.get(name).cloned().unwrap_or_default();
+        changes.extend(of_part(&format!("host {name}"), &before, facts));
+    }
     changes.extend(of_part("client", &before.client, &now.client));
     // Earlier versions did not record the files of the workload.
     if !before.workload.is_empty() {
@@ -51,7 +55,12 @@ pub fn serious(changes: &[FactChange], accepted: &[Resumption]) -> Vec<FactChang
     let is_accepted = |change: &FactChange| accepted.iter().any(|earlier| earlier.changes.contains(change));
     let is_serious = |change: &&FactChange| {
         let limit = LIMITS_OF_A_REBOOT.iter().any(|limit| change.fact.ends_with(limit));
-        !limit && !OF_A_REBOOT.contains(&change.fact.as_str()) && !is_accepted(change)
+        // `host kernel.boot_id`, or `host old kernel.boot_id`.
+        let of_host = change.fact.strip_prefix("host ").unwrap_or_default();
+        let of_reboot = OF_A_REBOOT.iter().any(|fact| {
+            of_host.strip_suffix(fact).is_some_and(|name| name.is_empty() || name.ends_with(' '))
+        });
+        !limit && !of_reboot && !is_accepted(change)
     };
     changes.iter().filter(is_serious).cloned().collect()
 }
@@ -110,6 +119,17 @@ mod tests {
         assert_eq!(in_words(&found), "host kernel.release was 6.1, now 6.12");
         let accepted = Resumption { changes: found, ..Resumption::default() };
         assert!(serious(&other, &[accepted]).is_empty(), "what was accepted once is not asked again");
+    }
+
+    #[test]
+    fn each_machine_is_compared_with_its_own_facts() {
+        let on = |release: &str, boot: &str| {
+            let old = facts(release, boot).host;
+            Facts { hosts: [("old".to_owned(), old)].into(), ..facts("6.1", "a") }
+        };
+        assert!(serious(&changes(&on("5.10", "b"), &on("5.10", "c")), &[]).is_empty(), "a reboot");
+        let found = serious(&changes(&on("5.10", "b"), &on("6.12", "b")), &[]);
+        assert_eq!(in_words(&found), "host old kernel.release was 5.10, now 6.12");
     }
 
     #[test]

@@ -137,6 +137,7 @@ mod tests {
         let variant = |mpm: &str| Variant {
             name: mpm.to_owned(),
             server: "apache".to_owned(),
+            host: None,
             knobs: [("mpm".to_owned(), mpm.into())].into(),
         };
         let variants = [variant("event"), variant("prefork")];

@@ -20,11 +20,11 @@ mod input;
 #[cfg(test)]
 mod tests;
 
-use archive::model::{Gate, plural, thousands};
+use archive::model::{Gate, GateOutcome, plural, thousands};
 use load::validity::MAX_ERROR_SHARE;
 
 pub use host::{MAX_STEAL, STEAL};
-pub use input::GateInput;
+pub use input::{GateInput, WatchedMachine};
 use input::{gate, not_applicable, percent};
 
 /// Id of the gate [`client`].
@@ -40,13 +40,31 @@ pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
         errors(input),
         background(input),
         counts(input),
-        host::steal(input),
-        host::others(input),
-        host::swap(input),
+        on_each_machine(input, host::steal),
+        on_each_machine(input, host::others),
+        on_each_machine(input, host::swap),
         restarts(input),
-        host::clock(input),
-        host::frequency(input),
+        on_each_machine(input, host::clock),
+        on_each_machine(input, host::frequency),
     ]
+}
+
+/// A gate on each machine of the trial: the result of the worst one, whose message names it.
+fn on_each_machine(input: &GateInput<'_>, check: fn(&WatchedMachine<'_>) -> Gate) -> Gate {
+    let gravity = |gate: &Gate| match gate.outcome {
+        GateOutcome::Failed => 2,
+        GateOutcome::Passed => 1,
+        GateOutcome::NotApplicable => 0,
+    };
+    let results = input.machines.iter().map(|machine| {
+        let gate = check(machine);
+        let named = machine.name.as_ref().filter(|_| gate.outcome == GateOutcome::Failed);
+        let message = named.map_or_else(|| gate.message.clone(), |name| format!("{name}: {}", gate.message));
+        Gate { message, ..gate }
+    });
+    // Of equal ones, that of the server's machine, which is the first.
+    let worst = results.reduce(|worst, other| if gravity(&other) > gravity(&worst) { other } else { worst });
+    worst.expect("a trial has a machine")
 }
 
 fn client(input: &GateInput<'_>) -> Gate {

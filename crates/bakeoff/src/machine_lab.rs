@@ -1,41 +1,36 @@
-//! The lab of a run: its trials on a [`Machine`] with the servers, loaded from this process. Which machine that is, and what
+//! The lab of a run: its trials on the machines with the servers, loaded from this process. Which machines these are, and what
 //! is done before and after all trials, is left to [`run_plan`](crate::run_plan()).
 
 use std::borrow::Cow;
-use std::net::Ipv4Addr;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use archive::ArchiveError;
 use archive::model::{Facts, FlatFacts, Measure, Plan, TrialStatus, TrialTurns};
-use host::CpuSet;
 use load::engine::RunContext;
-use machine::{Machine, Room, ServerOrder};
+use machine::{Room, ServerOrder};
 use workload::{ServerVariant, Workload};
 
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::event::{Event, Observer};
 use crate::gates;
 use crate::run::{Lab, TrialSlot};
+use crate::run_machines::{RunMachine, RunMachines};
 use crate::run_plan_error::RunPlanError;
 use crate::trial::{self, FinishedTrial, OneAtATime, TrialSetup, TrialStart, TurnsEnd};
 use crate::variant_point::VariantPoint;
 
-/// Runs trials on one machine.
+/// Runs trials on the machines of a run.
 pub struct MachineLab<'a> {
     /// The plan's workload.
     pub workload: Workload,
-    /// Where the servers run.
-    pub machine: &'a dyn Machine,
+    /// Where the servers run, and the client.
+    pub machines: RunMachines<'a>,
     /// The variant of each variant point, as the workload has it.
     pub variants: Vec<ServerVariant>,
     /// The context of the engine.
     pub context: &'a RunContext,
-    /// The servers' CPUs.
-    pub server_cpus: CpuSet,
-    /// The client's CPUs.
-    pub client_cpus: CpuSet,
     /// Why servers of this run cannot be up together, and at which rate they are measured then; none while they can, or
     /// where the plan has no turns.
     pub one_at_a_time: Option<OneAtATime>,
@@ -43,29 +38,23 @@ pub struct MachineLab<'a> {
 
 impl MachineLab<'_> {
     fn setup<'s>(&'s self, plan: &'s Plan) -> TrialSetup<'s> {
-        TrialSetup {
-            plan,
-            machine: self.machine,
-            workload: &self.workload,
-            server_cpus: &self.server_cpus,
-            client_cpus: &self.client_cpus,
-            context: self.context,
-        }
+        TrialSetup { plan, machines: &self.machines, workload: &self.workload, context: self.context }
     }
 
     fn trial_start<'s>(&self, plan: &Plan, slot: &TrialSlot<'s>) -> TrialStart<'s> {
         let TrialSlot { scheduled, variant_point, writer, hint } = *slot;
+        let place = self.machines.place_of(variant_point.variant);
         let order = ServerOrder {
             trial: scheduled.number,
             name: plan.variants[variant_point.variant].name.clone(),
             variant: self.variants[scheduled.variant_point].clone(),
-            cpus: self.server_cpus.clone(),
-            address: Ipv4Addr::LOCALHOST.into(),
+            cpus: self.machines.get(place.machine).server_cpus.clone(),
+            address: place.address,
             connections: connections(plan, variant_point),
             seed: u64::from(plan.seed),
             on_op: plan.on_op.clone(),
         };
-        TrialStart { scheduled, variant_point, writer, hint, order }
+        TrialStart { scheduled, variant_point, writer, hint, machine: place.machine, order }
     }
 
     /// Says where failed trials had little room, and removes the data of all.
@@ -74,10 +63,11 @@ impl MachineLab<'_> {
         trials: &[TrialSlot<'_>],
         mut finished: Vec<Result<FinishedTrial, ArchiveError>>,
     ) -> Vec<Result<FinishedTrial, ArchiveError>> {
-        for finished in finished.iter_mut().flatten() {
+        for (slot, finished) in trials.iter().zip(&mut finished) {
+            let Ok(finished) = finished else { continue };
             // The messages of servers and their tools rarely say so, or not at their end.
             if finished.trial.status == TrialStatus::Failed
-                && let Some(Room { directory, left_bytes }) = self.machine.room()
+                && let Some(Room { directory, left_bytes }) = self.machine_of(slot).machine.room()
                 && left_bytes < LITTLE_ROOM
             {
                 let left = left_bytes >> 20;
@@ -94,8 +84,12 @@ impl MachineLab<'_> {
     /// The run directory has everything that is kept; the data of all trials would fill the disk.
     fn remove_data(&self, trials: &[TrialSlot<'_>]) {
         for slot in trials {
-            self.machine.remove_data(slot.scheduled.number);
+            self.machine_of(slot).machine.remove_data(slot.scheduled.number);
         }
+    }
+
+    fn machine_of(&self, slot: &TrialSlot<'_>) -> &RunMachine<'_> {
+        self.machines.get(self.machines.place_of(slot.variant_point.variant).machine)
     }
 }
 
@@ -111,7 +105,8 @@ impl Lab for MachineLab<'_> {
         let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Ok(Facts {
             taken_unix_ms: taken.map_or(0, |d| d.as_millis() as u64),
-            host: self.machine.facts()?.flat(),
+            host: self.machines.here().machine.facts()?.flat(),
+            hosts: self.machines.facts_of_others()?,
             client,
             workload: self.workload.digests(),
             ..Facts::default()
@@ -159,11 +154,10 @@ impl Lab for MachineLab<'_> {
     }
 
     fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>) {
-        let cpus: CpuSet = self.server_cpus.iter().chain(self.client_cpus.iter()).collect();
         let until = Instant::now() + longest;
         while Instant::now() + STEAL_SAMPLE < until && !self.context.interrupted.load(Ordering::Relaxed) {
-            match self.machine.stolen_under_load(&cpus, STEAL_SAMPLE) {
-                Ok(Some(share)) if share > gates::MAX_STEAL => {
+            match self.machines.most_stolen(STEAL_SAMPLE) {
+                Some(share) if share > gates::MAX_STEAL => {
                     let what =
                         format!("waiting: the hypervisor takes {:.0} % of the CPU time", share * 100.0);
                     observe(Event::Doing { what });

@@ -8,6 +8,7 @@ use workload::{Catalogue, Workload};
 
 use crate::first_block::may_fall_back;
 use crate::plan_error::PlanError;
+use crate::plan_hosts;
 use crate::plan_limits;
 use crate::plan_variant::server_variant;
 use crate::variant_point::{VariantPoint, variant_points};
@@ -18,8 +19,12 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         return Err(PlanError::Format(plan.format));
     }
     plan_limits::check(plan)?;
+    plan_hosts::check(plan)?;
     let workload = Catalogue::default().find(&plan.workload)?;
     if workload.load.is_runner() {
+        if !plan.hosts.is_empty() {
+            return Err(PlanError::OwnLoadOnHost(workload.name));
+        }
         check_own_load(plan, &workload)?;
     } else if let Measure::OneByOne { .. } = plan.measure {
         return Err(PlanError::NotOneByOne(workload.name));
@@ -33,7 +38,9 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     {
         return Err(PlanError::Turns(why));
     }
-    for cpus in [&plan.cpus.server, &plan.cpus.client] {
+    let has_servers_here = plan.variants.iter().any(|variant| plan.is_here(variant));
+    let server = has_servers_here.then_some(&plan.cpus.server);
+    for cpus in server.into_iter().chain([&plan.cpus.client]) {
         if cpus.parse::<CpuSet>().map_or(true, |set| set.is_empty()) {
             return Err(PlanError::CpuList(cpus.clone()));
         }
@@ -53,13 +60,20 @@ pub fn why_one_at_a_time(plan: &Plan, workload: &Workload) -> Option<&'static st
         Some("a program that makes its own load has the machine to itself: remove it")
     } else if plan.background.is_some() || matches!(plan.measure, Measure::OneByOne { .. }) {
         Some("a background load, and operations one at a time, need one server at a time: remove it")
-    } else if variant_points(plan).iter().any(sets_kernel) {
-        Some(
-            "the variants share the kernel settings of this machine, and need one server at a time: remove it",
-        )
+    } else if variant_points(plan).iter().any(|point| sets_kernel(point) && shares_machine(plan, point)) {
+        Some("variants share the kernel settings of a machine, and need one server at a time: remove it")
     } else {
         None
     }
+}
+
+/// Whether a change of kernel settings for this variant would reach another one: on its machine, or on that of the client.
+fn shares_machine(plan: &Plan, point: &VariantPoint) -> bool {
+    let host_of = |variant: usize| plan.variants[variant].host.as_ref();
+    let own = host_of(point.variant);
+    let here = plan.is_here(&plan.variants[point.variant]);
+    let on_it = variant_points(plan).iter().filter(|other| host_of(other.variant) == own).count();
+    here || on_it > 1
 }
 
 /// Checks that the plan only sets kernel settings that are usual in comparisons, or that the user allowed.

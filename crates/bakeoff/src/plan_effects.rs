@@ -7,6 +7,7 @@ use workload::definition::ReadyProbe;
 use workload::{Catalogue, ServerDefinition, Workload};
 
 use crate::plan_error::PlanError;
+use crate::plan_hosts;
 use crate::plan_limits;
 use crate::plan_variant::server_variant;
 use crate::variant_point::variant_points;
@@ -14,6 +15,8 @@ use crate::variant_point::variant_points;
 /// What a run of a plan does to this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanEffects {
+    /// The other machines that it reaches by ssh, where servers start as the user of that login.
+    pub hosts: Vec<String>,
     /// The workload: a built-in one, or a folder on disk.
     pub workload: String,
     /// The commands that it executes, as templates.
@@ -31,6 +34,7 @@ pub struct PlanEffects {
 /// What a run of this plan does.
 pub fn plan_effects(plan: &Plan) -> Result<PlanEffects, PlanError> {
     plan_limits::check(plan)?;
+    plan_hosts::check(plan)?;
     let workload = Catalogue::default().find(&plan.workload)?;
     let points = variant_points(plan);
     let (mut variants, mut kernel_settings) = (Vec::new(), BTreeSet::new());
@@ -46,7 +50,11 @@ pub fn plan_effects(plan: &Plan) -> Result<PlanEffects, PlanError> {
     let servers: Vec<&ServerDefinition> = workload.servers.iter().filter(is_used).collect();
     let packages: BTreeSet<String> =
         servers.iter().flat_map(|server| server.packages.values()).map(ToString::to_string).collect();
+    let hosts = plan.hosts.iter().filter_map(|host| {
+        Some(format!("{}, by `ssh {}`, listening on {}", host.name, host.ssh.as_ref()?, host.address))
+    });
     Ok(PlanEffects {
+        hosts: hosts.collect(),
         workload: folder(&workload),
         commands: servers.into_iter().flat_map(commands).collect(),
         packages: packages.into_iter().collect(),

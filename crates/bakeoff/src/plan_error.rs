@@ -2,6 +2,8 @@
 
 use archive::model::FORMAT;
 
+use machine::PlannedHostError;
+
 use crate::sweep_axis::AxisError;
 
 /// Why a request has no plan, or a plan cannot be run.
@@ -147,6 +149,25 @@ pub enum PlanError {
         /// Connections of the client.
         connections: u32,
     },
+    /// A variant names a machine that the hosts file, or the plan, does not have.
+    #[error("there is no host {name:?}{known}: give a host of the hosts file")]
+    UnknownHost {
+        /// The name as given.
+        name: String,
+        /// The known ones.
+        known: String,
+    },
+    /// An entry of a host that cannot be used.
+    #[error(transparent)]
+    Host(#[from] PlannedHostError),
+    /// Two entries of hosts that a plan cannot have together.
+    #[error("hosts: {0:?} is there twice: give each host its own name")]
+    HostTwice(String),
+    /// A program that makes its own load runs beside its client.
+    #[error(
+        "workload {0} makes its load by itself, beside the server: run showdown on that host, without @HOST"
+    )]
+    OwnLoadOnHost(String),
     /// The workload makes its own load, which cannot be asked for this.
     #[error(
         "workload {workload} makes its load by itself and {lacks}: use --measure throughput, and vary its knobs"

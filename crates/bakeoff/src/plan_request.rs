@@ -8,12 +8,14 @@ use archive::model::{
 };
 use host::Host;
 use load::inputs::slo::Slo;
+use machine::HostEntry;
 use workload::{Catalogue, Workload};
 
 use crate::first_block::may_fall_back;
 use crate::looks;
 use crate::plan_check::{check, moves_bytes, own_load, why_one_at_a_time};
 use crate::plan_error::PlanError;
+use crate::plan_hosts;
 use crate::plan_variant::plan_variants;
 use crate::preset::{Preset, long_enough_for};
 use crate::sweep_axis;
@@ -45,8 +47,12 @@ pub enum MeasureRequest {
 pub struct PlanRequest {
     /// The command line, program name first.
     pub command: Vec<String>,
-    /// Variants as written: `apache:mpm=event`.
+    /// Variants as written: `apache:mpm=event`, `nginx@old`.
     pub variants: Vec<String>,
+    /// The machine of the variants that name none.
+    pub on: Option<String>,
+    /// The machines that the user has.
+    pub hosts: Vec<HostEntry>,
     /// Name or path of the workload; if none is given, the one that has these servers.
     pub workload: Option<String>,
     /// The measure.
@@ -82,10 +88,18 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let length = request.length.unwrap_or(RunLength::Default);
     let sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let kind = if sweep.is_empty() { RunKind::Compare } else { RunKind::Sweep };
-    let (workload, variants) =
-        Catalogue::default().resolve(request.workload.as_deref(), &request.variants)?;
+    let written = plan_hosts::on_hosts(&request.variants, request.on.as_deref());
+    let (workload, variants) = Catalogue::default().resolve(request.workload.as_deref(), &written)?;
+    let variants = plan_variants(variants.into_iter().zip(plan_hosts::names(&written)));
+    let hosts = plan_hosts::used(&request.hosts, &variants)?;
+    let has_servers_here = variants.iter().any(|variant| {
+        hosts
+            .iter()
+            .find(|host| Some(&host.name) == variant.host.as_ref())
+            .is_none_or(|host| host.ssh.is_none())
+    });
     let preset = if kind == RunKind::Sweep { Preset::of_sweep(length) } else { Preset::of(length) };
-    let (cpus, threads) = cpu_split(&workload, host)?;
+    let (cpus, threads) = cpu_split(&workload, has_servers_here, host)?;
     let on_op = request.on_op.clone().or_else(|| workload.load.default_operation.clone());
     let measure = measure(request, &workload, on_op.as_deref(), preset.operations)?;
     let points = variants.len() * sweep.iter().map(|axis| axis.values.len()).product::<usize>();
@@ -120,7 +134,8 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         warm_up: preset.warm_up,
         phases: preset.phases,
         turns: None,
-        variants: plan_variants(variants),
+        hosts,
+        variants,
         sweep,
     };
     if let Measure::Capacity { slo } = &plan.measure
@@ -137,9 +152,14 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// The CPUs of server and client, and the number of client threads. A program that makes its own load gets all CPUs.
-fn cpu_split(workload: &Workload, host: &Host) -> Result<(CpuSplit, u32), PlanError> {
+/// The CPUs of server and client on this machine, and the number of client threads. A program that makes its own load gets all
+/// CPUs, and so does the client where all servers are on other machines.
+fn cpu_split(workload: &Workload, has_servers: bool, host: &Host) -> Result<(CpuSplit, u32), PlanError> {
     let allowed = host.allowed_cpus().map_err(PlanError::Cpus)?;
+    if !has_servers {
+        let cpus = CpuSplit { server: String::new(), client: allowed.to_string() };
+        return Ok((cpus, allowed.len() as u32));
+    }
     if workload.load.is_runner() {
         return Ok((CpuSplit { server: allowed.to_string(), client: allowed.to_string() }, 1));
     }

@@ -1,4 +1,4 @@
-//! Runs a plan: prepares the machine for its trials, runs or resumes them, and puts the machine's settings back.
+//! Runs a plan: prepares the machines for its trials, runs or resumes them, and puts the machines' settings back.
 
 use std::path::Path;
 
@@ -6,103 +6,155 @@ use archive::model::Plan;
 use host::CpuSet;
 use host::knobs::Knob;
 use load::engine::RunContext;
-use machine::{LocalMachine, Machine, MachineError};
-use workload::{Catalogue, LookupError, ServerVariant};
+use machine::{LocalMachine, MachineError};
+use workload::{Catalogue, LookupError, ServerVariant, Workload};
 
 use crate::event::{Event, Observer};
 use crate::interrupted_run::InterruptedRun;
 use crate::machine_lab::MachineLab;
+use crate::open_hosts::OtherMachines;
 use crate::plan_check::{check, check_kernel_settings};
 use crate::plan_error::PlanError;
 use crate::plan_variant::server_variant;
 use crate::run::{FinishedRun, resume_blocks, run_blocks};
+use crate::run_machines::{RunMachine, RunMachines};
 use crate::run_plan_error::RunPlanError;
-use crate::variant_point::variant_points;
+use crate::variant_point::{VariantPoint, variant_points};
 
-/// Runs the trials of a plan on this machine; the run directory is created in `root`. The plan may set the usual kernel
-/// settings of comparisons and these `allowed` ones.
+/// What a user allows a plan, and gives it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunPermissions<'a> {
+    /// Kernel settings that it may set beside the usual ones of comparisons.
+    pub kernel: &'a [Knob],
+    /// Builds of this program for hosts of other architectures, as `ARCHITECTURE=PATH`.
+    pub programs: &'a [String],
+}
+
+/// Runs the trials of a plan; the run directory is created in `root`.
 pub fn run_plan(
     plan: &Plan,
-    allowed: &[Knob],
+    permissions: RunPermissions<'_>,
     root: &Path,
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
-    on_this_machine(plan, allowed, context, observe, |lab, observe| {
+    on_its_machines(plan, permissions, context, observe, |lab, observe| {
         run_blocks(plan, lab, root, &context.interrupted, observe)
     })
 }
 
-/// Goes on with a run that was interrupted. With `accept_changes`, also where the host, the workload or a server is not
+/// Goes on with a run that was interrupted. With `accept_changes`, also where a host, the workload or a server is not
 /// the one of its first trials.
 pub fn resume_run(
     run: InterruptedRun,
     accept_changes: bool,
-    allowed: &[Knob],
+    permissions: RunPermissions<'_>,
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
     let plan = run.plan().clone();
-    on_this_machine(&plan, allowed, context, observe, |lab, observe| {
+    on_its_machines(&plan, permissions, context, observe, |lab, observe| {
         resume_blocks(run, accept_changes, lab, &context.interrupted, observe)
     })
 }
 
-/// Prepares this machine for the trials of a plan, runs them, and puts its settings back.
-fn on_this_machine(
+/// Prepares the machines of a plan for its trials, runs them, and puts their settings back.
+fn on_its_machines(
     plan: &Plan,
-    allowed: &[Knob],
+    permissions: RunPermissions<'_>,
     context: &RunContext,
     observe: &mut Observer<'_>,
     run: impl FnOnce(&mut MachineLab<'_>, &mut Observer<'_>) -> Result<FinishedRun, RunPlanError>,
 ) -> Result<FinishedRun, RunPlanError> {
     check(plan)?;
-    check_kernel_settings(plan, allowed)?;
-    let machine = LocalMachine::reserve(context).map_err(MachineError::from)?;
+    check_kernel_settings(plan, permissions.kernel)?;
+    // This machine is reserved for the client, also where all servers are elsewhere.
+    let here = LocalMachine::reserve(context).map_err(MachineError::from)?;
     let workload = Catalogue::default().find(&plan.workload).map_err(|e: LookupError| PlanError::from(e))?;
-    let variants: Vec<ServerVariant> = variant_points(plan)
+    let points = variant_points(plan);
+    let variants: Vec<ServerVariant> = points
         .iter()
         .map(|variant_point| server_variant(&workload, &variant_point.variant(plan)))
         .collect::<Result<_, _>>()
         .map_err(PlanError::from)?;
-    open_kernel_settings(&machine, &variants, observe)?;
-    let servers: Vec<&str> = plan.variants.iter().map(|variant| variant.server.as_str()).collect();
-    machine.ensure_servers(&workload, &servers)?;
-    let cpus = |text: &String| text.parse::<CpuSet>().map_err(|_| PlanError::CpuList(text.clone()));
-    let (server_cpus, client_cpus) = (cpus(&plan.cpus.server)?, cpus(&plan.cpus.client)?);
+    let others = OtherMachines::open(plan, permissions.programs, context, observe)?;
+    let machines = machines(plan, &here, &others)?;
+    let mut prepared = Vec::new();
+    for (index, machine) in machines.iter() {
+        // Its settings are put back if it, or a later one, cannot be prepared.
+        prepared.push(index);
+        let is_on_it =
+            |(point, _): &(&VariantPoint, &ServerVariant)| machines.place_of(point.variant).machine == index;
+        let own: Vec<ServerVariant> =
+            points.iter().zip(&variants).filter(is_on_it).map(|(_, variant)| variant.clone()).collect();
+        if let Err(error) = prepare(machine, &workload, &own, observe) {
+            close_kernel_settings(&machines, &prepared, observe);
+            return Err(error.into());
+        }
+    }
     // The engine's threads inherit these CPUs; servers are started on their own.
-    client_cpus
+    machines
+        .client_cpus
         .pin_this_thread()
         .map_err(|source| RunPlanError::System { what: "use the client's CPUs", source })?;
-    let mut lab = MachineLab {
-        workload,
-        machine: &machine,
-        variants,
-        context,
-        server_cpus,
-        client_cpus,
-        one_at_a_time: None,
-    };
+    let mut lab = MachineLab { workload, machines, variants, context, one_at_a_time: None };
     let finished = run(&mut lab, observe);
-    let unrestored = machine.close_kernel_settings();
-    for problem in &unrestored {
-        observe(Event::KernelSettingNotRestored { problem: problem.clone() });
-    }
+    let unrestored = close_kernel_settings(&lab.machines, &prepared, observe);
     Ok(FinishedRun { unrestored, ..finished? })
 }
 
-/// Restores what a killed run left, and tries the settings of all variants.
-fn open_kernel_settings(
-    machine: &dyn Machine,
+/// The machines of a plan with their CPUs.
+fn machines<'m>(
+    plan: &Plan,
+    here: &'m LocalMachine,
+    others: &'m OtherMachines,
+) -> Result<RunMachines<'m>, PlanError> {
+    let cpus = |text: &String| text.parse::<CpuSet>().map_err(|_| PlanError::CpuList(text.clone()));
+    let client_cpus = cpus(&plan.cpus.client)?;
+    let has_servers_here = plan.variants.iter().any(|variant| plan.is_here(variant));
+    let server_cpus = if has_servers_here { cpus(&plan.cpus.server)? } else { CpuSet::default() };
+    let here = RunMachine { name: None, machine: here, server_cpus };
+    let others = others.0.iter().map(|(name, machine)| RunMachine {
+        name: Some(name.clone()),
+        machine,
+        server_cpus: machine.cpus().clone(),
+    });
+    Ok(RunMachines::new(plan, here, others, client_cpus))
+}
+
+/// Restores the kernel settings that a killed run left on a machine, tries those of its variants, and installs its servers.
+fn prepare(
+    machine: &RunMachine<'_>,
+    workload: &Workload,
     variants: &[ServerVariant],
     observe: &mut Observer<'_>,
 ) -> Result<(), MachineError> {
-    let left = machine.open_kernel_settings(variants)?;
+    let on = machine.name.as_ref().map_or_else(String::new, |name| format!(" on host {name}"));
+    let left = machine.machine.open_kernel_settings(variants)?;
     for change in left.restored {
-        observe(Event::KernelSettingRestored { setting: change.knob.to_string(), value: change.to });
+        let setting = format!("{}{on}", change.knob);
+        observe(Event::KernelSettingRestored { setting, value: change.to });
     }
     for problem in left.problems {
+        let problem = machine.name.as_ref().map_or(problem.clone(), |name| format!("host {name}: {problem}"));
         observe(Event::KernelSettingNotRestored { problem });
     }
-    machine.try_kernel_settings(variants)
+    machine.machine.try_kernel_settings(variants)?;
+    let mut servers: Vec<&str> = variants.iter().map(|variant| variant.server.as_str()).collect();
+    servers.dedup();
+    if servers.is_empty() { Ok(()) } else { machine.machine.ensure_servers(workload, &servers) }
+}
+
+/// Restores the kernel settings of these machines. Returns what could not be restored, one sentence each.
+fn close_kernel_settings(
+    machines: &RunMachines<'_>,
+    prepared: &[usize],
+    observe: &mut Observer<'_>,
+) -> Vec<String> {
+    let close = |index: &usize| machines.get(*index).machine.close_kernel_settings();
+    let unrestored: Vec<String> = prepared.iter().flat_map(close).collect();
+    for problem in &unrestored {
+        observe(Event::KernelSettingNotRestored { problem: problem.clone() });
+    }
+    unrestored
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use archive::ArchiveError;
 use machine::MachineError;
+use machine::program::ProgramError;
 
 use crate::interrupted_run::ResumeError;
 use crate::plan_error::PlanError;
@@ -19,6 +20,9 @@ pub enum RunPlanError {
     /// not installed, or a kernel setting cannot be changed.
     #[error(transparent)]
     Machine(#[from] MachineError),
+    /// No program for the hosts.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
     /// The run directory cannot be created.
     #[error(transparent)]
     Archive(#[from] ArchiveError),

@@ -6,6 +6,7 @@ use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
+use archive::model::PlannedHost;
 use host::CpuSet;
 use host::ownership::OwnershipError;
 use serde::Deserialize;
@@ -54,6 +55,81 @@ pub struct HostEntry {
     pub cpus: Option<CpuSet>,
     /// The command that gives root's rights, such as `sudo -n`; empty where there is none.
     pub become_root: Vec<String>,
+}
+
+impl HostEntry {
+    /// Whether it is this machine: servers start here, without an agent.
+    pub fn is_this_machine(&self) -> bool {
+        self.ssh.is_none()
+    }
+
+    /// The entry as a plan records it.
+    pub fn planned(&self) -> PlannedHost {
+        PlannedHost {
+            name: self.name.clone(),
+            ssh: self.ssh.clone(),
+            address: self.address.to_string(),
+            kind: self.kind.clone(),
+            cpus: self.cpus.as_ref().map(ToString::to_string),
+        }
+    }
+
+    /// The entry of a plan, which somebody else may have written: it is checked as the hosts file is.
+    pub fn of_plan(planned: &PlannedHost) -> Result<Self, PlannedHostError> {
+        let wrong = |why: String| PlannedHostError { host: planned.name.clone(), why };
+        if !is_host_name(&planned.name) {
+            return Err(wrong("this cannot be the name of a host".to_owned()));
+        }
+        if let Some(ssh) = &planned.ssh {
+            check_destination(ssh).map_err(|why| wrong(format!("ssh = {ssh:?}: {why}")))?;
+        }
+        let address: IpAddr = planned
+            .address
+            .parse()
+            .ok()
+            .filter(|address: &IpAddr| !address.is_unspecified() && !address.is_multicast())
+            .ok_or_else(|| {
+                wrong(format!("address = {:?} is not the IP address of a host", planned.address))
+            })?;
+        let cpus: Option<CpuSet> = planned
+            .cpus
+            .as_ref()
+            .map(|cpus| cpus.parse())
+            .transpose()
+            .map_err(|why| wrong(format!("cpus: {why}")))?;
+        if cpus.as_ref().is_some_and(CpuSet::is_empty) {
+            return Err(wrong("cpus is empty: leave it out to use all CPUs".to_owned()));
+        }
+        Ok(Self {
+            name: planned.name.clone(),
+            ssh: planned.ssh.clone(),
+            address: address.to_canonical(),
+            kind: planned.kind.clone(),
+            cpus,
+            become_root: Vec::new(),
+        })
+    }
+
+    /// Checks that its servers may listen on its address: servers such as memcached have no password, so only a network
+    /// that is not public may reach them.
+    pub fn check_private(&self) -> Result<(), PlannedHostError> {
+        if load::inputs::target::is_private(self.address) {
+            return Ok(());
+        }
+        let why = format!(
+            "{} is a public address, where anybody could use its servers: give the address of a private network",
+            self.address
+        );
+        Err(PlannedHostError { host: self.name.clone(), why })
+    }
+}
+
+/// Why a plan cannot use a host.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("host {host}: {why}")]
+pub struct PlannedHostError {
+    host: String,
+    why: String,
 }
 
 /// The machines of a user, in the order of the file.
@@ -227,6 +303,24 @@ address = "10.1.0.1"
         assert_eq!(old.cpus.as_ref().map(ToString::to_string).as_deref(), Some("2-31"));
         assert_eq!(old.become_root, ["sudo", "-n"]);
         assert_eq!((here.name.as_str(), &here.ssh, here.become_root.len()), ("here", &None, 0));
+    }
+
+    #[test]
+    fn a_plan_has_the_entry_and_is_checked_as_the_file_is() {
+        let Hosts(hosts) = Hosts::parse("hosts.toml", FILE).expect("a good file");
+        let planned = hosts[0].planned();
+        let again = HostEntry::of_plan(&planned).expect("a good entry");
+        assert_eq!(HostEntry { become_root: hosts[0].become_root.clone(), ..again }, hosts[0]);
+        let ssh = |ssh: &str| PlannedHost { ssh: Some(ssh.to_owned()), ..planned.clone() };
+        let address = |address: &str| PlannedHost { address: address.to_owned(), ..planned.clone() };
+        for wrong in [ssh("-oProxyCommand=x"), ssh("a b"), address("0.0.0.0"), address("old")] {
+            let error = HostEntry::of_plan(&wrong).expect_err("it is wrong").to_string();
+            assert!(error.starts_with("host old: "), "{error}");
+        }
+        assert!(hosts[0].check_private().is_ok());
+        let public = HostEntry::of_plan(&address("192.0.2.1")).expect("an address");
+        let error = public.check_private().expect_err("a public address").to_string();
+        assert!(error.starts_with("host old: 192.0.2.1 is a public address"), "{error}");
     }
 
     #[test]

@@ -120,7 +120,10 @@ impl Catalogue {
             .iter()
             .map(|text| {
                 let settings = text.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-                workload.variant(&text.server, settings)
+                match text.host {
+                    None => workload.variant(&text.server, settings),
+                    Some(_) => workload.variant_elsewhere(&text.server, settings),
+                }
             })
             .collect();
         let variants = variants?;

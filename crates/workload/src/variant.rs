@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use host::knobs::{InvalidKnob, Knob as KernelSetting};
 
-use crate::definition::{INSTANCES, InvalidValue, NoSuchKnob, TypedValue, Workload};
+use crate::definition::{INSTANCES, InvalidValue, Knob, NoSuchKnob, TypedValue, Workload};
 use crate::names::UnknownName;
 
 /// A server of a workload with some of its knobs set; the others keep their defaults.
@@ -52,7 +52,9 @@ impl fmt::Display for ServerVariant {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VariantError {
     /// The text does not have the form of a variant.
-    #[error("{text:?} is not a variant ({reason}): write SERVER or SERVER:KNOB=VALUE,KNOB=VALUE")]
+    #[error(
+        "{text:?} is not a variant ({reason}): write SERVER or SERVER:KNOB=VALUE,KNOB=VALUE, with @HOST behind SERVER for another machine"
+    )]
     Malformed {
         /// The text as written.
         text: String,
@@ -96,6 +98,8 @@ pub enum VariantError {
 pub struct VariantText {
     /// The server's name.
     pub server: String,
+    /// The name of its machine, which is written behind the server's: `nginx@old`.
+    pub host: Option<String>,
     /// Names and values in the order written.
     pub settings: Vec<(String, String)>,
 }
@@ -109,10 +113,17 @@ impl FromStr for VariantText {
             Some((server, settings)) => (server, Some(settings)),
             None => (text, None),
         };
+        let (server, host) = match server.split_once('@') {
+            Some((server, host)) => (server, Some(host.trim().to_owned())),
+            None => (server, None),
+        };
         if server.trim().is_empty() {
             return Err(malformed("it does not name a server".to_owned()));
         }
-        let mut variant = Self { server: server.trim().to_owned(), settings: Vec::new() };
+        if host.as_deref() == Some("") {
+            return Err(malformed("it does not name a host".to_owned()));
+        }
+        let mut variant = Self { server: server.trim().to_owned(), host, settings: Vec::new() };
         for setting in settings.into_iter().flat_map(|settings| settings.split(',')) {
             let (name, value) = setting
                 .split_once('=')
@@ -135,6 +146,24 @@ impl Workload {
         server: &str,
         settings: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<ServerVariant, VariantError> {
+        self.variant_with(server, settings, Knob::parse_here)
+    }
+
+    /// Checks the settings of a variant for another machine: files that they name are not looked for on this one.
+    pub fn variant_elsewhere<'a>(
+        &self,
+        server: &str,
+        settings: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<ServerVariant, VariantError> {
+        self.variant_with(server, settings, Knob::parse)
+    }
+
+    fn variant_with<'a>(
+        &self,
+        server: &str,
+        settings: impl IntoIterator<Item = (&'a str, &'a str)>,
+        parse: fn(&Knob, &str) -> Result<TypedValue, InvalidValue>,
+    ) -> Result<ServerVariant, VariantError> {
         let definition = self.server(server)?;
         let mut variant =
             ServerVariant { server: server.to_owned(), knobs: BTreeMap::new(), kernel: BTreeMap::new() };
@@ -145,7 +174,7 @@ impl Workload {
                 if host::secrets::mask_text(text) != text {
                     return Err(VariantError::Secret { server: server.to_owned(), knob: name.to_owned() });
                 }
-                let value = definition.knob(name)?.parse_here(text).map_err(|source| {
+                let value = parse(definition.knob(name)?, text).map_err(|source| {
                     let (server, knob) = (server.to_owned(), name.to_owned());
                     VariantError::Value { server, knob, source }
                 })?;
@@ -191,6 +220,13 @@ mod tests {
     }
 
     #[test]
+    fn a_variant_may_have_a_machine() {
+        let text: VariantText = "nginx@old:sendfile=off".parse().expect("a variant");
+        assert_eq!((text.server.as_str(), text.host.as_deref()), ("nginx", Some("old")));
+        assert_eq!(text.settings, [("sendfile".to_owned(), "off".to_owned())]);
+    }
+
+    #[test]
     fn an_unknown_name_is_refused_with_the_defined_names() {
         let beginning =
             "workload static-web has no server \"ngnix\" (did you mean \"nginx\"? available: apache, ";
@@ -211,7 +247,17 @@ mod tests {
 
     #[test]
     fn a_malformed_variant_is_refused_with_the_correct_form() {
-        for text in ["", ":a=1", "nginx:", "nginx:sendfile", "nginx:=1", "nginx:a=1,a=2", "nginx:a=1,"] {
+        for text in [
+            "",
+            ":a=1",
+            "nginx:",
+            "nginx:sendfile",
+            "nginx:=1",
+            "nginx@",
+            "@old",
+            "nginx:a=1,a=2",
+            "nginx:a=1,",
+        ] {
             assert!(refused(text).contains("write SERVER or SERVER:KNOB=VALUE"), "{text}");
         }
     }

@@ -48,8 +48,12 @@ fn restarted(variant: &str, rng: &mut StdRng) -> MadeUpServer {
 
 fn plan(blocks: u32) -> Plan {
     let command = ["showdown", "compare", "nginx", "apache", "--slo", SLO, "--tag", "made-up"];
-    let variant =
-        |name: &str| Variant { name: name.to_owned(), server: name.to_owned(), knobs: BTreeMap::new() };
+    let variant = |name: &str| Variant {
+        name: name.to_owned(),
+        server: name.to_owned(),
+        host: None,
+        knobs: BTreeMap::new(),
+    };
     Plan {
         command: command.map(str::to_owned).to_vec(),
         variants: NAMES.map(variant).to_vec(),
@@ -115,6 +119,7 @@ fn files_of(folder: &TrialWriter, server: &str) -> Result<TrialFiles> {
     Ok(TrialFiles {
         load_log: None,
         telemetry: Some(folder.name(layout::TELEMETRY)),
+        client_telemetry: None,
         config: vec![folder.write(&format!("{}/{name}", layout::CONFIG), text.as_bytes())?],
         logs: vec![folder.write(layout::SERVER_LOG, log.as_bytes())?],
         logs_left_out_bytes: 0,

@@ -48,7 +48,8 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
     plan.command = command.split(' ').map(str::to_owned).collect();
     plan.kind = RunKind::Sweep;
     plan.workload = "cache".into();
-    plan.variants = vec![Variant { name: NAME.to_owned(), server: NAME.to_owned(), knobs: BTreeMap::new() }];
+    plan.variants =
+        vec![Variant { name: NAME.to_owned(), server: NAME.to_owned(), host: None, knobs: BTreeMap::new() }];
     plan.sweep = vec![axis(Vary::Knob("threads".to_owned()), &[1, 2]), axis(Vary::Connections, &connections)];
     let run = RunWriter::create(root, &plan, started)?;
     run.facts(&facts::of(&plan.variants, common::unix_ms(started), |_| 1))?;

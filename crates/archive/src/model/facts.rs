@@ -17,8 +17,11 @@ pub struct Facts {
     pub format: u32,
     /// Unix time at which the facts were recorded, milliseconds.
     pub taken_unix_ms: u64,
-    /// The host: kernel, CPU, mitigations, transparent huge pages, governor, sysctls.
+    /// This host, with the client: kernel, CPU, mitigations, transparent huge pages, governor, sysctls.
     pub host: FlatFacts,
+    /// The other machines with servers, by name: the same facts of each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hosts: BTreeMap<String, FlatFacts>,
     /// The client: version, threads, CPUs.
     pub client: FlatFacts,
     /// The files of the workload: SHA-256 by name. Empty in runs of versions that did not record it.

@@ -60,7 +60,7 @@ pub struct Plan {
     /// A fixed background load beside the measured one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<PlannedBackground>,
-    /// The CPUs of the server and of the client.
+    /// The CPUs of the servers and of the client on this machine.
     pub cpus: CpuSplit,
     /// Limits of the warm-up.
     pub warm_up: WarmUpLimits,
@@ -69,6 +69,9 @@ pub struct Plan {
     /// The servers of a block are up together and loaded in turns. Without it, one at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<PlannedTurns>,
+    /// The machines that variants name; empty where all run on this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<PlannedHost>,
     /// What is compared, at least one.
     pub variants: Vec<Variant>,
     /// The axes of a sweep; empty in a comparison.
@@ -84,6 +87,18 @@ pub enum RunKind {
     Compare,
     /// How a value changes along axes.
     Sweep,
+}
+
+impl Plan {
+    /// The machine of a variant; none where that is this machine and has no name.
+    pub fn host_of(&self, variant: &Variant) -> Option<&PlannedHost> {
+        self.hosts.iter().find(|host| Some(&host.name) == variant.host.as_ref())
+    }
+
+    /// Whether a variant runs on this machine, beside the client.
+    pub fn is_here(&self, variant: &Variant) -> bool {
+        self.host_of(variant).is_none_or(|host| host.ssh.is_none())
+    }
 }
 
 impl RunKind {
@@ -108,6 +123,25 @@ pub enum RunLength {
     Thorough,
 }
 
+/// A machine on which variants run, as the hosts file had it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedHost {
+    /// Its name in the variants and in results.
+    pub name: String,
+    /// Where ssh finds it; without it, this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssh: Option<String>,
+    /// Where its servers listen.
+    pub address: String,
+    /// What kind of machine it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The CPUs of its servers; without it, all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<String>,
+}
+
 /// One of the things compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -116,6 +150,9 @@ pub struct Variant {
     pub name: String,
     /// The server's name in the workload.
     pub server: String,
+    /// The name of its machine, which is one of the plan's hosts; without it, this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// The knobs that were set; the others keep their defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub knobs: BTreeMap<String, KnobValue>,
@@ -204,11 +241,11 @@ pub struct PlannedBackground {
     pub connections: u32,
 }
 
-/// The CPUs of each side, as lists such as `0` or `0-3,8`.
+/// The CPUs of each side on this machine, as lists such as `0` or `0-3,8`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CpuSplit {
-    /// The server's CPUs.
+    /// The servers' CPUs; empty where all servers are on other machines.
     pub server: String,
     /// The client's CPUs.
     pub client: String,
@@ -401,6 +438,23 @@ values = [1, 2, 4, 8]
         assert_eq!(plan.phases.search_step, Duration::from_millis(1500));
         assert_eq!(plan.variants[0].knobs["hash"], KnobValue::Text("murmur3".into()));
         assert_eq!(plan.measure.slo(), Some("p99<2ms"));
+    }
+
+    #[test]
+    fn machines_read_back_and_a_plan_without_them_has_none() {
+        let local: Plan = PLAN.parse().unwrap();
+        assert!(local.hosts.is_empty() && local.is_here(&local.variants[0]));
+        let host = PlannedHost {
+            name: "old".to_owned(),
+            ssh: Some("ops@old".to_owned()),
+            address: "10.1.0.5".to_owned(),
+            kind: None,
+            cpus: Some("0-3".to_owned()),
+        };
+        let variant = Variant { host: Some("old".to_owned()), ..local.variants[0].clone() };
+        let remote = Plan { hosts: vec![host], variants: vec![variant], ..local };
+        assert!(!remote.is_here(&remote.variants[0]));
+        assert_eq!(toml::to_string(&remote).unwrap().parse(), Ok(remote));
     }
 
     #[test]

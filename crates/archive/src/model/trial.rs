@@ -158,9 +158,12 @@ pub struct TrialFiles {
     /// The load as an `HdrHistogram` log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_log: Option<String>,
-    /// The host's telemetry as Parquet.
+    /// The telemetry of the server's host as Parquet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<String>,
+    /// The telemetry of the client's host, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_telemetry: Option<String>,
     /// The effective configuration files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config: Vec<String>,

@@ -4,7 +4,7 @@ use ::host::telemetry::OtherProgram;
 use archive::model::Gate;
 use stats::describe::Sample;
 
-use super::input::{GateInput, gate, not_applicable, percent};
+use super::input::{WatchedMachine, gate, not_applicable, percent};
 
 /// Id of the gate [`steal`].
 pub const STEAL: &str = "steal";
@@ -22,12 +22,12 @@ const MAX_CLOCK_DRIFT: f64 = 0.005;
 const MAX_FREQUENCY_SPREAD: f64 = 0.05;
 
 /// CPU time that the hypervisor took.
-pub fn steal(input: &GateInput<'_>) -> Gate {
-    let (from, to) = input.window_us;
-    let Some(cores) = input.telemetry.mean("cpu.steal", from..=to) else {
+pub fn steal(machine: &WatchedMachine<'_>) -> Gate {
+    let (from, to) = machine.window_us;
+    let Some(cores) = machine.telemetry.mean("cpu.steal", from..=to) else {
         return not_applicable(STEAL, "the kernel reports no steal time");
     };
-    let share = cores / input.cpus.len().max(1) as f64;
+    let share = cores / machine.cpus.len().max(1) as f64;
     let message = if share > MAX_STEAL {
         "the hypervisor took CPU time during the measurement: run again when the machine is quieter"
             .to_owned()
@@ -39,18 +39,18 @@ pub fn steal(input: &GateInput<'_>) -> Gate {
 
 /// CPU time of other programs: the larger of two means. The mean over the whole load shows a disturbed search; the mean
 /// over the measurement shows a disturbance that a long load would hide.
-pub fn others(input: &GateInput<'_>) -> Gate {
-    let of_window = |&window: &(u64, u64)| others_cores(input, window);
-    let windows = [input.window_us, input.measured_us];
+pub fn others(machine: &WatchedMachine<'_>) -> Gate {
+    let of_window = |&window: &(u64, u64)| others_cores(machine, window);
+    let windows = [machine.window_us, machine.measured_us];
     let Some(cores) = windows.iter().filter_map(of_window).max_by(f64::total_cmp) else {
         return not_applicable("others", "no telemetry");
     };
-    let share = cores / input.cpus.len().max(1) as f64;
+    let share = cores / machine.cpus.len().max(1) as f64;
     let message = if share > MAX_OTHERS {
         let describe = |other: &OtherProgram| {
             format!("{} (pid {}) {:.1} s", other.command, other.pid, other.cpu.as_secs_f64())
         };
-        let who: Vec<String> = input.telemetry.others.iter().map(describe).collect();
+        let who: Vec<String> = machine.telemetry.others.iter().map(describe).collect();
         let who = if who.is_empty() { "which have ended since".to_owned() } else { who.join(", ") };
         format!(
             "other programs used CPU time during the measurement ({who}): stop them, or run again when they have ended"
@@ -63,23 +63,23 @@ pub fn others(input: &GateInput<'_>) -> Gate {
 
 /// What other programs used of the trial's CPUs, in cores. Where the machine has further CPUs, it is at most the busy
 /// time of the trial's CPUs less that of the trial's own programs.
-fn others_cores(input: &GateInput<'_>, (from, to): (u64, u64)) -> Option<f64> {
+fn others_cores(machine: &WatchedMachine<'_>, (from, to): (u64, u64)) -> Option<f64> {
     const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
-    let mean = |name: &str| input.telemetry.mean(name, from..=to);
+    let mean = |name: &str| machine.telemetry.mean(name, from..=to);
     let (ours, others) = (mean("programs.ours")?, mean("programs.others")?);
-    let has_further_cpus = input.telemetry.columns.iter().any(|column| {
+    let has_further_cpus = machine.telemetry.columns.iter().any(|column| {
         let cpu = column.name.strip_prefix("cpu.").and_then(|name| name.strip_suffix(".user"));
-        cpu.and_then(|cpu| cpu.parse().ok()).is_some_and(|cpu| !input.cpus.contains(cpu))
+        cpu.and_then(|cpu| cpu.parse().ok()).is_some_and(|cpu| !machine.cpus.contains(cpu))
     });
     let kinds_of = |cpu: usize| BUSY.into_iter().filter_map(move |kind| mean(&format!("cpu.{cpu}.{kind}")));
-    let busy: f64 = input.cpus.iter().flat_map(kinds_of).sum();
+    let busy: f64 = machine.cpus.iter().flat_map(kinds_of).sum();
     Some(if has_further_cpus { others.min((busy - ours).max(0.0)) } else { others })
 }
 
 /// Memory read from swap.
-pub fn swap(input: &GateInput<'_>) -> Gate {
-    let (from, to) = input.window_us;
-    let Some(bytes) = input.telemetry.max("swap.in", from..=to) else {
+pub fn swap(machine: &WatchedMachine<'_>) -> Gate {
+    let (from, to) = machine.window_us;
+    let Some(bytes) = machine.telemetry.max("swap.in", from..=to) else {
         return not_applicable("swap", "the kernel reports no swapping");
     };
     let message = if bytes > 0.0 {
@@ -94,15 +94,15 @@ pub fn swap(input: &GateInput<'_>) -> Gate {
 /// depends on the wall clock. The sampler reads the two clocks one after the other, so one sample may be off by the time
 /// that the sampler waited for a CPU. A step lasts, so the median of the first third of the samples is compared with
 /// that of the last third.
-pub fn clock(input: &GateInput<'_>) -> Gate {
+pub fn clock(machine: &WatchedMachine<'_>) -> Gate {
     let offset = |sample: &host::telemetry::TelemetrySample| sample.unix_ms as f64 - sample.t_us as f64 / 1e3;
-    let offsets: Vec<f64> = input.telemetry.samples.iter().map(offset).collect();
+    let offsets: Vec<f64> = machine.telemetry.samples.iter().map(offset).collect();
     let third = offsets.len().div_ceil(3);
     let median = |part: &[f64]| Sample::new(part).ok().map(|sample| sample.median());
     let ends = median(&offsets[..third]).zip(median(&offsets[offsets.len() - third..]));
     let Some((first, last)) = ends else { return not_applicable("clock", "no telemetry") };
     let step = (last - first).abs();
-    let recorded_us = input.telemetry.samples.last().map_or(0, |sample| sample.t_us);
+    let recorded_us = machine.telemetry.samples.last().map_or(0, |sample| sample.t_us);
     let most = MAX_CLOCK_STEP_MS + MAX_CLOCK_DRIFT * recorded_us as f64 / 1e3;
     if step > most {
         let note = format!(
@@ -115,12 +115,13 @@ pub fn clock(input: &GateInput<'_>) -> Gate {
 }
 
 /// The CPU frequency, where the CPUs report it.
-pub fn frequency(input: &GateInput<'_>) -> Gate {
-    let (from, to) = input.window_us;
-    let columns = input.telemetry.columns.iter().filter(|c| c.name.ends_with(".frequency"));
+pub fn frequency(machine: &WatchedMachine<'_>) -> Gate {
+    let (from, to) = machine.window_us;
+    let columns = machine.telemetry.columns.iter().filter(|c| c.name.ends_with(".frequency"));
     let spreads = columns.filter_map(|column| {
         let within = |(t, _): &(u64, f64)| (from..=to).contains(t);
-        let values: Vec<f64> = input.telemetry.column(&column.name).filter(within).map(|(_, v)| v).collect();
+        let values: Vec<f64> =
+            machine.telemetry.column(&column.name).filter(within).map(|(_, v)| v).collect();
         let (low, high) =
             (values.iter().copied().min_by(f64::total_cmp)?, values.iter().copied().max_by(f64::total_cmp)?);
         Some((high - low) / high)

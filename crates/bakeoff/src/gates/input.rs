@@ -20,16 +20,24 @@ pub struct GateInput<'a> {
     pub background: Option<&'a TrialPhase>,
     /// The server's counts and the client's; empty where the server keeps none.
     pub counts: &'a [CountCheck],
-    /// The host's telemetry.
+    /// The machines of the trial: the server's, and the client's where that is another one.
+    pub machines: &'a [&'a WatchedMachine<'a>],
+    /// Why the process that was started no longer runs; none if it does.
+    pub died: Option<String>,
+}
+
+/// A machine of the trial.
+pub struct WatchedMachine<'a> {
+    /// How messages name it; none where there is one machine.
+    pub name: Option<String>,
+    /// Its telemetry.
     pub telemetry: &'a Recording,
-    /// The CPUs that the trial uses.
-    pub cpus: &'a CpuSet,
+    /// The CPUs that the trial uses there.
+    pub cpus: CpuSet,
     /// Begin and end of the whole load on the recording's time line, microseconds.
     pub window_us: (u64, u64),
     /// Begin and end of the part that gave the value.
     pub measured_us: (u64, u64),
-    /// Why the process that was started no longer runs; none if it does.
-    pub died: Option<String>,
 }
 
 /// The result of a gate that applies.

@@ -1,13 +1,11 @@
 //! Each gate fails on its disturbance, and an undisturbed trial passes all gates.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
-use ::host::CpuSet;
 use ::host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySample as Tick};
 use archive::model::{CountCheck, GateOutcome};
 
-use super::{GateInput, check};
+use super::{GateInput, WatchedMachine, check};
 
 /// A recording of one column, one sample a second.
 fn recording(name: &str, values: &[f64]) -> Recording {
@@ -33,14 +31,22 @@ fn recordings(columns: &[(&str, &[f64])]) -> Recording {
     }
 }
 
-static CPUS: LazyLock<CpuSet> = LazyLock::new(|| "0-1".parse().expect("CPUs"));
-
 fn failed(input: &GateInput<'_>) -> Vec<String> {
     let failed = check(input).into_iter().filter(|g| g.outcome == GateOutcome::Failed);
     failed.map(|g| g.id).collect()
 }
 
-fn undisturbed(telemetry: &Recording) -> GateInput<'_> {
+fn machine(telemetry: &Recording) -> WatchedMachine<'_> {
+    WatchedMachine {
+        name: None,
+        telemetry,
+        cpus: "0-1".parse().expect("CPUs"),
+        window_us: (0, 10_000_000),
+        measured_us: (0, 10_000_000),
+    }
+}
+
+fn undisturbed<'a>(machines: &'a [&'a WatchedMachine<'a>]) -> GateInput<'a> {
     GateInput {
         client_reasons: Some(&[]),
         has_other_measure: false,
@@ -49,51 +55,68 @@ fn undisturbed(telemetry: &Recording) -> GateInput<'_> {
         error_share: 0.0,
         background: None,
         counts: &[],
-        telemetry,
-        cpus: &CPUS,
-        window_us: (0, 10_000_000),
-        measured_us: (0, 10_000_000),
+        machines,
         died: None,
     }
 }
 
 #[test]
 fn an_undisturbed_trial_passes() {
-    assert_eq!(failed(&undisturbed(&recording("cpu.steal", &[0.0, 0.01]))), Vec::<String>::new());
+    assert_eq!(
+        failed(&undisturbed(&[&machine(&recording("cpu.steal", &[0.0, 0.01]))])),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn every_disturbance_fails_its_gate() {
     let quiet = recording("cpu.steal", &[0.0]);
-    assert_eq!(failed(&undisturbed(&recording("cpu.steal", &[0.1, 0.1]))), ["steal"]);
-    assert_eq!(failed(&undisturbed(&recording("swap.in", &[0.0, 4096.0]))), ["swap"]);
-    assert_eq!(failed(&undisturbed(&recording("cpu.0.frequency", &[3e9, 2e9]))), ["frequency"]);
-    assert_eq!(failed(&GateInput { error_share: 0.02, ..undisturbed(&quiet) }), ["errors"]);
-    assert_eq!(failed(&GateInput { unsteady: Some("drifts".to_owned()), ..undisturbed(&quiet) }), ["steady"]);
-    assert_eq!(failed(&GateInput { died: Some("died".to_owned()), ..undisturbed(&quiet) }), ["restarts"]);
+    assert_eq!(failed(&undisturbed(&[&machine(&recording("cpu.steal", &[0.1, 0.1]))])), ["steal"]);
+    assert_eq!(failed(&undisturbed(&[&machine(&recording("swap.in", &[0.0, 4096.0]))])), ["swap"]);
+    assert_eq!(failed(&undisturbed(&[&machine(&recording("cpu.0.frequency", &[3e9, 2e9]))])), ["frequency"]);
+    assert_eq!(failed(&GateInput { error_share: 0.02, ..undisturbed(&[&machine(&quiet)]) }), ["errors"]);
+    assert_eq!(
+        failed(&GateInput { unsteady: Some("drifts".to_owned()), ..undisturbed(&[&machine(&quiet)]) }),
+        ["steady"]
+    );
+    assert_eq!(
+        failed(&GateInput { died: Some("died".to_owned()), ..undisturbed(&[&machine(&quiet)]) }),
+        ["restarts"]
+    );
     let slow = ["slow".to_owned()];
-    assert_eq!(failed(&GateInput { client_reasons: Some(&slow), ..undisturbed(&quiet) }), ["client"]);
-    assert_eq!(failed(&GateInput { client_reasons: None, ..undisturbed(&quiet) }), Vec::<String>::new());
+    assert_eq!(
+        failed(&GateInput { client_reasons: Some(&slow), ..undisturbed(&[&machine(&quiet)]) }),
+        ["client"]
+    );
+    assert_eq!(
+        failed(&GateInput { client_reasons: None, ..undisturbed(&[&machine(&quiet)]) }),
+        Vec::<String>::new()
+    );
     let counts = [CountCheck { counter: "requests".to_owned(), client: 1_000, server: 1_006 }];
-    assert_eq!(failed(&GateInput { counts: &counts, ..undisturbed(&quiet) }), ["counts"]);
+    assert_eq!(failed(&GateInput { counts: &counts, ..undisturbed(&[&machine(&quiet)]) }), ["counts"]);
     let mut stepped = recording("cpu.steal", &[0.0, 0.0]);
     stepped.samples[1].unix_ms += 50;
-    assert_eq!(failed(&undisturbed(&stepped)), Vec::<String>::new());
-    let noted = check(&undisturbed(&stepped)).into_iter().find(|gate| gate.id == "clock").expect("a gate");
+    assert_eq!(failed(&undisturbed(&[&machine(&stepped)])), Vec::<String>::new());
+    let noted = check(&undisturbed(&[&machine(&stepped)]))
+        .into_iter()
+        .find(|gate| gate.id == "clock")
+        .expect("a gate");
     assert!(
         noted.outcome == GateOutcome::NotApplicable && noted.message.contains("set by 50 ms"),
         "{noted:?}"
     );
     let mut corrected = recording("cpu.steal", &[0.0; 12]);
     corrected.samples[5..].iter_mut().for_each(|sample| sample.unix_ms += 50);
-    assert_eq!(failed(&undisturbed(&corrected)), Vec::<String>::new());
+    assert_eq!(failed(&undisturbed(&[&machine(&corrected)])), Vec::<String>::new());
 }
 
 #[test]
 fn a_limited_client_names_the_measure_that_it_does_not_limit() {
     let (quiet, slow) = (recording("cpu.steal", &[0.0]), ["the client was the limit".to_owned()]);
     let message = |has_other_measure| {
-        let input = GateInput { client_reasons: Some(&slow), has_other_measure, ..undisturbed(&quiet) };
+        let machine = machine(&quiet);
+        let machines = [&machine];
+        let input = GateInput { client_reasons: Some(&slow), has_other_measure, ..undisturbed(&machines) };
         let gate = check(&input).into_iter().find(|gate| gate.id == "client").expect("a gate");
         gate.message
     };
@@ -109,11 +132,11 @@ fn others_gate(input: &GateInput<'_>) -> (GateOutcome, String) {
 #[test]
 fn other_programs_are_named() {
     let usual = recordings(&[("programs.ours", &[1.6; 3]), ("programs.others", &[0.02; 3])]);
-    assert_eq!(others_gate(&undisturbed(&usual)).0, GateOutcome::Passed);
+    assert_eq!(others_gate(&undisturbed(&[&machine(&usual)])).0, GateOutcome::Passed);
     let mut compiled = recordings(&[("programs.ours", &[1.2; 3]), ("programs.others", &[0.7; 3])]);
     let rustc = OtherProgram { command: "rustc".to_owned(), pid: 812, cpu: Duration::from_millis(2_100) };
     compiled.others.push(rustc);
-    let (outcome, message) = others_gate(&undisturbed(&compiled));
+    let (outcome, message) = others_gate(&undisturbed(&[&machine(&compiled)]));
     assert_eq!(outcome, GateOutcome::Failed);
     assert!(message.contains("(rustc (pid 812) 2.1 s)"), "{message}");
 }
@@ -126,7 +149,9 @@ fn other_programs_count_during_the_measurement_and_before_it() {
     late[9] = 0.1;
     for values in [early, late] {
         let telemetry = recordings(&[ours, ("programs.others", &values)]);
-        let input = GateInput { measured_us: (9_000_000, 9_000_000), ..undisturbed(&telemetry) };
+        let machine = WatchedMachine { measured_us: (9_000_000, 9_000_000), ..machine(&telemetry) };
+        let machines = [&machine];
+        let input = undisturbed(&machines);
         assert_eq!(failed(&input), ["others"], "{values:?}");
     }
 }
@@ -141,8 +166,22 @@ fn other_programs_on_further_cpus_do_not_count() {
             ("programs.ours", &[1.0]),
             ("programs.others", &[0.9]),
         ]);
-        failed(&undisturbed(&telemetry))
+        failed(&undisturbed(&[&machine(&telemetry)]))
     };
     assert_eq!(others_on(0.1), Vec::<String>::new());
     assert_eq!(others_on(0.9), ["others"]);
+}
+
+#[test]
+fn each_machine_of_a_trial_is_checked_and_a_failure_names_it() {
+    let (quiet, stolen) = (recording("cpu.steal", &[0.0, 0.0]), recording("cpu.steal", &[0.1, 0.1]));
+    let named = |name: &str, telemetry| WatchedMachine { name: Some(name.to_owned()), ..machine(telemetry) };
+    let (server, client) = (named("host old", &quiet), named("this machine", &stolen));
+    for machines in [[&server, &client], [&client, &server]] {
+        let gates = check(&undisturbed(&machines));
+        let steal: Vec<_> = gates.iter().filter(|gate| gate.id == "steal").collect();
+        let [steal] = steal[..] else { panic!("{steal:?}") };
+        assert_eq!(steal.outcome, GateOutcome::Failed);
+        assert!(steal.message.starts_with("this machine: the hypervisor took CPU time"), "{steal:?}");
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use archive::model::{Measure, Plan, PlannedTurns, VariantFacts};
+use archive::model::{Measure, Plan, PlannedHost, PlannedTurns, TrialStatus, VariantFacts};
 use host::process::{CpuUsed, LogText};
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
@@ -26,12 +26,14 @@ use super::MachineLab;
 use crate::plan_variant::server_variant;
 use crate::run::tests::PLAN;
 use crate::run::{FinishedRun, run_blocks};
+use crate::run_machines::{RunMachine, RunMachines};
 use crate::run_plan_error::RunPlanError;
 use crate::variant_point::{VariantPoint, variant_points};
 
 /// The call at which the machine is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum LostAt {
+    Nowhere,
     Facts,
     Start,
     Prepare,
@@ -218,6 +220,17 @@ fn short_plan(in_turns: bool) -> Plan {
 }
 
 fn run(machine: &ScriptedMachine, plan: &Plan) -> Result<FinishedRun, RunPlanError> {
+    let runs = tempfile::tempdir().expect("a directory");
+    run_on(machine, &[], plan, runs.path())
+}
+
+/// Runs a plan with this machine as the client's, and others with their names.
+fn run_on(
+    machine: &ScriptedMachine,
+    others: &[(&str, &ScriptedMachine)],
+    plan: &Plan,
+    runs: &std::path::Path,
+) -> Result<FinishedRun, RunPlanError> {
     let workload = Catalogue::default().find("static-web").expect("a built-in workload");
     let variant = |point: &VariantPoint| {
         server_variant(&workload, &point.variant(plan)).expect("a server of the workload")
@@ -226,15 +239,21 @@ fn run(machine: &ScriptedMachine, plan: &Plan) -> Result<FinishedRun, RunPlanErr
     let context = RunContext::default();
     let mut lab = MachineLab {
         workload,
-        machine,
+        machines: RunMachines::new(
+            plan,
+            RunMachine { name: None, machine, server_cpus: "0".parse().expect("a CPU") },
+            others.iter().map(|(name, machine)| RunMachine {
+                name: Some((*name).to_owned()),
+                machine: *machine,
+                server_cpus: "0-3".parse().expect("CPUs"),
+            }),
+            "1".parse().expect("a CPU"),
+        ),
         variants,
         context: &context,
-        server_cpus: "0".parse().expect("a CPU"),
-        client_cpus: "1".parse().expect("a CPU"),
         one_at_a_time: None,
     };
-    let runs = tempfile::tempdir().expect("a directory");
-    run_blocks(plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |_| {})
+    run_blocks(plan, &mut lab, runs, &AtomicBool::new(false), &mut |_| {})
 }
 
 #[test]
@@ -278,5 +297,67 @@ fn an_order_has_all_that_a_server_is_started_with() -> std::io::Result<()> {
     assert_eq!((nginx.cpus.to_string(), nginx.connections, nginx.seed), ("0".to_owned(), 2, 1));
     assert_eq!(nginx.on_op.as_deref(), Some("get-1k"));
     assert_ne!(nginx.trial, apache.trial, "each has a name of its own");
+    Ok(())
+}
+
+/// The plan with its first variant on the host `old`, and the second on `new`.
+fn on_two_hosts(mut plan: Plan) -> Plan {
+    for (variant, (name, address)) in plan.variants.iter_mut().zip([("old", "10.1.0.5"), ("new", "10.1.0.6")])
+    {
+        variant.host = Some(name.to_owned());
+        let (ssh, address) = (Some(name.to_owned()), address.to_owned());
+        plan.hosts.push(PlannedHost { name: name.to_owned(), ssh, address, kind: None, cpus: None });
+    }
+    plan
+}
+
+#[test]
+fn a_lost_host_fails_its_own_trials_and_the_others_go_on() -> Result<(), Box<dyn std::error::Error>> {
+    use LostAt as At;
+    for lost_at in
+        [At::Start, At::Prepare, At::RecordingBegins, At::IdleCheck, At::CpuTimeOfSlice, At::RecordingEnds]
+    {
+        for in_turns in [true, false] {
+            let [here, new] =
+                [ScriptedMachine::lost_at(At::Nowhere)?, ScriptedMachine::lost_at(At::Nowhere)?];
+            let old = ScriptedMachine::lost_at(lost_at)?;
+            let plan = on_two_hosts(Plan { spare_blocks: 0, ..short_plan(in_turns) });
+            if lost_at == At::IdleCheck && !in_turns {
+                continue;
+            }
+            let runs = tempfile::tempdir()?;
+            let finished = run_on(&here, &[("old", &old), ("new", &new)], &plan, runs.path())?;
+            let run = archive::Run::open(&finished.dir)?;
+            for record in &run.trials {
+                let trial = &record.trial;
+                let is_lost = plan.variants[0].name == trial.variant;
+                let reasons = trial.reasons.join("; ");
+                let lines = reasons.matches(LINE).count();
+                assert_eq!(lines, usize::from(is_lost), "{lost_at:?}, in turns: {in_turns}: {reasons}");
+                assert_eq!(trial.status == TrialStatus::Failed, is_lost, "{lost_at:?}: {reasons}");
+                let files = &trial.files;
+                assert_eq!(files.client_telemetry.is_some(), !is_lost, "that of the client is beside it");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_host_with_servers_only_gives_them_all_its_cpus() -> Result<(), Box<dyn std::error::Error>> {
+    let [here, old, new] = [LostAt::Nowhere, LostAt::Prepare, LostAt::Prepare].map(ScriptedMachine::lost_at);
+    let [here, old, new] = [here?, old?, new?];
+    let runs = tempfile::tempdir()?;
+    let finished =
+        run_on(&here, &[("old", &old), ("new", &new)], &on_two_hosts(short_plan(true)), runs.path())?;
+    let facts = archive::Run::open(&finished.dir)?.facts.ok_or("facts")?;
+    assert_eq!(facts.hosts.keys().collect::<Vec<_>>(), ["new", "old"]);
+    let log = old.log.lock().expect("no thread panics with it");
+    let [order, ..] = &log.orders[..] else { panic!("{:?}", log.orders) };
+    assert_eq!(
+        (order.cpus.to_string(), order.address.to_string()),
+        ("0-3".to_owned(), "10.1.0.5".to_owned())
+    );
+    assert!(here.log.lock().expect("no thread panics with it").orders.is_empty(), "the client only");
     Ok(())
 }

@@ -18,14 +18,14 @@ const MAX_IDLE_DIFFERENCE: f64 = 0.01;
 /// Least share of the memory that must be available with all servers up.
 const MIN_AVAILABLE_MEMORY: f64 = 0.05;
 
-/// The CPU time that each server uses while none is loaded, in cores.
-pub fn idle_cores(servers: &[Box<dyn CpuMeter>]) -> Result<Vec<f64>, MachineError> {
-    let read = || servers.iter().map(|server| server.of_running()).collect::<Result<Vec<_>, _>>();
+/// The CPU time that each server uses while none is loaded, in cores; or why it cannot be read.
+pub fn idle_cores(servers: &[Box<dyn CpuMeter>]) -> Vec<Result<f64, MachineError>> {
+    let read = || servers.iter().map(|server| server.of_running()).collect::<Vec<_>>();
     thread::sleep(SETTLE);
-    let before = read()?;
+    let before = read();
     thread::sleep(WATCHED);
-    let after = read()?;
-    Ok(before.iter().zip(&after).map(|(from, to)| cores(from, to)).collect())
+    let after = read();
+    before.into_iter().zip(after).map(|(from, to)| Ok(cores(&from?, &to?))).collect()
 }
 
 fn cores(from: &CpuReading, to: &CpuReading) -> f64 {

@@ -6,12 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
-    ConfigFile, CountCheck, Gate, GateOutcome, Measure, MeasuredValue, PhaseKind, Trial, TrialPhase,
-    TrialStatus, TrialTurns, VariantFacts,
+    ConfigFile, CountCheck, Gate, GateOutcome, Measure, MeasuredValue, Trial, TrialStatus, TrialTurns,
+    VariantFacts,
 };
 use archive::{ArchiveError, TrialWriter};
 use host::secrets;
-use host::telemetry::Recording;
 use load::drivers::ProtocolSpec;
 use load::spec::LoadSpec;
 use machine::{CpuMeter, MachineError, RecordedServer, SystemUnderTest};
@@ -20,14 +19,17 @@ use workload::OperationCount;
 use super::alone::measure_alone;
 use super::background::{self, BackgroundLoad};
 use super::load_phases::LoadPhases;
+use super::load_windows::LoadWindows;
 use super::measurement::TrialMeasurement;
 use super::phases::ClientCounts;
+use super::recorders::{MachineRecording, RecordedLoad};
 use super::server_usage;
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
 use crate::bottleneck::{self, ResourceReadings};
 use crate::event::{Event, Observer};
 use crate::first_block::has_alternative;
-use crate::gates::{self, GateInput};
+use crate::gates::{self, GateInput, WatchedMachine};
+use crate::run_machines::HERE;
 use crate::variant_point::VariantPoint;
 
 /// A server that has been started for a trial.
@@ -45,6 +47,8 @@ pub struct TrialMember<'a> {
     makes_own_load: bool,
     /// The value of an earlier trial of the same variant and point.
     hint: Option<f64>,
+    /// The index of its machine.
+    machine: usize,
 }
 
 /// What is known of server and load when the load has ended.
@@ -58,23 +62,15 @@ pub struct LoadEnd {
     ended: Instant,
 }
 
-/// What was recorded of the machine during the load.
-pub struct RecordedLoad {
-    /// The telemetry, with this server's columns.
-    pub recording: Recording,
-    /// When it began.
-    pub began: Instant,
-}
-
 impl<'a> TrialMember<'a> {
     /// Starts the server. Where it does not start, that is the trial.
     pub fn start(setup: &'a TrialSetup<'a>, start: TrialStart<'a>) -> Result<Self, Box<FinishedTrial>> {
         let began = Instant::now();
         let started_unix_ms =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-        let TrialStart { scheduled, variant_point, writer, hint, order } = start;
+        let TrialStart { scheduled, variant_point, writer, hint, machine, order } = start;
         let trial = Trial { started_unix_ms, ..blank(setup.plan, scheduled, variant_point) };
-        match setup.machine.start(setup.workload, &order) {
+        match setup.machines.get(machine).machine.start(setup.workload, &order) {
             Ok(sut) => Ok(Self {
                 setup,
                 variant_point,
@@ -86,6 +82,7 @@ impl<'a> TrialMember<'a> {
                 before: None,
                 makes_own_load: false,
                 hint,
+                machine,
             }),
             Err(error) => {
                 let reasons = vec![secrets::mask_text(&error.to_string())];
@@ -107,6 +104,11 @@ impl<'a> TrialMember<'a> {
         let loads = LoadPhases::new(spec, self.setup.context, self.began);
         let is_of_cpu = matches!(self.setup.plan.measure, Measure::CpuTime { .. });
         Ok(if is_of_cpu { loads.metering(self.sut.cpu_meter()) } else { loads })
+    }
+
+    /// The index of its machine.
+    pub fn machine(&self) -> usize {
+        self.machine
     }
 
     /// Its place in the telemetry, under this name.
@@ -201,16 +203,15 @@ impl<'a> TrialMember<'a> {
         let result = end.measured?;
         self.trial.counts = counts(self.before.take(), end.after?, &end.client_counts).into_iter().collect();
         let setup = self.setup;
-        let recording = &recorded.recording;
-        let timeline = RecordingTime { trial_began: self.began, recording_began: recorded.began };
-        let first = self.trial.phases.iter().map(|phase| phase.start_s).fold(f64::INFINITY, f64::min);
-        let from = Duration::try_from_secs_f64(first).unwrap_or_default();
-        let window_us = (timeline.us(from), timeline.us(end.ended.duration_since(self.began)));
-        let (measured_us, under_load) = match result.loaded {
-            Some(loaded) => ((timeline.us(loaded.begin), timeline.us(loaded.end)), Some(loaded.under_load)),
-            None => (measured_window(&self.trial.phases, window_us, timeline), None),
+        let windows = LoadWindows {
+            trial_began: self.began,
+            phases: &self.trial.phases,
+            loaded: result.loaded.map(|loaded| (loaded.begin, loaded.end)),
+            ended: end.ended,
         };
-        let usage = server_usage::usage(recording, measured_us, under_load);
+        let (server, client) = self.watched(&recorded, &windows);
+        let under_load = result.loaded.map(|loaded| loaded.under_load);
+        let usage = server_usage::usage(server.telemetry, server.measured_us, under_load);
         self.trial.warm_up.clone_from(&result.warm_up);
         self.trial.measured.clone_from(&result.measured);
         self.trial.cpu_time.clone_from(&result.cpu_time);
@@ -222,16 +223,13 @@ impl<'a> TrialMember<'a> {
             error_share: result.error_share,
             background: self.trial.background.as_ref(),
             counts: &self.trial.counts,
-            telemetry: recording,
-            cpus: &setup.server_cpus.iter().chain(setup.client_cpus.iter()).collect(),
-            window_us,
-            measured_us,
+            machines: &[Some(&server), client.as_ref()].into_iter().flatten().collect::<Vec<_>>(),
             died: end.alive.err().map(|error| error.to_string()),
         });
         self.trial.saturated = Some(bottleneck::find(&ResourceReadings {
-            telemetry: recording,
-            window_us: measured_us,
-            server_cpus: setup.server_cpus,
+            telemetry: server.telemetry,
+            window_us: server.measured_us,
+            server_cpus: &setup.machines.get(self.machine).server_cpus,
             server_cores: usage.as_ref().map_or(0.0, |usage| usage.cores),
             client_utilisation: (!self.makes_own_load).then_some(result.client_utilisation),
         }));
@@ -247,6 +245,33 @@ impl<'a> TrialMember<'a> {
         };
         self.trial.reasons.extend(failures);
         Ok((recorded, result))
+    }
+
+    /// The machines of the trial with their telemetry: the server's, and the client's where that is another one.
+    fn watched<'r>(
+        &self,
+        recorded: &'r RecordedLoad,
+        windows: &LoadWindows<'_>,
+    ) -> (WatchedMachine<'r>, Option<WatchedMachine<'r>>) {
+        let machines = self.setup.machines;
+        let watched = |index: usize, recorded: &'r MachineRecording| {
+            let (window_us, measured_us) = windows.on(recorded);
+            let name = machines.get(index).name.as_ref().map(|name| format!("host {name}"));
+            WatchedMachine {
+                // Where there is one machine, no message names it.
+                name: machines.are_several().then(|| name.unwrap_or_else(|| "this machine".to_owned())),
+                telemetry: &recorded.recording,
+                cpus: if machines.are_several() && index != self.machine {
+                    machines.client_cpus.clone()
+                } else {
+                    machines.used_cpus(index)
+                },
+                window_us,
+                measured_us,
+            }
+        };
+        let client = recorded.client.as_ref().map(|recorded| watched(HERE, recorded));
+        (watched(self.machine, &recorded.server), client)
     }
 
     /// The load of this trial, except for shape and length.
@@ -280,9 +305,13 @@ impl<'a> TrialMember<'a> {
         }
         match outcome {
             Ok((recorded, result)) => {
-                let lead = recorded.began.duration_since(self.began);
-                trial.files.telemetry =
-                    Some(writer.telemetry(&server_usage::table(&recorded.recording, lead))?);
+                let table = |recorded: &MachineRecording| {
+                    server_usage::table(&recorded.recording, recorded.began.duration_since(self.began))
+                };
+                trial.files.telemetry = Some(writer.telemetry(&table(&recorded.server))?);
+                if let Some(client) = &recorded.client {
+                    trial.files.client_telemetry = Some(writer.client_telemetry(&table(client))?);
+                }
                 if let Some(outcome) = &result.outcome {
                     let mut log = Vec::new();
                     if load::hlog::write(outcome, &mut log).is_ok() {
@@ -295,7 +324,9 @@ impl<'a> TrialMember<'a> {
                 trial.status = TrialStatus::Failed;
                 trial.reasons.push(error.to_string());
                 let longest = if self.makes_own_load { RUNNER_END } else { Duration::ZERO };
-                trial.reasons.extend(ending(self.sut.as_ref(), longest).map(|error| error.to_string()));
+                let ending = ending(self.sut.as_ref(), longest).map(|error| error.to_string());
+                // A lost machine has one line.
+                trial.reasons.extend(ending.filter(|ending| *ending != error.to_string()));
             }
         }
         for reason in &mut trial.reasons {
@@ -313,31 +344,6 @@ fn ended(setup: &TrialSetup<'_>, mut finished: FinishedTrial, began: Instant) ->
     }
     finished.trial.duration_s = began.elapsed().as_secs_f64();
     finished
-}
-
-/// Turns times of a trial into those of a recording.
-#[derive(Clone, Copy)]
-struct RecordingTime {
-    trial_began: Instant,
-    recording_began: Instant,
-}
-
-impl RecordingTime {
-    /// Microseconds from the begin of the recording, 0 for what was before it.
-    fn us(self, since_trial_began: Duration) -> u64 {
-        (self.trial_began + since_trial_began).saturating_duration_since(self.recording_began).as_micros()
-            as u64
-    }
-}
-
-/// The window of the recording in which the value was measured; the whole load where that is too short for two samples.
-fn measured_window(phases: &[TrialPhase], whole: (u64, u64), timeline: RecordingTime) -> (u64, u64) {
-    const SHORT_US: u64 = 2_000_000;
-    let central = phases.iter().rev().find(|p| p.kind == PhaseKind::Measure).or(phases.last());
-    let Some(phase) = central else { return whole };
-    let at = |seconds: f64| timeline.us(Duration::try_from_secs_f64(seconds).unwrap_or_default());
-    let (from, to) = (at(phase.start_s), at(phase.start_s + phase.length_s));
-    if to.saturating_sub(from) < SHORT_US { whole } else { (from, to) }
 }
 
 /// The counts of server and client: of operations, or of what the server's count names.

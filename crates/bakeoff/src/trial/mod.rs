@@ -14,7 +14,9 @@
 //! | [`turn_taker`] | a server that takes turns |
 //! | [`measurement`] | what a load has measured |
 //! | [`load_phases`] | the parts of its load |
+//! | [`load_windows`] | when that was, on the time line of a recording |
 //! | [`steadiness`] | whether a loop is steady |
+//! | [`recorders`] | the telemetry of each machine |
 //! | [`phases`], [`server_usage`] | the archive's types of what was measured |
 //! | [`background`] | the load beside it |
 
@@ -25,9 +27,11 @@ mod cpu_account;
 mod cpu_rounds;
 mod idle;
 mod load_phases;
+mod load_windows;
 mod measurement;
 mod member;
 mod phases;
+mod recorders;
 mod rounds;
 mod server_usage;
 mod setup;
@@ -36,11 +40,15 @@ mod turn_taker;
 mod turns;
 mod warm_up;
 
+use std::sync::Arc;
+
 use archive::ArchiveError;
+use host::telemetry::Recording;
 
 use crate::event::Observer;
 use crate::preset::telemetry_period;
-use member::{LoadEnd, RecordedLoad, TrialMember};
+use member::{LoadEnd, TrialMember};
+use recorders::{RecordedLoad, Recorders};
 use setup::TrialError;
 
 pub use phases::{add_times, curve};
@@ -70,9 +78,11 @@ fn load_alone(
     observe: &mut Observer<'_>,
 ) -> Result<(LoadEnd, RecordedLoad), TrialError> {
     let loads = member.prepare(observe)?;
-    let server = member.recorded(server_usage::WATCH.to_owned());
-    let recorder = setup.machine.record(&[server], telemetry_period(setup.plan.length))?;
-    let began = recorder.began();
+    let server = (member.machine(), member.recorded(server_usage::WATCH.to_owned()));
+    let recorders = Recorders::begin(setup.machines, [server], telemetry_period(setup.plan.length));
+    if let Some((_, error)) = recorders.failed.first() {
+        return Err(Arc::clone(error).into());
+    }
     let end = member.load_alone(loads, observe);
-    Ok((end, RecordedLoad { recording: recorder.stop()?, began }))
+    Ok((end, recorders.stop().of(member.machine(), Recording::clone)?))
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use archive::TrialWriter;
 use archive::model::{FORMAT, Plan, Trial, TrialFiles, TrialStatus, VariantFacts};
-use host::CpuSet;
 use load::engine::{RunContext, RunError};
 use load::record::Micros;
-use machine::{Machine, MachineError, ServerOrder};
+use machine::{MachineError, ServerOrder};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use workload::Workload;
 
+use crate::run_machines::RunMachines;
 use crate::trial_order::ScheduledTrial;
 use crate::variant_point::VariantPoint;
 
@@ -29,14 +29,10 @@ pub struct FinishedTrial {
 pub struct TrialSetup<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// The machine with the servers.
-    pub machine: &'a dyn Machine,
+    /// The machines with the servers, and that of the client.
+    pub machines: &'a RunMachines<'a>,
     /// What they are servers of.
     pub workload: &'a Workload,
-    /// The server's CPUs.
-    pub server_cpus: &'a CpuSet,
-    /// The client's CPUs.
-    pub client_cpus: &'a CpuSet,
     /// The context of the engine.
     pub context: &'a RunContext,
 }
@@ -74,6 +70,8 @@ pub struct TrialStart<'a> {
     pub writer: &'a TrialWriter,
     /// The value of an earlier trial of the same variant and point.
     pub hint: Option<f64>,
+    /// The index of its machine.
+    pub machine: usize,
     /// What the machine starts.
     pub order: ServerOrder,
 }

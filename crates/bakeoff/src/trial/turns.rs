@@ -9,12 +9,13 @@ use std::sync::Arc;
 use archive::ArchiveError;
 use archive::model::TrialTurns;
 use load::engine::RunError;
-use machine::{MachineError, RecordedServer};
+use machine::MachineError;
 
 use super::idle::{idle_cores, why_one_at_a_time};
 use super::load_phases::LoadPhases;
 use super::measurement::TrialMeasurement;
-use super::member::{LoadEnd, RecordedLoad, TrialMember};
+use super::member::{LoadEnd, TrialMember};
+use super::recorders::Recorders;
 use super::rounds::Rounds;
 use super::server_usage::{own_part, watch_one_of};
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart};
@@ -24,6 +25,7 @@ use super::warm_up::{WarmedUp, warm_up};
 use crate::cpu_rate;
 use crate::event::{Event, Observer};
 use crate::preset::telemetry_period;
+use crate::run_machines::HERE;
 
 /// How the trials of a block in turns ended.
 pub enum TurnsEnd {
@@ -51,18 +53,16 @@ pub fn run_in_turns<'a>(
     // A trial whose server does not start has ended.
     let mut turns: Vec<Result<Turn<'a>, Box<FinishedTrial>>> =
         starts.into_iter().map(|start| Turn::begin(setup, start, observe)).collect();
-    let servers: Vec<RecordedServer> = turns
-        .iter()
-        .enumerate()
-        .filter_map(|(index, turn)| Some(turn.as_ref().ok()?.member.recorded(watch_one_of(index))))
-        .collect();
-    let recorder = match setup.machine.record(&servers, telemetry_period(setup.plan.length)) {
-        Ok(recorder) => Some(recorder),
-        Err(error) => {
-            fail_all(turns.iter_mut().flatten(), error);
-            None
-        }
-    };
+    let servers = turns.iter().enumerate().filter_map(|(index, turn)| {
+        let member = &turn.as_ref().ok()?.member;
+        Some((member.machine(), member.recorded(watch_one_of(index))))
+    });
+    let recorders = Recorders::begin(setup.machines, servers, telemetry_period(setup.plan.length));
+    for (machine, error) in &recorders.failed {
+        // Without that of the client's machine, no trial can be checked.
+        let on_it = |turn: &&mut Turn<'a>| *machine == HERE || turn.member.machine() == *machine;
+        fail_all(turns.iter_mut().flatten().filter(on_it), error);
+    }
     let one_at_a_time = load_in_turns(setup, block, turns.iter_mut().flatten().collect(), observe);
     if let Some(one_at_a_time) = one_at_a_time {
         turns.into_iter().flatten().for_each(|turn| turn.member.discard());
@@ -70,30 +70,28 @@ pub fn run_in_turns<'a>(
     }
     // The counts of all servers are read at once, before the first of them is stopped.
     turns.iter_mut().flatten().for_each(Turn::end_load);
-    let load = recorder.and_then(|recorder| {
-        let began = recorder.began();
-        let stopped = recorder.stop().map(|recording| RecordedLoad { recording, began });
-        stopped.map_err(|error| fail_all(turns.iter_mut().flatten(), error)).ok()
-    });
+    let recordings = recorders.stop();
     let finished = turns.into_iter().enumerate().map(|(index, turn)| match turn {
-        Ok(Turn { member, state, .. }) => member.finish(match (state, &load) {
-            (TurnState::Ended(end), Some(RecordedLoad { recording, began })) => {
-                let recording = own_part(recording, &watch_one_of(index));
-                Ok((*end, RecordedLoad { recording, began: *began }))
-            }
-            (TurnState::Failed(error), _) => Err(error),
-            (TurnState::Ended(_) | TurnState::Loaded(..), _) => unreachable!("a turn ends before its record"),
-        }),
+        Ok(Turn { member, state, .. }) => {
+            let load = match state {
+                TurnState::Ended(end) => recordings
+                    .of(member.machine(), |recording| own_part(recording, &watch_one_of(index)))
+                    .map(|recorded| (*end, recorded))
+                    .map_err(TrialError::from),
+                TurnState::Failed(error) => Err(error),
+                TurnState::Loaded(..) => unreachable!("a turn ends before its record"),
+            };
+            member.finish(load)
+        }
         Err(ended) => Ok(*ended),
     });
     TurnsEnd::Finished(finished.collect())
 }
 
 /// Fails the trials of a machine that cannot be asked any more. Those that have failed before keep their reason.
-fn fail_all<'t, 'a: 't>(turns: impl Iterator<Item = &'t mut Turn<'a>>, error: MachineError) {
-    let error = Arc::new(error);
+fn fail_all<'t, 'a: 't>(turns: impl Iterator<Item = &'t mut Turn<'a>>, error: &Arc<MachineError>) {
     for turn in turns.filter(|turn| !matches!(turn.state, TurnState::Failed(_))) {
-        turn.state = TurnState::Failed(Arc::clone(&error).into());
+        turn.state = TurnState::Failed(Arc::clone(error).into());
     }
 }
 
@@ -110,16 +108,18 @@ fn load_in_turns(
         return None;
     }
     let meters: Vec<_> = turns.iter().map(|turn| turn.member.cpu_meter()).collect();
-    let idle = idle_cores(&meters).and_then(|idle| Ok((idle, setup.machine.available_memory_share()?)));
-    let (idle, available_memory) = match idle {
-        Ok(idle) => idle,
-        Err(error) => {
-            fail_all(turns.into_iter(), error);
-            return None;
+    for (turn, cores) in turns.iter_mut().zip(idle_cores(&meters)) {
+        match cores {
+            Ok(cores) => turn.idle_cores = cores,
+            Err(error) => turn.state = TurnState::Failed(error.into()),
         }
-    };
-    let names = turns.iter().map(|turn| turn.name.as_str());
-    let why = why_one_at_a_time(available_memory, names.zip(idle.iter().copied()));
+    }
+    turns.retain(|turn| matches!(turn.state, TurnState::Loaded(..)));
+    let why = disturbance(setup, &mut turns);
+    turns.retain(|turn| matches!(turn.state, TurnState::Loaded(..)));
+    if turns.is_empty() {
+        return None;
+    }
     // The first block decides for the run, so that its blocks are alike. What the servers do later is recorded.
     if let (Some(why), 1) = (why, block) {
         let closed_loops = turns.iter().filter_map(|turn| turn.closed_loop_per_s());
@@ -133,8 +133,8 @@ fn load_in_turns(
     let count = rounds.run(&mut takers, observe);
     let failures: Vec<Option<TrialError>> = takers.into_iter().map(|taker| taker.failed).collect();
     let trials: Vec<u32> = turns.iter().map(|turn| turn.member.number()).collect();
-    for ((turn, failed), idle_cores) in turns.into_iter().zip(failures).zip(idle) {
-        let trials = trials.clone();
+    for (turn, failed) in turns.into_iter().zip(failures) {
+        let (trials, idle_cores) = (trials.clone(), turn.idle_cores);
         turn.member.share_block(TrialTurns::InTurns { trials, slice_s, rounds: count, idle_cores });
         if let Some(error) = failed {
             turn.state = TurnState::Failed(error);
@@ -143,10 +143,35 @@ fn load_in_turns(
     None
 }
 
+/// Why servers of one machine must run one at a time; none if they leave each other alone. Servers on different machines cannot
+/// disturb each other.
+fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Option<String> {
+    let mut why = None;
+    for (index, machine) in setup.machines.iter() {
+        let mut on_it: Vec<&mut Turn<'_>> = Vec::new();
+        for turn in turns.iter_mut().filter(|turn| turn.member.machine() == index) {
+            on_it.push(turn);
+        }
+        if on_it.len() < 2 {
+            continue;
+        }
+        match machine.machine.available_memory_share() {
+            Ok(available) => {
+                let servers = on_it.iter().map(|turn| (turn.name.as_str(), turn.idle_cores));
+                why = why.or_else(|| why_one_at_a_time(available, servers));
+            }
+            Err(error) => fail_all(on_it.into_iter(), &Arc::new(error)),
+        }
+    }
+    why
+}
+
 /// One trial of the block.
 struct Turn<'a> {
     name: String,
     member: TrialMember<'a>,
+    /// CPU time that it uses while no server is loaded, in cores.
+    idle_cores: f64,
     state: TurnState<'a>,
 }
 
@@ -172,7 +197,7 @@ impl<'a> Turn<'a> {
             Ok(loads) => TurnState::Loaded(Box::new((loads, TrialMeasurement::without_warm_up()))),
             Err(error) => TurnState::Failed(error),
         };
-        Ok(Self { name, member, state })
+        Ok(Self { name, member, idle_cores: 0.0, state })
     }
 
     fn warm_up(&mut self, setup: &TrialSetup<'_>, observe: &mut Observer<'_>) -> Option<WarmedUp> {

@@ -13,6 +13,7 @@ pub fn text(path: &str, origin: &str, effects: &PlanEffects) -> String {
     let mut out = format!("{}: {origin}. As {}, it will\n\n", color::caution(path), user());
     let none = |list: &[String]| if list.is_empty() { vec!["nothing".to_owned()] } else { list.to_vec() };
     let rows = [
+        ("reach", effects.hosts.clone()),
         ("use", vec![effects.workload.clone()]),
         ("execute", effects.commands.clone()),
         ("install", none(&effects.packages)),

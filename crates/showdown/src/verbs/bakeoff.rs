@@ -8,16 +8,17 @@ use archive::model::{Plan, PlanParseError, PlannedBackground, RunKind, RunLength
 use bakeoff::event::{Event, Observer};
 use bakeoff::limits::MOST_BLOCKS;
 use bakeoff::plan_request::{MeasureRequest, PlanRequest};
-use bakeoff::{FinishedRun, ResumeError, RunPlanError};
+use bakeoff::{FinishedRun, ResumeError, RunPermissions, RunPlanError};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
 use host::knobs::Knob;
 use load::inputs::slo::Slo;
 use load::inputs::units::{UnitError, parse_connections, parse_duration, parse_rate, parse_share};
+use machine::{Hosts, MachineError};
 
 use super::consent;
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
-use crate::exit::{CommandStatus, usage};
+use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
 use crate::print::{note, print};
 use crate::show::bakeoff_progress::BakeoffProgress;
@@ -28,13 +29,22 @@ use crate::show::verdict::answer;
 #[derive(clap::Args, Debug)]
 pub struct QuestionArgs {
     /// Compare these variants: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE, such as nginx:sendfile=off (see
-    /// `showdown workloads`). A kernel setting is a knob, too: its sysctl name, or its file below /sys
+    /// `showdown workloads`). A kernel setting is a knob, too: its sysctl name, or its file below /sys. SERVER@HOST is
+    /// a server on a host of the hosts file
     #[arg(required = true, value_name = "VARIANT")]
     pub variants: Vec<String>,
 
     /// Use this workload: a name, or the path of a workload.toml [default: the one that has these servers]
     #[arg(long, short)]
     pub workload: Option<String>,
+
+    /// Run the variants that name no host on this one, which is in the hosts file
+    #[arg(long, value_name = "HOST")]
+    pub on: Option<String>,
+
+    /// Read the hosts from this file [default: hosts.toml of the working directory, see `showdown hosts`]
+    #[arg(long, value_name = "FILE")]
+    pub hosts: Option<PathBuf>,
 
     /// Choose what each trial measures [default: capacity, or CPU time an operation where the client would be the limit;
     /// throughput in a sweep and for workloads with a runner]
@@ -134,8 +144,19 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub allow_kernel: Vec<Knob>,
 
+    /// Use this build on hosts of this architecture, such as aarch64=showdown-aarch64
+    #[arg(long, value_name = "ARCHITECTURE=PATH")]
+    pub program: Vec<String>,
+
     #[command(flatten)]
     pub runs: RunsDir,
+}
+
+impl RunArgs {
+    /// What the user allows the plan.
+    pub fn permissions(&self) -> RunPermissions<'_> {
+        RunPermissions { kernel: &self.allow_kernel, programs: &self.program }
+    }
 }
 
 /// Options of `showdown compare`.
@@ -148,6 +169,8 @@ Examples:
   showdown compare nginx:net.ipv4.tcp_autocorking=1 nginx:net.ipv4.tcp_autocorking=0
   showdown compare nginx apache --measure latency --rates 10k,20k
   showdown compare nginx apache --measure cpu
+  showdown compare nginx@old nginx@new --hosts hosts.toml
+  showdown compare nginx apache --on new
 
 Capacity and latency come from an open loop. Response time counts from the intended start of each operation, so a \
 stalled server cannot hide the operations that wait for it (coordinated omission).
@@ -278,6 +301,11 @@ fn parse_background(text: &str) -> Result<PlannedBackground, BackgroundError> {
     Ok(PlannedBackground { rate_per_s: parse_rate(rate)?, connections: parse_connections(connections)? })
 }
 
+/// Whether a variant names its machine.
+fn has_host(variant: &str) -> bool {
+    variant.split(':').next().is_some_and(|server| server.contains('@'))
+}
+
 fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
     let varies_rate = vary.iter().any(|axis| axis.starts_with("rate="));
     if args.rate.is_some() && args.measure != Some(MeasureOption::Cpu) {
@@ -306,9 +334,16 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         (Some(MeasureOption::Capacity), _) => MeasureRequest::Capacity,
         _ => MeasureRequest::Default,
     };
+    let names_host = args.on.is_some() || args.variants.iter().any(|text| has_host(text));
+    if args.hosts.is_some() && !names_host {
+        return Err(usage("--hosts has no effect without a host: write SERVER@HOST, or pass --on HOST"));
+    }
+    let hosts = if names_host { Hosts::read(args.hosts.as_deref()).map_err(usage)?.0 } else { Vec::new() };
     let request = PlanRequest {
         command: std::env::args().collect(),
         variants: args.variants.clone(),
+        on: args.on.clone(),
+        hosts,
         workload: args.workload.clone(),
         measure,
         slo: args.slo.as_ref().map(ToString::to_string),
@@ -346,7 +381,7 @@ fn run_and_report(plan: &Plan, args: &RunArgs) -> anyhow::Result<CommandStatus> 
     consent::note_workload_on_disk(plan)?;
     let context = interrupt::context()?;
     report_on(plan.kind, args, |observe| {
-        bakeoff::run_plan(plan, &args.allow_kernel, &args.runs.runs, &context, observe)
+        bakeoff::run_plan(plan, args.permissions(), &args.runs.runs, &context, observe)
     })
 }
 
@@ -407,6 +442,8 @@ pub fn why_not_resumed(error: ResumeError) -> anyhow::Error {
 fn in_words(error: RunPlanError) -> anyhow::Error {
     match error {
         RunPlanError::Plan(error) => usage(error),
+        RunPlanError::Program(error) => usage(error),
+        RunPlanError::Machine(MachineError::Interrupted) => InterruptedError("before the first trial").into(),
         RunPlanError::Resume(error) => why_not_resumed(error),
         RunPlanError::CutOff { dir, source } => {
             anyhow::anyhow!("{source}; then {} goes on", resume_command(&dir))

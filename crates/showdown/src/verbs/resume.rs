@@ -44,6 +44,6 @@ pub fn run(args: &ResumeArgs) -> anyhow::Result<CommandStatus> {
     consent::note_workload_on_disk(run.plan())?;
     let context = interrupt::context()?;
     report_on(run.plan().kind, &args.how, |observe| {
-        bakeoff::resume_run(run, args.accept_changes, &args.how.allow_kernel, &context, observe)
+        bakeoff::resume_run(run, args.accept_changes, args.how.permissions(), &context, observe)
     })
 }

@@ -8,7 +8,7 @@ use archive::model::{
     ConfidenceInterval, ConfigFile, CountCheck, CpuSplit, CpuTimeModes, CpuTimePerOperation, CurvePoint,
     Difference, DifferenceClass, FORMAT, FactChange, Facts, FallbackMeasure, Gate, GateOutcome, Handshakes,
     InconclusiveReason, IntervalMethod, KnobValue, Measure, MeasuredValue, Mode, NoFitReason, OperationTimes,
-    PhaseKind, PhaseLengths, PhaseSlices, Plan, PlannedBackground, PlannedTurns, RatioEstimate,
+    PhaseKind, PhaseLengths, PhaseSlices, Plan, PlannedBackground, PlannedHost, PlannedTurns, RatioEstimate,
     ReplacedMeasure, ResourceUse, Resumption, RunKind, RunLength, SaturatedResource, Scalability,
     ScalabilityFit, ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles,
     TrialPhase, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, Variant, VariantFacts, VariantSummary,
@@ -94,7 +94,14 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
             curve_step: second,
         },
         turns: Some(PlannedTurns { load: second }),
-        variants: vec![Variant { name: text(), server: text(), knobs: point() }],
+        hosts: vec![PlannedHost {
+            name: text(),
+            ssh: Some(text()),
+            address: text(),
+            kind: Some(text()),
+            cpus: Some(text()),
+        }],
+        variants: vec![Variant { name: text(), server: text(), host: Some(text()), knobs: point() }],
         sweep: vec![Axis { vary: Vary::Connections, values: vec![KnobValue::Integer(1)] }],
     }
 }
@@ -104,6 +111,7 @@ pub fn facts() -> Facts {
         format: FORMAT,
         taken_unix_ms: 1,
         host: map(text()),
+        hosts: map(map(text())),
         client: map(text()),
         workload: map(text()),
         resumed: vec![Resumption {
@@ -213,6 +221,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
         files: TrialFiles {
             load_log: Some(text()),
             telemetry: Some(text()),
+            client_telemetry: Some(text()),
             config: texts(),
             logs: texts(),
             logs_left_out_bytes: 1,

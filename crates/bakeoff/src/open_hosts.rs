@@ -1,0 +1,72 @@
+//! Reaches the other machines of a plan: an agent on each, which reserves it. What runs there is left to
+//! [`run_plan`](crate::run_plan()).
+
+use std::sync::Arc;
+use std::thread;
+
+use archive::model::{Plan, PlannedHost};
+use load::engine::RunContext;
+use machine::program::Programs;
+use machine::{HostEntry, MachineError, RemoteMachine};
+
+use crate::event::{Event, Observer};
+use crate::plan_error::PlanError;
+use crate::run_plan_error::RunPlanError;
+
+/// The machines of a run that are reached by ssh. Dropping it ends their agents, all at the same time.
+pub struct OtherMachines(pub Vec<(String, RemoteMachine)>);
+
+impl OtherMachines {
+    /// Reaches those that variants of the plan are on. `programs` has the builds for other architectures. Where one cannot be
+    /// reached, the others are released.
+    pub fn open(
+        plan: &Plan,
+        programs: &[String],
+        context: &RunContext,
+        observe: &mut Observer<'_>,
+    ) -> Result<Self, RunPlanError> {
+        let is_used = |host: &&PlannedHost| {
+            plan.variants.iter().any(|variant| variant.host.as_ref() == Some(&host.name))
+        };
+        let hosts = plan.hosts.iter().filter(is_used).filter(|host| host.ssh.is_some());
+        let entries: Vec<HostEntry> =
+            hosts.map(|host| HostEntry::of_plan(host).map_err(PlanError::from)).collect::<Result<_, _>>()?;
+        if entries.is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        observe(Event::Doing { what: format!("connecting to {}", names.join(", ")) });
+        let programs = Arc::new(Programs::with(programs)?);
+        let opened: Vec<Result<(String, RemoteMachine), MachineError>> = thread::scope(|scope| {
+            let open = |entry| open(entry, &programs, context);
+            let threads: Vec<_> = entries.iter().map(|entry| scope.spawn(move || open(entry))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a connection does not panic")).collect()
+        });
+        let (opened, failed): (Vec<_>, Vec<_>) = opened.into_iter().partition(Result::is_ok);
+        let opened = Self(opened.into_iter().flatten().collect());
+        match failed.into_iter().find_map(Result::err) {
+            Some(error) => Err(error.into()),
+            None => Ok(opened),
+        }
+    }
+}
+
+fn open(
+    entry: &HostEntry,
+    programs: &Arc<Programs>,
+    context: &RunContext,
+) -> Result<(String, RemoteMachine), MachineError> {
+    let transport = RemoteMachine::transport(entry, programs).expect("only hosts with ssh are opened");
+    let machine = RemoteMachine::open(entry, &transport, &context.interrupted, &|_| ())?;
+    Ok((entry.name.clone(), machine))
+}
+
+impl Drop for OtherMachines {
+    fn drop(&mut self) {
+        thread::scope(|scope| {
+            for (_, machine) in self.0.drain(..) {
+                scope.spawn(move || drop(machine));
+            }
+        });
+    }
+}

@@ -1,0 +1,119 @@
+//! The machines of a run: this one, which has the client, and those of the hosts file with servers; and which variant runs where.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::thread;
+use std::time::Duration;
+
+use archive::model::{FlatFacts, Plan, Variant};
+use host::CpuSet;
+use machine::{HostEntry, Machine, MachineError};
+
+/// Index of this machine.
+pub const HERE: usize = 0;
+
+/// A machine of a run.
+pub struct RunMachine<'m> {
+    /// Its name in the hosts file; none for this machine.
+    pub name: Option<String>,
+    /// What does its work.
+    pub machine: &'m dyn Machine,
+    /// The CPUs of its servers.
+    pub server_cpus: CpuSet,
+}
+
+/// All machines of a run.
+pub struct RunMachines<'m> {
+    /// This machine, and then the others.
+    machines: Vec<RunMachine<'m>>,
+    /// Of each variant of the plan.
+    places: Vec<Place>,
+    /// The CPUs of the client on this machine.
+    pub client_cpus: CpuSet,
+}
+
+/// Where a variant runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the machine.
+    pub machine: usize,
+    /// Where its servers listen.
+    pub address: IpAddr,
+}
+
+impl<'m> RunMachines<'m> {
+    /// The machines of a checked plan: `here`, and the others with their entries.
+    pub fn new(
+        plan: &Plan,
+        here: RunMachine<'m>,
+        others: impl IntoIterator<Item = RunMachine<'m>>,
+        client_cpus: CpuSet,
+    ) -> Self {
+        let machines: Vec<RunMachine<'m>> = [here].into_iter().chain(others).collect();
+        let place = |variant: &Variant| {
+            let entry = plan.host_of(variant).and_then(|host| HostEntry::of_plan(host).ok());
+            let Some(entry) = entry else {
+                return Place { machine: HERE, address: Ipv4Addr::LOCALHOST.into() };
+            };
+            let is_it = |machine: &RunMachine<'_>| machine.name.as_ref() == Some(&entry.name);
+            // One without `ssh` is this machine.
+            let machine = machines.iter().position(is_it).unwrap_or(HERE);
+            Place { machine, address: entry.address }
+        };
+        let places = plan.variants.iter().map(place).collect();
+        Self { machines, places, client_cpus }
+    }
+
+    /// A machine.
+    pub fn get(&self, machine: usize) -> &RunMachine<'m> {
+        &self.machines[machine]
+    }
+
+    /// This machine, with the client.
+    pub fn here(&self) -> &RunMachine<'m> {
+        self.get(HERE)
+    }
+
+    /// Where a variant of the plan runs.
+    pub fn place_of(&self, variant: usize) -> Place {
+        self.places[variant]
+    }
+
+    /// Whether there are several machines, so that messages name them.
+    pub fn are_several(&self) -> bool {
+        self.machines.len() > 1
+    }
+
+    /// All of them, this one first.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &RunMachine<'m>)> {
+        self.machines.iter().enumerate()
+    }
+
+    /// The CPUs of a machine that a run uses.
+    pub fn used_cpus(&self, machine: usize) -> CpuSet {
+        let servers = self.get(machine).server_cpus.iter();
+        let client = if machine == HERE { self.client_cpus.clone() } else { CpuSet::default() };
+        servers.chain(client.iter()).collect()
+    }
+
+    /// The facts of the others, by name.
+    pub fn facts_of_others(&self) -> Result<BTreeMap<String, FlatFacts>, MachineError> {
+        let named = self.machines.iter().filter_map(|machine| Some((machine.name.clone()?, machine)));
+        named.map(|(name, machine)| Ok((name, machine.machine.facts()?.flat()))).collect()
+    }
+
+    /// The largest share of the CPU time that a hypervisor takes on any machine: all are measured at the same time. None where
+    /// no kernel reports it.
+    pub fn most_stolen(&self, length: Duration) -> Option<f64> {
+        let one = |index: usize| {
+            let cpus = self.used_cpus(index);
+            self.get(index).machine.stolen_under_load(&cpus, length).ok().flatten()
+        };
+        thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..self.machines.len()).map(|index| scope.spawn(move || one(index))).collect();
+            let shares = threads.into_iter().filter_map(|thread| thread.join().ok().flatten());
+            shares.max_by(f64::total_cmp)
+        })
+    }
+}

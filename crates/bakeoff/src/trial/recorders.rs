@@ -1,0 +1,92 @@
+//! The telemetry of a block: of each machine with one of its servers, and of the client's. Each recording has its begin on the
+//! clock of this process.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use host::telemetry::Recording;
+use machine::{MachineError, RecordedServer, Recorder};
+
+use crate::run_machines::{HERE, RunMachines};
+
+/// What was recorded of a machine.
+#[derive(Clone)]
+pub struct MachineRecording {
+    /// The telemetry.
+    pub recording: Recording,
+    /// When it began.
+    pub began: Instant,
+}
+
+/// What was recorded for a trial during its load.
+pub struct RecordedLoad {
+    /// Of the server's machine, with this server's columns.
+    pub server: MachineRecording,
+    /// Of the client's machine, where that is another one.
+    pub client: Option<MachineRecording>,
+}
+
+/// Recordings that go on.
+pub struct Recorders {
+    running: BTreeMap<usize, Box<dyn Recorder>>,
+    /// The machines that could not begin one, with the reason.
+    pub failed: Vec<(usize, Arc<MachineError>)>,
+}
+
+/// The recordings that have ended, by the index of their machine; or why there is none.
+pub struct Recordings(BTreeMap<usize, Result<MachineRecording, Arc<MachineError>>>);
+
+impl Recorders {
+    /// Begins the recordings of these servers, each on its machine, and that of the client's machine.
+    pub fn begin(
+        machines: &RunMachines<'_>,
+        servers: impl IntoIterator<Item = (usize, RecordedServer)>,
+        period: Duration,
+    ) -> Self {
+        let mut by_machine: BTreeMap<usize, Vec<RecordedServer>> = [(HERE, Vec::new())].into();
+        for (machine, server) in servers {
+            by_machine.entry(machine).or_default().push(server);
+        }
+        let mut recorders = Self { running: BTreeMap::new(), failed: Vec::new() };
+        for (index, servers) in by_machine {
+            match machines.get(index).machine.record(&servers, period) {
+                Ok(recorder) => _ = recorders.running.insert(index, recorder),
+                Err(error) => recorders.failed.push((index, Arc::new(error))),
+            }
+        }
+        recorders
+    }
+
+    /// Ends them.
+    pub fn stop(self) -> Recordings {
+        let stop = |recorder: Box<dyn Recorder>| {
+            let began = recorder.began();
+            recorder.stop().map(|recording| MachineRecording { recording, began }).map_err(Arc::new)
+        };
+        let stopped = self.running.into_iter().map(|(index, recorder)| (index, stop(recorder)));
+        let failed = self.failed.into_iter().map(|(index, error)| (index, Err(error)));
+        Recordings(stopped.chain(failed).collect())
+    }
+}
+
+impl Recordings {
+    /// What was recorded for a server on this machine. `own_part` takes its part of the recording.
+    pub fn of(
+        &self,
+        machine: usize,
+        own_part: impl FnOnce(&Recording) -> Recording,
+    ) -> Result<RecordedLoad, Arc<MachineError>> {
+        let recorded = |machine: usize| match self.0.get(&machine) {
+            Some(Ok(recorded)) => Ok(recorded),
+            Some(Err(error)) => Err(Arc::clone(error)),
+            None => unreachable!("every machine of the trials is recorded"),
+        };
+        let MachineRecording { recording, began } = recorded(machine)?;
+        let client = if machine == HERE { None } else { Some(recorded(HERE)?.clone()) };
+        Ok(RecordedLoad {
+            server: MachineRecording { recording: own_part(recording), began: *began },
+            client,
+        })
+    }
+}
