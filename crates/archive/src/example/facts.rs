@@ -86,6 +86,7 @@ pub(super) fn of(variants: &[Variant], taken_unix_ms: u64, first_trial: impl Fn(
         }
     });
     Facts {
+        hosts: std::collections::BTreeMap::default(),
         format: FORMAT,
         taken_unix_ms,
         host: flat(&[

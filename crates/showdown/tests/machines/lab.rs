@@ -114,8 +114,9 @@ impl Lab {
     pub fn left_on(&self, host: &str) -> Vec<String> {
         let processes = self.output_on(host, &["ps", "-e", "-o", "stat=,args="]);
         let is_left = |line: &&str| {
-            let is_ours =
-                ["showdown", "sd-guard", "sd-keeper", "sshd: "].iter().any(|name| line.contains(name));
+            let is_ours = ["showdown", "sd-guard", "sd-keeper", "sd-restorer", "nginx", "sshd: "]
+                .iter()
+                .any(|name| line.contains(name));
             is_ours
                 && !line.starts_with('Z')
                 && !line.contains("[listener]")

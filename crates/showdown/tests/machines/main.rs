@@ -1,7 +1,8 @@
-//! `showdown hosts` and `load --clients` from end to end: with agents that are children of this machine, and with hosts behind real sshds in a lab of
-//! network namespaces (`scripts/machines-lab`; only as root).
+//! `showdown hosts`, `load --clients` and comparisons on hosts from end to end: with agents that are children of this machine,
+//! and with hosts behind real sshds in a lab of network namespaces (`scripts/machines-lab`; only as root).
 
 mod clients;
+mod compare;
 mod failures;
 mod firewall;
 mod kills;

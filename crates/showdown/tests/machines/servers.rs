@@ -67,8 +67,8 @@ fn a_server_is_started_loaded_recorded_and_stopped() {
     let mut server = machine.start(&workload, &order(machine, &workload, "redis")).expect("it starts");
     server.prepare().expect("the data is loaded");
     let before = server.count().expect("a count").expect("redis counts");
-    let recorded = [RecordedServer { name: "server".to_owned(), trial: 1 }];
-    let recorder = machine.record(&recorded, Duration::from_millis(20)).expect("a recording");
+    let of_server = [RecordedServer { name: "server".to_owned(), trial: 1 }];
+    let recorder = machine.record(&of_server, Duration::from_millis(20)).expect("a recording");
     assert!(recorder.began().elapsed() < Duration::from_mins(10), "on the clock of this process");
 
     // The password has come with the load.
@@ -112,7 +112,7 @@ fn an_error_over_there_names_the_host_and_an_interruption_ends_what_takes_long()
     let kernel = [("net.no.such".parse().expect("a name"), "1".to_owned())].into();
     let variant = ServerVariant { kernel, ..workload.variant("nginx", []).expect("a variant") };
     let error = machine
-        .open_kernel_settings(&[variant.clone()])
+        .open_kernel_settings(std::slice::from_ref(&variant))
         .and_then(|_| machine.try_kernel_settings(&[variant]));
     let error = error.expect_err("no such setting").to_string();
     assert!(error.starts_with("host h: "), "{error}");
