@@ -1,8 +1,8 @@
 //! What goes wrong with a machine: each in one line with the reason and the remedy, and with the host's name where it is
 //! not this one.
 
+use crate::call_error::CallError;
 use crate::local::LocalError;
-use crate::protocol::CallError;
 use crate::transport::OpenError;
 
 /// What went wrong with a machine.

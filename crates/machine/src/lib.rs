@@ -27,6 +27,7 @@
 //! **Non-goals.** No daemon, no scheduler, no file distribution, no second implementation of SSH.
 
 pub mod agent;
+mod call_error;
 pub mod clock;
 mod connection;
 mod error;

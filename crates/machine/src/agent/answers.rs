@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use host::Host;
 use host::doctor::{self, HostEvidence};
 use load::engine::RunContext;
-use serde::Serialize;
 use serde_json::Value;
 
 use super::probe;
 use super::probe_server::ProbeServers;
 use super::programs::Programs;
 use super::servers::ServerHost;
+use super::value::value;
 use crate::clock;
 use crate::protocol::servers::Reserved;
 use crate::protocol::{
@@ -93,10 +93,6 @@ pub(super) fn answer(agent: &Agent, request: Request) -> Result<Value, CallError
         }
         call => agent.servers.answer(call),
     }
-}
-
-pub(super) fn value(answer: impl Serialize) -> Value {
-    serde_json::to_value(answer).expect("answers are plain data")
 }
 
 fn describe_client(call: &DescribeClient) -> Result<ClientDescription, CallError> {

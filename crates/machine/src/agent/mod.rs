@@ -10,6 +10,7 @@ mod probe;
 mod probe_server;
 mod programs;
 mod servers;
+mod value;
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;

@@ -11,7 +11,7 @@ use load::engine::RunContext;
 use serde_json::Value;
 use workload::{InstanceError, ServerVariant, VariantError, Workload};
 
-use super::answers::value;
+use super::value::value;
 use crate::error::MachineError;
 use crate::local::{LocalError, LocalMachine};
 use crate::lock::lock;

@@ -15,7 +15,7 @@ use load::spec::LoadSpec;
 use serde::{Deserialize, Serialize};
 use workload::{PackedWorkload, ServerVariant, VariantError, Workload};
 
-use super::CallError;
+use crate::call_error::CallError;
 use crate::machine::{RecordedServer, ServerOrder};
 
 /// Requests without anything to say.

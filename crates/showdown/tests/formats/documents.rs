@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use archive::model::{
-    Axis, Caveat, ClientHealth, ClientLoad, Comparison, ComparisonSide, ComparisonVerdict,
-    ConfidenceInterval, ConfigFile, CountCheck, CpuSplit, CpuTimeModes, CpuTimePerOperation, CurvePoint,
-    Difference, DifferenceClass, FORMAT, FactChange, Facts, FallbackMeasure, Gate, GateOutcome, Handshakes,
-    InconclusiveReason, IntervalMethod, KnobValue, Measure, MeasuredValue, Mode, NoFitReason, OperationTimes,
-    PhaseKind, PhaseLengths, PhaseSlices, Plan, PlannedBackground, PlannedHost, PlannedTurns, RatioEstimate,
-    ReplacedMeasure, ResourceUse, Resumption, RunKind, RunLength, SaturatedResource, Scalability,
-    ScalabilityFit, ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles,
-    TrialPhase, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, Variant, VariantFacts, VariantSummary,
-    Vary, Verdict, WarmUpLimits, WarmUpOutcome,
+    Caveat, ClientHealth, Comparison, ComparisonSide, ComparisonVerdict, ConfidenceInterval, ConfigFile,
+    CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass, FORMAT,
+    FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, IntervalMethod, KnobValue, Measure,
+    MeasuredValue, Mode, NoFitReason, OperationTimes, PhaseKind, PhaseSlices, RatioEstimate, ResourceUse,
+    Resumption, SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SteadyState, SweepCurve,
+    SweepPoint, Tick, Times, Trial, TrialFiles, TrialPhase, TrialStatus, TrialTurns, TrialValue,
+    UnsteadyReason, VariantFacts, VariantSummary, Verdict, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -27,11 +25,11 @@ use truth::floor::Floor;
 use truth::known::account::{Account, ExactTimes};
 use truth::selftest::{Fitness, SelftestReport};
 
-fn text() -> String {
+pub fn text() -> String {
     "text".to_owned()
 }
 
-fn texts() -> Vec<String> {
+pub fn texts() -> Vec<String> {
     vec![text()]
 }
 
@@ -39,71 +37,12 @@ fn map<T>(value: T) -> BTreeMap<String, T> {
     BTreeMap::from([("name".to_owned(), value)])
 }
 
-fn point() -> SweepPoint {
+pub fn point() -> SweepPoint {
     map(KnobValue::Integer(1))
 }
 
 fn curve() -> Vec<(f64, u64)> {
     vec![(0.5, 100)]
-}
-
-pub fn plans() -> Vec<Plan> {
-    let slo = "p99<5ms".to_owned();
-    let measures = [
-        (Measure::MaxThroughput, RunKind::Compare, RunLength::Quick),
-        (Measure::MaxBytes, RunKind::Compare, RunLength::Default),
-        (Measure::CpuTime { rate_per_s: Some(1.0) }, RunKind::Compare, RunLength::Default),
-        (Measure::OneByOne { operations: 3 }, RunKind::Compare, RunLength::Thorough),
-        (Measure::Capacity { slo: slo.clone() }, RunKind::Sweep, RunLength::Quick),
-        (
-            Measure::LatencyCurve { rates_per_s: vec![1.0], slo: Some(slo) },
-            RunKind::Compare,
-            RunLength::Quick,
-        ),
-    ];
-    measures.map(|(measure, kind, length)| plan(measure, kind, length)).to_vec()
-}
-
-fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
-    let second = Duration::from_secs(1);
-    Plan {
-        format: FORMAT,
-        showdown: text(),
-        command: texts(),
-        kind,
-        workload: text(),
-        on_op: Some(text()),
-        length,
-        seed: 1,
-        blocks: 3,
-        spare_blocks: 2,
-        looks: vec![2],
-        within: Some(0.02),
-        tags: texts(),
-        fallback: Some(FallbackMeasure::CpuTime),
-        measure,
-        replaced: Some(ReplacedMeasure { metric: text(), why: text() }),
-        load: ClientLoad { connections: 64, threads: 1 },
-        background: Some(PlannedBackground { rate_per_s: 40.0, connections: 8 }),
-        cpus: CpuSplit { server: text(), client: text() },
-        warm_up: WarmUpLimits { min: second, max: second },
-        phases: PhaseLengths {
-            closed_loop: second,
-            search_step: second,
-            measure: second,
-            curve_step: second,
-        },
-        turns: Some(PlannedTurns { load: second }),
-        hosts: vec![PlannedHost {
-            name: text(),
-            ssh: Some(text()),
-            address: text(),
-            kind: Some(text()),
-            cpus: Some(text()),
-        }],
-        variants: vec![Variant { name: text(), server: text(), host: Some(text()), knobs: point() }],
-        sweep: vec![Axis { vary: Vary::Connections, values: vec![KnobValue::Integer(1)] }],
-    }
 }
 
 pub fn facts() -> Facts {

@@ -4,6 +4,7 @@
 
 mod documents;
 mod page;
+mod plans;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,7 +20,7 @@ fn json(value: &impl serde::Serialize) -> Value {
 #[test]
 fn the_files_of_a_run_are_documented() {
     let page = Page::read();
-    page.assert_documents("plan.toml", &documents::plans().iter().map(json).collect::<Vec<_>>());
+    page.assert_documents("plan.toml", &plans::plans().iter().map(json).collect::<Vec<_>>());
     page.assert_documents("facts.json", &[json(&documents::facts())]);
     page.assert_documents("trial.json", &documents::trials().iter().map(json).collect::<Vec<_>>());
     page.assert_documents("verdict.json", &[json(&documents::verdict())]);

@@ -1,0 +1,69 @@
+//! Plans with every key and every choice. A new field does not compile without an entry here.
+
+use std::time::Duration;
+
+use archive::model::{
+    Axis, ClientLoad, CpuSplit, FORMAT, FallbackMeasure, KnobValue, Measure, PhaseLengths, Plan,
+    PlannedBackground, PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits,
+};
+
+use super::documents::{point, text, texts};
+
+pub fn plans() -> Vec<Plan> {
+    let slo = "p99<5ms".to_owned();
+    let measures = [
+        (Measure::MaxThroughput, RunKind::Compare, RunLength::Quick),
+        (Measure::MaxBytes, RunKind::Compare, RunLength::Default),
+        (Measure::CpuTime { rate_per_s: Some(1.0) }, RunKind::Compare, RunLength::Default),
+        (Measure::OneByOne { operations: 3 }, RunKind::Compare, RunLength::Thorough),
+        (Measure::Capacity { slo: slo.clone() }, RunKind::Sweep, RunLength::Quick),
+        (
+            Measure::LatencyCurve { rates_per_s: vec![1.0], slo: Some(slo) },
+            RunKind::Compare,
+            RunLength::Quick,
+        ),
+    ];
+    measures.map(|(measure, kind, length)| plan(measure, kind, length)).to_vec()
+}
+
+fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
+    let second = Duration::from_secs(1);
+    Plan {
+        format: FORMAT,
+        showdown: text(),
+        command: texts(),
+        kind,
+        workload: text(),
+        on_op: Some(text()),
+        length,
+        seed: 1,
+        blocks: 3,
+        spare_blocks: 2,
+        looks: vec![2],
+        within: Some(0.02),
+        tags: texts(),
+        fallback: Some(FallbackMeasure::CpuTime),
+        measure,
+        replaced: Some(ReplacedMeasure { metric: text(), why: text() }),
+        load: ClientLoad { connections: 64, threads: 1 },
+        background: Some(PlannedBackground { rate_per_s: 40.0, connections: 8 }),
+        cpus: CpuSplit { server: text(), client: text() },
+        warm_up: WarmUpLimits { min: second, max: second },
+        phases: PhaseLengths {
+            closed_loop: second,
+            search_step: second,
+            measure: second,
+            curve_step: second,
+        },
+        turns: Some(PlannedTurns { load: second }),
+        hosts: vec![PlannedHost {
+            name: text(),
+            ssh: Some(text()),
+            address: text(),
+            kind: Some(text()),
+            cpus: Some(text()),
+        }],
+        variants: vec![Variant { name: text(), server: text(), host: Some(text()), knobs: point() }],
+        sweep: vec![Axis { vary: Vary::Connections, values: vec![KnobValue::Integer(1)] }],
+    }
+}
