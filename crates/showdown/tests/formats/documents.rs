@@ -1,12 +1,11 @@
 //! One document of each kind with every key and every choice. A new field does not compile without an entry here.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use archive::model::{
     Caveat, ClientHealth, Comparison, ComparisonSide, ComparisonVerdict, ConfidenceInterval, ConfigFile,
     CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass, FORMAT,
-    FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, IntervalMethod, KnobValue, Measure,
+    FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, IntervalMethod, KnobValue,
     MeasuredValue, Mode, NoFitReason, OperationTimes, PhaseKind, PhaseSlices, RatioEstimate, ResourceUse,
     Resumption, SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SteadyState, SweepCurve,
     SweepPoint, Tick, Times, Trial, TrialFiles, TrialPhase, TrialStatus, TrialTurns, TrialValue,

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use archive::model::{
     Axis, ClientLoad, CpuSplit, FORMAT, FallbackMeasure, KnobValue, Measure, PhaseLengths, Plan,
-    PlannedBackground, PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits,
+    PlannedBackground, PlannedHost, PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant, Vary,
+    WarmUpLimits,
 };
 
 use super::documents::{point, text, texts};
