@@ -49,8 +49,8 @@ pub mod transport;
 
 pub use connection::Connection;
 pub use error::MachineError;
-pub use load_client::{ClientsError, HostClient};
 pub use hosts_file::{HostEntry, Hosts, HostsFileError, PlannedHostError};
+pub use load_client::{ClientsError, HostClient};
 pub use local::{LocalError, LocalMachine, knob_value};
 pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
 pub use program_channel::{ProgramInput, ProgramOutput};
