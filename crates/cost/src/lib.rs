@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`targets`] | targets.toml, with units that are checked |
 //! | [`power`] | watts with their boundary and source |
+//! | [`pricing`] | what the variants of runs cost |
 //! | [`unit_text`] | texts with units |
 //! | [`published`] | published evaluations as data, and what can be computed from them |
 //!
@@ -20,11 +21,17 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
 )]
 
+mod figure;
+mod measured;
+mod notes;
 pub mod power;
+pub mod pricing;
 pub mod published;
 mod source_text;
 pub mod targets;
 pub mod unit_text;
 
+pub use figure::Figure;
+pub use measured::RunError;
 pub use source_text::FileError;
 pub use targets::{Target, Targets, TargetsError};

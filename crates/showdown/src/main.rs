@@ -64,6 +64,8 @@ enum Verb {
     Show(verbs::archive::ShowArgs),
     /// Write one run as an HTML page, Markdown, CSV or JSON
     Report(verbs::archive::ReportArgs),
+    /// Show what the variants of runs cost: energy, money, space and carbon
+    Cost(verbs::cost::CostArgs),
     /// List published evaluations of servers, and what their figures amount to
     Published(verbs::published::PublishedArgs),
     /// Pack a run into one file
@@ -117,6 +119,7 @@ fn main() -> ExitCode {
         Verb::List(args) => verbs::archive::list(&args),
         Verb::Show(args) => verbs::archive::show(&args),
         Verb::Report(args) => verbs::archive::report(&args),
+        Verb::Cost(args) => verbs::cost::run(&args),
         Verb::Published(args) => verbs::published::run(&args),
         Verb::Export(args) => verbs::archive::export(&args),
         Verb::Import(args) => verbs::archive::import(&args),

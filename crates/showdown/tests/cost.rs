@@ -2,6 +2,8 @@
 
 use std::process::{Command, Output, Stdio};
 
+use serde_json::Value;
+
 /// A directory to work in.
 struct Home(tempfile::TempDir);
 
@@ -13,6 +15,21 @@ impl Home {
     fn run(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
         command.args(args).current_dir(self.0.path()).stdin(Stdio::null()).output().expect("showdown runs")
+    }
+
+    /// A made-up comparison of nginx and apache with so many blocks; returns its id.
+    fn comparison(&self, blocks: u32) -> String {
+        let id = archive::example::comparison(&self.0.path().join("runs"), blocks).expect("a run");
+        id.to_string()
+    }
+
+    /// A file of targets.
+    fn targets(&self, text: &str) {
+        std::fs::write(self.0.path().join("targets.toml"), text).expect("a file");
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.prints(args)).expect("JSON")
     }
 
     /// What a command prints that succeeds.
@@ -34,6 +51,116 @@ impl Home {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+/// Two machines; nginx ran on the large one.
+const TARGETS: &str = r#"currency = "EUR"
+pue = 1.5
+price_per_kwh = "0.20 EUR/kWh"
+life = "4 years"
+
+[target.large]
+variants = ["nginx"]
+price = "4000 EUR"
+rack_units = 2
+load = "200 W"
+boundary = "wall"
+
+[target.small]
+variants = ["apache"]
+rate = "0.25 EUR/hour"
+nameplate = "100 W"
+"#;
+
+mod cost {
+    use super::{Home, TARGETS};
+
+    #[test]
+    fn each_variant_has_its_costs_with_intervals() {
+        let home = Home::new();
+        home.comparison(8);
+        home.targets(TARGETS);
+        let text = home.prints(&["cost"]);
+        assert!(text.starts_with("nginx is cheaper than apache: a million operations cost 0.4"), "{text}");
+        for part in [
+            "200 W wall (estimate)",
+            "100 W nameplate (estimate)",
+            "SWaP = performance / (rack units × watts)",
+            "2,628 kWh",
+            "525.60 EUR",
+            "6,102.40 EUR",
+            "no energy cost a year of apache: the rate includes the energy",
+            "the file of targets has no grid_intensity",
+            "no meter recorded them beside the load",
+        ] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+        let json = home.json(&["cost", "--format", "json"]);
+        let nginx = &json["variants"][0];
+        let of = |figure: &str, bound: &str| nginx[figure][bound].as_f64().expect("a number");
+        assert!(of("cost_of_a_million", "low") < of("cost_of_a_million", "value"));
+        let product = of("cost_of_a_million", "low") * of("performance", "high");
+        assert!(
+            (product / (of("cost_of_a_million", "value") * of("performance", "value")) - 1.0).abs() < 1e-9
+        );
+    }
+
+    #[test]
+    fn a_run_of_format_1_has_costs_too() {
+        let home = Home::new();
+        let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../archive/tests/format-1/sweep.tar.gz");
+        home.prints(&["import", fixture]);
+        home.targets("currency = \"EUR\"\n[target.any]\nload = \"100 W\"\nboundary = \"dc\"");
+        let text = home.prints(&["cost", "latest"]);
+        assert!(text.contains("memcached") && text.contains("100 W dc (estimate)"), "{text}");
+        assert!(text.contains("of the boundary dc: a bill counts those at the wall"), "{text}");
+    }
+
+    #[test]
+    fn runs_of_two_days_are_compared_without_pairing() {
+        let home = Home::new();
+        let first = home.comparison(8);
+        let other = home.0.path().join("other");
+        let second = archive::example::comparison(&other, 10).expect("a run");
+        home.targets("currency = \"EUR\"\n[target.any]\nload = \"100 W\"\nboundary = \"wall\"");
+        let path = other.join(second.as_str()).display().to_string();
+        let text = home.prints(&["cost", &first, &path]);
+        assert!(text.contains("No difference in operations a joule shown between nginx of "), "{text}");
+    }
+
+    #[test]
+    fn each_mistake_is_one_line() {
+        let home = Home::new();
+        let run = home.comparison(3);
+        let line = home.is_refused(2, &["cost"]);
+        assert!(line.contains("cannot read targets.toml") && line.contains("docs/COST.md"), "{line}");
+        let mistakes = [
+            (
+                TARGETS.replace("\"200 W\"", "200"),
+                "targets.toml:10: load: 200 has no unit: write it as \"208 W\"",
+            ),
+            (
+                TARGETS.replace("0.20 EUR/kWh", "0.20 USD/kWh"),
+                "targets.toml:3: price_per_kwh: \"0.20 USD/kWh\" is in USD",
+            ),
+            (
+                TARGETS.replace("[\"nginx\"]", "[\"h2o\"]"),
+                "targets.toml: no target describes the machine of nginx",
+            ),
+            (
+                TARGETS.replace("[\"nginx\"]", "[\"nginx\", \"apache\"]"),
+                "both describe the machine of apache",
+            ),
+        ];
+        for (targets, message) in mistakes {
+            home.targets(&targets);
+            let line = home.is_refused(2, &["cost"]);
+            assert!(line.contains(message), "{message} is not in {line}");
+        }
+        home.targets(TARGETS);
+        assert!(home.is_refused(1, &["cost", "2099"]).contains("2099"));
+        assert!(home.is_refused(1, &["cost", "latest", &run]).contains("is named twice"));
+    }
 }
 
 mod published {

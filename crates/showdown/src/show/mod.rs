@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod bakeoff_progress;
 pub mod bar;
+pub mod cost;
 #[cfg(test)]
 mod formats_page;
 pub mod hosts;

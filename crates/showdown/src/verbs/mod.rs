@@ -6,6 +6,7 @@ pub mod bakeoff;
 pub mod clients;
 pub mod completions;
 pub mod consent;
+pub mod cost;
 pub mod doctor;
 pub mod hosts;
 pub mod known_server;

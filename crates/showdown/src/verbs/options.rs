@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use archive::Archive;
+use archive::{Archive, Run};
 use clap::{Command, ValueEnum};
 use serde::Serialize;
 
@@ -29,6 +29,24 @@ impl RunsDir {
     /// The archive there.
     pub fn archive(&self) -> Archive {
         Archive::new(&self.runs)
+    }
+}
+
+/// Runs of the archive, by their ids, unique parts of their ids, their directories, or `latest`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct WhichRuns {
+    /// Choose runs: ids, parts of ids that no other run has, directories, or `latest`
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub run: Vec<String>,
+    #[command(flatten)]
+    pub runs: RunsDir,
+}
+
+impl WhichRuns {
+    /// Reads them, in this order.
+    pub fn open(&self) -> anyhow::Result<Vec<Run>> {
+        let archive = self.runs.archive();
+        self.run.iter().map(|name| Ok(archive.open(name)?)).collect()
     }
 }
 

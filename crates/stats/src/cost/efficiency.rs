@@ -32,6 +32,20 @@ pub fn operations_per_joule(performance: OperationsPerSecond, power: Watts) -> f
     performance.value() / power.value()
 }
 
+/// Operations for each joule, estimated from the CPU time of an operation where no capacity was measured: an operation that takes
+/// `us` microseconds of one of `cpus` CPUs takes this share of the power of the whole machine.
+///
+/// It assumes that all CPUs are busy and share the power evenly, so it leaves out what the machine takes when idle and whatever
+/// limits it before its CPUs do. 100 µs on one of 4 CPUs of a machine that takes 200 W at load are 5 mJ: 200 operations a joule.
+///
+/// ```
+/// use stats::{cost::operations_per_joule_of_cpu_time, quantity::Watts};
+/// assert!((operations_per_joule_of_cpu_time(100.0, 4, Watts::new(200.0)) - 200.0).abs() < 1e-9);
+/// ```
+pub fn operations_per_joule_of_cpu_time(us: f64, cpus: u32, at_load: Watts) -> f64 {
+    operations_per_joule(OperationsPerSecond::new(f64::from(cpus) * 1e6 / us), at_load)
+}
+
 /// Space, watts and performance: performance / (rack units × watts).
 ///
 /// Source: Sun Microsystems, "SWaP (Space, Watts and Performance) metric", 2005. A secondary figure: it hides which of
@@ -141,6 +155,7 @@ mod tests {
             let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
             prop_assert!(close(operations_per_joule(rate * factor, watts), operations_per_joule(rate, watts) * factor));
             prop_assert!(close(swap(rate, units * factor, watts), swap(rate, units, watts) / factor));
+            prop_assert!(close(operations_per_joule_of_cpu_time(factor, 8, watts), operations_per_joule_of_cpu_time(1.0, 8, watts) / factor));
             prop_assert!(close(swap(rate, units, watts), operations_per_joule(rate, watts) / units.value()));
         }
 

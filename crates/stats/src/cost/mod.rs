@@ -4,7 +4,7 @@
 //!
 //! | question | function |
 //! |---|---|
-//! | how much work does a joule do? | [`operations_per_joule`] |
+//! | how much work does a joule do? | [`operations_per_joule`], from CPU time [`operations_per_joule_of_cpu_time`] |
 //! | how much work does a rack unit and a watt do? | [`swap`] |
 //! | how much energy is a year? | [`energy_a_year`] |
 //! | what does a server cost over its life? | [`LifeCost`] |
@@ -21,7 +21,8 @@ mod fleet;
 mod ownership;
 
 pub use efficiency::{
-    DutyCycle, energy_a_year, implied_energy_price, operations_per_joule, real_power, swap,
+    DutyCycle, energy_a_year, implied_energy_price, operations_per_joule, operations_per_joule_of_cpu_time,
+    real_power, swap,
 };
 pub use fleet::{Fleet, FleetRule, FleetRuleError};
 pub use ownership::{LifeCost, break_even_ratio, carbon_of_a_million};

@@ -1,0 +1,20 @@
+//! What limits figures of cost, beside what limits the runs themselves.
+
+use crate::measured::MeasuredRun;
+
+/// Notes on where the performance was measured.
+pub(crate) fn of_runs(runs: &[MeasuredRun<'_>]) -> Vec<String> {
+    let mut notes =
+        vec!["Watts are estimates: no meter recorded them beside the load. Each has its boundary".to_owned()];
+    for run in runs.iter().filter(|run| run.is_on_one_machine()) {
+        let cpus = run.run.plan.as_ref().map_or("some", |plan| plan.cpus.server.as_str());
+        notes.push(format!(
+            "In {} the server had the CPUs {cpus} of a machine that its client used too; price and watts are of a whole machine",
+            run.id
+        ));
+    }
+    for run in runs.iter().filter(|run| run.verdict.is_interrupted()) {
+        notes.push(format!("{} was interrupted: its figures are of the trials until then", run.id));
+    }
+    notes
+}

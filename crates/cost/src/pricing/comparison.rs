@@ -1,0 +1,179 @@
+//! Which variant costs less, by how much, and how sure that is.
+
+use serde::Serialize;
+use stats::bootstrap;
+use stats::confidence::{Confidence, ConfidenceInterval};
+
+use super::variant::{Priced, VariantCost};
+use crate::figure::Figure;
+use crate::measured::Performance;
+
+/// Most pairs of variants of different runs: beyond it, nobody reads them.
+const MOST_PAIRS: usize = 30;
+
+/// Two variants and the ratio of one of their figures.
+#[derive(Debug, Clone, Serialize)]
+pub struct CostComparison {
+    /// The numerator: run and variant.
+    pub a: VariantOfRun,
+    /// The denominator.
+    pub b: VariantOfRun,
+    /// What is compared.
+    pub figure: ComparedFigure,
+    /// The ratio of a to b.
+    pub ratio: Figure,
+    /// Whether both are of one run, so that the ratio is within blocks.
+    pub is_paired: bool,
+    /// In words.
+    pub sentence: String,
+}
+
+/// A variant of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct VariantOfRun {
+    /// The run.
+    pub run: String,
+    /// The variant.
+    pub variant: String,
+}
+
+/// The figure that a comparison is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ComparedFigure {
+    /// Cost of a million operations.
+    CostOfAMillion,
+    /// Operations for each joule.
+    OperationsPerJoule,
+}
+
+/// Compares all pairs that can be compared; returns notes on the others.
+pub(crate) fn compare(all: &[Priced<'_>]) -> (Vec<CostComparison>, Vec<String>) {
+    let mut comparisons = Vec::new();
+    let mut notes = Vec::new();
+    for (number, a) in all.iter().enumerate() {
+        for b in &all[number + 1..] {
+            if a.run.id != b.run.id && comparisons.len() >= MOST_PAIRS {
+                continue;
+            }
+            match ratio_of_performance(a, b) {
+                Ok(Some(ratio)) => {
+                    let figures = [ComparedFigure::CostOfAMillion, ComparedFigure::OperationsPerJoule];
+                    comparisons.extend(figures.into_iter().filter_map(|figure| of(figure, a, b, ratio)));
+                    if let Some(note) = different_boundaries(&a.cost, &b.cost) {
+                        notes.push(note);
+                    }
+                }
+                Ok(None) => {}
+                Err(note) => notes.push(note),
+            }
+        }
+    }
+    notes.dedup();
+    (comparisons, notes)
+}
+
+/// The ratio of the performances in their unit. `None` where the verdict has none; an error says why runs are not compared.
+fn ratio_of_performance(a: &Priced<'_>, b: &Priced<'_>) -> Result<Option<Figure>, String> {
+    if a.run.id == b.run.id {
+        let Some((found, is_reversed)) = a.run.comparison(a.variant.summary, b.variant.summary) else {
+            return Ok(None);
+        };
+        let figure = found.estimate.as_ref().map(|estimate| {
+            let interval = ConfidenceInterval { low: estimate.low, high: estimate.high };
+            Figure::new(estimate.ratio, Some(interval))
+        });
+        return Ok(
+            figure.map(|figure| if is_reversed { figure.through(|ratio| 1.0 / ratio) } else { figure })
+        );
+    }
+    if a.cost.metric != b.cost.metric {
+        return Err(format!(
+            "{} and {} are not compared: {} measured {}, and {} {}",
+            a.cost.variant, b.cost.variant, a.cost.run, a.cost.metric, b.cost.run, b.cost.metric
+        ));
+    }
+    let (of_a, of_b) = (a.run.run.plan.as_ref(), b.run.run.plan.as_ref());
+    if of_a.map(|plan| &plan.workload) != of_b.map(|plan| &plan.workload) {
+        return Err(format!(
+            "{} and {} are not compared: their runs have different workloads",
+            a.cost.variant, b.cost.variant
+        ));
+    }
+    let samples = [&a.variant.values[..], &b.variant.values[..]];
+    let found = bootstrap::figure(&samples, |means| means[0] / means[1], Confidence::P95);
+    Ok(found.map(|(ratio, interval)| Figure::new(ratio, Some(interval))))
+}
+
+/// The ratio of a figure that is a constant times the performance, or divided by it.
+fn of(figure: ComparedFigure, a: &Priced<'_>, b: &Priced<'_>, performance: Figure) -> Option<CostComparison> {
+    let value = |priced: &Priced<'_>| match figure {
+        ComparedFigure::CostOfAMillion => priced.cost.cost_of_a_million,
+        ComparedFigure::OperationsPerJoule => priced.cost.operations_per_joule,
+    };
+    if figure == ComparedFigure::OperationsPerJoule && different_boundaries(&a.cost, &b.cost).is_some() {
+        return None;
+    }
+    let is_rate = matches!(a.variant.performance, Performance::Rate { .. });
+    let falls = (figure == ComparedFigure::CostOfAMillion) == is_rate;
+    let constant = |priced: &Priced<'_>| {
+        let performance = priced.cost.performance?.value;
+        Some(value(priced)?.value * if falls { performance } else { 1.0 / performance })
+    };
+    let constants = constant(a)? / constant(b)?;
+    if !constants.is_finite() {
+        return None;
+    }
+    let ratio = performance.through(|ratio| constants * if falls { 1.0 / ratio } else { ratio });
+    let is_paired = a.run.id == b.run.id;
+    let name = |priced: &Priced<'_>| {
+        let run = if is_paired { String::new() } else { format!(" of {}", priced.cost.run) };
+        format!("{}{run}", priced.cost.variant)
+    };
+    Some(CostComparison {
+        a: VariantOfRun { run: a.cost.run.clone(), variant: a.cost.variant.clone() },
+        b: VariantOfRun { run: b.cost.run.clone(), variant: b.cost.variant.clone() },
+        figure,
+        ratio,
+        is_paired,
+        sentence: sentence(figure, &name(a), &name(b), ratio),
+    })
+}
+
+fn sentence(figure: ComparedFigure, a: &str, b: &str, ratio: Figure) -> String {
+    let (low, high) = (ratio.low.unwrap_or(0.0), ratio.high.unwrap_or(f64::INFINITY));
+    let is_known = low > 1.0 || high < 1.0;
+    let interval = format!("95 % CI {low:.2}–{high:.2}");
+    match figure {
+        _ if !is_known => {
+            let what = match figure {
+                ComparedFigure::CostOfAMillion => "cost",
+                ComparedFigure::OperationsPerJoule => "operations a joule",
+            };
+            format!("no difference in {what} shown between {a} and {b}: {:.2} × ({interval})", ratio.value)
+        }
+        ComparedFigure::CostOfAMillion => {
+            let word = if ratio.value < 1.0 { "cheaper" } else { "dearer" };
+            format!("{a} is {word} than {b}: a million operations cost {:.2} × ({interval})", ratio.value)
+        }
+        ComparedFigure::OperationsPerJoule => {
+            format!(
+                "{a} does {:.2} × the operations of {b} for each joule ({interval}; estimate)",
+                ratio.value
+            )
+        }
+    }
+}
+
+fn different_boundaries(a: &VariantCost, b: &VariantCost) -> Option<String> {
+    let (one, other) = (a.power_at_load.as_ref()?, b.power_at_load.as_ref()?);
+    (one.boundary != other.boundary).then(|| {
+        format!(
+            "Operations a joule of {} and {} are not compared: their watts have the boundaries {} and {}",
+            a.variant,
+            b.variant,
+            one.boundary.name(),
+            other.boundary.name()
+        )
+    })
+}

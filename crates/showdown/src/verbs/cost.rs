@@ -1,0 +1,63 @@
+//! `showdown cost`: what the variants of runs cost.
+
+use std::path::PathBuf;
+
+use cost::Targets;
+use cost::pricing::{CostError, cost};
+
+use super::options::{AnswerFormat, WhichRuns};
+use crate::exit::{CommandStatus, usage};
+use crate::show;
+
+/// Options of `showdown cost`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "\
+Examples:
+  showdown cost
+  showdown cost 20261121T0051 --targets lab.toml
+  showdown cost 0051-nginx 0630-h2o --format json",
+    after_long_help = "\
+A file of targets describes machines, each quantity with its unit (docs/COST.md has all keys):
+
+  currency      = \"EUR\"
+  pue           = 1.54
+  price_per_kwh = \"0.24 EUR/kWh\"
+  life          = \"4 years\"
+
+  [target.small]
+  variants   = [\"nginx\"]       the variants that ran on it; not needed for a single target
+  price      = \"3446 EUR\"      or rate = \"0.40 EUR/hour\"
+  rack_units = 1
+  load       = \"208 W\"         or \"1.6 A x 240 V x 0.95\"; with boundary = \"wall\", \"dc\" or \"package\"
+  nameplate  = \"275 W\"         instead of load
+
+Watts that no meter recorded beside the load are called an estimate.
+
+Examples:
+  showdown cost
+  showdown cost 20261121T0051 --targets lab.toml
+  showdown cost 0051-nginx 0630-h2o --format json"
+)]
+pub struct CostArgs {
+    #[command(flatten)]
+    pub which: WhichRuns,
+    /// Read prices, watts and rack units of the machines from this file
+    #[arg(long, value_name = "FILE", default_value = "targets.toml")]
+    pub targets: PathBuf,
+    /// Print the answer as text or as JSON
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: AnswerFormat,
+}
+
+/// Runs the verb.
+pub fn run(args: &CostArgs) -> anyhow::Result<CommandStatus> {
+    let targets = Targets::read(&args.targets).map_err(usage)?;
+    let runs = args.which.open()?;
+    let report = cost(&runs, &targets).map_err(|error| match error {
+        CostError::Target(error) => usage(format!("{}: {error}", args.targets.display())),
+        CostError::Run(error) => error.into(),
+    })?;
+    args.format.print(&report, || show::cost::text(&report))?;
+    Ok(CommandStatus::Success)
+}
