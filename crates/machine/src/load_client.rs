@@ -14,6 +14,7 @@ use crate::connection::Connection;
 use crate::error::MachineError;
 use crate::host_problems::host_problems;
 use crate::hosts_file::{HostEntry, Hosts};
+use crate::program_channel::{ProgramInput, ProgramOutput};
 use crate::protocol::{AgentProgram, DescribeClient};
 use crate::reach::ReachOptions;
 use crate::transport::OpenProgress;
@@ -120,9 +121,12 @@ impl HostClient {
         self.address
     }
 
-    /// The connection to its agent.
-    pub fn connection(&self) -> &Arc<Connection> {
-        &self.connection
+    /// Starts a program there, on its CPUs.
+    pub fn start_program(
+        &self,
+        program: AgentProgram,
+    ) -> Result<(ProgramInput, ProgramOutput), MachineError> {
+        self.connection.start_program(program, self.cpus.clone())
     }
 }
 
@@ -140,8 +144,7 @@ impl LoadClient for HostClient {
     }
 
     fn start(&self) -> Result<ProcessPipes, ClientError> {
-        let started = self.connection.start_program(AgentProgram::LoadProcess, self.cpus.clone());
-        let (input, output) = started.map_err(boxed)?;
+        let (input, output) = self.start_program(AgentProgram::LoadProcess).map_err(boxed)?;
         // The end of its output is sent after that of the process.
         Ok(ProcessPipes { input: Box::new(input), output: Box::new(output), wait: Box::new(|| ()) })
     }

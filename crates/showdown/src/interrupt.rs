@@ -34,6 +34,15 @@ pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(interrupted)
 }
 
+/// Sets the flag at the end of the standard input: for a program that another one has started.
+pub fn at_end_of_input(interrupted: &Arc<AtomicBool>) {
+    let interrupted = Arc::clone(interrupted);
+    thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        interrupted.store(true, Ordering::Relaxed);
+    });
+}
+
 /// The context of every run of the engine: the flag, and the command that starts further load processes.
 pub fn context() -> anyhow::Result<RunContext> {
     let program = std::env::current_exe().context("cannot find the path of this program")?;

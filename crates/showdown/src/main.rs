@@ -92,7 +92,7 @@ enum Verb {
     Runner(runners::Runner),
     /// Serve HTTP and memcached on one port with a known behaviour, see docs/METHODOLOGY.md
     #[command(name = "__known-server", hide = true)]
-    KnownServer(Box<truth::known::behaviour::Behaviour>),
+    KnownServer(Box<verbs::known_server::KnownServerArgs>),
 }
 
 fn main() -> ExitCode {
@@ -130,7 +130,7 @@ fn main() -> ExitCode {
         Verb::LoadProcess => verbs::load::process(),
         Verb::Agent(args) => verbs::agent::run(&args),
         Verb::Runner(runner) => verbs::runner::run(&runner),
-        Verb::KnownServer(behaviour) => verbs::known_server::run(&behaviour),
+        Verb::KnownServer(args) => verbs::known_server::run(&args),
     };
     exit::code_of(result)
 }

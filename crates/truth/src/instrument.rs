@@ -37,6 +37,9 @@ pub enum CheckError {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// Another machine of the check failed: one line with its name.
+    #[error(transparent)]
+    Host(Box<dyn std::error::Error + Send + Sync>),
     /// The user interrupted the selftest.
     #[error("interrupted")]
     Interrupted,
@@ -60,7 +63,8 @@ impl TestProtocol {
         }
     }
 
-    fn spec(self) -> ProtocolSpec {
+    /// A mix of one operation.
+    pub(crate) fn spec(self) -> ProtocolSpec {
         match self {
             Self::Http => ProtocolSpec::Http(HttpSpec {
                 authority: "127.0.0.1".to_owned(),

@@ -20,6 +20,7 @@
 //! **Not goals.** A fast or complete server; TLS; HTTP/2; several requests in flight on one connection.
 
 pub mod checks;
+pub mod clients_report;
 pub mod finding;
 pub mod floor;
 pub mod instrument;

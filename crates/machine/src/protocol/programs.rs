@@ -20,6 +20,16 @@ pub(crate) const WINDOW: u64 = 4 << 20;
 pub enum AgentProgram {
     /// Workers of a load: [`load::processes::VERB`].
     LoadProcess,
+    /// The selftest of the load engine there; it prints its report as JSON.
+    Selftest {
+        /// Its options.
+        options: Vec<String>,
+    },
+    /// A server of known behaviour; it prints its port, and its account for each line of input.
+    KnownServer {
+        /// Its options, with its address.
+        options: Vec<String>,
+    },
 }
 
 impl AgentProgram {
@@ -27,6 +37,8 @@ impl AgentProgram {
     pub(crate) fn arguments(&self) -> Vec<String> {
         match self {
             Self::LoadProcess => vec![load::processes::VERB.to_owned()],
+            Self::Selftest { options } => words(&["selftest", "--format", "json", "--until-eof"], options),
+            Self::KnownServer { options } => words(&["__known-server", "--until-eof"], options),
         }
     }
 
@@ -34,8 +46,14 @@ impl AgentProgram {
     pub fn name(&self) -> &'static str {
         match self {
             Self::LoadProcess => "load process",
+            Self::Selftest { .. } => "selftest",
+            Self::KnownServer { .. } => "known server",
         }
     }
+}
+
+fn words(first: &[&str], options: &[String]) -> Vec<String> {
+    first.iter().map(|word| (*word).to_owned()).chain(options.iter().cloned()).collect()
 }
 
 /// Starts a program.

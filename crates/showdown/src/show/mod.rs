@@ -15,6 +15,7 @@ pub mod published;
 pub mod resume;
 pub mod search_progress;
 pub mod selftest;
+pub mod selftest_clients;
 mod table;
 pub mod units;
 pub mod verdict;

@@ -56,7 +56,8 @@ pub fn report(report: &SelftestReport) -> String {
     out
 }
 
-fn findings_table(findings: &[Finding]) -> String {
+/// Known and measured values.
+pub fn findings_table(findings: &[Finding]) -> String {
     if findings.is_empty() {
         return String::new();
     }

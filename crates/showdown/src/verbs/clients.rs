@@ -115,6 +115,11 @@ impl NamedClients {
 pub struct OpenClients(Vec<Arc<HostClient>>);
 
 impl OpenClients {
+    /// The clients, in the order of the user.
+    pub fn all(&self) -> &[Arc<HostClient>] {
+        &self.0
+    }
+
     /// The context of a load that they make.
     pub fn context(&self, context: &RunContext) -> RunContext {
         let clients = self.0.iter().map(|client| Arc::clone(client) as Arc<dyn LoadClient>).collect();

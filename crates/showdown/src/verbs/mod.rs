@@ -18,4 +18,5 @@ pub mod reach;
 pub mod resume;
 pub mod runner;
 pub mod selftest;
+pub mod selftest_clients;
 pub mod workloads;

@@ -9,7 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use truth::instrument::{CheckError, Instrument};
 use truth::selftest::{self, Fitness, SelftestPart};
 
+use super::clients::ClientOptions;
 use super::options::AnswerFormat;
+use super::selftest_clients;
 use crate::exit::CommandStatus;
 use crate::interrupt;
 use crate::print::OtherMeasurement;
@@ -21,7 +23,8 @@ use crate::show;
     after_help = "\
 Examples:
   showdown selftest
-  showdown selftest --only counts,freeze --format json",
+  showdown selftest --only counts,freeze --format json
+  showdown selftest --clients c1,c2 --hosts hosts.toml",
     after_long_help = "\
 Starts servers of known behaviour, loads them, and prints the known values beside the measured ones. It takes less \
 than a minute. Run nothing else on this host meanwhile.
@@ -29,6 +32,10 @@ than a minute. Run nothing else on this host meanwhile.
 Examples:
   showdown selftest
   showdown selftest --only counts,freeze --format json
+  showdown selftest --clients c1,c2 --hosts hosts.toml
+
+With --clients, each of these hosts tests itself, all at the same time. Then they load a server of known behaviour on the \
+first of them together, and their counts are compared with its own.
 
 Exit codes: 0 fit, or fit with limits; 3 unfit; 2 usage error, 1 failure, 130 interrupted."
 )]
@@ -44,11 +51,25 @@ pub struct SelftestArgs {
     /// Derive all random numbers from this seed
     #[arg(long, default_value = "1")]
     pub seed: u64,
+
+    /// The hosts to test.
+    #[command(flatten)]
+    pub clients: ClientOptions,
+
+    /// Stop at the end of the standard input
+    #[arg(long, hide = true)]
+    pub until_eof: bool,
 }
 
 /// Runs the verb.
 pub fn run(args: &SelftestArgs) -> anyhow::Result<CommandStatus> {
+    if let Some(clients) = args.clients.named()? {
+        return selftest_clients::run(args, &clients);
+    }
     let context = interrupt::context()?;
+    if args.until_eof {
+        interrupt::at_end_of_input(&context.interrupted);
+    }
     let mut other = OtherMeasurement::look();
     let directory = ScratchDirectory::create().context("cannot create a temporary directory")?;
     let parts = if args.only.is_empty() { SelftestPart::ALL.to_vec() } else { args.only.clone() };

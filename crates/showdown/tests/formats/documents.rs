@@ -19,6 +19,7 @@ use machine::clock::ClockOffset;
 use machine::protocol::NetworkPath;
 use machine::survey::{HostFound, HostReport, HostsReport, NetworkReport};
 use truth::checks::comparison::Resolution;
+use truth::clients_report::{ClientsReport, TestedClient};
 use truth::finding::{Finding, FindingSeverity, FindingUnit};
 use truth::floor::Floor;
 use truth::known::account::{Account, ExactTimes};
@@ -316,6 +317,19 @@ pub fn run_states() -> [RunState; 5] {
 
 pub fn problem() -> Problem {
     Problem { file: text(), text: text() }
+}
+
+/// Selftests of clients: what a host prints is its own.
+pub fn selftests_of_clients() -> Vec<ClientsReport> {
+    let client = |fitness: &str| TestedClient {
+        name: "c1".to_owned(),
+        report: serde_json::json!({ "fitness": fitness }),
+    };
+    let reports = ["fit", "fit_with_limits", "unfit"].map(|fitness| {
+        let count = Finding::new("clients", "replies", FindingUnit::Count, 5.0, 5.0);
+        ClientsReport::new(vec![client(fitness)], vec![count])
+    });
+    reports.to_vec()
 }
 
 pub fn selftests() -> Vec<SelftestReport> {

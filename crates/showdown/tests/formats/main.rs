@@ -32,6 +32,8 @@ fn the_selftest_is_documented() {
     let page = Page::read();
     let reports: Vec<Value> = documents::selftests().iter().map(json).collect();
     page.assert_documents("`showdown selftest --format json`", &reports);
+    let reports: Vec<Value> = documents::selftests_of_clients().iter().map(json).collect();
+    page.assert_documents("`showdown selftest --clients --format json`", &reports);
     page.assert_documents("The account of a known server", &[json(&documents::account())]);
 }
 

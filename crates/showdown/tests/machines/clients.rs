@@ -112,6 +112,34 @@ fn two_clients_make_one_load_that_is_counted_exactly() {
     assert_eq!(1001 + load["requests"].as_u64().expect("a count"), replies(&account_of(server.port)));
 }
 
+/// What a busy machine cannot change: the counts.
+#[test]
+fn the_selftest_of_clients_counts_exactly_what_the_known_server_counts() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let words = [SHOWDOWN, "selftest", "--clients", "a,b", "--only", "counts", "--format", "json"];
+    let output = run(&[strings(&words), hosts_file(&directory, TWO).to_vec()].concat());
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    let report = json(&output);
+    assert_eq!(report["fitness"], "fit");
+    for (client, name) in report["clients"].as_array().expect("clients").iter().zip(["a", "b"]) {
+        assert_eq!((&client["name"], &client["report"]["fitness"]), (&name.into(), &"fit".into()));
+    }
+    let findings = report["findings"].as_array().expect("findings");
+    let of = |case: &str| {
+        let found = findings.iter().find(|finding| finding["case"] == case);
+        found.unwrap_or_else(|| panic!("no {case}: {report}"))["measured"].as_f64().expect("a count")
+    };
+    assert_eq!(of("HTTP, closed loop: replies"), 20_011.0);
+    assert_eq!(of("HTTP, open loop: arrivals of b"), 1_000.0);
+    assert_eq!(
+        of("HTTP, with failures: replies")
+            + of("HTTP, with failures: errors")
+            + of("HTTP, with failures: drops"),
+        20_011.0
+    );
+    assert!(findings.iter().all(|finding| finding["passed"] == true), "{report}");
+}
+
 #[test]
 fn what_is_wrong_with_clients_is_one_line() {
     let (server, directory) = (KnownServer::start(), tempfile::tempdir().expect("a directory"));

@@ -3,6 +3,7 @@
 
 pub mod arrivals;
 pub mod capacity;
+pub mod clients;
 pub mod comparison;
 pub mod counts;
 pub mod freeze;

@@ -3,7 +3,8 @@
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use host::process::{ServerCommand, ServerProcess, tcp_probe};
 use host::{CpuSet, Host};
@@ -83,13 +84,12 @@ impl KnownServer {
 
     /// Its own counts and times.
     pub fn account(&self) -> Result<Account, ChildError> {
-        let text = self.ask("/account")?;
-        Ok(serde_json::from_str(&text)?)
+        account_of(self.address)
     }
 
     /// Every request answered successfully, in the order of the replies; empty without a log.
     pub fn log(&self) -> Result<Vec<ServedRequest>, ChildError> {
-        let text = self.ask("/log")?;
+        let text = ask(self.address, "/log")?;
         let served = |line: &str| {
             let (received, sent) = line.split_once(',')?;
             Some(ServedRequest { received: Nanos(received.parse().ok()?), sent: Nanos(sent.parse().ok()?) })
@@ -113,18 +113,35 @@ impl KnownServer {
         let pid = pid.ok_or(ChildError::Malformed("it has no process id"))?;
         kill_process(pid, signal).map_err(|errno| ChildError::Signal(errno.into()))
     }
+}
 
-    fn ask(&self, path: &str) -> Result<String, ChildError> {
-        let answer = || -> io::Result<String> {
-            let mut stream = TcpStream::connect_timeout(&self.address, TIMEOUT)?;
-            stream.set_read_timeout(Some(TIMEOUT))?;
-            stream.write_all(format!("GET {path} HTTP/1.1\r\n\r\n").as_bytes())?;
-            let mut text = String::new();
-            stream.read_to_string(&mut text)?;
-            Ok(text)
-        };
-        let text = answer().map_err(ChildError::NoAnswer)?;
-        let body = text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
-        body.ok_or(ChildError::Malformed("there is no body"))
+/// The counts and times of a known server, by itself.
+pub fn account_of(address: SocketAddr) -> Result<Account, ChildError> {
+    Ok(serde_json::from_str(&ask(address, "/account")?)?)
+}
+
+/// Waits until a known server accepts connections.
+pub fn wait_for(address: SocketAddr) -> Result<(), ChildError> {
+    let until = Instant::now() + TIMEOUT;
+    loop {
+        match TcpStream::connect_timeout(&address, TIMEOUT) {
+            Ok(_) => return Ok(()),
+            Err(error) if Instant::now() > until => return Err(ChildError::NoAnswer(error)),
+            Err(_) => thread::sleep(Duration::from_millis(5)),
+        }
     }
+}
+
+fn ask(address: SocketAddr, path: &str) -> Result<String, ChildError> {
+    let answer = || -> io::Result<String> {
+        let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.write_all(format!("GET {path} HTTP/1.1\r\n\r\n").as_bytes())?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        Ok(text)
+    };
+    let text = answer().map_err(ChildError::NoAnswer)?;
+    let body = text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
+    body.ok_or(ChildError::Malformed("there is no body"))
 }
