@@ -64,7 +64,7 @@ pub struct SelftestArgs {
 /// Runs the verb.
 pub fn run(args: &SelftestArgs) -> anyhow::Result<CommandStatus> {
     if let Some(clients) = args.clients.named()? {
-        return selftest_clients::run(args, &clients);
+        return selftest_clients::run(&clients, &args.only, args.seed, args.format);
     }
     let context = interrupt::context()?;
     if args.until_eof {

@@ -17,9 +17,10 @@ use truth::clients_report::{ClientsReport, TestedClient};
 use truth::instrument::CheckError;
 use truth::known::account::Account;
 use truth::known::behaviour::Behaviour;
+use truth::selftest::SelftestPart;
 
 use super::clients::NamedClients;
-use super::selftest::SelftestArgs;
+use super::options::AnswerFormat;
 use crate::exit::CommandStatus;
 use crate::interrupt;
 use crate::show;
@@ -27,35 +28,40 @@ use crate::show;
 /// How often it looks whether it is interrupted.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Runs the verb with clients.
-pub fn run(args: &SelftestArgs, named: &NamedClients) -> anyhow::Result<CommandStatus> {
+/// Runs the verb with clients: these parts on each, or all.
+pub fn run(
+    named: &NamedClients,
+    only: &[SelftestPart],
+    seed: u64,
+    format: AnswerFormat,
+) -> anyhow::Result<CommandStatus> {
     let context = interrupt::context()?;
     let clients = named.open(&context, None)?;
-    let tested = match test_all(clients.all(), args, &context.interrupted)? {
-        Some(tested) => tested,
-        None => return Ok(CommandStatus::Interrupted),
+    let Some(tested) = test_all(clients.all(), only, seed, &context.interrupted)? else {
+        return Ok(CommandStatus::Interrupted);
     };
     let server_host = &clients.all()[0];
     let mut start = |behaviour: &Behaviour| -> Result<Box<dyn FarServer>, CheckError> {
         Ok(Box::new(KnownServer::start(server_host, behaviour)?))
     };
-    let findings = match check(&clients.context(&context), &mut start, args.seed) {
+    let findings = match check(&clients.context(&context), &mut start, seed) {
         Err(_) if context.interrupted.load(Ordering::Relaxed) => return Ok(CommandStatus::Interrupted),
         findings => findings?,
     };
     let report = ClientsReport::new(tested, findings);
-    args.format.print(&report, || show::selftest_clients::report(&report))?;
+    format.print(&report, || show::selftest_clients::report(&report))?;
     Ok(if report.is_unfit() { CommandStatus::Invalid } else { CommandStatus::Success })
 }
 
 /// All hosts test themselves at the same time. None if the user interrupts.
 fn test_all(
     clients: &[Arc<HostClient>],
-    args: &SelftestArgs,
+    only: &[SelftestPart],
+    seed: u64,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<Option<Vec<TestedClient>>> {
-    let mut options = vec![format!("--seed={}", args.seed)];
-    let names = args.only.iter().filter_map(|part| Some(part.to_possible_value()?.get_name().to_owned()));
+    let mut options = vec![format!("--seed={seed}")];
+    let names = only.iter().filter_map(|part| Some(part.to_possible_value()?.get_name().to_owned()));
     options.extend(names.map(|part| format!("--only={part}")));
     let program = AgentProgram::Selftest { options };
     let mut inputs = Vec::new();
@@ -69,7 +75,9 @@ fn test_all(
         if interrupted.load(Ordering::Relaxed) {
             // The end of their input ends them.
             inputs.clear();
-            readers.into_iter().for_each(|reader| drop(reader.join()));
+            for reader in readers {
+                drop(reader.join());
+            }
             return Ok(None);
         }
         thread::sleep(LOOK);

@@ -127,15 +127,15 @@ fn the_selftest_of_clients_counts_exactly_what_the_known_server_counts() {
     let findings = report["findings"].as_array().expect("findings");
     let of = |case: &str| {
         let found = findings.iter().find(|finding| finding["case"] == case);
-        found.unwrap_or_else(|| panic!("no {case}: {report}"))["measured"].as_f64().expect("a count")
+        found.unwrap_or_else(|| panic!("no {case}: {report}"))["measured"].as_f64().expect("a count") as u64
     };
-    assert_eq!(of("HTTP, closed loop: replies"), 20_011.0);
-    assert_eq!(of("HTTP, open loop: arrivals of b"), 1_000.0);
+    assert_eq!(of("HTTP, closed loop: replies"), 20_011);
+    assert_eq!(of("HTTP, open loop: arrivals of b"), 1_000);
     assert_eq!(
         of("HTTP, with failures: replies")
             + of("HTTP, with failures: errors")
             + of("HTTP, with failures: drops"),
-        20_011.0
+        20_011
     );
     assert!(findings.iter().all(|finding| finding["passed"] == true), "{report}");
 }
