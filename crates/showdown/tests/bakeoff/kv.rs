@@ -29,6 +29,7 @@ fn stores_are_compared() {
         assert!(message.starts_with(version), "{message}");
         // The directory differs between trials, which is no difference between the variants.
         assert_eq!(facts["variants"][at]["knobs"]["directory"], "{{ dir }}");
+        assert_eq!(facts["variants"][at]["knobs"]["threads"], 4);
     }
     for trial in trials(&run) {
         let record = json(&trial.join("trial.json"));
@@ -38,11 +39,8 @@ fn stores_are_compared() {
             assert!(phase["operations"][at]["requests"].as_u64().is_some_and(|count| count > 0), "{phase}");
         }
         assert_eq!(phase["errors"], serde_json::json!({}));
-        assert!(
-            record["server"]["threads"].as_u64().is_some_and(|threads| threads >= 4),
-            "{}",
-            record["server"]
-        );
+        // How many it had when it was looked at: on a busy machine not yet all, or not any more.
+        assert!(record["server"]["threads"].as_u64().is_some_and(|threads| threads > 0), "{record}");
     }
 }
 
