@@ -48,7 +48,9 @@ export interface Plan {
   phases: { closed_loop: string; search_step: string; measure: string; curve_step: string };
   /** Missing where servers run one at a time. */
   turns?: { load: string } | null;
-  variants: { name: string; server: string; knobs?: SweepPoint }[];
+  /** Missing where all servers ran beside the client. */
+  hosts?: { name: string; ssh?: string; address: string; kind?: string; cpus?: string }[];
+  variants: { name: string; server: string; host?: string; knobs?: SweepPoint }[];
   sweep?: { vary: string; values: KnobValue[] }[];
 }
 
@@ -63,6 +65,8 @@ export type Measure =
 export interface Facts {
   taken_unix_ms: number;
   host: FactMap;
+  /** Missing where all servers ran beside the client. */
+  hosts?: Record<string, FactMap>;
   client: FactMap;
   variants: VariantFacts[];
   /** Missing in a run that was never resumed. */
@@ -203,7 +207,7 @@ export interface Trial {
   server?: ServerUsage | null;
   cpu_time?: CpuTime | null;
   saturated?: SaturatedResource | null;
-  files?: { load_log?: string; telemetry?: string; config?: string[]; logs?: string[] };
+  files?: { load_log?: string; telemetry?: string; client_telemetry?: string; config?: string[]; logs?: string[] };
   /** How many recorded points each point of the time line stands for; 1 where missing. */
   ticks_merged?: number;
   /** Its path in the run directory, such as `trials/003-apache`. */

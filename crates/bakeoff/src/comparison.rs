@@ -70,6 +70,9 @@ fn comparisons_at(
             if let Some(bound) = lower_bound(input, summaries, a, b) {
                 sentence = format!("{sentence}; {bound}");
             }
+            if estimate.is_some() && on_different_machines(input, a, b) {
+                sentence = format!("{sentence}; these two machines, not machines of their types");
+            }
             let smallest = estimate.as_ref().and_then(|e| {
                 smallest_difference(e.blocks, e.log_sd, &VerdictRule { confidence, ..rule }, STATED_POWER)
             });
@@ -84,6 +87,15 @@ fn comparisons_at(
             }
         })
         .collect()
+}
+
+/// Whether the variants of a pair run on different machines.
+fn on_different_machines(input: &VerdictInput<'_>, a: usize, b: usize) -> bool {
+    let machine = |index: usize| {
+        let variant = &input.plan.variants[input.variant_points[index].variant];
+        input.plan.host_of(variant).and_then(|host| host.ssh.as_ref())
+    };
+    machine(a) != machine(b)
 }
 
 /// How many trials of a pair are invalid, and the message of the gate that most of them failed.

@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use archive::model::{Difference, DifferenceClass, Facts, Plan, Variant};
 
+use crate::caveats::are_on_different_machines;
+use crate::machine_differences::machine_differences;
+
 /// Facts whose difference means that one side does less work, or does it by other means.
 const APPLES_TO_ORANGES: &[(&str, &str)] = &[
     (
@@ -31,16 +34,21 @@ const EXPECTED_OF_OTHER_SERVERS: &[&str] =
 /// Facts that differ at every start and do not matter.
 const INCIDENTAL: &[&str] = &["pid", "started", "port", "dir", "cwd"];
 
+/// Facts of a process that follow from its machine, which has facts of its own.
+const OF_CPUS: &[&str] = &["status.Cpus_allowed_list", "status.Mems_allowed_list"];
+
 /// All differences between the variants, the most serious first.
 pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
     let sides: Vec<(String, BTreeMap<String, String>)> =
         facts.variants.iter().map(|variant| (variant.name.clone(), variant.flat())).collect();
+    let on_machines = are_on_different_machines(plan);
     let keys: BTreeSet<&String> = sides.iter().flat_map(|(_, facts)| facts.keys()).collect();
     let servers: BTreeSet<&str> = plan.variants.iter().map(|variant| variant.server.as_str()).collect();
     let varied: BTreeSet<&str> =
         plan.variants.iter().flat_map(|variant| variant.knobs.keys()).map(String::as_str).collect();
     let mut differences: Vec<Difference> = keys
         .into_iter()
+        .filter(|key| !(on_machines && OF_CPUS.contains(&key.as_str())))
         .filter(|key| !INCIDENTAL.iter().any(|word| key.split('.').any(|part| part == *word)))
         .filter_map(|key| {
             let values: BTreeMap<String, String> = sides
@@ -57,6 +65,7 @@ pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
             differs.then(|| Difference { key: key.clone(), values, class, remark })
         })
         .collect();
+    differences.extend(machine_differences(plan, facts));
     differences.sort_by(|a, b| (a.class, &a.key).cmp(&(b.class, &b.key)));
     differences
 }

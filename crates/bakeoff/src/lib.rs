@@ -34,6 +34,7 @@ mod headline;
 mod interrupted_run;
 pub mod limits;
 mod looks;
+mod machine_differences;
 mod machine_lab;
 mod open_hosts;
 mod outlook;

@@ -51,6 +51,8 @@ pub struct PlanRequest {
     pub variants: Vec<String>,
     /// The machine of the variants that name none.
     pub on: Option<String>,
+    /// Whether the run ends where the packages of one server differ between machines.
+    pub like_with_like: bool,
     /// The machines that the user has.
     pub hosts: Vec<HostEntry>,
     /// Name or path of the workload; if none is given, the one that has these servers.
@@ -134,6 +136,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         warm_up: preset.warm_up,
         phases: preset.phases,
         turns: None,
+        like_with_like: request.like_with_like,
         hosts,
         variants,
         sweep,

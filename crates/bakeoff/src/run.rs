@@ -19,6 +19,7 @@ use crate::first_block;
 use crate::gates;
 use crate::interrupted_run::{InterruptedRun, ResumeError};
 use crate::looks;
+use crate::machine_differences::unlike;
 use crate::outlook::Outlook;
 use crate::replay::Replay;
 use crate::run_plan_error::RunPlanError;
@@ -433,7 +434,9 @@ impl RunProgress<'_> {
             add_times(&mut self.merged[index], response);
         }
         let cannot_be_measured = self.replay.failures.count(scheduled, finished.trial.status);
-        let why = cannot_be_measured.then(|| format!("{name}: {}", finished.trial.reasons.join("; ")));
+        let unlike = if self.plan.like_with_like { unlike(&self.plan, &self.facts) } else { None };
+        let why =
+            cannot_be_measured.then(|| format!("{name}: {}", finished.trial.reasons.join("; "))).or(unlike);
         self.replay.kept.push(index, finished.trial);
         Ok(why)
     }

@@ -9,7 +9,7 @@ use crate::{
 };
 use archive::{
     Problem, Run, RunId, RunState,
-    model::{Tick, Trial},
+    model::{CpuSplit, Tick, Trial},
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -103,11 +103,15 @@ fn with_timeline(trial: &Trial, timeline: Vec<Tick>) -> Trial {
 }
 
 fn drawn(run: &Run, most: usize, unread: &mut Vec<Problem>) -> BTreeMap<u32, Drawn> {
-    let cpus = run.plan.as_ref().map(|plan| &plan.cpus);
+    let here = run.plan.as_ref().map(|plan| &plan.cpus);
+    // The CPUs of the plan are those of this machine, and such a table is of the server's.
+    let elsewhere = CpuSplit { server: String::new(), client: String::new() };
     let mut drawn = BTreeMap::new();
     for record in &run.trials {
         match run.telemetry(&record.trial) {
             Ok(Some(table)) => {
+                let is_elsewhere = record.trial.files.client_telemetry.is_some();
+                let cpus = if is_elsewhere { Some(&elsewhere) } else { here };
                 drawn.insert(record.trial.number, telemetry::drawn(&table, cpus, most));
             }
             Ok(None) => {}

@@ -31,7 +31,7 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
   const ticks = trial.timeline ?? [];
   const phases = bands(trial.phases ?? []);
   const end = Math.max(trial.duration_s, ...phases.map((band) => band.end), 0.1);
-  const cpu = cpuLines(report.telemetry[String(trial.number)], cpuList(report.plan?.cpus.client ?? ""));
+  const cpu = cpuLines(report.telemetry[String(trial.number)], cpuList(trial.files?.client_telemetry ? "" : (report.plan?.cpus.client ?? "")));
   const errors = ticks.reduce((sum, one) => sum + one.failed, 0);
   const peak = ticks.reduce((most, one) => Math.max(most, one.throughput_per_s), 0);
   const panels = (width: number): Drawing[] => {

@@ -14,7 +14,7 @@ export function factsSection(report: Report): Section {
     title: "Facts and configuration",
     short: "Facts",
     body: facts
-      ? [...variants(report), el("h3", {}, "Host and client"), folded("Host", facts.host), folded("Client", facts.client), ...configs(report), source("facts.json and the configuration files of each trial")]
+      ? [...variants(report), el("h3", {}, "Host and client"), folded("Host", facts.host), ...Object.entries(facts.hosts ?? {}).map(([name, own]) => folded(`Host ${name}`, own)), folded("Client", facts.client), ...configs(report), source("facts.json and the configuration files of each trial")]
       : [nothing("This run recorded no facts."), ...configs(report)],
   };
 }

@@ -4,7 +4,7 @@ import { source } from "../charts/figure";
 import { el, table, type Child } from "../dom";
 import { commandLine } from "../derive/command";
 import { counted, date, time } from "../derive/format";
-import type { Report } from "../model";
+import type { Plan, Report } from "../model";
 import { terms } from "../terms";
 import { nothing, type Section } from "./section";
 
@@ -19,7 +19,7 @@ export function rerunSection(report: Report): Section {
     [terms`[[Seed]]`, String(plan.seed)],
     [terms`[[Blocks]]`, `${plan.blocks} (${plan.length} preset)${plan.spare_blocks ? `, and at most ${counted(plan.spare_blocks, "spare block")} to replace invalid trials` : ""}`],
     [terms`[[Client]]`, `${counted(plan.load.connections, "connection")}, ${counted(plan.load.threads, "thread")}, ${cpus(plan.cpus.client)}`],
-    [terms`[[Server]]`, cpus(plan.cpus.server)],
+    [terms`[[Server]]`, serverPlace(plan)],
     ...(plan.background
       ? [[terms`[[Background load]]`, `${plan.background.rate_per_s}/s over ${counted(plan.background.connections, "connection")}`]]
       : []),
@@ -52,6 +52,12 @@ function turns({ plan, trials }: Report): string {
   const [shortest, longest] = [Math.min(...slices), Math.max(...slices)].map((seconds) => time(seconds * 1e6));
   const length = slices.length === 0 ? "" : `, in slices of ${shortest === longest ? shortest : `${shortest} to ${longest}`}`;
   return `${plan.turns.load} under load for each server in a block${length}`;
+}
+
+/** The CPUs of the servers on this machine, and the other machines with servers. */
+function serverPlace(plan: Plan): string {
+  const others = (plan.hosts ?? []).map((host) => `${host.name}${host.kind ? ` (${host.kind})` : ""}${host.cpus ? `, ${cpus(host.cpus)}` : ""}`);
+  return [...(plan.cpus.server === "" ? [] : [cpus(plan.cpus.server)]), ...others].join("; ");
 }
 
 function cpus(list: string): string {

@@ -69,6 +69,9 @@ pub struct Plan {
     /// The servers of a block are up together and loaded in turns. Without it, one at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<PlannedTurns>,
+    /// Whether the run ends where the packages of one server differ between machines.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub like_with_like: bool,
     /// The machines that variants name; empty where all run on this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<PlannedHost>,

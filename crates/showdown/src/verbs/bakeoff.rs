@@ -46,6 +46,10 @@ pub struct QuestionArgs {
     #[arg(long, value_name = "FILE")]
     pub hosts: Option<PathBuf>,
 
+    /// Stop where the versions of one server's packages differ between hosts
+    #[arg(long)]
+    pub like_with_like: bool,
+
     /// Choose what each trial measures [default: capacity, or CPU time an operation where the client would be the limit;
     /// throughput in a sweep and for workloads with a runner]
     #[arg(long, value_enum)]
@@ -343,6 +347,7 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         command: std::env::args().collect(),
         variants: args.variants.clone(),
         on: args.on.clone(),
+        like_with_like: args.like_with_like,
         hosts,
         workload: args.workload.clone(),
         measure,

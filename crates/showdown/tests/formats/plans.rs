@@ -57,6 +57,7 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
             curve_step: second,
         },
         turns: Some(PlannedTurns { load: second }),
+        like_with_like: true,
         hosts: vec![PlannedHost {
             name: text(),
             ssh: Some(text()),

@@ -94,7 +94,15 @@ fn machine_against_machine_has_a_record_of_both() {
     let comparison = planned(&lab, &["nginx@c1", "nginx@c2", "--measure", "cpu", "--rate", "200"]);
     let output = comparison.run(&lab, &[]).output().expect("it runs");
     assert!(is_recorded(&output), "{}", stderr(&output));
-    assert_eq!(json(&output)["variants"].as_array().map(Vec::len), Some(2));
+    let verdict = json(&output);
+    assert_eq!(verdict["variants"].as_array().map(Vec::len), Some(2));
+    let ids: Vec<&str> =
+        verdict["caveats"].as_array().expect("caveats").iter().filter_map(|c| c["id"].as_str()).collect();
+    assert!(ids.contains(&"these-machines") && !ids.contains(&"loopback"), "{ids:?}");
+    let audit = verdict["fairness"].as_array().expect("differences").iter().find(|d| d["key"] == "host");
+    assert!(
+        audit.is_some_and(|d| d["remark"].as_str().is_some_and(|text| text.contains("beside the machines")))
+    );
     let facts = comparison.read("facts.json");
     for host in ["c1", "c2"] {
         assert_eq!(facts["hosts"][host]["machine.hostname"], host, "its own facts");

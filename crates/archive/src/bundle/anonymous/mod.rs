@@ -123,12 +123,24 @@ impl AnonymousRun {
     }
 }
 
-/// Adds the host's name in the facts, and users whose home directories a file names.
+/// Adds the names of hosts in facts and plan, and users whose home directories a file names.
 fn add_names(text: &str, identity: &mut Identity) {
-    if let Ok(facts) = serde_json::from_str::<Value>(text)
-        && let Some(host) = facts["host"]["machine.hostname"].as_str()
-    {
-        identity.hosts.push(host.to_owned());
+    if let Ok(facts) = serde_json::from_str::<Value>(text) {
+        let others = facts["hosts"].as_object().into_iter().flat_map(|hosts| hosts.values());
+        for host in others.chain([&facts["host"]]) {
+            identity.hosts.extend(host["machine.hostname"].as_str().map(str::to_owned));
+        }
+    }
+    if let Ok(plan) = text.parse::<Plan>() {
+        for host in plan.hosts {
+            // The user and the host of `ssh`; its address is replaced as every address is.
+            let (user, at) = host.ssh.as_deref().map_or((None, None), |ssh| match ssh.rsplit_once('@') {
+                Some((user, at)) => (Some(user.to_owned()), Some(at.to_owned())),
+                None => (None, Some(ssh.to_owned())),
+            });
+            identity.users.extend(user);
+            identity.hosts.extend(at.into_iter().chain([host.name]));
+        }
     }
     for (at, home) in text.match_indices("/home/") {
         let rest = &text[at + home.len()..];

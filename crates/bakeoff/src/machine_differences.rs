@@ -1,0 +1,201 @@
+//! What machines of the variants differ in: facts that belong beside a comparison of machines, and package versions that
+//! `--like-with-like` wants to be the same. Differences of the servers themselves are left to [`fairness`](crate::fairness).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use archive::model::{Difference, DifferenceClass, Facts, FlatFacts, Plan, Variant, VariantFacts};
+
+use crate::caveats::are_on_different_machines;
+
+/// The begins of facts that a comparison of machines must declare.
+const DECLARED: &[&str] = &[
+    "cpu.model",
+    "cpu.online",
+    "cpu.smt",
+    "cpu.caches",
+    "cpu.numa_nodes",
+    "machine.architecture",
+    "machine.virtualization",
+    "memory.total_bytes",
+    "cpu.microcode",
+    "cpu.mitigations.",
+    "cpu.idle_",
+    "cpu.governor",
+    "kernel.release",
+    "kernel.version",
+    "kernel.command_line",
+    "kernel.clocksource",
+    "machine.distribution",
+    "machine.libc",
+    "memory.huge_pages",
+    "memory.swap_total_bytes",
+    "memory.thp",
+    "net.",
+    "sysctls.",
+];
+
+/// How many of them are hardware: the machine itself.
+const HARDWARE: usize = 8;
+
+/// The facts of a server that its packages determine.
+const OF_PACKAGES: &[&str] = &["version", "build", "libc", "package"];
+
+/// The facts of a variant's machine.
+fn facts_of<'f>(plan: &Plan, facts: &'f Facts, variant: &Variant) -> &'f FlatFacts {
+    let host = plan.host_of(variant).filter(|host| host.ssh.is_some());
+    host.and_then(|host| facts.hosts.get(&host.name)).unwrap_or(&facts.host)
+}
+
+/// The facts in which the machines of the variants differ, and first a sentence about all of them; nothing where all run on one
+/// machine.
+pub fn machine_differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
+    if !are_on_different_machines(plan) {
+        return Vec::new();
+    }
+    let sides: Vec<(&Variant, &FlatFacts)> =
+        plan.variants.iter().map(|variant| (variant, facts_of(plan, facts, variant))).collect();
+    let keys: BTreeSet<&String> = sides.iter().flat_map(|(_, facts)| facts.keys()).collect();
+    let (mut hardware, mut others) = (Vec::new(), Vec::new());
+    for key in keys {
+        let Some(at) = DECLARED.iter().position(|begin| key.starts_with(begin)) else { continue };
+        let values: BTreeMap<String, String> = sides
+            .iter()
+            .filter_map(|(variant, facts)| Some((variant.name.clone(), facts.get(key)?.clone())))
+            .collect();
+        let distinct: BTreeSet<&String> = values.values().collect();
+        if distinct.len() < 2 && values.len() == sides.len() {
+            continue;
+        }
+        let is_hardware = at < HARDWARE;
+        let (class, remark) = if is_hardware {
+            (DifferenceClass::TheVariantItself, "the machines are what is compared")
+        } else {
+            (
+                DifferenceClass::Unexplained,
+                "the machines are set up differently: make them alike, or compare this on one machine",
+            )
+        };
+        let list = if is_hardware { &mut hardware } else { &mut others };
+        list.push(Difference { key: format!("host.{key}"), values, class, remark: remark.to_owned() });
+    }
+    let mut found = vec![summary(&sides, &others)];
+    found.extend(others);
+    found.extend(hardware);
+    found
+}
+
+/// What each machine is, and whether the ratio is of the hardware alone.
+fn summary(sides: &[(&Variant, &FlatFacts)], others: &[Difference]) -> Difference {
+    let what = |facts: &FlatFacts| {
+        let of = |key: &str| facts.get(key).map_or("unknown", String::as_str);
+        format!("{}, {} CPUs, kernel {}", of("cpu.model"), of("cpu.online"), of("kernel.release"))
+    };
+    let values = sides.iter().map(|(variant, facts)| (variant.name.clone(), what(facts))).collect();
+    let remark = if others.is_empty() {
+        "no declared setting differs beside the machines themselves".to_owned()
+    } else {
+        format!(
+            "beside the machines themselves, {} differ: the ratio is of all of it together",
+            named(others)
+        )
+    };
+    let class =
+        if others.is_empty() { DifferenceClass::TheVariantItself } else { DifferenceClass::Unexplained };
+    Difference { key: "host".to_owned(), values, class, remark }
+}
+
+/// The first of these facts by name, and how many more there are.
+fn named(differences: &[Difference]) -> String {
+    const MOST: usize = 4;
+    let names: Vec<&str> = differences.iter().take(MOST).map(|d| d.key.trim_start_matches("host.")).collect();
+    match differences.len().checked_sub(MOST) {
+        Some(more @ 1..) => format!("{} and {more} more", names.join(", ")),
+        _ => names.join(", "),
+    }
+}
+
+/// Why two variants of one server are not alike: the packages of their machines differ. None while only one of them is known.
+pub fn unlike(plan: &Plan, facts: &Facts) -> Option<String> {
+    let known = |variant: &Variant| facts.variants.iter().find(|known| known.name == variant.name);
+    let pairs = plan.variants.iter().enumerate().flat_map(|(at, a)| {
+        plan.variants[at + 1..].iter().filter(|b| b.server == a.server).map(move |b| (a, b))
+    });
+    pairs.filter_map(|(a, b)| Some((known(a)?, known(b)?))).find_map(|(a, b)| {
+        let key = OF_PACKAGES.iter().find(|key| value(a, key) != value(b, key))?;
+        let shown = |of: &VariantFacts| value(of, key).unwrap_or_else(|| "none".to_owned());
+        Some(format!(
+            "{} and {} are not alike: {key} is {} and {}: install the same packages on both, or leave out --like-with-like",
+            a.name,
+            b.name,
+            shown(a),
+            shown(b)
+        ))
+    })
+}
+
+fn value(of: &VariantFacts, key: &str) -> Option<String> {
+    of.flat().get(key).map(|text| text.lines().next().unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::model::PlannedHost;
+
+    use super::*;
+    use crate::run::tests::PLAN;
+
+    fn plan() -> Plan {
+        let mut plan: Plan = PLAN.parse().expect("a plan");
+        for (variant, name) in plan.variants.iter_mut().zip(["old", "new"]) {
+            (variant.server, variant.host) = ("nginx".to_owned(), Some(name.to_owned()));
+            let (ssh, address) = (Some(name.to_owned()), "10.1.0.5".to_owned());
+            plan.hosts.push(PlannedHost { name: name.to_owned(), ssh, address, kind: None, cpus: None });
+        }
+        plan
+    }
+
+    fn facts(old: &[(&str, &str)], new: &[(&str, &str)]) -> Facts {
+        let flat = |of: &[(&str, &str)]| of.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let hosts = [("old".to_owned(), flat(old)), ("new".to_owned(), flat(new))];
+        Facts { hosts: hosts.into(), ..Facts::default() }
+    }
+
+    #[test]
+    fn what_differs_beside_the_machines_is_in_one_sentence() {
+        let (a, b) = (
+            [("cpu.model", "T2"), ("kernel.release", "5.10")],
+            [("cpu.model", "X9"), ("kernel.release", "6.1")],
+        );
+        let found = machine_differences(&plan(), &facts(&a, &b));
+        let [summary, kernel, model] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(
+            summary.remark,
+            "beside the machines themselves, kernel.release differ: the ratio is of all of it together"
+        );
+        assert_eq!(
+            (kernel.key.as_str(), kernel.class),
+            ("host.kernel.release", DifferenceClass::Unexplained)
+        );
+        assert_eq!((model.key.as_str(), model.class), ("host.cpu.model", DifferenceClass::TheVariantItself));
+        let found = machine_differences(&plan(), &facts(&[a[0], b[1]], &b));
+        assert_eq!(found[0].class, DifferenceClass::TheVariantItself, "only the model differs");
+        let mut on_one = plan();
+        on_one.variants[1].host = Some("old".to_owned());
+        assert!(machine_differences(&on_one, &facts(&a, &b)).is_empty());
+    }
+
+    #[test]
+    fn other_packages_are_unlike_once_both_are_known() {
+        let plan = plan();
+        let variant = |at: usize, version: &str| VariantFacts {
+            name: plan.variants[at].name.clone(),
+            version: version.to_owned(),
+            ..VariantFacts::default()
+        };
+        let with = |variants: Vec<VariantFacts>| Facts { variants, ..Facts::default() };
+        assert_eq!(unlike(&plan, &with(vec![variant(0, "1.22")])), None);
+        assert_eq!(unlike(&plan, &with(vec![variant(0, "1.22"), variant(1, "1.22")])), None);
+        let why = unlike(&plan, &with(vec![variant(0, "1.22"), variant(1, "1.26")])).expect("they differ");
+        assert!(why.contains("are not alike: version is 1.22 and 1.26: install the same packages"), "{why}");
+    }
+}
