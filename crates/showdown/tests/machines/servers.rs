@@ -109,6 +109,7 @@ fn an_error_over_there_names_the_host_and_an_interruption_ends_what_takes_long()
     let elsewhere = ServerOrder { address: [192, 0, 2, 1].into(), ..order(machine, &workload, "nginx") };
     let error = machine.start(&workload, &elsewhere).err().expect("no such address").to_string();
     assert!(error.starts_with("host h: "), "{error}");
+    machine.remove_data(1);
     asked.interrupted.store(true, Ordering::Relaxed);
     let error = machine.start(&workload, &order(machine, &workload, "nginx")).err();
     assert!(matches!(error, Some(machine::MachineError::Interrupted)), "{error:?}");
