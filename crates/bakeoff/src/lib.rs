@@ -33,6 +33,7 @@ mod gates;
 mod headline;
 mod interrupted_run;
 pub mod limits;
+mod load_clients;
 mod looks;
 mod machine_differences;
 mod machine_lab;

@@ -96,12 +96,15 @@ impl MachineLab<'_> {
 impl Lab for MachineLab<'_> {
     fn facts(&mut self, plan: &Plan) -> Result<Facts, RunPlanError> {
         let made_by = if self.workload.load.is_runner() { MADE_BY_SERVER } else { "client" };
-        let client = FlatFacts::from([
+        let mut client = FlatFacts::from([
             ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             (MADE_BY.to_owned(), made_by.to_owned()),
             ("threads".to_owned(), plan.load.threads.to_string()),
             ("cpus".to_owned(), plan.cpus.client.clone()),
         ]);
+        if !plan.clients.is_empty() {
+            client.insert("clients".to_owned(), plan.clients.join(", "));
+        }
         let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Ok(Facts {
             taken_unix_ms: taken.map_or(0, |d| d.as_millis() as u64),

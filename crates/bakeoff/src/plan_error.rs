@@ -163,6 +163,23 @@ pub enum PlanError {
     /// Two entries of hosts that a plan cannot have together.
     #[error("hosts: {0:?} is there twice: give each host its own name")]
     HostTwice(String),
+    /// A host is a client twice.
+    #[error("client {0} is named twice: name each once")]
+    ClientTwice(String),
+    /// What the hosts file says of a client is not true there.
+    #[error("{0}")]
+    ClientHost(String),
+    /// A client has no way to a server of this machine's loopback.
+    #[error(
+        "client {client} cannot reach {variant} on this machine's loopback: pass --on HOST (a host without ssh is this \
+         machine, by its address)"
+    )]
+    OutOfReach {
+        /// The client.
+        client: String,
+        /// The variant.
+        variant: String,
+    },
     /// A program that makes its own load runs beside its client.
     #[error(
         "workload {0} makes its load by itself, beside the server: run showdown on that host, without @HOST"

@@ -25,9 +25,14 @@ pub fn names(written: &[String]) -> impl Iterator<Item = Option<String>> {
     written.iter().map(|text| text.parse::<VariantText>().ok().and_then(|text| text.host))
 }
 
-/// The entries of the machines that these variants name.
-pub fn used(known: &[HostEntry], variants: &[Variant]) -> Result<Vec<PlannedHost>, PlanError> {
-    let named: BTreeSet<&String> = variants.iter().filter_map(|variant| variant.host.as_ref()).collect();
+/// The entries of the machines that these variants and clients name.
+pub fn used(
+    known: &[HostEntry],
+    variants: &[Variant],
+    clients: &[String],
+) -> Result<Vec<PlannedHost>, PlanError> {
+    let of_variants = variants.iter().filter_map(|variant| variant.host.as_ref());
+    let named: BTreeSet<&String> = of_variants.chain(clients).collect();
     let unknown = |name: &&&String| known.iter().all(|host| host.name != ***name);
     if let Some(name) = named.iter().find(unknown) {
         return Err(unknown_host(name, known.iter().map(|host| host.name.as_str())));
@@ -44,12 +49,40 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         }
     }
     let named = plan.variants.iter().filter_map(|variant| variant.host.as_ref());
-    for name in named {
+    for name in named.chain(&plan.clients) {
         if plan.hosts.iter().all(|host| host.name != *name) {
             return Err(unknown_host(name, plan.hosts.iter().map(|host| host.name.as_str())));
         }
     }
-    Ok(())
+    check_clients(plan)
+}
+
+/// The hosts that make the load, in their order.
+pub fn clients(plan: &Plan) -> Result<Vec<HostEntry>, PlanError> {
+    let of_name = |name: &String| plan.hosts.iter().find(|host| host.name == *name);
+    let hosts = plan.clients.iter().filter_map(of_name);
+    hosts.map(|host| HostEntry::of_plan(host).map_err(PlanError::from)).collect()
+}
+
+/// Whether the clients can share the load, and can reach all servers.
+fn check_clients(plan: &Plan) -> Result<(), PlanError> {
+    for (at, name) in plan.clients.iter().enumerate() {
+        if plan.clients[..at].contains(name) {
+            return Err(PlanError::ClientTwice(name.clone()));
+        }
+    }
+    let is_elsewhere = |host: &&HostEntry| host.ssh.is_some() || !host.address.is_loopback();
+    let clients = clients(plan)?;
+    let on_loopback = |variant: &&Variant| {
+        let entry = plan.host_of(variant).and_then(|host| HostEntry::of_plan(host).ok());
+        entry.is_none_or(|entry| entry.address.is_loopback())
+    };
+    match (clients.iter().find(is_elsewhere), plan.variants.iter().find(on_loopback)) {
+        (Some(client), Some(variant)) => {
+            Err(PlanError::OutOfReach { client: client.name.clone(), variant: variant.name.clone() })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn unknown_host<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> PlanError {
@@ -84,14 +117,34 @@ mod tests {
         let mut plan: Plan = PLAN.parse().expect("a plan");
         plan.variants[0].host = Some("oled".to_owned());
         let known = [entry("old", "10.1.0.5"), entry("new", "10.1.0.6")];
-        let error = used(&known, &plan.variants).expect_err("no such host").to_string();
+        let error = used(&known, &plan.variants, &[]).expect_err("no such host").to_string();
         assert_eq!(error, "there is no host \"oled\" (known: old, new): give a host of the hosts file");
         assert!(check(&plan).is_err(), "nor has the plan");
         plan.variants[0].host = Some("old".to_owned());
-        plan.hosts = used(&known, &plan.variants).expect("it is known");
+        plan.hosts = used(&known, &plan.variants, &[]).expect("it is known");
         assert_eq!(plan.hosts.len(), 1, "only what is used");
         assert!(check(&plan).is_ok());
         plan.hosts[0].address = "192.0.2.7".to_owned();
         assert!(check(&plan).expect_err("it is public").to_string().contains("is a public address"));
+    }
+
+    #[test]
+    fn clients_are_known_once_and_reach_all_servers() {
+        let mut plan: Plan = PLAN.parse().expect("a plan");
+        let known = [entry("old", "10.1.0.5"), entry("c1", "10.1.0.6"), entry("c2", "10.1.0.7")];
+        plan.clients = ["c1", "c2"].map(str::to_owned).to_vec();
+        plan.hosts = used(&known, &plan.variants, &plan.clients).expect("they are known");
+        assert_eq!(clients(&plan).expect("entries").len(), 2);
+        let refused = |plan: &Plan| check(plan).expect_err("refused").to_string();
+        let far = refused(&plan);
+        assert!(far.starts_with("client c1 cannot reach ") && far.contains("--on HOST"), "{far}");
+        for variant in &mut plan.variants {
+            variant.host = Some("old".to_owned());
+        }
+        plan.hosts = used(&known, &plan.variants, &plan.clients).expect("they are known");
+        assert!(check(&plan).is_ok());
+        plan.clients.push("c1".to_owned());
+        assert_eq!(refused(&plan), "client c1 is named twice: name each once");
+        assert!(used(&known, &plan.variants, &["c9".to_owned()]).is_err());
     }
 }

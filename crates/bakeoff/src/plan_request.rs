@@ -55,6 +55,8 @@ pub struct PlanRequest {
     pub like_with_like: bool,
     /// The machines that the user has.
     pub hosts: Vec<HostEntry>,
+    /// The names of those that make the load; empty for this machine.
+    pub clients: Vec<String>,
     /// Name or path of the workload; if none is given, the one that has these servers.
     pub workload: Option<String>,
     /// The measure.
@@ -93,7 +95,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let written = plan_hosts::on_hosts(&request.variants, request.on.as_deref());
     let (workload, variants) = Catalogue::default().resolve(request.workload.as_deref(), &written)?;
     let variants = plan_variants(variants.into_iter().zip(plan_hosts::names(&written)));
-    let hosts = plan_hosts::used(&request.hosts, &variants)?;
+    let hosts = plan_hosts::used(&request.hosts, &variants, &request.clients)?;
     let has_servers_here = variants.iter().any(|variant| {
         hosts
             .iter()
@@ -102,6 +104,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     });
     let preset = if kind == RunKind::Sweep { Preset::of_sweep(length) } else { Preset::of(length) };
     let (cpus, threads) = cpu_split(&workload, has_servers_here, host)?;
+    let threads = threads_of_clients(request).unwrap_or(threads);
     let on_op = request.on_op.clone().or_else(|| workload.load.default_operation.clone());
     let measure = measure(request, &workload, on_op.as_deref(), preset.operations)?;
     let points = variants.len() * sweep.iter().map(|axis| axis.values.len()).product::<usize>();
@@ -138,6 +141,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         turns: None,
         like_with_like: request.like_with_like,
         hosts,
+        clients: request.clients.clone(),
         variants,
         sweep,
     };
@@ -169,6 +173,13 @@ fn cpu_split(workload: &Workload, has_servers: bool, host: &Host) -> Result<(Cpu
     let split = host::affinity::split(&host.cores(&allowed));
     let cpus = CpuSplit { server: split.server.to_string(), client: split.client.to_string() };
     Ok((cpus, split.client.len() as u32))
+}
+
+/// The threads of each client, as many as the smallest has CPUs in the hosts file; none where this machine makes the load.
+/// How many CPUs a client has is known only when it is reached: without `cpus`, one thread.
+fn threads_of_clients(request: &PlanRequest) -> Option<u32> {
+    let clients = request.hosts.iter().filter(|host| request.clients.contains(&host.name));
+    clients.map(|host| host.cpus.as_ref().map_or(1, |cpus| cpus.len() as u32)).min()
 }
 
 fn measure(

@@ -11,6 +11,7 @@ use workload::{Catalogue, LookupError, ServerVariant, Workload};
 
 use crate::event::{Event, Observer};
 use crate::interrupted_run::InterruptedRun;
+use crate::load_clients::LoadClients;
 use crate::machine_lab::MachineLab;
 use crate::open_hosts::OtherMachines;
 use crate::plan_check::{check, check_kernel_settings};
@@ -78,6 +79,8 @@ fn on_its_machines(
         .collect::<Result<_, _>>()
         .map_err(PlanError::from)?;
     let others = OtherMachines::open(plan, permissions.programs, context, observe)?;
+    let clients = LoadClients::open(plan, permissions.programs, context, observe)?;
+    let of_clients = clients.context(context);
     let machines = machines(plan, &here, &others)?;
     let mut prepared = Vec::new();
     for (index, machine) in machines.iter() {
@@ -97,7 +100,7 @@ fn on_its_machines(
         .client_cpus
         .pin_this_thread()
         .map_err(|source| RunPlanError::System { what: "use the client's CPUs", source })?;
-    let mut lab = MachineLab { workload, machines, variants, context, one_at_a_time: None };
+    let mut lab = MachineLab { workload, machines, variants, context: &of_clients, one_at_a_time: None };
     let finished = run(&mut lab, observe);
     let unrestored = close_kernel_settings(&lab.machines, &prepared, observe);
     Ok(FinishedRun { unrestored, ..finished? })

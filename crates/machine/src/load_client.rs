@@ -15,6 +15,7 @@ use crate::error::MachineError;
 use crate::host_problems::host_problems;
 use crate::hosts_file::{HostEntry, Hosts};
 use crate::program_channel::{ProgramInput, ProgramOutput};
+use crate::protocol::servers::Reserve;
 use crate::protocol::{AgentProgram, DescribeClient};
 use crate::reach::ReachOptions;
 use crate::transport::OpenProgress;
@@ -119,6 +120,11 @@ impl HostClient {
     /// Its address in the hosts file.
     pub fn address(&self) -> IpAddr {
         self.address
+    }
+
+    /// Takes the right to measure there, until its agent ends.
+    pub fn reserve(&self) -> Result<(), MachineError> {
+        self.connection.call(Reserve { address: self.address }, DESCRIPTION).map(drop)
     }
 
     /// Starts a program there, on its CPUs.

@@ -60,6 +60,7 @@ pub(super) fn plan(measure: Measure, blocks: u32) -> Plan {
         turns: None,
         like_with_like: false,
         hosts: Vec::new(),
+        clients: Vec::new(),
         variants: Vec::new(),
         sweep: Vec::new(),
     }

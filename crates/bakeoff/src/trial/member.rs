@@ -270,7 +270,9 @@ impl<'a> TrialMember<'a> {
                 measured_us,
             }
         };
-        let client = recorded.client.as_ref().map(|recorded| watched(HERE, recorded));
+        // Where others are the clients, this machine only merges what they report.
+        let is_client = self.setup.plan.clients.is_empty();
+        let client = recorded.client.as_ref().filter(|_| is_client).map(|recorded| watched(HERE, recorded));
         (watched(self.machine, &recorded.server), client)
     }
 
@@ -279,7 +281,7 @@ impl<'a> TrialMember<'a> {
         let plan = self.setup.plan;
         let mut spec = self.sut.load_spec()?;
         spec.connections = self.variant_point.connections(plan);
-        spec.workers = plan.load.threads.min(spec.connections);
+        spec.workers = (plan.load.threads * plan.client_count()).min(spec.connections);
         spec.part.seed = u64::from(plan.seed) << 32 | u64::from(self.trial.number) << 8;
         Ok(spec)
     }

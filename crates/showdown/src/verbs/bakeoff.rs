@@ -42,6 +42,10 @@ pub struct QuestionArgs {
     #[arg(long, value_name = "HOST")]
     pub on: Option<String>,
 
+    /// Make the load on these hosts of the hosts file together, instead of on this machine
+    #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
+    pub clients: Vec<String>,
+
     /// Read the hosts from this file [default: hosts.toml of the working directory, see `showdown hosts`]
     #[arg(long, value_name = "FILE")]
     pub hosts: Option<PathBuf>,
@@ -174,7 +178,7 @@ Examples:
   showdown compare nginx apache --measure latency --rates 10k,20k
   showdown compare nginx apache --measure cpu
   showdown compare nginx@old nginx@new --hosts hosts.toml
-  showdown compare nginx apache --on new
+  showdown compare nginx apache --on new --clients c1,c2
 
 Capacity and latency come from an open loop. Response time counts from the intended start of each operation, so a \
 stalled server cannot hide the operations that wait for it (coordinated omission).
@@ -338,9 +342,12 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         (Some(MeasureOption::Capacity), _) => MeasureRequest::Capacity,
         _ => MeasureRequest::Default,
     };
-    let names_host = args.on.is_some() || args.variants.iter().any(|text| has_host(text));
+    let names_host =
+        args.on.is_some() || !args.clients.is_empty() || args.variants.iter().any(|text| has_host(text));
     if args.hosts.is_some() && !names_host {
-        return Err(usage("--hosts has no effect without a host: write SERVER@HOST, or pass --on HOST"));
+        return Err(usage(
+            "--hosts has no effect without a host: write SERVER@HOST, or pass --on HOST or --clients HOSTS",
+        ));
     }
     let hosts = if names_host { Hosts::read(args.hosts.as_deref()).map_err(usage)?.0 } else { Vec::new() };
     let request = PlanRequest {
@@ -349,6 +356,7 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         on: args.on.clone(),
         like_with_like: args.like_with_like,
         hosts,
+        clients: args.clients.clone(),
         workload: args.workload.clone(),
         measure,
         slo: args.slo.as_ref().map(ToString::to_string),

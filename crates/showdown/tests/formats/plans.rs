@@ -58,6 +58,7 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
         },
         turns: Some(PlannedTurns { load: second }),
         like_with_like: true,
+        clients: vec!["old".to_owned()],
         hosts: vec![PlannedHost {
             name: text(),
             ssh: Some(text()),

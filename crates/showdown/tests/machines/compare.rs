@@ -88,6 +88,37 @@ fn is_recorded(output: &Output) -> bool {
     matches!(output.status.code(), Some(0 | 3))
 }
 
+/// c1 has the servers, c2 and c3 make the load.
+#[test]
+fn clients_on_other_hosts_load_the_servers_and_are_counted_exactly() {
+    let Some(lab) = Lab::up(3) else { return };
+    let question = ["nginx", "nginx:worker_processes=2", "--on", "c1", "--clients", "c2,c3"];
+    let comparison = planned(&lab, &[&question[..], &["--measure", "throughput"]].concat());
+    let output = comparison.run(&lab, &[]).output().expect("it runs");
+    assert!(is_recorded(&output), "{}", stderr(&output));
+    assert_eq!(comparison.read("facts.json")["client"]["clients"], "c2, c3");
+    let trials = comparison.trials();
+    assert!(trials.len() >= 6, "{} trials", trials.len());
+    for trial in &trials {
+        let (status, reasons) = (trial["status"].as_str(), &trial["reasons"]);
+        assert!(matches!(status, Some("valid" | "invalid")), "{status:?}: {reasons}");
+        let counts = &trial["counts"][0];
+        assert!(counts["client"].as_u64() > Some(0), "{trial}");
+        assert_eq!(counts["client"], counts["server"], "what the clients and the server counted");
+    }
+    for host in ["c1", "c2", "c3"] {
+        wait_for("a host without agents, servers and ports", || lab.left_on(host).is_empty().then_some(()));
+    }
+    let words = [SHOWDOWN, "plan", "compare", "nginx", "apache", "--clients", "c2", "--hosts"];
+    let hosts = lab.directory().join("hosts.toml").display().to_string();
+    let refused = lab.exec(&[&words[..], &[&hosts]].concat()).output().expect("it runs");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        stderr(&refused).contains("client c2 cannot reach nginx on this machine's loopback"),
+        "{refused:?}"
+    );
+}
+
 #[test]
 fn machine_against_machine_has_a_record_of_both() {
     let Some(lab) = Lab::up(2) else { return };
