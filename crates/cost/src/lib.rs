@@ -8,6 +8,7 @@
 //! | [`targets`] | targets.toml, with units that are checked |
 //! | [`power`] | watts with their boundary and source |
 //! | [`pricing`] | what the variants of runs cost |
+//! | [`sizing`] | the fleet that carries a load, and how many servers one replaces |
 //! | [`unit_text`] | texts with units |
 //! | [`published`] | published evaluations as data, and what can be computed from them |
 //!
@@ -27,6 +28,7 @@ mod notes;
 pub mod power;
 pub mod pricing;
 pub mod published;
+pub mod sizing;
 mod source_text;
 pub mod targets;
 pub mod unit_text;

@@ -2,14 +2,23 @@
 
 use crate::measured::MeasuredRun;
 
-/// Notes on where the performance was measured.
+/// Notes on watts and on where the performance was measured.
 pub(crate) fn of_runs(runs: &[MeasuredRun<'_>]) -> Vec<String> {
-    let mut notes =
-        vec!["Watts are estimates: no meter recorded them beside the load. Each has its boundary".to_owned()];
+    of_machines(runs, true)
+}
+
+/// The same; without a file of targets there are no watts and prices.
+pub(crate) fn of_machines(runs: &[MeasuredRun<'_>], has_targets: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if has_targets {
+        notes.push(
+            "Watts are estimates: no meter recorded them beside the load. Each has its boundary".to_owned(),
+        );
+    }
     for run in runs.iter().filter(|run| run.is_on_one_machine()) {
         let cpus = run.run.plan.as_ref().map_or("some", |plan| plan.cpus.server.as_str());
         notes.push(format!(
-            "In {} the server had the CPUs {cpus} of a machine that its client used too; price and watts are of a whole machine",
+            "In {} the server had the CPUs {cpus} of a machine that its client used too; a server with a whole machine was not measured",
             run.id
         ));
     }

@@ -66,6 +66,8 @@ enum Verb {
     Report(verbs::archive::ReportArgs),
     /// Show what the variants of runs cost: energy, money, space and carbon
     Cost(verbs::cost::CostArgs),
+    /// Find the number of servers that carry a load, and how many of one kind replace another
+    Size(verbs::size::SizeArgs),
     /// List published evaluations of servers, and what their figures amount to
     Published(verbs::published::PublishedArgs),
     /// Pack a run into one file
@@ -120,6 +122,7 @@ fn main() -> ExitCode {
         Verb::Show(args) => verbs::archive::show(&args),
         Verb::Report(args) => verbs::archive::report(&args),
         Verb::Cost(args) => verbs::cost::run(&args),
+        Verb::Size(args) => verbs::size::run(&args),
         Verb::Published(args) => verbs::published::run(&args),
         Verb::Export(args) => verbs::archive::export(&args),
         Verb::Import(args) => verbs::archive::import(&args),
@@ -203,6 +206,6 @@ mod tests {
         let line = line.split("  ").next().unwrap_or(line);
         let line = line.split(" | ").next().unwrap_or(line);
         let line = line.split(" > ").next().unwrap_or(line);
-        line.split(' ').map(|word| word.trim_matches('\'').to_owned()).collect()
+        ::shell_words::split(line).expect("the quotes of an example are closed")
     }
 }

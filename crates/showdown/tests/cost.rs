@@ -163,6 +163,76 @@ mod cost {
     }
 }
 
+mod size {
+    use super::{Home, TARGETS};
+
+    const LOAD: &str = "400k req/s at p99<5ms";
+
+    #[test]
+    fn fleets_of_each_kind_are_sized_and_compared() {
+        let home = Home::new();
+        home.comparison(8);
+        home.targets(TARGETS);
+        let args = ["size", "--for", LOAD, "--headroom", "30%", "--spares", "1", "--zones", "3"];
+        let args = [&args[..], &["--targets", "targets.toml"]].concat();
+        let text = home.prints(&args);
+        for part in [
+            "servers of nginx carry 400,000/s at p99<5ms.",
+            "1 nginx replaces 1.6",
+            "it costs the same for each operation at 0.70: it pays.",
+            "Headroom 30 %, 1 spare, 3 zones, one of which may be lost.",
+            "no rack units of apache: target small has no rack_units",
+            "One server was measured.",
+        ] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+        let json = home.json(&[&args[..], &["--format", "json"]].concat());
+        let nginx = &json["kinds"][0];
+        let number = |key: &str| nginx[key].as_f64().expect("a number");
+        let lower = nginx["capacity_per_s"]["low"].as_f64().expect("a bound");
+        assert!((number("usable_per_s") / (0.7 * lower) - 1.0).abs() < 1e-9);
+        assert_eq!(number("servers"), 3.0 * (200_000.0 / number("usable_per_s")).ceil() + 1.0);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_refused_with_the_command_that_measures_it() {
+        let home = Home::new();
+        home.comparison(8);
+        let line = home.is_refused(1, &["size", "--for", "400k req/s at p99<1us"]);
+        assert!(line.contains("at no rate of its curve does it meet p99<1us in every trial"), "{line}");
+        assert!(line.contains("compare with --slo 'p99<1us'"), "{line}");
+        let looser = home.prints(&["size", "--for", "400k req/s at p99<8ms"]);
+        assert!(looser.contains("p99<5ms (stricter)") && looser.contains("fewer servers may do"), "{looser}");
+    }
+
+    #[test]
+    fn a_throughput_sizes_no_fleet() {
+        let home = Home::new();
+        let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../archive/tests/format-1/sweep.tar.gz");
+        home.prints(&["import", fixture]);
+        let line = home.is_refused(1, &["size", "--for", LOAD]);
+        assert!(line.contains("without an objective: compare with --slo 'p99<5ms'"), "{line}");
+    }
+
+    #[test]
+    fn each_mistake_is_one_line() {
+        let home = Home::new();
+        home.comparison(3);
+        let mistakes = [
+            (&["size"][..], "--for"),
+            (&["size", "--for", "120k at p99<5ms"], "has no unit"),
+            (&["size", "--for", "120k req/s"], "a fleet needs a load and an objective"),
+            (&["size", "--for", LOAD, "--headroom", "30"], "write a percentage"),
+            (&["size", "--for", LOAD, "--zones", "0"], "--zones"),
+            (&["size", "--for", LOAD, "--targets", "none.toml"], "cannot read none.toml"),
+        ];
+        for (args, message) in mistakes {
+            let line = home.is_refused(2, args);
+            assert!(line.contains(message), "{message} is not in {line}");
+        }
+    }
+}
+
 mod published {
     use super::Home;
 

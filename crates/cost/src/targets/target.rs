@@ -42,8 +42,8 @@ pub enum Acquisition {
 pub struct Target {
     /// Its name.
     pub name: String,
-    /// The variants that ran on it: `nginx`, or `RUN/nginx` of one run. Empty: the variant of the target's name, or all of them if it is
-    /// the only target.
+    /// The variants that ran on it: `nginx`, or `RUN/nginx` of one run. Empty: the variant of the target's name, those of the host with
+    /// this name, or all of them if it is the only target.
     pub variants: Vec<String>,
     /// How it is paid for.
     pub acquisition: Option<Acquisition>,
@@ -86,7 +86,7 @@ impl Targets {
     /// The machine of a variant of a run.
     pub fn of(&self, run: &str, variant: &str) -> Result<&Target, NoTarget> {
         let describes = |target: &&Target| match &target.variants[..] {
-            [] => self.targets.len() == 1 || target.name == variant,
+            [] => self.targets.len() == 1 || target.name == variant || is_host(&target.name, variant),
             names => names.iter().any(|name| is_variant(name, run, variant)),
         };
         let mut found = self.targets.iter().filter(describes);
@@ -100,6 +100,11 @@ impl Targets {
             }),
         }
     }
+}
+
+/// Whether a variant ran on the host with this name: `nginx@old`.
+fn is_host(target: &str, variant: &str) -> bool {
+    variant.rsplit_once('@').is_some_and(|(_, host)| host == target)
 }
 
 /// Whether a name of the file means this variant: `nginx`, or `0543-nginx/nginx` where a part of the run's id comes first.

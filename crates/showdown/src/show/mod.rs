@@ -16,6 +16,7 @@ pub mod resume;
 pub mod search_progress;
 pub mod selftest;
 pub mod selftest_clients;
+pub mod size;
 mod table;
 pub mod units;
 pub mod verdict;

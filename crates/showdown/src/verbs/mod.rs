@@ -19,4 +19,5 @@ pub mod resume;
 pub mod runner;
 pub mod selftest;
 pub mod selftest_clients;
+pub mod size;
 pub mod workloads;

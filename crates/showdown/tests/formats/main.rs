@@ -2,6 +2,7 @@
 //!
 //! The section on `showdown load --format json` is tested in the crate `load`.
 
+mod costs;
 mod documents;
 mod page;
 mod plans;
@@ -41,34 +42,6 @@ fn the_selftest_is_documented() {
 fn the_survey_of_hosts_is_documented() {
     let page = Page::read();
     page.assert_documents("`showdown hosts --format json`", &[json(&documents::hosts_report())]);
-}
-
-#[test]
-fn the_costs_of_a_run_are_documented() {
-    let root = tempfile::tempdir().expect("a directory");
-    let id = archive::example::comparison(root.path(), 3).expect("a run");
-    let cost = |targets: &str| {
-        let runs = [Archive::new(root.path()).open(id.as_str()).expect("a run")];
-        let targets = cost::Targets::parse("targets.toml", targets).expect("targets");
-        json(&cost::pricing::cost(&runs, &targets).expect("costs"))
-    };
-    // Each boundary once; the second file lacks what the first has.
-    let complete = "currency = \"EUR\"\npue = 1.5\nprice_per_kwh = \"0.2 EUR/kWh\"\ngrid_intensity = \"400 g/kWh\"\n\
-                    life = \"4 years\"\n[target.a]\nprice = \"1 EUR\"\nrack_units = 1\nload = \"2 W\"\nidle = \"1 W\"\nboundary = \"wall\"";
-    let power = |line: &str| format!("currency = \"EUR\"\n[target.a]\n{line}");
-    let documents = [
-        cost(complete),
-        cost(&power("nameplate = \"2 W\"")),
-        cost(&power("load = \"2 W\"\nboundary = \"dc\"")),
-        cost(&power("load = \"2 W\"\nboundary = \"package\"")),
-    ];
-    Page::read().assert_documents("`showdown cost --format json`", &documents);
-}
-
-#[test]
-fn published_evaluations_are_documented() {
-    let report = cost::published::report(&cost::published::Published::shipped(), None);
-    Page::read().assert_documents("`showdown published --format json`", &[json(&report)]);
 }
 
 #[test]

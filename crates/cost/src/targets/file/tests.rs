@@ -76,6 +76,9 @@ fn a_variant_finds_its_machine() {
     assert_eq!(one.of("run", "nginx").unwrap().name, "any");
     let two = Targets::parse("t", "currency = \"EUR\"\n[target.nginx]\n[target.apache]").unwrap();
     assert_eq!(two.of("run", "apache").unwrap().name, "apache");
+    // A target with the name of a host describes what ran there.
+    let hosts = Targets::parse("t", "currency = \"EUR\"\n[target.old]\n[target.new]").unwrap();
+    assert_eq!(hosts.of("run", "nginx@new").unwrap().name, "new");
 }
 
 /// A mistake in the file: what is replaced by what, and the error.
