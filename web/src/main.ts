@@ -7,6 +7,7 @@ import { readData } from "./data";
 import { el } from "./dom";
 import type { Report } from "./model";
 import { comparisonsSection } from "./sections/comparisons";
+import { costSection } from "./sections/cost";
 import { factsSection } from "./sections/facts";
 import { glossarySection } from "./sections/glossary";
 import { fairnessSection } from "./sections/fairness";
@@ -32,6 +33,7 @@ function sections(report: Report): Section[] {
   const all: (Section | null)[] = [
     report.plan?.kind === "sweep" ? sweep : null,
     comparisonsSection(report),
+    costSection(report),
     trialsSection(report, groups, (cell) => groupOf(cell, axis), styleOf),
     loadSection(report, groups, style),
     percentileSection(report, groups, style),

@@ -16,7 +16,62 @@ export interface Report {
   telemetry: Record<string, Telemetry>;
   /** By the file's path in the run directory. */
   configs: Record<string, string>;
+  /** Where the report was made with a file of targets. */
+  cost?: Cost;
   made_by: string;
+}
+
+/** What the variants cost, as `showdown cost --format json` has it, and published figures of the same workload. */
+export interface Cost {
+  currency: string;
+  life_years: number | null;
+  hours_at_load_a_day: number;
+  pue: number | null;
+  price_per_kwh: number | null;
+  grid_intensity_g_per_kwh: number | null;
+  variants: VariantCost[];
+  comparisons: { sentence: string }[];
+  notes: string[];
+  published: PublishedFigure[];
+}
+
+export interface VariantCost {
+  variant: string;
+  target: string;
+  unit: string;
+  performance: CostFigure | null;
+  power_at_load: CostPower | null;
+  power_idle: CostPower | null;
+  operations_per_joule: CostFigure | null;
+  swap: CostFigure | null;
+  energy_kwh_a_year: number | null;
+  total_cost: number | null;
+  cost_of_a_million: CostFigure | null;
+  carbon_g_of_a_million: CostFigure | null;
+  missing: { figure: string; why: string }[];
+}
+
+export interface CostFigure {
+  value: number;
+  low: number | null;
+  high: number | null;
+}
+
+export interface CostPower {
+  watts: number;
+  boundary: string;
+  source: string;
+  is_estimate: boolean;
+}
+
+export interface PublishedFigure {
+  year: number;
+  system: string | null;
+  metric: string;
+  value: string;
+  variant: string | null;
+  client: string | null;
+  caveat: string | null;
 }
 
 export interface Run {

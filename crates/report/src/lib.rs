@@ -39,6 +39,7 @@ mod timeline;
 mod words;
 
 use archive::Run;
+use cost::pricing::CostReport;
 
 pub use self::error::ReportError;
 
@@ -48,6 +49,11 @@ pub const FILE_NAME: &str = "report.html";
 /// The whole run as one page, which opens offline and prints.
 pub fn html(run: &Run) -> Result<String, ReportError> {
     html::render(&page::Page::of(run))
+}
+
+/// The same with a section of what the variants cost, and published figures of the same workload.
+pub fn html_with_cost(run: &Run, cost: &CostReport) -> Result<String, ReportError> {
+    html::render(&page::Page::of(run).with_cost(run, cost))
 }
 
 /// The verdict with what qualifies it, for a pull request.

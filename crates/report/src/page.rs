@@ -11,6 +11,8 @@ use archive::{
     Problem, Run, RunId, RunState,
     model::{CpuSplit, Tick, Trial},
 };
+use cost::pricing::CostReport;
+use cost::published::{self, ListedResult, Published};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -36,7 +38,18 @@ pub(crate) struct Page<'a> {
     telemetry: BTreeMap<u32, Drawn>,
     /// Text of configuration files by their name in the run directory.
     configs: BTreeMap<&'a str, String>,
+    /// Where the report is made with a file of targets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<PageCost<'a>>,
     made_by: String,
+}
+
+/// What the variants cost, and published figures of the same workload for scale.
+#[derive(Debug, Serialize)]
+struct PageCost<'a> {
+    #[serde(flatten)]
+    report: &'a CostReport,
+    published: Vec<ListedResult>,
 }
 
 #[derive(Debug, Serialize)]
@@ -94,7 +107,13 @@ impl<'a> Page<'a> {
             trials: trials.collect(),
         };
         let made_by = concat!("showdown ", env!("CARGO_PKG_VERSION")).to_owned();
-        Self { record, telemetry, configs, made_by }
+        Self { record, telemetry, configs, cost: None, made_by }
+    }
+
+    pub(crate) fn with_cost(self, run: &Run, report: &'a CostReport) -> Self {
+        let workload = run.plan.as_ref().map(|plan| plan.workload.as_str());
+        let published = workload.map(|name| published::report(&Published::shipped(), Some(name)).results);
+        Self { cost: Some(PageCost { report, published: published.unwrap_or_default() }), ..self }
     }
 }
 

@@ -106,6 +106,23 @@ mod cost {
     }
 
     #[test]
+    fn the_report_has_a_section_of_costs_where_targets_are_named() {
+        let home = Home::new();
+        home.comparison(8);
+        home.targets(TARGETS);
+        let page = |args: &[&str]| {
+            let path = home.prints(args);
+            std::fs::read_to_string(home.0.path().join(path.trim())).expect("the page")
+        };
+        let with = page(&["report", "--targets", "targets.toml"]);
+        assert!(with.contains("\"cost_of_a_million\":{") && with.contains("Sun Fire T2000"));
+        let without = page(&["report"]);
+        assert!(!without.contains("\"cost_of_a_million\":{") && !without.contains("Sun Fire T2000"));
+        let line = home.is_refused(2, &["report", "--targets", "targets.toml", "--format", "csv"]);
+        assert!(line.contains("--targets goes with --format html"), "{line}");
+    }
+
+    #[test]
     fn a_run_of_format_1_has_costs_too() {
         let home = Home::new();
         let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../archive/tests/format-1/sweep.tar.gz");

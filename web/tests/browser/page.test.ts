@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { launch, open, type Opened } from "./browser";
-import { ATTACK, empty, hostile, interrupted, long, modes, ofCpuTime, REPLACED, several, unfinished, withClientPart } from "./variations";
+import { ATTACK, empty, hostile, interrupted, long, modes, ofCpuTime, REPLACED, several, unfinished, withClientPart, withCost } from "./variations";
 
 declare const WEB: string;
 
@@ -43,6 +43,24 @@ test("what the client added is beside the response time of each trial that recor
   });
   await check(fixture("comparison"), async (page) => {
     assert.equal(await page.locator("#distribution details", { hasText: "The client's part" }).count(), 0);
+  });
+});
+
+test("costs have their intervals, boundaries and reasons, and only where there are targets", async () => {
+  await check(withCost(), async (page) => {
+    const rows = page.locator("#cost > .scroller tbody tr");
+    assert.equal(await rows.count(), 2);
+    assert.match((await rows.first().innerText()).replace(/\s+/g, " "), /nginx large 127,000\/s 114,300–139,700 200 W wall estimate: typed in by hand: clamp meter/);
+    assert.match((await rows.nth(1).innerText()).replace(/\s+/g, " "), /100 W nameplate estimate: the nameplate –/);
+    const text = (await page.locator("#cost").innerText()).replace(/\s+/g, " ");
+    assert.match(text, /No total cost: target small has no price and no rate\./);
+    assert.match(text, /life 4 years, at load all day, PUE 1\.50, 0\.2 EUR\/kWh/);
+    await page.locator("#cost summary").click();
+    assert.match(await page.locator("#cost details").innerText(), /2006 Sun Fire T2000.*5,718 requests\/s.*withdrawn/s);
+    assert.ok((await overflow(page)) <= 0, "the page does not scroll sideways");
+  });
+  await check(fixture("comparison"), async (page) => {
+    assert.equal(await count(page, "#cost"), 0);
   });
 });
 

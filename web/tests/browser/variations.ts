@@ -55,6 +55,53 @@ export function ofCpuTime(): Report {
   return { ...report, plan, trials, verdict };
 }
 
+/** A report that was made with a file of targets: one variant has no price, and its watts are of a nameplate. */
+export function withCost(): Report {
+  const figure = (value: number) => ({ value, low: value * 0.9, high: value * 1.1 });
+  const power = (watts: number, boundary: string, source: string) => ({ watts, boundary, source, is_estimate: true });
+  const nginx = {
+    variant: "nginx",
+    target: "large",
+    unit: "/s",
+    performance: figure(127_000),
+    power_at_load: power(200, "wall", "typed in by hand: clamp meter"),
+    power_idle: power(118, "wall", "typed in by hand: clamp meter"),
+    operations_per_joule: figure(635),
+    swap: figure(317.5),
+    energy_kwh_a_year: 2628,
+    total_cost: 6102.4,
+    cost_of_a_million: figure(0.00038),
+    carbon_g_of_a_million: null,
+    missing: [{ figure: "carbon", why: "the file of targets has no grid_intensity" }],
+  };
+  const apache = {
+    ...nginx,
+    variant: "apache",
+    target: "small",
+    power_at_load: power(100, "nameplate", "the nameplate"),
+    power_idle: null,
+    total_cost: null,
+    cost_of_a_million: null,
+    missing: [{ figure: "total cost", why: "target small has no price and no rate" }],
+  };
+  const published = [
+    { year: 2006, system: "Sun Fire T2000", metric: "requests/s", value: "5,718", variant: "Solaris 10", client: "siege, 11 machines", caveat: "withdrawn" },
+  ];
+  const cost = {
+    currency: "EUR",
+    life_years: 4,
+    hours_at_load_a_day: 24,
+    pue: 1.5,
+    price_per_kwh: 0.2,
+    grid_intensity_g_per_kwh: null,
+    variants: [nginx, apache],
+    comparisons: [{ sentence: "nginx does 3.20 × the operations of apache for each joule (95 % CI 3.10–3.30; estimate)" }],
+    notes: ["Watts are estimates: no meter recorded them beside the load. Each has its boundary"],
+    published,
+  };
+  return { ...fixture("comparison"), cost };
+}
+
 export const REPLACED = "CPU time an operation at 20,000/s was measured instead of capacity at p99 < 5 ms, because the client was the limit for nginx: it needed 95 % of its cores";
 
 export const ATTACK = `</script><script>window.attacked = true</script><img src="http://203.0.113.1/x.png" onerror="window.attacked = true"><svg onload="window.attacked = true">`;

@@ -98,7 +98,8 @@ pub enum ReportFormat {
 Examples:
   showdown report
   showdown report 20261121T0051 --format md
-  showdown report latest --format csv -o trials.csv")]
+  showdown report latest --format csv -o trials.csv
+  showdown report latest --targets targets.toml")]
 pub struct ReportArgs {
     #[command(flatten)]
     pub which: WhichRun,
@@ -109,6 +110,9 @@ pub struct ReportArgs {
     /// for other forms]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Add a section of what the variants cost, with prices and watts from this file (docs/COST.md)
+    #[arg(long, value_name = "FILE")]
+    pub targets: Option<PathBuf>,
 }
 
 /// Options of `showdown export`.
@@ -197,9 +201,12 @@ pub fn show(args: &ShowArgs) -> anyhow::Result<CommandStatus> {
 
 /// `showdown report`.
 pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
+    if args.targets.is_some() && args.format != ReportFormat::Html {
+        return Err(usage("--targets goes with --format html: `showdown cost` prints text and JSON"));
+    }
     let run = open(&args.which)?;
     let page = match args.format {
-        ReportFormat::Html => report::html(&run)?,
+        ReportFormat::Html => page_of(&run, args.targets.as_deref())?,
         ReportFormat::Md => report::markdown(&run)?,
         ReportFormat::Csv => report::csv(&run)?,
         ReportFormat::Json => report::json(&run)?,
@@ -214,6 +221,13 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
         (None, ReportFormat::Md | ReportFormat::Csv) => print(&page)?,
     }
     Ok(CommandStatus::Success)
+}
+
+/// The page, with a section of costs where a file of targets is named.
+fn page_of(run: &Run, targets: Option<&Path>) -> anyhow::Result<String> {
+    let Some(path) = targets else { return Ok(report::html(run)?) };
+    let costs = super::cost::costs(std::slice::from_ref(run), path)?;
+    Ok(report::html_with_cost(run, &costs)?)
 }
 
 /// Writes a run's report into its directory.

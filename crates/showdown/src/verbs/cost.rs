@@ -1,9 +1,10 @@
 //! `showdown cost`: what the variants of runs cost.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use archive::Run;
 use cost::Targets;
-use cost::pricing::{CostError, cost};
+use cost::pricing::{CostError, CostReport, cost};
 
 use super::options::{AnswerFormat, WhichRuns};
 use crate::exit::{CommandStatus, usage};
@@ -52,12 +53,16 @@ pub struct CostArgs {
 
 /// Runs the verb.
 pub fn run(args: &CostArgs) -> anyhow::Result<CommandStatus> {
-    let targets = Targets::read(&args.targets).map_err(usage)?;
-    let runs = args.which.open()?;
-    let report = cost(&runs, &targets).map_err(|error| match error {
-        CostError::Target(error) => usage(format!("{}: {error}", args.targets.display())),
-        CostError::Run(error) => error.into(),
-    })?;
+    let report = costs(&args.which.open()?, &args.targets)?;
     args.format.print(&report, || show::cost::text(&report))?;
     Ok(CommandStatus::Success)
+}
+
+/// What runs cost by a file of targets.
+pub fn costs(runs: &[Run], targets: &Path) -> anyhow::Result<CostReport> {
+    let parsed = Targets::read(targets).map_err(usage)?;
+    cost(runs, &parsed).map_err(|error| match error {
+        CostError::Target(error) => usage(format!("{}: {error}", targets.display())),
+        CostError::Run(error) => error.into(),
+    })
 }

@@ -1,0 +1,115 @@
+// What the variants cost, where the report was made with a file of targets; and published figures of the same workload, for scale.
+
+import { breakable, el, table, type Child } from "../dom";
+import { number, quantity } from "../derive/format";
+import type { Cost, CostFigure, CostPower, PublishedFigure, Report, VariantCost } from "../model";
+import type { Section } from "./section";
+
+const MISSING = "–";
+
+export function costSection({ cost }: Report): Section | null {
+  if (!cost) return null;
+  const body: Child[] = [
+    sentences(cost),
+    el("p", { class: "basis" }, basis(cost)),
+    table("Cost of the variants, with the 95 % confidence interval of the measurement", heads(cost), cost.variants.map(row)),
+    el("p", { class: "note" }, "SWaP = performance / (rack units × watts at load). The cost of a million operations assumes that the server carries its whole performance in its hours at load."),
+    missing(cost),
+    el("ul", { class: "sentences" }, ...cost.notes.map((note) => el("li", {}, ...breakable(`${note}.`)))),
+    published(cost.published),
+  ];
+  return { id: "cost", title: "Cost", short: "Cost", body };
+}
+
+function sentences({ comparisons }: Cost): Child {
+  if (comparisons.length === 0) return null;
+  return el("ul", { class: "sentences" }, ...comparisons.map(({ sentence }) => el("li", {}, ...breakable(`${sentence}.`))));
+}
+
+/** What the figures rest on, from the file of targets. */
+function basis(cost: Cost): string {
+  const parts = [
+    cost.life_years === null ? "" : `life ${number(cost.life_years)} years`,
+    cost.hours_at_load_a_day >= 24 ? "at load all day" : `at load ${number(cost.hours_at_load_a_day)} h a day`,
+    cost.pue === null ? "" : `PUE ${number(cost.pue)}`,
+    cost.price_per_kwh === null ? "" : `${number(cost.price_per_kwh)} ${cost.currency}/kWh`,
+    cost.grid_intensity_g_per_kwh === null ? "" : `${number(cost.grid_intensity_g_per_kwh)} g CO2e/kWh`,
+  ];
+  return `From the file of targets: ${parts.filter(Boolean).join(", ")}.`;
+}
+
+function heads({ currency }: Cost): string[] {
+  return [
+    "Variant",
+    "Machine",
+    "Performance",
+    "Power at load",
+    "Power idle",
+    "Operations a joule",
+    "SWaP",
+    "Energy a year, kWh",
+    `Total cost, ${currency}`,
+    `Cost of a million, ${currency}`,
+    "Carbon of a million, g",
+  ];
+}
+
+function row(variant: VariantCost): Child[] {
+  const { unit } = variant;
+  return [
+    el("span", {}, ...breakable(variant.variant)),
+    variant.target,
+    figure(variant.performance, (value) => quantity(value, unit)),
+    power(variant.power_at_load),
+    power(variant.power_idle),
+    figure(variant.operations_per_joule),
+    figure(variant.swap),
+    number(variant.energy_kwh_a_year),
+    number(variant.total_cost),
+    figure(variant.cost_of_a_million),
+    figure(variant.carbon_g_of_a_million),
+  ];
+}
+
+/** A figure above its interval. */
+function figure(value: CostFigure | null, write: (value: number) => string = number): Child {
+  if (!value) return MISSING;
+  const { low, high } = value;
+  const interval = low === null || high === null ? "no interval" : `${number(low)}–${number(high)}`;
+  return [write(value.value), el("br"), el("small", {}, interval)];
+}
+
+/** Watts with their boundary; those without a meter are an estimate. */
+function power(value: CostPower | null): Child {
+  if (!value) return MISSING;
+  return [`${number(value.watts)} W ${value.boundary}`, el("br"), el("small", {}, value.is_estimate ? `estimate: ${value.source}` : value.source)];
+}
+
+/** Each reason once, with the figures that it keeps from being computed. */
+function missing({ variants }: Cost): Child {
+  const figures = new Map<string, Set<string>>();
+  for (const { figure, why } of variants.flatMap((variant) => variant.missing)) {
+    figures.set(why, (figures.get(why) ?? new Set()).add(figure));
+  }
+  if (figures.size === 0) return null;
+  const line = ([why, names]: [string, Set<string>]): Child => el("li", {}, `No ${[...names].join(", ")}: ${why}.`);
+  return el("ul", { class: "sentences" }, ...[...figures].map(line));
+}
+
+function published(figures: readonly PublishedFigure[]): Child {
+  if (figures.length === 0) return null;
+  const rows = figures.map(({ year, system, metric, value, variant, client, caveat }) => [
+    `${year} ${system ?? "several machines"}`,
+    `${value} ${metric}`,
+    variant ?? MISSING,
+    client ?? MISSING,
+    caveat ?? MISSING,
+  ]);
+  return el(
+    "details",
+    {},
+    el("summary", {}, "Published figures of this workload, for scale"),
+    el("p", { class: "note" }, "Other machines, clients and versions, years ago: for the order of magnitude only."),
+    table("Published figures", ["Year and machine", "Figure", "Variant", "Client", "Caveat"], rows),
+  );
+}
