@@ -1,6 +1,7 @@
 # Starts the agent on a host; the shell of the user's login passes it to /bin/sh in single quotes, on one line. So there are no
 # single quotes, exclamation marks (csh) or backslashes (fish) in it, and every line ends in a blank or a semicolon.
 # A link may die without an end of the input, which sshd would notice after hours: so the wait for the program has a limit.
+# The agent has the umask of the login, because its servers may drop rights: others must enter their directories.
 # It prints lines for bootstrap.rs, and takes the program from standard input where the cache does not have it.
 m=showdown-;
 say() { echo; echo "${m}@NONCE@ $*"; };
@@ -9,7 +10,7 @@ case $s in Linux) ;; *) exit 3;; esac;
 case $a in @PROGRAMS@ *) exit 3;; esac;
 c=$XDG_CACHE_HOME;
 case $c in /*) ;; *) case $HOME in /*) c=$HOME/.cache;; *) say failed home; exit 3;; esac;; esac;
-umask 077; d=$c/showdown/programs/$h; p=$d/showdown;
+u=$(umask); umask 077; d=$c/showdown/programs/$h; p=$d/showdown;
 good() { [ -f "$1" ] && [ "$(wc -c < "$1")" -eq $n ] || return 1;
 if command -v sha256sum > /dev/null 2>&1; then [ "$(sha256sum < "$1" | cut -c 1-64)" = $h ]; fi; };
 if good "$p"; then touch "$d" > /dev/null 2>&1; else
@@ -23,4 +24,4 @@ e=$(chmod 700 "$t" 2>&1 && mv -f "$t" "$p" 2>&1) || { say failed write "$e"; exi
 find "$c/showdown/programs" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} + > /dev/null 2>&1;
 fi;
 e=$("$p" --version 2>&1 < /dev/null) || { say failed run "$e"; exit 3; };
-say run; exec "$p" agent --stdio --marker @NONCE@
+say run; umask $u; exec "$p" agent --stdio --marker @NONCE@

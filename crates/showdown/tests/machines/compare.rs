@@ -23,8 +23,7 @@ fn planned(lab: &Lab, question: &[&str]) -> Comparison {
     let directory = lab.directory();
     let hosts = directory.join("hosts.toml").display().to_string();
     let words = [SHOWDOWN, "plan", "compare"].iter().chain(question).copied();
-    let options =
-        ["--hosts", &hosts, "--quick", "--blocks", "3", "--on-op", "get-1k", "-c", "2", "--seed", "1"];
+    let options = ["--hosts", &hosts, "--quick", "--blocks", "3", "-c", "2", "--seed", "1"];
     let output = lab.exec(&words.chain(options).collect::<Vec<_>>()).output().expect("it runs");
     assert!(output.status.success(), "{}", stderr(&output));
     let text = String::from_utf8(output.stdout).expect("TOML");
@@ -122,7 +121,8 @@ fn clients_on_other_hosts_load_the_servers_and_are_counted_exactly() {
 #[test]
 fn machine_against_machine_has_a_record_of_both() {
     let Some(lab) = Lab::up(2) else { return };
-    let comparison = planned(&lab, &["nginx@c1", "nginx@c2", "--measure", "cpu", "--rate", "200"]);
+    let comparison =
+        planned(&lab, &["nginx@c1", "nginx@c2", "--on-op", "get-1k", "--measure", "cpu", "--rate", "200"]);
     let output = comparison.run(&lab, &[]).output().expect("it runs");
     assert!(is_recorded(&output), "{}", stderr(&output));
     let verdict = json(&output);
@@ -168,7 +168,10 @@ fn two_servers_run_on_one_other_host_whose_kernel_settings_are_put_back() {
     let before = setting_of(&lab, "c1");
     let other = if before == "0" { "3" } else { "0" };
     let variant = format!("nginx:{SETTING}={other}");
-    let comparison = planned(&lab, &["nginx", &variant, "--on", "c1", "--measure", "cpu", "--rate", "200"]);
+    let comparison = planned(
+        &lab,
+        &["nginx", &variant, "--on", "c1", "--on-op", "get-1k", "--measure", "cpu", "--rate", "200"],
+    );
     let allow = ["--allow-kernel", SETTING];
     let output = comparison.run(&lab, &allow).output().expect("it runs");
     assert!(is_recorded(&output), "{}", stderr(&output));
@@ -193,7 +196,8 @@ fn two_servers_run_on_one_other_host_whose_kernel_settings_are_put_back() {
 #[test]
 fn a_host_that_is_lost_in_a_trial_fails_it_with_its_line_and_the_run_goes_on_later() {
     let Some(lab) = Lab::up(2) else { return };
-    let comparison = planned(&lab, &["nginx@c1", "nginx@c2", "--measure", "cpu", "--rate", "200"]);
+    let comparison =
+        planned(&lab, &["nginx@c1", "nginx@c2", "--on-op", "get-1k", "--measure", "cpu", "--rate", "200"]);
     // Long enough to be in the middle of it.
     let plan =
         fs::read_to_string(&comparison.plan).expect("the plan").replace("load = \"200ms\"", "load = \"3s\"");
@@ -262,4 +266,18 @@ fn mistakes_are_one_line() {
     }
     let public = of(&two.replace("10.1.0.5", "192.0.2.1"), &["memcached@old", "memcached@new"]);
     assert!(public.contains("host old: 192.0.2.1 is a public address"), "{public}");
+}
+
+/// Each start has a password, which its client here gets, and its processes drop root's rights.
+#[test]
+fn databases_on_another_host_let_the_client_log_in() {
+    let Some(lab) = Lab::up(1) else { return };
+    let comparison =
+        planned(&lab, &["mariadb", "postgres", "--on", "c1", "--measure", "cpu", "--rate", "20"]);
+    let output = comparison.run(&lab, &[]).output().expect("it runs");
+    assert!(is_recorded(&output), "{}", stderr(&output));
+    for trial in comparison.trials() {
+        assert!(trial["cpu_time"]["operations"].as_u64() > Some(0), "{}", trial["reasons"]);
+    }
+    wait_for("a host without agents, servers and ports", || lab.left_on("c1").is_empty().then_some(()));
 }
