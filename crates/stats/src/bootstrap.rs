@@ -16,14 +16,14 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Least number of blocks of each sample.
-pub const FEWEST_BLOCKS: usize = 3;
+/// Least number of blocks of each sample. With three, no quantile of the draws is far enough out: 11 % of intervals miss the truth.
+pub const FEWEST_BLOCKS: usize = 6;
 /// Figures that are drawn. Their seed is fixed: the same input gives the same interval.
 const DRAWS: usize = 4999;
 /// The seed of the draws.
 const SEED: u64 = 0x5eed_b10c;
 
-/// The figure of the samples' geometric means, with its confidence interval. `None` for a sample of under three values, a
+/// The figure of the samples' geometric means, with its confidence interval. `None` for a sample of under six values, a
 /// value that is not positive, or a figure that is not finite.
 ///
 /// ```
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_interval_misses_the_truth_in_about_one_of_twenty() {
-        // 5 %, plus two and a half standard errors of a share of 300. The plain quantiles miss about 9 % of either.
+        // 5 %, plus two and a half standard errors of a share of 300. The plain quantiles miss 10 to 11 % (decision 0014).
         let at_most = 0.05 + 0.032;
         let normal = NormalNoise::new(0.0, 0.03).unwrap();
         let of_normal_noise = missed([6, 6], |rng| normal.sample(rng));
@@ -128,8 +128,9 @@ mod tests {
 
     #[test]
     fn samples_without_an_interval_are_refused() {
-        let good = [1.0, 2.0, 3.0];
-        for wrong in [&[1.0, 2.0][..], &[1.0, 0.0, 2.0], &[1.0, f64::NAN, 2.0]] {
+        let good = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0];
+        let with = |value: f64| [1.0, 2.0, 3.0, 1.0, 2.0, value];
+        for wrong in [&good[..5], &with(0.0), &with(f64::NAN)] {
             assert_eq!(figure(&[&good, wrong], ratio, Confidence::P95), None);
         }
         assert_eq!(figure(&[], ratio, Confidence::P95), None);
@@ -140,9 +141,9 @@ mod tests {
 
         #[test]
         fn the_interval_contains_the_figure_and_scales_with_it(
-            a in prop::collection::vec(50.0..150.0, 3..12), b in prop::collection::vec(50.0..150.0, 3..12), factor in 0.1..10.0,
+            a in prop::collection::vec(50.0..150.0, 6..12), b in prop::collection::vec(50.0..150.0, 6..12), factor in 0.1..10.0,
         ) {
-            let (centre, interval) = figure(&[&a, &b], ratio, Confidence::P95).expect("three blocks or more");
+            let (centre, interval) = figure(&[&a, &b], ratio, Confidence::P95).expect("six blocks or more");
             prop_assert!(interval.low <= centre && centre <= interval.high);
             let scaled: Vec<f64> = a.iter().map(|value| value * factor).collect();
             let (_, wider) = figure(&[&scaled, &b], ratio, Confidence::P95).expect("as many blocks");

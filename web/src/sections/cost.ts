@@ -12,7 +12,11 @@ export function costSection({ cost }: Report): Section | null {
   const body: Child[] = [
     sentences(cost),
     el("p", { class: "basis" }, basis(cost)),
-    table("Cost of the variants, with the 95 % confidence interval of the measurement", heads(cost), cost.variants.map(row)),
+    table(
+      "Cost of the variants, with the 95 % confidence interval of the measurement",
+      ["", ...cost.variants.map(({ variant }) => el("span", {}, ...breakable(variant)))],
+      rows(cost),
+    ),
     el("p", { class: "note" }, "SWaP = performance / (rack units × watts at load). The cost of a million operations assumes that the server carries its whole performance in its hours at load."),
     missing(cost),
     el("ul", { class: "sentences" }, ...cost.notes.map((note) => el("li", {}, ...breakable(`${note}.`)))),
@@ -38,36 +42,20 @@ function basis(cost: Cost): string {
   return `From the file of targets: ${parts.filter(Boolean).join(", ")}.`;
 }
 
-function heads({ currency }: Cost): string[] {
+/** A row for each figure and a column for each variant: variants are few, and their figures many. */
+function rows({ variants, currency }: Cost): Child[][] {
+  const row = (head: string, cell: (variant: VariantCost) => Child): Child[] => [head, ...variants.map(cell)];
   return [
-    "Variant",
-    "Machine",
-    "Performance",
-    "Power at load",
-    "Power idle",
-    "Operations a joule",
-    "SWaP",
-    "Energy a year, kWh",
-    `Total cost, ${currency}`,
-    `Cost of a million, ${currency}`,
-    "Carbon of a million, g",
-  ];
-}
-
-function row(variant: VariantCost): Child[] {
-  const { unit } = variant;
-  return [
-    el("span", {}, ...breakable(variant.variant)),
-    variant.target,
-    figure(variant.performance, (value) => quantity(value, unit)),
-    power(variant.power_at_load),
-    power(variant.power_idle),
-    figure(variant.operations_per_joule),
-    figure(variant.swap),
-    number(variant.energy_kwh_a_year),
-    number(variant.total_cost),
-    figure(variant.cost_of_a_million),
-    figure(variant.carbon_g_of_a_million),
+    row("Machine", ({ target }) => target),
+    row("Performance", ({ performance, unit }) => figure(performance, (value) => quantity(value, unit))),
+    row("Power at load", ({ power_at_load }) => power(power_at_load)),
+    row("Power idle", ({ power_idle }) => power(power_idle)),
+    row("Operations a joule", ({ operations_per_joule }) => figure(operations_per_joule)),
+    row("SWaP", ({ swap }) => figure(swap)),
+    row("Energy a year, kWh", ({ energy_kwh_a_year }) => number(energy_kwh_a_year)),
+    row(`Total cost, ${currency}`, ({ total_cost }) => number(total_cost)),
+    row(`Cost of a million operations, ${currency}`, ({ cost_of_a_million }) => figure(cost_of_a_million)),
+    row("Carbon of a million operations, g", ({ carbon_g_of_a_million }) => figure(carbon_g_of_a_million)),
   ];
 }
 

@@ -102,7 +102,18 @@ fn ratio_of_performance(a: &Priced<'_>, b: &Priced<'_>) -> Result<Option<Figure>
     }
     let samples = [&a.variant.values[..], &b.variant.values[..]];
     let found = bootstrap::figure(&samples, |means| means[0] / means[1], Confidence::P95);
-    Ok(found.map(|(ratio, interval)| Figure::new(ratio, Some(interval))))
+    let too_few = || {
+        format!(
+            "{} of {} and {} of {} are not compared: that needs {} valid trials of each",
+            a.cost.variant,
+            a.cost.run,
+            b.cost.variant,
+            b.cost.run,
+            bootstrap::FEWEST_BLOCKS
+        )
+    };
+    let (ratio, interval) = found.ok_or_else(too_few)?;
+    Ok(Some(Figure::new(ratio, Some(interval))))
 }
 
 /// The ratio of a figure that is a constant times the performance, or divided by it.
@@ -143,24 +154,24 @@ fn of(figure: ComparedFigure, a: &Priced<'_>, b: &Priced<'_>, performance: Figur
 fn sentence(figure: ComparedFigure, a: &str, b: &str, ratio: Figure) -> String {
     let (low, high) = (ratio.low.unwrap_or(0.0), ratio.high.unwrap_or(f64::INFINITY));
     let is_known = low > 1.0 || high < 1.0;
-    let interval = format!("95 % CI {low:.2}–{high:.2}");
+    // A narrow interval needs a third decimal: 0.36–0.36 says nothing.
+    let decimals = if high - low < 0.05 { 3 } else { 2 };
+    let interval = format!("95 % CI {low:.decimals$}–{high:.decimals$}");
+    let value = format!("{:.decimals$}", ratio.value);
     match figure {
         _ if !is_known => {
             let what = match figure {
                 ComparedFigure::CostOfAMillion => "cost",
                 ComparedFigure::OperationsPerJoule => "operations a joule",
             };
-            format!("no difference in {what} shown between {a} and {b}: {:.2} × ({interval})", ratio.value)
+            format!("no difference in {what} shown between {a} and {b}: {value} × ({interval})")
         }
         ComparedFigure::CostOfAMillion => {
             let word = if ratio.value < 1.0 { "cheaper" } else { "dearer" };
-            format!("{a} is {word} than {b}: a million operations cost {:.2} × ({interval})", ratio.value)
+            format!("{a} is {word} than {b}: a million operations cost {value} × ({interval})")
         }
         ComparedFigure::OperationsPerJoule => {
-            format!(
-                "{a} does {:.2} × the operations of {b} for each joule ({interval}; estimate)",
-                ratio.value
-            )
+            format!("{a} does {value} × the operations of {b} for each joule ({interval}; estimate)")
         }
     }
 }

@@ -253,10 +253,13 @@ fn ratio(new: &Sized<'_>, old: &Sized<'_>) -> Option<Figure> {
     if workload(new) != workload(old) || !same_objective {
         return None;
     }
+    let alone = || {
+        let value = new.capacity.figure.value / old.capacity.figure.value;
+        Figure { value, low: None, high: None }
+    };
     let is_of_verdict = [new, old].iter().all(|sized| sized.capacity.basis != CapacityBasis::Curve);
     if !is_of_verdict {
-        let (a, b) = (new.capacity.figure, old.capacity.figure);
-        return Some(Figure { value: a.value / b.value, low: None, high: None });
+        return Some(alone());
     }
     if new.run.id == old.run.id {
         let (found, is_reversed) = new.run.comparison(new.variant.summary, old.variant.summary)?;
@@ -266,8 +269,8 @@ fn ratio(new: &Sized<'_>, old: &Sized<'_>) -> Option<Figure> {
         return Some(if is_reversed { figure.through(|ratio| 1.0 / ratio) } else { figure });
     }
     let samples = [&new.variant.values[..], &old.variant.values[..]];
-    let (ratio, interval) = bootstrap::figure(&samples, |means| means[0] / means[1], Confidence::P95)?;
-    Some(Figure::new(ratio, Some(interval)))
+    let found = bootstrap::figure(&samples, |means| means[0] / means[1], Confidence::P95);
+    Some(found.map_or_else(alone, |(ratio, interval)| Figure::new(ratio, Some(interval))))
 }
 
 fn replacement(new: &Sized<'_>, old: &Sized<'_>, ratio: Figure) -> Replacement {
