@@ -208,7 +208,8 @@ mod size {
         let number = |key: &str| nginx[key].as_f64().expect("a number");
         let lower = nginx["capacity_per_s"]["low"].as_f64().expect("a bound");
         assert!((number("usable_per_s") / (0.7 * lower) - 1.0).abs() < 1e-9);
-        assert_eq!(number("servers"), 3.0 * (200_000.0 / number("usable_per_s")).ceil() + 1.0);
+        let in_a_zone = (200_000.0 / number("usable_per_s")).ceil() as u64;
+        assert_eq!(nginx["servers"].as_u64(), Some(3 * in_a_zone + 1));
     }
 
     #[test]

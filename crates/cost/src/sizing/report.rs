@@ -1,5 +1,7 @@
 //! Fleets of each kind of server, and how many of one kind replace another.
 
+use std::fmt::Write as _;
+
 use archive::Run;
 use serde::Serialize;
 use stats::bootstrap;
@@ -297,7 +299,7 @@ fn replacement(new: &Sized<'_>, old: &Sized<'_>, ratio: Figure) -> Replacement {
             Pays::No => "it does not pay",
             Pays::Unknown => "whether it pays is open",
         };
-        sentence += &format!("; it costs the same for each operation at {break_even:.2}: {verdict}");
+        let _ = write!(sentence, "; it costs the same for each operation at {break_even:.2}: {verdict}");
     }
     let of =
         |sized: &Sized<'_>| VariantOfRun { run: sized.size.run.clone(), variant: sized.size.variant.clone() };
