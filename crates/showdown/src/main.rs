@@ -147,7 +147,7 @@ mod tests {
     /// The verbs that help texts begin with.
     const IMPERATIVES: &[&str] = &[
         "Accept", "Add", "Allow", "Ask", "Build", "Check", "Choose", "Close", "Color", "Compare", "Connect",
-        "Create", "Derive", "Do", "Find", "Give", "Go", "Keep", "List", "Load", "Maintain", "Mark",
+        "Create", "Derive", "Do", "Find", "Give", "Go", "Keep", "List", "Load", "Maintain", "Make", "Mark",
         "Measure", "Offer", "Open", "Pack", "Pause", "Print", "Put", "Query", "Read", "Rebuild", "Remove",
         "Replace", "Run", "Save", "Search", "Send", "Set", "Show", "Spread", "Start", "Stop", "Store",
         "Take", "Trust", "Unpack", "Use", "Vary", "Wait", "Write",
