@@ -4,6 +4,7 @@ use std::path::Path;
 
 use archive::{Archive, Run};
 use cost::Targets;
+use cost::power::Boundary::{Dc, Nameplate, Package, Wall};
 use cost::pricing::{Power, cost};
 use cost::published::{self, Published};
 use cost::sizing::{CapacityBasis, Objective, ObjectiveMatch, Pays, SizeRequest, size};
@@ -86,7 +87,6 @@ fn fleets_are_documented() {
         documents.push(report);
     }
     let mut documents: Vec<_> = documents.iter().map(json).collect();
-    use cost::power::Boundary::{Dc, Nameplate, Package, Wall};
     for boundary in [Dc, Nameplate, Package, Wall] {
         documents[0]["kinds"][0]["power_at_load"] = json(&power(boundary));
         documents.push(documents[0].clone());
