@@ -166,8 +166,7 @@ fn loaded_part(mut bytes: Vec<u8>) -> Option<(String, Vec<u8>)> {
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
-    use std::os::unix::fs::PermissionsExt;
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -178,8 +177,15 @@ mod tests {
         let program = programs.get(std::env::consts::ARCH).ok_or("this architecture")?;
         assert!((program.bytes.len() as u64) < fs::metadata("/proc/self/exe")?.len());
         let copy = directory.path().join("copy");
-        fs::File::create(&copy)?.write_all(&program.bytes)?;
-        fs::set_permissions(&copy, fs::Permissions::from_mode(0o700))?;
+        // Written by another process: a test that starts a program meanwhile would give it this file, open for writing, and a
+        // file that somebody may write cannot be started.
+        let mut writer = Command::new("sh")
+            .args(["-c", "cat > \"$0\" && chmod 700 \"$0\""])
+            .arg(&copy)
+            .stdin(Stdio::piped())
+            .spawn()?;
+        writer.stdin.take().ok_or("its input")?.write_all(&program.bytes)?;
+        assert!(writer.wait()?.success());
         let output = Command::new(&copy).arg("--list").output()?;
         assert!(output.status.success(), "{output:?}");
         assert!(String::from_utf8_lossy(&output.stdout).contains("what_is_copied_runs"), "it is this test");
