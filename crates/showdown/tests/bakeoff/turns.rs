@@ -142,7 +142,7 @@ fn variants_that_set_the_kernel_are_not_up_together() {
     let output = home.run(&["run", &plan]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        text(&output.stderr).contains("turns: the variants share the kernel"),
+        text(&output.stderr).contains("turns: variants share the kernel settings of a machine"),
         "{}",
         text(&output.stderr)
     );
