@@ -43,7 +43,7 @@ Numbers are cases in which a check failed. The plan has three blocks of two vari
 | message or exit code wrong | an exit code or message that the fault does not explain, or a panic |
 | not resumed | `showdown resume` did not end in a verdict over all blocks, after the cause of the fault was removed |
 
-{_failures(bad)}## How the faults are made
+{_failures(bad)}{_note(settings)}## How the faults are made
 
 {table(["fault", "what happens"], [[f"`{name}`", fault.about] for name, fault in FAULTS.items()])}
 
@@ -59,7 +59,7 @@ Numbers are cases in which a check failed. The plan has three blocks of two vari
 
 {shell([str(settings.get("commands", "make bench-faults"))])}
 
-{facts_table(settings)}
+{facts_table(settings, without=("note",))}
 
 The rows are in [cases.csv](faults/cases.csv). A stopped bench continues with the same command.
 """
@@ -68,6 +68,11 @@ The rows are in [cases.csv](faults/cases.csv). A stopped bench continues with th
 def is_bad(row: dict) -> bool:
     """Whether a check of the case failed."""
     return any(row[check] for check in CHECKS)
+
+
+def _note(settings: Settings) -> str:
+    """What became of the cases since, where a person has added it to run.json."""
+    return f"{settings['note']}\n\n" if "note" in settings else ""
 
 
 def _verdict(rows: Rows, bad: Rows) -> str:
