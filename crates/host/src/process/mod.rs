@@ -26,7 +26,7 @@ pub use memory_shortage::MemoryShortage;
 pub use pipes::{PipeEnds, Pipes};
 pub use ready::{Readiness, tcp_probe};
 pub use server::{ServerProcess, Stopped};
-pub use tree::{ProcessId, ProcessTree};
+pub use tree::{ProcessId, ProcessTree, with_descendants};
 
 pub(crate) use log::{KEPT_LOG_BYTES, OpenLogError, give_to, open_log};
 pub(crate) use server::start;

@@ -132,6 +132,14 @@ impl ProcessTree {
     }
 }
 
+/// A running process with all its running descendants, whoever started them. Empty if it does not run.
+pub fn with_descendants(root: u32) -> Vec<ProcessId> {
+    let all = Processes::now();
+    let (tree, _) = all.partition(root);
+    let is_rooted = tree.iter().any(|stat| stat.pid.cast_unsigned() == root && has_not_ended(stat));
+    tree.into_iter().filter(|stat| is_rooted && has_not_ended(stat)).map(ProcessId::from).collect()
+}
+
 struct CpuReading {
     used: CpuUsed,
     /// Whether no process has ended meanwhile.

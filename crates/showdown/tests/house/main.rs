@@ -15,9 +15,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("host", &[]),
     ("load", &["stats", "wire"]),
     ("archive", &["stats"]),
+    ("profile", &["host", "stats"]),
     ("workload", &["load", "host"]),
-    ("machine", &["workload", "archive", "load", "host", "stats"]),
-    ("bakeoff", &["machine", "workload", "archive", "stats", "load", "host"]),
+    ("machine", &["profile", "workload", "archive", "load", "host", "stats"]),
+    ("bakeoff", &["machine", "profile", "workload", "archive", "stats", "load", "host"]),
     ("truth", &["load", "host", "stats", "wire"]),
     ("cost", &["archive", "stats"]),
     ("report", &["archive", "cost", "stats"]),
@@ -25,7 +26,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "showdown",
         &[
-            "report", "cost", "runners", "truth", "bakeoff", "machine", "workload", "archive", "load",
+            "report", "cost", "runners", "truth", "bakeoff", "machine", "profile", "workload", "archive", "load",
             "host", "stats", "wire",
         ],
     ),
