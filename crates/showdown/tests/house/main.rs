@@ -26,8 +26,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "showdown",
         &[
-            "report", "cost", "runners", "truth", "bakeoff", "machine", "profile", "workload", "archive", "load",
-            "host", "stats", "wire",
+            "report", "cost", "runners", "truth", "bakeoff", "machine", "profile", "workload", "archive",
+            "load", "host", "stats", "wire",
         ],
     ),
 ];
