@@ -41,6 +41,7 @@
 //! | which times does a queue have? | [`queueing`] |
 //! | are these arrivals Poisson? | [`arrivals`] |
 //! | what is the confidence interval of "4 of 100"? | [`proportion`] |
+//! | how much does throughput follow a resource? | [`elasticity`] |
 //! | what are the centre and spread of a few values? | [`describe`] |
 //! | how is a distribution of times written down? | [`times`] |
 //! | what do energy, space, money and carbon of a performance amount to? | [`cost`], with the units of [`quantity`] |
@@ -70,6 +71,7 @@ pub mod bootstrap;
 pub mod confidence;
 pub mod cost;
 pub mod describe;
+pub mod elasticity;
 pub mod expected_width;
 mod least_squares;
 mod level;

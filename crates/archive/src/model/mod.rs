@@ -6,11 +6,13 @@
 //! | `facts.json` | [`Facts`] |
 //! | `trials/NNN-variant/trial.json` | [`Trial`] |
 //! | `verdict.json` | [`Verdict`] |
+//! | `explanation.json` | [`Explanation`] |
 //!
 //! These types are the file format; `docs/FORMATS.md` documents every key. Readers ignore unknown JSON keys, and
 //! writers may omit a key that has a default, so new keys need no new [`FORMAT`]. File names are relative to the run
 //! directory, with `/`.
 
+mod explanation;
 mod facts;
 mod fairness;
 mod format;
@@ -26,6 +28,11 @@ mod unit;
 mod usage;
 mod verdict;
 
+pub use explanation::{
+    CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, Figure, FrameCost,
+    FrameDifference, HeldLoad, PerturbationOutcome, PerturbedPair, ServerStatistic, Suspect, SuspectWord,
+    Unknown,
+};
 pub use facts::{ConfigFile, FactChange, Facts, FlatFacts, Resumption, VariantFacts};
 pub use fairness::{Caveat, Difference, DifferenceClass};
 pub use format::FORMAT;

@@ -19,6 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("workload", &["load", "host"]),
     ("machine", &["profile", "workload", "archive", "load", "host", "stats"]),
     ("bakeoff", &["machine", "profile", "workload", "archive", "stats", "load", "host"]),
+    ("explain", &["bakeoff", "profile", "workload", "archive", "stats", "load", "host"]),
     ("truth", &["load", "host", "stats", "wire"]),
     ("cost", &["archive", "stats"]),
     ("report", &["archive", "cost", "stats"]),
@@ -26,7 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "showdown",
         &[
-            "report", "cost", "runners", "truth", "bakeoff", "machine", "profile", "workload", "archive",
+            "report", "cost", "runners", "truth", "explain", "bakeoff", "machine", "profile", "workload", "archive",
             "load", "host", "stats", "wire",
         ],
     ),

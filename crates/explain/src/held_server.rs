@@ -1,0 +1,117 @@
+//! The interface to a server under a closed loop: slices of load, plain or with less of one resource, and what each reports.
+//! How a server is started, loaded and read is left to those who implement [`HeldServer`].
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use host::CpuSet;
+use host::telemetry::Recording;
+
+/// A server under a closed loop, which is studied in slices.
+///
+/// The load is the same in every slice but for its perturbation. The server itself decides the throughput; an elasticity of
+/// throughput needs that.
+pub trait HeldServer {
+    /// What does not change from slice to slice.
+    fn facts(&self) -> LoopFacts;
+
+    /// Loads the server for this time, with less of one resource if there is a perturbation, and reports what happened.
+    fn slice(
+        &mut self,
+        perturbation: Option<&Perturbation>,
+        length: Duration,
+    ) -> Result<SliceReading, HoldError>;
+}
+
+/// What does not change from slice to slice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoopFacts {
+    /// The variant's name in the plan.
+    pub variant: String,
+    /// Connections of the closed loop, each with one operation at a time.
+    pub connections: u32,
+    /// The CPUs on which the server runs.
+    pub server_cpus: CpuSet,
+    /// The CPUs on which the client runs; none where it runs on another machine.
+    pub client_cpus: Option<CpuSet>,
+    /// Whether the server's machine gives this program what it gives to root.
+    pub is_root: bool,
+    /// The perturbations that can be made here. Another machine may have no burner.
+    pub can_burn: bool,
+    /// The server's knobs with their values in effect, for limits that are configured.
+    pub knobs: BTreeMap<String, String>,
+}
+
+/// Less of one resource for the length of a slice.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Perturbation {
+    /// A burner on these CPUs takes a share of each one's time, 0 to 1: [`host::burner::Burner`].
+    Burn {
+        /// The CPUs.
+        cpus: CpuSet,
+        /// The share of each CPU's time.
+        share: f64,
+    },
+    /// The load has fewer connections: this share of them, 0 to 1, rounded, but one at least.
+    Connections {
+        /// The share that is left.
+        share: f64,
+    },
+}
+
+/// What a slice reports. Times and counts are of the slice alone, without its beginning and end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SliceReading {
+    /// Operations that ended, failed ones included.
+    pub operations: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Length of the slice, seconds.
+    pub length_s: f64,
+    /// Operations that succeeded, per second.
+    pub throughput_per_s: f64,
+    /// Mean response time, seconds.
+    pub mean_response_s: f64,
+    /// Connections in use.
+    pub connections: u32,
+    /// The share of the perturbed resource that was left, as measured: 1 in a plain slice, 0.85 where a burner took 15 % of
+    /// the CPUs' time ([`host::burner::Burned::left`]) or where 85 of 100 connections were used.
+    pub resource_left: f64,
+    /// Share of its cores that the client used, 0 to 1; none where the program under test makes its own load.
+    pub client_utilisation: Option<f64>,
+    /// CPU time of the server, seconds.
+    pub server_cpu_s: f64,
+    /// Telemetry of the server's machine during the slice; the server's columns begin with `server.`. At 10 Hz or so.
+    pub telemetry: Recording,
+    /// What the server says of itself, by the names of its workload.
+    pub statistics: BTreeMap<String, StatisticReading>,
+}
+
+/// A value of the server's own statistics over a slice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatisticReading {
+    /// The increase of a counter during the slice, or the mean of a gauge.
+    pub value: f64,
+    /// Whether it is the increase of a counter.
+    pub is_counter: bool,
+    /// Its unit, such as `s` or `workers`; empty for a plain count.
+    pub unit: String,
+    /// Its meaning, in a few words.
+    pub about: String,
+    /// The largest value that the configuration permits, where there is one.
+    pub limit: Option<f64>,
+}
+
+/// Why a slice has no reading.
+#[derive(Debug, thiserror::Error)]
+pub enum HoldError {
+    /// The server has ended.
+    #[error("the server ended while it was studied: {0}: see its log")]
+    ServerEnded(String),
+    /// The user interrupted the study.
+    #[error("interrupted")]
+    Interrupted,
+    /// The load or a reading failed.
+    #[error(transparent)]
+    Failed(Box<dyn std::error::Error + Send + Sync>),
+}

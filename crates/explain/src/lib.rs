@@ -1,0 +1,25 @@
+//! What limits a server, with the evidence.
+//!
+//! A server is held under a closed loop and studied in slices. Plain slices give figures: telemetry, CPU time, the server's own
+//! statistics. Rules name suspects from these figures. The strongest suspects are tried: a slice with less of one resource
+//! beside a plain one, several times. The elasticity of throughput decides the word: *limits*, *shared*, *suspected*.
+//!
+//! | module | its purpose |
+//! |---|---|
+//! | [`held_server`] | the interface to a server under a closed loop, and what a slice of load reports |
+//! | [`study`] | plain slices, suspects, perturbations, words: the whole way to an [`archive::model::ExplainedServer`] |
+//!
+//! **Goals.** Every figure has its source. A suspect is called a limit only after an experiment. What cannot be told is said, with
+//! the reason. Every rule is tested with its cause planted in a scripted server.
+//!
+//! **Not goals.** Starting servers, load, profiles: `bakeoff` and `profile` have them. Printing: `showdown` and `report` have it.
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
+)]
+
+pub mod held_server;
+pub mod study;
+
+pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading, StatisticReading};
+pub use study::{StudyLengths, StudyProgress, study};
