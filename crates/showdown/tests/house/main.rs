@@ -27,8 +27,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "showdown",
         &[
-            "report", "cost", "runners", "truth", "explain", "bakeoff", "machine", "profile", "workload", "archive",
-            "load", "host", "stats", "wire",
+            "report", "cost", "runners", "truth", "explain", "bakeoff", "machine", "profile", "workload",
+            "archive", "load", "host", "stats", "wire",
         ],
     ),
 ];
