@@ -4,14 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use archive::model::Plan;
-use load::client::LoadClient;
 use load::engine::RunContext;
-use machine::load_client::{self, ClientsError};
-use machine::program::Programs;
+use machine::load_client;
 use machine::{HostClient, HostEntry, ReachOptions};
 
 use crate::event::{Event, Observer};
-use crate::plan_error::PlanError;
 use crate::plan_hosts;
 use crate::run_plan_error::RunPlanError;
 
@@ -22,7 +19,7 @@ impl LoadClients {
     /// Reaches them, and reserves those that no server of the run has reserved.
     pub fn open(
         plan: &Plan,
-        builds: &[String],
+        reach: &ReachOptions,
         context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<Self, RunPlanError> {
@@ -35,12 +32,8 @@ impl LoadClients {
             host.cpus = plan.cpus.client.parse().ok();
         }
         observe(Event::Doing { what: format!("connecting to the clients {}", plan.clients.join(", ")) });
-        let uses_ssh = hosts.iter().any(|host| host.ssh.is_some());
-        let programs = if uses_ssh { Programs::with(builds)? } else { Programs::default() };
-        let reach = ReachOptions { local_agent: "/proc/self/exe".into(), programs: Arc::new(programs) };
         let entries: Vec<&HostEntry> = hosts.iter().collect();
-        let opened = load_client::open(&entries, &reach, &context.interrupted, &|_, _| ());
-        let clients = Self(opened.map_err(why_not_reached)?);
+        let clients = Self(load_client::open(&entries, reach, &context.interrupted, &|_, _| ())?);
         let reserved: BTreeSet<&String> =
             plan.variants.iter().filter_map(|variant| variant.host.as_ref()).collect();
         let is_free =
@@ -53,16 +46,6 @@ impl LoadClients {
 
     /// The context of a load that they make.
     pub fn context(&self, context: &RunContext) -> RunContext {
-        let clients = self.0.iter().map(|client| Arc::clone(client) as Arc<dyn LoadClient>).collect();
-        RunContext { clients, ..context.clone() }
-    }
-}
-
-fn why_not_reached(error: ClientsError) -> RunPlanError {
-    match error {
-        ClientsError::Machine(error) => error.into(),
-        ClientsError::Host(why) => PlanError::ClientHost(why).into(),
-        // The plan has been checked.
-        ClientsError::Unknown { name, .. } | ClientsError::Twice(name) => PlanError::ClientTwice(name).into(),
+        load_client::context_of(&self.0, context)
     }
 }

@@ -7,8 +7,8 @@ use archive::model::{Difference, DifferenceClass, Facts, FlatFacts, Plan, Varian
 
 use crate::caveats::are_on_different_machines;
 
-/// The begins of facts that a comparison of machines must declare.
-const DECLARED: &[&str] = &[
+/// The begins of facts that are the machine itself.
+const OF_HARDWARE: &[&str] = &[
     "cpu.model",
     "cpu.online",
     "cpu.smt",
@@ -17,6 +17,10 @@ const DECLARED: &[&str] = &[
     "machine.architecture",
     "machine.virtualization",
     "memory.total_bytes",
+];
+
+/// The begins of facts of its settings, which a comparison of machines must declare, too.
+const OF_SETTINGS: &[&str] = &[
     "cpu.microcode",
     "cpu.mitigations.",
     "cpu.idle_",
@@ -33,9 +37,6 @@ const DECLARED: &[&str] = &[
     "net.",
     "sysctls.",
 ];
-
-/// How many of them are hardware: the machine itself.
-const HARDWARE: usize = 8;
 
 /// The facts of a server that its packages determine.
 const OF_PACKAGES: &[&str] = &["version", "build", "libc", "package"];
@@ -57,7 +58,11 @@ pub fn machine_differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
     let keys: BTreeSet<&String> = sides.iter().flat_map(|(_, facts)| facts.keys()).collect();
     let (mut hardware, mut others) = (Vec::new(), Vec::new());
     for key in keys {
-        let Some(at) = DECLARED.iter().position(|begin| key.starts_with(begin)) else { continue };
+        let begins_as_one_of = |begins: &[&str]| begins.iter().any(|begin| key.starts_with(begin));
+        let is_hardware = begins_as_one_of(OF_HARDWARE);
+        if !is_hardware && !begins_as_one_of(OF_SETTINGS) {
+            continue;
+        }
         let values: BTreeMap<String, String> = sides
             .iter()
             .filter_map(|(variant, facts)| Some((variant.name.clone(), facts.get(key)?.clone())))
@@ -66,7 +71,6 @@ pub fn machine_differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
         if distinct.len() < 2 && values.len() == sides.len() {
             continue;
         }
-        let is_hardware = at < HARDWARE;
         let (class, remark) = if is_hardware {
             (DifferenceClass::TheVariantItself, "the machines are what is compared")
         } else {

@@ -1,13 +1,11 @@
 //! Reaches the other machines of a plan: an agent on each, which reserves it. What runs there is left to
 //! [`run_plan`](crate::run_plan()).
 
-use std::sync::Arc;
 use std::thread;
 
 use archive::model::{Plan, PlannedHost};
 use load::engine::RunContext;
-use machine::program::Programs;
-use machine::{HostEntry, MachineError, RemoteMachine};
+use machine::{HostEntry, MachineError, ReachOptions, RemoteMachine};
 
 use crate::event::{Event, Observer};
 use crate::plan_error::PlanError;
@@ -17,11 +15,10 @@ use crate::run_plan_error::RunPlanError;
 pub struct OtherMachines(pub Vec<(String, RemoteMachine)>);
 
 impl OtherMachines {
-    /// Reaches those that variants of the plan are on. `programs` has the builds for other architectures. Where one cannot be
-    /// reached, the others are released.
+    /// Reaches those that variants of the plan are on. Where one cannot be reached, the others are released.
     pub fn open(
         plan: &Plan,
-        programs: &[String],
+        reach: &ReachOptions,
         context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<Self, RunPlanError> {
@@ -36,9 +33,8 @@ impl OtherMachines {
         }
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         observe(Event::Doing { what: format!("connecting to {}", names.join(", ")) });
-        let programs = Arc::new(Programs::with(programs)?);
         let opened: Vec<Result<(String, RemoteMachine), MachineError>> = thread::scope(|scope| {
-            let open = |entry| open(entry, &programs, context);
+            let open = |entry| open(entry, reach, context);
             let threads: Vec<_> = entries.iter().map(|entry| scope.spawn(move || open(entry))).collect();
             threads.into_iter().map(|thread| thread.join().expect("a connection does not panic")).collect()
         });
@@ -53,11 +49,10 @@ impl OtherMachines {
 
 fn open(
     entry: &HostEntry,
-    programs: &Arc<Programs>,
+    reach: &ReachOptions,
     context: &RunContext,
 ) -> Result<(String, RemoteMachine), MachineError> {
-    let transport = RemoteMachine::transport(entry, programs).expect("only hosts with ssh are opened");
-    let machine = RemoteMachine::open(entry, &transport, &context.interrupted, &|_| ())?;
+    let machine = RemoteMachine::open(entry, &reach.transport(entry), &context.interrupted, &|_| ())?;
     Ok((entry.name.clone(), machine))
 }
 

@@ -166,9 +166,6 @@ pub enum PlanError {
     /// A host is a client twice.
     #[error("client {0} is named twice: name each once")]
     ClientTwice(String),
-    /// What the hosts file says of a client is not true there.
-    #[error("{0}")]
-    ClientHost(String),
     /// A client has no way to a server of this machine's loopback.
     #[error(
         "client {client} cannot reach {variant} on this machine's loopback: pass --on HOST (a host without ssh is this \

@@ -4,18 +4,15 @@ use std::collections::BTreeSet;
 
 use archive::model::{Plan, PlannedHost, Variant};
 use machine::HostEntry;
-use workload::VariantText;
+use workload::{VariantText, names_host, on_host};
 
 use crate::plan_error::PlanError;
 
 /// Variants as written, each with a machine where one is given for those that name none.
 pub fn on_hosts(variants: &[String], on: Option<&str>) -> Vec<String> {
-    let with_host = |text: &String| {
-        let (server, settings) = text.find(':').map_or((text.as_str(), ""), |at| text.split_at(at));
-        match on {
-            Some(host) if !server.contains('@') => format!("{server}@{host}{settings}"),
-            _ => text.clone(),
-        }
+    let with_host = |text: &String| match on {
+        Some(host) if !names_host(text) => on_host(text, host),
+        _ => text.clone(),
     };
     variants.iter().map(with_host).collect()
 }
@@ -55,6 +52,11 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         }
     }
     check_clients(plan)
+}
+
+/// All hosts of a plan.
+pub fn entries(plan: &Plan) -> Result<Vec<HostEntry>, PlanError> {
+    plan.hosts.iter().map(|host| HostEntry::of_plan(host).map_err(PlanError::from)).collect()
 }
 
 /// The hosts that make the load, in their order.

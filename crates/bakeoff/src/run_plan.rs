@@ -6,7 +6,7 @@ use archive::model::Plan;
 use host::CpuSet;
 use host::knobs::Knob;
 use load::engine::RunContext;
-use machine::{LocalMachine, MachineError};
+use machine::{LocalMachine, MachineError, ReachOptions};
 use workload::{Catalogue, LookupError, ServerVariant, Workload};
 
 use crate::event::{Event, Observer};
@@ -16,6 +16,7 @@ use crate::machine_lab::MachineLab;
 use crate::open_hosts::OtherMachines;
 use crate::plan_check::{check, check_kernel_settings};
 use crate::plan_error::PlanError;
+use crate::plan_hosts;
 use crate::plan_variant::server_variant;
 use crate::run::{FinishedRun, resume_blocks, run_blocks};
 use crate::run_machines::{RunMachine, RunMachines};
@@ -78,8 +79,9 @@ fn on_its_machines(
         .map(|variant_point| server_variant(&workload, &variant_point.variant(plan)))
         .collect::<Result<_, _>>()
         .map_err(PlanError::from)?;
-    let others = OtherMachines::open(plan, permissions.programs, context, observe)?;
-    let clients = LoadClients::open(plan, permissions.programs, context, observe)?;
+    let reach = ReachOptions::to(&plan_hosts::entries(plan)?, permissions.programs)?;
+    let others = OtherMachines::open(plan, &reach, context, observe)?;
+    let clients = LoadClients::open(plan, &reach, context, observe)?;
     let of_clients = clients.context(context);
     let machines = machines(plan, &here, &others)?;
     let mut prepared = Vec::new();

@@ -2,7 +2,8 @@
 
 use archive::Run;
 use archive::model::{Comparison, SweepPoint, VariantSummary, Verdict};
-use stats::confidence::ConfidenceInterval;
+use stats::bootstrap;
+use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::quantity::OperationsPerSecond;
 
 use crate::figure::{Figure, interval_of};
@@ -84,7 +85,7 @@ impl<'r> MeasuredRun<'r> {
     }
 
     /// The verdict's comparison of two of its variants at one point, and whether `a` is its denominator.
-    pub(crate) fn comparison(&self, a: &VariantSummary, b: &VariantSummary) -> Option<(&Comparison, bool)> {
+    fn comparison(&self, a: &VariantSummary, b: &VariantSummary) -> Option<(&Comparison, bool)> {
         let at_point =
             self.verdict.comparisons.iter().filter(|found| found.point == a.point && a.point == b.point);
         let mut both = at_point.filter_map(|found| match (found.a == a.name, found.b == a.name) {
@@ -93,6 +94,15 @@ impl<'r> MeasuredRun<'r> {
             _ => None,
         });
         both.next()
+    }
+
+    /// The verdict's ratio of `a` to `b`, within blocks; none where it has none.
+    pub(crate) fn ratio(&self, a: &VariantSummary, b: &VariantSummary) -> Option<Figure> {
+        let (found, is_reversed) = self.comparison(a, b)?;
+        let estimate = found.estimate.as_ref()?;
+        let interval = ConfidenceInterval { low: estimate.low, high: estimate.high };
+        let figure = Figure::new(estimate.ratio, Some(interval));
+        Some(if is_reversed { figure.through(|ratio| 1.0 / ratio) } else { figure })
     }
 
     /// Whether client and server shared a machine.
@@ -107,6 +117,13 @@ impl<'r> MeasuredVariant<'r> {
             summary.values.iter().filter(|value| value.valid).map(|value| value.value).collect();
         let performance = performance(summary, verdict, &values);
         Self { summary, values, performance }
+    }
+
+    /// The ratio of its mean to that of a variant of another run; none with too few trials.
+    pub(crate) fn ratio_to(&self, other: &Self) -> Option<Figure> {
+        let samples = [&self.values[..], &other.values[..]];
+        let found = bootstrap::figure(&samples, |means| means[0] / means[1], Confidence::P95);
+        found.map(|(ratio, interval)| Figure::new(ratio, Some(interval)))
     }
 
     /// Its name, with its point in a sweep.

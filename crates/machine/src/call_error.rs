@@ -15,7 +15,7 @@ pub enum CallError {
         why: String,
     },
     /// No port could be opened.
-    #[error("cannot listen on {address}: {why}")]
+    #[error("cannot listen on {address} ({why})")]
     Listen {
         /// The address of the hosts file.
         address: IpAddr,

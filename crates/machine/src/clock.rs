@@ -6,6 +6,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use load::client::ClientClock;
 use load::clock::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +67,13 @@ impl ClockOffset {
             error_ns: round_trip_ns.div_ceil(2),
             round_trip_ns,
         })
+    }
+}
+
+impl From<ClockOffset> for ClientClock {
+    fn from(offset: ClockOffset) -> Self {
+        let ClockOffset { monotonic_ns, error_ns, round_trip_ns, .. } = offset;
+        Self { ahead_ns: monotonic_ns, error_ns, round_trip_ns }
     }
 }
 

@@ -64,7 +64,7 @@ pub enum MachineError {
         why: String,
     },
     /// Its servers cannot listen where the hosts file says.
-    #[error("host {host}: {why}: correct its address in the hosts file")]
+    #[error("host {host} {why}: correct its address in the hosts file")]
     Address {
         /// The host's name.
         host: String,
@@ -87,6 +87,11 @@ pub enum MachineError {
 }
 
 impl MachineError {
+    /// Whether the hosts file says of the host what is not true there.
+    pub fn is_of_hosts_file(&self) -> bool {
+        matches!(self, Self::Address { .. } | Self::Cpus { .. })
+    }
+
     /// The host that it is about; none where that is this machine.
     pub fn host(&self) -> Option<&str> {
         match self {

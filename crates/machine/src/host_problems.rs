@@ -2,26 +2,24 @@
 
 use host::CpuSet;
 
+use crate::error::MachineError;
 use crate::hosts_file::HostEntry;
 use crate::protocol::CallError;
 
-/// One line each, with the remedy: whether the host has the address and the CPUs.
+/// What is wrong with the entry, if anything: whether the host has the address and the CPUs. `address` is whether it could
+/// listen there.
 pub(crate) fn host_problems(
     entry: &HostEntry,
     address: &Result<(), CallError>,
     allowed_cpus: &CpuSet,
-) -> Vec<String> {
+) -> Vec<MachineError> {
     let mut problems = Vec::new();
-    let name = &entry.name;
-    if let Err(CallError::Listen { address, why }) = address {
-        problems.push(format!(
-            "host {name} cannot listen on {address} ({why}): correct its address in the hosts file"
-        ));
+    if let Err(why) = address {
+        problems.push(MachineError::Address { host: entry.name.clone(), why: why.to_string() });
     }
     if let Some(cpus) = entry.cpus.as_ref().filter(|cpus| cpus.intersection(allowed_cpus) != **cpus) {
-        problems.push(format!(
-            "host {name} has the CPUs {allowed_cpus}, not all of {cpus}: correct cpus in the hosts file"
-        ));
+        let (host, wanted, has) = (entry.name.clone(), cpus.to_string(), allowed_cpus.to_string());
+        problems.push(MachineError::Cpus { host, wanted, has });
     }
     problems
 }

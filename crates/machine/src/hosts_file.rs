@@ -58,11 +58,6 @@ pub struct HostEntry {
 }
 
 impl HostEntry {
-    /// Whether it is this machine: servers start here, without an agent.
-    pub fn is_this_machine(&self) -> bool {
-        self.ssh.is_none()
-    }
-
     /// The entry as a plan records it.
     pub fn planned(&self) -> PlannedHost {
         PlannedHost {
@@ -76,38 +71,7 @@ impl HostEntry {
 
     /// The entry of a plan, which somebody else may have written: it is checked as the hosts file is.
     pub fn of_plan(planned: &PlannedHost) -> Result<Self, PlannedHostError> {
-        let wrong = |why: String| PlannedHostError { host: planned.name.clone(), why };
-        if !is_host_name(&planned.name) {
-            return Err(wrong("this cannot be the name of a host".to_owned()));
-        }
-        if let Some(ssh) = &planned.ssh {
-            check_destination(ssh).map_err(|why| wrong(format!("ssh = {ssh:?}: {why}")))?;
-        }
-        let address: IpAddr = planned
-            .address
-            .parse()
-            .ok()
-            .filter(|address: &IpAddr| !address.is_unspecified() && !address.is_multicast())
-            .ok_or_else(|| {
-                wrong(format!("address = {:?} is not the IP address of a host", planned.address))
-            })?;
-        let cpus: Option<CpuSet> = planned
-            .cpus
-            .as_ref()
-            .map(|cpus| cpus.parse())
-            .transpose()
-            .map_err(|why| wrong(format!("cpus: {why}")))?;
-        if cpus.as_ref().is_some_and(CpuSet::is_empty) {
-            return Err(wrong("cpus is empty: leave it out to use all CPUs".to_owned()));
-        }
-        Ok(Self {
-            name: planned.name.clone(),
-            ssh: planned.ssh.clone(),
-            address: address.to_canonical(),
-            kind: planned.kind.clone(),
-            cpus,
-            become_root: Vec::new(),
-        })
+        check(planned).map_err(|WrongEntry { why, .. }| PlannedHostError { host: planned.name.clone(), why })
     }
 
     /// Checks that its servers may listen on its address: servers such as memcached have no password, so only a network
@@ -178,9 +142,8 @@ impl Hosts {
         for (name, spanned) in raw.host {
             let (table, host) = (spanned.span(), spanned.into_inner());
             if !is_host_name(&name) {
-                let rule =
-                    "use letters, digits, dots, underscores and hyphens, and begin with a letter or a digit";
-                return Err(source.error(&table, format!("{name:?} cannot be the name of a host: {rule}")));
+                // The name has no place of its own: its table is shown.
+                return Err(source.error(&table, not_a_name(&name)));
             }
             let line_of_address = host.address.span().start;
             entries.push((table.start, line_of_address, host.check(name, &source)?));
@@ -204,47 +167,88 @@ impl Hosts {
 
 impl RawHost {
     fn check(self, name: String, source: &SourceText<'_>) -> Result<HostEntry, DefinitionError> {
-        let text = self.address.get_ref();
-        let address: IpAddr = text.parse().map_err(|_| {
-            let message = format!(
-                "address = {text:?} is not an IP address: write one of the host's, such as \"10.1.0.5\""
-            );
-            source.error(&self.address.span(), message)
+        let text = |value: &Option<Spanned<String>>| value.as_ref().map(|value| value.get_ref().clone());
+        let written = PlannedHost {
+            name,
+            ssh: text(&self.ssh),
+            address: self.address.get_ref().clone(),
+            kind: text(&self.kind),
+            cpus: text(&self.cpus),
+        };
+        let entry = check(&written).map_err(|WrongEntry { key, why }| {
+            let value = match key {
+                Key::Name | Key::Address => None,
+                Key::Ssh => self.ssh.as_ref(),
+                Key::Kind => self.kind.as_ref(),
+                Key::Cpus => self.cpus.as_ref(),
+            };
+            source.error(&value.unwrap_or(&self.address).span(), why)
         })?;
-        if address.is_unspecified() || address.is_multicast() {
-            let message =
-                format!("{address} is not the address of one host: write one that the other hosts can reach");
-            return Err(source.error(&self.address.span(), message));
-        }
-        if let Some(ssh) = &self.ssh
-            && let Err(why) = check_destination(ssh.get_ref())
-        {
-            return Err(source.error(&ssh.span(), format!("ssh = {:?}: {why}", ssh.get_ref())));
-        }
-        if let Some(kind) = self.kind.as_ref().filter(|kind| !is_label(kind.get_ref())) {
-            let message = "kind is a text of 1 to 100 printable characters, such as an instance type";
-            return Err(source.error(&kind.span(), message));
-        }
-        let cpus = self.cpus.map(|cpus| {
-            let set: Result<CpuSet, _> = cpus.get_ref().parse();
-            let set = set.map_err(|why| source.error(&cpus.span(), format!("cpus: {why}")))?;
-            let none = || source.error(&cpus.span(), "cpus is empty: leave it out to use all CPUs");
-            if set.is_empty() { Err(none()) } else { Ok(set) }
-        });
         let become_root = self.become_root.map(|command| {
             let words = shell_words::split(command.get_ref()).unwrap_or_default();
             let message = "become is a command with its arguments, such as \"sudo -n\"";
             if words.is_empty() { Err(source.error(&command.span(), message)) } else { Ok(words) }
         });
-        Ok(HostEntry {
-            name,
-            ssh: self.ssh.map(Spanned::into_inner),
-            address: address.to_canonical(),
-            kind: self.kind.map(Spanned::into_inner),
-            cpus: cpus.transpose()?,
-            become_root: become_root.transpose()?.unwrap_or_default(),
-        })
+        Ok(HostEntry { become_root: become_root.transpose()?.unwrap_or_default(), ..entry })
     }
+}
+
+/// A key of an entry.
+enum Key {
+    Name,
+    Ssh,
+    Address,
+    Kind,
+    Cpus,
+}
+
+/// What is wrong with an entry.
+struct WrongEntry {
+    key: Key,
+    /// The value, why it is wrong, and what to write.
+    why: String,
+}
+
+/// Checks an entry as it is written, in a hosts file or in a plan.
+fn check(written: &PlannedHost) -> Result<HostEntry, WrongEntry> {
+    let wrong = |key: Key, why: String| WrongEntry { key, why };
+    if !is_host_name(&written.name) {
+        return Err(wrong(Key::Name, not_a_name(&written.name)));
+    }
+    let text = &written.address;
+    let no_address =
+        || format!("address = {text:?} is not an IP address: write one of the host's, such as \"10.1.0.5\"");
+    let address: IpAddr = text.parse().map_err(|_| wrong(Key::Address, no_address()))?;
+    if address.is_unspecified() || address.is_multicast() {
+        let why =
+            format!("{address} is not the address of one host: write one that the other hosts can reach");
+        return Err(wrong(Key::Address, why));
+    }
+    if let Some(ssh) = &written.ssh {
+        check_destination(ssh).map_err(|why| wrong(Key::Ssh, format!("ssh = {ssh:?}: {why}")))?;
+    }
+    if written.kind.as_ref().is_some_and(|kind| !is_label(kind)) {
+        let why = "kind is a text of 1 to 100 printable characters, such as an instance type";
+        return Err(wrong(Key::Kind, why.to_owned()));
+    }
+    let cpus = written.cpus.as_ref().map(|cpus| cpus.parse::<CpuSet>()).transpose();
+    let cpus = cpus.map_err(|why| wrong(Key::Cpus, format!("cpus: {why}")))?;
+    if cpus.as_ref().is_some_and(CpuSet::is_empty) {
+        return Err(wrong(Key::Cpus, "cpus is empty: leave it out to use all CPUs".to_owned()));
+    }
+    Ok(HostEntry {
+        name: written.name.clone(),
+        ssh: written.ssh.clone(),
+        address: address.to_canonical(),
+        kind: written.kind.clone(),
+        cpus,
+        become_root: Vec::new(),
+    })
+}
+
+fn not_a_name(name: &str) -> String {
+    let rule = "use letters, digits, dots, underscores and hyphens, and begin with a letter or a digit";
+    format!("{name:?} cannot be the name of a host: {rule}")
 }
 
 /// A name that can stand in `nginx@NAME`, in a list with commas, and in a file name.
@@ -313,7 +317,10 @@ address = "10.1.0.1"
         assert_eq!(HostEntry { become_root: hosts[0].become_root.clone(), ..again }, hosts[0]);
         let ssh = |ssh: &str| PlannedHost { ssh: Some(ssh.to_owned()), ..planned.clone() };
         let address = |address: &str| PlannedHost { address: address.to_owned(), ..planned.clone() };
-        for wrong in [ssh("-oProxyCommand=x"), ssh("a b"), address("0.0.0.0"), address("old")] {
+        let kind = |kind: &str| PlannedHost { kind: Some(kind.to_owned()), ..planned.clone() };
+        for wrong in
+            [ssh("-oProxyCommand=x"), ssh("a b"), address("0.0.0.0"), address("old"), kind("a\u{1b}[2J")]
+        {
             let error = HostEntry::of_plan(&wrong).expect_err("it is wrong").to_string();
             assert!(error.starts_with("host old: "), "{error}");
         }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use host::CpuSet;
 use load::client::{ClientClock, ClientError, LoadClient, ProcessPipes};
+use load::engine::RunContext;
 
-use crate::clock::ClockOffset;
 use crate::connection::Connection;
 use crate::error::MachineError;
 use crate::host_problems::host_problems;
@@ -23,7 +23,7 @@ use crate::transport::OpenProgress;
 /// How long a host may take to describe itself.
 const DESCRIPTION: Duration = Duration::from_secs(30);
 
-/// Why there are no clients.
+/// Why names are not those of clients.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientsError {
     /// A name is not in the hosts file.
@@ -37,12 +37,6 @@ pub enum ClientsError {
     /// A name was given twice.
     #[error("client {0} is named twice: name each once")]
     Twice(String),
-    /// A host cannot be used.
-    #[error(transparent)]
-    Machine(#[from] MachineError),
-    /// What the hosts file says of a host is not true there.
-    #[error("{0}")]
-    Host(String),
 }
 
 /// A host that makes a part of a load. Dropping the last reference ends its agent.
@@ -78,7 +72,7 @@ pub fn open(
     options: &ReachOptions,
     interrupted: &Arc<AtomicBool>,
     observe: &(dyn Fn(&str, OpenProgress) + Sync),
-) -> Result<Vec<Arc<HostClient>>, ClientsError> {
+) -> Result<Vec<Arc<HostClient>>, MachineError> {
     thread::scope(|scope| {
         let open = |host| move || HostClient::open(host, options, interrupted, observe).map(Arc::new);
         let threads: Vec<_> = hosts.iter().map(|host| scope.spawn(open(host))).collect();
@@ -88,19 +82,25 @@ pub fn open(
     })
 }
 
+/// The context of a load that these clients make; that of this machine's own load where there are none.
+pub fn context_of(clients: &[Arc<HostClient>], context: &RunContext) -> RunContext {
+    let clients = clients.iter().map(|client| Arc::clone(client) as Arc<dyn LoadClient>).collect();
+    RunContext { clients, ..context.clone() }
+}
+
 impl HostClient {
     fn open(
         host: &HostEntry,
         options: &ReachOptions,
         interrupted: &Arc<AtomicBool>,
         observe: &(dyn Fn(&str, OpenProgress) + Sync),
-    ) -> Result<Self, ClientsError> {
+    ) -> Result<Self, MachineError> {
         let opening = |progress| observe(&host.name, progress);
         let connection = Connection::open(&host.name, &options.transport(host), interrupted, &opening)?;
         let description = connection.call(DescribeClient { address: host.address }, DESCRIPTION)?;
         let problems = host_problems(host, &description.address, &description.allowed_cpus);
         if let Some(problem) = problems.into_iter().next() {
-            return Err(ClientsError::Host(problem));
+            return Err(problem);
         }
         Ok(Self {
             name: host.name.clone(),
@@ -156,9 +156,7 @@ impl LoadClient for HostClient {
     }
 
     fn clock(&self) -> Result<ClientClock, ClientError> {
-        let ClockOffset { monotonic_ns, error_ns, round_trip_ns, .. } =
-            self.connection.clock_offset().map_err(boxed)?;
-        Ok(ClientClock { ahead_ns: monotonic_ns, error_ns, round_trip_ns })
+        self.connection.clock_offset().map(ClientClock::from).map_err(boxed)
     }
 }
 

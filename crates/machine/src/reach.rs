@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::hosts_file::HostEntry;
-use crate::program::Programs;
+use crate::program::{ProgramError, Programs};
 use crate::transport::Transport;
 
 /// How hosts are reached.
@@ -17,6 +17,18 @@ pub struct ReachOptions {
 }
 
 impl ReachOptions {
+    /// How this program reaches these hosts. `builds` has the user's builds for other architectures, each as
+    /// `ARCHITECTURE=PATH`.
+    pub fn to<'h>(
+        hosts: impl IntoIterator<Item = &'h HostEntry>,
+        builds: &[String],
+    ) -> Result<Self, ProgramError> {
+        // To read and strip a program takes a moment, and a host without ssh needs none.
+        let uses_ssh = hosts.into_iter().any(|host| host.ssh.is_some());
+        let programs = if uses_ssh { Programs::with(builds)? } else { Programs::default() };
+        Ok(Self { local_agent: "/proc/self/exe".into(), programs: Arc::new(programs) })
+    }
+
     /// The way to a host.
     pub fn transport(&self, host: &HostEntry) -> Transport {
         match &host.ssh {

@@ -141,7 +141,7 @@ impl Measurement {
     /// is of the requests as they came.
     pub fn reasons_against_server_times(&self) -> Vec<String> {
         let rules = self.summary.rules_broken.iter();
-        rules.filter(|rule| !matches!(rule, BrokenRule::Lag { .. })).map(ToString::to_string).collect()
+        rules.filter(|rule| !matches!(rule.kind(), BrokenRule::Lag { .. })).map(ToString::to_string).collect()
     }
 }
 

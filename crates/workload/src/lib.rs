@@ -74,4 +74,4 @@ pub use instance::{
 pub use instances::Instances;
 pub use names::UnknownName;
 pub use packed::{PackError, PackedWorkload};
-pub use variant::{ServerVariant, VariantError, VariantText, is_kernel_setting};
+pub use variant::{ServerVariant, VariantError, VariantText, is_kernel_setting, names_host, on_host};

@@ -104,19 +104,37 @@ pub struct VariantText {
     pub settings: Vec<(String, String)>,
 }
 
+/// Server, machine and settings of a variant as written; none for what it does not name.
+fn parts(text: &str) -> (&str, Option<&str>, Option<&str>) {
+    let (server, settings) = match text.split_once(':') {
+        Some((server, settings)) => (server, Some(settings)),
+        None => (text, None),
+    };
+    match server.split_once('@') {
+        Some((server, host)) => (server, Some(host), settings),
+        None => (server, None, settings),
+    }
+}
+
+/// Whether a variant as written names its machine.
+pub fn names_host(text: &str) -> bool {
+    parts(text).1.is_some()
+}
+
+/// A variant as written, on this machine instead of the one that it names.
+pub fn on_host(text: &str, host: &str) -> String {
+    let (server, _, settings) = parts(text);
+    let settings = settings.map_or_else(String::new, |settings| format!(":{settings}"));
+    format!("{server}@{host}{settings}")
+}
+
 impl FromStr for VariantText {
     type Err = VariantError;
 
     fn from_str(text: &str) -> Result<Self, VariantError> {
         let malformed = |reason: String| VariantError::Malformed { text: text.to_owned(), reason };
-        let (server, settings) = match text.split_once(':') {
-            Some((server, settings)) => (server, Some(settings)),
-            None => (text, None),
-        };
-        let (server, host) = match server.split_once('@') {
-            Some((server, host)) => (server, Some(host.trim().to_owned())),
-            None => (server, None),
-        };
+        let (server, host, settings) = parts(text);
+        let host = host.map(|host| host.trim().to_owned());
         if server.trim().is_empty() {
             return Err(malformed("it does not name a server".to_owned()));
         }

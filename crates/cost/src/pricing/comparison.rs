@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use stats::bootstrap;
-use stats::confidence::{Confidence, ConfidenceInterval};
 
 use super::variant::{Priced, VariantCost};
 use crate::figure::Figure;
@@ -76,16 +75,7 @@ pub(crate) fn compare(all: &[Priced<'_>]) -> (Vec<CostComparison>, Vec<String>) 
 /// The ratio of the performances in their unit. `None` where the verdict has none; an error says why runs are not compared.
 fn ratio_of_performance(a: &Priced<'_>, b: &Priced<'_>) -> Result<Option<Figure>, String> {
     if a.run.id == b.run.id {
-        let Some((found, is_reversed)) = a.run.comparison(a.variant.summary, b.variant.summary) else {
-            return Ok(None);
-        };
-        let figure = found.estimate.as_ref().map(|estimate| {
-            let interval = ConfidenceInterval { low: estimate.low, high: estimate.high };
-            Figure::new(estimate.ratio, Some(interval))
-        });
-        return Ok(
-            figure.map(|figure| if is_reversed { figure.through(|ratio| 1.0 / ratio) } else { figure })
-        );
+        return Ok(a.run.ratio(a.variant.summary, b.variant.summary));
     }
     if a.cost.metric != b.cost.metric {
         return Err(format!(
@@ -100,8 +90,6 @@ fn ratio_of_performance(a: &Priced<'_>, b: &Priced<'_>) -> Result<Option<Figure>
             a.cost.variant, b.cost.variant
         ));
     }
-    let samples = [&a.variant.values[..], &b.variant.values[..]];
-    let found = bootstrap::figure(&samples, |means| means[0] / means[1], Confidence::P95);
     let too_few = || {
         format!(
             "{} of {} and {} of {} are not compared: that needs {} valid trials of each",
@@ -112,8 +100,7 @@ fn ratio_of_performance(a: &Priced<'_>, b: &Priced<'_>) -> Result<Option<Figure>
             bootstrap::FEWEST_BLOCKS
         )
     };
-    let (ratio, interval) = found.ok_or_else(too_few)?;
-    Ok(Some(Figure::new(ratio, Some(interval))))
+    a.variant.ratio_to(b.variant).ok_or_else(too_few).map(Some)
 }
 
 /// The ratio of a figure that is a constant times the performance, or divided by it.

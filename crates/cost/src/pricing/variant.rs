@@ -96,12 +96,13 @@ impl VariantCosting<'_> {
         let mut missing = Vec::new();
         let energy = keep("energy a year", costing.energy(), &mut missing);
         let energy_cost = keep("energy cost a year", costing.energy_cost(), &mut missing);
-        let total = keep("total cost", costing.life_cost(), &mut missing);
-        let carbon = keep("carbon", costing.carbon_a_year(), &mut missing);
+        let (total, carbon) = (costing.life_cost(), costing.carbon_a_year());
+        let million = total.clone().and_then(|cost| self.of_a_million(cost));
+        let carbon_of_million = carbon.clone().and_then(|carbon| self.carbon(carbon));
+        let total = keep("total cost", total, &mut missing);
+        let carbon = keep("carbon", carbon, &mut missing);
         let joule = keep("operations a joule", self.operations_per_joule(&costing), &mut missing);
         let swap = keep("SWaP", self.swap(&costing), &mut missing);
-        let million = costing.life_cost().and_then(|cost| self.of_a_million(cost));
-        let carbon_of_million = costing.carbon_a_year().and_then(|carbon| self.carbon(carbon));
         VariantCost {
             run: self.run.id.to_owned(),
             variant: self.variant.label(),

@@ -4,8 +4,6 @@ use std::fmt::Write as _;
 
 use archive::Run;
 use serde::Serialize;
-use stats::bootstrap;
-use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::cost::{FleetRuleError, LifeCost, break_even_ratio};
 use stats::quantity::OperationsPerSecond;
 
@@ -264,15 +262,9 @@ fn ratio(new: &Sized<'_>, old: &Sized<'_>) -> Option<Figure> {
         return Some(alone());
     }
     if new.run.id == old.run.id {
-        let (found, is_reversed) = new.run.comparison(new.variant.summary, old.variant.summary)?;
-        let estimate = found.estimate.as_ref()?;
-        let interval = ConfidenceInterval { low: estimate.low, high: estimate.high };
-        let figure = Figure::new(estimate.ratio, Some(interval));
-        return Some(if is_reversed { figure.through(|ratio| 1.0 / ratio) } else { figure });
+        return new.run.ratio(new.variant.summary, old.variant.summary);
     }
-    let samples = [&new.variant.values[..], &old.variant.values[..]];
-    let found = bootstrap::figure(&samples, |means| means[0] / means[1], Confidence::P95);
-    Some(found.map_or_else(alone, |(ratio, interval)| Figure::new(ratio, Some(interval))))
+    Some(new.variant.ratio_to(old.variant).unwrap_or_else(alone))
 }
 
 fn replacement(new: &Sized<'_>, old: &Sized<'_>, ratio: Figure) -> Replacement {

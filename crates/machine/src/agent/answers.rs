@@ -136,7 +136,7 @@ mod tests {
         assert!(here.facts.cpu.online > 0 && !here.findings.is_empty() && !here.allowed_cpus.is_empty());
         assert_eq!(here.address, Ok(()));
         let elsewhere = check_address([192, 0, 2, 1].into()).expect_err("an address of nobody").to_string();
-        assert!(elsewhere.starts_with("cannot listen on 192.0.2.1: "), "{elsewhere}");
+        assert!(elsewhere.starts_with("cannot listen on 192.0.2.1 ("), "{elsewhere}");
         Ok(())
     }
 }

@@ -114,9 +114,7 @@ impl Programs {
             ToProgram::Consumed(bytes) => program.window.consume(bytes),
         }
     }
-}
 
-impl Programs {
     /// The end of their input ends them; nobody reads what they have to say.
     pub fn end(&self) {
         for program in lock(&self.running).values_mut() {

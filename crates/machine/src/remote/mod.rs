@@ -20,11 +20,12 @@ use self::recorder::RemoteRecorder;
 use self::server::RemoteServer;
 use crate::connection::Connection;
 use crate::error::MachineError;
+use crate::host_problems::host_problems;
 use crate::hosts_file::HostEntry;
 use crate::local::LocalError;
 use crate::lock::lock;
 use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
-use crate::program::{Programs, hex_sha256};
+use crate::program::hex_sha256;
 use crate::protocol::servers::{
     BeginRecording, CloseKernelSettings, EnsureServers, MeasureSteal, OpenKernelSettings,
     ReadAvailableMemory, ReadFacts, ReadRoom, RemoveData, Reserve, Reserved, StartServer, TakeWorkload,
@@ -57,13 +58,10 @@ impl RemoteMachine {
         let connection = Connection::open(&entry.name, transport, interrupted, observe)?;
         let asked = Asked { host: entry.name.clone(), connection };
         let Reserved { allowed_cpus, address } = asked.ask(Reserve { address: entry.address }, SHORT)?;
-        address
-            .map_err(|source| MachineError::Address { host: entry.name.clone(), why: source.to_string() })?;
-        let cpus = entry.cpus.clone().unwrap_or_else(|| allowed_cpus.clone());
-        if cpus.intersection(&allowed_cpus) != cpus {
-            let (host, wanted, has) = (entry.name.clone(), cpus.to_string(), allowed_cpus.to_string());
-            return Err(MachineError::Cpus { host, wanted, has });
+        if let Some(problem) = host_problems(entry, &address, &allowed_cpus).into_iter().next() {
+            return Err(problem);
         }
+        let cpus = entry.cpus.clone().unwrap_or(allowed_cpus);
         let scratch = ScratchDirectory::create()
             .map_err(|source| LocalError::System { what: "create a temporary directory", source })?;
         Ok(Self {
@@ -74,12 +72,6 @@ impl RemoteMachine {
             has_settings: AtomicBool::new(false),
             scratch,
         })
-    }
-
-    /// The way to the agent of a host with `ssh`.
-    pub fn transport(entry: &HostEntry, programs: &Arc<Programs>) -> Option<Transport> {
-        let destination = entry.ssh.clone()?;
-        Some(Transport::Ssh { destination, programs: Arc::clone(programs) })
     }
 
     /// The CPUs of its servers.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use host::telemetry::Recording;
+use load::client::ClientClock;
 use load::clock::Nanos;
 
 use super::asked::{Asked, SHORT};
@@ -21,8 +22,8 @@ pub(super) struct RemoteRecorder {
 
 impl RemoteRecorder {
     pub fn new(asked: Arc<Asked>, began: RecordingBegan, offset: ClockOffset) -> Self {
-        let here = began.at.0.saturating_add_signed(offset.monotonic_ns.saturating_neg());
-        Self { asked, recording: began.recording, began: instant(here, Nanos::now().0, Instant::now()) }
+        let here = ClientClock::from(offset).here(began.at);
+        Self { asked, recording: began.recording, began: instant(here.0, Nanos::now().0, Instant::now()) }
     }
 }
 

@@ -153,7 +153,8 @@ fn ask(
         }
     };
     report.reachable = true;
-    report.problems = host_problems(entry, &examination.address, &examination.allowed_cpus);
+    let problems = host_problems(entry, &examination.address, &examination.allowed_cpus);
+    report.problems = problems.iter().map(MachineError::to_string).collect();
     report.cautions.extend(wall_clock_off(&clock));
     report.cautions.extend(examination.other_measurement.as_ref().map(|holder| {
         format!("another showdown is measuring there {holder}: what is measured now disturbs both")

@@ -6,7 +6,7 @@ use archive::model::{thousands, with_unit};
 use cost::Figure;
 use cost::pricing::{CostReport, Missing, Power, VariantCost};
 
-use super::table::table;
+use super::table::{row, table, without_empty};
 use crate::color;
 
 /// Variants beside each other; further ones are in tables below.
@@ -82,15 +82,7 @@ fn rows(report: &CostReport, variants: &[VariantCost]) -> Vec<Vec<String>> {
             Some(with_interval(v.carbon_g_of_a_million?, |value| format!("{} g", amount(value))))
         }),
     ]);
-    rows.retain(|row| {
-        row.first().is_some_and(String::is_empty) || row.iter().skip(1).any(|cell| cell != "–")
-    });
-    rows
-}
-
-fn row(name: &str, variants: &[VariantCost], cell: impl Fn(&VariantCost) -> Option<String>) -> Vec<String> {
-    let cells = variants.iter().map(|variant| cell(variant).unwrap_or_else(|| "–".to_owned()));
-    std::iter::once(name.to_owned()).chain(cells).collect()
+    without_empty(rows)
 }
 
 /// Each reason once, with the variants and the figures that it keeps from being computed.

@@ -6,7 +6,7 @@ use archive::model::{plural, thousands};
 use cost::sizing::{CapacityBasis, KindSize, SizeReport};
 
 use super::cost::{amount, money, power, with_interval};
-use super::table::table;
+use super::table::{self, table};
 use crate::color;
 
 /// The whole answer.
@@ -66,11 +66,8 @@ fn name(report: &SizeReport, kind: &KindSize) -> String {
 
 fn kinds(report: &SizeReport) -> Vec<Vec<String>> {
     let currency = report.currency.as_deref().unwrap_or_default();
-    let row = |head: &str, cell: &dyn Fn(&KindSize) -> Option<String>| {
-        let cells = report.kinds.iter().map(|kind| cell(kind).unwrap_or_else(|| "–".to_owned()));
-        std::iter::once(head.to_owned()).chain(cells).collect::<Vec<String>>()
-    };
-    let mut rows = vec![
+    let row = |head: &str, cell: &dyn Fn(&KindSize) -> Option<String>| table::row(head, &report.kinds, cell);
+    let rows = vec![
         row("", &|kind| Some(name(report, kind))),
         row("machine", &|kind| kind.target.clone()),
         row("capacity of one server", &|kind| {
@@ -96,8 +93,7 @@ fn kinds(report: &SizeReport) -> Vec<Vec<String>> {
         }),
         row("total cost over the life", &|kind| Some(format!("{} {currency}", money(kind.total_cost?)))),
     ];
-    rows.retain(|row| row[0].is_empty() || row.iter().skip(1).any(|cell| cell != "–"));
-    rows
+    table::without_empty(rows)
 }
 
 /// Servers and cost over the load at the peak.

@@ -34,9 +34,33 @@ pub fn table(rows: &[Vec<String>]) -> String {
     out
 }
 
+/// What a cell has where there is nothing to say.
+const NOTHING: &str = "–";
+
+/// A row with a cell for each item.
+pub fn row<T>(head: &str, items: &[T], cell: impl Fn(&T) -> Option<String>) -> Vec<String> {
+    let cells = items.iter().map(|item| cell(item).unwrap_or_else(|| NOTHING.to_owned()));
+    std::iter::once(head.to_owned()).chain(cells).collect()
+}
+
+/// Leaves rows out in which no item has anything to say. The head has no name.
+pub fn without_empty(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    rows.retain(|row| row[0].is_empty() || row.iter().skip(1).any(|cell| cell != NOTHING));
+    rows
+}
+
 #[cfg(test)]
 mod tests {
-    use super::table;
+    use super::*;
+
+    #[test]
+    fn a_row_in_which_nobody_has_anything_to_say_is_left_out() {
+        let counted = |least: u32| move |count: &u32| (*count >= least).then(|| count.to_string());
+        let rows =
+            vec![row("", &[1, 2], counted(3)), row("two", &[1, 2], counted(2)), row("no", &[1], counted(2))];
+        let left: Vec<String> = without_empty(rows).iter().map(|row| row.join(" ")).collect();
+        assert_eq!(left, [" – –", "two – 2"]);
+    }
 
     #[test]
     fn columns_line_up() {

@@ -15,6 +15,7 @@ use host::knobs::Knob;
 use load::inputs::slo::Slo;
 use load::inputs::units::{UnitError, parse_connections, parse_duration, parse_rate, parse_share};
 use machine::{Hosts, MachineError};
+use workload::names_host;
 
 use super::consent;
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
@@ -309,11 +310,6 @@ fn parse_background(text: &str) -> Result<PlannedBackground, BackgroundError> {
     Ok(PlannedBackground { rate_per_s: parse_rate(rate)?, connections: parse_connections(connections)? })
 }
 
-/// Whether a variant names its machine.
-fn has_host(variant: &str) -> bool {
-    variant.split(':').next().is_some_and(|server| server.contains('@'))
-}
-
 fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
     let varies_rate = vary.iter().any(|axis| axis.starts_with("rate="));
     if args.rate.is_some() && args.measure != Some(MeasureOption::Cpu) {
@@ -343,7 +339,7 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         _ => MeasureRequest::Default,
     };
     let names_host =
-        args.on.is_some() || !args.clients.is_empty() || args.variants.iter().any(|text| has_host(text));
+        args.on.is_some() || !args.clients.is_empty() || args.variants.iter().any(|text| names_host(text));
     if args.hosts.is_some() && !names_host {
         return Err(usage(
             "--hosts has no effect without a host: write SERVER@HOST, or pass --on HOST or --clients HOSTS",
@@ -456,6 +452,7 @@ fn in_words(error: RunPlanError) -> anyhow::Error {
     match error {
         RunPlanError::Plan(error) => usage(error),
         RunPlanError::Program(error) => usage(error),
+        RunPlanError::Machine(error) if error.is_of_hosts_file() => usage(error),
         RunPlanError::Machine(MachineError::Interrupted) => InterruptedError("before the first trial").into(),
         RunPlanError::Resume(error) => why_not_resumed(error),
         RunPlanError::CutOff { dir, source } => {

@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use load::client::LoadClient;
 use load::engine::RunContext;
-use machine::load_client::{self, ClientsError};
+use machine::load_client;
 use machine::survey::SurveyEvent;
-use machine::{HostClient, HostEntry, Hosts, MachineError};
+use machine::{HostClient, HostEntry, Hosts, MachineError, ReachOptions};
 
-use super::reach;
 use crate::exit::{InterruptedError, usage};
 use crate::print::note;
 use crate::show::hosts_progress::HostsProgress;
@@ -81,16 +80,15 @@ impl NamedClients {
     /// Connects to all, and notes what a reader of the result must know.
     pub fn open(&self, context: &RunContext, server: Option<SocketAddr>) -> anyhow::Result<OpenClients> {
         let hosts: Vec<&HostEntry> = self.hosts.iter().collect();
-        let reach = reach::options(&hosts, &self.builds)?;
+        let reach = ReachOptions::to(&self.hosts, &self.builds).map_err(usage)?;
         let progress = HostsProgress::start();
         let opened = load_client::open(&hosts, &reach, &context.interrupted, &|host, progress_of_host| {
             progress.observe(SurveyEvent::Opening { host, progress: progress_of_host });
         });
         progress.finish();
         let clients = opened.map_err(|error| match error {
-            ClientsError::Machine(MachineError::Interrupted) => {
-                anyhow::Error::from(InterruptedError("before the load began"))
-            }
+            MachineError::Interrupted => anyhow::Error::from(InterruptedError("before the load began")),
+            error if error.is_of_hosts_file() => usage(error),
             other => other.into(),
         })?;
         for client in &clients {
@@ -122,8 +120,7 @@ impl OpenClients {
 
     /// The context of a load that they make.
     pub fn context(&self, context: &RunContext) -> RunContext {
-        let clients = self.0.iter().map(|client| Arc::clone(client) as Arc<dyn LoadClient>).collect();
-        RunContext { clients, ..context.clone() }
+        load_client::context_of(&self.0, context)
     }
 }
 

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use load::inputs::units::parse_duration_or_zero;
 use machine::survey::{self, SurveyOptions};
-use machine::{Hosts, MachineError};
+use machine::{Hosts, MachineError, ReachOptions};
 
 use super::options::AnswerFormat;
-use super::reach;
 use crate::exit::{CommandStatus, print_failure, usage};
 use crate::interrupt;
 use crate::show;
@@ -67,7 +66,7 @@ pub struct HostsArgs {
 pub fn run(args: &HostsArgs) -> anyhow::Result<CommandStatus> {
     let hosts = Hosts::read(args.hosts.as_deref()).map_err(usage)?;
     let interrupted = interrupt::flag()?;
-    let reach = reach::options(&hosts.0.iter().collect::<Vec<_>>(), &args.program)?;
+    let reach = ReachOptions::to(&hosts.0, &args.program).map_err(usage)?;
     let options = SurveyOptions { reach, network: (!args.each.is_zero()).then_some(args.each) };
     let progress = HostsProgress::start();
     let report = survey::survey(&hosts, &options, &interrupted, &|event| progress.observe(event));

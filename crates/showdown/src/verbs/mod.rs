@@ -14,7 +14,6 @@ pub mod load;
 pub mod man;
 pub mod options;
 pub mod published;
-pub mod reach;
 pub mod resume;
 pub mod runner;
 pub mod selftest;

@@ -28,15 +28,20 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The text of a file without the encoded histograms, in which any short word may occur.
+/// The text of a file without encoded numbers, in which any short word may occur.
 fn readable(file: &Path) -> String {
     let text = String::from_utf8_lossy(&fs::read(file).expect("a file")).into_owned();
-    if file.extension().is_none_or(|extension| extension != "hlog") {
-        return text;
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("hlog") => text
+            .lines()
+            .map(|line| line.rsplit_once(',').map_or(line, |(fields, _)| fields).to_owned() + "\n")
+            .collect(),
+        Some("parquet") => {
+            let runs = text.split(|c: char| !(c.is_ascii_graphic() || c == ' '));
+            runs.filter(|run| run.len() > 5).map(|run| run.to_owned() + "\n").collect()
+        }
+        _ => text,
     }
-    text.lines()
-        .map(|line| line.rsplit_once(',').map_or(line, |(fields, _)| fields).to_owned() + "\n")
-        .collect()
 }
 
 /// Whether a text has this name as a word. A dot beside it makes it a part of another name, as in `vm.swappiness`.

@@ -64,8 +64,9 @@ fn queue_depths_are_compared() {
     let output = home.run(&["run", &home.longer_plan(&[&variant(1), &variant(32)])]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     for trial in trials(&only_run(&home)) {
-        let phase = &json(&trial.join("trial.json"))["phases"][0];
-        assert_eq!(phase["errors"], serde_json::json!({}));
+        let trial = json(&trial.join("trial.json"));
+        let phase = &trial["phases"][0];
+        assert_eq!(phase["errors"], serde_json::json!({}), "{}", trial["reasons"]);
         for at in 0..2 {
             assert!(phase["operations"][at]["requests"].as_u64() > Some(0), "{phase}");
         }
