@@ -1,6 +1,11 @@
 //! What this user may see on this machine, found by trying.
 
+use std::{fs, io};
+
 use serde::{Deserialize, Serialize};
+
+use crate::code::kernel_symbols::KernelSymbols;
+use crate::cpu::events::{self, Trial};
 
 /// How much of a process can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -54,6 +59,24 @@ pub struct Access {
 }
 
 impl Access {
+    /// Finds out by trying.
+    pub fn probe() -> Self {
+        let sampling = |trial| match events::attempt(trial) {
+            Ok(()) => Ability::Yes,
+            Err(error) => {
+                let (reason, remedy) = events::refusal(&error);
+                Ability::No { reason, remedy }
+            }
+        };
+        Self {
+            other_users_threads: foreign_threads(),
+            user_stacks: sampling(Trial::OwnUserCode),
+            kernel_stacks: sampling(Trial::Machine),
+            kernel_symbols: kernel_symbols(),
+            counters: sampling(Trial::Counters),
+        }
+    }
+
     /// The level of all this. Symbols are no part of it.
     pub fn level(&self) -> Level {
         match (&self.user_stacks, &self.kernel_stacks, &self.counters) {
@@ -73,5 +96,59 @@ impl Access {
             ("names of the kernel's functions", &self.kernel_symbols),
             ("hardware counters", &self.counters),
         ]
+    }
+}
+
+/// The first process belongs to root, except in a container.
+fn foreign_threads() -> Ability {
+    match fs::read("/proc/1/syscall") {
+        Ok(_) => Ability::Yes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ability::No {
+            reason: "the kernel has no /proc/PID/syscall".to_owned(),
+            remedy: "use a kernel with CONFIG_HAVE_ARCH_TRACEHOOK".to_owned(),
+        },
+        Err(error) => Ability::No {
+            reason: format!("/proc/1/syscall cannot be read: {error}"),
+            remedy: "run as root, or start the server as your user".to_owned(),
+        },
+    }
+}
+
+/// Addresses are shown as zeros to those who may not see them.
+fn kernel_symbols() -> Ability {
+    if !KernelSymbols::read().is_empty() {
+        return Ability::Yes;
+    }
+    let reason = "/proc/kallsyms shows no addresses".to_owned();
+    Ability::No { reason, remedy: "run as root, or set kernel.kptr_restrict to 0".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_needs_those_below_it() {
+        let no = || Ability::No { reason: "no".into(), remedy: "none".into() };
+        let access = |user_stacks, kernel_stacks, counters| Access {
+            other_users_threads: no(),
+            user_stacks,
+            kernel_stacks,
+            kernel_symbols: no(),
+            counters,
+        };
+        assert_eq!(access(no(), no(), no()).level(), Level::ThreadStates);
+        assert_eq!(access(Ability::Yes, no(), Ability::Yes).level(), Level::UserStacks);
+        assert_eq!(access(Ability::Yes, Ability::Yes, no()).level(), Level::KernelStacks);
+        assert_eq!(access(Ability::Yes, Ability::Yes, Ability::Yes).level(), Level::Counters);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_has_a_reason_and_a_remedy() {
+        for (name, ability) in Access::probe().table() {
+            if let Ability::No { reason, remedy } = ability {
+                assert!(!reason.is_empty() && !remedy.is_empty(), "{name}");
+            }
+        }
     }
 }

@@ -18,9 +18,6 @@ pub enum ProfileError {
         /// What to do.
         remedy: String,
     },
-    /// This architecture's registers and stacks are not known.
-    #[error("cannot unwind stacks on {0}: profiles are available on x86_64 and aarch64")]
-    Architecture(&'static str),
     /// The thread of a sampler cannot be started.
     #[error("cannot start the sampler: {0}")]
     Thread(#[source] io::Error),

@@ -1,4 +1,8 @@
 //! What each function costs an operation, in µs of CPU time.
+//!
+//! A sample stands for a fixed period of CPU time. The CPU time of the same window is measured beside, by the kernel's
+//! accounts; what the samples do not explain is a value of its own ([`FrameCosts::rest_us`]) and is never spread over the
+//! functions.
 
 use std::time::Duration;
 
@@ -44,8 +48,104 @@ pub struct FrameCosts {
     pub sample_us: f64,
 }
 
-/// The costs of the functions in a profile. None if there was no operation.
+/// The costs of the functions in a profile of CPU time. None if there was no operation.
+///
+/// ```
+/// use std::time::Duration;
+/// use profile::{folded, frames, stacks::SampleSource};
+/// let stacks = folded::parse("t;main;parse 30\nt;main 10\n", SampleSource::CpuClock, Duration::from_millis(10))?;
+/// let work = frames::MeasuredWork { cpu: Duration::from_millis(500), operations: 1000 };
+/// let costs = frames::costs(&stacks, work).expect("there were operations");
+/// assert_eq!((costs.cpu_us, costs.rest_us), (500.0, 100.0));
+/// assert_eq!((costs.frames[0].frame.name.as_str(), costs.frames[0].self_us), ("parse", 300.0));
+/// assert_eq!(costs.frames[1].total_us, 400.0);
+/// # Ok::<(), folded::FoldedError>(())
+/// ```
 pub fn costs(stacks: &Stacks, work: MeasuredWork) -> Option<FrameCosts> {
-    let _ = (stacks, work);
-    None
+    if work.operations == 0 {
+        return None;
+    }
+    let operations = work.operations as f64;
+    let sample_us = stacks.period.as_secs_f64() * 1e6 / operations;
+    let mut own = vec![0_u64; stacks.frames.len()];
+    let mut total = own.clone();
+    let mut counted = 0;
+    for stack in stacks.threads.iter().flat_map(|thread| &thread.stacks) {
+        if let Some(innermost) = stack.frames.last() {
+            own[*innermost as usize] += stack.samples;
+            counted += stack.samples;
+        }
+        let mut once = stack.frames.clone();
+        once.sort_unstable();
+        once.dedup();
+        for frame in once {
+            total[frame as usize] += stack.samples;
+        }
+    }
+    let mut frames: Vec<FrameCost> = stacks
+        .frames
+        .iter()
+        .zip(own.iter().zip(&total))
+        .map(|(frame, (own, total))| FrameCost {
+            frame: frame.clone(),
+            self_us: *own as f64 * sample_us,
+            total_us: *total as f64 * sample_us,
+            self_samples: *own,
+            total_samples: *total,
+        })
+        .collect();
+    frames.sort_by(|a, b| {
+        let order = |cost: &FrameCost| (cost.self_samples, cost.total_samples);
+        order(b).cmp(&order(a)).then_with(|| a.frame.cmp(&b.frame))
+    });
+    let cpu_us = work.cpu.as_secs_f64() * 1e6 / operations;
+    Some(FrameCosts { frames, cpu_us, rest_us: cpu_us - counted as f64 * sample_us, sample_us })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folded;
+    use crate::stacks::SampleSource;
+    use proptest::prelude::*;
+
+    fn stacks(text: &str) -> Stacks {
+        folded::parse(text, SampleSource::CpuClock, Duration::from_millis(10)).expect("folded stacks")
+    }
+
+    fn work(cpu_ms: u64, operations: u64) -> MeasuredWork {
+        MeasuredWork { cpu: Duration::from_millis(cpu_ms), operations }
+    }
+
+    #[test]
+    fn a_recursive_function_counts_once() {
+        let costs = costs(&stacks("t;f;f;f 5\n"), work(50, 50)).expect("operations");
+        assert_eq!((costs.frames[0].self_samples, costs.frames[0].total_samples), (5, 5));
+    }
+
+    #[test]
+    fn without_operations_there_is_no_cost() {
+        assert_eq!(costs(&stacks("t;f 5\n"), work(50, 0)), None);
+    }
+
+    #[test]
+    fn samples_of_no_function_are_in_the_rest() {
+        let costs = costs(&stacks("t 4\nt;f 6\n"), work(100, 1)).expect("operations");
+        assert!((costs.rest_us - 40_000.0).abs() < 1e-6);
+    }
+
+    proptest! {
+        #[test]
+        fn the_functions_and_the_rest_are_the_measured_time(
+            counts in prop::collection::vec((0..5_usize, 0..5_usize, 1..1000_u64), 0..20),
+            cpu in 0..100_000_u64,
+            operations in 1..1_000_000_u64,
+        ) {
+            let lines = counts.iter().map(|(outer, inner, samples)| format!("t;f{outer};f{inner} {samples}\n"));
+            let costs = costs(&stacks(&lines.collect::<String>()), work(cpu, operations)).expect("operations");
+            let sum: f64 = costs.frames.iter().map(|frame| frame.self_us).sum();
+            prop_assert!((sum + costs.rest_us - costs.cpu_us).abs() <= 1e-9 * (sum + costs.cpu_us));
+            prop_assert!(costs.frames.iter().all(|frame| frame.self_samples <= frame.total_samples));
+        }
+    }
 }

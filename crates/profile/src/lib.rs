@@ -25,6 +25,7 @@
 //! - No drawing: the report's page draws flame graphs.
 
 pub mod access;
+mod code;
 pub mod cpu;
 pub mod difference;
 mod error;
@@ -33,6 +34,7 @@ pub mod folded;
 pub mod frames;
 pub mod processes;
 pub mod stacks;
+mod thread_names;
 pub mod threads;
 
 pub use access::{Access, Level};

@@ -1,5 +1,6 @@
 //! A profile: stacks with the number of samples in which each was seen.
 
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,13 @@ pub struct Frame {
     pub module: String,
     /// Where it is.
     pub kind: FrameKind,
+}
+
+impl Frame {
+    /// A name for something that is no function.
+    pub fn label(name: impl Into<String>) -> Self {
+        Self { name: name.into(), module: String::new(), kind: FrameKind::Label }
+    }
 }
 
 /// A stack and how often it was seen.
@@ -82,7 +90,7 @@ pub struct Stacks {
     pub length: Duration,
     /// Whether code of the kernel is in it.
     pub has_kernel: bool,
-    /// Each function once.
+    /// Each function once, ascending.
     pub frames: Vec<Frame>,
     /// By the threads' names, ascending.
     pub threads: Vec<ThreadStacks>,
@@ -103,5 +111,90 @@ impl Stacks {
     /// The time that its samples stand for.
     pub fn time(&self) -> Duration {
         self.period.mul_f64(self.samples() as f64)
+    }
+
+    /// Several profiles as one: samples, lengths, losses and costs are summed. None of an empty list, or if their samples
+    /// do not stand for the same.
+    pub fn merged(profiles: &[Self]) -> Option<Self> {
+        let first = profiles.first()?;
+        let is_alike = |other: &Self| other.source == first.source && other.period == first.period;
+        if !profiles.iter().all(is_alike) {
+            return None;
+        }
+        let mut builder = StacksBuilder::default();
+        let (mut length, mut cost, mut losses) = (Duration::ZERO, Duration::ZERO, Losses::default());
+        let mut notes: Vec<String> = Vec::new();
+        for profile in profiles {
+            for thread in &profile.threads {
+                for stack in &thread.stacks {
+                    let frames = stack.frames.iter().map(|frame| profile.frames[*frame as usize].clone());
+                    builder.add(&thread.name, frames, stack.samples);
+                }
+            }
+            length += profile.length;
+            cost += profile.cost;
+            losses.lost += profile.losses.lost;
+            losses.incomplete += profile.losses.incomplete;
+            losses.without_stack += profile.losses.without_stack;
+            losses.threads = losses.threads.max(profile.losses.threads);
+            notes.extend(
+                profile.notes.iter().filter(|note| !notes.contains(note)).cloned().collect::<Vec<_>>(),
+            );
+        }
+        let has_kernel = profiles.iter().any(|profile| profile.has_kernel);
+        let (frames, threads) = builder.build();
+        Some(Self { length, has_kernel, frames, threads, losses, notes, cost, ..*first })
+    }
+}
+
+/// Collects stacks of functions.
+#[derive(Debug, Default)]
+pub(crate) struct StacksBuilder {
+    indices: HashMap<Frame, u32>,
+    threads: BTreeMap<String, HashMap<Vec<u32>, u64>>,
+}
+
+impl StacksBuilder {
+    /// Adds a stack, outermost first.
+    pub(crate) fn add(&mut self, thread: &str, frames: impl IntoIterator<Item = Frame>, samples: u64) {
+        let indices = &mut self.indices;
+        let stack: Vec<u32> = frames
+            .into_iter()
+            .map(|frame| {
+                let next = indices.len() as u32;
+                *indices.entry(frame).or_insert(next)
+            })
+            .collect();
+        if !self.threads.contains_key(thread) {
+            self.threads.insert(thread.to_owned(), HashMap::new());
+        }
+        if let Some(stacks) = self.threads.get_mut(thread) {
+            *stacks.entry(stack).or_default() += samples;
+        }
+    }
+
+    /// All functions and stacks, in the order that [`Stacks`] documents.
+    pub(crate) fn build(self) -> (Vec<Frame>, Vec<ThreadStacks>) {
+        let mut frames: Vec<(Frame, u32)> = self.indices.into_iter().collect();
+        frames.sort();
+        let mut position = vec![0; frames.len()];
+        for (at, (_, before)) in frames.iter().enumerate() {
+            position[*before as usize] = at as u32;
+        }
+        let ordered = |stacks: HashMap<Vec<u32>, u64>| {
+            let mut stacks: Vec<StackCount> = stacks
+                .into_iter()
+                .map(|(stack, samples)| StackCount {
+                    frames: stack.into_iter().map(|frame| position[frame as usize]).collect(),
+                    samples,
+                })
+                .collect();
+            stacks.sort();
+            stacks
+        };
+        let threads =
+            self.threads.into_iter().map(|(name, stacks)| ThreadStacks { name, stacks: ordered(stacks) });
+        let threads = threads.collect();
+        (frames.into_iter().map(|(frame, _)| frame).collect(), threads)
     }
 }

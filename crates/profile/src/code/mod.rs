@@ -1,0 +1,6 @@
+//! The code of programs: files, mappings, unwinding, and names of functions.
+
+pub(crate) mod address_space;
+pub(crate) mod elf_file;
+pub(crate) mod kernel_symbols;
+pub(crate) mod symbols;

@@ -1,0 +1,124 @@
+//! Samples the CPU time of processes, with stacks of programs and, where permitted, of the kernel.
+//!
+//! The kernel copies registers and the top of the stack at each sample; a thread unwinds and counts them at once, so that
+//! memory grows with the number of different stacks only.
+
+mod collector;
+pub(crate) mod events;
+mod options;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use self::collector::Collector;
+use self::events::Events;
+pub use self::options::CpuSamplerOptions;
+use crate::{ProcessSet, ProfileError, Stacks};
+
+/// How often samples are read: a buffer has room for several times as many.
+const DRAIN: Duration = Duration::from_millis(50);
+
+/// How often the processes are listed. Those that start in between are known from their parents' events.
+const LIST: Duration = Duration::from_millis(500);
+
+/// Samples CPU time until it is stopped or dropped, on a thread that inherits the CPUs of its creator.
+#[derive(Debug)]
+pub struct CpuSampler {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Stacks>>,
+}
+
+impl CpuSampler {
+    /// Starts to sample the processes and those that they start. It samples when this returns.
+    pub fn start(processes: ProcessSet, options: &CpuSamplerOptions) -> Result<Self, ProfileError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (for_thread, options) = (Arc::clone(&stop), options.corrected());
+        let (started, has_started) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("profile".into())
+            .spawn(move || sample(&processes, &options, &for_thread, &started))
+            .map_err(ProfileError::Thread)?;
+        match has_started.recv() {
+            Ok(Ok(())) => Ok(Self { stop, thread: Some(thread) }),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(ProfileError::Thread(io::Error::other("its thread has ended"))),
+        }
+    }
+
+    /// Ends sampling, and finds the names of the functions, which can take longer than a second for a large server.
+    pub fn stop(mut self) -> Result<Stacks, ProfileError> {
+        let ended = || ProfileError::Thread(io::Error::other("its thread has ended"));
+        self.end().ok_or_else(ended)
+    }
+
+    fn end(&mut self) -> Option<Stacks> {
+        self.stop.store(true, Ordering::Relaxed);
+        let thread = self.thread.take()?;
+        thread.thread().unpark();
+        thread.join().ok()
+    }
+}
+
+impl Drop for CpuSampler {
+    fn drop(&mut self) {
+        // Nobody needs the profile.
+        let _ = self.end();
+    }
+}
+
+fn sample(
+    processes: &ProcessSet,
+    options: &CpuSamplerOptions,
+    stop: &AtomicBool,
+    started: &Sender<Result<(), ProfileError>>,
+) -> Stacks {
+    let mut collector = Collector::new();
+    let pids = processes.now();
+    let opened = if pids.is_empty() { Err(ProfileError::NoProcesses) } else { Events::open(options, &pids) };
+    let mut events = match opened {
+        Ok(events) => events,
+        Err(error) => {
+            // The receiver waits for it.
+            let _ = started.send(Err(error));
+            return collector.finish(Duration::ZERO);
+        }
+    };
+    collector.has_kernel = events.has_kernel;
+    collector.source = events.source;
+    collector.period = Duration::from_secs(1) / options.samples_per_s;
+    // Files and symbols of the kernel are read before, and not while it samples.
+    collector.prepare(&pids);
+    let begin_cpu = cpu_time();
+    events.enable();
+    let begin = Instant::now();
+    let _ = started.send(Ok(()));
+    let mut listed = begin;
+    while !stop.load(Ordering::Relaxed) {
+        thread::park_timeout(DRAIN);
+        if listed.elapsed() >= LIST {
+            let pids = processes.now();
+            events.follow(&pids);
+            collector.belong(&pids);
+            listed = Instant::now();
+        }
+        events.drain(&mut |event| collector.take(event));
+    }
+    events.disable();
+    let length = begin.elapsed();
+    events.drain(&mut |event| collector.take(event));
+    collector.cost = cpu_time().saturating_sub(begin_cpu);
+    collector.losses.threads = events.missed_threads;
+    drop(events);
+    collector.finish(length)
+}
+
+/// The CPU time of this thread.
+fn cpu_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}

@@ -1,0 +1,31 @@
+//! How CPU time is sampled.
+
+use host::CpuSet;
+
+/// How CPU time is sampled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CpuSamplerOptions {
+    /// Samples of each CPU a second, 1 to 1000. The default 99 is not in step with work that is done each 10 ms.
+    pub samples_per_s: u32,
+    /// Bytes of each stack that are copied, a multiple of 8 up to 32 KiB.
+    pub stack_bytes: u32,
+    /// The CPUs on which the processes run. None: all.
+    pub cpus: Option<CpuSet>,
+}
+
+impl Default for CpuSamplerOptions {
+    fn default() -> Self {
+        Self { samples_per_s: 99, stack_bytes: 16 << 10, cpus: None }
+    }
+}
+
+impl CpuSamplerOptions {
+    /// With values that the kernel accepts.
+    pub(super) fn corrected(&self) -> Self {
+        Self {
+            samples_per_s: self.samples_per_s.clamp(1, 1000),
+            stack_bytes: self.stack_bytes.clamp(8, 32 << 10) & !7,
+            cpus: self.cpus.clone(),
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Profiles of real processes: small C programs that the tests build.
+
+mod cpu;
+mod program;
