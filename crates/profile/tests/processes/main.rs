@@ -2,3 +2,4 @@
 
 mod cpu;
 mod program;
+mod threads;

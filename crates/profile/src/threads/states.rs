@@ -1,10 +1,11 @@
-//! Samples the states of threads: what they wait for when they are off the CPU.
+//! What threads did over a time: on a CPU, waiting for one, or waiting for something else.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ProcessSet, ProfileError, Stacks};
+use crate::Stacks;
+use crate::stacks::{Frame, FrameKind, Losses, SampleSource, StacksBuilder};
 
 /// What a thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -42,6 +43,29 @@ pub enum WaitKind {
     Unknown,
 }
 
+impl WaitKind {
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Futex => "lock or condition",
+            Self::Events => "events of connections",
+            Self::Accept => "a connection to accept",
+            Self::Socket => "a connection's data",
+            Self::Pipe => "a pipe",
+            Self::FileRead => "reading a file",
+            Self::FileWrite => "writing a file",
+            Self::Flush => "flushing a file",
+            Self::FileLock => "a lock of files or processes",
+            Self::Sleep => "sleep",
+            Self::Child => "a child process",
+            Self::Signal => "a signal",
+            Self::Memory => "memory",
+            Self::Other => "another system call",
+            Self::Unknown => "not known",
+        }
+    }
+}
+
 /// How long threads waited for something.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
@@ -66,6 +90,8 @@ pub struct ThreadGroup {
     pub threads: u32,
     /// Samples of them.
     pub samples: u64,
+    /// The sum of the times that each of them existed.
+    pub time: Duration,
     /// Share of their time on a CPU, 0 to 1.
     pub running: f64,
     /// Share of their time in which they waited for a CPU, 0 to 1. From the scheduler's accounts (`schedstat`) where the
@@ -92,41 +118,40 @@ pub struct ThreadStates {
     pub cost: Duration,
 }
 
+/// What a sample of [`ThreadStates::to_stacks`] stands for.
+const STACK_PERIOD: Duration = Duration::from_millis(1);
+
 impl ThreadStates {
-    /// The waits as stacks: thread, kind of wait, system call, function of the kernel.
+    /// The waits as stacks: kind of wait, system call, function of the kernel. A sample stands for 1 ms of a thread.
     pub fn to_stacks(&self) -> Stacks {
-        unimplemented!("follows")
-    }
-}
-
-/// How states are sampled.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ThreadSamplerOptions {
-    /// Rounds a second, 1 to 100. A round takes fewer threads where all of them would cost more than `most_cpu`.
-    pub rounds_per_s: u32,
-    /// Most CPU time that the sampler may use, as a share of one CPU.
-    pub most_cpu: f64,
-}
-
-impl Default for ThreadSamplerOptions {
-    fn default() -> Self {
-        Self { rounds_per_s: 25, most_cpu: 0.02 }
-    }
-}
-
-/// Samples states until it is stopped or dropped, on a thread that inherits the CPUs of its creator.
-#[derive(Debug)]
-pub struct ThreadSampler {}
-
-impl ThreadSampler {
-    /// Starts to sample the processes and those that they start.
-    pub fn start(processes: ProcessSet, options: &ThreadSamplerOptions) -> Result<Self, ProfileError> {
-        let _ = (processes, options);
-        Err(ProfileError::NoProcesses)
-    }
-
-    /// Ends sampling.
-    pub fn stop(self) -> ThreadStates {
-        unreachable!("a sampler does not start yet")
+        let mut builder = StacksBuilder::default();
+        for group in &self.groups {
+            for wait in &group.waits {
+                let samples = (wait.share * group.time.div_duration_f64(STACK_PERIOD)).round() as u64;
+                let mut frames = vec![Frame::label(wait.kind.name())];
+                if !wait.call.is_empty() {
+                    frames.push(Frame::label(&wait.call));
+                }
+                if !wait.kernel_function.is_empty() {
+                    let (name, module) = (wait.kernel_function.clone(), "kernel".to_owned());
+                    frames.push(Frame { name, module, kind: FrameKind::Kernel });
+                }
+                if samples > 0 {
+                    builder.add(&group.name, frames, samples);
+                }
+            }
+        }
+        let (frames, threads) = builder.build();
+        Stacks {
+            source: SampleSource::OffCpu,
+            period: STACK_PERIOD,
+            length: self.length,
+            has_kernel: frames.iter().any(|frame| frame.kind == FrameKind::Kernel),
+            frames,
+            threads,
+            losses: Losses::default(),
+            notes: Vec::new(),
+            cost: self.cost,
+        }
     }
 }

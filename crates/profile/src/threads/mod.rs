@@ -1,0 +1,122 @@
+//! Samples the states of threads: what they wait for when they are off the CPU.
+//!
+//! A round reads the state of each thread, and of one that waits its system call and the kernel's function. The scheduler's
+//! accounts (`schedstat`) have the exact times on and waiting for a CPU; the samples divide the rest. The sampler keeps to a
+//! share of a CPU: a round takes as many threads as that permits, and the next round goes on with the others.
+
+mod account;
+mod options;
+mod read;
+mod states;
+mod waits;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use self::account::Account;
+pub use self::options::ThreadSamplerOptions;
+pub use self::states::{ThreadGroup, ThreadStates, Wait, WaitKind};
+use crate::{ProcessSet, ProfileError};
+
+/// How often processes and threads are listed, unless there are so many that it would cost too much.
+const LIST: Duration = Duration::from_millis(500);
+
+/// Share of the permitted CPU time that rounds get; listing gets the other part.
+const FOR_ROUNDS: f64 = 0.7;
+
+/// Samples states until it is stopped or dropped, on a thread that inherits the CPUs of its creator.
+#[derive(Debug)]
+pub struct ThreadSampler {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<ThreadStates>>,
+}
+
+impl ThreadSampler {
+    /// Starts to sample the processes and those that they start.
+    pub fn start(processes: ProcessSet, options: &ThreadSamplerOptions) -> Result<Self, ProfileError> {
+        let mut account = Account::default();
+        account.list(&processes.now());
+        if account.is_empty() {
+            return Err(ProfileError::NoProcesses);
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let (for_thread, options) = (Arc::clone(&stop), options.corrected());
+        let thread = thread::Builder::new()
+            .name("thread states".into())
+            .spawn(move || sample(&processes, &options, &for_thread, account))
+            .map_err(ProfileError::Thread)?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+
+    /// Ends sampling.
+    pub fn stop(mut self) -> Result<ThreadStates, ProfileError> {
+        let ended = || ProfileError::Thread(io::Error::other("its thread has ended"));
+        self.end().ok_or_else(ended)
+    }
+
+    fn end(&mut self) -> Option<ThreadStates> {
+        self.stop.store(true, Ordering::Relaxed);
+        let thread = self.thread.take()?;
+        thread.thread().unpark();
+        thread.join().ok()
+    }
+}
+
+impl Drop for ThreadSampler {
+    fn drop(&mut self) {
+        // Nobody needs the states.
+        let _ = self.end();
+    }
+}
+
+fn sample(
+    processes: &ProcessSet,
+    options: &ThreadSamplerOptions,
+    stop: &AtomicBool,
+    mut account: Account,
+) -> ThreadStates {
+    let (begin, begin_cpu) = (Instant::now(), cpu_time());
+    let period = Duration::from_secs(1) / options.rounds_per_s;
+    let mut rounds = 0_u64;
+    let mut next_list = begin + LIST;
+    // An estimate, which the rounds correct.
+    let mut thread_cost = Duration::from_micros(50);
+    while !stop.load(Ordering::Relaxed) {
+        thread::park_timeout(pause(period, rounds));
+        if Instant::now() >= next_list {
+            let before = cpu_time();
+            account.list(&processes.now());
+            let cost = cpu_time().saturating_sub(before);
+            next_list = Instant::now() + LIST.max(cost.div_f64(options.most_cpu * (1.0 - FOR_ROUNDS)));
+        }
+        let permitted = begin.elapsed().mul_f64(options.most_cpu * FOR_ROUNDS);
+        let budget = permitted.min(period.mul_f64(options.most_cpu * FOR_ROUNDS * 2.0));
+        let most = (budget.div_duration_f64(thread_cost) as usize).max(1);
+        let before = cpu_time();
+        let taken = account.round(most);
+        if taken > 0 {
+            let cost = (cpu_time().saturating_sub(before)) / taken as u32;
+            thread_cost = ((thread_cost * 7 + cost) / 8).max(Duration::from_micros(1));
+        }
+        rounds += 1;
+    }
+    account.list(&processes.now());
+    account.finish(begin.elapsed(), rounds, cpu_time().saturating_sub(begin_cpu))
+}
+
+/// The time to the next round: half to one and a half periods, so that rounds are not in step with periodic work. Multiples
+/// of the golden ratio fill the range evenly.
+fn pause(period: Duration, round: u64) -> Duration {
+    const GOLDEN: f64 = 0.618_033_988_749_895;
+    period.mul_f64(0.5 + (round as f64 * GOLDEN).fract())
+}
+
+/// The CPU time of this thread.
+fn cpu_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
