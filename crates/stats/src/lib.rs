@@ -35,6 +35,7 @@
 //! | how many independent values is a series worth? | [`autocorrelation`] |
 //! | what is the ratio of A to B, and its confidence interval? | [`ratio`] |
 //! | is that a difference? | [`verdict`], for several variants [`multiple`] |
+//! | do the means of two independent sides differ? | [`welch`], many at once with [`false_discovery`] |
 //! | which difference can a number of blocks detect? | [`power`] |
 //! | do restarts fall into two modes? | [`modes`] |
 //! | where does throughput peak over load? | [`usl`] |
@@ -73,6 +74,7 @@ pub mod cost;
 pub mod describe;
 pub mod elasticity;
 pub mod expected_width;
+pub mod false_discovery;
 mod least_squares;
 mod level;
 mod location;
@@ -90,3 +92,4 @@ pub mod thresholds;
 pub mod times;
 pub mod usl;
 pub mod verdict;
+pub mod welch;
