@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use host::CpuSet;
 use host::telemetry::Recording;
+use profile::ThreadStates;
 
 /// A server under a closed loop, which is studied in slices.
 ///
@@ -36,10 +37,8 @@ pub struct LoopFacts {
     pub client_cpus: Option<CpuSet>,
     /// Whether the server's machine gives this program what it gives to root.
     pub is_root: bool,
-    /// The perturbations that can be made here. Another machine may have no burner.
+    /// Whether [`Perturbation::Burn`] can be made here. Another machine may have no burner.
     pub can_burn: bool,
-    /// The server's knobs with their values in effect, for limits that are configured.
-    pub knobs: BTreeMap<String, String>,
 }
 
 /// Less of one resource for the length of a slice.
@@ -85,6 +84,8 @@ pub struct SliceReading {
     pub telemetry: Recording,
     /// What the server says of itself, by the names of its workload.
     pub statistics: BTreeMap<String, StatisticReading>,
+    /// What its threads waited for; none where they were not sampled.
+    pub threads: Option<ThreadStates>,
 }
 
 /// A value of the server's own statistics over a slice.
@@ -108,6 +109,9 @@ pub enum HoldError {
     /// The server has ended.
     #[error("the server ended while it was studied: {0}: see its log")]
     ServerEnded(String),
+    /// No operation ended in the first slice.
+    #[error("no operation ended in a whole slice: give longer slices, or see the server's log")]
+    NoOperation,
     /// The user interrupted the study.
     #[error("interrupted")]
     Interrupted,

@@ -18,8 +18,17 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
 )]
 
+mod experiment;
+mod figures;
 pub mod held_server;
+mod resources;
+mod rules;
+#[cfg(test)]
+mod scripted;
 pub mod study;
+mod suspects;
+mod unknown;
+mod words;
 
 pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading, StatisticReading};
 pub use study::{StudyLengths, StudyProgress, study};

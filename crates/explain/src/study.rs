@@ -1,11 +1,19 @@
-//! The study of one held server: plain slices, suspects, perturbations, words. What a slice is made of is left to
-//! [`HeldServer`]; writing and printing the result to others.
+//! The study of one held server: plain slices, suspects, experiments, words. What a slice is made of is left to [`HeldServer`];
+//! writing and printing the result to others.
+//!
+//! Slices of different experiments alternate, and each pair of an experiment has the other order than the one before (ABBA). So
+//! a server or a machine that drifts favours none of them.
 
 use std::time::Duration;
 
-use archive::model::{ExplainedServer, HeldLoad};
+use archive::model::{ExplainedServer, HeldLoad, PerturbedPair, Unknown};
 
-use crate::held_server::{HeldServer, HoldError};
+use crate::experiment::{Experiment, LOOKS, Tried, USUAL};
+use crate::figures::{Figures, Plain, statistics};
+use crate::held_server::{HeldServer, HoldError, LoopFacts, SliceReading};
+use crate::rules::Rule;
+use crate::suspects::{self, Suspicion};
+use crate::{figures, resources, unknown, words};
 
 /// How long and how often a server is studied.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +33,14 @@ pub struct StudyLengths {
 impl Default for StudyLengths {
     fn default() -> Self {
         Self { slice: Duration::from_secs(1), plain_slices: 5, suspects: 3, pairs: 4, share: 0.2 }
+    }
+}
+
+impl StudyLengths {
+    /// The longest that a study loads the server, without what lies between the slices.
+    pub fn longest(&self) -> Duration {
+        let pairs = self.suspects as u32 * self.pairs * LOOKS;
+        self.slice * (self.plain_slices + 2 * pairs)
     }
 }
 
@@ -51,34 +67,156 @@ pub enum StudyProgress {
 
 /// Studies a server that is warm.
 ///
-/// A slice that fails ends the study; an error is returned only where there is no plain slice at all, or on an interruption.
+/// A slice that fails ends the study; the result then has what was found until then, and says why it ended. An error is returned
+/// only where the first plain slice fails.
 pub fn study(
     server: &mut dyn HeldServer,
     lengths: &StudyLengths,
     progress: &mut dyn FnMut(&StudyProgress),
 ) -> Result<ExplainedServer, HoldError> {
-    let facts = server.facts();
-    progress(&StudyProgress::Plain { slice: 1, of: lengths.plain_slices });
-    let reading = server.slice(None, lengths.slice)?;
+    let mut study = Study { facts: server.facts(), server, lengths, progress, unknown: Vec::new() };
+    let readings = study.plain_slices()?;
+    let plain = Plain { facts: &study.facts.clone(), readings: &readings };
+    let figures = figures::of(&plain);
+    let rules = Rule::all();
+    let suspicions = suspects::find(&rules, &figures);
+    let mut tried = study.choose(&suspicions, &figures);
+    study.run_experiments(&mut tried);
+    let suspects = suspects::explain(suspicions, &tried);
+    let mut unknown = study.unknown;
+    unknown.extend(unknown::of(&rules, &figures, plain.facts));
     Ok(ExplainedServer {
-        variant: facts.variant,
-        sentence: String::new(),
-        held: HeldLoad {
-            connections: reading.connections,
-            slices: 1,
-            length_s: reading.length_s,
-            throughput_per_s: reading.throughput_per_s,
-            mean_response_us: reading.mean_response_s * 1e6,
-            loop_share: reading.throughput_per_s * reading.mean_response_s / f64::from(reading.connections),
-            cpu_us_per_operation: None,
-            client_utilisation: reading.client_utilisation,
-            server_cpus: facts.server_cpus.to_string(),
-        },
-        resources: Vec::new(),
-        suspects: Vec::new(),
-        perturbations: Vec::new(),
-        statistics: Vec::new(),
-        unknown: Vec::new(),
+        variant: plain.facts.variant.clone(),
+        sentence: suspects::sentence(&plain.facts.variant, &suspects),
+        held: held(&plain, &figures),
+        resources: resources::table(&figures),
+        suspects,
+        perturbations: tried.iter().map(Tried::outcome).collect(),
+        statistics: statistics::of(&plain),
+        unknown,
         profile: None,
     })
 }
+
+/// The closed loop over the plain slices.
+fn held(plain: &Plain<'_>, figures: &Figures) -> HeldLoad {
+    let value = |name: &str| figures.value(name).unwrap_or_default();
+    HeldLoad {
+        connections: plain.facts.connections,
+        server_cpus: plain.facts.server_cpus.to_string(),
+        slices: plain.readings.len() as u32,
+        length_s: plain.length_s(),
+        throughput_per_s: value("loop.throughput"),
+        mean_response_us: value("loop.response"),
+        loop_share: value("loop.share"),
+        cpu_us_per_operation: figures.value("server.cpu_per_op"),
+        client_utilisation: figures.value("client.utilisation"),
+    }
+}
+
+struct Study<'a> {
+    facts: LoopFacts,
+    server: &'a mut dyn HeldServer,
+    lengths: &'a StudyLengths,
+    progress: &'a mut dyn FnMut(&StudyProgress),
+    unknown: Vec<Unknown>,
+}
+
+impl Study<'_> {
+    /// The plain slices, one at least.
+    fn plain_slices(&mut self) -> Result<Vec<SliceReading>, HoldError> {
+        let of = self.lengths.plain_slices.max(1);
+        let mut readings = Vec::new();
+        for slice in 1..=of {
+            (self.progress)(&StudyProgress::Plain { slice, of });
+            match self.server.slice(None, self.lengths.slice) {
+                Ok(reading) if reading.operations == 0 && readings.is_empty() => {
+                    return Err(HoldError::NoOperation);
+                }
+                Ok(reading) => readings.push(reading),
+                Err(error) if readings.is_empty() => return Err(error),
+                Err(error) => {
+                    self.note("the rest of the study", &error);
+                    break;
+                }
+            }
+        }
+        Ok(readings)
+    }
+
+    /// The experiments of the strongest suspects, and then the usual ones.
+    fn choose(&mut self, suspicions: &[Suspicion], figures: &Figures) -> Vec<Tried> {
+        if !self.unknown.is_empty() {
+            // The server does not answer any more.
+            return Vec::new();
+        }
+        let busiest = figures.text("server_cpus.busiest_name").and_then(|cpu| cpu.parse().ok());
+        let wanted = suspicions.iter().filter_map(|suspicion| suspicion.rule.experiment).chain(USUAL);
+        let mut chosen: Vec<Tried> = Vec::new();
+        let mut refused: Vec<Experiment> = Vec::new();
+        for experiment in wanted {
+            if chosen.len() >= self.lengths.suspects {
+                break;
+            }
+            if refused.contains(&experiment) || chosen.iter().any(|tried| tried.experiment == experiment) {
+                continue;
+            }
+            match experiment.perturbation(&self.facts, busiest, self.lengths.share) {
+                Ok(perturbation) => chosen.push(Tried::new(experiment, perturbation)),
+                Err(why) => {
+                    refused.push(experiment);
+                    let what = format!("whether throughput follows {}", experiment.resource_title());
+                    self.unknown.push(Unknown { what, why });
+                }
+            }
+        }
+        chosen
+    }
+
+    /// Pairs of slices until each word is decided, or the last look.
+    fn run_experiments(&mut self, tried: &mut [Tried]) {
+        for _ in 0..LOOKS {
+            let is_open: Vec<bool> = tried
+                .iter()
+                .map(|tried| tried.estimate().is_none_or(|found| !words::is_decided(found.interval)))
+                .collect();
+            for _ in 0..self.lengths.pairs {
+                for (at, tried) in tried.iter_mut().enumerate().filter(|(at, _)| is_open[*at]) {
+                    let pair = tried.pairs.len() as u32 + 1;
+                    let of = self.lengths.pairs * LOOKS;
+                    (self.progress)(&StudyProgress::Pair { perturbation: tried.title(), pair, of });
+                    // Neighbours in a round have different orders too.
+                    let plain_first = (pair as usize + at) % 2 == 1;
+                    match self.pair(tried, plain_first) {
+                        Ok(pair) => tried.pairs.push(pair),
+                        Err(error) => return self.note("the rest of the experiments", &error),
+                    }
+                }
+            }
+        }
+    }
+
+    fn pair(&mut self, tried: &Tried, plain_first: bool) -> Result<PerturbedPair, HoldError> {
+        let mut slice = |perturbation| self.server.slice(perturbation, self.lengths.slice);
+        let (plain, perturbed) = if plain_first {
+            let plain = slice(None)?;
+            (plain, slice(Some(&tried.perturbation))?)
+        } else {
+            let perturbed = slice(Some(&tried.perturbation))?;
+            (slice(None)?, perturbed)
+        };
+        Ok(PerturbedPair {
+            plain_per_s: plain.throughput_per_s,
+            perturbed_per_s: perturbed.throughput_per_s,
+            resource_left: perturbed.resource_left / plain.resource_left,
+            plain_first,
+        })
+    }
+
+    fn note(&mut self, what: &str, error: &HoldError) {
+        self.unknown.push(Unknown { what: what.to_owned(), why: error.to_string() });
+    }
+}
+
+#[cfg(test)]
+mod tests;

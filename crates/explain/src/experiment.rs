@@ -1,0 +1,195 @@
+//! The experiments: less of one resource, in pairs of slices. Which suspects are tried, and what an elasticity means, is left to
+//! [`crate::study`] and [`crate::words`].
+
+use archive::model::{Elasticity, PerturbationOutcome, PerturbedPair};
+use host::CpuSet;
+use serde::Deserialize;
+use stats::confidence::Confidence;
+use stats::elasticity::{self, ElasticityEstimate, Pair};
+
+use crate::held_server::{LoopFacts, Perturbation};
+
+/// How often the pairs of an experiment are looked at. The intervals are corrected for it.
+pub(crate) const LOOKS: u32 = 3;
+
+/// What can be tried of a resource. Rules name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Experiment {
+    /// A burner takes time of all of the server's CPUs.
+    BurnServerCpus,
+    /// A burner takes time of the busiest of the server's CPUs.
+    BurnBusiestCpu,
+    /// A burner takes time of the client's CPUs.
+    BurnClientCpus,
+    /// The load has fewer connections.
+    FewerConnections,
+}
+
+/// Those that every study tries if no suspect needs another: the usual limits of a closed loop.
+pub(crate) const USUAL: [Experiment; 3] =
+    [Experiment::BurnServerCpus, Experiment::FewerConnections, Experiment::BurnClientCpus];
+
+impl Experiment {
+    /// Its name in an explanation.
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Self::BurnServerCpus => "burn_server_cpus",
+            Self::BurnBusiestCpu => "burn_busiest_cpu",
+            Self::BurnClientCpus => "burn_client_cpus",
+            Self::FewerConnections => "fewer_connections",
+        }
+    }
+
+    /// The resource of which there is less.
+    pub(crate) fn resource(self) -> &'static str {
+        match self {
+            Self::BurnServerCpus => "server_cpu",
+            Self::BurnBusiestCpu => "one_core",
+            Self::BurnClientCpus => "client",
+            Self::FewerConnections => "loop",
+        }
+    }
+
+    /// The resource in words.
+    pub(crate) fn resource_title(self) -> &'static str {
+        match self {
+            Self::BurnServerCpus => "the server's CPUs",
+            Self::BurnBusiestCpu => "the server's busiest CPU",
+            Self::BurnClientCpus => "the client's CPUs",
+            Self::FewerConnections => "the number of connections",
+        }
+    }
+
+    /// Whether one resource is a part of the other, so that throughput follows both or neither.
+    pub(crate) fn overlaps(self, other: Self) -> bool {
+        let cpus = [Self::BurnServerCpus, Self::BurnBusiestCpu];
+        cpus.contains(&self) && cpus.contains(&other)
+    }
+
+    /// How it is done with this server; the reason where it cannot be. `busiest` is the server's busiest CPU.
+    pub(crate) fn perturbation(
+        self,
+        facts: &LoopFacts,
+        busiest: Option<usize>,
+        share: f64,
+    ) -> Result<Perturbation, String> {
+        let burn = |cpus: Option<CpuSet>| match cpus.filter(|cpus| !cpus.is_empty()) {
+            _ if !facts.can_burn => Err("there is no burner on that machine".to_owned()),
+            None => Err("its CPUs are not known".to_owned()),
+            Some(cpus) => Ok(Perturbation::Burn { cpus, share }),
+        };
+        match self {
+            Self::BurnServerCpus => burn(Some(facts.server_cpus.clone())),
+            Self::BurnBusiestCpu => burn(busiest.map(|cpu| CpuSet::from_iter([cpu]))),
+            Self::BurnClientCpus => match &facts.client_cpus {
+                Some(cpus) if cpus.iter().any(|cpu| facts.server_cpus.contains(cpu)) => {
+                    Err("the client shares CPUs with the server, so both would have less".to_owned())
+                }
+                cpus => burn(cpus.clone()),
+            },
+            Self::FewerConnections => {
+                let all = f64::from(facts.connections);
+                let left = (all * (1.0 - share)).round().min(all - 1.0);
+                if left < 1.0 {
+                    return Err("the load has one connection, and cannot have fewer".to_owned());
+                }
+                Ok(Perturbation::Connections { share: left / all })
+            }
+        }
+    }
+}
+
+/// The pairs of one experiment.
+#[derive(Debug, Clone)]
+pub(crate) struct Tried {
+    pub(crate) experiment: Experiment,
+    pub(crate) perturbation: Perturbation,
+    pub(crate) pairs: Vec<PerturbedPair>,
+}
+
+impl Tried {
+    pub(crate) fn new(experiment: Experiment, perturbation: Perturbation) -> Self {
+        Self { experiment, perturbation, pairs: Vec::new() }
+    }
+
+    /// What was done, in words.
+    pub(crate) fn title(&self) -> String {
+        let of = self.experiment.resource_title();
+        match &self.perturbation {
+            Perturbation::Burn { cpus, share } => {
+                let numbers = if cpus.len() == 1 { format!("CPU {cpus}") } else { format!("CPUs {cpus}") };
+                format!("{:.0} % less of {of} ({numbers})", share * 100.0)
+            }
+            Perturbation::Connections { share } => {
+                format!("{:.0} % fewer connections", (1.0 - share) * 100.0)
+            }
+        }
+    }
+
+    /// The elasticity so far; none with too few pairs. A pair whose resource did not change, because the burner did not get its
+    /// time, counts for nothing.
+    pub(crate) fn estimate(&self) -> Option<ElasticityEstimate> {
+        let pairs: Vec<Pair> = self
+            .pairs
+            .iter()
+            .map(|pair| Pair {
+                plain: pair.plain_per_s,
+                perturbed: pair.perturbed_per_s,
+                left: pair.resource_left,
+            })
+            .filter(Pair::is_changed)
+            .collect();
+        elasticity::estimate(&pairs, Confidence::P95.shared_by(LOOKS as usize)).ok()
+    }
+
+    /// As the archive has it.
+    pub(crate) fn outcome(&self) -> PerturbationOutcome {
+        let elasticity = self.estimate().map(|found| Elasticity {
+            value: found.value,
+            low: found.interval.low,
+            high: found.interval.high,
+            pairs: found.pairs as u32,
+            confidence: found.confidence.level(),
+        });
+        PerturbationOutcome {
+            id: self.experiment.id().to_owned(),
+            resource: self.experiment.resource().to_owned(),
+            title: self.title(),
+            sentence: self.sentence(elasticity.as_ref()),
+            pairs: self.pairs.clone(),
+            elasticity,
+        }
+    }
+
+    fn sentence(&self, elasticity: Option<&Elasticity>) -> String {
+        let Some(found) = elasticity else {
+            let left = self.pairs.iter().filter(|pair| pair.resource_left > 0.98).count();
+            return if left > 0 {
+                format!(
+                    "{}: not known, because the resource hardly changed in {left} of {} pairs",
+                    self.title(),
+                    self.pairs.len()
+                )
+            } else {
+                format!("{}: not known, because there are too few pairs ({})", self.title(), self.pairs.len())
+            };
+        };
+        let mean = |value: &dyn Fn(&PerturbedPair) -> f64| {
+            (self.pairs.iter().map(|pair| value(pair).ln()).sum::<f64>() / self.pairs.len() as f64).exp_m1()
+                * 100.0
+        };
+        let resource = mean(&|pair| pair.resource_left);
+        let throughput = mean(&|pair| pair.perturbed_per_s / pair.plain_per_s);
+        format!(
+            "{:+.0} % of {} changed throughput by {:+.1} %: elasticity {:.2} (interval {:.2} to {:.2}, {} pairs)",
+            resource,
+            self.experiment.resource_title(),
+            throughput,
+            found.value,
+            found.low,
+            found.high,
+            found.pairs
+        )
+    }
+}

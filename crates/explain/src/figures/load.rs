@@ -1,0 +1,31 @@
+//! Figures of the load: the closed loop and the client.
+
+use super::plain::Plain;
+use super::set::{Figures, Kind, NUMBER, PER_SECOND, SHARE};
+
+const SOURCE: &str = "load engine";
+
+/// Adds them.
+pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
+    let kind = |unit| Kind { unit, source: SOURCE };
+    let connections = plain.mean(|reading| Some(reading.connections.into()));
+    figures.add(
+        "loop.connections",
+        connections,
+        kind(NUMBER),
+        "connections, each with one operation at a time",
+    );
+    let throughput = plain.mean(|reading| Some(reading.throughput_per_s));
+    figures.add("loop.throughput", throughput, kind(PER_SECOND), "operations per second that succeeded");
+    let operations = plain.total(|reading| reading.operations as f64);
+    let response = plain.total(|reading| reading.mean_response_s * reading.operations as f64) / operations;
+    figures.add("loop.response", Some(response * 1e6), kind("µs"), "mean response time");
+    // Little's law: in a closed loop without think time, throughput times response time is the number of connections.
+    let share = connections.map(|connections| plain.ended_per_s() * response / connections);
+    figures.add("loop.share", share, kind(SHARE), "connections with an operation in progress, X·R/N");
+    let failed = plain.total(|reading| reading.failed as f64) / operations;
+    figures.add("loop.failed", Some(failed), kind(SHARE), "operations that failed");
+    let client = plain.mean(|reading| reading.client_utilisation);
+    let client_kind = Kind { unit: SHARE, source: "CPU clocks of the client's threads" };
+    figures.add("client.utilisation", client, client_kind, "share of its cores that the client used");
+}

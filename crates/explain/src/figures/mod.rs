@@ -1,0 +1,27 @@
+//! Figures: what plain slices show, by name, each with its unit, its meaning and its source. Rules and the table of resources
+//! refer to them. What a figure means for throughput is left to them.
+//!
+//! What is not known has no figure: the kernel, the user's rights or the server do not give it.
+
+mod cpu;
+mod devices;
+mod load;
+mod plain;
+mod set;
+pub(crate) mod statistics;
+mod text;
+mod threads;
+
+pub(crate) use plain::Plain;
+pub(crate) use set::Figures;
+
+/// All figures of plain slices.
+pub(crate) fn of(plain: &Plain<'_>) -> Figures {
+    let mut figures = Figures::default();
+    load::add(plain, &mut figures);
+    cpu::add(plain, &mut figures);
+    devices::add(plain, &mut figures);
+    threads::add(plain, &mut figures);
+    statistics::add(plain, &mut figures);
+    figures
+}

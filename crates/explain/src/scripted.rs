@@ -1,0 +1,217 @@
+//! A scripted server for tests: figures as planted, and a throughput that follows each resource by a known elasticity.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySample};
+use profile::threads::{ThreadGroup, ThreadStates, Wait, WaitKind};
+
+use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading, StatisticReading};
+
+/// A server with CPUs 0 and 1, and a client with CPUs 2 and 3. By itself nothing of it is saturated.
+pub(crate) struct Scripted {
+    pub(crate) facts: LoopFacts,
+    /// How throughput follows the CPUs of the server, those of the client, and the connections.
+    pub(crate) elasticities: [f64; 3],
+    /// Columns of the telemetry.
+    pub(crate) columns: BTreeMap<String, f64>,
+    pub(crate) statistics: BTreeMap<String, StatisticReading>,
+    pub(crate) threads: Option<ThreadStates>,
+    pub(crate) others: Vec<OtherProgram>,
+    pub(crate) client_utilisation: f64,
+    pub(crate) server_cores: f64,
+    pub(crate) failed_share: f64,
+    /// Relative noise of a slice's throughput: the largest of it.
+    pub(crate) noise: f64,
+    /// The share of what it is told to burn that the burner gets.
+    pub(crate) burner_gets: f64,
+    /// After this number of slices the server ends.
+    pub(crate) ends_after: usize,
+    /// What was asked of it: perturbations in order.
+    pub(crate) asked: Vec<Option<Perturbation>>,
+}
+
+impl Scripted {
+    pub(crate) fn new() -> Self {
+        let mut columns = BTreeMap::new();
+        for cpu in 0..4 {
+            for (state, cores) in [
+                ("idle", 0.5),
+                ("iowait", 0.0),
+                ("irq", 0.0),
+                ("softirq", 0.05),
+                ("steal", 0.0),
+                ("user", 0.2),
+            ] {
+                columns.insert(format!("cpu.{cpu}.{state}"), cores);
+            }
+        }
+        let plain = [
+            ("server.cpu.user", 0.5),
+            ("server.cpu.system", 0.3),
+            ("server.switches.voluntary", 100.0),
+            ("server.switches.involuntary", 10.0),
+            ("programs.others", 0.02),
+            ("pressure.cpu.some", 0.1),
+            ("pressure.io.some", 0.0),
+            ("pressure.memory.some", 0.0),
+            ("tcp.listen_overflows", 0.0),
+            ("tcp.syn_drops", 0.0),
+            ("tcp.retransmits", 0.0),
+            ("tcp.segments_sent", 2000.0),
+            ("tcp.passive_opens", 0.0),
+            ("softnet.dropped", 0.0),
+            ("softnet.squeezed", 0.0),
+            ("disk.vda.busy", 0.01),
+            ("disk.vda.queue", 0.01),
+            ("disk.vda.reads", 0.0),
+            ("disk.vda.writes", 1.0),
+            ("disk.vdb.busy", 0.0),
+            ("net.eth0.sent_bytes", 1e6),
+            ("net.eth0.received_bytes", 2e6),
+            ("swap.in", 0.0),
+            ("swap.out", 0.0),
+            ("memory.major_faults", 0.0),
+            ("cpu.throttles", 0.0),
+        ];
+        columns.extend(plain.map(|(name, value)| (name.to_owned(), value)));
+        Self {
+            facts: LoopFacts {
+                variant: "nginx".to_owned(),
+                connections: 16,
+                server_cpus: "0-1".parse().expect("CPUs"),
+                client_cpus: Some("2-3".parse().expect("CPUs")),
+                is_root: true,
+                can_burn: true,
+            },
+            elasticities: [0.0; 3],
+            columns,
+            statistics: BTreeMap::new(),
+            threads: Some(threads(0.4, &[(WaitKind::Events, 0.55)])),
+            others: Vec::new(),
+            client_utilisation: 0.4,
+            server_cores: 0.8,
+            failed_share: 0.0,
+            noise: 0.02,
+            burner_gets: 0.95,
+            ends_after: usize::MAX,
+            asked: Vec::new(),
+        }
+    }
+
+    /// With these columns of the telemetry.
+    pub(crate) fn with(mut self, columns: &[(&str, f64)]) -> Self {
+        self.columns.extend(columns.iter().map(|(name, value)| ((*name).to_owned(), *value)));
+        self
+    }
+
+    /// With the server's CPUs as busy as that.
+    pub(crate) fn busy(self, each: [f64; 2]) -> Self {
+        let mut server = self.with(&[("cpu.0.idle", 1.0 - each[0]), ("cpu.1.idle", 1.0 - each[1])]);
+        server.server_cores = each[0] + each[1] - 0.1;
+        server
+    }
+
+    pub(crate) fn follows(mut self, elasticities: [f64; 3]) -> Self {
+        self.elasticities = elasticities;
+        self
+    }
+
+    pub(crate) fn statistic(mut self, name: &str, value: f64, is_counter: bool, limit: Option<f64>) -> Self {
+        let (unit, about) = (String::new(), format!("planted {name}"));
+        self.statistics.insert(name.to_owned(), StatisticReading { value, is_counter, unit, about, limit });
+        self
+    }
+
+    fn recording(&self) -> Recording {
+        let column =
+            |name: &String| TelemetryColumn { name: name.clone(), unit: "1".into(), help: "".into() };
+        let values: Vec<Option<f64>> = self.columns.values().map(|value| Some(*value)).collect();
+        let sample = |t_us| TelemetrySample { t_us, unix_ms: 0, values: values.clone() };
+        Recording {
+            columns: self.columns.keys().map(column).collect(),
+            samples: vec![sample(500_000), sample(1_000_000)],
+            others: self.others.clone(),
+            ..Recording::default()
+        }
+    }
+}
+
+/// A group of sixteen threads that run for this share of the time, and wait.
+pub(crate) fn threads(running: f64, waits: &[(WaitKind, f64)]) -> ThreadStates {
+    let wait = |(kind, share): &(WaitKind, f64)| Wait {
+        kind: *kind,
+        call: String::new(),
+        kernel_function: String::new(),
+        is_uninterruptible: false,
+        share: *share,
+    };
+    let waited: f64 = waits.iter().map(|(_, share)| share).sum();
+    let group = ThreadGroup {
+        name: "worker".to_owned(),
+        threads: 16,
+        samples: 400,
+        running: running / 16.0,
+        runnable: (1.0 - running / 16.0 - waited).max(0.0),
+        waits: waits.iter().map(wait).collect(),
+        busiest_thread: running.min(1.0),
+    };
+    ThreadStates {
+        length: Duration::from_secs(1),
+        groups: vec![group],
+        rounds: 25,
+        has_schedstat: true,
+        cost: Duration::ZERO,
+    }
+}
+
+impl HeldServer for Scripted {
+    fn facts(&self) -> LoopFacts {
+        self.facts.clone()
+    }
+
+    fn slice(
+        &mut self,
+        perturbation: Option<&Perturbation>,
+        length: Duration,
+    ) -> Result<SliceReading, HoldError> {
+        if self.asked.len() >= self.ends_after {
+            return Err(HoldError::ServerEnded("killed by signal 9".to_owned()));
+        }
+        self.asked.push(perturbation.cloned());
+        let (left, elasticity, connections) = match perturbation {
+            None => (1.0, 0.0, self.facts.connections),
+            Some(Perturbation::Burn { cpus, share }) => {
+                let is_server = cpus.iter().any(|cpu| self.facts.server_cpus.contains(cpu));
+                (
+                    1.0 - share * self.burner_gets,
+                    self.elasticities[usize::from(!is_server)],
+                    self.facts.connections,
+                )
+            }
+            Some(Perturbation::Connections { share }) => {
+                let connections = (f64::from(self.facts.connections) * share).round();
+                (connections / f64::from(self.facts.connections), self.elasticities[2], connections as u32)
+            }
+        };
+        // Without a generator of random numbers: no value repeats, and neighbours differ.
+        let noise = self.noise * (self.asked.len() as f64 * 2.399_963).sin();
+        let ended_per_s = 1000.0 * left.powf(elasticity) * (1.0 + noise);
+        let length_s = length.as_secs_f64();
+        let operations = (ended_per_s * length_s).round();
+        Ok(SliceReading {
+            operations: operations as u64,
+            failed: (operations * self.failed_share) as u64,
+            length_s,
+            throughput_per_s: ended_per_s * (1.0 - self.failed_share),
+            mean_response_s: f64::from(connections) / ended_per_s,
+            connections,
+            resource_left: left,
+            client_utilisation: Some(self.client_utilisation),
+            server_cpu_s: self.server_cores * length_s,
+            telemetry: self.recording(),
+            statistics: self.statistics.clone(),
+            threads: self.threads.clone(),
+        })
+    }
+}

@@ -1,0 +1,173 @@
+//! Studies of scripted servers: what a study asks, how it ends, and what it says.
+
+use archive::model::{ExplainedServer, SuspectWord};
+
+use super::*;
+use crate::held_server::Perturbation;
+use crate::scripted::Scripted;
+
+fn studied(server: &mut Scripted) -> ExplainedServer {
+    study(server, &StudyLengths::default(), &mut |_| ()).expect("plain slices")
+}
+
+#[test]
+fn a_saturated_server_is_limited_by_its_cpus() {
+    let mut server = Scripted::new().busy([0.98, 0.97]).follows([0.95, 0.0, 0.02]);
+    let explained = studied(&mut server);
+    let first = &explained.suspects[0];
+    assert_eq!((first.rule.as_str(), first.word), ("server-cpu", SuspectWord::Limits), "{first:#?}");
+    assert_eq!(first.tried.as_deref(), Some("burn_server_cpus"));
+    assert!(first.evidence.iter().any(|figure| figure.name == "server_cpus.busy"));
+    assert!(
+        explained.sentence.starts_with("nginx is limited by server CPUs: the server's CPUs were busy 98 %"),
+        "{}",
+        explained.sentence
+    );
+    let elasticity = explained.perturbations[0].elasticity.expect("enough pairs");
+    assert!((elasticity.value - 0.95).abs() < 0.1 && elasticity.low > 0.5, "{elasticity:?}");
+    assert!((explained.held.loop_share - 1.0).abs() < 0.01, "{:?}", explained.held);
+}
+
+#[test]
+fn the_words_of_a_limit_need_rivals_that_are_cleared() {
+    let mut server = Scripted::new().busy([0.98, 0.97]).follows([0.8, 0.0, 0.7]);
+    let explained = studied(&mut server);
+    let words: Vec<_> =
+        explained.suspects.iter().map(|suspect| (suspect.resource.as_str(), suspect.word)).collect();
+    assert_eq!(words, [("server_cpu", SuspectWord::Shared), ("loop", SuspectWord::Shared)]);
+    assert_eq!(explained.sentence, "nginx is limited by server CPUs and number of connections together");
+}
+
+#[test]
+fn a_busy_cpu_that_throughput_does_not_follow_is_cleared() {
+    let mut server = Scripted::new().busy([0.97, 0.96]);
+    let explained = studied(&mut server);
+    assert_eq!(explained.suspects[0].word, SuspectWord::Cleared, "{:#?}", explained.suspects);
+    assert!(
+        explained.sentence.starts_with("nothing that was examined limits nginx"),
+        "{}",
+        explained.sentence
+    );
+}
+
+#[test]
+fn wide_intervals_stay_suspected() {
+    let mut server = Scripted::new().busy([0.98, 0.97]).follows([0.9, 0.0, 0.0]);
+    server.noise = 0.4;
+    let explained = studied(&mut server);
+    assert_eq!(explained.suspects[0].word, SuspectWord::Suspected, "{:#?}", explained.suspects[0]);
+    assert!(explained.sentence.starts_with("what limits nginx is not certain"), "{}", explained.sentence);
+    assert_eq!(explained.perturbations[0].pairs.len(), 12, "all looks were needed");
+}
+
+#[test]
+fn a_decided_experiment_is_not_continued() {
+    let mut server = Scripted::new().busy([0.98, 0.97]).follows([1.0, 0.0, 0.0]);
+    server.noise = 0.002;
+    let explained = studied(&mut server);
+    let pairs: Vec<_> = explained.perturbations.iter().map(|tried| tried.pairs.len()).collect();
+    assert_eq!(pairs, [4, 4, 4]);
+    assert_eq!(server.asked.len(), 5 + 3 * 4 * 2);
+    assert!(server.asked.len() as u32 <= StudyLengths::default().longest().as_secs() as u32);
+}
+
+#[test]
+fn pairs_alternate_their_order_and_plain_slices_come_first() {
+    let mut server = Scripted::new();
+    let explained = studied(&mut server);
+    assert!(server.asked[..5].iter().all(Option::is_none));
+    for tried in &explained.perturbations {
+        let orders: Vec<bool> = tried.pairs.iter().map(|pair| pair.plain_first).collect();
+        assert!(orders.windows(2).all(|two| two[0] != two[1]), "{orders:?}");
+    }
+    assert!(server.asked[5..].chunks(2).all(|pair| pair[0].is_none() != pair[1].is_none()));
+}
+
+#[test]
+fn a_server_that_ends_leaves_what_was_found() {
+    let mut server = Scripted::new().busy([0.98, 0.97]).follows([1.0, 0.0, 0.0]);
+    server.ends_after = 8;
+    let explained = studied(&mut server);
+    assert_eq!(explained.suspects[0].word, SuspectWord::Suspected);
+    assert!(
+        explained.unknown.iter().any(|unknown| unknown.why.contains("killed by signal 9")),
+        "{explained:#?}"
+    );
+    server = Scripted::new();
+    server.ends_after = 2;
+    let explained = studied(&mut server);
+    assert_eq!((explained.held.slices, explained.perturbations.len()), (2, 0));
+    server.ends_after = 0;
+    assert!(matches!(
+        study(&mut server, &StudyLengths::default(), &mut |_| ()),
+        Err(HoldError::ServerEnded(_))
+    ));
+}
+
+#[test]
+fn what_cannot_be_tried_is_said() {
+    let mut server = Scripted::new().busy([0.98, 0.97]);
+    server.facts.can_burn = false;
+    server.facts.connections = 1;
+    server.facts.is_root = false;
+    let explained = studied(&mut server);
+    assert!(explained.perturbations.is_empty());
+    let whys: Vec<&str> = explained.unknown.iter().map(|unknown| unknown.why.as_str()).collect();
+    for expected in ["no burner", "cannot have fewer", "needs root"] {
+        assert!(whys.iter().any(|why| why.contains(expected)), "{expected}: {whys:#?}");
+    }
+    server = Scripted::new();
+    server.facts.client_cpus = Some("1-2".parse().expect("CPUs"));
+    let explained = studied(&mut server);
+    assert!(
+        explained.unknown.iter().any(|unknown| unknown.why.contains("shares CPUs")),
+        "{:#?}",
+        explained.unknown
+    );
+}
+
+#[test]
+fn a_burner_that_gets_no_time_decides_nothing() {
+    let mut server = Scripted::new().busy([0.98, 0.97]).follows([1.0, 0.0, 0.0]);
+    server.burner_gets = 0.01;
+    let explained = studied(&mut server);
+    let burned = &explained.perturbations[0];
+    assert!(burned.elasticity.is_none() && burned.sentence.contains("hardly changed"), "{burned:#?}");
+    assert_eq!(explained.suspects[0].word, SuspectWord::Suspected);
+}
+
+#[test]
+fn few_connections_have_one_fewer_at_least() {
+    let mut server = Scripted::new().follows([0.1, 0.0, 1.0]);
+    server.facts.connections = 2;
+    let explained = studied(&mut server);
+    assert!(server.asked.contains(&Some(Perturbation::Connections { share: 0.5 })), "{:?}", server.asked);
+    assert_eq!(explained.suspects[0].rule, "few-connections");
+    assert_eq!(explained.suspects[0].word, SuspectWord::Limits);
+}
+
+#[test]
+fn an_undisturbed_server_has_every_figure_of_the_table_that_it_can_have() {
+    let explained = studied(&mut Scripted::new());
+    let known = |id: &str| {
+        let row = explained.resources.iter().find(|row| row.id == id).expect("a row");
+        row.demand.is_some() || row.utilisation.is_some() || row.saturation.is_some()
+    };
+    for id in
+        ["client", "loop", "server_cpu", "one_core", "one_thread", "locks", "accept_queue", "disk", "network"]
+    {
+        assert!(known(id), "{id}");
+    }
+    for row in &explained.resources {
+        let figures = [&row.demand, &row.utilisation, &row.saturation];
+        assert!(
+            figures.iter().any(|figure| figure.is_some()) || row.missing.is_some(),
+            "{} says nothing",
+            row.id
+        );
+        assert!(
+            figures.into_iter().flatten().all(|figure| !figure.source.is_empty() && !figure.about.is_empty())
+        );
+    }
+    assert!(explained.unknown.is_empty(), "{:#?}", explained.unknown);
+}

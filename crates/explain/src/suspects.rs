@@ -1,0 +1,149 @@
+//! Suspects: what rules name, with the words that experiments give them, in the order of what is most likely.
+
+use archive::model::{PerturbationOutcome, Suspect, SuspectWord};
+use stats::confidence::ConfidenceInterval;
+
+use crate::experiment::{Experiment, Tried};
+use crate::figures::Figures;
+use crate::resources;
+use crate::rules::{Finding, Rule, RuleOutcome};
+use crate::words;
+
+/// A rule that holds.
+pub(crate) struct Suspicion<'a> {
+    pub(crate) rule: &'a Rule,
+    pub(crate) finding: Finding,
+}
+
+/// The suspects that these figures name, the one with the smallest rank first.
+pub(crate) fn find<'a>(rules: &'a [Rule], figures: &Figures) -> Vec<Suspicion<'a>> {
+    let holds = |rule: &'a Rule| match rule.evaluate(figures) {
+        RuleOutcome::Holds(finding) => Some(Suspicion { rule, finding }),
+        RuleOutcome::DoesNotHold | RuleOutcome::NotKnown { .. } => None,
+    };
+    let mut suspicions: Vec<_> = rules.iter().filter_map(holds).collect();
+    // Weak evidence of what is ruled out first comes after strong evidence of what is ruled out later.
+    let order = |suspicion: &Suspicion<'_>| {
+        f64::from(suspicion.rule.rank) + 20.0 * (1.0 - suspicion.finding.strength)
+    };
+    suspicions.sort_by(|a, b| order(a).total_cmp(&order(b)));
+    suspicions
+}
+
+/// The suspects with their words, the most likely first.
+pub(crate) fn explain(suspicions: Vec<Suspicion<'_>>, tried: &[Tried]) -> Vec<Suspect> {
+    let outcomes: Vec<(Experiment, PerturbationOutcome)> =
+        tried.iter().map(|tried| (tried.experiment, tried.outcome())).collect();
+    let outcome = |experiment: Experiment| {
+        outcomes.iter().find(|(tried, _)| *tried == experiment).map(|(_, outcome)| outcome)
+    };
+    let word_of = |experiment: Option<Experiment>| {
+        let Some(experiment) = experiment else { return SuspectWord::Suspected };
+        let rivals: Vec<ConfidenceInterval> = outcomes
+            .iter()
+            .filter(|(rival, _)| *rival != experiment && !rival.overlaps(experiment))
+            .filter_map(|(_, outcome)| interval(outcome))
+            .collect();
+        words::word(outcome(experiment).and_then(interval), &rivals)
+    };
+    let mut suspects: Vec<Suspect> = suspicions
+        .into_iter()
+        .map(|Suspicion { rule, finding }| {
+            let word = word_of(rule.experiment);
+            let outcome = rule.experiment.and_then(outcome);
+            Suspect {
+                rule: rule.id.clone(),
+                resource: rule.resource.clone(),
+                title: rule.title.clone(),
+                word,
+                sentence: suspect_sentence(&rule.title, word, &finding.sentence, outcome),
+                evidence: finding.evidence,
+                tried: outcome.map(|outcome| outcome.id.clone()),
+                remedies: rule.remedies.clone(),
+                source: rule.source.clone(),
+            }
+        })
+        .collect();
+    // What an experiment finds needs no rule.
+    for (experiment, outcome) in &outcomes {
+        let word = word_of(Some(*experiment));
+        let is_named = suspects.iter().any(|suspect| suspect.tried.as_deref() == Some(&outcome.id));
+        let follows = interval(outcome).is_some_and(|interval| interval.low > words::CLEARED_BELOW);
+        if follows && !is_named {
+            let title = resources::title(experiment.resource());
+            let sentence = "no figure alone names it, but throughput follows it";
+            suspects.push(Suspect {
+                rule: "experiment".to_owned(),
+                resource: experiment.resource().to_owned(),
+                title: title.to_owned(),
+                word,
+                sentence: suspect_sentence(title, word, sentence, Some(outcome)),
+                evidence: Vec::new(),
+                tried: Some(outcome.id.clone()),
+                remedies: Vec::new(),
+                source: "the experiment itself".to_owned(),
+            });
+        }
+    }
+    let order = |suspect: &Suspect| match suspect.word {
+        SuspectWord::Limits => 0,
+        SuspectWord::Shared | SuspectWord::Suspected => 1,
+        SuspectWord::Cleared => 2,
+    };
+    // Stable: suspects with the same word keep the order of their evidence.
+    suspects.sort_by_key(order);
+    suspects
+}
+
+fn interval(outcome: &PerturbationOutcome) -> Option<ConfidenceInterval> {
+    outcome.elasticity.map(|found| ConfidenceInterval { low: found.low, high: found.high })
+}
+
+fn suspect_sentence(
+    title: &str,
+    word: SuspectWord,
+    evidence: &str,
+    outcome: Option<&PerturbationOutcome>,
+) -> String {
+    let tried = outcome.map_or_else(|| "not tried".to_owned(), |outcome| outcome.sentence.clone());
+    match word {
+        SuspectWord::Limits => format!("{title} limits: {evidence}. {tried}"),
+        SuspectWord::Shared => format!("{title} limits together with others: {evidence}. {tried}"),
+        SuspectWord::Suspected if outcome.is_some() => {
+            format!("{title} is suspected: {evidence}. {tried}, which does not decide it alone")
+        }
+        SuspectWord::Suspected => format!("{title} is suspected, and was not tried: {evidence}"),
+        SuspectWord::Cleared => format!("{title} does not limit, although {evidence}. {tried}"),
+    }
+}
+
+/// What limits a variant, in one sentence.
+pub(crate) fn sentence(variant: &str, suspects: &[Suspect]) -> String {
+    let evidence = |suspect: &Suspect| {
+        let after = suspect.sentence.split_once(": ").map_or(suspect.sentence.as_str(), |(_, after)| after);
+        after.split_once(". ").map_or(after, |(first, _)| first).to_owned()
+    };
+    let shared: Vec<&str> = suspects
+        .iter()
+        .filter(|suspect| suspect.word == SuspectWord::Shared)
+        .map(|suspect| suspect.title.as_str())
+        .collect();
+    match suspects.first() {
+        Some(first) if first.word == SuspectWord::Limits => {
+            format!("{variant} is limited by {}: {}", first.title, evidence(first))
+        }
+        Some(first) if first.word == SuspectWord::Shared && shared.len() > 1 => {
+            format!("{variant} is limited by {} together", shared.join(" and "))
+        }
+        Some(first) if first.word != SuspectWord::Cleared => {
+            format!(
+                "what limits {variant} is not certain; suspected: {}, because {}",
+                first.title,
+                evidence(first)
+            )
+        }
+        _ => format!(
+            "nothing that was examined limits {variant}: what could not be told, and a profile of its waits, come next"
+        ),
+    }
+}
