@@ -151,6 +151,7 @@ pub(crate) fn threads(running: f64, waits: &[(WaitKind, f64)]) -> ThreadStates {
         name: "worker".to_owned(),
         threads: 16,
         samples: 400,
+        time: Duration::from_secs(16),
         running: running / 16.0,
         runnable: (1.0 - running / 16.0 - waited).max(0.0),
         waits: waits.iter().map(wait).collect(),

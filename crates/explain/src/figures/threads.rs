@@ -3,7 +3,7 @@
 //! A share of the threads says little: a server may have a hundred idle ones. So these are numbers of threads, and numbers for
 //! each connection of the load, which has one operation in progress.
 
-use profile::threads::{ThreadStates, WaitKind};
+use profile::threads::{ThreadGroup, ThreadStates, WaitKind};
 
 use super::plain::Plain;
 use super::set::{Figures, Kind, SHARE};
@@ -51,11 +51,13 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
     }
 }
 
-/// The number of threads in a state.
-fn threads(states: &ThreadStates, share: impl Fn(&profile::threads::ThreadGroup) -> f64) -> f64 {
-    states.groups.iter().map(|group| f64::from(group.threads) * share(group)).sum()
+/// The mean number of threads in a state.
+fn threads(states: &ThreadStates, share: impl Fn(&ThreadGroup) -> f64) -> f64 {
+    let length_s = states.length.as_secs_f64();
+    let thread_seconds: f64 = states.groups.iter().map(|group| group.time.as_secs_f64() * share(group)).sum();
+    if length_s > 0.0 { thread_seconds / length_s } else { f64::NAN }
 }
 
-fn share_of(group: &profile::threads::ThreadGroup, kinds: &[WaitKind]) -> f64 {
+fn share_of(group: &ThreadGroup, kinds: &[WaitKind]) -> f64 {
     group.waits.iter().filter(|wait| kinds.contains(&wait.kind)).map(|wait| wait.share).sum()
 }
