@@ -24,8 +24,12 @@ use crate::{ProcessSet, ProfileError, Stacks};
 /// How often samples are read: a buffer has room for several times as many.
 const DRAIN: Duration = Duration::from_millis(50);
 
-/// How often the processes are listed. Those that start in between are known from their parents' events.
-const LIST: Duration = Duration::from_millis(500);
+/// How often the processes are listed, which reads all of `/proc`. Those that start in between are known from the events of
+/// their parents.
+const LIST: Duration = Duration::from_secs(2);
+
+/// How often an ordinary user's sampler looks for new threads.
+const FOLLOW: Duration = Duration::from_millis(500);
 
 /// Samples CPU time until it is stopped or dropped, on a thread that inherits the CPUs of its creator.
 #[derive(Debug)]
@@ -98,14 +102,17 @@ fn sample(
     events.enable();
     let begin = Instant::now();
     let _ = started.send(Ok(()));
-    let mut listed = begin;
+    let (mut pids, mut listed, mut followed) = (pids, begin, begin);
     while !stop.load(Ordering::Relaxed) {
         thread::park_timeout(DRAIN);
         if listed.elapsed() >= LIST {
-            let pids = processes.now();
-            events.follow(&pids);
+            pids = processes.now();
             collector.belong(&pids);
             listed = Instant::now();
+        }
+        if followed.elapsed() >= FOLLOW {
+            events.follow(&pids);
+            followed = Instant::now();
         }
         events.drain(&mut |event| collector.take(event));
     }
