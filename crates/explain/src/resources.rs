@@ -98,7 +98,7 @@ const RESOURCES: &[Resource] = &[
     resource("memory", "memory", [None, None, Some("pressure.memory")], PRESSURE),
     resource("swap", "swap", [None, Some("swap.in"), None], "needs /proc/vmstat"),
     resource("configured_limit", "configured limit", [None, Some("limits.fullest"), None], STATISTICS),
-    resource("row_locks", "locks of rows", [None, None, Some("statistics.lock_wait_time")], STATISTICS),
+    resource("row_locks", "locks of rows", [None, None, Some("statistics.lock_waiters")], STATISTICS),
     resource("log_buffer", "log buffer", [None, None, Some("statistics.log_waits")], STATISTICS),
     resource("gc", "garbage collection", [None, Some("statistics.gc_time"), None], STATISTICS),
     resource("cache_size", "size of the cache", [None, None, Some("statistics.evictions")], STATISTICS),

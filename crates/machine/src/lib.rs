@@ -56,4 +56,4 @@ pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerO
 pub use program_channel::{ProgramInput, ProgramOutput};
 pub use reach::ReachOptions;
 pub use remote::RemoteMachine;
-pub use system_under_test::{CpuMeter, CpuReading, SystemUnderTest};
+pub use system_under_test::{CpuMeter, CpuReading, ServerObserver, SystemUnderTest};

@@ -8,7 +8,7 @@ use host::process::{CpuUsed, LogText};
 use load::clock::Nanos;
 use load::spec::LoadSpec;
 use serde::{Deserialize, Serialize};
-use workload::OperationCount;
+use workload::{ObservedValue, OperationCount};
 
 use crate::error::MachineError;
 
@@ -32,6 +32,12 @@ pub trait SystemUnderTest: Send {
     /// Reads its CPU time while others use the server.
     fn cpu_meter(&self) -> Box<dyn CpuMeter>;
 
+    /// Reads what the server says of itself, while others use it; none where its workload observes nothing, or where the machine
+    /// cannot be asked for it.
+    fn observer(&self) -> Result<Option<Box<dyn ServerObserver>>, MachineError> {
+        Ok(None)
+    }
+
     /// Checks that the process that was started still runs.
     fn check_alive(&self) -> Result<(), MachineError>;
 
@@ -49,6 +55,12 @@ pub trait CpuMeter {
 
     /// CPU time of the processes that run now. One that ends takes its time with it.
     fn of_running(&self) -> Result<CpuReading, MachineError>;
+}
+
+/// Reads what a server says of itself, all instances together.
+pub trait ServerObserver: Send {
+    /// The values now. One that the server does not list is left out.
+    fn read(&self) -> Result<Vec<ObservedValue>, MachineError>;
 }
 
 /// CPU time at a moment.

@@ -9,7 +9,10 @@ use load::engine::RunContext;
 use load::spec::LoadSpec;
 
 use crate::definition::Workload;
-use crate::instance::{EffectiveConfigFile, Instance, InstanceError, OperationCount, StartOptions};
+use crate::instance::{
+    EffectiveConfigFile, Instance, InstanceError, ObservedValue, Observer, OperationCount, StartOptions,
+    sum as observer_sum,
+};
 use crate::variant::ServerVariant;
 
 /// The running instances of one variant. They are stopped when this is dropped, and when this program ends.
@@ -17,6 +20,28 @@ use crate::variant::ServerVariant;
 pub struct Instances {
     first: Instance,
     others: Vec<Instance>,
+}
+
+/// Reads what the instances of a server say of themselves, added up. It may be used on another thread while they are loaded.
+#[derive(Clone, Debug)]
+pub struct Observers(Vec<Observer>);
+
+impl Observers {
+    /// Whether there is nothing to read.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The values now.
+    pub fn read(&self) -> Result<Vec<ObservedValue>, InstanceError> {
+        let readings: Result<Vec<_>, InstanceError> = self.0.iter().map(Observer::read).collect();
+        Ok(observer_sum(readings?))
+    }
+
+    /// The names of all values that are read.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.first().into_iter().flat_map(Observer::names)
+    }
 }
 
 impl Instances {
@@ -79,6 +104,12 @@ impl Instances {
             });
         }
         Ok(sum)
+    }
+
+    /// Reads what each of them says of itself; empty if the workload observes nothing with these knobs.
+    pub fn observers(&self) -> Result<Observers, InstanceError> {
+        let observers = self.iter().filter_map(|instance| instance.observer().transpose());
+        Ok(Observers(observers.collect::<Result<_, _>>()?))
     }
 
     /// A load whose connections are divided among all of them, see [`Instance::load_spec`]. A client that sends the

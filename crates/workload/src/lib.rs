@@ -68,10 +68,11 @@ pub use catalogue::{Catalogue, DIRECTORY, LookupError};
 pub use definition::{Knob, ServerDefinition, TypedValue, Workload};
 pub use folder::{DEFINITION, Folder};
 pub use instance::{
-    ConfigurationError, EffectiveConfigFile, Instance, InstanceError, OperationCount, ServerFacts,
-    ServerQueryError, StartOptions, StatisticsError,
+    ConfigurationError, EffectiveConfigFile, Instance, InstanceError, ObservedChange, ObservedValue,
+    Observer, OperationCount, ServerFacts, ServerQueryError, StartOptions, StatisticsError,
+    over as observed_over,
 };
-pub use instances::Instances;
+pub use instances::{Instances, Observers};
 pub use names::UnknownName;
 pub use packed::{PackError, PackedWorkload};
 pub use variant::{ServerVariant, VariantError, VariantText, is_kernel_setting, names_host, on_host};

@@ -69,7 +69,7 @@ fn planted() -> Vec<(&'static str, Scripted)> {
             ]),
         ),
         ("page-cache", with(&[("disk.vda.reads", 900.0), ("disk.vda.busy", 0.6), ("pressure.io.some", 0.4)])),
-        ("row-locks", Scripted::new().statistic("lock_wait_time", 9.0, true, None)),
+        ("row-locks", Scripted::new().statistic("lock_waiters", 9.0, true, None)),
         ("log-buffer", Scripted::new().statistic("log_waits", 90.0, true, None)),
         ("garbage-collection", Scripted::new().statistic("gc_time", 0.5, true, None)),
         ("file-lock", waiting(&[(WaitKind::FileLock, 0.8)], &[])),
@@ -123,7 +123,7 @@ fn a_healthy_server_has_no_suspect_but_its_load() {
 
 #[test]
 fn rules_name_figures_and_resources_that_exist() {
-    let statistics = ["lock_wait_time", "log_waits", "connections_refused", "gc_time", "evictions"];
+    let statistics = ["lock_waiters", "log_waits", "connections_refused", "gc_time", "evictions"];
     let mut server = statistics
         .iter()
         .fold(Scripted::new(), |server, name| server.statistic(name, 1.0, true, None))

@@ -6,12 +6,12 @@ use host::process::{CpuUsed, LogText, ProcessTree};
 use load::clock::Nanos;
 use load::engine::RunContext;
 use load::spec::LoadSpec;
-use workload::{Instances, OperationCount};
+use workload::{Instances, ObservedValue, Observers, OperationCount};
 
 use super::error::LocalError;
 use super::variant_facts::variant_facts;
 use crate::error::MachineError;
-use crate::system_under_test::{CpuMeter, CpuReading, SystemUnderTest};
+use crate::system_under_test::{CpuMeter, CpuReading, ServerObserver, SystemUnderTest};
 
 /// A server of a workload, in one or several instances.
 pub struct RunningServer {
@@ -56,6 +56,11 @@ impl SystemUnderTest for RunningServer {
         Box::new(ProcessMeter(self.instances.trees()))
     }
 
+    fn observer(&self) -> Result<Option<Box<dyn ServerObserver>>, MachineError> {
+        let observers = self.instances.observers().map_err(LocalError::from)?;
+        Ok((!observers.is_empty()).then(|| Box::new(LocalObserver(observers)) as Box<dyn ServerObserver>))
+    }
+
     fn check_alive(&self) -> Result<(), MachineError> {
         Ok(self.instances.check_alive().map_err(LocalError::from)?)
     }
@@ -67,6 +72,15 @@ impl SystemUnderTest for RunningServer {
     fn stop(&mut self) {
         // If it does not stop on request, dropping it kills it.
         let _ = self.instances.stop();
+    }
+}
+
+/// The statistics of the server's instances.
+struct LocalObserver(Observers);
+
+impl ServerObserver for LocalObserver {
+    fn read(&self) -> Result<Vec<ObservedValue>, MachineError> {
+        Ok(self.0.read().map_err(LocalError::from)?)
     }
 }
 

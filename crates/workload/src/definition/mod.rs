@@ -9,11 +9,13 @@ mod knob_type;
 mod load;
 mod metrics;
 mod mix;
+mod observation;
 mod raw;
 mod read;
 mod server;
 mod servers_of;
 mod source_text;
+mod statistics;
 mod templates;
 mod text_form;
 
@@ -25,10 +27,10 @@ pub use self::knob::{CERTIFICATE, DefaultValueError, INSTANCES, Knob, RESUMPTION
 pub use self::knob_type::{InvalidValue, KnobType, RangeError, TypedValue};
 pub use self::load::LoadDefinition;
 pub use self::metrics::{CounterRatio, Metrics, RatioTooLow};
-pub use self::server::{
-    NoSuchKnob, ReadyCheck, ReadyProbe, ServerDefinition, StatisticsQuery, StatisticsSource, VersionCommand,
-};
+pub use self::observation::{Observation, ObservedDefinition, number as limit_number};
+pub use self::server::{NoSuchKnob, ReadyCheck, ReadyProbe, ServerDefinition, VersionCommand};
 pub use self::source_text::{DefinitionError, SourceText};
+pub use self::statistics::{StatisticsQuery, StatisticsSource};
 pub use self::templates::ConfigTemplate;
 pub use self::text_form::{PatternError, TextForm, TextRule};
 

@@ -105,6 +105,8 @@ pub struct RawServer {
     #[serde(default)]
     pub statistics: Option<Spanned<RawStatistics>>,
     #[serde(default)]
+    pub observe: Vec<Spanned<RawObservation>>,
+    #[serde(default)]
     pub knobs: BTreeMap<String, Spanned<RawKnob>>,
 }
 
@@ -137,6 +139,31 @@ pub struct RawStatistics {
     pub database: Option<String>,
     pub counters: Vec<String>,
     pub client_counter: Option<String>,
+}
+
+/// What a server says of itself: a query, and the values in its reply.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawObservation {
+    pub http: Option<String>,
+    pub memcache: Option<String>,
+    pub redis: Option<String>,
+    pub sql: Option<String>,
+    /// The database in which `sql` runs.
+    pub database: Option<String>,
+    pub values: BTreeMap<String, Spanned<RawObserved>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawObserved {
+    pub counter: Option<String>,
+    pub gauge: Option<String>,
+    pub scale: Option<f64>,
+    #[serde(default)]
+    pub unit: String,
+    pub about: String,
+    pub limit: Option<String>,
 }
 
 #[derive(Deserialize)]

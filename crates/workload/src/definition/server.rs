@@ -13,8 +13,10 @@ use toml::Spanned;
 
 use super::account::DatabaseAccount;
 use super::knob::{INSTANCES, Knob};
-use super::raw::{RawReady, RawServer, RawStatistics, RawVersion};
+use super::observation::Observation;
+use super::raw::{RawReady, RawServer, RawVersion};
 use super::source_text::{DefinitionError, SourceText};
+use super::statistics::{self, StatisticsQuery, http_path};
 use super::templates::{ConfigTemplate, TemplateCheck};
 use crate::folder::Folder;
 use crate::names::UnknownName;
@@ -59,6 +61,8 @@ pub struct ServerDefinition {
     pub build: Option<Vec<String>>,
     /// How to read its count of operations.
     pub statistics: Option<StatisticsQuery>,
+    /// What it says of itself, for an explanation.
+    pub observe: Vec<Observation>,
     /// The settings that a variant may change.
     pub knobs: Vec<Knob>,
 }
@@ -108,49 +112,6 @@ pub struct VersionCommand {
     pub run: Vec<String>,
     /// The version follows this prefix, in the first line that begins with it.
     pub after: String,
-}
-
-/// How to read a server's count of operations.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatisticsQuery {
-    /// Where the statistics come from.
-    pub source: StatisticsSource,
-    /// The names of the counters whose sum is the number of operations.
-    pub counters: Vec<String>,
-    /// The client's counter to compare with; if none, the number of operations.
-    pub client_counter: Option<String>,
-}
-
-/// Where a server's statistics come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StatisticsSource {
-    /// GET of a path, a template. Where it becomes empty, the server has no statistics.
-    Http(String),
-    /// A memcached command, a template, whose reply ends with a line `END`, such as `stats`.
-    Memcache(String),
-    /// A Redis command, a template, whose reply is a bulk string, such as `INFO commandstats`.
-    Redis(String),
-    /// A statement, a template, whose rows have a name and a number.
-    Sql {
-        /// The statement.
-        statement: String,
-        /// The database in which it runs, if not that of the load.
-        database: Option<String>,
-    },
-    /// A log that the server writes, a template of its path. A counter is the number of occurrences of its name.
-    Log(String),
-}
-
-impl StatisticsSource {
-    /// The path, command or statement, a template.
-    pub fn template(&self) -> &str {
-        match self {
-            Self::Http(template) | Self::Memcache(template) | Self::Redis(template) | Self::Log(template) => {
-                template
-            }
-            Self::Sql { statement, .. } => statement,
-        }
-    }
 }
 
 impl ServerDefinition {
@@ -205,7 +166,10 @@ impl ServerDefinition {
             templates.argv(build)?;
         }
         let statistics =
-            raw.statistics.map(|raw| check_statistics(raw, source, &mut templates)).transpose()?;
+            raw.statistics.map(|raw| statistics::check(raw, source, &mut templates)).transpose()?;
+        let observe: Result<Vec<Observation>, DefinitionError> =
+            raw.observe.into_iter().map(|raw| Observation::check(raw, source, &mut templates)).collect();
+        let observe = observe?;
         templates.every_knob_is_used(&knobs, &knob_spans)?;
         if is_tls && !templates.uses("https") {
             let what =
@@ -236,6 +200,7 @@ impl ServerDefinition {
             }),
             build: raw.build.map(Spanned::into_inner),
             statistics,
+            observe,
             knobs,
         })
     }
@@ -286,42 +251,4 @@ fn check_ready(
         parse_duration(text.get_ref()).map_err(|e| source.error(&text.span(), format!("ready: within: {e}")))
     });
     Ok(ReadyCheck { probe, within: within.transpose()?.unwrap_or(READY_WITHIN) })
-}
-
-fn check_statistics(
-    raw: Spanned<RawStatistics>,
-    source: SourceText<'_>,
-    templates: &mut TemplateCheck<'_>,
-) -> Result<StatisticsQuery, DefinitionError> {
-    let span = raw.span();
-    let refuse = |what: &str| source.error(&span, format!("statistics: {what}"));
-    let RawStatistics { http, memcache, redis, sql, log, database, counters, client_counter } =
-        raw.into_inner();
-    if counters.is_empty() || counters.iter().any(String::is_empty) {
-        return Err(refuse("counters: give the names of the counters whose sum is the number of operations"));
-    }
-    let statistics_source = match (http, memcache, redis, sql, log) {
-        (Some(path), None, None, None, None) => StatisticsSource::Http(path),
-        (None, Some(command), None, None, None) => StatisticsSource::Memcache(command),
-        (None, None, Some(command), None, None) => StatisticsSource::Redis(command),
-        (None, None, None, Some(statement), None) => StatisticsSource::Sql { statement, database },
-        (None, None, None, None, Some(path)) => StatisticsSource::Log(path),
-        _ => {
-            return Err(refuse(
-                "give one of http = \"/path\", memcache = \"stats\", redis = \"INFO\", sql = \"SHOW STATUS\" and \
-                 log = \"{{ dir }}/log\"",
-            ));
-        }
-    };
-    let query = templates.word(statistics_source.template(), &span)?;
-    if let (StatisticsSource::Http(_), false) = (&statistics_source, query.is_empty()) {
-        http_path(&query, &span, source)?;
-    }
-    Ok(StatisticsQuery { source: statistics_source, counters, client_counter })
-}
-
-fn http_path(path: &str, span: &Range<usize>, source: SourceText<'_>) -> Result<String, DefinitionError> {
-    let is_path = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
-    let what = || format!("{path:?} is not a path: write it as /path, with %20 for a blank");
-    if is_path { Ok(path.to_owned()) } else { Err(source.error(span, what())) }
 }

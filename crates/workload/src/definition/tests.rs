@@ -112,6 +112,28 @@ fn a_mistake_is_reported_with_its_line_and_the_expected_form() {
             ":5: server \"api\": the protocol does not have the operations",
         ),
         ("ready ", "statistics = { http = \"/\" }\nready ", ":5: missing field `counters`"),
+        ("ready ", "observe = [{ http = \"/\" }]\nready ", ":5: missing field `values`"),
+        ("ready ", "observe = [{ values = {} }]\nready ", ":5: observe: give one of http"),
+        (
+            "ready ",
+            "observe = [{ http = \"/\", values = {} }]\nready ",
+            ":5: observe: values: name one at least",
+        ),
+        (
+            "ready ",
+            "observe = [{ http = \"/\", values = { a = { about = \"x\" } } }]\nready ",
+            ":5: observe: a: give one of counter",
+        ),
+        (
+            "ready ",
+            "observe = [{ http = \"/\", values = { a = { gauge = \"x\", about = \"x\", limit = \"many\" } } }]\nready ",
+            ":5: observe: a: limit \"many\" becomes \"many\", which is not a number",
+        ),
+        (
+            "ready ",
+            "observe = [{ http = \"/\", values = { a = { counter = \"x\", about = \"x\", scale = 0.0 } } }]\nready ",
+            ":5: observe: a: scale: give a number above 0",
+        ),
         ("ready ", "packages = { debian = \"-y\" }\nready ", ":5: \"-y\" is not a package name"),
         (
             "[load]",

@@ -13,15 +13,18 @@
 //! | Postfix and Exim, logs | no counters: [`super::log_counter`] counts how often a text occurs |
 //! | nginx, `stub_status` | `server accepts handled requests`, and below it ` 7 7 42`, aligned at the right |
 
-/// The sum of all counters of this name; none if there is none.
+/// The sum of all counters of this name, whole; none if there is none.
 pub fn read(text: &str, name: &str) -> Option<u64> {
+    value(text, name).map(|sum| sum as u64)
+}
+
+/// The sum of all numbers of this name; none if there is none.
+pub fn value(text: &str, name: &str) -> Option<f64> {
     let on_lines: Vec<f64> = text.lines().filter_map(|line| on_line(line, name)).collect();
     if !on_lines.is_empty() {
-        return Some(on_lines.iter().sum::<f64>() as u64);
+        return Some(on_lines.iter().sum());
     }
-    let below =
-        text.lines().zip(text.lines().skip(1)).find_map(|(names, numbers)| in_table(names, numbers, name));
-    below.map(|number| number as u64)
+    text.lines().zip(text.lines().skip(1)).find_map(|(names, numbers)| in_table(names, numbers, name))
 }
 
 /// The number after the name.
@@ -37,9 +40,13 @@ fn on_line(line: &str, name: &str) -> Option<f64> {
             None => after,
         };
         let after = after.trim_start_matches(['"', ':', '=', ' ', '\t']);
-        let end =
-            after.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+')).unwrap_or(after.len());
-        after[..end].parse().ok()
+        // A minus may belong to an exponent, or be what separates the number from the next text.
+        let number = |is_part: fn(char) -> bool| {
+            let end = after.find(|c: char| !is_part(c)).unwrap_or(after.len());
+            after[..end].parse().ok()
+        };
+        number(|c| matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+' | '-'))
+            .or_else(|| number(|c| matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+')))
     })
 }
 
@@ -68,6 +75,9 @@ mod tests {
         let prometheus = "# HELP requests_total Requests\n# TYPE requests_total counter\n\
                           requests_total{code=\"200\"} 40\nrequests_total{code=\"404\"} 2.0\n";
         assert_eq!(read(prometheus, "requests_total"), Some(42));
+        let small = "go_gc_duration_seconds_sum 9.1e-05\ngo_goroutines 12\n";
+        assert_eq!(value(small, "go_gc_duration_seconds_sum"), Some(9.1e-5));
+        assert_eq!(value("Total Accesses: 42-7", "Total Accesses"), Some(42.0));
         assert_eq!(read("{\"requests\": 42, \"errors\": 0}", "requests"), Some(42));
     }
 

@@ -8,10 +8,12 @@
 //! | `running` | the running server: its load, its configuration, its end |
 //! | `check` | loading data, and one checked reply of each operation |
 //! | `statistics`, `counters`, `log_counter`, `query` | the server's own count of operations |
+//! | `ask`, `observer` | what else the server says of itself, while it is loaded |
 //! | `facts`, `tool` | its version and how it was built |
 //! | `directories`, `files` | its directory, and a private one beside it |
 //! | `credentials`, `password`, `certificate` | secrets of one start |
 
+mod ask;
 pub(crate) mod certificate;
 mod check;
 mod counters;
@@ -21,6 +23,7 @@ mod error;
 mod facts;
 mod files;
 mod log_counter;
+mod observer;
 mod options;
 mod password;
 mod query;
@@ -33,6 +36,7 @@ mod tool;
 
 pub use self::error::{ConfigurationError, InstanceError, StatisticsError};
 pub use self::facts::ServerFacts;
+pub use self::observer::{ObservedChange, ObservedValue, Observer, over, sum};
 pub use self::options::StartOptions;
 pub use self::query::ServerQueryError;
 pub use self::running::{EffectiveConfigFile, Instance};

@@ -23,7 +23,7 @@ impl Instance {
                     Err(error) => Readiness::NotYet(error.to_string()),
                 })
             }
-            ReadyProbe::Sql(statement) => self.repeat(|| match self.ask_sql(statement, None) {
+            ReadyProbe::Sql(statement) => self.repeat(|| match self.access().ask_sql(statement, None) {
                 Ok(_) => Readiness::Ready,
                 Err(error) => Readiness::NotYet(error.to_string()),
             }),

@@ -7,15 +7,13 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use host::regular_file;
-use load::drivers::sql::DatabaseLogin;
 use serde::{Deserialize, Serialize};
 
 use super::counters;
 use super::error::{InstanceError, StatisticsError};
-use super::password::Password;
-use super::query::{self, ServerQueryError};
+use super::query::ServerQueryError;
 use super::running::Instance;
-use crate::definition::{DatabaseAccount, StatisticsQuery, StatisticsSource};
+use crate::definition::{StatisticsQuery, StatisticsSource};
 
 /// How often the statistics of a server that counts late are read, at most, and the pause between.
 const SETTLE_QUERIES: u32 = 20;
@@ -90,28 +88,16 @@ impl Instance {
         if query.is_empty() {
             return Ok(None);
         }
+        let access = self.access();
         let text = match &statistics.source {
             StatisticsSource::Http(_) => {
                 self.http_queries += 1;
-                query::http_get(self.address, self.tls().as_ref(), &query)
+                access.ask(&statistics.source, &query)
             }
-            StatisticsSource::Memcache(_) => {
-                let request = format!("{query}\r\n");
-                query::exchange(self.address, None, request.as_bytes(), |text| text.ends_with(b"END\r\n"))
+            StatisticsSource::Memcache(_) | StatisticsSource::Redis(_) => {
+                access.ask(&statistics.source, &query)
             }
-            StatisticsSource::Redis(_) => {
-                // Inline commands. QUIT makes the server close the connection after the reply.
-                let auth = self
-                    .credentials
-                    .password
-                    .iter()
-                    .map(|password| format!("AUTH {}\r\n", password.reveal()));
-                let request = auth.chain([format!("{query}\r\nQUIT\r\n")]).collect::<String>();
-                query::exchange(self.address, None, request.as_bytes(), |_| false)
-            }
-            StatisticsSource::Sql { database, .. } => {
-                until_stable(|| self.ask_sql(&query, database.as_deref()))
-            }
+            StatisticsSource::Sql { .. } => until_stable(|| access.ask(&statistics.source, &query)),
             StatisticsSource::Log(_) => until_stable(|| {
                 let path = Path::new(&query);
                 open_log(self.directory(), path)
@@ -124,25 +110,6 @@ impl Instance {
             Ok(text) => Ok(Some((text, statistics.counters))),
             Err(error) => Err(self.statistics_error(error.into())),
         }
-    }
-
-    /// Runs a statement in a database, with the account of the load.
-    pub(super) fn ask_sql(
-        &self,
-        statement: &str,
-        database: Option<&str>,
-    ) -> Result<String, ServerQueryError> {
-        let DatabaseAccount { user, database: own } = self.server.account.clone().unwrap_or_default();
-        let password = self.credentials.password.as_deref().map(Password::source);
-        let login = DatabaseLogin {
-            user,
-            database: database.map_or(own, str::to_owned),
-            password,
-            allow_cleartext: false,
-        };
-        let protocol = self.server.protocol;
-        let query = protocol.sql_query().ok_or(ServerQueryError::NoSql(protocol.name()))?;
-        Ok(query(self.address, &login, statement, query::TIMEOUT)?)
     }
 
     fn statistics_error(&self, source: StatisticsError) -> InstanceError {

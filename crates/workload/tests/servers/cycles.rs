@@ -163,9 +163,26 @@ fn full_cycle(directory: &TestDirectory, workload: &Workload, variant: &ServerVa
         if workload.load.is_runner() {
             load_by_runner(server)
         } else {
-            counted_load(server, workload, variant)
+            counted_load(server, workload, variant)?;
+            everything_is_observed(server)
         }
     })
+}
+
+/// Every value that the workload observes is in the server's reply, and stays below its limit.
+fn everything_is_observed(server: &Instance) -> Result<(), Failed> {
+    let Some(observer) = server.observer()? else { return Ok(()) };
+    let values = observer.read()?;
+    let read: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
+    assert_eq!(
+        read,
+        observer.names().collect::<Vec<_>>(),
+        "the values of the workload, and those of the server"
+    );
+    for value in &values {
+        assert!(value.limit.is_none_or(|limit| value.value <= limit), "{value:?}");
+    }
+    Ok(())
 }
 
 /// Starts, populates, checks, runs `load`, and stops.
