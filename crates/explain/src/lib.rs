@@ -31,4 +31,4 @@ mod unknown;
 mod words;
 
 pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading, StatisticReading};
-pub use study::{StudyLengths, StudyProgress, study};
+pub use study::{StudyLengths, StudyProgress, glance, study};

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySample};
 use profile::threads::{ThreadGroup, ThreadStates, Wait, WaitKind};
+use rand_distr::{Distribution, Normal};
+use rand_pcg::Pcg64;
 
 use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading, StatisticReading};
 
@@ -23,6 +25,8 @@ pub(crate) struct Scripted {
     pub(crate) failed_share: f64,
     /// Relative noise of a slice's throughput: the largest of it.
     pub(crate) noise: f64,
+    /// Where the noise comes from: of no generator, a fixed sequence; else normal with `noise` as its standard deviation.
+    pub(crate) random: Option<Pcg64>,
     /// The share of what it is told to burn that the burner gets.
     pub(crate) burner_gets: f64,
     /// After this number of slices the server ends.
@@ -93,6 +97,7 @@ impl Scripted {
             server_cores: 0.8,
             failed_share: 0.0,
             noise: 0.02,
+            random: None,
             burner_gets: 0.95,
             ends_after: usize::MAX,
             asked: Vec::new(),
@@ -195,8 +200,11 @@ impl HeldServer for Scripted {
                 (connections / f64::from(self.facts.connections), self.elasticities[2], connections as u32)
             }
         };
-        // Without a generator of random numbers: no value repeats, and neighbours differ.
-        let noise = self.noise * (self.asked.len() as f64 * 2.399_963).sin();
+        let noise = match &mut self.random {
+            Some(random) => Normal::new(0.0, self.noise).expect("a standard deviation").sample(random),
+            // No value repeats, and neighbours differ.
+            None => self.noise * (self.asked.len() as f64 * 2.399_963).sin(),
+        };
         let ended_per_s = 1000.0 * left.powf(elasticity) * (1.0 + noise);
         let length_s = length.as_secs_f64();
         let operations = (ended_per_s * length_s).round();

@@ -76,26 +76,46 @@ pub fn study(
 ) -> Result<ExplainedServer, HoldError> {
     let mut study = Study { facts: server.facts(), server, lengths, progress, unknown: Vec::new() };
     let readings = study.plain_slices()?;
-    let plain = Plain { facts: &study.facts.clone(), readings: &readings };
+    let facts = study.facts.clone();
+    let plain = Plain { facts: &facts, readings: &readings };
     let figures = figures::of(&plain);
     let rules = Rule::all();
     let suspicions = suspects::find(&rules, &figures);
     let mut tried = study.choose(&suspicions, &figures);
     study.run_experiments(&mut tried);
-    let suspects = suspects::explain(suspicions, &tried);
     let mut unknown = study.unknown;
-    unknown.extend(unknown::of(&rules, &figures, plain.facts));
-    Ok(ExplainedServer {
+    unknown.extend(unknown::of(&rules, &figures, &facts));
+    Ok(explained(&plain, &figures, suspicions, &tried, unknown))
+}
+
+/// Suspects of readings that there are anyway, without an experiment: nothing is more than suspected.
+pub fn glance(facts: &LoopFacts, readings: &[SliceReading]) -> ExplainedServer {
+    let plain = Plain { facts, readings };
+    let figures = figures::of(&plain);
+    let rules = Rule::all();
+    let unknown = unknown::of(&rules, &figures, facts);
+    explained(&plain, &figures, suspects::find(&rules, &figures), &[], unknown)
+}
+
+fn explained(
+    plain: &Plain<'_>,
+    figures: &Figures,
+    suspicions: Vec<Suspicion<'_>>,
+    tried: &[Tried],
+    unknown: Vec<Unknown>,
+) -> ExplainedServer {
+    let suspects = suspects::explain(suspicions, tried);
+    ExplainedServer {
         variant: plain.facts.variant.clone(),
         sentence: suspects::sentence(&plain.facts.variant, &suspects),
-        held: held(&plain, &figures),
-        resources: resources::table(&figures),
+        held: held(plain, figures),
+        resources: resources::table(figures),
         suspects,
         perturbations: tried.iter().map(Tried::outcome).collect(),
-        statistics: statistics::of(&plain),
+        statistics: statistics::of(plain),
         unknown,
         profile: None,
-    })
+    }
 }
 
 /// The closed loop over the plain slices.

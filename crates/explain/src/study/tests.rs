@@ -2,6 +2,9 @@
 
 use archive::model::{ExplainedServer, SuspectWord};
 
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+
 use super::*;
 use crate::held_server::Perturbation;
 use crate::scripted::Scripted;
@@ -170,4 +173,55 @@ fn an_undisturbed_server_has_every_figure_of_the_table_that_it_can_have() {
         );
     }
     assert!(explained.unknown.is_empty(), "{:#?}", explained.unknown);
+}
+
+/// The share of 200 studies of a saturated server, with normal noise of 2 % in each slice, of which something holds.
+fn share(elasticities: [f64; 3], holds: impl Fn(&ExplainedServer) -> bool) -> f64 {
+    let studies = 200;
+    let count = (0..studies)
+        .filter(|seed| {
+            let mut server = Scripted::new().busy([0.98, 0.97]).follows(elasticities);
+            server.random = Some(Pcg64::seed_from_u64(*seed));
+            holds(&studied(&mut server))
+        })
+        .count();
+    count as f64 / studies as f64
+}
+
+fn word_of(explained: &ExplainedServer, resource: &str) -> Option<SuspectWord> {
+    explained.suspects.iter().find(|suspect| suspect.resource == resource).map(|suspect| suspect.word)
+}
+
+#[test]
+fn a_limit_is_found_in_nearly_every_study() {
+    let found = share([1.0, 0.0, 0.0], |explained| explained.suspects[0].word == SuspectWord::Limits);
+    assert!(found >= 0.9, "limits in {found} of the studies");
+    let first = share([1.0, 0.0, 0.0], |explained| explained.suspects[0].resource == "server_cpu");
+    assert!(first >= 0.99, "named first in {first} of the studies");
+}
+
+#[test]
+fn what_does_not_limit_is_hardly_ever_called_a_limit() {
+    let wrong = share([0.0; 3], |explained| {
+        explained
+            .suspects
+            .iter()
+            .any(|suspect| [SuspectWord::Limits, SuspectWord::Shared].contains(&suspect.word))
+    });
+    // 5 % by the level of the intervals at most, plus two and a half standard errors.
+    assert!(wrong <= 0.09, "{wrong} of the studies have a limit that is none");
+    let wrong =
+        share([0.4, 0.0, 0.0], |explained| word_of(explained, "server_cpu") == Some(SuspectWord::Limits));
+    assert!(wrong <= 0.09, "an elasticity of 0.4 limits in {wrong} of the studies");
+}
+
+#[test]
+fn a_glance_has_suspects_and_no_limit() {
+    let mut server = Scripted::new().with(&[("tcp.listen_overflows", 48.0)]);
+    let facts = server.facts.clone();
+    let reading = server.slice(None, Duration::from_secs(1)).expect("a slice");
+    let glance = glance(&facts, &[reading]);
+    assert_eq!(glance.suspects[0].rule, "accept-queue");
+    assert!(glance.suspects.iter().all(|suspect| suspect.word == SuspectWord::Suspected));
+    assert!(glance.perturbations.is_empty() && server.asked.len() == 1);
 }
