@@ -4,6 +4,7 @@
 
 mod costs;
 mod documents;
+mod explanations;
 mod page;
 mod plans;
 
@@ -25,6 +26,7 @@ fn the_files_of_a_run_are_documented() {
     page.assert_documents("facts.json", &[json(&documents::facts())]);
     page.assert_documents("trial.json", &documents::trials().iter().map(json).collect::<Vec<_>>());
     page.assert_documents("verdict.json", &[json(&documents::verdict())]);
+    page.assert_documents("explanation.json", &[json(&explanations::explanation())]);
     page.assert_documents("showdown.columns", &[json(&documents::column())]);
 }
 

@@ -1,0 +1,110 @@
+//! An explanation with every key and every choice. A new field does not compile without an entry here.
+
+use archive::model::{
+    CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, FORMAT, Figure,
+    FrameCost, FrameDifference, HeldLoad, PerturbationOutcome, PerturbedPair, ServerStatistic, Suspect,
+    SuspectWord, Unknown,
+};
+
+fn text() -> String {
+    "text".to_owned()
+}
+
+fn figure() -> Figure {
+    Figure { name: text(), value: 0.5, unit: text(), text: text(), about: text(), source: text() }
+}
+
+fn suspect(word: SuspectWord) -> Suspect {
+    Suspect {
+        rule: text(),
+        resource: text(),
+        title: text(),
+        word,
+        sentence: text(),
+        evidence: vec![figure()],
+        tried: Some(text()),
+        remedies: vec![text()],
+        source: text(),
+    }
+}
+
+fn server() -> ExplainedServer {
+    let words = [SuspectWord::Limits, SuspectWord::Shared, SuspectWord::Suspected, SuspectWord::Cleared];
+    ExplainedServer {
+        variant: text(),
+        sentence: text(),
+        held: HeldLoad {
+            connections: 16,
+            server_cpus: text(),
+            slices: 5,
+            length_s: 5.0,
+            throughput_per_s: 1000.0,
+            mean_response_us: 16_000.0,
+            loop_share: 1.0,
+            cpu_us_per_operation: Some(900.0),
+            client_utilisation: Some(0.4),
+        },
+        resources: vec![ExaminedResource {
+            id: text(),
+            title: text(),
+            demand: Some(figure()),
+            utilisation: Some(figure()),
+            saturation: Some(figure()),
+            missing: Some(text()),
+        }],
+        suspects: words.map(suspect).into(),
+        perturbations: vec![PerturbationOutcome {
+            id: text(),
+            resource: text(),
+            title: text(),
+            pairs: vec![PerturbedPair {
+                plain_per_s: 1000.0,
+                perturbed_per_s: 800.0,
+                resource_left: 0.8,
+                plain_first: true,
+            }],
+            elasticity: Some(Elasticity { value: 1.0, low: 0.9, high: 1.1, pairs: 8, confidence: 0.983 }),
+            sentence: text(),
+        }],
+        statistics: vec![ServerStatistic {
+            name: text(),
+            value: 1.0,
+            unit: text(),
+            per_operation: Some(0.1),
+            limit: Some(256.0),
+            about: text(),
+        }],
+        unknown: vec![Unknown { what: text(), why: text() }],
+        profile: Some(CpuProfile {
+            folded: text(),
+            samples: 100,
+            lost: 0,
+            level: text(),
+            throughput_ratio: Some(0.98),
+            frames: vec![FrameCost { frame: text(), self_us: 1.0, total_us: 2.0 }],
+            rest_us: 0.1,
+        }),
+    }
+}
+
+pub fn explanation() -> Explanation {
+    Explanation {
+        format: FORMAT,
+        made_unix_ms: 1,
+        sentence: text(),
+        workload: text(),
+        servers: vec![server()],
+        difference: Some(CpuDifference {
+            a: text(),
+            b: text(),
+            frames: vec![FrameDifference {
+                frame: text(),
+                a_us: 1.0,
+                b_us: 2.0,
+                low_us: 0.5,
+                high_us: 1.5,
+                is_significant: true,
+            }],
+        }),
+    }
+}
