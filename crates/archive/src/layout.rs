@@ -10,6 +10,10 @@ pub const FACTS: &str = "facts.json";
 pub const VERDICT: &str = "verdict.json";
 /// Words to find the run by, if they were changed after the plan.
 pub const TAGS: &str = "tags.json";
+/// What limits the servers, in a run that explains and has no trials.
+pub const EXPLANATION: &str = "explanation.json";
+/// The folder of profiles.
+pub const PROFILES: &str = "profiles";
 /// The folder of trials.
 pub const TRIALS: &str = "trials";
 /// The results of a trial, in its folder. A trial without it was cut off.
@@ -27,11 +31,19 @@ pub const IMPORTED: &str = ".imported";
 /// The output of a trial's server.
 pub const SERVER_LOG: &str = "server.log";
 
+/// The name of a variant's profile, relative to the run directory, such as `profiles/nginx.folded`.
+pub fn profile(variant: &str) -> String {
+    format!("{PROFILES}/{}.folded", variant_slug(variant))
+}
+
 /// The folder of a trial relative to the run directory, such as `trials/003-apache`.
 pub fn trial_folder(number: u32, variant: &str) -> String {
-    let variant = slug(variant);
-    let variant = if variant.is_empty() { "variant" } else { &variant };
-    format!("{TRIALS}/{number:03}-{variant}")
+    format!("{TRIALS}/{number:03}-{}", variant_slug(variant))
+}
+
+fn variant_slug(variant: &str) -> String {
+    let slug = slug(variant);
+    if slug.is_empty() { "variant".to_owned() } else { slug }
 }
 
 /// Maximum depth of a file of a run: `trials/003-apache/config/sites/…`.
@@ -42,7 +54,8 @@ const MAX_DEPTH: usize = 8;
 pub(crate) fn is_part_of_record(names: &[&str]) -> bool {
     names.iter().all(|name| is_plain(name))
         && match names {
-            [name] => [PLAN, FACTS, VERDICT, TAGS].contains(name),
+            [name] => [PLAN, FACTS, VERDICT, EXPLANATION, TAGS].contains(name),
+            [PROFILES, _] => true,
             [TRIALS, _, ..] => (3..=MAX_DEPTH).contains(&names.len()),
             _ => false,
         }
@@ -52,7 +65,7 @@ pub(crate) fn is_part_of_record(names: &[&str]) -> bool {
 pub(crate) fn is_folder_of_record(names: &[&str]) -> bool {
     names.iter().all(|name| is_plain(name))
         && names.len() < MAX_DEPTH
-        && names.first().is_none_or(|first| *first == TRIALS)
+        && names.first().is_none_or(|first| [TRIALS, PROFILES].contains(first))
 }
 
 /// A name without control characters, which could reach a terminal, and not hidden.
@@ -82,7 +95,13 @@ mod tests {
     #[test]
     fn only_files_of_a_run_are_part_of_the_record() {
         for names in
-            [&["plan.toml"][..], &["trials", "001-a", "trial.json"], &["trials", "001-a", "config", "x"]]
+            [
+            &["plan.toml"][..],
+            &["explanation.json"],
+            &["profiles", "nginx.folded"],
+            &["trials", "001-a", "trial.json"],
+            &["trials", "001-a", "config", "x"],
+        ]
         {
             assert!(is_part_of_record(names), "{names:?}");
         }
@@ -92,6 +111,8 @@ mod tests {
             &["trials", "x"],
             &["trials", "001-a", ".writing-x"],
             &["x", "plan.toml"],
+            &["profiles"],
+            &["profiles", "x", "y"],
         ] {
             assert!(!is_part_of_record(names), "{names:?}");
         }

@@ -5,7 +5,7 @@ use crate::{
     files,
     id::RunId,
     layout,
-    model::{Facts, Plan, PlanParseError, RunFile, Trial, Verdict},
+    model::{Explanation, Facts, Plan, PlanParseError, RunFile, Trial, Verdict},
     telemetry::Telemetry,
     upgrade::{FormatNumber, upgrade},
     writer,
@@ -21,7 +21,7 @@ use std::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// It has a verdict, and no trial is left to run.
+    /// It has a verdict, and no trial is left to run; or it has an explanation.
     Finished,
     /// It has a verdict over the trials until it was interrupted or stopped; others are left to run.
     Interrupted,
@@ -77,6 +77,8 @@ pub struct Run {
     pub trials: Vec<TrialRecord>,
     /// The verdict; `None` where it is not written yet or cannot be read.
     pub verdict: Option<Verdict>,
+    /// What limits its servers; `None` where it does not explain, or that cannot be read.
+    pub explanation: Option<Explanation>,
     /// Words to find the run by.
     pub tags: Vec<String>,
     /// Files that are missing or cannot be read. All others are complete.
@@ -106,10 +108,21 @@ impl Run {
     /// a run or cannot be listed.
     pub fn open(dir: &Path) -> Result<Self> {
         let id = writer::run_id_of(dir)?;
-        let RunHead { state, plan, verdict, tags, mut problems } = RunHead::read(dir);
+        let RunHead { state, plan, verdict, explanation, tags, mut problems } = RunHead::read(dir);
         let facts = or_problem(layout::FACTS, read_run_file(dir, layout::FACTS), &mut problems);
         let trials = read_trials(dir, state, &mut problems)?;
-        Ok(Self { id, dir: dir.to_path_buf(), state, plan, facts, trials, verdict, tags, problems })
+        Ok(Self {
+            id,
+            dir: dir.to_path_buf(),
+            state,
+            plan,
+            facts,
+            trials,
+            verdict,
+            explanation,
+            tags,
+            problems,
+        })
     }
 
     /// The path of a file of the run. A name that leads out of the directory is refused.
@@ -144,6 +157,7 @@ pub(crate) struct RunHead {
     pub(crate) state: RunState,
     pub(crate) plan: Option<Plan>,
     pub(crate) verdict: Option<Verdict>,
+    pub(crate) explanation: Option<Explanation>,
     pub(crate) tags: Vec<String>,
     pub(crate) problems: Vec<Problem>,
 }
@@ -156,7 +170,10 @@ impl RunHead {
         let plan = or_problem(layout::PLAN, read_plan(dir).map(Some), &mut problems);
         let verdict: Option<Verdict> =
             or_problem(layout::VERDICT, read_run_file(dir, layout::VERDICT), &mut problems);
+        let explanation: Option<Explanation> =
+            or_problem(layout::EXPLANATION, read_run_file(dir, layout::EXPLANATION), &mut problems);
         let state = match (&plan, &verdict) {
+            (Some(_), None) if explanation.is_some() => RunState::Finished,
             (Some(_), Some(verdict)) if verdict.is_interrupted() => RunState::Interrupted,
             (Some(_), Some(_)) => RunState::Finished,
             _ if !problems.is_empty() => RunState::Damaged,
@@ -165,7 +182,7 @@ impl RunHead {
         };
         let tags = or_problem(layout::TAGS, read_optional(dir, layout::TAGS), &mut problems);
         let tags = tags.or_else(|| plan.as_ref().map(|plan| plan.tags.clone())).unwrap_or_default();
-        Self { state, plan, verdict, tags, problems }
+        Self { state, plan, verdict, explanation, tags, problems }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     files::{self, AtomicFile},
     id::RunId,
     layout,
-    model::{Facts, Plan, Trial, Verdict},
+    model::{Explanation, Facts, Plan, Trial, Verdict},
     telemetry::Telemetry,
 };
 use std::{
@@ -125,6 +125,20 @@ impl RunWriter {
         let config = path.join(layout::CONFIG);
         fs::create_dir_all(&config).map_err(ArchiveError::io(&config))?;
         Ok(TrialWriter { run: self.dir.clone(), folder })
+    }
+
+    /// Writes the folded stacks of a variant; returns the file's name relative to the run directory.
+    pub fn profile(&self, variant: &str, folded: &str) -> Result<String> {
+        let folder = self.dir.join(layout::PROFILES);
+        fs::create_dir_all(&folder).map_err(ArchiveError::io(&folder))?;
+        let name = layout::profile(variant);
+        files::write(&self.dir, self.dir.join(&name), folded.as_bytes())?;
+        Ok(name)
+    }
+
+    /// Writes `explanation.json`; a run that explains is finished.
+    pub fn explanation(&self, explanation: &Explanation) -> Result<()> {
+        files::write_json(&self.dir, self.dir.join(layout::EXPLANATION), explanation)
     }
 
     /// Writes `verdict.json`; the run is finished.

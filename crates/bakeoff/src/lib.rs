@@ -31,6 +31,7 @@ mod fairness;
 mod first_block;
 mod gates;
 mod headline;
+pub mod held;
 mod interrupted_run;
 pub mod limits;
 mod load_clients;

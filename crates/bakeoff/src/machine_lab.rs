@@ -43,18 +43,24 @@ impl MachineLab<'_> {
 
     fn trial_start<'s>(&self, plan: &Plan, slot: &TrialSlot<'s>) -> TrialStart<'s> {
         let TrialSlot { scheduled, variant_point, writer, hint } = *slot;
+        let order = self.order(plan, scheduled.variant_point, variant_point, scheduled.number);
+        let machine = self.machines.place_of(variant_point.variant).machine;
+        TrialStart { scheduled, variant_point, writer, hint, machine, order }
+    }
+
+    /// What the server of a variant point, with this index, is started with. Its machine knows it by `number`.
+    pub fn order(&self, plan: &Plan, index: usize, variant_point: &VariantPoint, number: u32) -> ServerOrder {
         let place = self.machines.place_of(variant_point.variant);
-        let order = ServerOrder {
-            trial: scheduled.number,
+        ServerOrder {
+            trial: number,
             name: plan.variants[variant_point.variant].name.clone(),
-            variant: self.variants[scheduled.variant_point].clone(),
+            variant: self.variants[index].clone(),
             cpus: self.machines.get(place.machine).server_cpus.clone(),
             address: place.address,
             connections: connections(plan, variant_point),
             seed: u64::from(plan.seed),
             on_op: plan.on_op.clone(),
-        };
-        TrialStart { scheduled, variant_point, writer, hint, machine: place.machine, order }
+        }
     }
 
     /// Says where failed trials had little room, and removes the data of all.

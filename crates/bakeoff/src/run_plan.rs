@@ -40,9 +40,10 @@ pub fn run_plan(
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
-    on_its_machines(plan, permissions, context, observe, |lab, observe| {
+    let (finished, unrestored) = on_its_machines(plan, permissions, context, observe, |lab, observe| {
         run_blocks(plan, lab, root, &context.interrupted, observe)
-    })
+    })?;
+    Ok(FinishedRun { unrestored, ..finished })
 }
 
 /// Goes on with a run that was interrupted. With `accept_changes`, also where a host, the workload or a server is not
@@ -55,19 +56,21 @@ pub fn resume_run(
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
     let plan = run.plan().clone();
-    on_its_machines(&plan, permissions, context, observe, |lab, observe| {
+    let (finished, unrestored) = on_its_machines(&plan, permissions, context, observe, |lab, observe| {
         resume_blocks(run, accept_changes, lab, &context.interrupted, observe)
-    })
+    })?;
+    Ok(FinishedRun { unrestored, ..finished })
 }
 
-/// Prepares the machines of a plan for its trials, runs them, and puts their settings back.
-fn on_its_machines(
+/// Prepares the machines of a plan for its servers, does something with them, and puts their settings back. Returns its result
+/// with the settings that could not be put back, one sentence each.
+pub fn on_its_machines<T>(
     plan: &Plan,
     permissions: RunPermissions<'_>,
     context: &RunContext,
     observe: &mut Observer<'_>,
-    run: impl FnOnce(&mut MachineLab<'_>, &mut Observer<'_>) -> Result<FinishedRun, RunPlanError>,
-) -> Result<FinishedRun, RunPlanError> {
+    run: impl FnOnce(&mut MachineLab<'_>, &mut Observer<'_>) -> Result<T, RunPlanError>,
+) -> Result<(T, Vec<String>), RunPlanError> {
     check(plan)?;
     check_kernel_settings(plan, permissions.kernel)?;
     // This machine is reserved for the client, also where all servers are elsewhere.
@@ -103,9 +106,9 @@ fn on_its_machines(
         .pin_this_thread()
         .map_err(|source| RunPlanError::System { what: "use the client's CPUs", source })?;
     let mut lab = MachineLab { workload, machines, variants, context: &of_clients, one_at_a_time: None };
-    let finished = run(&mut lab, observe);
+    let result = run(&mut lab, observe);
     let unrestored = close_kernel_settings(&lab.machines, &prepared, observe);
-    Ok(FinishedRun { unrestored, ..finished? })
+    Ok((result?, unrestored))
 }
 
 /// The machines of a plan with their CPUs.

@@ -7,6 +7,7 @@ use archive::ArchiveError;
 use machine::MachineError;
 use machine::program::ProgramError;
 
+use crate::held::HeldError;
 use crate::interrupted_run::ResumeError;
 use crate::plan_error::PlanError;
 
@@ -34,6 +35,9 @@ pub enum RunPlanError {
         /// Why.
         source: ArchiveError,
     },
+    /// A server of a study is not held any more.
+    #[error(transparent)]
+    Held(#[from] HeldError),
     /// The run cannot be resumed.
     #[error(transparent)]
     Resume(#[from] ResumeError),

@@ -81,6 +81,14 @@ pub enum MachineError {
         /// Those of the host.
         has: String,
     },
+    /// What only a machine without a connection can do.
+    #[error("host {host}: {what} cannot be asked of another machine: run the same command on that host")]
+    OnlyHere {
+        /// The host's name.
+        host: String,
+        /// What was asked.
+        what: &'static str,
+    },
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
@@ -102,7 +110,8 @@ impl MachineError {
             | Self::Address { host, .. }
             | Self::Cpus { host, .. }
             | Self::Program { host, .. }
-            | Self::Protocol { host, .. } => Some(host),
+            | Self::Protocol { host, .. }
+            | Self::OnlyHere { host, .. } => Some(host),
             Self::Local(_) | Self::Interrupted => None,
         }
     }

@@ -43,6 +43,7 @@ mod program_channel;
 pub mod protocol;
 mod reach;
 mod remote;
+mod sampling;
 pub mod survey;
 mod system_under_test;
 pub mod transport;
@@ -56,4 +57,5 @@ pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerO
 pub use program_channel::{ProgramInput, ProgramOutput};
 pub use reach::ReachOptions;
 pub use remote::RemoteMachine;
+pub use sampling::Sampling;
 pub use system_under_test::{CpuMeter, CpuReading, ServerObserver, SystemUnderTest};

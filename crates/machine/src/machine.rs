@@ -6,13 +6,16 @@
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use host::burner::Burned;
 use host::knobs::KnobChange;
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
+use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates};
 use serde::{Deserialize, Serialize};
 use workload::{ServerVariant, Workload};
 
 use crate::error::MachineError;
+use crate::sampling::Sampling;
 use crate::system_under_test::SystemUnderTest;
 
 /// A machine that runs servers under test. Dropping it stops and restores what is left of them.
@@ -55,6 +58,23 @@ pub trait Machine: Send + Sync {
 
     /// The room for the servers' files; none where it is not known.
     fn room(&self) -> Option<Room>;
+
+    /// Samples the CPU time of the server of this trial, with stacks.
+    fn sample_cpu(
+        &self,
+        trial: u32,
+        options: &CpuSamplerOptions,
+    ) -> Result<Box<dyn Sampling<Stacks>>, MachineError>;
+
+    /// Samples what the threads of the server of this trial wait for.
+    fn sample_threads(
+        &self,
+        trial: u32,
+        options: &ThreadSamplerOptions,
+    ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError>;
+
+    /// Takes a share of the time of these CPUs, 0 to 1.
+    fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError>;
 
     /// Removes the files of a trial's server, which has ended.
     fn remove_data(&self, trial: u32);

@@ -3,7 +3,7 @@
 use crate::{
     error::{ArchiveError, Result},
     id::RunId,
-    model::{ConfidenceInterval, RunKind, Variant, Verdict},
+    model::{ConfidenceInterval, Explanation, RunKind, Variant, Verdict},
     run::{RunHead, RunState},
 };
 use rusqlite::{Transaction, params};
@@ -28,7 +28,7 @@ pub(super) struct IndexedRun {
     problems: u32,
 }
 
-/// What the verdict adds.
+/// What the verdict or the explanation adds.
 #[derive(Debug)]
 struct IndexedResult {
     sentence: String,
@@ -36,6 +36,25 @@ struct IndexedResult {
     unit: String,
     valid: u32,
     invalid: u32,
+}
+
+impl From<Verdict> for IndexedResult {
+    fn from(verdict: Verdict) -> Self {
+        Self {
+            valid: verdict.variants.iter().map(|variant| variant.valid).sum(),
+            invalid: verdict.variants.iter().map(|variant| variant.invalid).sum(),
+            sentence: verdict.sentence,
+            metric: verdict.metric,
+            unit: verdict.unit,
+        }
+    }
+}
+
+impl From<Explanation> for IndexedResult {
+    fn from(explanation: Explanation) -> Self {
+        let (metric, unit) = ("what limits".to_owned(), String::new());
+        Self { sentence: explanation.sentence, metric, unit, valid: 0, invalid: 0 }
+    }
 }
 
 /// A variant and, in a comparison, its median.
@@ -59,7 +78,7 @@ impl IndexedRun {
         let dir = root.join(id.as_str());
         // Before the files: a change while they are read causes another read.
         let changed_ns = changed_ns(&fs::metadata(&dir).map_err(ArchiveError::io(&dir))?);
-        let RunHead { state, plan, verdict, tags, problems } = RunHead::read(&dir);
+        let RunHead { state, plan, verdict, explanation, tags, problems } = RunHead::read(&dir);
         Ok(Self {
             changed_ns,
             state,
@@ -67,13 +86,7 @@ impl IndexedRun {
             workload: plan.as_ref().map(|plan| plan.workload.clone()),
             showdown: plan.as_ref().map(|plan| plan.showdown.clone()),
             variants: plan.map_or_else(Vec::new, |plan| variants(plan.variants, verdict.as_ref())),
-            result: verdict.map(|verdict| IndexedResult {
-                valid: verdict.variants.iter().map(|variant| variant.valid).sum(),
-                invalid: verdict.variants.iter().map(|variant| variant.invalid).sum(),
-                sentence: verdict.sentence,
-                metric: verdict.metric,
-                unit: verdict.unit,
-            }),
+            result: verdict.map(IndexedResult::from).or(explanation.map(IndexedResult::from)),
             tags,
             problems: problems.len() as u32,
             id,

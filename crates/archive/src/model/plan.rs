@@ -93,6 +93,8 @@ pub enum RunKind {
     Compare,
     /// How a value changes along axes.
     Sweep,
+    /// What limits servers that are held under load, without trials.
+    Explain,
 }
 
 impl Plan {
@@ -118,6 +120,7 @@ impl RunKind {
         match self {
             Self::Compare => "compare",
             Self::Sweep => "sweep",
+            Self::Explain => "explain",
         }
     }
 }

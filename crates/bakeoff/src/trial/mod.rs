@@ -49,13 +49,15 @@ use crate::event::Observer;
 use crate::preset::telemetry_period;
 use member::{LoadEnd, TrialMember};
 use recorders::{RecordedLoad, Recorders};
-use setup::TrialError;
 
-pub use phases::{add_times, curve};
+pub use load_phases::LoadPhases;
+pub use phases::{add_times, curve, operations};
 #[cfg(test)]
 pub use setup::blank;
-pub use setup::{FinishedTrial, TrialSetup, TrialStart};
+pub use setup::{FinishedTrial, TrialError, TrialSetup, TrialStart};
+pub use steadiness::WarmUpGoal;
 pub use turns::{OneAtATime, TurnsEnd, run_in_turns};
+pub use warm_up::warm_up;
 
 /// Runs one trial, with one server up.
 pub fn run_alone(

@@ -34,6 +34,9 @@ pub enum LocalError {
     /// The machine or its servers could not be sampled.
     #[error("cannot record telemetry: {0}")]
     Telemetry(#[source] io::Error),
+    /// A server could not be profiled.
+    #[error(transparent)]
+    Profile(#[from] profile::ProfileError),
     /// A system call failed.
     #[error("cannot {what}: {source}")]
     System {

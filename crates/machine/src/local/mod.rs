@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use host::burner::{Burned, Burner};
 use host::knobs;
 use host::lock::HostLock;
 use host::process::ProcessTree;
@@ -18,11 +19,15 @@ use host::scratch::ScratchDirectory;
 use host::telemetry::{Recording, SampledServer, Sampler};
 use host::{CpuSet, Host, HostFacts};
 use load::engine::RunContext;
+use profile::{
+    CpuSampler, CpuSamplerOptions, ProcessSet, Stacks, ThreadSampler, ThreadSamplerOptions, ThreadStates,
+};
 use workload::{Instances, ServerVariant, StartOptions, Workload};
 
 use crate::error::MachineError;
 use crate::lock::lock;
 use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+use crate::sampling::{LocalSampling, Sampling};
 use crate::system_under_test::SystemUnderTest;
 use kernel_settings::KernelSettings;
 use running_server::RunningServer;
@@ -66,6 +71,10 @@ impl LocalMachine {
     /// Where the files of a workload go that came from another machine.
     pub(crate) fn workload_directory(&self, key: &str) -> PathBuf {
         self.scratch.path().join("workloads").join(key)
+    }
+
+    fn trees(&self, trial: u32) -> Result<Vec<ProcessTree>, LocalError> {
+        lock(&self.servers).get(&trial).cloned().ok_or(LocalError::NoServer { trial })
     }
 
     fn directory(&self, trial: u32) -> PathBuf {
@@ -149,10 +158,8 @@ impl Machine for LocalMachine {
         servers: &[RecordedServer],
         period: Duration,
     ) -> Result<Box<dyn Recorder>, MachineError> {
-        let known = lock(&self.servers);
         let sampled = servers.iter().map(|RecordedServer { name, trial }| {
-            let trees = known.get(trial).cloned().ok_or(LocalError::NoServer { trial: *trial })?;
-            Ok(SampledServer { name: name.clone(), trees })
+            Ok(SampledServer { name: name.clone(), trees: self.trees(*trial)? })
         });
         let sampled = sampled.collect::<Result<_, LocalError>>()?;
         Ok(Box::new(self.host.sample(sampled, period).map_err(LocalError::Telemetry)?))
@@ -172,6 +179,33 @@ impl Machine for LocalMachine {
         let disk = rustix::fs::statvfs(directory).ok()?;
         let left_bytes = disk.f_bavail.saturating_mul(disk.f_frsize);
         Some(Room { directory: directory.display().to_string(), left_bytes })
+    }
+
+    fn sample_cpu(
+        &self,
+        trial: u32,
+        options: &CpuSamplerOptions,
+    ) -> Result<Box<dyn Sampling<Stacks>>, MachineError> {
+        let processes = ProcessSet::Servers(self.trees(trial)?);
+        let sampler = CpuSampler::start(processes, options).map_err(LocalError::from)?;
+        Ok(Box::new(LocalSampling(|| sampler.stop())))
+    }
+
+    fn sample_threads(
+        &self,
+        trial: u32,
+        options: &ThreadSamplerOptions,
+    ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError> {
+        let processes = ProcessSet::Servers(self.trees(trial)?);
+        let sampler = ThreadSampler::start(processes, options).map_err(LocalError::from)?;
+        Ok(Box::new(LocalSampling(|| sampler.stop())))
+    }
+
+    fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
+        let system = |source| LocalError::System { what: "take CPU time", source };
+        let burner = Burner::start(cpus, share).map_err(system)?;
+        let begin = burner.reading();
+        Ok(Box::new(LocalSampling(move || burner.reading().since(&begin))))
     }
 
     fn remove_data(&self, trial: u32) {

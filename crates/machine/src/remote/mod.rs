@@ -11,8 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use host::burner::Burned;
 use host::scratch::ScratchDirectory;
 use host::{CpuSet, HostFacts};
+use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates};
 use workload::{ServerVariant, Workload};
 
 use self::asked::{Asked, LONG, SHORT};
@@ -31,6 +33,7 @@ use crate::protocol::servers::{
     ReadAvailableMemory, ReadFacts, ReadRoom, RemoveData, Reserve, Reserved, StartServer, TakeWorkload,
     TryKernelSettings, VariantSettings,
 };
+use crate::sampling::Sampling;
 use crate::system_under_test::SystemUnderTest;
 use crate::transport::{OpenProgress, Transport};
 
@@ -99,6 +102,10 @@ impl RemoteMachine {
         self.asked.ask(TakeWorkload { key: key.clone(), workload: Box::new(packed) }, LONG)?;
         *sent = Some((workload.folder.clone(), key.clone()));
         Ok(key)
+    }
+
+    fn only_here(&self, what: &'static str) -> MachineError {
+        MachineError::OnlyHere { host: self.asked.host.clone(), what }
     }
 
     fn directory(&self, trial: u32) -> PathBuf {
@@ -175,6 +182,26 @@ impl Machine for RemoteMachine {
     fn room(&self) -> Option<Room> {
         let room = self.asked.ask(ReadRoom {}, SHORT).ok().flatten()?;
         Some(Room { directory: format!("{} on host {}", room.directory, self.asked.host), ..room })
+    }
+
+    fn sample_cpu(
+        &self,
+        _: u32,
+        _: &CpuSamplerOptions,
+    ) -> Result<Box<dyn Sampling<Stacks>>, MachineError> {
+        Err(self.only_here("a profile"))
+    }
+
+    fn sample_threads(
+        &self,
+        _: u32,
+        _: &ThreadSamplerOptions,
+    ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError> {
+        Err(self.only_here("the states of threads"))
+    }
+
+    fn burn(&self, _: &CpuSet, _: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
+        Err(self.only_here("a burner"))
     }
 
     fn remove_data(&self, trial: u32) {

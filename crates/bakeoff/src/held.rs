@@ -1,0 +1,269 @@
+//! Servers of a plan that are up and warm, for a study: the caller loads them with a closed loop in slices as it likes. There
+//! are no trials and no verdict. What a study asks and concludes is left to its caller.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use archive::model::{Facts, Plan, VariantFacts};
+use host::CpuSet;
+use host::burner::Burned;
+use load::engine::RunContext;
+use load::slices::DrawnSlice;
+use load::spec::{LoadSpec, Shape};
+use load::summary::Summary;
+use machine::{
+    CpuMeter, Machine, MachineError, RecordedServer, Recorder, Sampling, ServerOrder, SystemUnderTest,
+};
+use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::event::{Event, Observer};
+use crate::machine_lab::MachineLab;
+use crate::run::Lab;
+use crate::run_plan::{RunPermissions, on_its_machines};
+use crate::run_plan_error::RunPlanError;
+use crate::trial::{LoadPhases, TrialError, WarmUpGoal, operations, warm_up};
+use crate::variant_point::variant_points;
+
+/// Prefix of the server's columns in the telemetry of its machine.
+pub const WATCH: &str = "server";
+/// Least time at the beginning of a slice that is not measured.
+const SETTLE: Duration = Duration::from_millis(50);
+/// The same as a share of the slice.
+const SETTLE_SHARE: f64 = 0.05;
+
+/// The servers of a plan, up at the same time, on machines that are prepared for them.
+pub struct HeldServers<'a> {
+    /// In the order of the plan.
+    pub servers: Vec<HeldServer<'a>>,
+    /// The facts of machines, client and servers.
+    pub facts: Facts,
+    /// The CPUs of the client, where it runs on the servers' machine.
+    pub client_cpus: CpuSet,
+}
+
+/// A server that is up, with its load.
+pub struct HeldServer<'a> {
+    /// The variant's name in the plan.
+    pub name: String,
+    /// Its CPUs.
+    pub cpus: CpuSet,
+    machine: &'a dyn Machine,
+    trial: u32,
+    sut: Box<dyn SystemUnderTest>,
+    meter: Box<dyn CpuMeter>,
+    spec: LoadSpec,
+    context: &'a RunContext,
+    /// The load, with its connections open.
+    loads: LoadPhases<'a>,
+    seeds: Pcg64Mcg,
+}
+
+/// What was measured in a slice of load. The time at its beginning, in which it settles, is not in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeldSlice {
+    /// Operations that ended, failed ones included.
+    pub operations: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// How long operations began.
+    pub length: Duration,
+    /// Operations that succeeded, a second.
+    pub throughput_per_s: f64,
+    /// Mean response time.
+    pub mean_response: Duration,
+    /// Share of its cores that the client used, 0 to 1.
+    pub client_utilisation: f64,
+    /// CPU time of the server for these operations.
+    pub server_cpu: Duration,
+}
+
+/// Why a server is not held any more.
+#[derive(Debug, thiserror::Error)]
+pub enum HeldError {
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+    /// The server has ended.
+    #[error("{name} ended while it was loaded: {source}")]
+    Ended {
+        /// The variant.
+        name: String,
+        /// How.
+        source: MachineError,
+    },
+    /// Its machine or its load failed.
+    #[error("{name}: {source}")]
+    Failed {
+        /// The variant.
+        name: String,
+        /// Why.
+        source: TrialError,
+    },
+}
+
+/// What came of a study.
+pub struct StudyEnd<T> {
+    /// Its result.
+    pub result: T,
+    /// Kernel settings that could not be restored, one sentence each.
+    pub unrestored: Vec<String>,
+}
+
+/// Starts the servers of a plan, all at the same time, loads their data, warms them up, and gives them to `study`. They are
+/// stopped when it returns.
+pub fn hold<T>(
+    plan: &Plan,
+    permissions: RunPermissions<'_>,
+    context: &RunContext,
+    observe: &mut Observer<'_>,
+    study: impl FnOnce(HeldServers<'_>, &mut Observer<'_>) -> Result<T, RunPlanError>,
+) -> Result<StudyEnd<T>, RunPlanError> {
+    let (result, unrestored) = on_its_machines(plan, permissions, context, observe, |lab, observe| {
+        let mut facts = lab.facts(plan)?;
+        let lab = &*lab;
+        let mut servers = Vec::new();
+        for (index, point) in variant_points(plan).iter().enumerate() {
+            let number = index as u32 + 1;
+            let order = lab.order(plan, index, point, number);
+            observe(Event::Doing { what: format!("starting {}", order.name) });
+            servers.push(HeldServer::start(lab, plan, point.variant, order)?);
+        }
+        for server in &mut servers {
+            server.prepare(plan, observe)?;
+            facts.variants.push(server.facts()?);
+        }
+        study(HeldServers { servers, facts, client_cpus: lab.machines.client_cpus.clone() }, observe)
+    })?;
+    Ok(StudyEnd { result, unrestored })
+}
+
+impl<'a> HeldServer<'a> {
+    fn start(
+        lab: &'a MachineLab<'_>,
+        plan: &Plan,
+        variant: usize,
+        order: ServerOrder,
+    ) -> Result<Self, RunPlanError> {
+        let on = lab.machines.get(lab.machines.place_of(variant).machine);
+        let sut = on.machine.start(&lab.workload, &order)?;
+        let spec = LoadSpec {
+            connections: plan.load.connections,
+            workers: plan.load.threads * plan.client_count(),
+            ..sut.load_spec()?
+        };
+        Ok(Self {
+            name: order.name,
+            cpus: order.cpus,
+            machine: on.machine,
+            trial: order.trial,
+            meter: sut.cpu_meter(),
+            sut,
+            loads: phases(&spec, spec.connections, lab.context),
+            spec,
+            context: lab.context,
+            seeds: Pcg64Mcg::seed_from_u64(u64::from(plan.seed) << 32 | u64::from(order.trial)),
+        })
+    }
+
+    /// Loads its data, checks its replies and warms it up.
+    fn prepare(&mut self, plan: &Plan, observe: &mut Observer<'_>) -> Result<(), HeldError> {
+        observe(Event::Doing { what: format!("loading the data of {}", self.name) });
+        let prepared = self.sut.prepare();
+        self.checked(prepared)?;
+        let warmed = warm_up(plan, &self.name, WarmUpGoal::Steady, &mut self.loads, observe);
+        self.checked(warmed).map(drop)
+    }
+
+    /// Its facts, with the values of its knobs.
+    pub fn facts(&self) -> Result<VariantFacts, HeldError> {
+        self.checked(self.sut.facts())
+    }
+
+    /// Connections of the plan.
+    pub fn connections(&self) -> u32 {
+        self.spec.connections
+    }
+
+    /// Closes the connections, and loads with this number of them from now on.
+    pub fn connect(&mut self, connections: u32) {
+        if self.loads.spec().connections != connections {
+            self.loads = phases(&self.spec, connections, self.context);
+        }
+    }
+
+    /// Loads it with a closed loop for this long.
+    pub fn slice(&mut self, length: Duration, observe: &mut Observer<'_>) -> Result<HeldSlice, HeldError> {
+        let drawn =
+            DrawnSlice { settle: SETTLE.max(length.mul_f64(SETTLE_SHARE)), length, seed: self.seeds.random() };
+        let before = self.checked(self.meter.used())?;
+        let slice = self.loads.slice(Shape::closed(), &drawn, observe);
+        let slice = self.checked(slice)?;
+        let used = self.checked(self.meter.used())? - before;
+        let outcome = slice.outcome;
+        let summary = Summary::of(&outcome);
+        let all = operations(&outcome);
+        // The CPU time is that of all operations, and of the measured ones their share.
+        let share = if all == 0 { 0.0 } else { summary.requests as f64 / all as f64 };
+        Ok(HeldSlice {
+            operations: summary.requests,
+            failed: summary.requests.saturating_sub(outcome.total.succeeded()),
+            length: outcome.measured,
+            throughput_per_s: summary.throughput_per_s,
+            mean_response: Duration::from_secs_f64(
+                outcome.total.merged(|op| &op.response_time).mean().max(0.0) / 1e6,
+            ),
+            client_utilisation: summary.client.utilisation,
+            server_cpu: used.time.mul_f64(share.min(1.0)),
+        })
+    }
+
+    /// Records the telemetry of its machine; its columns begin with [`WATCH`].
+    pub fn record(&self, period: Duration) -> Result<Box<dyn Recorder>, HeldError> {
+        let recorded = RecordedServer { name: WATCH.to_owned(), trial: self.trial };
+        self.checked(self.machine.record(&[recorded], period))
+    }
+
+    /// Samples its CPU time.
+    pub fn sample_cpu(&self, options: &CpuSamplerOptions) -> Result<Box<dyn Sampling<Stacks>>, MachineError> {
+        self.machine.sample_cpu(self.trial, options)
+    }
+
+    /// Samples what its threads wait for.
+    pub fn sample_threads(
+        &self,
+        options: &ThreadSamplerOptions,
+    ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError> {
+        self.machine.sample_threads(self.trial, options)
+    }
+
+    /// Takes a share of the time of CPUs of its machine, 0 to 1.
+    pub fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
+        self.machine.burn(cpus, share)
+    }
+
+    /// Says why something failed: because of the user, because the server has ended, or for its own reason.
+    fn checked<T>(&self, result: Result<T, impl Into<TrialError>>) -> Result<T, HeldError> {
+        if self.context.interrupted.load(Ordering::Relaxed) {
+            return Err(HeldError::Interrupted);
+        }
+        result.map_err(|error| match self.sut.check_alive() {
+            Err(source) => HeldError::Ended { name: self.name.clone(), source },
+            Ok(()) => HeldError::Failed { name: self.name.clone(), source: error.into() },
+        })
+    }
+}
+
+impl Drop for HeldServer<'_> {
+    fn drop(&mut self) {
+        self.sut.stop();
+        self.machine.remove_data(self.trial);
+    }
+}
+
+/// The load with this number of connections, none of which is open yet.
+fn phases<'a>(spec: &LoadSpec, connections: u32, context: &'a RunContext) -> LoadPhases<'a> {
+    let workers = spec.workers.min(connections);
+    LoadPhases::new(LoadSpec { connections, workers, ..spec.clone() }, context, Instant::now())
+}
