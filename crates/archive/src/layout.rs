@@ -94,15 +94,13 @@ mod tests {
 
     #[test]
     fn only_files_of_a_run_are_part_of_the_record() {
-        for names in
-            [
+        for names in [
             &["plan.toml"][..],
             &["explanation.json"],
             &["profiles", "nginx.folded"],
             &["trials", "001-a", "trial.json"],
             &["trials", "001-a", "config", "x"],
-        ]
-        {
+        ] {
             assert!(is_part_of_record(names), "{names:?}");
         }
         for names in [

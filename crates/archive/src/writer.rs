@@ -129,8 +129,8 @@ impl RunWriter {
 
     /// Writes the folded stacks of a variant; returns the file's name relative to the run directory.
     pub fn profile(&self, variant: &str, folded: &str) -> Result<String> {
-        let folder = self.dir.join(layout::PROFILES);
-        fs::create_dir_all(&folder).map_err(ArchiveError::io(&folder))?;
+        let profiles = self.dir.join(layout::PROFILES);
+        fs::create_dir_all(&profiles).map_err(ArchiveError::io(&profiles))?;
         let name = layout::profile(variant);
         files::write(&self.dir, self.dir.join(&name), folded.as_bytes())?;
         Ok(name)

@@ -75,8 +75,18 @@ pub struct HeldSlice {
     pub mean_response: Duration,
     /// Share of its cores that the client used, 0 to 1.
     pub client_utilisation: f64,
-    /// CPU time of the server for these operations.
-    pub server_cpu: Duration,
+    /// CPU time of the server from the begin of the slice to its end, with the time in which it settled.
+    pub whole_cpu: Duration,
+    /// Operations of that time, failed ones included.
+    pub whole_operations: u64,
+}
+
+impl HeldSlice {
+    /// CPU time of the server for the operations that were measured: their share of the whole.
+    pub fn server_cpu(&self) -> Duration {
+        let share = self.operations as f64 / self.whole_operations.max(1) as f64;
+        self.whole_cpu.mul_f64(share.min(1.0))
+    }
 }
 
 /// Why a server is not held any more.
@@ -91,7 +101,7 @@ pub enum HeldError {
         /// The variant.
         name: String,
         /// How.
-        source: MachineError,
+        source: Box<MachineError>,
     },
     /// Its machine or its load failed.
     #[error("{name}: {source}")]
@@ -112,13 +122,13 @@ pub struct StudyEnd<T> {
 }
 
 /// Starts the servers of a plan, all at the same time, loads their data, warms them up, and gives them to `study`. They are
-/// stopped when it returns.
+/// stopped when they are dropped.
 pub fn hold<T>(
     plan: &Plan,
     permissions: RunPermissions<'_>,
     context: &RunContext,
     observe: &mut Observer<'_>,
-    study: impl FnOnce(HeldServers<'_>, &mut Observer<'_>) -> Result<T, RunPlanError>,
+    study: impl FnOnce(HeldServers<'_>, &mut Observer<'_>) -> T,
 ) -> Result<StudyEnd<T>, RunPlanError> {
     let (result, unrestored) = on_its_machines(plan, permissions, context, observe, |lab, observe| {
         let mut facts = lab.facts(plan)?;
@@ -134,7 +144,7 @@ pub fn hold<T>(
             server.prepare(plan, observe)?;
             facts.variants.push(server.facts()?);
         }
-        study(HeldServers { servers, facts, client_cpus: lab.machines.client_cpus.clone() }, observe)
+        Ok(study(HeldServers { servers, facts, client_cpus: lab.machines.client_cpus.clone() }, observe))
     })?;
     Ok(StudyEnd { result, unrestored })
 }
@@ -186,26 +196,28 @@ impl<'a> HeldServer<'a> {
         self.spec.connections
     }
 
-    /// Closes the connections, and loads with this number of them from now on.
-    pub fn connect(&mut self, connections: u32) {
-        if self.loads.spec().connections != connections {
+    /// Loads with this number of connections from now on; returns whether these are others than before.
+    pub fn connect(&mut self, connections: u32) -> bool {
+        let are_others = self.loads.spec().connections != connections;
+        if are_others {
             self.loads = phases(&self.spec, connections, self.context);
         }
+        are_others
     }
 
     /// Loads it with a closed loop for this long.
     pub fn slice(&mut self, length: Duration, observe: &mut Observer<'_>) -> Result<HeldSlice, HeldError> {
-        let drawn =
-            DrawnSlice { settle: SETTLE.max(length.mul_f64(SETTLE_SHARE)), length, seed: self.seeds.random() };
+        let drawn = DrawnSlice {
+            settle: SETTLE.max(length.mul_f64(SETTLE_SHARE)),
+            length,
+            seed: self.seeds.random(),
+        };
         let before = self.checked(self.meter.used())?;
         let slice = self.loads.slice(Shape::closed(), &drawn, observe);
         let slice = self.checked(slice)?;
         let used = self.checked(self.meter.used())? - before;
         let outcome = slice.outcome;
         let summary = Summary::of(&outcome);
-        let all = operations(&outcome);
-        // The CPU time is that of all operations, and of the measured ones their share.
-        let share = if all == 0 { 0.0 } else { summary.requests as f64 / all as f64 };
         Ok(HeldSlice {
             operations: summary.requests,
             failed: summary.requests.saturating_sub(outcome.total.succeeded()),
@@ -215,7 +227,8 @@ impl<'a> HeldServer<'a> {
                 outcome.total.merged(|op| &op.response_time).mean().max(0.0) / 1e6,
             ),
             client_utilisation: summary.client.utilisation,
-            server_cpu: used.time.mul_f64(share.min(1.0)),
+            whole_cpu: used.time,
+            whole_operations: operations(&outcome),
         })
     }
 
@@ -249,7 +262,7 @@ impl<'a> HeldServer<'a> {
             return Err(HeldError::Interrupted);
         }
         result.map_err(|error| match self.sut.check_alive() {
-            Err(source) => HeldError::Ended { name: self.name.clone(), source },
+            Err(source) => HeldError::Ended { name: self.name.clone(), source: Box::new(source) },
             Ok(()) => HeldError::Failed { name: self.name.clone(), source: error.into() },
         })
     }

@@ -29,6 +29,9 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     } else if let Measure::OneByOne { .. } = plan.measure {
         return Err(PlanError::NotOneByOne(workload.name));
     }
+    if plan.kind == RunKind::Explain {
+        check_explanation(plan, &workload)?;
+    }
     check_measure(plan)?;
     if plan.fallback.is_some() && !may_fall_back(plan, &workload) {
         return Err(PlanError::Fallback);
@@ -49,6 +52,17 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         workload.only(operation)?;
     }
     check_connections(plan, &workload)
+}
+
+/// Checks that the servers of a plan can be held under load, all at the same time.
+fn check_explanation(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
+    if workload.load.is_runner() {
+        return Err(own_load(workload, "cannot be held under a load of this program"));
+    }
+    match why_one_at_a_time(plan, workload) {
+        Some(why) if plan.variants.len() > 1 => Err(PlanError::ExplainedTogether(why)),
+        _ => Ok(()),
+    }
 }
 
 /// Why the servers of this plan cannot be up together; none if they can.

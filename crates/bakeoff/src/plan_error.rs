@@ -26,6 +26,23 @@ pub enum PlanError {
         "a comparison needs two variants: write `showdown compare nginx apache` or `showdown compare apache:mpm=event apache:mpm=prefork`"
     )]
     OneVariant,
+    /// A plan with trials, given to a command that explains.
+    #[error("the plan is one of a comparison or sweep: run it with `showdown run`")]
+    NoExplanation,
+    /// A plan without trials, given to a command that runs them.
+    #[error("the plan explains and has no trials: run it with `showdown run`")]
+    NoTrials,
+    /// An explanation of none, or of more servers than can be set side by side.
+    #[error("give one variant to explain, or two whose CPU time is compared")]
+    ExplainedVariants,
+    /// Servers that cannot be up together.
+    #[error("two servers are explained side by side, and these cannot be up together ({0}): explain one")]
+    ExplainedTogether(&'static str),
+    /// Servers on other machines.
+    #[error(
+        "{0} is on another machine, where servers cannot be explained from here: run `showdown explain` on that host"
+    )]
+    ExplainedElsewhere(String),
     /// A plan of another format.
     #[error("the plan has format {0}, and this showdown reads format {FORMAT}: make the plan again")]
     Format(u32),

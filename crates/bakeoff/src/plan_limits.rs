@@ -39,6 +39,14 @@ fn check_blocks(plan: &Plan) -> Result<(), PlanError> {
     if plan.kind == RunKind::Compare && plan.variants.len() < 2 {
         return Err(PlanError::OneVariant);
     }
+    if plan.kind == RunKind::Explain {
+        if !(1..=2).contains(&plan.variants.len()) || !plan.sweep.is_empty() {
+            return Err(PlanError::ExplainedVariants);
+        }
+        if let Some(variant) = plan.variants.iter().find(|variant| !plan.is_here(variant)) {
+            return Err(PlanError::ExplainedElsewhere(variant.name.clone()));
+        }
+    }
     if plan.kind == RunKind::Compare && plan.blocks < FEWEST_BLOCKS {
         return Err(PlanError::TooFewBlocks { blocks: plan.blocks, fewest: FEWEST_BLOCKS });
     }

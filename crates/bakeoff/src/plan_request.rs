@@ -47,6 +47,8 @@ pub enum MeasureRequest {
 pub struct PlanRequest {
     /// The command line, program name first.
     pub command: Vec<String>,
+    /// Whether to explain the servers instead of comparing them.
+    pub explains: bool,
     /// Variants as written: `apache:mpm=event`, `nginx@old`.
     pub variants: Vec<String>,
     /// The machine of the variants that name none.
@@ -87,11 +89,37 @@ pub struct PlanRequest {
     pub tags: Vec<String>,
 }
 
+/// The plan that explains the servers of another plan, under the same load. `command` is the command line, program name first.
+pub fn explaining(plan: &Plan, command: &[String]) -> Result<Plan, PlanError> {
+    let explaining = Plan {
+        showdown: env!("CARGO_PKG_VERSION").to_owned(),
+        command: host::secrets::mask(command.iter().map(String::as_str)),
+        kind: RunKind::Explain,
+        blocks: 1,
+        spare_blocks: 0,
+        looks: Vec::new(),
+        within: None,
+        fallback: None,
+        measure: Measure::MaxThroughput,
+        replaced: None,
+        background: None,
+        turns: None,
+        sweep: Vec::new(),
+        ..plan.clone()
+    };
+    check(&explaining)?;
+    Ok(explaining)
+}
+
 /// Makes the plan and checks it.
 pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let length = request.length.unwrap_or(RunLength::Default);
     let sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    let kind = if sweep.is_empty() { RunKind::Compare } else { RunKind::Sweep };
+    let kind = match (request.explains, sweep.is_empty()) {
+        (true, _) => RunKind::Explain,
+        (false, true) => RunKind::Compare,
+        (false, false) => RunKind::Sweep,
+    };
     let written = plan_hosts::on_hosts(&request.variants, request.on.as_deref());
     let (workload, variants) = Catalogue::default().resolve(request.workload.as_deref(), &written)?;
     let variants = plan_variants(variants.into_iter().zip(plan_hosts::names(&written)));
@@ -111,6 +139,8 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let (blocks, turns) = match (request.blocks, request.time) {
         (Some(blocks), _) => (blocks, preset.turns),
         (None, Some(time)) => preset.blocks_for(time, points as u32),
+        // An explanation has no trials.
+        (None, None) if kind == RunKind::Explain => (1, preset.turns),
         (None, None) => (preset.blocks, preset.turns),
     };
     let mut plan = Plan {

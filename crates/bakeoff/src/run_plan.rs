@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use archive::model::Plan;
+use archive::model::{Plan, RunKind};
 use host::CpuSet;
 use host::knobs::Knob;
 use load::engine::RunContext;
@@ -40,6 +40,9 @@ pub fn run_plan(
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
+    if plan.kind == RunKind::Explain {
+        return Err(PlanError::NoTrials.into());
+    }
     let (finished, unrestored) = on_its_machines(plan, permissions, context, observe, |lab, observe| {
         run_blocks(plan, lab, root, &context.interrupted, observe)
     })?;

@@ -7,7 +7,10 @@
 //! | module | its purpose |
 //! |---|---|
 //! | [`held_server`] | the interface to a server under a closed loop, and what a slice of load reports |
-//! | [`study`] | plain slices, suspects, perturbations, words: the whole way to an [`archive::model::ExplainedServer`] |
+//! | `explained_run` | servers of a plan, studied and profiled, to a run directory |
+//! | `studied_server` | what a slice of a real server is made of |
+//! | `profiling` | profiled slices beside plain ones |
+//! | [`mod@study`] | plain slices, suspects, perturbations, words: the whole way to an [`archive::model::ExplainedServer`] |
 //!
 //! **Goals.** Every figure has its source. A suspect is called a limit only after an experiment. What cannot be told is said, with
 //! the reason. Every rule is tested with its cause planted in a scripted server.
@@ -19,16 +22,21 @@
 )]
 
 mod experiment;
+mod explained_run;
 mod figures;
 pub mod held_server;
+mod profiling;
 mod resources;
 mod rules;
 #[cfg(test)]
 mod scripted;
+mod studied_server;
 pub mod study;
 mod suspects;
 mod unknown;
 mod words;
 
+pub use explained_run::{ExplainError, ExplainLengths, ExplainedRun, explain};
 pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading, StatisticReading};
+pub use profiling::ProfileLengths;
 pub use study::{StudyLengths, StudyProgress, glance, study};

@@ -2,6 +2,7 @@
 //! Each goes on until it is stopped, and then has a result of plain data.
 
 use crate::error::MachineError;
+use crate::local::LocalError;
 
 /// Goes on until it is stopped or dropped.
 pub trait Sampling<T> {
@@ -12,8 +13,8 @@ pub trait Sampling<T> {
 /// A sampling of this machine: what ends it.
 pub(crate) struct LocalSampling<F>(pub F);
 
-impl<T, F: FnOnce() -> T> Sampling<T> for LocalSampling<F> {
+impl<T, F: FnOnce() -> Result<T, LocalError>> Sampling<T> for LocalSampling<F> {
     fn stop(self: Box<Self>) -> Result<T, MachineError> {
-        Ok((self.0)())
+        Ok((self.0)()?)
     }
 }

@@ -41,6 +41,8 @@ enum Verb {
     Compare(Box<verbs::bakeoff::CompareArgs>),
     /// Measure servers over a range of a knob, of connections, or of the offered rate
     Sweep(Box<verbs::bakeoff::SweepArgs>),
+    /// Find out what limits a server and where its CPU time goes, or what costs one server more than another
+    Explain(Box<verbs::explain::ExplainArgs>),
     /// Run a saved plan
     Run(verbs::bakeoff::PlanFileArgs),
     /// Go on with a run that was interrupted or killed
@@ -110,6 +112,7 @@ fn main() -> ExitCode {
     let result = match cli.verb {
         Verb::Compare(args) => verbs::bakeoff::compare(&args),
         Verb::Sweep(args) => verbs::bakeoff::sweep(&args),
+        Verb::Explain(args) => verbs::explain::run(&args),
         Verb::Run(args) => verbs::bakeoff::run(&args),
         Verb::Resume(args) => verbs::resume::run(&args),
         Verb::Plan(verb) => verbs::bakeoff::plan(&verb),

@@ -231,6 +231,10 @@ pub struct CpuProfile {
     pub folded: String,
     /// Number of samples.
     pub samples: u64,
+    /// CPU time that a sample stands for, microseconds.
+    pub period_us: f64,
+    /// Measured CPU time an operation in the profiled slices, microseconds.
+    pub cpu_us: f64,
     /// Samples that were lost.
     pub lost: u64,
     /// What could be sampled here, in words.
@@ -249,6 +253,8 @@ pub struct CpuProfile {
 pub struct FrameCost {
     /// Its name, or `[nginx+0x1234]`.
     pub frame: String,
+    /// The name of its file, such as `libc.so.6`; `kernel` or a module's name for the kernel; empty where it is not known.
+    pub module: String,
     /// CPU time an operation in the function itself, microseconds.
     pub self_us: f64,
     /// CPU time an operation in the function and what it calls, microseconds.
@@ -262,6 +268,10 @@ pub struct CpuDifference {
     pub a: String,
     /// The variant from which it is subtracted.
     pub b: String,
+    /// Measured CPU time an operation of `a`, microseconds.
+    pub a_cpu_us: f64,
+    /// Measured CPU time an operation of `b`, microseconds.
+    pub b_cpu_us: f64,
     /// Frames, the largest difference first.
     pub frames: Vec<FrameDifference>,
 }
@@ -271,6 +281,8 @@ pub struct CpuDifference {
 pub struct FrameDifference {
     /// The function.
     pub frame: String,
+    /// The name of its file, as in a profile.
+    pub module: String,
     /// Its own CPU time an operation in `a`, microseconds; 0 where it has none.
     pub a_us: f64,
     /// Its own CPU time an operation in `b`, microseconds; 0 where it has none.

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use archive::model::{Measure, Plan, PlannedHost, PlannedTurns, TrialStatus, VariantFacts};
+use host::burner::Burned;
 use host::process::{CpuUsed, LogText};
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
@@ -17,9 +18,10 @@ use load::drivers::http::{HttpOperation, HttpSpec};
 use load::engine::RunContext;
 use load::spec::LoadSpec;
 use machine::{
-    CpuMeter, CpuReading, LeftSettings, Machine, MachineError, RecordedServer, Recorder, Room, ServerOrder,
-    SystemUnderTest,
+    CpuMeter, CpuReading, LeftSettings, Machine, MachineError, RecordedServer, Recorder, Room, Sampling,
+    ServerOrder, SystemUnderTest,
 };
+use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates};
 use workload::{Catalogue, OperationCount, ServerVariant, Workload};
 
 use super::MachineLab;
@@ -95,6 +97,11 @@ fn reply(mut connection: TcpStream) {
     }
 }
 
+/// Trials ask for no study.
+fn not_studied() -> MachineError {
+    MachineError::OnlyHere { host: "scripted".to_owned(), what: "a study" }
+}
+
 impl Machine for ScriptedMachine {
     fn facts(&self) -> Result<HostFacts, MachineError> {
         self.unless_lost(LostAt::Facts, HostFacts::default())
@@ -139,6 +146,22 @@ impl Machine for ScriptedMachine {
 
     fn room(&self) -> Option<Room> {
         None
+    }
+
+    fn sample_cpu(&self, _: u32, _: &CpuSamplerOptions) -> Result<Box<dyn Sampling<Stacks>>, MachineError> {
+        Err(not_studied())
+    }
+
+    fn sample_threads(
+        &self,
+        _: u32,
+        _: &ThreadSamplerOptions,
+    ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError> {
+        Err(not_studied())
+    }
+
+    fn burn(&self, _: &CpuSet, _: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
+        Err(not_studied())
     }
 
     fn remove_data(&self, trial: u32) {

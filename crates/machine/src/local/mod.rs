@@ -188,7 +188,7 @@ impl Machine for LocalMachine {
     ) -> Result<Box<dyn Sampling<Stacks>>, MachineError> {
         let processes = ProcessSet::Servers(self.trees(trial)?);
         let sampler = CpuSampler::start(processes, options).map_err(LocalError::from)?;
-        Ok(Box::new(LocalSampling(|| sampler.stop())))
+        Ok(Box::new(LocalSampling(|| Ok(sampler.stop()?))))
     }
 
     fn sample_threads(
@@ -198,14 +198,14 @@ impl Machine for LocalMachine {
     ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError> {
         let processes = ProcessSet::Servers(self.trees(trial)?);
         let sampler = ThreadSampler::start(processes, options).map_err(LocalError::from)?;
-        Ok(Box::new(LocalSampling(|| sampler.stop())))
+        Ok(Box::new(LocalSampling(|| Ok(sampler.stop()?))))
     }
 
     fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
         let system = |source| LocalError::System { what: "take CPU time", source };
         let burner = Burner::start(cpus, share).map_err(system)?;
         let begin = burner.reading();
-        Ok(Box::new(LocalSampling(move || burner.reading().since(&begin))))
+        Ok(Box::new(LocalSampling(move || Ok(burner.reading().since(&begin)))))
     }
 
     fn remove_data(&self, trial: u32) {

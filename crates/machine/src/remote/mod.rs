@@ -184,11 +184,7 @@ impl Machine for RemoteMachine {
         Some(Room { directory: format!("{} on host {}", room.directory, self.asked.host), ..room })
     }
 
-    fn sample_cpu(
-        &self,
-        _: u32,
-        _: &CpuSamplerOptions,
-    ) -> Result<Box<dyn Sampling<Stacks>>, MachineError> {
+    fn sample_cpu(&self, _: u32, _: &CpuSamplerOptions) -> Result<Box<dyn Sampling<Stacks>>, MachineError> {
         Err(self.only_here("a profile"))
     }
 

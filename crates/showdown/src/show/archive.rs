@@ -6,6 +6,7 @@ use std::path::Path;
 use archive::printable::one_line;
 use archive::{ListedRun, Run};
 
+use super::explanation;
 use super::resume::{resume_command, when_resumed};
 use super::table::table;
 use super::units::plural;
@@ -45,9 +46,10 @@ pub fn run(run: &Run) -> String {
     let dir = run.dir.display().to_string();
     let report = run.dir.join(report::FILE_NAME);
     let report = report.exists().then(|| report.display().to_string());
-    let mut out = match &run.verdict {
-        Some(verdict) => answer(verdict, run, &dir, report.as_deref()),
-        None => format!(
+    let mut out = match (&run.verdict, &run.explanation) {
+        (Some(verdict), _) => answer(verdict, run, &dir, report.as_deref()),
+        (None, Some(explanation)) => explanation::text(explanation, &dir, report.as_deref()),
+        (None, None) => format!(
             "{}: {} without a verdict after {}\n\n{}run     {dir}\n",
             run.id,
             run.state.name(),

@@ -4,6 +4,8 @@ pub mod archive;
 pub mod bakeoff_progress;
 pub mod bar;
 pub mod cost;
+pub mod explain_progress;
+pub mod explanation;
 #[cfg(test)]
 mod formats_page;
 pub mod hosts;

@@ -18,6 +18,7 @@ use machine::{Hosts, MachineError};
 use workload::names_host;
 
 use super::consent;
+use super::explain::{self, ExplanationFormat};
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
 use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
@@ -273,6 +274,14 @@ pub fn sweep(args: &SweepArgs) -> anyhow::Result<CommandStatus> {
 pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
     let plan = read_plan(&args.plan)?;
     consent::ask(&args.plan, &plan, args.yes)?;
+    if plan.kind == RunKind::Explain {
+        let format = match args.run.format {
+            AnswerFormat::Text => ExplanationFormat::Text,
+            AnswerFormat::Json => ExplanationFormat::Json,
+        };
+        consent::note_workload_on_disk(&plan)?;
+        return explain::run_plan(&plan, format, args.run.progress, &args.run.allow_kernel, &args.run.runs);
+    }
     run_and_report(&plan, &args.run)
 }
 
@@ -348,6 +357,7 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
     let hosts = if names_host { Hosts::read(args.hosts.as_deref()).map_err(usage)?.0 } else { Vec::new() };
     let request = PlanRequest {
         command: std::env::args().collect(),
+        explains: false,
         variants: args.variants.clone(),
         on: args.on.clone(),
         like_with_like: args.like_with_like,
@@ -430,7 +440,9 @@ pub fn report_on(
     }
     let has_verdict = match kind {
         RunKind::Compare => finished.verdict.comparisons.iter().any(|c| !c.verdict.is_inconclusive()),
-        RunKind::Sweep => finished.verdict.variants.iter().any(|variant| variant.valid > 0),
+        RunKind::Sweep | RunKind::Explain => {
+            finished.verdict.variants.iter().any(|variant| variant.valid > 0)
+        }
     };
     Ok(match (finished.interrupted, has_verdict) {
         (true, _) => CommandStatus::Interrupted,
@@ -448,7 +460,7 @@ pub fn why_not_resumed(error: ResumeError) -> anyhow::Error {
 }
 
 /// The error of a run, with the command that goes on with it.
-fn in_words(error: RunPlanError) -> anyhow::Error {
+pub fn in_words(error: RunPlanError) -> anyhow::Error {
     match error {
         RunPlanError::Plan(error) => usage(error),
         RunPlanError::Program(error) => usage(error),

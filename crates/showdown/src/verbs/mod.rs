@@ -8,6 +8,7 @@ pub mod completions;
 pub mod consent;
 pub mod cost;
 pub mod doctor;
+pub mod explain;
 pub mod hosts;
 pub mod known_server;
 pub mod load;

@@ -1,0 +1,165 @@
+//! A run that explains: the servers of a plan are held, studied one after the other and profiled in turns, and what was found
+//! goes into a run directory. What a study and a profile are is left to [`study`](crate::study()) and
+//! [`profiling`](crate::profiling).
+
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use archive::model::{
+    CpuDifference, CpuProfile, ExplainedServer, Explanation, FORMAT, Plan, RunKind, Unknown,
+};
+use archive::{ArchiveError, RunWriter};
+use bakeoff::event::{Event, Observer};
+use bakeoff::held::{HeldServers, hold};
+use bakeoff::{PlanError, RunPermissions, RunPlanError};
+use load::engine::RunContext;
+
+use crate::held_server::HoldError;
+use crate::profiling::{self, ProfileLengths, ServerProfile};
+use crate::studied_server::StudiedServer;
+use crate::study::{StudyLengths, StudyProgress, study};
+
+/// How long servers are studied.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ExplainLengths {
+    /// What limits each of them.
+    pub study: StudyLengths,
+    /// Where their CPU time goes.
+    pub profile: ProfileLengths,
+}
+
+/// A run that has explained.
+#[derive(Debug)]
+pub struct ExplainedRun {
+    /// Its directory.
+    pub dir: PathBuf,
+    /// What was found.
+    pub explanation: Explanation,
+    /// Kernel settings that could not be restored, one sentence each.
+    pub unrestored: Vec<String>,
+}
+
+/// Why nothing was explained.
+#[derive(Debug, thiserror::Error)]
+pub enum ExplainError {
+    /// The servers could not be held.
+    #[error(transparent)]
+    Run(#[from] RunPlanError),
+    /// A server could not be studied.
+    #[error("{variant}: {source}")]
+    Study {
+        /// The variant.
+        variant: String,
+        /// Why.
+        source: HoldError,
+    },
+    /// The run directory cannot be written.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+}
+
+/// Explains the servers of a plan. The run directory is created in `root` when there is something to keep.
+pub fn explain(
+    plan: &Plan,
+    permissions: RunPermissions<'_>,
+    root: &Path,
+    lengths: &ExplainLengths,
+    context: &RunContext,
+    observe: &mut Observer<'_>,
+) -> Result<ExplainedRun, ExplainError> {
+    if plan.kind != RunKind::Explain {
+        return Err(RunPlanError::from(PlanError::NoExplanation).into());
+    }
+    let held = hold(plan, permissions, context, observe, |held, observe| {
+        explain_held(plan, held, root, lengths, observe)
+    })?;
+    let (dir, explanation) = held.result?;
+    Ok(ExplainedRun { dir, explanation, unrestored: held.unrestored })
+}
+
+fn explain_held(
+    plan: &Plan,
+    held: HeldServers<'_>,
+    root: &Path,
+    lengths: &ExplainLengths,
+    observe: &mut Observer<'_>,
+) -> Result<(PathBuf, Explanation), ExplainError> {
+    let HeldServers { mut servers, facts, client_cpus } = held;
+    let began = SystemTime::now();
+    let count = servers.len();
+    let mut explained = Vec::new();
+    for (at, server) in servers.iter_mut().enumerate() {
+        let left = lengths.study.longest() * (count - at) as u32 + lengths.profile.longest(count);
+        let (variant, until) = (server.name.clone(), Instant::now() + left);
+        let mut studied = StudiedServer { server, client_cpus: &client_cpus };
+        let found = study(&mut studied, &lengths.study, &mut |progress| {
+            observe(Event::Doing {
+                what: format!("{variant}: {} ({})", in_words(progress), left_until(until)),
+            });
+        });
+        explained.push(found.map_err(|source| ExplainError::Study { variant: variant.clone(), source })?);
+    }
+    let profiles = profiling::profile(&mut servers, &lengths.profile, observe).unwrap_or_else(|error| {
+        // What was studied is kept.
+        (0..count).map(|_| Err(error.to_string())).collect()
+    });
+    drop(servers);
+    let writer = RunWriter::create(root, plan, began)?;
+    writer.facts(&facts)?;
+    for (server, profile) in explained.iter_mut().zip(&profiles) {
+        match profile {
+            Ok(found) => {
+                let folded = writer.profile(&server.variant, &found.folded)?;
+                server.profile = Some(CpuProfile { folded, ..found.profile.clone() });
+                let named =
+                    |why: &String| Unknown { what: "names of functions".to_owned(), why: why.clone() };
+                server.unknown.extend(found.notes.iter().map(named));
+            }
+            Err(why) => {
+                server.unknown.push(Unknown { what: "where the CPU time goes".to_owned(), why: why.clone() });
+            }
+        }
+    }
+    let explanation = Explanation {
+        format: FORMAT,
+        made_unix_ms: began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64),
+        sentence: explained.iter().map(|server| server.sentence.as_str()).collect::<Vec<_>>().join("; "),
+        workload: plan.workload.clone(),
+        difference: difference(&mut explained, &profiles),
+        servers: explained,
+    };
+    writer.explanation(&explanation)?;
+    Ok((writer.dir().to_owned(), explanation))
+}
+
+/// The difference of two servers' profiles, where both have one.
+fn difference(
+    explained: &mut [ExplainedServer],
+    profiles: &[Result<ServerProfile, String>],
+) -> Option<CpuDifference> {
+    let ([a, b], [Ok(of_a), Ok(of_b)]) = (explained, profiles) else { return None };
+    match profiling::compare((&a.variant, of_a), (&b.variant, of_b)) {
+        Ok(difference) => Some(difference),
+        Err(why) => {
+            b.unknown.push(Unknown { what: "the difference of the profiles".to_owned(), why });
+            None
+        }
+    }
+}
+
+fn in_words(progress: &StudyProgress) -> String {
+    match progress {
+        StudyProgress::Plain { slice, of } => format!("slice {slice} of {of}"),
+        StudyProgress::Pair { perturbation, pair, of } => {
+            format!("{perturbation}, pair {pair} of at most {of}")
+        }
+    }
+}
+
+fn left_until(until: Instant) -> String {
+    let seconds = until.saturating_duration_since(Instant::now()).as_secs();
+    match seconds {
+        0..60 => format!("at most {seconds} s left"),
+        _ => format!("at most {} min left", seconds.div_ceil(60)),
+    }
+}

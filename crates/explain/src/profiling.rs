@@ -1,0 +1,196 @@
+//! Where the CPU time of held servers goes: slices with a sampler beside plain ones, in turns, and what follows from them. The
+//! plain slices say what sampling costs; nothing of a profiled slice is used for anything but the profile.
+
+use std::time::Duration;
+
+use archive::model::{CpuDifference, CpuProfile, FrameCost, FrameDifference};
+use bakeoff::event::{Event, Observer};
+use bakeoff::held::{HeldServer as LoadedServer, HeldSlice};
+use profile::access::Ability;
+use profile::difference::difference;
+use profile::frames::{FrameCosts, MeasuredWork, costs};
+use profile::{Access, CpuSamplerOptions, Stacks, folded};
+
+use stats::describe::Sample;
+
+use crate::held_server::HoldError;
+
+/// How servers are profiled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProfileLengths {
+    /// Length of a slice.
+    pub slice: Duration,
+    /// Rounds, each with a plain and a profiled slice of every server.
+    pub rounds: u32,
+}
+
+impl Default for ProfileLengths {
+    fn default() -> Self {
+        Self { slice: Duration::from_secs(2), rounds: 4 }
+    }
+}
+
+impl ProfileLengths {
+    /// How long profiling loads this number of servers.
+    pub fn longest(&self, servers: usize) -> Duration {
+        self.slice * (2 * self.rounds * servers as u32)
+    }
+}
+
+/// The profile of a server.
+#[derive(Debug)]
+pub struct ServerProfile {
+    /// Without the name of its file.
+    pub profile: CpuProfile,
+    /// Its stacks as folded lines.
+    pub folded: String,
+    /// What each profiled slice says of each function.
+    costs: Vec<FrameCosts>,
+    /// What a reader must know, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The profiled slices of a server, and the plain ones beside them.
+#[derive(Default)]
+struct Passes {
+    stacks: Vec<Stacks>,
+    work: Vec<MeasuredWork>,
+    /// Throughput of each profiled slice over that of the plain one of the same round.
+    ratios: Vec<f64>,
+}
+
+/// Profiles servers in turns. Of a server that cannot be profiled, the error says why.
+pub fn profile(
+    servers: &mut [LoadedServer<'_>],
+    lengths: &ProfileLengths,
+    observe: &mut Observer<'_>,
+) -> Result<Vec<Result<ServerProfile, String>>, HoldError> {
+    let access = Access::probe();
+    let mut passes: Vec<Result<Passes, String>> = servers.iter().map(|_| Ok(Passes::default())).collect();
+    for round in 0..lengths.rounds {
+        for at in 0..servers.len() {
+            // Each server comes first in every other round, and so does the profiled slice.
+            let index = if round % 2 == 0 { at } else { servers.len() - 1 - at };
+            let Ok(of_server) = &mut passes[index] else { continue };
+            let server = &mut servers[index];
+            let what = format!("profiling {}, slice {} of {}", server.name, round + 1, lengths.rounds);
+            observe(Event::Doing { what });
+            server.connect(server.connections());
+            if let Err(why) = of_server.pass(server, lengths.slice, round % 4 < 2, observe)? {
+                passes[index] = Err(why);
+            }
+        }
+    }
+    let level = level_in_words(&access);
+    Ok(passes.into_iter().map(|passes| passes?.profile(&level)).collect())
+}
+
+impl Passes {
+    /// A plain and a profiled slice. The inner error says why the server cannot be profiled.
+    fn pass(
+        &mut self,
+        server: &mut LoadedServer<'_>,
+        length: Duration,
+        plain_first: bool,
+        observe: &mut Observer<'_>,
+    ) -> Result<Result<(), String>, HoldError> {
+        let plain_before = if plain_first { Some(server.slice(length, observe)?) } else { None };
+        let options = CpuSamplerOptions { cpus: Some(server.cpus.clone()), ..CpuSamplerOptions::default() };
+        let sampler = match server.sample_cpu(&options) {
+            Ok(sampler) => sampler,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let profiled = server.slice(length, observe)?;
+        let stacks = match sampler.stop() {
+            Ok(stacks) => stacks,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let plain = match plain_before {
+            Some(plain) => plain,
+            None => server.slice(length, observe)?,
+        };
+        self.add(&plain, &profiled, stacks);
+        Ok(Ok(()))
+    }
+
+    fn add(&mut self, plain: &HeldSlice, profiled: &HeldSlice, stacks: Stacks) {
+        if plain.throughput_per_s > 0.0 {
+            self.ratios.push(profiled.throughput_per_s / plain.throughput_per_s);
+        }
+        self.work.push(MeasuredWork { cpu: profiled.whole_cpu, operations: profiled.whole_operations });
+        self.stacks.push(stacks);
+    }
+
+    fn profile(self, level: &str) -> Result<ServerProfile, String> {
+        let merged = Stacks::merged(&self.stacks).ok_or("no sample was taken")?;
+        let whole = MeasuredWork {
+            cpu: self.work.iter().map(|work| work.cpu).sum(),
+            operations: self.work.iter().map(|work| work.operations).sum(),
+        };
+        let all = costs(&merged, whole).ok_or("no operation ended in the profiled slices")?;
+        let frames = all.frames.iter().map(|cost| FrameCost {
+            frame: cost.frame.name.clone(),
+            module: cost.frame.module.clone(),
+            self_us: cost.self_us,
+            total_us: cost.total_us,
+        });
+        let profile = CpuProfile {
+            folded: String::new(),
+            samples: merged.samples(),
+            period_us: merged.period.as_secs_f64() * 1e6,
+            cpu_us: all.cpu_us,
+            lost: merged.losses.lost,
+            level: level.to_owned(),
+            throughput_ratio: Sample::new(&self.ratios).ok().map(|ratios| ratios.median()),
+            frames: frames.collect(),
+            rest_us: all.rest_us,
+        };
+        let costs = self.stacks.iter().zip(&self.work).filter_map(|(stacks, work)| costs(stacks, *work));
+        Ok(ServerProfile {
+            profile,
+            folded: folded::write(&merged),
+            costs: costs.collect(),
+            // Each slice says the same with other shares.
+            notes: self.stacks.into_iter().next().map_or_else(Vec::new, |first| first.notes),
+        })
+    }
+}
+
+/// What can be sampled here, in words.
+fn level_in_words(access: &Access) -> String {
+    let missing: Vec<String> = access
+        .table()
+        .into_iter()
+        .filter_map(|(what, ability)| match ability {
+            Ability::Yes => None,
+            Ability::No { reason, remedy } => Some(format!("no {what} ({reason}: {remedy})")),
+        })
+        .collect();
+    let level = match access.level() {
+        profile::Level::Counters | profile::Level::KernelStacks => "stacks of programs and of the kernel",
+        profile::Level::UserStacks => "stacks of programs, without the kernel",
+        profile::Level::ThreadStates => "states of threads only",
+    };
+    if missing.is_empty() { level.to_owned() } else { format!("{level}; {}", missing.join("; ")) }
+}
+
+/// Where the second server uses more or less CPU time than the first. The error says why that cannot be told.
+pub fn compare(a: (&str, &ServerProfile), b: (&str, &ServerProfile)) -> Result<CpuDifference, String> {
+    let found = difference(&a.1.costs, &b.1.costs).map_err(|error| error.to_string())?;
+    let frames = found.frames.into_iter().map(|difference| FrameDifference {
+        frame: difference.frame.name,
+        module: difference.frame.module,
+        a_us: difference.own.a_us,
+        b_us: difference.own.b_us,
+        low_us: difference.own.low_us,
+        high_us: difference.own.high_us,
+        is_significant: difference.own.is_significant,
+    });
+    Ok(CpuDifference {
+        a: a.0.to_owned(),
+        b: b.0.to_owned(),
+        a_cpu_us: found.cpu.a_us,
+        b_cpu_us: found.cpu.b_us,
+        frames: frames.collect(),
+    })
+}

@@ -1,0 +1,45 @@
+//! Progress of `showdown explain`: a line that says what is done, and the most time that is left.
+
+use std::time::Duration;
+
+use bakeoff::event::Event;
+use indicatif::ProgressBar;
+
+use super::bar::{ProgressMode, style};
+use super::units::{rate, time};
+use crate::color::for_stderr;
+
+/// Shows the events of an explanation.
+pub struct ExplainProgress {
+    mode: ProgressMode,
+    bar: ProgressBar,
+}
+
+impl ExplainProgress {
+    /// Starts it.
+    pub fn start(mode: ProgressMode) -> Self {
+        let bar = mode.bar();
+        bar.set_style(style("{spinner} {wide_msg} {prefix} ({elapsed})"));
+        if mode == ProgressMode::Bar {
+            bar.enable_steady_tick(Duration::from_millis(250));
+        }
+        Self { mode, bar }
+    }
+
+    /// Takes an event.
+    pub fn observe(&self, event: &Event) {
+        self.mode.print_json(event);
+        match event {
+            Event::Doing { what } => self.bar.set_message(for_stderr(what)),
+            Event::Tick { throughput_per_s, p99_us, .. } => {
+                self.bar.set_prefix(format!("{}/s p99 {}", rate(*throughput_per_s), time(*p99_us as f64)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Removes the line.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,156 @@
+//! An explanation for a terminal: the sentences, what was tried, the resources, where the CPU time goes, and what cannot be told.
+
+use std::fmt::Write as _;
+
+use archive::model::{
+    CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, Suspect, SuspectWord,
+    thousands,
+};
+
+use super::table::{row, table, without_empty};
+use super::units::quantity;
+use crate::color;
+
+/// Functions of a profile that the terminal shows; the report has all.
+const MOST_FRAMES: usize = 12;
+/// Functions of a difference that the terminal shows.
+const MOST_DIFFERENCES: usize = 12;
+
+/// The whole answer.
+pub fn text(explanation: &Explanation, dir: &str, report: Option<&str>) -> String {
+    let mut out = String::new();
+    for server in &explanation.servers {
+        let _ = writeln!(out, "{}", color::heading(format!("{}.", server.sentence.trim_end_matches('.'))));
+    }
+    for server in &explanation.servers {
+        out.push('\n');
+        if explanation.servers.len() > 1 {
+            let _ = writeln!(out, "{}\n", color::heading(&server.variant));
+        }
+        out.push_str(&of_server(server));
+    }
+    if let Some(found) = &explanation.difference {
+        out.push('\n');
+        out.push_str(&difference(found));
+    }
+    let _ = writeln!(out, "\nrun     {dir}");
+    if let Some(report) = report {
+        let _ = writeln!(out, "report  {report}");
+    }
+    out
+}
+
+fn of_server(server: &ExplainedServer) -> String {
+    let held = &server.held;
+    let mut out = format!(
+        "Held with {} connections in a closed loop: {}/s, mean response time {}.\n",
+        thousands(f64::from(held.connections)),
+        thousands(held.throughput_per_s),
+        quantity(held.mean_response_us, "µs"),
+    );
+    if !server.suspects.is_empty() {
+        out.push('\n');
+    }
+    for suspect in &server.suspects {
+        let _ = writeln!(out, "  {}  {}", word(suspect), suspect.sentence);
+        for remedy in &suspect.remedies {
+            let _ = writeln!(out, "             {remedy}");
+        }
+    }
+    if !server.perturbations.is_empty() {
+        out.push('\n');
+        for tried in &server.perturbations {
+            let _ = writeln!(out, "  {}", tried.sentence);
+        }
+    }
+    let _ = write!(out, "\n{}", table(&resources(server)));
+    if let Some(profile) = &server.profile {
+        let _ = write!(out, "\n{}", profile_text(profile));
+    }
+    if !server.unknown.is_empty() {
+        out.push('\n');
+    }
+    for unknown in &server.unknown {
+        let _ = writeln!(out, "  {} {}: {}", color::caution("unknown:"), unknown.what, unknown.why);
+    }
+    out
+}
+
+/// The word of a suspect, as wide as the widest.
+fn word(suspect: &Suspect) -> String {
+    match suspect.word {
+        SuspectWord::Limits => color::bad("limits   "),
+        SuspectWord::Shared => color::bad("shared   "),
+        SuspectWord::Suspected => color::caution("suspected"),
+        SuspectWord::Cleared => color::good("cleared  "),
+    }
+}
+
+fn resources(server: &ExplainedServer) -> Vec<Vec<String>> {
+    let text =
+        |figure: &Option<Figure>| figure.as_ref().map_or_else(String::new, |figure| figure.text.clone());
+    let mut rows = vec![["resource", "demand", "in use", "waiting"].map(str::to_owned).to_vec()];
+    for resource in &server.resources {
+        let cells = [&resource.demand, &resource.utilisation, &resource.saturation].map(text);
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            rows.push([resource.title.clone()].into_iter().chain(cells).collect());
+        }
+    }
+    rows
+}
+
+fn profile_text(profile: &CpuProfile) -> String {
+    let cost = profile.throughput_ratio.map_or_else(String::new, |ratio| {
+        format!("; throughput while profiling {:.0} % of that without", ratio * 100.0)
+    });
+    let mut out = format!(
+        "CPU time of an operation: {} ({} samples{cost}; {}).\n\n",
+        quantity(profile.cpu_us, "µs"),
+        thousands(profile.samples as f64),
+        profile.level,
+    );
+    let share = |us: f64| format!("{:.1} %", 100.0 * us / profile.cpu_us.max(f64::MIN_POSITIVE));
+    let mut rows = vec![["function", "own", "", "with callees", ""].map(str::to_owned).to_vec()];
+    let shown = profile.frames.iter().take(MOST_FRAMES);
+    rows.extend(shown.map(|frame| {
+        let times = [frame.self_us, frame.total_us].map(|us| [quantity(us, "µs"), share(us)]).concat();
+        [name(&frame.frame, &frame.module)].into_iter().chain(times).collect()
+    }));
+    let others: f64 = profile.frames.iter().skip(MOST_FRAMES).map(|FrameCost { self_us, .. }| self_us).sum();
+    for (what, us) in [("other functions", others), ("not in a sample", profile.rest_us)] {
+        rows.push(vec![what.to_owned(), quantity(us, "µs"), share(us), String::new(), String::new()]);
+    }
+    out.push_str(&table(&rows));
+    out
+}
+
+fn difference(found: &CpuDifference) -> String {
+    let CpuDifference { a, b, a_cpu_us, b_cpu_us, frames } = found;
+    let significant: Vec<_> = frames.iter().filter(|frame| frame.is_significant).collect();
+    let mut out = format!(
+        "{}\n\nAn operation costs {a} {} and {b} {} of CPU time. {} of {} functions differ significantly.\n\n",
+        color::heading(format!("{b} against {a}")),
+        quantity(*a_cpu_us, "µs"),
+        quantity(*b_cpu_us, "µs"),
+        significant.len(),
+        frames.len(),
+    );
+    let head = row("function", &[a.as_str(), b, "difference", "95 % CI"], |cell| Some((*cell).to_owned()));
+    let mut rows = vec![head];
+    rows.extend(significant.iter().take(MOST_DIFFERENCES).map(|frame| {
+        vec![
+            name(&frame.frame, &frame.module),
+            quantity(frame.a_us, "µs"),
+            quantity(frame.b_us, "µs"),
+            quantity(frame.b_us - frame.a_us, "µs"),
+            format!("{:.2} to {:.2}", frame.low_us, frame.high_us),
+        ]
+    }));
+    out.push_str(&table(&without_empty(rows)));
+    out
+}
+
+/// A function with its file, unless its name has that already.
+fn name(frame: &str, module: &str) -> String {
+    if module.is_empty() || frame.starts_with('[') { frame.to_owned() } else { format!("{frame} ({module})") }
+}

@@ -1,0 +1,233 @@
+//! `showdown explain`: what limits a server, where its CPU time goes, and what costs one server more than another.
+
+use std::path::Path;
+use std::time::Duration;
+
+use archive::Run;
+use archive::model::{Explanation, Plan};
+use bakeoff::plan_request::{self, MeasureRequest, PlanRequest};
+use bakeoff::{RunPermissions, RunPlanError};
+use clap::ValueEnum;
+use explain::{ExplainError, ExplainLengths, HoldError};
+use host::Host;
+use host::knobs::Knob;
+use load::inputs::units::parse_connections;
+use profile::stacks::SampleSource;
+use profile::{Stacks, firefox, folded};
+
+use super::bakeoff::in_words;
+use super::consent;
+use super::options::{ProgressOption, RunsDir};
+use crate::exit::{CommandStatus, InterruptedError, usage};
+use crate::interrupt;
+use crate::print::{print, print_json, print_text};
+use crate::show;
+use crate::show::explain_progress::ExplainProgress;
+
+/// Options of `showdown explain`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown explain nginx
+  showdown explain nginx apache
+  showdown explain memcached:threads=1 --connections 2
+  showdown explain latest
+  showdown explain nginx --format folded > nginx.folded
+
+The server is held under a closed loop, so that it decides the throughput itself. What may limit it is tried: less of one \
+resource, several times, beside slices with all of it. Profiles are taken in slices of their own.
+
+As root, stacks have the kernel's functions, too. What cannot be told is said with the reason.
+
+Exit codes: 0 an explanation, 2 usage error, 1 failure, 130 interrupted.")]
+pub struct ExplainArgs {
+    /// Explain this server, or set two side by side: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE. Or explain the servers of a run:
+    /// its id, the beginning of its id, its directory, or `latest`
+    #[arg(required = true, num_args = 1..=2, value_name = "VARIANT|RUN")]
+    pub what: Vec<String>,
+
+    /// Use this workload: a name, or the path of a workload.toml [default: the one that has these servers]
+    #[arg(long, short)]
+    pub workload: Option<String>,
+
+    /// Run only this operation of the workload's mix, such as get-1k
+    #[arg(long, value_name = "OPERATION")]
+    pub on_op: Option<String>,
+
+    /// Open this number of client connections [default: the workload's]
+    #[arg(short, long, value_parser = parse_connections)]
+    pub connections: Option<u32>,
+
+    /// Derive the load from this seed [default: a new one, recorded in the plan]
+    #[arg(long)]
+    pub seed: Option<u32>,
+
+    /// Mark the run with this tag, for `showdown list --tag`; may be repeated
+    #[arg(long)]
+    pub tag: Vec<String>,
+
+    /// Explain the servers of a run without a question, also if it came from elsewhere
+    #[arg(short, long)]
+    pub yes: bool,
+
+    /// Print the answer in this form
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: ExplanationFormat,
+
+    /// Show progress on standard error in this form
+    #[arg(long, value_enum, default_value = "auto")]
+    pub progress: ProgressOption,
+
+    /// Allow the plan to set this kernel setting, which is not one of the usual ones of a comparison; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub allow_kernel: Vec<Knob>,
+
+    #[command(flatten)]
+    pub runs: RunsDir,
+}
+
+/// The form of an explanation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExplanationFormat {
+    /// For people.
+    Text,
+    /// One object on standard output, see docs/FORMATS.md.
+    Json,
+    /// The stacks of the profiles, a line each with the number of samples; flame graph programs read it.
+    Folded,
+    /// A profile that Firefox Profiler (profiler.firefox.com) opens; of one server.
+    Firefox,
+}
+
+/// `showdown explain`.
+pub fn run(args: &ExplainArgs) -> anyhow::Result<CommandStatus> {
+    let plan = plan(args)?;
+    if args.format == ExplanationFormat::Firefox && plan.variants.len() > 1 {
+        return Err(usage("--format firefox is for one server: name one"));
+    }
+    consent::note_workload_on_disk(&plan)?;
+    run_plan(&plan, args.format, args.progress, &args.allow_kernel, &args.runs)
+}
+
+/// Explains the servers of a plan, writes the report and prints the answer.
+pub fn run_plan(
+    plan: &Plan,
+    format: ExplanationFormat,
+    progress: ProgressOption,
+    allow_kernel: &[Knob],
+    runs: &RunsDir,
+) -> anyhow::Result<CommandStatus> {
+    let context = interrupt::context()?;
+    let permissions = RunPermissions { kernel: allow_kernel, programs: &[] };
+    let progress = ExplainProgress::start(progress.mode());
+    let explained =
+        explain::explain(plan, permissions, &runs.runs, &ExplainLengths::default(), &context, &mut |event| {
+            progress.observe(&event);
+        });
+    progress.finish();
+    let explained = explained.map_err(why_not)?;
+    let run = Run::open(&explained.dir)?;
+    let report = super::archive::write_report(&run)?;
+    answer(&run, &explained.explanation, format, Some(&report))?;
+    if !explained.unrestored.is_empty() {
+        anyhow::bail!("{} (the run is kept in {})", explained.unrestored.join("; "), explained.dir.display());
+    }
+    let is_interrupted = context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
+    Ok(if is_interrupted { CommandStatus::Interrupted } else { CommandStatus::Success })
+}
+
+fn answer(
+    run: &Run,
+    explanation: &Explanation,
+    format: ExplanationFormat,
+    report: Option<&Path>,
+) -> anyhow::Result<()> {
+    match format {
+        ExplanationFormat::Text => {
+            let report = report.map(|path| path.display().to_string());
+            print_text(&show::explanation::text(
+                explanation,
+                &run.dir.display().to_string(),
+                report.as_deref(),
+            ))
+        }
+        ExplanationFormat::Json => print_json(&serde_json::to_string_pretty(explanation)?),
+        ExplanationFormat::Folded => {
+            let mut lines = String::new();
+            for (_, text) in profiles(run, explanation)? {
+                lines.push_str(&text);
+            }
+            print(&lines)
+        }
+        ExplanationFormat::Firefox => {
+            let (variant, text) = profiles(run, explanation)?.remove(0);
+            let profile = explanation.servers[0].profile.as_ref().expect("it has a profile");
+            let period = Duration::from_secs_f64(profile.period_us.max(0.0) / 1e6);
+            let stacks: Stacks = folded::parse(&text, SampleSource::CpuClock, period)?;
+            print(&firefox::write(&stacks, &variant))
+        }
+    }
+}
+
+/// Name and folded stacks of each server; an error if one has none.
+fn profiles(run: &Run, explanation: &Explanation) -> anyhow::Result<Vec<(String, String)>> {
+    let of = |server: &archive::model::ExplainedServer| {
+        let Some(profile) = &server.profile else {
+            let why = server.unknown.iter().find(|unknown| unknown.what == "where the CPU time goes");
+            let why = why.map_or("no sample was taken", |unknown| unknown.why.as_str());
+            anyhow::bail!("{} has no profile: {why}", server.variant);
+        };
+        Ok((server.variant.clone(), run.text(&profile.folded, u64::MAX)?))
+    };
+    explanation.servers.iter().map(of).collect()
+}
+
+/// The plan of the variants, or of the run.
+fn plan(args: &ExplainArgs) -> anyhow::Result<Plan> {
+    let command: Vec<String> = std::env::args().collect();
+    if let [run] = &args.what[..]
+        && names_run(run)
+    {
+        if args.workload.is_some() || args.on_op.is_some() || args.connections.is_some() {
+            return Err(usage(
+                "a run has its workload and load: name the servers to explain them under another",
+            ));
+        }
+        let dir = args.runs.archive().locate(run)?;
+        let plan = Run::open(&dir)?.plan;
+        let plan =
+            plan.ok_or_else(|| anyhow::anyhow!("{run} has no plan that can be read: name the servers"))?;
+        consent::ask(&dir.join(archive::layout::PLAN), &plan, args.yes)?;
+        return plan_request::explaining(&plan, &command).map_err(usage);
+    }
+    let request = PlanRequest {
+        command: command.clone(),
+        explains: true,
+        variants: args.what.clone(),
+        workload: args.workload.clone(),
+        measure: MeasureRequest::Throughput,
+        on_op: args.on_op.clone(),
+        connections: args.connections,
+        seed: args.seed,
+        tags: args.tag.clone(),
+        ..PlanRequest::default()
+    };
+    let plan = plan_request::plan(&request, &Host::local()).map_err(usage)?;
+    plan_request::explaining(&plan, &command).map_err(usage)
+}
+
+/// Whether a text means a run: no server has such a name.
+fn names_run(text: &str) -> bool {
+    text == "latest" || text.starts_with(|c: char| c.is_ascii_digit()) || Path::new(text).is_dir()
+}
+
+fn why_not(error: ExplainError) -> anyhow::Error {
+    match error {
+        ExplainError::Run(RunPlanError::Held(bakeoff::held::HeldError::Interrupted))
+        | ExplainError::Study { source: HoldError::Interrupted, .. } => {
+            InterruptedError("before anything was found").into()
+        }
+        ExplainError::Run(error) => in_words(error),
+        error => error.into(),
+    }
+}
