@@ -19,6 +19,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::event::{Event, Observer};
+use crate::held_error::HeldError;
 use crate::machine_lab::MachineLab;
 use crate::run::Lab;
 use crate::run_plan::{RunPermissions, on_its_machines};
@@ -87,30 +88,6 @@ impl HeldSlice {
         let share = self.operations as f64 / self.whole_operations.max(1) as f64;
         self.whole_cpu.mul_f64(share.min(1.0))
     }
-}
-
-/// Why a server is not held any more.
-#[derive(Debug, thiserror::Error)]
-pub enum HeldError {
-    /// Ctrl-C.
-    #[error("interrupted")]
-    Interrupted,
-    /// The server has ended.
-    #[error("{name} ended while it was loaded: {source}")]
-    Ended {
-        /// The variant.
-        name: String,
-        /// How.
-        source: Box<MachineError>,
-    },
-    /// Its machine or its load failed.
-    #[error("{name}: {source}")]
-    Failed {
-        /// The variant.
-        name: String,
-        /// Why.
-        source: TrialError,
-    },
 }
 
 /// What came of a study.

@@ -32,6 +32,7 @@ mod first_block;
 mod gates;
 mod headline;
 pub mod held;
+mod held_error;
 mod interrupted_run;
 pub mod limits;
 mod load_clients;
@@ -62,6 +63,7 @@ mod verdict;
 mod verdict_input;
 mod wording;
 
+pub use held_error::HeldError;
 pub use interrupted_run::{InterruptedRun, ResumeError};
 pub use plan_check::check;
 pub use plan_effects::{PlanEffects, plan_effects};

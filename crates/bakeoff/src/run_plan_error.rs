@@ -7,7 +7,7 @@ use archive::ArchiveError;
 use machine::MachineError;
 use machine::program::ProgramError;
 
-use crate::held::HeldError;
+use crate::held_error::HeldError;
 use crate::interrupted_run::ResumeError;
 use crate::plan_error::PlanError;
 

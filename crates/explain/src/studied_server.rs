@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bakeoff::held::{HeldError, HeldServer as LoadedServer};
+use bakeoff::HeldError;
+use bakeoff::held::HeldServer as LoadedServer;
 use host::CpuSet;
 use machine::MachineError;
 use profile::ThreadSamplerOptions;

@@ -150,10 +150,10 @@ mod tests {
     /// The verbs that help texts begin with.
     const IMPERATIVES: &[&str] = &[
         "Accept", "Add", "Allow", "Ask", "Build", "Check", "Choose", "Close", "Color", "Compare", "Connect",
-        "Create", "Derive", "Do", "Find", "Give", "Go", "Keep", "List", "Load", "Maintain", "Make", "Mark",
-        "Measure", "Offer", "Open", "Pack", "Pause", "Print", "Put", "Query", "Read", "Rebuild", "Remove",
-        "Replace", "Run", "Save", "Search", "Send", "Set", "Show", "Spread", "Start", "Stop", "Store",
-        "Take", "Trust", "Unpack", "Use", "Vary", "Wait", "Write",
+        "Create", "Derive", "Do", "Explain", "Find", "Give", "Go", "Keep", "List", "Load", "Maintain",
+        "Make", "Mark", "Measure", "Offer", "Open", "Pack", "Pause", "Print", "Put", "Query", "Read",
+        "Rebuild", "Remove", "Replace", "Run", "Save", "Search", "Send", "Set", "Show", "Spread", "Start",
+        "Stop", "Store", "Take", "Trust", "Unpack", "Use", "Vary", "Wait", "Write",
     ];
 
     /// This command and all below it that a user sees, each with its full name.

@@ -8,19 +8,20 @@ use archive::model::{Plan, PlanParseError, PlannedBackground, RunKind, RunLength
 use bakeoff::event::{Event, Observer};
 use bakeoff::limits::MOST_BLOCKS;
 use bakeoff::plan_request::{MeasureRequest, PlanRequest};
-use bakeoff::{FinishedRun, ResumeError, RunPermissions, RunPlanError};
+use bakeoff::{FinishedRun, RunPermissions, RunPlanError};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
 use host::knobs::Knob;
 use load::inputs::slo::Slo;
 use load::inputs::units::{UnitError, parse_connections, parse_duration, parse_rate, parse_share};
-use machine::{Hosts, MachineError};
+use machine::Hosts;
 use workload::names_host;
 
 use super::consent;
 use super::explain::{self, ExplanationFormat};
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
-use crate::exit::{CommandStatus, InterruptedError, usage};
+use super::run_failure::in_words;
+use crate::exit::{CommandStatus, usage};
 use crate::interrupt;
 use crate::print::{note, print};
 use crate::show::bakeoff_progress::BakeoffProgress;
@@ -449,27 +450,4 @@ pub fn report_on(
         (false, true) => CommandStatus::Success,
         (false, false) => CommandStatus::Invalid,
     })
-}
-
-/// The error of a run that cannot be resumed: to resume a finished run is a mistake in the command line.
-pub fn why_not_resumed(error: ResumeError) -> anyhow::Error {
-    match error {
-        ResumeError::Finished { .. } => usage(error),
-        error => error.into(),
-    }
-}
-
-/// The error of a run, with the command that goes on with it.
-pub fn in_words(error: RunPlanError) -> anyhow::Error {
-    match error {
-        RunPlanError::Plan(error) => usage(error),
-        RunPlanError::Program(error) => usage(error),
-        RunPlanError::Machine(error) if error.is_of_hosts_file() => usage(error),
-        RunPlanError::Machine(MachineError::Interrupted) => InterruptedError("before the first trial").into(),
-        RunPlanError::Resume(error) => why_not_resumed(error),
-        RunPlanError::CutOff { dir, source } => {
-            anyhow::anyhow!("{source}; then {} goes on", resume_command(&dir))
-        }
-        error => error.into(),
-    }
 }

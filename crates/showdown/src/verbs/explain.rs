@@ -15,9 +15,9 @@ use load::inputs::units::parse_connections;
 use profile::stacks::SampleSource;
 use profile::{Stacks, firefox, folded};
 
-use super::bakeoff::in_words;
 use super::consent;
 use super::options::{ProgressOption, RunsDir};
+use super::run_failure::in_words;
 use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
 use crate::print::{print, print_json, print_text};
@@ -223,7 +223,7 @@ fn names_run(text: &str) -> bool {
 
 fn why_not(error: ExplainError) -> anyhow::Error {
     match error {
-        ExplainError::Run(RunPlanError::Held(bakeoff::held::HeldError::Interrupted))
+        ExplainError::Run(RunPlanError::Held(bakeoff::HeldError::Interrupted))
         | ExplainError::Study { source: HoldError::Interrupted, .. } => {
             InterruptedError("before anything was found").into()
         }

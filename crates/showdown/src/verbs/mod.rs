@@ -16,6 +16,7 @@ pub mod man;
 pub mod options;
 pub mod published;
 pub mod resume;
+pub mod run_failure;
 pub mod runner;
 pub mod selftest;
 pub mod selftest_clients;

@@ -39,7 +39,7 @@ pub struct ResumeArgs {
 /// `showdown resume`.
 pub fn run(args: &ResumeArgs) -> anyhow::Result<CommandStatus> {
     let dir = args.how.runs.archive().locate(&args.run)?;
-    let run = InterruptedRun::open(&dir).map_err(super::bakeoff::why_not_resumed)?;
+    let run = InterruptedRun::open(&dir).map_err(super::run_failure::why_not_resumed)?;
     consent::ask(&dir.join(archive::layout::PLAN), run.plan(), args.yes)?;
     consent::note_workload_on_disk(run.plan())?;
     let context = interrupt::context()?;

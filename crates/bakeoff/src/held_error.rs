@@ -1,0 +1,29 @@
+//! Why a server is not held any more: each in one line.
+
+use machine::MachineError;
+
+use crate::trial::TrialError;
+
+/// Why a server is not held any more.
+#[derive(Debug, thiserror::Error)]
+pub enum HeldError {
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+    /// The server has ended.
+    #[error("{name} ended while it was loaded: {source}")]
+    Ended {
+        /// The variant.
+        name: String,
+        /// How.
+        source: Box<MachineError>,
+    },
+    /// Its machine or its load failed.
+    #[error("{name}: {source}")]
+    Failed {
+        /// The variant.
+        name: String,
+        /// Why.
+        source: TrialError,
+    },
+}
