@@ -12,7 +12,8 @@ use load::slices::DrawnSlice;
 use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
 use machine::{
-    CpuMeter, Machine, MachineError, RecordedServer, Recorder, Sampling, ServerOrder, SystemUnderTest,
+    CpuMeter, Machine, MachineError, RecordedServer, Recorder, Sampling, ServerObserver, ServerOrder,
+    SystemUnderTest,
 };
 use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates};
 use rand::{RngExt, SeedableRng};
@@ -213,6 +214,11 @@ impl<'a> HeldServer<'a> {
     pub fn record(&self, period: Duration) -> Result<Box<dyn Recorder>, HeldError> {
         let recorded = RecordedServer { name: WATCH.to_owned(), trial: self.trial };
         self.checked(self.machine.record(&[recorded], period))
+    }
+
+    /// Reads what the server says of itself, while it is loaded; none where its workload observes nothing.
+    pub fn observer(&self) -> Result<Option<Box<dyn ServerObserver>>, HeldError> {
+        self.checked(self.sut.observer())
     }
 
     /// Samples its CPU time.

@@ -1,18 +1,24 @@
 //! A server of a plan as a study sees it: what each slice is made of. The server and its load are `bakeoff`'s.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use bakeoff::HeldError;
 use bakeoff::held::HeldServer as LoadedServer;
 use host::CpuSet;
-use machine::MachineError;
+use machine::{MachineError, ServerObserver};
 use profile::ThreadSamplerOptions;
+use workload::{ObservedChange, ObservedValue};
 
-use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
+use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading, StatisticReading};
 
 /// How often telemetry is read: a slice of a second has ten readings.
 const TELEMETRY_PERIOD: Duration = Duration::from_millis(100);
+
+/// How often the server's own statistics are read.
+const OBSERVATION_PERIOD: Duration = Duration::from_millis(250);
 
 /// New connections are loaded for this long before they are measured: windows grow, and threads take their connections.
 const AFTER_CONNECTING: Duration = Duration::from_millis(300);
@@ -75,7 +81,10 @@ impl HeldServer for StudiedServer<'_, '_> {
         // Where threads cannot be sampled, what they wait for is unknown, and the rest goes on.
         let threads = self.server.sample_threads(&ThreadSamplerOptions::default()).ok();
         let recorder = self.server.record(TELEMETRY_PERIOD)?;
-        let slice = self.server.slice(length, &mut |_| ())?;
+        let observing = self.server.observer()?.map(Observing::begin);
+        let slice = self.server.slice(length, &mut |_| ());
+        let statistics = observing.map_or_else(BTreeMap::new, Observing::end);
+        let slice = slice?;
         let telemetry = recorder.stop()?;
         let threads = threads.and_then(|threads| threads.stop().ok());
         let resource_left = match burner {
@@ -93,8 +102,46 @@ impl HeldServer for StudiedServer<'_, '_> {
             client_utilisation: Some(slice.client_utilisation),
             server_cpu_s: slice.server_cpu().as_secs_f64(),
             telemetry,
-            statistics: BTreeMap::new(),
+            statistics,
             threads,
         })
+    }
+}
+
+/// Reads what a server says of itself, at once and then once a period, until the slice ends.
+struct Observing {
+    has_ended: mpsc::Sender<()>,
+    thread: JoinHandle<Vec<Vec<ObservedValue>>>,
+}
+
+impl Observing {
+    fn begin(observer: Box<dyn ServerObserver>) -> Self {
+        let (has_ended, end) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            let mut readings = Vec::new();
+            loop {
+                // A reading that fails is left out: a server at its capacity may not answer.
+                readings.extend(observer.read().ok());
+                if end.recv_timeout(OBSERVATION_PERIOD) != Err(RecvTimeoutError::Timeout) {
+                    readings.extend(observer.read().ok());
+                    return readings;
+                }
+            }
+        });
+        Self { has_ended, thread }
+    }
+
+    fn end(self) -> BTreeMap<String, StatisticReading> {
+        let _ = self.has_ended.send(());
+        let readings = self.thread.join().unwrap_or_default();
+        let changes = workload::observed_over(&readings).into_iter();
+        changes.map(|(name, change)| (name, StatisticReading::from(change))).collect()
+    }
+}
+
+impl From<ObservedChange> for StatisticReading {
+    fn from(change: ObservedChange) -> Self {
+        let ObservedChange { value, is_counter, unit, about, limit } = change;
+        Self { value, is_counter, unit, about, limit }
     }
 }

@@ -164,7 +164,7 @@ fn answer(
             let profile = explanation.servers[0].profile.as_ref().expect("it has a profile");
             let period = Duration::from_secs_f64(profile.period_us.max(0.0) / 1e6);
             let stacks: Stacks = folded::parse(&text, SampleSource::CpuClock, period)?;
-            print(&firefox::write(&stacks, &variant))
+            print(&firefox::write(&stacks, &variant, run.id.started()))
         }
     }
 }

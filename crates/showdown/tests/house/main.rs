@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("workload", &["load", "host"]),
     ("machine", &["profile", "workload", "archive", "load", "host", "stats"]),
     ("bakeoff", &["machine", "profile", "workload", "archive", "stats", "load", "host"]),
-    ("explain", &["bakeoff", "profile", "workload", "archive", "stats", "load", "host"]),
+    ("explain", &["bakeoff", "machine", "profile", "workload", "archive", "stats", "load", "host"]),
     ("truth", &["load", "host", "stats", "wire"]),
     ("cost", &["archive", "stats"]),
     ("report", &["archive", "cost", "stats"]),
