@@ -76,12 +76,14 @@ fn server() -> ExplainedServer {
         }],
         unknown: vec![Unknown { what: text(), why: text() }],
         profile: Some(CpuProfile {
+            period_us: 10101.0,
+            cpu_us: 8.0,
             folded: text(),
             samples: 100,
             lost: 0,
             level: text(),
             throughput_ratio: Some(0.98),
-            frames: vec![FrameCost { frame: text(), self_us: 1.0, total_us: 2.0 }],
+            frames: vec![FrameCost { frame: text(), module: text(), self_us: 1.0, total_us: 2.0 }],
             rest_us: 0.1,
         }),
     }
@@ -95,9 +97,12 @@ pub fn explanation() -> Explanation {
         workload: text(),
         servers: vec![server()],
         difference: Some(CpuDifference {
+            a_cpu_us: 8.0,
+            b_cpu_us: 9.0,
             a: text(),
             b: text(),
             frames: vec![FrameDifference {
+                module: text(),
                 frame: text(),
                 a_us: 1.0,
                 b_us: 2.0,
