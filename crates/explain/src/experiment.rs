@@ -130,16 +130,7 @@ impl Tried {
     /// The elasticity so far; none with too few pairs. A pair whose resource did not change, because the burner did not get its
     /// time, counts for nothing.
     pub(crate) fn estimate(&self) -> Option<ElasticityEstimate> {
-        let pairs: Vec<Pair> = self
-            .pairs
-            .iter()
-            .map(|pair| Pair {
-                plain: pair.plain_per_s,
-                perturbed: pair.perturbed_per_s,
-                left: pair.resource_left,
-            })
-            .filter(Pair::is_changed)
-            .collect();
+        let pairs: Vec<Pair> = self.pairs.iter().map(pair_of).filter(Pair::is_changed).collect();
         elasticity::estimate(&pairs, Confidence::P95.shared_by(LOOKS as usize)).ok()
     }
 
@@ -162,18 +153,24 @@ impl Tried {
         }
     }
 
+    /// Why there is no elasticity.
+    fn why_unknown(&self) -> String {
+        let all = self.pairs.len();
+        let count = |is: &dyn Fn(&PerturbedPair) -> bool| self.pairs.iter().filter(|pair| is(pair)).count();
+        let idle = count(&|pair| pair.perturbed_per_s <= 0.0 || pair.plain_per_s <= 0.0);
+        let unchanged = count(&|pair| !pair_of(pair).is_changed());
+        if idle > 0 {
+            format!("no operation succeeded in a slice of {idle} of {all} pairs")
+        } else if unchanged > 0 {
+            format!("the resource hardly changed in {unchanged} of {all} pairs")
+        } else {
+            format!("there are too few pairs ({all})")
+        }
+    }
+
     fn sentence(&self, elasticity: Option<&Elasticity>) -> String {
         let Some(found) = elasticity else {
-            let left = self.pairs.iter().filter(|pair| pair.resource_left > 0.98).count();
-            return if left > 0 {
-                format!(
-                    "{}: not known, because the resource hardly changed in {left} of {} pairs",
-                    self.title(),
-                    self.pairs.len()
-                )
-            } else {
-                format!("{}: not known, because there are too few pairs ({})", self.title(), self.pairs.len())
-            };
+            return format!("{}: not known, because {}", self.title(), self.why_unknown());
         };
         let mean = |value: &dyn Fn(&PerturbedPair) -> f64| {
             (self.pairs.iter().map(|pair| value(pair).ln()).sum::<f64>() / self.pairs.len() as f64).exp_m1()
@@ -191,5 +188,44 @@ impl Tried {
             found.high,
             found.pairs
         )
+    }
+}
+
+fn pair_of(pair: &PerturbedPair) -> Pair {
+    Pair { plain: pair.plain_per_s, perturbed: pair.perturbed_per_s, left: pair.resource_left }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(perturbed_per_s: f64, resource_left: f64, pairs: usize) -> Tried {
+        let cpus = "0-1".parse().expect("CPUs");
+        let mut tried = Tried::new(Experiment::BurnServerCpus, Perturbation::Burn { cpus, share: 0.2 });
+        let pair = PerturbedPair { plain_per_s: 1000.0, perturbed_per_s, resource_left, plain_first: true };
+        tried.pairs = vec![pair; pairs];
+        tried
+    }
+
+    #[test]
+    fn a_result_is_a_sentence_with_its_figures() {
+        let outcome = tried(800.0, 0.8, 4).outcome();
+        assert_eq!(outcome.title, "20 % less of the server's CPUs (CPUs 0-1)");
+        assert_eq!(
+            outcome.sentence,
+            "-20 % of the server's CPUs changed throughput by -20.0 %: elasticity 1.00 (interval 1.00 to 1.00, 4 pairs)"
+        );
+    }
+
+    #[test]
+    fn without_an_elasticity_the_sentence_says_why() {
+        for (tried, why) in [
+            (tried(800.0, 0.8, 2), "there are too few pairs (2)"),
+            (tried(990.0, 0.99, 4), "the resource hardly changed in 4 of 4 pairs"),
+            (tried(0.0, 0.8, 4), "no operation succeeded in a slice of 4 of 4 pairs"),
+        ] {
+            let outcome = tried.outcome();
+            assert!(outcome.elasticity.is_none() && outcome.sentence.ends_with(why), "{}", outcome.sentence);
+        }
     }
 }

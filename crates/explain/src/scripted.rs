@@ -224,3 +224,37 @@ impl HeldServer for Scripted {
         })
     }
 }
+
+/// Columns that a machine has only with some hardware, kernel or traffic; their other names must then be there too.
+const OPTIONAL: [&str; 6] = ["pressure.", "swap.", "disk.", "net.", "cpu.throttles", "server."];
+
+#[test]
+fn scripted_columns_have_the_names_of_telemetry() {
+    // At least one tick, however busy the machine is.
+    let sampler = host::Host::local().sample(Vec::new(), Duration::from_millis(10)).expect("a sampler");
+    let recording = sampler.stop();
+    let has = |name: &str| recording.columns.iter().any(|column| column.name == name);
+    for name in Scripted::new().columns.keys() {
+        let optional = OPTIONAL.iter().find(|family| name.starts_with(*family));
+        let is_family_there =
+            |family: &str| recording.columns.iter().any(|column| column.name.starts_with(family));
+        let is_named =
+            ["pressure.", "swap."].iter().any(|family| name.starts_with(family) && is_family_there(family));
+        // A machine of the tests may have one CPU only.
+        let is_expected =
+            optional.is_none() && !["cpu.1.", "cpu.2.", "cpu.3."].iter().any(|cpu| name.starts_with(cpu));
+        if is_expected || is_named {
+            assert!(has(name), "telemetry has no column {name}");
+        }
+    }
+    let of_disks: Vec<&str> = recording
+        .columns
+        .iter()
+        .filter_map(|column| column.name.strip_prefix("disk.")?.rsplit_once('.').map(|(_, what)| what))
+        .collect();
+    if !of_disks.is_empty() {
+        for what in ["busy", "queue", "reads", "writes"] {
+            assert!(of_disks.contains(&what), "telemetry of disks has no {what}: {of_disks:?}");
+        }
+    }
+}
