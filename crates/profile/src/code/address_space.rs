@@ -2,9 +2,10 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +17,9 @@ use super::elf_file::{ElfFile, FileIdentity, open_regular};
 
 /// Deeper stacks are cut: recursion without an end must not fill the memory.
 const MOST_FRAMES: usize = 256;
+
+/// Farther away nothing is read after a sample.
+const MOST_READ_LATER: u64 = 1 << 20;
 
 /// An index in [`CodeFiles`].
 pub(crate) type FileIndex = u32;
@@ -76,7 +80,7 @@ impl CodeFiles {
 fn own_vdso() -> Option<Vec<u8>> {
     let maps = MemoryMaps::from_file("/proc/self/maps").ok()?;
     let (start, end) = maps.iter().find(|map| map.pathname == MMapPath::Vdso)?.address;
-    let mut memory = fs::File::open("/proc/self/mem").ok()?;
+    let mut memory = File::open("/proc/self/mem").ok()?;
     memory.seek(SeekFrom::Start(start)).ok()?;
     let mut image = vec![0; (end - start) as usize];
     memory.read_exact(&mut image).ok()?;
@@ -126,6 +130,8 @@ pub(crate) struct UserStack {
     pub frames: Vec<CodeAddress>,
     /// Whether it reaches the start of its thread.
     pub is_complete: bool,
+    /// Whether its outer part was read after the sample.
+    pub is_read_later: bool,
 }
 
 #[derive(Debug)]
@@ -184,25 +190,58 @@ impl AddressSpace {
     }
 
     /// Who called whom, from a copy of the stack that begins at the stack pointer.
-    pub(crate) fn unwind(&self, registers: Registers, stack: &[u8], cache: &mut UnwindCache) -> UserStack {
-        let mut read = |address: u64| {
-            let at = usize::try_from(address.checked_sub(registers.stack).ok_or(())?).map_err(drop)?;
-            let bytes = stack.get(at..).and_then(|rest| rest.first_chunk()).ok_or(())?;
-            Ok(u64::from_ne_bytes(*bytes))
+    ///
+    /// The kernel ends the copy at a page that is not in memory, such as one of a large buffer that was never used. What lies
+    /// behind is then read from `memory`: the stack of some ms later. It is believed only if it leads to the thread's start.
+    pub(crate) fn unwind(
+        &self,
+        registers: Registers,
+        stack: &[u8],
+        memory: Option<&File>,
+        cache: &mut UnwindCache,
+    ) -> UserStack {
+        let copied = |address: u64| {
+            let at = usize::try_from(address.checked_sub(registers.stack)?).ok()?;
+            Some(u64::from_ne_bytes(*stack.get(at..)?.first_chunk()?))
         };
+        let (frames, is_complete) = self.frames(registers, cache, copied);
+        let Some(memory) = memory.filter(|_| !is_complete) else {
+            return UserStack { frames, is_complete, is_read_later: false };
+        };
+        let end = registers.stack.saturating_add(stack.len() as u64);
+        let later = |address: u64| {
+            let mut bytes = [0; 8];
+            let is_behind = (end..end.saturating_add(MOST_READ_LATER)).contains(&address);
+            (is_behind && memory.read_exact_at(&mut bytes, address).is_ok())
+                .then(|| u64::from_ne_bytes(bytes))
+        };
+        let (longer, is_complete) =
+            self.frames(registers, cache, |address| copied(address).or_else(|| later(address)));
+        let frames = if is_complete { longer } else { frames };
+        UserStack { frames, is_complete, is_read_later: is_complete }
+    }
+
+    fn frames(
+        &self,
+        registers: Registers,
+        cache: &mut UnwindCache,
+        read: impl Fn(u64) -> Option<u64>,
+    ) -> (Vec<CodeAddress>, bool) {
         let mut frames = Vec::new();
+        let mut read = |address| read(address).ok_or(());
         let mut unwinding =
             self.unwinder.iter_frames(registers.instruction, registers.native(), cache, &mut read);
         let is_complete = loop {
             match unwinding.next() {
-                Ok(None) => break true,
+                // A thread starts in a file: anything else is an address that was read from the wrong place.
+                Ok(None) => break matches!(frames.last(), Some(CodeAddress::File(..))),
                 Ok(Some(_)) if frames.len() >= MOST_FRAMES => break false,
                 // A return address may lie behind a function that ends with a call: the address before it is in the call.
                 Ok(Some(address)) => frames.push(self.locate(address.address_for_lookup())),
                 Err(_) => break false,
             }
         };
-        UserStack { frames, is_complete }
+        (frames, is_complete)
     }
 }
 
@@ -211,4 +250,32 @@ fn process_root(pid: u32) -> PathBuf {
     let root = PathBuf::from(format!("/proc/{pid}/root"));
     // Names of symbols are found by path after the process has ended: a path without it lasts longer.
     if fs::read_link(&root).is_ok_and(|target| target == Path::new("/")) { PathBuf::from("/") } else { root }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object::{Object, ObjectSymbol};
+
+    #[test]
+    fn a_function_of_this_program_is_found_at_its_address_in_the_file()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let mut files = CodeFiles::default();
+        let own = AddressSpace::read(std::process::id(), &mut files).ok_or("own memory can be read")?;
+        let CodeAddress::File(file, address) = own.locate(marker as *const () as u64) else {
+            return Err("code of a file".into());
+        };
+        let bytes = fs::read(files.get(file).path.as_ref().ok_or("a file")?)?;
+        let object = object::File::parse(&*bytes)?;
+        let here = object.symbols().filter(|symbol| symbol.address() == address);
+        let names: Vec<&str> = here.filter_map(|symbol| symbol.name().ok()).collect();
+        assert!(names.iter().any(|name| name.contains("marker")), "{names:?}");
+        assert_eq!(own.locate(1), CodeAddress::Anonymous);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn marker() -> u32 {
+        std::hint::black_box(7)
+    }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use framehop::ExplicitModuleSectionInfo;
 use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, ParsedEhFrameHdr, UnwindSection};
-use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef};
+use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef, SegmentFlags};
 
 /// Larger sections are not read: those of the largest servers have some MB.
 const MOST_SECTION_BYTES: u64 = 256 << 20;
@@ -19,7 +19,7 @@ const MOST_SECTION_BYTES: u64 = 256 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct FileIdentity(u64, u64);
 
-/// A part of the file that is loaded.
+/// A part of the file that is loaded as code.
 #[derive(Debug)]
 struct Segment {
     offset: Range<u64>,
@@ -93,7 +93,10 @@ impl ElfFile {
             let data = section.uncompressed_data().ok()?;
             Some(Section { addresses: range(name)?, data: Arc::from(&*data) })
         };
-        let segments = object.segments().map(|segment| {
+        let is_code =
+            |flags| matches!(flags, SegmentFlags::Elf { p_flags, .. } if p_flags & object::elf::PF_X != 0);
+        let code = object.segments().filter(|segment| is_code(segment.flags()));
+        let segments = code.map(|segment| {
             let (offset, size) = segment.file_range();
             Segment { offset: offset..offset.saturating_add(size), address: segment.address() }
         });
@@ -110,11 +113,11 @@ impl ElfFile {
         }
     }
 
-    /// The address of a byte of the file, given the page that is mapped from this offset.
+    /// The address of the byte at this offset, where a mapping of code begins.
     pub(crate) fn address_of(&self, offset: u64) -> Option<u64> {
-        // A mapping begins at a page, and the segment may begin within it.
-        let page_end = offset.saturating_add(4096);
-        let holds = |segment: &&Segment| segment.offset.start < page_end && offset < segment.offset.end;
+        // A mapping begins at a page and a segment may begin within it, after the end of another one.
+        let page = !(rustix::param::page_size() as u64 - 1);
+        let holds = |segment: &&Segment| (segment.offset.start & page..segment.offset.end).contains(&offset);
         let segment = self.segments.iter().find(holds)?;
         Some(segment.address.wrapping_add(offset.wrapping_sub(segment.offset.start)))
     }

@@ -1,6 +1,7 @@
 //! Counts samples: unwinds each stack as it comes, and names the functions at the end.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::File;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -41,6 +42,8 @@ pub(super) struct Collector {
     pub has_kernel: bool,
     pub source: SampleSource,
     pub period: Duration,
+    /// Bytes of a stack that are copied if all of them are in memory.
+    pub stack_bytes: u32,
     pub cost: Duration,
     pub losses: Losses,
     members: HashSet<u32>,
@@ -64,6 +67,7 @@ impl Collector {
             has_kernel: false,
             source: SampleSource::CpuClock,
             period: Duration::ZERO,
+            stack_bytes: 0,
             cost: Duration::ZERO,
             losses: Losses::default(),
             members: HashSet::new(),
@@ -125,8 +129,11 @@ impl Collector {
             sample.kernel.iter().enumerate().map(|(at, a)| self.kernel_function(at, *a)).collect();
         if let Some((registers, copy)) = &sample.user {
             if let Some(space) = self.code(sample.pid, registers.instruction) {
-                let user = space.unwind(*registers, copy, &mut self.cache);
+                let is_cut = copy.len() < self.stack_bytes as usize;
+                let memory = is_cut.then(|| File::open(format!("/proc/{}/mem", sample.pid)).ok()).flatten();
+                let user = space.unwind(*registers, copy, memory.as_ref(), &mut self.cache);
                 self.losses.incomplete += u64::from(!user.is_complete);
+                self.losses.read_later += u64::from(user.is_read_later);
                 stack.extend(user.frames.into_iter().map(|frame| match frame {
                     CodeAddress::File(file, address) => {
                         Function::User(file, self.files.function_start(file, address))

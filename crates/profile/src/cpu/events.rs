@@ -25,6 +25,9 @@ use crate::stacks::SampleSource;
 const MACHINE_BUFFERS: [u8; 5] = [10, 9, 8, 7, 5];
 const THREAD_BUFFERS: [u8; 2] = [5, 4];
 
+/// Most bytes of a stack for an ordinary user, whose buffers are small: eight samples have room.
+const THREAD_STACK: u32 = 16 << 10;
+
 /// Where registers are in a sample: in ascending order of their bits in `asm/perf_regs.h`.
 #[cfg(target_arch = "x86_64")]
 mod registers {
@@ -82,6 +85,8 @@ pub(super) struct Events {
     options: Opts,
     pub source: SampleSource,
     pub has_kernel: bool,
+    /// Bytes of a stack that the kernel copies.
+    pub stack_bytes: u32,
     /// Threads that could not be sampled.
     pub missed_threads: u64,
 }
@@ -193,6 +198,7 @@ impl Events {
                     options: opts,
                     source,
                     has_kernel,
+                    stack_bytes: options.stack_bytes,
                     missed_threads: 0,
                 });
             }
@@ -204,11 +210,14 @@ impl Events {
             (SampleSource::Cycles, false),
             (SampleSource::CpuClock, false),
         ] {
+            let options = options.clone();
+            let options = CpuSamplerOptions { stack_bytes: options.stack_bytes.min(THREAD_STACK), ..options };
             let mut events = Self {
                 scope: Scope::Threads(HashMap::new()),
-                options: event_options(options, has_kernel),
+                options: event_options(&options, has_kernel),
                 source,
                 has_kernel,
+                stack_bytes: options.stack_bytes,
                 missed_threads: 0,
             };
             match events.add_threads(pids) {

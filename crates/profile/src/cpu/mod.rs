@@ -95,6 +95,7 @@ fn sample(
     };
     collector.has_kernel = events.has_kernel;
     collector.source = events.source;
+    collector.stack_bytes = events.stack_bytes;
     collector.period = Duration::from_secs(1) / options.samples_per_s;
     // Files and symbols of the kernel are read before, and not while it samples.
     collector.prepare(&pids);
