@@ -73,9 +73,9 @@ pub struct Losses {
     pub lost: u64,
     /// Samples whose stack does not reach the start of its thread.
     pub incomplete: u64,
-    /// Samples whose outermost functions were read some ms after the sample, because the kernel could not copy the stack
-    /// beyond a page that was not in memory. They may have changed.
-    pub read_later: u64,
+    /// Samples whose outermost functions are those of another sample of the thread with the same function at the same place,
+    /// or were read some ms later, because the kernel could not copy the stack beyond a page that was not in memory.
+    pub completed: u64,
     /// Samples of user code without a stack: the function that ran is all that is known.
     pub without_stack: u64,
     /// Threads that could not be sampled.
@@ -138,7 +138,7 @@ impl Stacks {
             cost += profile.cost;
             losses.lost += profile.losses.lost;
             losses.incomplete += profile.losses.incomplete;
-            losses.read_later += profile.losses.read_later;
+            losses.completed += profile.losses.completed;
             losses.without_stack += profile.losses.without_stack;
             losses.threads = losses.threads.max(profile.losses.threads);
             notes.extend(

@@ -9,7 +9,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use framehop::{CacheNative, MayAllocateDuringUnwind, Module, UnwindRegsNative, Unwinder, UnwinderNative};
+use framehop::{
+    CacheNative, FrameAddress, MayAllocateDuringUnwind, Module, UnwindRegsNative, Unwinder, UnwinderNative,
+};
 use procfs::FromRead;
 use procfs::process::{MMPermissions, MMapPath, MemoryMaps};
 
@@ -123,11 +125,20 @@ pub(crate) enum CodeAddress {
     Anonymous,
 }
 
+/// A function on a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UserFrame {
+    /// Where it runs.
+    pub address: CodeAddress,
+    /// The stack pointer in it.
+    pub stack_pointer: u64,
+}
+
 /// A stack of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UserStack {
     /// Innermost first.
-    pub frames: Vec<CodeAddress>,
+    pub frames: Vec<UserFrame>,
     /// Whether it reaches the start of its thread.
     pub is_complete: bool,
     /// Whether its outer part was read after the sample.
@@ -226,20 +237,25 @@ impl AddressSpace {
         registers: Registers,
         cache: &mut UnwindCache,
         read: impl Fn(u64) -> Option<u64>,
-    ) -> (Vec<CodeAddress>, bool) {
+    ) -> (Vec<UserFrame>, bool) {
         let mut frames = Vec::new();
         let mut read = |address| read(address).ok_or(());
-        let mut unwinding =
-            self.unwinder.iter_frames(registers.instruction, registers.native(), cache, &mut read);
+        let mut native = registers.native();
+        let mut next = Some(FrameAddress::InstructionPointer(registers.instruction));
         let is_complete = loop {
-            match unwinding.next() {
-                // A thread starts in a file: anything else is an address that was read from the wrong place.
-                Ok(None) => break matches!(frames.last(), Some(CodeAddress::File(..))),
-                Ok(Some(_)) if frames.len() >= MOST_FRAMES => break false,
-                // A return address may lie behind a function that ends with a call: the address before it is in the call.
-                Ok(Some(address)) => frames.push(self.locate(address.address_for_lookup())),
-                Err(_) => break false,
+            // A thread starts in a file: anything else is an address that was read from the wrong place.
+            let is_in_file = |frame: &UserFrame| matches!(frame.address, CodeAddress::File(..));
+            let Some(address) = next else { break frames.last().is_some_and(is_in_file) };
+            if frames.len() >= MOST_FRAMES {
+                break false;
             }
+            // A return address may lie behind a function that ends with a call: the address before it is in the call.
+            let place = self.locate(address.address_for_lookup());
+            frames.push(UserFrame { address: place, stack_pointer: native.sp() });
+            next = match self.unwinder.unwind_frame(address, &mut native, cache, &mut read) {
+                Ok(caller) => caller.and_then(FrameAddress::from_return_address),
+                Err(_) => break false,
+            };
         };
         (frames, is_complete)
     }

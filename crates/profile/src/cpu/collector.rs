@@ -9,6 +9,7 @@ use super::events::{CpuSample, Event};
 use crate::Stacks;
 use crate::code::address_space::{AddressSpace, CodeAddress, CodeFiles, FileIndex, UnwindCache};
 use crate::code::kernel_symbols::KernelSymbols;
+use crate::code::known_callers::KnownCallers;
 use crate::code::symbols::Symbols;
 use crate::stacks::{Frame, FrameKind, Losses, SampleSource, StacksBuilder};
 use crate::thread_names::{current_name, group_name};
@@ -55,6 +56,7 @@ pub(super) struct Collector {
     files: CodeFiles,
     kernel: KernelSymbols,
     cache: UnwindCache,
+    callers: KnownCallers,
     /// Thread's name and functions, innermost first.
     stacks: HashMap<(usize, Vec<Function>), u64>,
     /// Samples whose stack was one too many, by thread's name.
@@ -78,6 +80,7 @@ impl Collector {
             files: CodeFiles::default(),
             kernel: KernelSymbols::default(),
             cache: UnwindCache::new(),
+            callers: KnownCallers::default(),
             stacks: HashMap::new(),
             others: HashMap::new(),
         }
@@ -131,13 +134,18 @@ impl Collector {
             if let Some(space) = self.code(sample.pid, registers.instruction) {
                 let is_cut = copy.len() < self.stack_bytes as usize;
                 let memory = is_cut.then(|| File::open(format!("/proc/{}/mem", sample.pid)).ok()).flatten();
-                let user = space.unwind(*registers, copy, memory.as_ref(), &mut self.cache);
+                let mut user = space.unwind(*registers, copy, memory.as_ref(), &mut self.cache);
+                let files = &mut self.files;
+                let mut start_of = |file, address| files.function_start(file, address);
+                if user.is_complete {
+                    self.callers.learn(sample.tid, &user.frames, &mut start_of);
+                } else if self.callers.complete(sample.tid, &mut user.frames, &mut start_of) {
+                    (user.is_complete, user.is_read_later) = (true, true);
+                }
                 self.losses.incomplete += u64::from(!user.is_complete);
-                self.losses.read_later += u64::from(user.is_read_later);
-                stack.extend(user.frames.into_iter().map(|frame| match frame {
-                    CodeAddress::File(file, address) => {
-                        Function::User(file, self.files.function_start(file, address))
-                    }
+                self.losses.completed += u64::from(user.is_read_later);
+                stack.extend(user.frames.iter().map(|frame| match frame.address {
+                    CodeAddress::File(file, address) => Function::User(file, start_of(file, address)),
                     CodeAddress::Anonymous => Function::Anonymous,
                 }));
             } else {

@@ -85,7 +85,7 @@ fn sample(
     let mut rounds = 0_u64;
     let mut next_list = begin + LIST;
     // An estimate, which the rounds correct.
-    let mut thread_cost = Duration::from_micros(50);
+    let (mut thread_cost, mut spent) = (Duration::from_micros(50), Duration::ZERO);
     while !stop.load(Ordering::Relaxed) {
         thread::park_timeout(pause(period, rounds));
         if Instant::now() >= next_list {
@@ -94,14 +94,16 @@ fn sample(
             let cost = cpu_time().saturating_sub(before);
             next_list = Instant::now() + LIST.max(cost.div_f64(options.most_cpu * (1.0 - FOR_ROUNDS)));
         }
+        // What the rounds may have used by now, without what they have; a pause does not permit a burst.
         let permitted = begin.elapsed().mul_f64(options.most_cpu * FOR_ROUNDS);
-        let budget = permitted.min(period.mul_f64(options.most_cpu * FOR_ROUNDS * 2.0));
-        let most = (budget.div_duration_f64(thread_cost) as usize).max(1);
+        let left = permitted.saturating_sub(spent).min(period.mul_f64(options.most_cpu * FOR_ROUNDS * 4.0));
+        let most = left.div_duration_f64(thread_cost) as usize;
         let before = cpu_time();
         let taken = account.round(most);
+        let cost = cpu_time().saturating_sub(before);
+        spent += cost;
         if taken > 0 {
-            let cost = (cpu_time().saturating_sub(before)) / taken as u32;
-            thread_cost = ((thread_cost * 7 + cost) / 8).max(Duration::from_micros(1));
+            thread_cost = ((thread_cost * 7 + cost / taken as u32) / 8).max(Duration::from_micros(1));
         }
         rounds += 1;
     }
