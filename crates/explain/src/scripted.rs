@@ -23,6 +23,8 @@ pub(crate) struct Scripted {
     pub(crate) client_utilisation: f64,
     pub(crate) server_cores: f64,
     pub(crate) failed_share: f64,
+    /// The share of the time that a connection waits for the client.
+    pub(crate) client_delay: f64,
     /// Relative noise of a slice's throughput: the largest of it.
     pub(crate) noise: f64,
     /// Where the noise comes from: of no generator, a fixed sequence; else normal with `noise` as its standard deviation.
@@ -96,6 +98,7 @@ impl Scripted {
             client_utilisation: 0.4,
             server_cores: 0.8,
             failed_share: 0.0,
+            client_delay: 0.0,
             noise: 0.02,
             random: None,
             burner_gets: 0.95,
@@ -213,7 +216,7 @@ impl HeldServer for Scripted {
             failed: (operations * self.failed_share) as u64,
             length_s,
             throughput_per_s: ended_per_s * (1.0 - self.failed_share),
-            mean_response_s: f64::from(connections) / ended_per_s,
+            mean_response_s: (1.0 - self.client_delay) * f64::from(connections) / ended_per_s,
             connections,
             resource_left: left,
             client_utilisation: Some(self.client_utilisation),

@@ -1,6 +1,6 @@
 //! Suspects: what rules name, with the words that experiments give them, in the order of what is most likely.
 
-use archive::model::{PerturbationOutcome, Suspect, SuspectWord};
+use archive::model::{Elasticity, PerturbationOutcome, Suspect, SuspectWord};
 use stats::confidence::ConfidenceInterval;
 
 use crate::experiment::{Experiment, Tried};
@@ -99,41 +99,46 @@ fn interval(outcome: &PerturbationOutcome) -> Option<ConfidenceInterval> {
     outcome.elasticity.map(|found| ConfidenceInterval { low: found.low, high: found.high })
 }
 
+/// The cause with its figures. The word stands beside it.
 fn suspect_sentence(
     title: &str,
     word: SuspectWord,
     evidence: &str,
     outcome: Option<&PerturbationOutcome>,
 ) -> String {
-    let tried = outcome.map_or_else(|| "not tried".to_owned(), |outcome| outcome.sentence.clone());
-    match word {
-        SuspectWord::Limits => format!("{title} limits: {evidence}. {tried}"),
-        SuspectWord::Shared => format!("{title} limits together with others: {evidence}. {tried}"),
-        SuspectWord::Suspected if outcome.is_some() => {
-            format!("{title} is suspected: {evidence}. {tried}, which does not decide it alone")
-        }
-        SuspectWord::Suspected => format!("{title} is suspected, and was not tried: {evidence}"),
-        SuspectWord::Cleared => format!("{title} does not limit, although {evidence}. {tried}"),
-    }
+    let Some(outcome) = outcome else { return format!("{title}: {evidence}; not tried") };
+    let Some(found) = outcome.elasticity else {
+        return format!("{title}: {evidence}; tried, without a result");
+    };
+    let follows = match word {
+        SuspectWord::Cleared => "throughput does not follow it",
+        SuspectWord::Suspected => "whether throughput follows it alone is not decided",
+        SuspectWord::Limits | SuspectWord::Shared => "throughput follows it",
+    };
+    let Elasticity { value, low, high, .. } = found;
+    format!("{title}: {evidence}; {follows} (elasticity {value:.2}, {low:.2} to {high:.2})")
 }
 
 /// What limits a variant, in one sentence.
 pub(crate) fn sentence(variant: &str, suspects: &[Suspect]) -> String {
     let evidence = |suspect: &Suspect| {
         let after = suspect.sentence.split_once(": ").map_or(suspect.sentence.as_str(), |(_, after)| after);
-        after.split_once(". ").map_or(after, |(first, _)| first).to_owned()
+        after.rsplit_once("; ").map_or(after, |(first, _)| first).to_owned()
     };
-    let shared: Vec<&str> = suspects
-        .iter()
-        .filter(|suspect| suspect.word == SuspectWord::Shared)
-        .map(|suspect| suspect.title.as_str())
-        .collect();
+    // Suspects of one experiment are one limit, which the first of them names.
+    let mut shared: Vec<&Suspect> = Vec::new();
+    for suspect in suspects.iter().filter(|suspect| suspect.word == SuspectWord::Shared) {
+        if shared.iter().all(|other| other.tried != suspect.tried) {
+            shared.push(suspect);
+        }
+    }
     match suspects.first() {
         Some(first) if first.word == SuspectWord::Limits => {
             format!("{variant} is limited by {}: {}", first.title, evidence(first))
         }
         Some(first) if first.word == SuspectWord::Shared && shared.len() > 1 => {
-            format!("{variant} is limited by {} together", shared.join(" and "))
+            let titles: Vec<&str> = shared.iter().map(|suspect| suspect.title.as_str()).collect();
+            format!("{variant} is limited by {} together", titles.join(" and "))
         }
         Some(first) if first.word != SuspectWord::Cleared => {
             format!(

@@ -90,7 +90,7 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
     if let Some(other) = busiest {
         figures.add_text("others.busiest", format!("{} (pid {})", other.command, other.pid));
     }
-    let waiting = plain.column("pressure.cpu.some");
+    let waiting = plain.pressure("cpu");
     let of_pressure = Kind { unit: SHARE, source: "/proc/pressure/cpu" };
     figures.add(
         "run_queue.waiting",

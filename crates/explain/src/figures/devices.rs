@@ -112,7 +112,7 @@ fn disks(plain: &Plain<'_>, figures: &mut Figures) {
     let kind = Kind { unit: SHARE, source: "/proc/pressure/io" };
     figures.add(
         "pressure.io",
-        plain.column("pressure.io.some"),
+        plain.pressure("io"),
         kind,
         "share of the time in which a task waited for disk I/O",
     );
@@ -127,7 +127,7 @@ fn memory(plain: &Plain<'_>, figures: &mut Figures) {
     let kind = Kind { unit: SHARE, source: "/proc/pressure/memory" };
     figures.add(
         "pressure.memory",
-        plain.column("pressure.memory.some"),
+        plain.pressure("memory"),
         kind,
         "share of the time in which a task waited for memory",
     );

@@ -44,6 +44,12 @@ impl Plain<'_> {
         self.mean(|reading| reading.telemetry.mean(name, 0..=u64::MAX))
     }
 
+    /// The share of the time in which a task waited for a resource, by the kernel's pressure stall information. The kernel
+    /// updates it late, so over a short time it can seem to be more than all of it.
+    pub(super) fn pressure(&self, resource: &str) -> Option<f64> {
+        self.column(&format!("pressure.{resource}.some")).map(|share| share.clamp(0.0, 1.0))
+    }
+
     /// The middle parts of the columns `PREFIX.*.SUFFIX`, such as the names of disks.
     pub(super) fn instances(&self, prefix: &str, suffix: &str) -> BTreeSet<String> {
         let columns = self.readings.iter().flat_map(|reading| &reading.telemetry.columns);

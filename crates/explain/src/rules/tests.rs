@@ -31,6 +31,10 @@ fn planted() -> Vec<(&'static str, Scripted)> {
         server.client_utilisation = 0.99;
         server
     };
+    let delaying = |mut server: Scripted| {
+        server.client_delay = 0.5;
+        server
+    };
     let failing = |mut server: Scripted| {
         server.failed_share = 0.2;
         server
@@ -43,6 +47,7 @@ fn planted() -> Vec<(&'static str, Scripted)> {
     let cpu = [0.95, 0.0, 0.0];
     vec![
         ("client", client(Scripted::new()).follows([0.0, 0.9, 0.0])),
+        ("client-delay", delaying(Scripted::new()).follows([0.0, 0.9, 0.0])),
         ("failures", failing(Scripted::new())),
         (
             "hypervisor",

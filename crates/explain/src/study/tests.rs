@@ -42,6 +42,23 @@ fn the_words_of_a_limit_need_rivals_that_are_cleared() {
 }
 
 #[test]
+fn suspects_of_one_experiment_are_one_limit() {
+    let mut server =
+        Scripted::new().with(&[("programs.others", 0.6)]).busy([0.98, 0.97]).follows([0.8, 0.0, 0.7]);
+    server.server_cores = 1.3;
+    let explained = studied(&mut server);
+    let rules: Vec<_> = explained.suspects.iter().map(|suspect| suspect.rule.as_str()).collect();
+    assert_eq!(rules, ["other-program", "server-cpu", "experiment"]);
+    assert_eq!(explained.sentence, "nginx is limited by another program and number of connections together");
+    let sentence = &explained.suspects[1].sentence;
+    assert!(
+        sentence.starts_with("server CPUs: the server's CPUs were busy 98 % of the time; "),
+        "{sentence}"
+    );
+    assert!(sentence.contains("; throughput follows it (elasticity 0.8"), "{sentence}");
+}
+
+#[test]
 fn a_busy_cpu_that_throughput_does_not_follow_is_cleared() {
     let mut server = Scripted::new().busy([0.97, 0.96]);
     let explained = studied(&mut server);
