@@ -51,7 +51,7 @@ pub struct Access {
     pub other_users_threads: Ability,
     /// Stacks of programs in CPU samples.
     pub user_stacks: Ability,
-    /// Stacks of the kernel in CPU samples, and all processes at once.
+    /// Stacks of the kernel in CPU samples.
     pub kernel_stacks: Ability,
     /// Names of the kernel's functions.
     pub kernel_symbols: Ability,
@@ -72,7 +72,7 @@ impl Access {
         Self {
             other_users_threads: foreign_threads(),
             user_stacks: sampling(Trial::OwnUserCode),
-            kernel_stacks: sampling(Trial::Machine),
+            kernel_stacks: sampling(Trial::Kernel),
             kernel_symbols: kernel_symbols(),
             counters: sampling(Trial::Counters),
         }

@@ -141,8 +141,8 @@ pub(crate) struct UserStack {
     pub frames: Vec<UserFrame>,
     /// Whether it reaches the start of its thread.
     pub is_complete: bool,
-    /// Whether its outer part was read after the sample.
-    pub is_read_later: bool,
+    /// Whether its outer part is not from the copy.
+    pub is_completed: bool,
 }
 
 #[derive(Debug)]
@@ -217,7 +217,7 @@ impl AddressSpace {
         };
         let (frames, is_complete) = self.frames(registers, cache, copied);
         let Some(memory) = memory.filter(|_| !is_complete) else {
-            return UserStack { frames, is_complete, is_read_later: false };
+            return UserStack { frames, is_complete, is_completed: false };
         };
         let end = registers.stack.saturating_add(stack.len() as u64);
         let later = |address: u64| {
@@ -229,7 +229,7 @@ impl AddressSpace {
         let (longer, is_complete) =
             self.frames(registers, cache, |address| copied(address).or_else(|| later(address)));
         let frames = if is_complete { longer } else { frames };
-        UserStack { frames, is_complete, is_read_later: is_complete }
+        UserStack { frames, is_complete, is_completed: is_complete }
     }
 
     fn frames(

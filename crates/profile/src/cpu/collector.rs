@@ -132,18 +132,23 @@ impl Collector {
             sample.kernel.iter().enumerate().map(|(at, a)| self.kernel_function(at, *a)).collect();
         if let Some((registers, copy)) = &sample.user {
             if let Some(space) = self.code(sample.pid, registers.instruction) {
-                let is_cut = copy.len() < self.stack_bytes as usize;
-                let memory = is_cut.then(|| File::open(format!("/proc/{}/mem", sample.pid)).ok()).flatten();
-                let mut user = space.unwind(*registers, copy, memory.as_ref(), &mut self.cache);
+                let mut user = space.unwind(*registers, copy, None, &mut self.cache);
                 let files = &mut self.files;
                 let mut start_of = |file, address| files.function_start(file, address);
+                if !user.is_complete {
+                    if self.callers.complete(sample.tid, &mut user.frames, &mut start_of) {
+                        (user.is_complete, user.is_completed) = (true, true);
+                    } else if copy.len() < self.stack_bytes as usize
+                        && let Ok(memory) = File::open(format!("/proc/{}/mem", sample.pid))
+                    {
+                        user = space.unwind(*registers, copy, Some(&memory), &mut self.cache);
+                    }
+                }
                 if user.is_complete {
                     self.callers.learn(sample.tid, &user.frames, &mut start_of);
-                } else if self.callers.complete(sample.tid, &mut user.frames, &mut start_of) {
-                    (user.is_complete, user.is_read_later) = (true, true);
                 }
                 self.losses.incomplete += u64::from(!user.is_complete);
-                self.losses.completed += u64::from(user.is_read_later);
+                self.losses.completed += u64::from(user.is_completed);
                 stack.extend(user.frames.iter().map(|frame| match frame.address {
                     CodeAddress::File(file, address) => Function::User(file, start_of(file, address)),
                     CodeAddress::Anonymous => Function::Anonymous,

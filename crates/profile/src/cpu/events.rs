@@ -342,8 +342,8 @@ pub(crate) fn refusal(error: &io::Error) -> (String, String) {
 pub(crate) enum Trial {
     /// Code of this process, without the kernel.
     OwnUserCode,
-    /// Everything on a CPU.
-    Machine,
+    /// Code of the kernel: of all programs, or of this process.
+    Kernel,
     /// The cycle counter.
     Counters,
 }
@@ -355,9 +355,10 @@ pub(crate) fn attempt(trial: Trial) -> io::Result<()> {
     match trial {
         Trial::OwnUserCode => OpenEvent::open(SampleSource::CpuClock, &opts, own, &THREAD_BUFFERS).map(drop),
         Trial::Counters => OpenEvent::open(SampleSource::Cycles, &opts, own, &THREAD_BUFFERS).map(drop),
-        Trial::Machine => {
+        Trial::Kernel => {
             let opts = event_options(&options, true);
-            machine_wide(SampleSource::CpuClock, &opts, None).map(drop)
+            let of_own = || OpenEvent::open(SampleSource::CpuClock, &opts, own, &THREAD_BUFFERS).map(drop);
+            machine_wide(SampleSource::CpuClock, &opts, None).map(drop).or_else(|_| of_own())
         }
     }
 }
