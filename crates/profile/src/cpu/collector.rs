@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::events::{CpuSample, Event};
 use crate::Stacks;
-use crate::code::address_space::{AddressSpace, CodeAddress, CodeFiles, FileIndex, UnwindCache};
+use crate::code::address_space::{AddressSpace, CodeAddress, CodeFiles, FileIndex, UnwindCache, UserFrame};
 use crate::code::kernel_symbols::KernelSymbols;
 use crate::code::known_callers::KnownCallers;
 use crate::code::symbols::Symbols;
@@ -16,6 +16,9 @@ use crate::thread_names::{current_name, group_name};
 
 /// Most different stacks, about 100 MB. Others are counted as one.
 const MOST_STACKS: usize = 100_000;
+
+/// Most stacks that wait for others that they can be completed from.
+const MOST_CUT: usize = 10_000;
 
 /// How often the mappings of a process are read again for an address that is in none.
 const READ_AGAIN: Duration = Duration::from_secs(1);
@@ -30,6 +33,14 @@ enum Function {
     /// Compiled by a virtual machine, or in a file that cannot be read.
     Anonymous,
     Kernel(u64),
+}
+
+/// A stack that does not reach the start of its thread.
+struct CutStack {
+    thread: usize,
+    tid: u32,
+    kernel: Vec<Function>,
+    user: Vec<UserFrame>,
 }
 
 struct ProcessCode {
@@ -57,6 +68,7 @@ pub(super) struct Collector {
     kernel: KernelSymbols,
     cache: UnwindCache,
     callers: KnownCallers,
+    cut: Vec<CutStack>,
     /// Thread's name and functions, innermost first.
     stacks: HashMap<(usize, Vec<Function>), u64>,
     /// Samples whose stack was one too many, by thread's name.
@@ -81,6 +93,7 @@ impl Collector {
             kernel: KernelSymbols::default(),
             cache: UnwindCache::new(),
             callers: KnownCallers::default(),
+            cut: Vec::new(),
             stacks: HashMap::new(),
             others: HashMap::new(),
         }
@@ -128,39 +141,61 @@ impl Collector {
 
     fn count(&mut self, sample: &CpuSample) {
         let thread = self.thread(sample.pid, sample.tid);
-        let mut stack: Vec<Function> =
+        let kernel: Vec<Function> =
             sample.kernel.iter().enumerate().map(|(at, a)| self.kernel_function(at, *a)).collect();
-        if let Some((registers, copy)) = &sample.user {
-            if let Some(space) = self.code(sample.pid, registers.instruction) {
-                let mut user = space.unwind(*registers, copy, None, &mut self.cache);
-                let files = &mut self.files;
-                let mut start_of = |file, address| files.function_start(file, address);
-                if !user.is_complete {
-                    if self.callers.complete(sample.tid, &mut user.frames, &mut start_of) {
-                        (user.is_complete, user.is_completed) = (true, true);
-                    } else if copy.len() < self.stack_bytes as usize
-                        && let Ok(memory) = File::open(format!("/proc/{}/mem", sample.pid))
-                    {
-                        user = space.unwind(*registers, copy, Some(&memory), &mut self.cache);
-                    }
-                }
-                if user.is_complete {
-                    self.callers.learn(sample.tid, &user.frames, &mut start_of);
-                }
-                self.losses.incomplete += u64::from(!user.is_complete);
-                self.losses.completed += u64::from(user.is_completed);
-                stack.extend(user.frames.iter().map(|frame| match frame.address {
-                    CodeAddress::File(file, address) => Function::User(file, start_of(file, address)),
-                    CodeAddress::Anonymous => Function::Anonymous,
-                }));
-            } else {
-                self.losses.without_stack += 1;
-                stack.push(Function::Anonymous);
+        let Some((registers, copy)) = &sample.user else { return self.add(thread, kernel, &[]) };
+        let Some(space) = self.code(sample.pid, registers.instruction) else {
+            self.losses.without_stack += 1;
+            return self.add(thread, [kernel, vec![Function::Anonymous]].concat(), &[]);
+        };
+        let mut user = space.unwind(*registers, copy, None, &mut self.cache);
+        let files = &mut self.files;
+        let mut start_of = |file, address| files.function_start(file, address);
+        if !user.is_complete {
+            if self.callers.complete(sample.tid, &mut user.frames, &mut start_of) {
+                (user.is_complete, user.is_completed) = (true, true);
+            } else if copy.len() < self.stack_bytes as usize
+                && let Ok(memory) = File::open(format!("/proc/{}/mem", sample.pid))
+            {
+                user = space.unwind(*registers, copy, Some(&memory), &mut self.cache);
             }
         }
-        let is_known = self.stacks.len() < MOST_STACKS || self.stacks.contains_key(&(thread, stack.clone()));
-        if is_known {
-            *self.stacks.entry((thread, stack)).or_default() += 1;
+        if user.is_complete {
+            self.callers.learn(sample.tid, &user.frames, &mut start_of);
+            self.losses.completed += u64::from(user.is_completed);
+            self.add(thread, kernel, &user.frames);
+        } else if self.cut.len() < MOST_CUT {
+            self.cut.push(CutStack { thread, tid: sample.tid, kernel, user: user.frames });
+        } else {
+            self.losses.incomplete += 1;
+            self.add(thread, kernel, &user.frames);
+        }
+    }
+
+    /// Completes the stacks that came before those that they can be completed from.
+    fn complete_cut(&mut self) {
+        for mut cut in std::mem::take(&mut self.cut) {
+            let files = &mut self.files;
+            let mut start_of = |file, address| files.function_start(file, address);
+            let is_completed = self.callers.complete(cut.tid, &mut cut.user, &mut start_of);
+            self.losses.completed += u64::from(is_completed);
+            self.losses.incomplete += u64::from(!is_completed);
+            self.add(cut.thread, cut.kernel, &cut.user);
+        }
+    }
+
+    /// Adds a sample: functions of the kernel and then of the program, innermost first.
+    fn add(&mut self, thread: usize, kernel: Vec<Function>, user: &[UserFrame]) {
+        let mut stack = kernel;
+        stack.extend(user.iter().map(|frame| match frame.address {
+            CodeAddress::File(file, address) => {
+                Function::User(file, self.files.function_start(file, address))
+            }
+            CodeAddress::Anonymous => Function::Anonymous,
+        }));
+        let key = (thread, stack);
+        if self.stacks.len() < MOST_STACKS || self.stacks.contains_key(&key) {
+            *self.stacks.entry(key).or_default() += 1;
         } else {
             *self.others.entry(thread).or_default() += 1;
         }
@@ -211,7 +246,8 @@ impl Collector {
     }
 
     /// The profile.
-    pub(super) fn finish(self, length: Duration) -> Stacks {
+    pub(super) fn finish(mut self, length: Duration) -> Stacks {
+        self.complete_cut();
         let mut notes = Vec::new();
         let names = self.names_of_functions(&mut notes);
         let frame = |function: &Function| match function {

@@ -63,6 +63,34 @@ fn a_stripped_function_has_one_address_and_a_note_says_why() {
     assert!(stacks.losses.incomplete * 20 <= stacks.samples(), "{:?}", stacks.losses);
 }
 
+/// Samples a program until it has used enough CPU time, and stops it.
+fn profile_for_a_while(program: &Program) -> Option<Stacks> {
+    let running = program.start(&["1000000"]);
+    let sampler = start(running.pid())?;
+    let used = || {
+        let account = std::fs::read_to_string(format!("/proc/{}/stat", running.pid())).expect("it runs");
+        // User time in ticks of 10 ms, field 14.
+        let ticks = account.rsplit(')').next().and_then(|rest| rest.split_ascii_whitespace().nth(11));
+        ticks.and_then(|ticks| ticks.parse::<u64>().ok()).expect("proc_pid_stat(5)")
+    };
+    while used() < 80 {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Some(sampler.stop().expect("a profile"))
+}
+
+#[test]
+fn a_stack_with_pages_that_are_not_in_memory_is_completed() {
+    let Some(stacks) = profile_for_a_while(&Program::build("hollow")) else { return };
+    if stacks.losses.completed == 0 && !rustix::process::geteuid().is_root() {
+        // A user may be forbidden to read the memory even of a child.
+        return;
+    }
+    assert!(stacks.losses.completed > 0, "{:?}", stacks.losses);
+    assert!(with(&stacks, "main") * 20 >= stacks.samples() * 19, "{:?}", names(&stacks));
+    assert!(stacks.losses.incomplete * 20 <= stacks.samples(), "{:?}", stacks.losses);
+}
+
 #[test]
 fn a_child_that_starts_during_the_profile_is_in_it() {
     let program = Program::build("burner");

@@ -14,7 +14,9 @@ impl Program {
         let directory = tempfile::tempdir().expect("a directory");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/processes").join(format!("{name}.c"));
         let status = Command::new("cc")
-            .args(["-O1", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-pthread", "-o"])
+            .args(["-O1", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])
+            // It touches each page of a stack, which `hollow` must not.
+            .args(["-fno-stack-clash-protection", "-pthread", "-o"])
             .arg(directory.path().join("program"))
             .arg(source)
             .status();
