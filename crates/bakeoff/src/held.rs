@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use archive::model::{Facts, Plan, VariantFacts};
+use archive::model::{FORMAT, Facts, Plan, VariantFacts};
 use host::CpuSet;
 use host::burner::Burned;
 use load::engine::RunContext;
@@ -109,7 +109,7 @@ pub fn hold<T>(
     study: impl FnOnce(HeldServers<'_>, &mut Observer<'_>) -> T,
 ) -> Result<StudyEnd<T>, RunPlanError> {
     let (result, unrestored) = on_its_machines(plan, permissions, context, observe, |lab, observe| {
-        let mut facts = lab.facts(plan)?;
+        let mut facts = Facts { format: FORMAT, ..lab.facts(plan)? };
         let lab = &*lab;
         let mut servers = Vec::new();
         for (index, point) in variant_points(plan).iter().enumerate() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use archive::model::{Facts, PhaseKind, Plan, Trial, TrialStatus};
+use archive::model::{Facts, PhaseKind, Plan, RunKind, Trial, TrialStatus};
 use archive::{ArchiveError, Run, RunId, RunWriter, layout};
 use load::hlog;
 use load::record::Micros;
@@ -21,6 +21,14 @@ pub enum ResumeError {
     /// All of its trials have ended, and it has its verdict.
     #[error("{id} is finished, so nothing is left to resume: `showdown run {plan}` runs its plan again")]
     Finished {
+        /// The run.
+        id: RunId,
+        /// The path of its plan.
+        plan: String,
+    },
+    /// It explains its servers.
+    #[error("{id} explains and has no trials to resume: `showdown run {plan}` explains again")]
+    NoTrials {
         /// The run.
         id: RunId,
         /// The path of its plan.
@@ -81,12 +89,15 @@ impl InterruptedRun {
         }
         let Some(plan) = run.plan.clone() else { return Err(damaged(layout::PLAN, &"it is missing")) };
         plan_limits::check(&plan).map_err(|why| damaged(layout::PLAN, &why))?;
+        let path = run.dir.join(layout::PLAN).display().to_string();
+        if plan.kind == RunKind::Explain {
+            return Err(ResumeError::NoTrials { id: run.id, plan: path });
+        }
         let variant_points = variant_points(&plan);
         let replay = Replay::of(&plan, &variant_points, &run.trials)
             .map_err(|error| damaged(&error.folder, &error))?;
         if replay.is_complete && run.verdict.is_some() {
-            let plan = run.dir.join(layout::PLAN).display().to_string();
-            return Err(ResumeError::Finished { id: run.id, plan });
+            return Err(ResumeError::Finished { id: run.id, plan: path });
         }
         if replay.kept.all().len() > 0 && run.facts.is_none() {
             return Err(damaged(layout::FACTS, &"it is missing"));

@@ -3,10 +3,10 @@
 //! [`profiling`](crate::profiling).
 
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
-    CpuDifference, CpuProfile, ExplainedServer, Explanation, FORMAT, Plan, RunKind, Unknown,
+    CpuDifference, CpuProfile, ExplainedServer, Explanation, FORMAT, Plan, RunKind, RunLength, Unknown,
 };
 use archive::{ArchiveError, RunWriter};
 use bakeoff::event::{Event, Observer};
@@ -20,12 +20,30 @@ use crate::studied_server::StudiedServer;
 use crate::study::{StudyLengths, StudyProgress, study};
 
 /// How long servers are studied.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ExplainLengths {
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct ExplainLengths {
     /// What limits each of them.
-    pub study: StudyLengths,
+    study: StudyLengths,
     /// Where their CPU time goes.
-    pub profile: ProfileLengths,
+    profile: ProfileLengths,
+}
+
+impl ExplainLengths {
+    /// The lengths of a preset.
+    fn of(length: RunLength) -> Self {
+        let (study, profile) = (StudyLengths::default(), ProfileLengths::default());
+        match length {
+            RunLength::Quick => Self {
+                study: StudyLengths { slice: Duration::from_millis(250), plain_slices: 4, pairs: 6, ..study },
+                profile: ProfileLengths { slice: Duration::from_secs(1), rounds: 2 },
+            },
+            RunLength::Default => Self { study, profile },
+            RunLength::Thorough => Self {
+                study: StudyLengths { plain_slices: 10, pairs: 10, ..study },
+                profile: ProfileLengths { rounds: 12, ..profile },
+            },
+        }
+    }
 }
 
 /// A run that has explained.
@@ -63,15 +81,15 @@ pub fn explain(
     plan: &Plan,
     permissions: RunPermissions<'_>,
     root: &Path,
-    lengths: &ExplainLengths,
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<ExplainedRun, ExplainError> {
     if plan.kind != RunKind::Explain {
         return Err(RunPlanError::from(PlanError::NoExplanation).into());
     }
+    let lengths = ExplainLengths::of(plan.length);
     let held = hold(plan, permissions, context, observe, |held, observe| {
-        explain_held(plan, held, root, lengths, observe)
+        explain_held(plan, held, root, &lengths, observe)
     })?;
     let (dir, explanation) = held.result?;
     Ok(ExplainedRun { dir, explanation, unrestored: held.unrestored })
@@ -120,12 +138,16 @@ fn explain_held(
             }
         }
     }
+    let difference = difference(&mut explained, &profiles);
+    let sentences = explained.iter().map(|server| server.sentence.clone());
+    let of_difference = difference.as_ref().map(|difference| difference.sentence.clone());
+    let sentences: Vec<String> = sentences.chain(of_difference).collect();
     let explanation = Explanation {
         format: FORMAT,
         made_unix_ms: began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64),
-        sentence: explained.iter().map(|server| server.sentence.as_str()).collect::<Vec<_>>().join("; "),
+        sentence: sentences.join("; "),
         workload: plan.workload.clone(),
-        difference: difference(&mut explained, &profiles),
+        difference,
         servers: explained,
     };
     writer.explanation(&explanation)?;

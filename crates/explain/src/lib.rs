@@ -36,7 +36,6 @@ mod suspects;
 mod unknown;
 mod words;
 
-pub use explained_run::{ExplainError, ExplainLengths, ExplainedRun, explain};
+pub use explained_run::{ExplainError, ExplainedRun, explain};
 pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading, StatisticReading};
-pub use profiling::ProfileLengths;
 pub use study::{StudyLengths, StudyProgress, glance, study};

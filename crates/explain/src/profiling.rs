@@ -187,10 +187,32 @@ pub fn compare(a: (&str, &ServerProfile), b: (&str, &ServerProfile)) -> Result<C
         is_significant: difference.own.is_significant,
     });
     Ok(CpuDifference {
+        sentence: cpu_in_words((a.0, found.cpu.a_us), (b.0, found.cpu.b_us)),
         a: a.0.to_owned(),
         b: b.0.to_owned(),
         a_cpu_us: found.cpu.a_us,
         b_cpu_us: found.cpu.b_us,
         frames: frames.collect(),
     })
+}
+
+/// What an operation costs each server, the one that costs more first.
+fn cpu_in_words(a: (&str, f64), b: (&str, f64)) -> String {
+    let ((more, more_us), (less, less_us)) = if a.1 > b.1 { (a, b) } else { (b, a) };
+    let ratio = more_us / less_us.max(f64::MIN_POSITIVE);
+    format!(
+        "an operation costs {more} {ratio:.2} × the CPU time of {less}: {more_us:.1} µs against {less_us:.1} µs"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_that_costs_more_is_named_first() {
+        let expected = "an operation costs apache 4.00 × the CPU time of nginx: 32.0 µs against 8.0 µs";
+        assert_eq!(cpu_in_words(("nginx", 8.0), ("apache", 32.0)), expected);
+        assert_eq!(cpu_in_words(("apache", 32.0), ("nginx", 8.0)), expected);
+    }
 }

@@ -264,6 +264,8 @@ pub struct FrameCost {
 /// CPU time an operation of two servers, frame by frame.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuDifference {
+    /// Which costs more CPU time an operation, and by how much, in one sentence.
+    pub sentence: String,
     /// The variant that is subtracted.
     pub a: String,
     /// The variant from which it is subtracted.

@@ -9,6 +9,7 @@ use archive::model::{
 
 use super::table::{row, table, without_empty};
 use super::units::quantity;
+use super::verdict::capitalised;
 use crate::color;
 
 /// Functions of a profile that the terminal shows; the report has all.
@@ -19,8 +20,9 @@ const MOST_DIFFERENCES: usize = 12;
 /// The whole answer.
 pub fn text(explanation: &Explanation, dir: &str, report: Option<&str>) -> String {
     let mut out = String::new();
-    for server in &explanation.servers {
-        let _ = writeln!(out, "{}", color::heading(format!("{}.", server.sentence.trim_end_matches('.'))));
+    let of_servers = explanation.servers.iter().map(|server| &server.sentence);
+    for sentence in of_servers.chain(explanation.difference.iter().map(|difference| &difference.sentence)) {
+        let _ = writeln!(out, "{}", color::heading(capitalised(sentence)));
     }
     for server in &explanation.servers {
         out.push('\n');
@@ -125,15 +127,13 @@ fn profile_text(profile: &CpuProfile) -> String {
 }
 
 fn difference(found: &CpuDifference) -> String {
-    let CpuDifference { a, b, a_cpu_us, b_cpu_us, frames } = found;
+    let CpuDifference { a, b, frames, .. } = found;
     let significant: Vec<_> = frames.iter().filter(|frame| frame.is_significant).collect();
     let mut out = format!(
-        "{}\n\nAn operation costs {a} {} and {b} {} of CPU time. {} of {} functions differ significantly.\n\n",
+        "{}\n\nOf {} functions, {} differ significantly.\n\n",
         color::heading(format!("{b} against {a}")),
-        quantity(*a_cpu_us, "µs"),
-        quantity(*b_cpu_us, "µs"),
-        significant.len(),
         frames.len(),
+        significant.len(),
     );
     let head = row("function", &[a.as_str(), b, "difference", "95 % CI"], |cell| Some((*cell).to_owned()));
     let mut rows = vec![head];

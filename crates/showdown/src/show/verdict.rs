@@ -128,8 +128,8 @@ fn row(variant: &VariantSummary, unit: &str) -> Vec<String> {
 }
 
 /// The sentence with a full stop. The names of servers keep their case.
-fn capitalised(sentence: &str) -> String {
-    for begin in ["no difference shown", "inconclusive"] {
+pub fn capitalised(sentence: &str) -> String {
+    for begin in ["no difference shown", "inconclusive", "what limits", "nothing that", "an operation"] {
         if let Some(rest) = sentence.strip_prefix(begin) {
             let (first, others) = begin.split_at(1);
             return format!("{}{others}{rest}.", first.to_uppercase());

@@ -18,7 +18,7 @@ use machine::Hosts;
 use workload::names_host;
 
 use super::consent;
-use super::explain::{self, ExplanationFormat};
+use super::explain::{self, ExplainArgs, ExplanationFormat};
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
 use super::run_failure::in_words;
 use crate::exit::{CommandStatus, usage};
@@ -259,6 +259,11 @@ Examples:
 Examples:
   showdown plan sweep memcached --vary threads=1,2 > plan.toml")]
     Sweep(SweepArgs),
+    /// Print the plan of an explanation
+    #[command(after_help = "\
+Examples:
+  showdown plan explain nginx --quick > plan.toml")]
+    Explain(ExplainArgs),
 }
 
 /// `showdown compare`.
@@ -291,6 +296,7 @@ pub fn plan(verb: &PlanVerb) -> anyhow::Result<CommandStatus> {
     let plan = match verb {
         PlanVerb::Compare(args) => plan_of_comparison(args)?,
         PlanVerb::Sweep(args) => plan_of_sweep(args)?,
+        PlanVerb::Explain(args) => explain::plan(args)?,
     };
     consent::note_workload_on_disk(&plan)?;
     print(&toml::to_string(&plan)?)?;

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use archive::Run;
-use archive::model::{Explanation, Plan};
+use archive::model::{Explanation, Plan, RunLength};
 use bakeoff::plan_request::{self, MeasureRequest, PlanRequest};
 use bakeoff::{RunPermissions, RunPlanError};
 use clap::ValueEnum;
-use explain::{ExplainError, ExplainLengths, HoldError};
+use explain::{ExplainError, HoldError};
 use host::Host;
 use host::knobs::Knob;
 use load::inputs::units::parse_connections;
@@ -57,6 +57,14 @@ pub struct ExplainArgs {
     /// Open this number of client connections [default: the workload's]
     #[arg(short, long, value_parser = parse_connections)]
     pub connections: Option<u32>,
+
+    /// Take few short slices: about a minute for one server
+    #[arg(long, conflicts_with = "thorough")]
+    pub quick: bool,
+
+    /// Take many slices: about ten minutes for one server
+    #[arg(long)]
+    pub thorough: bool,
 
     /// Derive the load from this seed [default: a new one, recorded in the plan]
     #[arg(long)]
@@ -120,10 +128,9 @@ pub fn run_plan(
     let context = interrupt::context()?;
     let permissions = RunPermissions { kernel: allow_kernel, programs: &[] };
     let progress = ExplainProgress::start(progress.mode());
-    let explained =
-        explain::explain(plan, permissions, &runs.runs, &ExplainLengths::default(), &context, &mut |event| {
-            progress.observe(&event);
-        });
+    let explained = explain::explain(plan, permissions, &runs.runs, &context, &mut |event| {
+        progress.observe(&event);
+    });
     progress.finish();
     let explained = explained.map_err(why_not)?;
     let run = Run::open(&explained.dir)?;
@@ -183,8 +190,13 @@ fn profiles(run: &Run, explanation: &Explanation) -> anyhow::Result<Vec<(String,
 }
 
 /// The plan of the variants, or of the run.
-fn plan(args: &ExplainArgs) -> anyhow::Result<Plan> {
+pub fn plan(args: &ExplainArgs) -> anyhow::Result<Plan> {
     let command: Vec<String> = std::env::args().collect();
+    let length = match (args.quick, args.thorough) {
+        (true, _) => RunLength::Quick,
+        (_, true) => RunLength::Thorough,
+        _ => RunLength::Default,
+    };
     if let [run] = &args.what[..]
         && names_run(run)
     {
@@ -198,7 +210,7 @@ fn plan(args: &ExplainArgs) -> anyhow::Result<Plan> {
         let plan =
             plan.ok_or_else(|| anyhow::anyhow!("{run} has no plan that can be read: name the servers"))?;
         consent::ask(&dir.join(archive::layout::PLAN), &plan, args.yes)?;
-        return plan_request::explaining(&plan, &command).map_err(usage);
+        return plan_request::explaining(&Plan { length, ..plan }, &command).map_err(usage);
     }
     let request = PlanRequest {
         command: command.clone(),
@@ -207,6 +219,7 @@ fn plan(args: &ExplainArgs) -> anyhow::Result<Plan> {
         workload: args.workload.clone(),
         measure: MeasureRequest::Throughput,
         on_op: args.on_op.clone(),
+        length: Some(length),
         connections: args.connections,
         seed: args.seed,
         tags: args.tag.clone(),

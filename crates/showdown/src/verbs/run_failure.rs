@@ -9,7 +9,7 @@ use crate::show::resume::resume_command;
 /// The error of a run that cannot be resumed: to resume a finished run is a mistake in the command line.
 pub fn why_not_resumed(error: ResumeError) -> anyhow::Error {
     match error {
-        ResumeError::Finished { .. } => usage(error),
+        ResumeError::Finished { .. } | ResumeError::NoTrials { .. } => usage(error),
         error => error.into(),
     }
 }

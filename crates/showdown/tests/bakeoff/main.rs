@@ -7,6 +7,7 @@ mod build;
 mod byod;
 mod cpu_time;
 mod download;
+mod explain;
 mod failures;
 mod foreign_load;
 mod full_disk;

@@ -97,6 +97,7 @@ pub fn explanation() -> Explanation {
         workload: text(),
         servers: vec![server()],
         difference: Some(CpuDifference {
+            sentence: text(),
             a_cpu_us: 8.0,
             b_cpu_us: 9.0,
             a: text(),

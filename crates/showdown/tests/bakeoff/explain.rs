@@ -1,0 +1,141 @@
+//! `showdown explain` with real servers: what it finds, what it keeps, and what it refuses.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::home::{TestHome, error_line, json, only_run, text};
+
+const QUICK: [&str; 5] = ["--quick", "--on-op", "get-1k", "--progress", "none"];
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// The frames of a profile and what is in no sample are the measured CPU time.
+fn assert_adds_up(profile: &Value) {
+    let frames = profile["frames"].as_array().expect("frames");
+    let own: f64 = frames.iter().map(|frame| number(&frame["self_us"])).sum();
+    let (rest, cpu) = (number(&profile["rest_us"]), number(&profile["cpu_us"]));
+    assert!(!frames.is_empty() && cpu > 0.0, "{profile}");
+    assert!((own + rest - cpu).abs() < 1e-6 * cpu, "{own} and {rest} are not {cpu}");
+}
+
+#[test]
+fn a_server_is_explained_and_what_was_found_is_a_run() {
+    let home = TestHome::new();
+    let output = home.run(&[&["explain", "nginx", "--format", "json"], &QUICK[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let server = &found["servers"][0];
+    assert_eq!((&server["variant"], &server["held"]["connections"]), (&"nginx".into(), &64.into()));
+    assert!(number(&server["held"]["throughput_per_s"]) > 0.0);
+    let resources: Vec<&Value> = server["resources"].as_array().expect("resources").iter().collect();
+    let busy =
+        |id: &str| resources.iter().find(|resource| resource["id"] == id).map(|r| &r["utilisation"]["value"]);
+    let share = number(busy("server_cpu").expect("the server's CPUs"));
+    assert!((0.0..=1.0).contains(&share), "{share}");
+    for resource in &resources {
+        for kind in ["demand", "utilisation", "saturation"] {
+            assert!(resource[kind].is_null() || resource[kind]["source"].is_string(), "{resource}");
+        }
+    }
+    // What was tried has its pairs, and no word is stronger than its interval.
+    for suspect in server["suspects"].as_array().expect("suspects").iter().filter(|s| s["word"] == "limits") {
+        let tried = server["perturbations"].as_array().expect("perturbations");
+        let own = tried.iter().find(|tried| tried["id"] == suspect["tried"]).expect("it was tried");
+        assert!(number(&own["elasticity"]["low"]) > 0.5, "{own}");
+    }
+    assert_adds_up(&server["profile"]);
+    let run = only_run(&home);
+    assert_eq!(json(&run.join("explanation.json")), found);
+    let folded = fs::read_to_string(run.join("profiles/nginx.folded")).expect("stacks");
+    let samples: u64 = folded
+        .lines()
+        .filter_map(|line| line.rsplit_once(' '))
+        .map(|(_, n)| n.parse::<u64>().expect("a number"))
+        .sum();
+    assert_eq!(Value::from(samples), server["profile"]["samples"]);
+    assert!(run.join("report.html").exists() && !run.join("verdict.json").exists());
+
+    let listed = text(&home.run(&["list"]).stdout);
+    assert!(listed.contains("finished") && listed.contains("nginx"), "{listed}");
+    let shown = home.run(&["show", "latest"]);
+    assert!(
+        shown.status.success() && text(&shown.stdout).contains("CPU time of an operation"),
+        "{}",
+        text(&shown.stdout)
+    );
+    let resumed = home.run(&["resume", "latest"]);
+    assert_eq!(resumed.status.code(), Some(2), "{}", text(&resumed.stderr));
+
+    // The record travels with its profile.
+    assert!(home.run(&["export", "latest", "-o", "run.tar.gz"]).status.success());
+    let imported = home.run(&["import", "run.tar.gz", "--runs", "other"]);
+    assert!(imported.status.success(), "{}", text(&imported.stderr));
+    let id = run.file_name().expect("an id");
+    let other = home.path("other").join(id);
+    assert_eq!(fs::read_to_string(other.join("profiles/nginx.folded")).expect("stacks"), folded);
+    home.assert_nothing_runs();
+}
+
+#[test]
+fn two_servers_of_a_run_are_set_side_by_side() {
+    let home = TestHome::new();
+    let plan = home.small_plan(&["nginx", "nginx:sendfile=off", "--on-op", "get-1k"]);
+    let compared = home.run(&["run", &plan]);
+    assert!(matches!(compared.status.code(), Some(0 | 3)), "{}", text(&compared.stderr));
+    let output = home.run(&["explain", "latest", "--quick", "--format", "json", "--runs", "runs"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let servers = found["servers"].as_array().expect("servers");
+    let names: Vec<&Value> = servers.iter().map(|server| &server["variant"]).collect();
+    assert_eq!(names, ["nginx", "nginx:sendfile=off"]);
+    for server in servers {
+        assert_adds_up(&server["profile"]);
+    }
+    let difference = &found["difference"];
+    for (side, server) in [("a_cpu_us", &servers[0]), ("b_cpu_us", &servers[1])] {
+        assert!(number(&difference[side]) > 0.0, "{}", server["variant"]);
+    }
+    for frame in difference["frames"].as_array().expect("frames") {
+        let difference = number(&frame["b_us"]) - number(&frame["a_us"]);
+        let is_inside =
+            number(&frame["low_us"]) <= difference + 1e-9 && difference <= number(&frame["high_us"]) + 1e-9;
+        assert!(is_inside, "{frame}");
+    }
+    home.assert_nothing_runs();
+}
+
+#[test]
+fn a_plan_of_an_explanation_can_be_kept_and_run() {
+    let home = TestHome::new();
+    let plan = home.run(&["plan", "explain", "memcached", "--quick", "--connections", "2", "--seed", "5"]);
+    assert!(plan.status.success(), "{}", text(&plan.stderr));
+    fs::write(home.path("plan.toml"), &plan.stdout).expect("a plan");
+    let output = home.run(&["run", "plan.toml", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(found["servers"][0]["held"]["connections"], 2);
+    let kept = fs::read_to_string(only_run(&home).join("plan.toml")).expect("a plan");
+    assert!(kept.contains("kind = \"explain\"") && kept.contains("length = \"quick\""), "{kept}");
+}
+
+#[test]
+fn what_cannot_be_explained_is_refused_in_one_line() {
+    let home = TestHome::new();
+    for (args, why) in [
+        (&["nginx", "apache", "--format", "firefox"][..], "--format firefox is for one server"),
+        (&["lmdb"], "cannot be held under a load of this program"),
+        (&["nginx:net.core.somaxconn=64", "nginx:net.core.somaxconn=128"], "cannot be up together"),
+        (&["ngnix"], "ngnix"),
+        (&["20200101"], "20200101"),
+    ] {
+        let output = home.run(&[&["explain"], args].concat());
+        let line = error_line(&output);
+        assert!(output.status.code() != Some(0) && line.contains(why), "{args:?}: {line}");
+    }
+    let three = home.run(&["explain", "nginx", "apache", "caddy"]);
+    assert_eq!(three.status.code(), Some(2), "{}", text(&three.stderr));
+    assert!(!home.path("runs").exists(), "nothing was started");
+}
