@@ -13,19 +13,21 @@ use perf_event_open::count::Counter;
 use perf_event_open::event::hw::Hardware;
 use perf_event_open::event::sw::Software;
 use perf_event_open::sample::Sampler;
+use perf_event_open::sample::record::Record;
 use perf_event_open::sample::record::sample::{Abi, CallChain as RecordedChain, Sample};
-use perf_event_open::sample::record::{Priv, Record};
 
 use super::options::CpuSamplerOptions;
 use crate::ProfileError;
 use crate::code::address_space::Registers;
 use crate::stacks::SampleSource;
 
-/// Sizes of a buffer as powers of two of pages, the best first: an ordinary user's buffers share 516 KiB a CPU.
+/// Sizes of a CPU's buffer as powers of two of pages, the best first.
 const MACHINE_BUFFERS: [u8; 5] = [10, 9, 8, 7, 5];
-const THREAD_BUFFERS: [u8; 2] = [5, 4];
 
-/// Most bytes of a stack for an ordinary user, whose buffers are small: eight samples have room.
+/// Sizes of a thread's buffer: all buffers of an ordinary user together have 516 KiB a CPU and the limit of locked memory.
+const THREAD_BUFFERS: [u8; 4] = [7, 6, 5, 4];
+
+/// Most bytes of a stack for an ordinary user: the smallest buffer has room for four samples.
 const THREAD_STACK: u32 = 16 << 10;
 
 /// Where registers are in a sample: in ascending order of their bits in `asm/perf_regs.h`.
@@ -124,9 +126,9 @@ impl OpenEvent {
     }
 
     fn drain(&self, handle: &mut impl FnMut(Event)) {
-        for (mode, record) in self.buffer.iter().into_iter().flatten() {
+        for (_, record) in self.buffer.iter().into_iter().flatten() {
             match record {
-                Record::Sample(sample) => handle(Event::Sample(read_sample(mode, *sample))),
+                Record::Sample(sample) => handle(Event::Sample(read_sample(*sample))),
                 Record::Fork(fork) if fork.task.pid != fork.parent_task.pid => {
                     handle(Event::Forked { pid: fork.task.pid, parent: fork.parent_task.pid });
                 }
@@ -138,13 +140,14 @@ impl OpenEvent {
                     handle(Event::Named { tid: comm.task.tid, name });
                 }
                 Record::LostRecords(lost) => handle(Event::Lost(lost.lost_records)),
+                Record::LostSamples(lost) => handle(Event::Lost(lost.lost_samples)),
                 _ => {}
             }
         }
     }
 }
 
-fn read_sample(_mode: Priv, sample: Sample) -> CpuSample {
+fn read_sample(sample: Sample) -> CpuSample {
     let task = sample.record_id.task;
     let chains = sample.call_chain.unwrap_or_default();
     let kernel = chains.into_iter().find_map(|chain| match chain {
@@ -267,12 +270,15 @@ impl Events {
         let threads: Vec<u32> = pids.iter().flat_map(|pid| threads_of(*pid)).collect();
         events.retain(|tid, _| threads.contains(tid));
         let is_first = events.is_empty();
+        // The first threads must leave room for the others.
+        let sizes =
+            &THREAD_BUFFERS[threads.len().checked_ilog2().map_or(0, |size| (size as usize / 2).min(2))..];
         let (mut failure, mut missed) = (None, 0);
         for tid in threads {
             if events.contains_key(&tid) {
                 continue;
             }
-            match OpenEvent::open(self.source, &self.options, (Proc(tid), Cpu::ALL), &THREAD_BUFFERS) {
+            match OpenEvent::open(self.source, &self.options, (Proc(tid), Cpu::ALL), sizes) {
                 Ok(event) => {
                     if !is_first {
                         let _ = event.counter.enable();
