@@ -109,7 +109,7 @@ fn explain_held(
     for (at, server) in servers.iter_mut().enumerate() {
         let left = lengths.study.longest() * (count - at) as u32 + lengths.profile.longest(count);
         let (variant, until) = (server.name.clone(), Instant::now() + left);
-        let mut studied = StudiedServer { server, client_cpus: &client_cpus };
+        let mut studied = StudiedServer::new(server, &client_cpus);
         let found = study(&mut studied, &lengths.study, &mut |progress| {
             observe(Event::Doing {
                 what: format!("{variant}: {} ({})", in_words(progress), left_until(until)),

@@ -84,6 +84,8 @@ pub struct SliceReading {
     pub telemetry: Recording,
     /// What the server says of itself, by the names of its workload.
     pub statistics: BTreeMap<String, StatisticReading>,
+    /// Why the server's statistics could not be read; none where they were, or where there are none.
+    pub statistics_problem: Option<String>,
     /// What its threads waited for; none where they were not sampled.
     pub threads: Option<ThreadStates>,
 }

@@ -18,6 +18,7 @@ pub(crate) struct Scripted {
     /// Columns of the telemetry.
     pub(crate) columns: BTreeMap<String, f64>,
     pub(crate) statistics: BTreeMap<String, StatisticReading>,
+    pub(crate) statistics_problem: Option<String>,
     pub(crate) threads: Option<ThreadStates>,
     pub(crate) others: Vec<OtherProgram>,
     pub(crate) client_utilisation: f64,
@@ -93,6 +94,7 @@ impl Scripted {
             elasticities: [0.0; 3],
             columns,
             statistics: BTreeMap::new(),
+            statistics_problem: None,
             threads: Some(threads(0.4, &[(WaitKind::Events, 0.55)])),
             others: Vec::new(),
             client_utilisation: 0.4,
@@ -223,6 +225,7 @@ impl HeldServer for Scripted {
             server_cpu_s: self.server_cores * length_s,
             telemetry: self.recording(),
             statistics: self.statistics.clone(),
+            statistics_problem: self.statistics_problem.clone(),
             threads: self.threads.clone(),
         })
     }

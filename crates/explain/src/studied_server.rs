@@ -23,12 +23,44 @@ const OBSERVATION_PERIOD: Duration = Duration::from_millis(250);
 /// New connections are loaded for this long before they are measured: windows grow, and threads take their connections.
 const AFTER_CONNECTING: Duration = Duration::from_millis(300);
 
+/// After this number of slices in a row in which the server did not answer, its statistics are not asked for any more: each
+/// time takes seconds.
+const MOST_UNANSWERED: u32 = 2;
+
 /// A server of a plan that is studied.
 pub struct StudiedServer<'s, 'a> {
     /// The server with its load.
-    pub server: &'s mut LoadedServer<'a>,
+    server: &'s mut LoadedServer<'a>,
     /// The CPUs of the client.
-    pub client_cpus: &'s CpuSet,
+    client_cpus: &'s CpuSet,
+    /// The slices in a row in which it did not answer, and why.
+    unanswered: (u32, Option<String>),
+}
+
+impl<'s, 'a> StudiedServer<'s, 'a> {
+    /// A server with its load, and the CPUs of its client.
+    pub fn new(server: &'s mut LoadedServer<'a>, client_cpus: &'s CpuSet) -> Self {
+        Self { server, client_cpus, unanswered: (0, None) }
+    }
+
+    /// Begins to read what the server says of itself, if it answers.
+    fn observe(&self) -> Result<Option<Observing>, HoldError> {
+        if self.unanswered.0 >= MOST_UNANSWERED {
+            return Ok(None);
+        }
+        Ok(self.server.observer()?.map(Observing::begin))
+    }
+
+    /// What the server has said of itself.
+    fn observed(&mut self, observing: Option<Observing>) -> BTreeMap<String, StatisticReading> {
+        let Some(observing) = observing else { return BTreeMap::new() };
+        let (statistics, problem) = observing.end();
+        self.unanswered = match problem {
+            None => (0, None),
+            problem => (self.unanswered.0 + 1, problem),
+        };
+        statistics
+    }
 }
 
 impl From<HeldError> for HoldError {
@@ -81,9 +113,9 @@ impl HeldServer for StudiedServer<'_, '_> {
         // Where threads cannot be sampled, what they wait for is unknown, and the rest goes on.
         let threads = self.server.sample_threads(&ThreadSamplerOptions::default()).ok();
         let recorder = self.server.record(TELEMETRY_PERIOD)?;
-        let observing = self.server.observer()?.map(Observing::begin);
+        let observing = self.observe()?;
         let slice = self.server.slice(length, &mut |_| ());
-        let statistics = observing.map_or_else(BTreeMap::new, Observing::end);
+        let statistics = self.observed(observing);
         let slice = slice?;
         let telemetry = recorder.stop()?;
         let threads = threads.and_then(|threads| threads.stop().ok());
@@ -103,15 +135,16 @@ impl HeldServer for StudiedServer<'_, '_> {
             server_cpu_s: slice.server_cpu().as_secs_f64(),
             telemetry,
             statistics,
+            statistics_problem: self.unanswered.1.clone(),
             threads,
         })
     }
 }
 
-/// Reads what a server says of itself, at once and then once a period, until the slice ends.
+/// Reads what a server says of itself, at once and then once a period, until the slice ends or the server does not answer.
 struct Observing {
     has_ended: mpsc::Sender<()>,
-    thread: JoinHandle<Vec<Vec<ObservedValue>>>,
+    thread: JoinHandle<(Vec<Vec<ObservedValue>>, Option<String>)>,
 }
 
 impl Observing {
@@ -119,23 +152,28 @@ impl Observing {
         let (has_ended, end) = mpsc::channel();
         let thread = thread::spawn(move || {
             let mut readings = Vec::new();
+            let mut is_last = false;
             loop {
-                // A reading that fails is left out: a server at its capacity may not answer.
-                readings.extend(observer.read().ok());
-                if end.recv_timeout(OBSERVATION_PERIOD) != Err(RecvTimeoutError::Timeout) {
-                    readings.extend(observer.read().ok());
-                    return readings;
+                // Not asked again: a server at its capacity may not answer, and waiting for it would lengthen the slice.
+                match observer.read() {
+                    Ok(reading) => readings.push(reading),
+                    Err(error) => return (readings, Some(error.to_string())),
                 }
+                if is_last {
+                    return (readings, None);
+                }
+                is_last = end.recv_timeout(OBSERVATION_PERIOD) != Err(RecvTimeoutError::Timeout);
             }
         });
         Self { has_ended, thread }
     }
 
-    fn end(self) -> BTreeMap<String, StatisticReading> {
+    /// The changes of the values, and why the server did not answer, if so.
+    fn end(self) -> (BTreeMap<String, StatisticReading>, Option<String>) {
         let _ = self.has_ended.send(());
-        let readings = self.thread.join().unwrap_or_default();
+        let (readings, problem) = self.thread.join().unwrap_or_default();
         let changes = workload::observed_over(&readings).into_iter();
-        changes.map(|(name, change)| (name, StatisticReading::from(change))).collect()
+        (changes.map(|(name, change)| (name, StatisticReading::from(change))).collect(), problem)
     }
 }
 

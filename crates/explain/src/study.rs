@@ -84,7 +84,7 @@ pub fn study(
     let mut tried = study.choose(&suspicions, &figures);
     study.run_experiments(&mut tried);
     let mut unknown = study.unknown;
-    unknown.extend(unknown::of(&rules, &figures, &facts));
+    unknown.extend(unknown::of(&rules, &figures, &plain));
     Ok(explained(&plain, &figures, suspicions, &tried, unknown))
 }
 
@@ -93,7 +93,7 @@ pub fn glance(facts: &LoopFacts, readings: &[SliceReading]) -> ExplainedServer {
     let plain = Plain { facts, readings };
     let figures = figures::of(&plain);
     let rules = Rule::all();
-    let unknown = unknown::of(&rules, &figures, facts);
+    let unknown = unknown::of(&rules, &figures, &plain);
     explained(&plain, &figures, suspects::find(&rules, &figures), &[], unknown)
 }
 

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use archive::model::Unknown;
 
-use crate::figures::Figures;
-use crate::held_server::LoopFacts;
+use crate::figures::{Figures, Plain};
 use crate::rules::{Rule, RuleOutcome};
 
 /// Families of figures: how their names begin, what they are, and why there are none.
@@ -34,11 +33,19 @@ const FAMILIES: &[(&str, &str, &str)] = &[
 ];
 
 /// Families whose absence is no gap: the server has nothing of the kind, or the machine has one CPU.
-const NO_GAP: &[&str] =
-    &["statistics.", "limits.", "server_cpus.rest", "swap.", "cpu.throttles", "client.", "disk."];
+const NO_GAP: &[&str] = &[
+    "statistics_unanswered",
+    "statistics.",
+    "limits.",
+    "server_cpus.rest",
+    "swap.",
+    "cpu.throttles",
+    "client.",
+    "disk.",
+];
 
 /// What these rules could not decide with these figures, and what this user cannot see.
-pub(crate) fn of(rules: &[Rule], figures: &Figures, facts: &LoopFacts) -> Vec<Unknown> {
+pub(crate) fn of(rules: &[Rule], figures: &Figures, plain: &Plain<'_>) -> Vec<Unknown> {
     let missing: BTreeSet<String> = rules
         .iter()
         .filter_map(|rule| match rule.evaluate(figures) {
@@ -55,7 +62,10 @@ pub(crate) fn of(rules: &[Rule], figures: &Figures, facts: &LoopFacts) -> Vec<Un
             unknown.push(Unknown { what: what.to_owned(), why: why.to_owned() });
         }
     }
-    if !facts.is_root {
+    if let Some(why) = plain.readings.iter().find_map(|reading| reading.statistics_problem.as_ref()) {
+        unknown.push(Unknown { what: "what the server says of itself".to_owned(), why: why.clone() });
+    }
+    if !plain.facts.is_root {
         unknown.push(Unknown {
             what: "who holds a lock, and who wakes whom".to_owned(),
             why: "needs root: the kernel's tracepoints are not readable for this user".to_owned(),

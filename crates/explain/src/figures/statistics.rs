@@ -6,12 +6,18 @@ use archive::model::ServerStatistic;
 
 use super::plain::Plain;
 use super::set::{Figures, Kind, SHARE};
-use crate::held_server::StatisticReading;
+use crate::held_server::{SliceReading, StatisticReading};
 
 const SOURCE: &str = "the server's own statistics";
 
 /// Adds each as `statistics.NAME`: a counter per second, a gauge as it is. With `.per_op` and `.of_limit` where they exist.
 pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
+    let is_asked =
+        |reading: &SliceReading| !reading.statistics.is_empty() || reading.statistics_problem.is_some();
+    let unanswered = plain
+        .mean(|reading| is_asked(reading).then(|| f64::from(u8::from(reading.statistics_problem.is_some()))));
+    let about = "slices in which the server did not answer a query of its statistics";
+    figures.add("statistics_unanswered", unanswered, Kind { unit: SHARE, source: SOURCE }, about);
     let mut fullest: Option<(f64, ServerStatistic)> = None;
     for statistic in of(plain) {
         let name = format!("statistics.{}", statistic.name);

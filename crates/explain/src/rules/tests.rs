@@ -35,6 +35,10 @@ fn planted() -> Vec<(&'static str, Scripted)> {
         server.client_delay = 0.5;
         server
     };
+    let silent = |mut server: Scripted| {
+        server.statistics_problem = Some("no answer within 2 s".to_owned());
+        server
+    };
     let failing = |mut server: Scripted| {
         server.failed_share = 0.2;
         server
@@ -47,7 +51,7 @@ fn planted() -> Vec<(&'static str, Scripted)> {
     let cpu = [0.95, 0.0, 0.0];
     vec![
         ("client", client(Scripted::new()).follows([0.0, 0.9, 0.0])),
-        ("client-delay", delaying(Scripted::new()).follows([0.0, 0.9, 0.0])),
+        ("client-delay", delaying(with(&[("pressure.cpu.some", 0.7)])).follows([0.0, 0.9, 0.0])),
         ("failures", failing(Scripted::new())),
         (
             "hypervisor",
@@ -58,6 +62,8 @@ fn planted() -> Vec<(&'static str, Scripted)> {
         ("throttling", with(&[("cpu.throttles", 2.0)])),
         ("configured-limit", Scripted::new().statistic("workers_busy", 256.0, false, Some(256.0))),
         ("refused-connections", Scripted::new().statistic("connections_refused", 40.0, true, None)),
+        // Connections that no worker takes have operations that do not end: few of them are seen in progress.
+        ("no-answer", silent(delaying(with(&[("pressure.cpu.some", 0.7)])))),
         ("accept-queue", with(&[("tcp.listen_overflows", 48.0)])),
         ("syn-queue", with(&[("tcp.syn_drops", 48.0)])),
         ("softnet-drops", with(&[("softnet.dropped", 48.0)])),

@@ -147,6 +147,15 @@ fn what_cannot_be_tried_is_said() {
 }
 
 #[test]
+fn a_server_that_does_not_answer_is_said() {
+    let mut server = Scripted::new();
+    server.statistics_problem = Some("no answer within 2 s".to_owned());
+    let explained = studied(&mut server);
+    let unknown = explained.unknown.iter().find(|unknown| unknown.what == "what the server says of itself");
+    assert_eq!(unknown.map(|unknown| unknown.why.as_str()), Some("no answer within 2 s"));
+}
+
+#[test]
 fn a_burner_that_gets_no_time_decides_nothing() {
     let mut server = Scripted::new().busy([0.98, 0.97]).follows([1.0, 0.0, 0.0]);
     server.burner_gets = 0.01;
