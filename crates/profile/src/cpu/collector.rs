@@ -327,3 +327,38 @@ impl Collector {
         names
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_that_is_too_large_keeps_all_of_its_samples() {
+        let mut collector = Collector::new();
+        let thread = collector.name_thread(1, "nginx");
+        let samples = MOST_STACKS as u64 + 10;
+        for address in 0..samples {
+            collector.add(thread, vec![Function::Kernel(address), Function::Kernel(address + 1)], &[]);
+        }
+        // A stack that is known is still counted as itself.
+        collector.add(thread, vec![Function::Kernel(0), Function::Kernel(1)], &[]);
+        assert_eq!(collector.stacks.len(), MOST_STACKS);
+        let stacks = collector.finish(Duration::from_secs(1));
+        assert_eq!(stacks.samples(), samples + 1);
+        assert!(stacks.frames.iter().any(|frame| frame.name == "[other stacks]"));
+    }
+
+    #[test]
+    fn only_processes_of_the_profile_are_counted() {
+        let mut collector = Collector::new();
+        let sample = |pid| Event::Sample(CpuSample { pid, tid: pid, kernel: vec![7], user: None });
+        collector.belong(&[1]);
+        collector.take(sample(2));
+        collector.take(Event::Forked { pid: 3, parent: 1 });
+        collector.take(Event::Forked { pid: 4, parent: 2 });
+        for pid in [1, 3, 4] {
+            collector.take(sample(pid));
+        }
+        assert_eq!(collector.finish(Duration::ZERO).samples(), 2);
+    }
+}
