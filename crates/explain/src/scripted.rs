@@ -32,6 +32,8 @@ pub(crate) struct Scripted {
     pub(crate) random: Option<Pcg64>,
     /// The share of what it is told to burn that the burner gets.
     pub(crate) burner_gets: f64,
+    /// The least length of a slice.
+    pub(crate) shortest: Duration,
     /// After this number of slices the server ends.
     pub(crate) ends_after: usize,
     /// What was asked of it: perturbations in order.
@@ -104,6 +106,7 @@ impl Scripted {
             noise: 0.02,
             random: None,
             burner_gets: 0.95,
+            shortest: Duration::ZERO,
             ends_after: usize::MAX,
             asked: Vec::new(),
         }
@@ -211,7 +214,7 @@ impl HeldServer for Scripted {
             None => self.noise * (self.asked.len() as f64 * 2.399_963).sin(),
         };
         let ended_per_s = 1000.0 * left.powf(elasticity) * (1.0 + noise);
-        let length_s = length.as_secs_f64();
+        let length_s = length.max(self.shortest).as_secs_f64();
         let operations = (ended_per_s * length_s).round();
         Ok(SliceReading {
             operations: operations as u64,

@@ -4,7 +4,7 @@
 //! Slices of different experiments alternate, and each pair of an experiment has the other order than the one before (ABBA). So
 //! a server or a machine that drifts favours none of them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use archive::model::{ExplainedServer, HeldLoad, PerturbedPair, Unknown};
 
@@ -14,6 +14,9 @@ use crate::held_server::{HeldServer, HoldError, LoopFacts, SliceReading};
 use crate::rules::Rule;
 use crate::suspects::{self, Suspicion};
 use crate::{figures, resources, unknown, words};
+
+/// A study that takes this many times as long as its load is at most does not go on.
+const MOST_TIMES: u32 = 2;
 
 /// How long and how often a server is studied.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +44,11 @@ impl StudyLengths {
     pub fn longest(&self) -> Duration {
         let pairs = self.suspects as u32 * self.pairs * LOOKS;
         self.slice * (self.plain_slices + 2 * pairs)
+    }
+
+    /// After this time no further pair begins, whatever is not decided then.
+    fn most_time(&self) -> Duration {
+        self.longest() * MOST_TIMES
     }
 }
 
@@ -74,7 +82,14 @@ pub fn study(
     lengths: &StudyLengths,
     progress: &mut dyn FnMut(&StudyProgress),
 ) -> Result<ExplainedServer, HoldError> {
-    let mut study = Study { facts: server.facts(), server, lengths, progress, unknown: Vec::new() };
+    let mut study = Study {
+        facts: server.facts(),
+        server,
+        lengths,
+        began: Instant::now(),
+        progress,
+        unknown: Vec::new(),
+    };
     let readings = study.plain_slices()?;
     let facts = study.facts.clone();
     let plain = Plain { facts: &facts, readings: &readings };
@@ -138,6 +153,7 @@ struct Study<'a> {
     facts: LoopFacts,
     server: &'a mut dyn HeldServer,
     lengths: &'a StudyLengths,
+    began: Instant,
     progress: &'a mut dyn FnMut(&StudyProgress),
     unknown: Vec<Unknown>,
 }
@@ -202,6 +218,9 @@ impl Study<'_> {
                 .collect();
             for _ in 0..self.lengths.pairs {
                 for (at, tried) in tried.iter_mut().enumerate().filter(|(at, _)| is_open[*at]) {
+                    if self.began.elapsed() > self.lengths.most_time() {
+                        return self.note_lateness();
+                    }
                     let pair = tried.pairs.len() as u32 + 1;
                     let of = self.lengths.pairs * LOOKS;
                     (self.progress)(&StudyProgress::Pair { perturbation: tried.title(), pair, of });
@@ -231,6 +250,12 @@ impl Study<'_> {
             resource_left: perturbed.resource_left / plain.resource_left,
             plain_first,
         })
+    }
+
+    /// Slices take long where operations do not end: each slice waits for them until their timeout.
+    fn note_lateness(&mut self) {
+        let why = "slices took several times as long as their load, because operations did not end before their timeout";
+        self.unknown.push(Unknown { what: "the rest of the experiments".to_owned(), why: why.to_owned() });
     }
 
     fn note(&mut self, what: &str, error: &HoldError) {

@@ -147,6 +147,20 @@ fn what_cannot_be_tried_is_said() {
 }
 
 #[test]
+fn a_study_that_takes_too_long_says_so() {
+    // A study of no length is over before its first pair.
+    let lengths = StudyLengths { slice: Duration::ZERO, ..StudyLengths::default() };
+    let mut server = Scripted::new();
+    server.shortest = Duration::from_secs(1);
+    let explained = study(&mut server, &lengths, &mut |_| ()).expect("plain slices");
+    assert!(explained.perturbations.iter().all(|tried| tried.pairs.is_empty()));
+    assert!(
+        explained.unknown.iter().any(|unknown| unknown.why.contains("before their timeout")),
+        "{explained:#?}"
+    );
+}
+
+#[test]
 fn a_server_that_does_not_answer_is_said() {
     let mut server = Scripted::new();
     server.statistics_problem = Some("no answer within 2 s".to_owned());
