@@ -13,9 +13,9 @@
 //! | function | for | content |
 //! |---|---|---|
 //! | [`html`] | a reader | everything, in one page that opens offline |
-//! | [`markdown`] | a pull request | the verdict with its table and caveats |
-//! | [`csv`] | a spreadsheet | one row per trial |
-//! | [`json`] | a program | plan, facts, trials and verdict in one object |
+//! | [`markdown`] | a pull request | the verdict with its table and caveats, or the explanation with its tables |
+//! | [`csv`] | a spreadsheet | one row per trial, or one row per figure of an explanation |
+//! | [`json`] | a program | plan, facts, trials, verdict and explanation in one object |
 //!
 //! **Goals.** Every figure names its source file. Text of a run directory, which may come from an untrusted source, is
 //! shown as text and never as markup.
@@ -29,6 +29,10 @@
 
 mod cpus;
 mod error;
+mod escape;
+mod explained;
+mod explained_table;
+mod flame;
 mod html;
 mod markdown;
 mod page;
@@ -56,17 +60,20 @@ pub fn html_with_cost(run: &Run, cost: &CostReport) -> Result<String, ReportErro
     html::render(&page::Page::of(run).with_cost(run, cost))
 }
 
-/// The verdict with what qualifies it, for a pull request.
+/// The verdict with what qualifies it, or the explanation with its evidence, for a pull request.
 pub fn markdown(run: &Run) -> Result<String, ReportError> {
     Ok(markdown::render(run))
 }
 
-/// One row per trial, for a spreadsheet, in the format of RFC 4180.
+/// One row per trial, for a spreadsheet, in the format of RFC 4180; one row per figure of a run that explains.
 pub fn csv(run: &Run) -> Result<String, ReportError> {
-    table::render(run)
+    match &run.explanation {
+        Some(explanation) if run.trials.is_empty() => explained_table::render(explanation),
+        _ => table::render(run),
+    }
 }
 
-/// Plan, facts, trials and verdict in one object, for a program.
+/// Plan, facts, trials, verdict and explanation in one object, for a program.
 pub fn json(run: &Run) -> Result<String, ReportError> {
     let mut text = serde_json::to_string_pretty(&record::RunReport::of(run))?;
     text.push('\n');

@@ -1,13 +1,18 @@
 //! The verdict as Markdown, with what qualifies it, for a pull request or an issue.
 
-use crate::{record::ReportedRun, table::status, words};
+use crate::{
+    escape::{code, plain},
+    explained,
+    record::ReportedRun,
+    table::status,
+    words,
+};
 use archive::{
     Run, RunState,
     model::{
         CpuTimeModes, DifferenceClass, Scalability, SweepCurve, SweepPoint, TrialStatus, VariantSummary,
         Verdict, plural, thousands,
     },
-    printable::{is_printable, printable},
 };
 use std::fmt::Write;
 
@@ -16,6 +21,14 @@ const MAX_ROWS: usize = 40;
 
 pub(crate) fn render(run: &Run) -> String {
     let mut out = String::new();
+    if let Some(explanation) = &run.explanation {
+        explained::render(&mut out, explanation);
+        if run.trials.is_empty() && run.verdict.is_none() {
+            problems(&mut out, run);
+            rerun(&mut out, run);
+            return out;
+        }
+    }
     title(&mut out, run);
     if let Some(verdict) = &run.verdict {
         values(&mut out, verdict);
@@ -289,48 +302,5 @@ fn rerun(out: &mut String, run: &Run) {
         line!(out, "Run `{}`: {}", run.id, code(&command));
     } else {
         line!(out, "Run `{}`", run.id);
-    }
-}
-
-/// Escapes text for Markdown, on one line. A run may come from an untrusted source, so its text must not become a link,
-/// a mention or markup. Any punctuation may be escaped (`CommonMark` 0.31, 2.4).
-fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&' | '!' => {
-                out.push('\\');
-                out.push(c);
-            }
-            // An escape does not prevent a mention on a code-hosting site; an empty comment does.
-            '@' => out.push_str("@<!---->"),
-            c if c.is_control() => out.push(' '),
-            c if !is_printable(c) => out.extend(c.escape_unicode()),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Code on one line, in as many backticks as it needs (`CommonMark` 0.31, 6.1).
-fn code(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let text = printable(&text);
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    let pad = if longest > 0 { " " } else { "" };
-    format!("{fence}{pad}{text}{pad}{fence}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_of_a_run_is_never_markup() {
-        assert_eq!(plain("p99<5ms | x\n# y"), "p99\\<5ms \\| x \\# y");
-        assert_eq!(plain("[a](b) @team <img>"), "\\[a\\](b) @<!---->team \\<img\\>");
-        assert_eq!(code("a `b` ``c"), "``` a `b` ``c ```");
-        assert_eq!(code("showdown run x"), "`showdown run x`");
     }
 }

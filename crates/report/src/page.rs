@@ -1,15 +1,16 @@
 //! The data of the page: the run, shortened, with telemetry and configurations.
 //!
 //! A page is for reading, not for computation: floats keep six digits, long timelines are shortened, and only the drawn
-//! columns of the telemetry are included. The files that the page names have the rest.
+//! columns of the telemetry are included. Stacks of profiles become trees. The files that the page names have the rest.
 
 use crate::{
+    flame::{self, Flame},
     telemetry::{self, Drawn},
     timeline,
 };
 use archive::{
     Problem, Run, RunId, RunState,
-    model::{CpuSplit, Tick, Trial},
+    model::{CpuSplit, Explanation, Tick, Trial},
 };
 use cost::pricing::CostReport;
 use cost::published::{self, ListedResult, Published};
@@ -26,6 +27,10 @@ const MAX_ROWS: usize = 200;
 const MIN_TICKS: usize = 40;
 /// Maximum part of a configuration file, bytes.
 const MAX_CONFIG_BYTES: u64 = 64 << 10;
+/// Maximum functions of a profile's table or of a difference; those that cost the least are omitted.
+const MAX_FUNCTIONS: usize = 1_000;
+/// Maximum part of a file of folded stacks, bytes.
+const MAX_FOLDED_BYTES: u64 = 16 << 20;
 /// Maximum size of all configuration files together, bytes.
 const MAX_CONFIGS_BYTES: usize = 512 << 10;
 
@@ -41,6 +46,12 @@ pub(crate) struct Page<'a> {
     /// Where the report is made with a file of targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<PageCost<'a>>,
+    /// What limits the servers, in a run that explains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<Explanation>,
+    /// Profiles of the explanation by the name of their file.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    profiles: BTreeMap<String, Flame>,
     made_by: String,
 }
 
@@ -87,6 +98,8 @@ impl<'a> Page<'a> {
         let mut unread = Vec::new();
         let telemetry = drawn(run, MAX_ROWS, &mut unread);
         let configs = configs(run, &mut unread);
+        let profiles = profiles(run, &mut unread);
+        let explanation = run.explanation.clone().map(shortened);
         let trials = run.trials.iter().map(|record| {
             let (timeline, ticks_merged) = timeline::shorten(&record.trial.timeline, most);
             let trial = with_timeline(&record.trial, timeline);
@@ -107,7 +120,7 @@ impl<'a> Page<'a> {
             trials: trials.collect(),
         };
         let made_by = concat!("showdown ", env!("CARGO_PKG_VERSION")).to_owned();
-        Self { record, telemetry, configs, cost: None, made_by }
+        Self { record, telemetry, configs, cost: None, explanation, profiles, made_by }
     }
 
     pub(crate) fn with_cost(self, run: &Run, report: &'a CostReport) -> Self {
@@ -119,6 +132,43 @@ impl<'a> Page<'a> {
 
 fn with_timeline(trial: &Trial, timeline: Vec<Tick>) -> Trial {
     Trial { timeline, ..trial.clone() }
+}
+
+/// An explanation with the functions that cost the most. Their order in the file is that of their cost.
+fn shortened(mut explanation: Explanation) -> Explanation {
+    for profile in explanation.servers.iter_mut().filter_map(|server| server.profile.as_mut()) {
+        profile.frames.truncate(MAX_FUNCTIONS);
+    }
+    if let Some(difference) = &mut explanation.difference {
+        difference.frames.truncate(MAX_FUNCTIONS);
+    }
+    explanation
+}
+
+/// The stacks of each profile of the explanation.
+fn profiles(run: &Run, unread: &mut Vec<Problem>) -> BTreeMap<String, Flame> {
+    let servers = run.explanation.iter().flat_map(|explanation| &explanation.servers);
+    let mut profiles = BTreeMap::new();
+    for profile in servers.filter_map(|server| server.profile.as_ref()) {
+        let text = match run.text(&profile.folded, MAX_FOLDED_BYTES) {
+            Ok(text) => text,
+            Err(error) => {
+                unread.push(Problem { file: profile.folded.clone(), text: error.to_string() });
+                continue;
+            }
+        };
+        if text.len() as u64 >= MAX_FOLDED_BYTES {
+            let text = "larger than 16 MiB: the flame graph has the first stacks only".to_owned();
+            unread.push(Problem { file: profile.folded.clone(), text });
+        }
+        let found = flame::of_folded(&text);
+        if found.skipped > 0 {
+            let text = format!("lines that are not stacks, and not in the flame graph: {}", found.skipped);
+            unread.push(Problem { file: profile.folded.clone(), text });
+        }
+        profiles.insert(profile.folded.clone(), found);
+    }
+    profiles
 }
 
 fn drawn(run: &Run, most: usize, unread: &mut Vec<Problem>) -> BTreeMap<u32, Drawn> {

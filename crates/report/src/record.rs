@@ -2,7 +2,7 @@
 
 use archive::{
     Problem, Run, RunId, RunState,
-    model::{Facts, Plan, Trial, Verdict},
+    model::{Explanation, Facts, Plan, RunKind, Trial, Verdict},
 };
 use serde::Serialize;
 
@@ -13,6 +13,9 @@ pub(crate) struct RunReport<'a> {
     pub(crate) plan: Option<&'a Plan>,
     pub(crate) facts: Option<&'a Facts>,
     pub(crate) verdict: Option<&'a Verdict>,
+    /// Only in a run that explains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) explanation: Option<&'a Explanation>,
     pub(crate) trials: Vec<ReportedTrial<'a>>,
 }
 
@@ -26,7 +29,7 @@ pub(crate) struct ReportedRun<'a> {
     pub(crate) problems: &'a [Problem],
     /// The command as typed, quoted for a shell.
     pub(crate) command: Option<String>,
-    /// The command that repeats the plan with the same seed.
+    /// The command that repeats the plan with the same seed; of a run that explains, the command as typed.
     pub(crate) rerun: String,
 }
 
@@ -42,13 +45,17 @@ impl<'a> ReportedRun<'a> {
     pub(crate) fn of(run: &'a Run) -> Self {
         let dir = run.dir.display().to_string();
         let plan = run.dir.join(archive::layout::PLAN).display().to_string();
+        let command = run.plan.as_ref().map(|plan| shell_words::join(&plan.command));
+        // `showdown run` refuses the plan of an explanation.
+        let is_explained = run.plan.as_ref().is_some_and(|plan| plan.kind == RunKind::Explain);
+        let rerun = command.clone().filter(|_| is_explained);
         Self {
             id: &run.id,
             state: run.state,
             tags: &run.tags,
             problems: &run.problems,
-            command: run.plan.as_ref().map(|plan| shell_words::join(&plan.command)),
-            rerun: shell_words::join(["showdown", "run", &plan]),
+            command,
+            rerun: rerun.unwrap_or_else(|| shell_words::join(["showdown", "run", &plan])),
             dir,
         }
     }
@@ -63,6 +70,7 @@ impl<'a> RunReport<'a> {
             plan: run.plan.as_ref(),
             facts: run.facts.as_ref(),
             verdict: run.verdict.as_ref(),
+            explanation: run.explanation.as_ref(),
             trials: run.trials.iter().map(in_folder).collect(),
         }
     }

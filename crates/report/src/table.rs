@@ -108,7 +108,7 @@ fn number(value: Option<impl ToString>) -> String {
 
 /// A cell of text. A spreadsheet takes a cell that begins with one of these characters for a formula, which can run a
 /// program; a quote before it makes it text (OWASP, "CSV Injection"). Numbers keep their sign.
-fn word(text: &str) -> String {
+pub(crate) fn word(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     let is_number = text.parse::<f64>().is_ok_and(f64::is_finite);
     if is_formula && !is_number { format!("'{text}") } else { text.to_owned() }

@@ -148,3 +148,63 @@ fn text_of_an_untrusted_run_is_never_a_formula() {
     assert!(quoted > run.trials.len() * 5, "{table}");
     assert!(table.contains(",-3,") && table.contains(",-1.5,"), "numbers keep their sign: {table}");
 }
+
+#[test]
+fn markdown_of_an_explanation() {
+    let (_root, run) = made_up(example::explanation);
+    insta::assert_snapshot!(without_salt(&report::markdown(&run).unwrap(), &run));
+}
+
+#[test]
+fn csv_of_an_explanation_has_a_row_for_each_figure() {
+    let (_root, run) = made_up(example::explanation);
+    let csv = report::csv(&run).unwrap();
+    assert!(csv.starts_with("variant,part,name,value,low,high,unit,note,source\n"), "{csv}");
+    assert!(csv.contains("nginx,elasticity,20 % less of the server's CPUs,0.94,0.85,1.03,,"), "{csv}");
+    assert!(csv.contains("nginx,in use,server CPUs,0.99,,,share,"), "{csv}");
+    assert!(csv.contains("apache,own CPU time,malloc,"), "{csv}");
+    let differences = csv.lines().filter(|line| line.starts_with("apache - nginx,")).count();
+    assert_eq!(differences, run.explanation.as_ref().unwrap().difference.as_ref().unwrap().frames.len());
+}
+
+#[test]
+fn json_of_an_explanation_has_it_and_the_command_that_repeats_it() {
+    let (_root, run) = made_up(example::explanation);
+    let value: serde_json::Value = serde_json::from_str(&report::json(&run).unwrap()).unwrap();
+    assert_eq!(value["explanation"]["servers"][0]["variant"], "nginx");
+    assert_eq!(value["run"]["rerun"], "showdown explain nginx apache --on-op get-1k --tag made-up");
+    let (_root, run) = made_up(|root| example::comparison(root, 1));
+    let value: serde_json::Value = serde_json::from_str(&report::json(&run).unwrap()).unwrap();
+    assert_eq!(value.get("explanation"), None);
+}
+
+#[test]
+fn the_page_of_an_explanation_has_its_stacks_and_names_those_that_cannot_be_read() {
+    let (_root, run) = made_up(example::explanation);
+    let page = report::html(&run).unwrap();
+    assert!(
+        page.contains(r#""profiles":{"profiles/apache.folded":{"#) && page.contains("tcp_sendmsg_locked_[k]")
+    );
+    fs::write(run.dir.join("profiles/nginx.folded"), "t;main 3\nnonsense\n").unwrap();
+    fs::remove_file(run.dir.join("profiles/apache.folded")).unwrap();
+    let page = report::html(&run).unwrap();
+    assert!(
+        page.contains("lines that are not stacks, and not in the flame graph: 1"),
+        "a line that is not a stack is named"
+    );
+    assert!(page.contains(r#""file":"profiles/apache.folded""#), "a file that is missing is named");
+}
+
+#[test]
+fn the_page_of_an_explanation_with_many_functions_is_small() {
+    let (_root, mut run) = made_up(example::explanation);
+    let stacks: Vec<String> = (0..60_000)
+        .map(|n| format!("t;main;f{};g{n};a_long_name_of_a_function_{n} {}", n % 50, 1 + n % 9))
+        .collect();
+    fs::write(run.dir.join("profiles/nginx.folded"), stacks.join("\n")).unwrap();
+    let profile = run.explanation.as_mut().unwrap().servers[0].profile.as_mut().unwrap();
+    let frame = profile.frames[0].clone();
+    profile.frames.extend((0..30_000).map(|_| frame.clone()));
+    let bytes = report::html(&run).unwrap().len();
+    assert!(bytes <= 2_000_000, "{bytes} bytes");
+}

@@ -5,6 +5,7 @@
 
 mod common;
 mod comparison;
+mod explanation;
 mod facts;
 mod server;
 mod sweep;
@@ -26,6 +27,11 @@ pub fn comparison(root: &Path, blocks: u32) -> Result<RunId> {
 /// Writes a sweep of one server over threads and connections.
 pub fn sweep(root: &Path) -> Result<RunId> {
     sweep::write(root, started(3600))
+}
+
+/// Writes an explanation of two servers, with their profiles and the difference of these.
+pub fn explanation(root: &Path) -> Result<RunId> {
+    explanation::write(root, started(7200))
 }
 
 /// Writes run number `number` of many, for the index. Its verdict is complete; its trials have no files.

@@ -81,16 +81,28 @@ fn lists_and_reports_are_documented() {
         let report = report::json(&run).expect("a report");
         reports.push(serde_json::from_str(&report).expect("JSON"));
     }
+    run.explanation = Some(explanations::explanation());
+    let report = report::json(&run).expect("a report");
+    reports.push(serde_json::from_str(&report).expect("JSON"));
     page.assert_documents("The JSON report", &reports);
 
-    let csv = report::csv(&run).expect("a report");
-    let columns: BTreeSet<String> =
-        csv.lines().next().expect("a heading").split(',').map(str::to_owned).collect();
     let axes = BTreeSet::from(["connections".to_owned(), "threads".to_owned()]);
-    let documented = quoted(page.section("Columns of the CSV report").expect("the section"));
-    let documented: BTreeSet<String> = documented
-        .into_iter()
-        .filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'))
-        .collect();
-    assert_eq!(columns.difference(&axes).cloned().collect::<BTreeSet<_>>(), documented);
+    let of_trials: BTreeSet<String> = columns(&run).difference(&axes).cloned().collect();
+    assert_eq!(of_trials, documented_columns(&page, "Columns of the CSV report"));
+    run.trials.clear();
+    let documented = documented_columns(&page, "Columns of the CSV report of an explanation");
+    assert_eq!(columns(&run), documented);
+}
+
+/// The columns of a run's CSV report.
+fn columns(run: &archive::Run) -> BTreeSet<String> {
+    let csv = report::csv(run).expect("a report");
+    csv.lines().next().expect("a heading").split(',').map(str::to_owned).collect()
+}
+
+fn documented_columns(page: &Page, section: &str) -> BTreeSet<String> {
+    let words = quoted(page.section(section).expect("the section"));
+    let is_column =
+        |word: &String| word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    words.into_iter().filter(is_column).collect()
 }

@@ -1,0 +1,212 @@
+//! An explanation as Markdown, in the order of the page: the sentences, and for each server the suspects, what was tried, the
+//! resources, the CPU time and what is unknown.
+
+use crate::{escape::plain, words};
+use archive::model::{
+    CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, SuspectWord, thousands,
+};
+use std::fmt::Write;
+
+/// Maximum functions of a table: too many rows are not read in a pull request.
+const MAX_FUNCTIONS: usize = 20;
+const NONE: &str = "–";
+
+/// Writing to a string does not fail.
+macro_rules! line {
+    ($out:expr, $($text:tt)*) => {{ let _ = writeln!($out, $($text)*); }};
+}
+
+pub(crate) fn render(out: &mut String, explanation: &Explanation) {
+    let of_servers = explanation.servers.iter().map(|server| &server.sentence);
+    for sentence in of_servers.chain(explanation.difference.iter().map(|found| &found.sentence)) {
+        line!(out, "**{}.**\n", plain(sentence.trim_end_matches('.')));
+    }
+    for server in &explanation.servers {
+        line!(out, "### {}\n", plain(&server.variant));
+        load(out, server);
+        suspects(out, server);
+        tried(out, server);
+        resources(out, server);
+        statistics(out, server);
+        if let Some(profile) = &server.profile {
+            functions(out, profile);
+        }
+        for unknown in &server.unknown {
+            line!(out, "- unknown: {}: {}", plain(&unknown.what), plain(&unknown.why));
+        }
+        if !server.unknown.is_empty() {
+            out.push('\n');
+        }
+    }
+    if let Some(found) = &explanation.difference {
+        difference(out, found);
+    }
+}
+
+fn load(out: &mut String, server: &ExplainedServer) {
+    let held = &server.held;
+    line!(
+        out,
+        "Held with {} connections in a closed loop: {}/s, mean response time {}.\n",
+        thousands(f64::from(held.connections)),
+        thousands(held.throughput_per_s),
+        words::quantity(held.mean_response_us, "µs")
+    );
+}
+
+fn suspects(out: &mut String, server: &ExplainedServer) {
+    for suspect in &server.suspects {
+        let word = match suspect.word {
+            SuspectWord::Limits => "limits",
+            SuspectWord::Shared => "shared",
+            SuspectWord::Suspected => "suspected",
+            SuspectWord::Cleared => "cleared",
+        };
+        line!(out, "- **{word}**: {}", plain(&suspect.sentence));
+        for figure in &suspect.evidence {
+            let Figure { text, about, source, .. } = figure;
+            line!(out, "  - {}: {} (from {})", plain(text), plain(about), plain(source));
+        }
+        for remedy in &suspect.remedies {
+            line!(out, "  - remedy: {}", plain(remedy));
+        }
+    }
+    if !server.suspects.is_empty() {
+        out.push('\n');
+    }
+}
+
+fn tried(out: &mut String, server: &ExplainedServer) {
+    if server.perturbations.is_empty() {
+        return;
+    }
+    line!(
+        out,
+        "| what was tried | elasticity of throughput | interval | pairs | result |\n|---|--:|:-:|--:|---|"
+    );
+    for tried in &server.perturbations {
+        let [value, interval] = tried.elasticity.map_or([NONE.to_owned(), NONE.to_owned()], |found| {
+            [format!("{:.2}", found.value), format!("{:.2} to {:.2}", found.low, found.high)]
+        });
+        let [title, sentence] = [&tried.title, &tried.sentence].map(|text| plain(text));
+        line!(out, "| {title} | {value} | {interval} | {} | {sentence} |", tried.pairs.len());
+    }
+    out.push('\n');
+}
+
+fn resources(out: &mut String, server: &ExplainedServer) {
+    if server.resources.is_empty() {
+        return;
+    }
+    let cell = |figure: &Option<Figure>| {
+        figure.as_ref().map_or_else(
+            || NONE.to_owned(),
+            |figure| format!("{} ({})", plain(&figure.text), plain(&figure.source)),
+        )
+    };
+    line!(out, "| resource | demand | in use | waiting | missing |\n|---|---|---|---|---|");
+    for resource in &server.resources {
+        let cells = [&resource.demand, &resource.utilisation, &resource.saturation].map(cell).join(" | ");
+        let missing = plain(resource.missing.as_deref().unwrap_or_default());
+        line!(out, "| {} | {cells} | {missing} |", plain(&resource.title));
+    }
+    out.push('\n');
+}
+
+fn statistics(out: &mut String, server: &ExplainedServer) {
+    if server.statistics.is_empty() {
+        return;
+    }
+    line!(
+        out,
+        "| the server's own statistics | value | an operation | limit | meaning |\n|---|--:|--:|--:|---|"
+    );
+    let amount = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), words::amount);
+    for found in &server.statistics {
+        line!(
+            out,
+            "| {} | {} | {} | {} | {} |",
+            plain(&found.name),
+            plain(&statistic(found.value, &found.unit)),
+            amount(found.per_operation),
+            amount(found.limit),
+            plain(&found.about)
+        );
+    }
+    out.push('\n');
+}
+
+/// A value with its unit, where `1` is a plain number and `1/s` how often something happens.
+fn statistic(value: f64, unit: &str) -> String {
+    words::quantity(value, if unit == "1" || unit == "1/s" { &unit[1..] } else { unit })
+}
+
+fn functions(out: &mut String, profile: &CpuProfile) {
+    let us = |us: f64| words::quantity(us, "µs");
+    let share = |us: f64| words::percent(us / profile.cpu_us.max(f64::MIN_POSITIVE));
+    let cost = profile.throughput_ratio.map_or_else(String::new, |ratio| {
+        format!("; throughput while profiling {:.0} % of that without", ratio * 100.0)
+    });
+    line!(
+        out,
+        "CPU time of an operation: {} ({} samples{cost}; {}).\n",
+        us(profile.cpu_us),
+        thousands(profile.samples as f64),
+        plain(&profile.level)
+    );
+    line!(out, "| function | own | | with callees | |\n|---|--:|--:|--:|--:|");
+    for frame in profile.frames.iter().take(MAX_FUNCTIONS) {
+        let FrameCost { self_us, total_us, .. } = *frame;
+        let name = function(&frame.frame, &frame.module);
+        line!(
+            out,
+            "| {name} | {} | {} | {} | {} |",
+            us(self_us),
+            share(self_us),
+            us(total_us),
+            share(total_us)
+        );
+    }
+    let others: f64 = profile.frames.iter().skip(MAX_FUNCTIONS).map(|frame| frame.self_us).sum();
+    for (what, own) in [("other functions", others), ("not in a sample", profile.rest_us)] {
+        line!(out, "| {what} | {} | {} | | |", us(own), share(own));
+    }
+    out.push('\n');
+}
+
+fn difference(out: &mut String, found: &CpuDifference) {
+    let [a, b] = [&found.a, &found.b].map(|name| plain(name));
+    let significant: Vec<_> = found.frames.iter().filter(|frame| frame.is_significant).collect();
+    line!(
+        out,
+        "### {b} against {a}\n\nOf {} functions, {} differ significantly.\n",
+        found.frames.len(),
+        significant.len()
+    );
+    if significant.is_empty() {
+        return;
+    }
+    line!(out, "| function | {a}, µs | {b}, µs | difference, µs | 95 % CI, µs |\n|---|--:|--:|--:|:-:|");
+    for frame in significant.iter().take(MAX_FUNCTIONS) {
+        let [of_a, of_b] = [frame.a_us, frame.b_us].map(words::amount);
+        let change = frame.b_us - frame.a_us;
+        let name = function(&frame.frame, &frame.module);
+        line!(
+            out,
+            "| {name} | {of_a} | {of_b} | {change:+.2} | {:.2} to {:.2} |",
+            frame.low_us,
+            frame.high_us
+        );
+    }
+    let more = significant.len().saturating_sub(MAX_FUNCTIONS);
+    if more > 0 {
+        line!(out, "\n… and {more} more: `--format csv` has them all.");
+    }
+    out.push('\n');
+}
+
+/// A function with its file, unless its name has that already.
+fn function(frame: &str, module: &str) -> String {
+    let is_whole = module.is_empty() || frame.starts_with('[');
+    plain(&if is_whole { frame.to_owned() } else { format!("{frame} ({module})") })
+}
