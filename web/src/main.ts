@@ -6,6 +6,7 @@ import { seriesStyles, type SeriesStyle } from "./derive/palette";
 import { readData } from "./data";
 import { el } from "./dom";
 import type { Report } from "./model";
+import { answerSection, isExplained } from "./sections/answer";
 import { comparisonsSection } from "./sections/comparisons";
 import { costSection } from "./sections/cost";
 import { factsSection } from "./sections/facts";
@@ -20,11 +21,14 @@ import { timelineSection } from "./sections/timeline";
 import { trialsSection } from "./sections/trials";
 import { validitySection } from "./sections/validity";
 import { verdictSection } from "./sections/verdict";
+import { whySections } from "./sections/why";
 import { unfoldForPrint } from "./print";
 import { onceEach } from "./terms";
 import { themeButton } from "./theme";
 
 function sections(report: Report): Section[] {
+  // Such a run has no trials and no verdict, and so none of their sections.
+  if (isExplained(report)) return [...whySections(report), factsSection(report), rerunSection(report)];
   const groups = cells(report);
   const axis = mainAxis(report);
   const styleOf = seriesStyles([...new Set(groups.map((cell) => groupOf(cell, axis)))]);
@@ -33,6 +37,7 @@ function sections(report: Report): Section[] {
   const all: (Section | null)[] = [
     report.plan?.kind === "sweep" ? sweep : null,
     comparisonsSection(report),
+    ...whySections(report),
     costSection(report),
     trialsSection(report, groups, (cell) => groupOf(cell, axis), styleOf),
     loadSection(report, groups, style),
@@ -49,9 +54,9 @@ function sections(report: Report): Section[] {
 }
 
 function show(report: Report, page: HTMLElement): void {
-  document.title = `${report.verdict?.sentence ?? report.run.id} – Showdown`;
+  document.title = `${report.verdict?.sentence ?? report.explanation?.sentence ?? report.run.id} – Showdown`;
   const parts = sections(report);
-  const main = el("main", { id: "main", tabindex: -1 }, onceEach(verdictSection(report)), ...parts.map(render));
+  const main = el("main", { id: "main", tabindex: -1 }, onceEach(isExplained(report) ? answerSection(report) : verdictSection(report)), ...parts.map(render));
   const glossary = glossarySection(main);
   main.append(render(glossary));
   page.append(

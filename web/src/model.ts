@@ -1,6 +1,8 @@
 // The types of the data that `crates/report` writes into the page, field by field as serde writes the types of
 // `crates/archive/src/model`. The fields are documented there. Units are in the names.
 
+import type { Explanation, FlameData } from "./explained";
+
 export type KnobValue = boolean | number | string;
 export type SweepPoint = Record<string, KnobValue>;
 export type FactMap = Record<string, string>;
@@ -18,6 +20,10 @@ export interface Report {
   configs: Record<string, string>;
   /** Where the report was made with a file of targets. */
   cost?: Cost;
+  /** What limits the servers, in a run that explains. */
+  explanation?: Explanation;
+  /** By the name of the file of folded stacks. */
+  profiles?: Record<string, FlameData>;
   made_by: string;
 }
 
@@ -86,7 +92,7 @@ export interface Plan {
   format: number;
   showdown: string;
   command: string[];
-  kind: "compare" | "sweep";
+  kind: "compare" | "sweep" | "explain";
   workload: string;
   on_op?: string | null;
   length: "quick" | "default" | "thorough";

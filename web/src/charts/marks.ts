@@ -6,7 +6,7 @@ import { describe, hideBubble } from "../bubble";
 /** Gives every mark of a drawing its name, and makes it reachable with the keyboard. */
 export function labelMarks(drawing: Element): void {
   // The library names its groups ("rule", "dot"). That is no valid name of a group and does not help a listener.
-  for (const group of drawing.querySelectorAll("g[aria-label]")) group.removeAttribute("aria-label");
+  for (const group of drawing.querySelectorAll("g[aria-label]:not([role])")) group.removeAttribute("aria-label");
   const marks: SVGElement[] = [];
   for (const title of drawing.querySelectorAll("title")) {
     // A mark that is a link is wrapped in it, and the link takes the focus.

@@ -21,6 +21,8 @@ export function quantity(value: number | null | undefined, unit: string): string
   if (value === null || value === undefined || !Number.isFinite(value)) return MISSING;
   if (unit === "µs") return time(value);
   if (unit === "B" || unit === "bytes") return bytes(value);
+  // A plain number, and how often something happens.
+  if (unit === "1" || unit === "1/s") return number(value) + unit.slice(1);
   return unit.startsWith("/") || unit === "" ? number(value) + unit : number(value) + JOIN + unit;
 }
 
@@ -98,6 +100,12 @@ export function unbroken(text: string): string {
 /** The text with its first letter in upper case. */
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** A sentence of the verdict or of an explanation as a sentence of the page: its own words start with a capital, and the names of
+    variants do not change. */
+export function sentenceCase(text: string): string {
+  return text.replace(/^(inconclusive|no difference shown|what limits|nothing that|an operation)/, capital);
 }
 
 /** `1 trial`, `2 trials`. */

@@ -12,6 +12,7 @@ export function rerunSection(report: Report): Section {
   const { plan, run, facts, verdict } = report;
   const section = { id: "rerun", title: "Run it again", short: "Rerun" };
   if (!plan) return { ...section, body: [nothing("The plan of this run cannot be read: restore plan.toml.")] };
+  if (plan.kind === "explain") return { ...section, body: explained(report, plan) };
   const rows: Child[][] = [
     ["Run", run.id],
     ["Started", facts ? date(facts.taken_unix_ms) : report.trials[0] ? date(report.trials[0].started_unix_ms) : "–"],
@@ -41,6 +42,21 @@ export function rerunSection(report: Report): Section {
       source("plan.toml and facts.json"),
     ],
   };
+}
+
+/** A run that explains has no blocks and no phases, and its plan cannot be run alone. */
+function explained({ run, facts, explanation, made_by }: Report, plan: Plan): Child[] {
+  const rows: Child[][] = [
+    ["Run", run.id],
+    ["Started", facts ? date(facts.taken_unix_ms) : "–"],
+    ["Explained", explanation ? date(explanation.made_unix_ms) : "–"],
+    [terms`[[Client]]`, `${counted(plan.load.connections, "connection")}, ${counted(plan.load.threads, "thread")}, ${cpus(plan.cpus.client)}`],
+    [terms`[[Server]]`, serverPlace(plan)],
+    ["Measured with", `showdown ${plan.showdown}`],
+    ["Report made with", made_by],
+    [terms`[[Tags]]`, (plan.tags ?? run.tags).join(", ") || "–"],
+  ];
+  return [el("p", {}, "Repeat the command:"), command(commandLine(plan.command)), table("Summary of the plan", ["Item", "Value"], rows), source("plan.toml and facts.json")];
 }
 
 function turns({ plan, trials }: Report): string {

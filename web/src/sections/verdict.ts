@@ -1,7 +1,7 @@
 // The answer: the verdict in a sentence, what it is based on, and the state of a run that is not complete.
 
 import { breakable, el, type Child } from "../dom";
-import { capital, counted, date, unbroken } from "../derive/format";
+import { counted, date, sentenceCase, unbroken } from "../derive/format";
 import { valid } from "../derive/cells";
 import { spaced } from "../derive/slo";
 import type { Plan, Report, Resumption, Run } from "../model";
@@ -9,12 +9,13 @@ import { terms } from "../terms";
 import { comparisons } from "./comparisons";
 
 /** A longer sentence has a smaller font. */
-const LONG_SENTENCE = 110;
+export const LONG_SENTENCE = 110;
 /** A longer list of problems is folded. */
 const MAX_OPEN_PROBLEMS = 4;
 
 /** What the state of the run means for the page; nothing for a finished run. */
-function stateInWords({ id, state }: Run): string | undefined {
+function stateInWords({ id, state }: Run, plan: Plan | null): string | undefined {
+  if (plan?.kind === "explain" && state === "unfinished") return "This run ended before its explanation. Repeat its command.";
   const states: Record<string, string> = {
     running: "This run is still running. The page shows what has been measured so far.",
     interrupted: `This run was interrupted, so the verdict is based on a part of the planned blocks. \`showdown resume ${id}\` goes on with the run.`,
@@ -31,7 +32,7 @@ export function verdictSection(report: Report): HTMLElement {
     "section",
     { id: "verdict", class: "verdict", "aria-labelledby": "verdict-title" },
     el("p", { class: "kicker" }, question(plan) ?? run.id),
-    el("h1", { id: "verdict-title", class: sentence.length > LONG_SENTENCE ? "long-sentence" : undefined }, ...breakable(unbroken(heading(sentence)))),
+    el("h1", { id: "verdict-title", class: sentence.length > LONG_SENTENCE ? "long-sentence" : undefined }, ...breakable(unbroken(sentenceCase(sentence)))),
     el("p", { class: "basis" }, ...basis(report)),
     ...state(report),
     // A sweep has many comparisons, and its curves are easier to read. Its comparisons have a section of their own.
@@ -48,12 +49,8 @@ function basis({ plan, trials }: Report): Child[] {
   return [...count, ...terms`, in ${String(plan.blocks)} planned [[blocks]]${added > 0 ? `, with ${counted(added, "spare block")} to replace invalid trials` : ""}.`];
 }
 
-/** Starts the verdict's own words with a capital. Most sentences start with a variant's name, which does not change. */
-function heading(sentence: string): string {
-  return sentence.replace(/^(inconclusive|no difference shown)/, capital);
-}
-
-function question(plan: Plan | null): string | null {
+/** The workload, the operation and the measure. */
+export function question(plan: Plan | null): string | null {
   if (!plan) return null;
   const measures: Record<string, string> = {
     max_throughput: "throughput in a closed loop",
@@ -63,9 +60,11 @@ function question(plan: Plan | null): string | null {
     latency_curve: "response time over offered load",
     cpu_time: "CPU time an operation",
   };
-  const slo = "slo" in plan.measure && plan.measure.slo ? ` at ${spaced(plan.measure.slo)}` : "";
+  // What is measured then follows from the question.
+  const measure = plan.kind === "explain" ? "what limits" : (measures[plan.measure.metric] ?? plan.measure.metric);
+  const slo = plan.kind !== "explain" && "slo" in plan.measure && plan.measure.slo ? ` at ${spaced(plan.measure.slo)}` : "";
   const workload = plan.workload.replace(/\/workload\.toml$/, "").split("/").pop() || plan.workload;
-  return [workload, plan.on_op, (measures[plan.measure.metric] ?? plan.measure.metric) + slo].filter(Boolean).join("  ·  ");
+  return [workload, plan.on_op, measure + slo].filter(Boolean).join("  ·  ");
 }
 
 /** The files that cannot be read; a long list is folded. */
@@ -81,9 +80,10 @@ function resumption({ at_unix_ms, block, kept_trials, changes = [] }: Resumption
   return changed ? `${when} Changed since it began: ${changed}.` : when;
 }
 
-function state({ run, facts, verdict }: Report): Child[] {
+/** What qualifies the whole page: the state of the run, and files that cannot be read. */
+export function state({ run, plan, facts, verdict }: Report): Child[] {
   const lines = [
-    stateInWords(run),
+    stateInWords(run, plan),
     verdict?.replaced ? `${verdict.replaced}.` : null,
     run.state === "finished" && verdict && !verdict.complete
       ? "The run ended early, so the verdict is based on a part of the planned blocks."

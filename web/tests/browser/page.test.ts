@@ -2,15 +2,11 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
-import { launch, open, type Opened } from "./browser";
+import { axeProblems, check as checked, count, launch, open, overflow } from "./browser";
 import { ATTACK, empty, hostile, interrupted, long, modes, ofCpuTime, REPLACED, several, unfinished, withClientPart, withCost } from "./variations";
-
-declare const WEB: string;
 
 let browser: Browser;
 before(async () => {
@@ -19,19 +15,7 @@ before(async () => {
 after(() => browser.close());
 
 /** Opens a run, checks it, and asserts that the page made no requests and reported no errors. */
-async function check(report: Report, steps: (page: Page) => Promise<void>, options: Parameters<typeof open>[2] = {}): Promise<void> {
-  const opened: Opened = await open(browser, pageWith(report), options);
-  try {
-    await steps(opened.page);
-    assert.deepEqual(opened.requests, [], "the page makes no requests");
-    assert.deepEqual(opened.problems, [], "the page reports no errors");
-  } finally {
-    await opened.close();
-  }
-}
-
-const count = (page: Page, selector: string): Promise<number> => page.locator(selector).count();
-const overflow = (page: Page): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+const check = (report: Report, steps: (page: Page) => Promise<void>, options: Parameters<typeof open>[2] = {}): Promise<void> => checked(browser, report, steps, options);
 
 test("what the client added is beside the response time of each trial that recorded it", async () => {
   const report = withClientPart();
@@ -361,16 +345,10 @@ test("paper shows every section and no controls", async () => {
 });
 
 test("axe finds no accessibility problems, light or dark", async () => {
-  const axe = readFileSync(join(WEB, "node_modules/axe-core/axe.min.js"), "utf8");
   for (const colorScheme of ["light", "dark"] as const) {
     for (const report of [fixture("comparison"), fixture("sweep"), unfinished()]) {
       await check(report, async (page) => {
-        await page.evaluate(axe);
-        const found = await page.evaluate(async () => {
-          const { violations } = await (window as unknown as { axe: { run: () => Promise<{ violations: { id: string; nodes: { target: unknown }[] }[] }> } }).axe.run();
-          return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => String(node.target)).join(" | ")}`);
-        });
-        assert.deepEqual(found, []);
+        assert.deepEqual(await axeProblems(page), []);
       }, { colorScheme });
     }
   }

@@ -12,7 +12,7 @@ mkdirSync(folder, { recursive: true });
 
 const pages = report
   ? [["report", readFileSync(report, "utf8")] as const]
-  : (["comparison", "sweep"] as const).map((name) => [name, pageWith(fixture(name))] as const);
+  : (["comparison", "sweep", "explanation"] as const).map((name) => [name, pageWith(fixture(name))] as const);
 const views = [
   ["light", { viewport: { width: 1280, height: 900 } }],
   ["dark", { viewport: { width: 1280, height: 900 }, colorScheme: "dark" as const }],
@@ -26,7 +26,7 @@ for (const [name, html] of pages) {
     await page.screenshot({ path: join(folder, `${name}-${view}.png`), fullPage: true });
     if (view === "light") {
       // What a reader of the README sees: the verdict, the trials and the response times.
-      const height = await page.locator("#distribution").evaluate((section) => section.getBoundingClientRect().top + scrollY - 40);
+      const height = await page.locator("#distribution, #why").first().evaluate((section) => section.getBoundingClientRect().top + scrollY - 40);
       if (report) await page.screenshot({ path: join(folder, "readme.png"), fullPage: true, clip: { x: 0, y: 0, width: 1280, height } });
       await page.pdf({ path: join(folder, `${name}.pdf`), format: "A4" });
     }

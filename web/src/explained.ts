@@ -1,0 +1,148 @@
+// The types of an explanation and of its profiles, as serde writes them: `crates/archive/src/model/explanation.rs` documents the
+// fields of the first, and `crates/report/src/flame.rs` those of the second. Units are in the names.
+
+export interface Explanation {
+  made_unix_ms: number;
+  sentence: string;
+  workload: string;
+  servers: ExplainedServer[];
+  difference?: CpuDifference | null;
+}
+
+export interface ExplainedServer {
+  variant: string;
+  sentence: string;
+  held: HeldLoad;
+  resources: ExaminedResource[];
+  suspects: Suspect[];
+  perturbations?: Perturbation[];
+  statistics?: ServerStatistic[];
+  unknown?: { what: string; why: string }[];
+  profile?: CpuProfile | null;
+}
+
+export interface HeldLoad {
+  connections: number;
+  server_cpus: string;
+  slices: number;
+  length_s: number;
+  throughput_per_s: number;
+  mean_response_us: number;
+  loop_share: number;
+  cpu_us_per_operation: number | null;
+  client_utilisation: number | null;
+}
+
+export interface ExaminedResource {
+  id: string;
+  title: string;
+  demand?: EvidenceFigure | null;
+  utilisation?: EvidenceFigure | null;
+  saturation?: EvidenceFigure | null;
+  missing?: string | null;
+}
+
+export interface EvidenceFigure {
+  name: string;
+  value: number;
+  unit: string;
+  text: string;
+  about: string;
+  source: string;
+}
+
+export type SuspectWord = "limits" | "shared" | "suspected" | "cleared";
+
+export interface Suspect {
+  rule: string;
+  resource: string;
+  title: string;
+  word: SuspectWord;
+  sentence: string;
+  evidence: EvidenceFigure[];
+  tried?: string | null;
+  remedies?: string[];
+  source: string;
+}
+
+export interface Perturbation {
+  id: string;
+  resource: string;
+  title: string;
+  pairs: PerturbedPair[];
+  elasticity?: Elasticity | null;
+  sentence: string;
+}
+
+export interface PerturbedPair {
+  plain_per_s: number;
+  perturbed_per_s: number;
+  resource_left: number;
+  plain_first: boolean;
+}
+
+export interface Elasticity {
+  value: number;
+  low: number;
+  high: number;
+  pairs: number;
+  confidence: number;
+}
+
+export interface ServerStatistic {
+  name: string;
+  value: number;
+  unit: string;
+  per_operation?: number | null;
+  limit?: number | null;
+  about: string;
+}
+
+export interface CpuProfile {
+  folded: string;
+  samples: number;
+  period_us: number;
+  cpu_us: number;
+  lost: number;
+  level: string;
+  throughput_ratio?: number | null;
+  frames: FrameCost[];
+  rest_us: number;
+}
+
+export interface FrameCost {
+  frame: string;
+  module: string;
+  self_us: number;
+  total_us: number;
+}
+
+export interface CpuDifference {
+  sentence: string;
+  a: string;
+  b: string;
+  a_cpu_us: number;
+  b_cpu_us: number;
+  frames: FrameDifference[];
+}
+
+export interface FrameDifference {
+  frame: string;
+  module: string;
+  a_us: number;
+  b_us: number;
+  low_us: number;
+  high_us: number;
+  is_significant: boolean;
+}
+
+/** The stacks of a profile as a tree. */
+export interface FlameData {
+  samples: number;
+  /** As in the file: functions of the kernel end in `_[k]`, labels are in `<>`. */
+  names: string[];
+  /** Callers before callees: depth, place in `names`, samples with callees. */
+  nodes: [number, number, number][];
+  /** Functions with fewer samples are omitted; 0 where none are. */
+  least_samples: number;
+}
