@@ -16,6 +16,9 @@ const WIDEST: readonly [number, number] = [-2, 3];
 /** Throughput follows a resource where the whole interval is above this: docs/METHODOLOGY.md. */
 const FOLLOWS = 0.25;
 
+/** A narrower drawing has no room for the intervals in words: the table has them. */
+const NARROW = 480;
+
 interface Row {
   place: number;
   title: string;
@@ -68,7 +71,7 @@ export function elasticityChart(tried: readonly Perturbation[], variant: string,
           Plot.text([0, 1], { x: (at: number) => at, frameAnchor: "top", dy: -16, text: (at: number) => (at === 0 ? "0 = none" : "1 = proportional"), fill: "var(--ink-soft)" }),
           Plot.rect(rows, { x1: "low", x2: "high", y1: (row: Row) => row.place + 0.52, y2: (row: Row) => row.place + 0.8, fill: "colour", fillOpacity: 0.28, rx: 6, className: "elasticity-ci" }),
           Plot.ruleX(rows, { x: (row: Row) => within(row.elasticity.value), y1: (row: Row) => row.place + 0.46, y2: (row: Row) => row.place + 0.86, stroke: "colour", strokeWidth: 4, title: "text" }),
-          Plot.text(rows, { frameAnchor: "left", y: (row: Row) => row.place + 0.24, text: (row: Row) => `${row.title}   ${row.elasticity.value.toFixed(2)} (${bounds(row.elasticity)})`, textAnchor: "start", lineWidth: Math.max(10, (width - 24) / 12), textOverflow: "ellipsis", fontWeight: 600, fill: "var(--ink)", ...outline }),
+          Plot.text(rows, { frameAnchor: "left", y: (row: Row) => row.place + 0.24, text: (row: Row) => `${row.title}   ${row.elasticity.value.toFixed(2)}${width < NARROW ? "" : ` (${bounds(row.elasticity)})`}`, textAnchor: "start", lineWidth: Math.max(10, (width - 24) / 12), textOverflow: "ellipsis", fontWeight: 600, fill: "var(--ink)", ...outline }),
         ],
       }),
   });

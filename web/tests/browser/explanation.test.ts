@@ -55,6 +55,7 @@ test("an explanation begins with its sentences, and has no section of trials", a
     assert.match(await page.locator("#rerun .command").innerText(), /^showdown explain nginx apache/);
     assert.equal(await count(page, "#rerun .command"), 1, "its plan cannot be run alone");
     assert.doesNotMatch(await page.locator("main").innerText(), /No trial|No verdict/);
+    assert.equal(await count(page, ".notice"), 0);
   });
 });
 

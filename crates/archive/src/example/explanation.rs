@@ -53,7 +53,10 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
     };
     plan.variants = ["nginx", "apache"].map(variant).to_vec();
     let run = RunWriter::create(root, &plan, started)?;
-    run.facts(&facts::of(&plan.variants, common::unix_ms(started), |_| 1))?;
+    let mut facts = facts::of(&plan.variants, common::unix_ms(started), |_| 1);
+    // Configurations are files of trials, which this run does not have.
+    facts.variants.iter_mut().for_each(|variant| variant.config.clear());
+    run.facts(&facts)?;
     let mut servers = vec![nginx(), apache()];
     for (server, folded) in servers.iter_mut().zip([NGINX, APACHE]) {
         let name = run.profile(&server.variant, folded)?;
