@@ -34,6 +34,9 @@ pub const WATCH: &str = "server";
 const SETTLE: Duration = Duration::from_millis(50);
 /// The same as a share of the slice.
 const SETTLE_SHARE: f64 = 0.05;
+/// An operation is waited for as long as this at least, and this many times as long as the median one takes.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+const OVER_USUAL: u32 = 100;
 
 /// The servers of a plan, up at the same time, on machines that are prepared for them.
 pub struct HeldServers<'a> {
@@ -161,7 +164,12 @@ impl<'a> HeldServer<'a> {
         let prepared = self.sut.prepare();
         self.checked(prepared)?;
         let warmed = warm_up(plan, &self.name, WarmUpGoal::Steady, &mut self.loads, observe);
-        self.checked(warmed).map(drop)
+        let usual = self.checked(warmed)?.pace().median;
+        // A slice ends with its last operation. One that the server never begins would prolong each slice by the whole wait.
+        let longest = usual.saturating_mul(OVER_USUAL).max(SHORTEST_WAIT).min(self.spec.timeout);
+        self.spec = self.spec.clone().with_timeout(longest);
+        self.loads = phases(&self.spec, self.spec.connections, self.context);
+        self.slice(SHORTEST_WAIT, observe).map(drop)
     }
 
     /// Its facts, with the values of its knobs.

@@ -138,6 +138,10 @@ fn explain_held(
             }
         }
     }
+    if let Some(last) = explained.last_mut() {
+        // The machine is the same for all.
+        last.unknown.extend(profiling::not_seen());
+    }
     let difference = difference(&mut explained, &profiles);
     let sentences = explained.iter().map(|server| server.sentence.clone());
     let of_difference = difference.as_ref().map(|difference| difference.sentence.clone());

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use archive::model::{CpuDifference, CpuProfile, FrameCost, FrameDifference};
+use archive::model::{CpuDifference, CpuProfile, FrameCost, FrameDifference, Unknown};
 use bakeoff::event::{Event, Observer};
 use bakeoff::held::{HeldServer as LoadedServer, HeldSlice};
 use profile::access::Ability;
 use profile::difference::difference;
 use profile::frames::{FrameCosts, MeasuredWork, costs};
-use profile::{Access, CpuSamplerOptions, Stacks, folded};
+use profile::{Access, CpuSamplerOptions, Level, Stacks, folded};
 
 use stats::describe::Sample;
 
@@ -65,7 +65,6 @@ pub fn profile(
     lengths: &ProfileLengths,
     observe: &mut Observer<'_>,
 ) -> Result<Vec<Result<ServerProfile, String>>, HoldError> {
-    let access = Access::probe();
     let mut passes: Vec<Result<Passes, String>> = servers.iter().map(|_| Ok(Passes::default())).collect();
     for round in 0..lengths.rounds {
         for at in 0..servers.len() {
@@ -81,8 +80,8 @@ pub fn profile(
             }
         }
     }
-    let level = level_in_words(&access);
-    Ok(passes.into_iter().map(|passes| passes?.profile(&level)).collect())
+    let level = level_in_words(Access::probe().level());
+    Ok(passes.into_iter().map(|passes| passes?.profile(level)).collect())
 }
 
 impl Passes {
@@ -157,21 +156,23 @@ impl Passes {
 }
 
 /// What can be sampled here, in words.
-fn level_in_words(access: &Access) -> String {
-    let missing: Vec<String> = access
-        .table()
-        .into_iter()
-        .filter_map(|(what, ability)| match ability {
-            Ability::Yes => None,
-            Ability::No { reason, remedy } => Some(format!("no {what} ({reason}: {remedy})")),
-        })
-        .collect();
-    let level = match access.level() {
-        profile::Level::Counters | profile::Level::KernelStacks => "stacks of programs and of the kernel",
-        profile::Level::UserStacks => "stacks of programs, without the kernel",
-        profile::Level::ThreadStates => "states of threads only",
+fn level_in_words(level: Level) -> &'static str {
+    match level {
+        Level::Counters | Level::KernelStacks => "stacks of programs and of the kernel",
+        Level::UserStacks => "stacks of programs, without the kernel",
+        Level::ThreadStates => "states of threads only",
+    }
+}
+
+/// What cannot be seen here, and what it needs.
+pub fn not_seen() -> Vec<Unknown> {
+    let unknown = |(what, ability): (&str, &Ability)| match ability {
+        Ability::Yes => None,
+        Ability::No { reason, remedy } => {
+            Some(Unknown { what: what.to_owned(), why: format!("{reason}: {remedy}") })
+        }
     };
-    if missing.is_empty() { level.to_owned() } else { format!("{level}; {}", missing.join("; ")) }
+    Access::probe().table().into_iter().filter_map(unknown).collect()
 }
 
 /// Where the second server uses more or less CPU time than the first. The error says why that cannot be told.
