@@ -150,7 +150,7 @@ fn profiles(run: &Run, unread: &mut Vec<Problem>) -> BTreeMap<String, Flame> {
     let servers = run.explanation.iter().flat_map(|explanation| &explanation.servers);
     let mut profiles = BTreeMap::new();
     for profile in servers.filter_map(|server| server.profile.as_ref()) {
-        let text = match run.text(&profile.folded, MAX_FOLDED_BYTES) {
+        let mut text = match run.text(&profile.folded, MAX_FOLDED_BYTES) {
             Ok(text) => text,
             Err(error) => {
                 unread.push(Problem { file: profile.folded.clone(), text: error.to_string() });
@@ -158,6 +158,8 @@ fn profiles(run: &Run, unread: &mut Vec<Problem>) -> BTreeMap<String, Flame> {
             }
         };
         if text.len() as u64 >= MAX_FOLDED_BYTES {
+            // The number of the last line may be cut.
+            text.truncate(text.rfind('\n').unwrap_or_default());
             let text = "larger than 16 MiB: the flame graph has the first stacks only".to_owned();
             unread.push(Problem { file: profile.folded.clone(), text });
         }
