@@ -35,7 +35,7 @@ impl ExplainLengths {
         match length {
             RunLength::Quick => Self {
                 study: StudyLengths { slice: Duration::from_millis(250), plain_slices: 4, pairs: 6, ..study },
-                profile: ProfileLengths { slice: Duration::from_secs(1), rounds: 2 },
+                profile: ProfileLengths { slice: Duration::from_secs(1), rounds: 4 },
             },
             RunLength::Default => Self { study, profile },
             RunLength::Thorough => Self {

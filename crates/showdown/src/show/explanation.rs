@@ -135,6 +135,9 @@ fn difference(found: &CpuDifference) -> String {
         frames.len(),
         significant.len(),
     );
+    if significant.is_empty() {
+        return out.trim_end().to_owned() + " More samples may show some: pass --thorough.\n";
+    }
     let head = row("function", &[a.as_str(), b, "difference", "95 % CI"], |cell| Some((*cell).to_owned()));
     let mut rows = vec![head];
     rows.extend(significant.iter().take(MOST_DIFFERENCES).map(|frame| {
