@@ -71,7 +71,7 @@ pub(crate) fn explain(suspicions: Vec<Suspicion<'_>>, tried: &[Tried]) -> Vec<Su
         let follows = interval(outcome).is_some_and(|interval| interval.low > words::CLEARED_BELOW);
         if follows && !is_named {
             let title = resources::title(experiment.resource());
-            let sentence = "no figure alone names it, but throughput follows it";
+            let sentence = "no figure alone names it";
             suspects.push(Suspect {
                 rule: "experiment".to_owned(),
                 resource: experiment.resource().to_owned(),
@@ -87,8 +87,9 @@ pub(crate) fn explain(suspicions: Vec<Suspicion<'_>>, tried: &[Tried]) -> Vec<Su
     }
     let order = |suspect: &Suspect| match suspect.word {
         SuspectWord::Limits => 0,
-        SuspectWord::Shared | SuspectWord::Suspected => 1,
-        SuspectWord::Cleared => 2,
+        SuspectWord::Shared => 1,
+        SuspectWord::Suspected => 2,
+        SuspectWord::Cleared => 3,
     };
     // Stable: suspects with the same word keep the order of their evidence.
     suspects.sort_by_key(order);

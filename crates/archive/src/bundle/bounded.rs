@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn zeros_are_a_bomb_and_a_log_is_not() {
-        let mut zeros = GzEncoder::new(Vec::new(), Compression::fast());
+        // What zeros become at a low level depends on the library that compresses.
+        let mut zeros = GzEncoder::new(Vec::new(), Compression::best());
         let mut log = GzEncoder::new(Vec::new(), Compression::fast());
         let mut written = 0;
         for line in 0_u64.. {
