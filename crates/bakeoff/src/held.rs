@@ -177,6 +177,12 @@ impl<'a> HeldServer<'a> {
         self.checked(self.sut.facts())
     }
 
+    /// How it ended, if it does not run any more.
+    pub fn ended(&self) -> Option<HeldError> {
+        let source = self.sut.check_alive().err()?;
+        Some(HeldError::Ended { name: self.name.clone(), source: Box::new(source) })
+    }
+
     /// Connections of the plan.
     pub fn connections(&self) -> u32 {
         self.spec.connections

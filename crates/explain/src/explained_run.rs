@@ -10,8 +10,8 @@ use archive::model::{
 };
 use archive::{ArchiveError, RunWriter};
 use bakeoff::event::{Event, Observer};
-use bakeoff::held::{HeldServers, hold};
-use bakeoff::{PlanError, RunPermissions, RunPlanError};
+use bakeoff::held::{HeldServer, HeldServers, hold};
+use bakeoff::{HeldError, PlanError, RunPermissions, RunPlanError};
 use load::engine::RunContext;
 
 use crate::held_server::HoldError;
@@ -53,6 +53,8 @@ pub struct ExplainedRun {
     pub dir: PathBuf,
     /// What was found.
     pub explanation: Explanation,
+    /// How a server ended while it was studied, if one did: less was found.
+    pub ended: Option<HeldError>,
     /// Kernel settings that could not be restored, one sentence each.
     pub unrestored: Vec<String>,
 }
@@ -91,8 +93,7 @@ pub fn explain(
     let held = hold(plan, permissions, context, observe, |held, observe| {
         explain_held(plan, held, root, &lengths, observe)
     })?;
-    let (dir, explanation) = held.result?;
-    Ok(ExplainedRun { dir, explanation, unrestored: held.unrestored })
+    Ok(ExplainedRun { unrestored: held.unrestored, ..held.result? })
 }
 
 fn explain_held(
@@ -101,7 +102,7 @@ fn explain_held(
     root: &Path,
     lengths: &ExplainLengths,
     observe: &mut Observer<'_>,
-) -> Result<(PathBuf, Explanation), ExplainError> {
+) -> Result<ExplainedRun, ExplainError> {
     let HeldServers { mut servers, facts, client_cpus } = held;
     let began = SystemTime::now();
     let count = servers.len();
@@ -121,6 +122,7 @@ fn explain_held(
         // What was studied is kept.
         (0..count).map(|_| Err(error.to_string())).collect()
     });
+    let ended = servers.iter().find_map(HeldServer::ended);
     drop(servers);
     let writer = RunWriter::create(root, plan, began)?;
     writer.facts(&facts)?;
@@ -155,7 +157,7 @@ fn explain_held(
         servers: explained,
     };
     writer.explanation(&explanation)?;
-    Ok((writer.dir().to_owned(), explanation))
+    Ok(ExplainedRun { dir: writer.dir().to_owned(), explanation, ended, unrestored: Vec::new() })
 }
 
 /// The difference of two servers' profiles, where both have one.

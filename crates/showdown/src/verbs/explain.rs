@@ -136,6 +136,9 @@ pub fn run_plan(
     let run = Run::open(&explained.dir)?;
     let report = super::archive::write_report(&run)?;
     answer(&run, &explained.explanation, format, Some(&report))?;
+    if let Some(error) = &explained.ended {
+        anyhow::bail!("{error} (what was found until then is kept in {})", explained.dir.display());
+    }
     if !explained.unrestored.is_empty() {
         anyhow::bail!("{} (the run is kept in {})", explained.unrestored.join("; "), explained.dir.display());
     }
