@@ -1,7 +1,10 @@
 //! `showdown explain` with real servers: what it finds, what it keeps, and what it refuses.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::home::{TestHome, error_line, json, only_run, text};
@@ -119,6 +122,31 @@ fn a_plan_of_an_explanation_can_be_kept_and_run() {
     assert_eq!(found["servers"][0]["held"]["connections"], 2);
     let kept = fs::read_to_string(only_run(&home).join("plan.toml")).expect("a plan");
     assert!(kept.contains("kind = \"explain\"") && kept.contains("length = \"quick\""), "{kept}");
+}
+
+#[test]
+fn a_server_that_ends_is_a_failure_and_what_was_found_is_kept() {
+    let home = TestHome::new();
+    let mut showdown = home.showdown(&["explain", "memcached", "--quick", "--progress", "json"]);
+    let mut child = showdown.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("showdown runs");
+    let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut last = String::new();
+    for line in stderr.lines() {
+        last = line.expect("a line");
+        if last.contains("slice 2 of") {
+            let is_server =
+                |line: &&String| line.split(' ').nth(1).is_some_and(|name| name.ends_with("memcached"));
+            let running = home.processes();
+            let server = running.iter().find(is_server).expect("the server runs");
+            let pid: i32 = server.split(' ').next().and_then(|pid| pid.parse().ok()).expect("its id");
+            kill_process(Pid::from_raw(pid).expect("an id"), Signal::KILL).expect("it is there");
+        }
+    }
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{last}");
+    assert!(last.contains("memcached ended while it was loaded") && last.contains("is kept in"), "{last}");
+    let found = json(&only_run(&home).join("explanation.json"));
+    assert!(number(&found["servers"][0]["held"]["throughput_per_s"]) > 0.0);
+    home.assert_nothing_runs();
 }
 
 #[test]

@@ -116,7 +116,7 @@ impl TestHome {
     }
 
     /// Processes with this directory in their command line or as their working directory: servers and supervisors.
-    fn processes(&self) -> Vec<String> {
+    pub fn processes(&self) -> Vec<String> {
         let here = self.dir.path().display().to_string();
         fs::read_dir("/proc")
             .expect("proc")
