@@ -25,11 +25,9 @@ use crate::machine_lab::MachineLab;
 use crate::run::Lab;
 use crate::run_plan::{RunPermissions, on_its_machines};
 use crate::run_plan_error::RunPlanError;
-use crate::trial::{LoadPhases, TrialError, WarmUpGoal, operations, warm_up};
+use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, operations, warm_up};
 use crate::variant_point::variant_points;
 
-/// Prefix of the server's columns in the telemetry of its machine.
-pub const WATCH: &str = "server";
 /// Least time at the beginning of a slice that is not measured.
 const SETTLE: Duration = Duration::from_millis(50);
 /// The same as a share of the slice.
@@ -258,10 +256,8 @@ impl<'a> HeldServer<'a> {
         if self.context.interrupted.load(Ordering::Relaxed) {
             return Err(HeldError::Interrupted);
         }
-        result.map_err(|error| match self.sut.check_alive() {
-            Err(source) => HeldError::Ended { name: self.name.clone(), source: Box::new(source) },
-            Ok(()) => HeldError::Failed { name: self.name.clone(), source: error.into() },
-        })
+        let failed = |error: TrialError| HeldError::Failed { name: self.name.clone(), source: error };
+        result.map_err(|error| self.ended().unwrap_or_else(|| failed(error.into())))
     }
 }
 

@@ -115,11 +115,7 @@ pub fn explaining(plan: &Plan, command: &[String]) -> Result<Plan, PlanError> {
 pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let length = request.length.unwrap_or(RunLength::Default);
     let sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    let kind = match (request.explains, sweep.is_empty()) {
-        (true, _) => RunKind::Explain,
-        (false, true) => RunKind::Compare,
-        (false, false) => RunKind::Sweep,
-    };
+    let kind = if sweep.is_empty() { RunKind::Compare } else { RunKind::Sweep };
     let written = plan_hosts::on_hosts(&request.variants, request.on.as_deref());
     let (workload, variants) = Catalogue::default().resolve(request.workload.as_deref(), &written)?;
     let variants = plan_variants(variants.into_iter().zip(plan_hosts::names(&written)));
@@ -139,8 +135,6 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let (blocks, turns) = match (request.blocks, request.time) {
         (Some(blocks), _) => (blocks, preset.turns),
         (None, Some(time)) => preset.blocks_for(time, points as u32),
-        // An explanation has no trials.
-        (None, None) if kind == RunKind::Explain => (1, preset.turns),
         (None, None) => (preset.blocks, preset.turns),
     };
     let mut plan = Plan {
@@ -185,6 +179,9 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     // A user who names a measure or an objective wants that one.
     let is_free = request.measure == MeasureRequest::Default && request.slo.is_none();
     plan.fallback = (is_free && may_fall_back(&plan, &workload)).then_some(FallbackMeasure::CpuTime);
+    if request.explains {
+        return explaining(&plan, &request.command);
+    }
     check(&plan)?;
     Ok(plan)
 }

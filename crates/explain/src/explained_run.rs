@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
-    CpuDifference, CpuProfile, ExplainedServer, Explanation, FORMAT, Plan, RunKind, RunLength, Unknown,
+    CpuDifference, CpuProfile, ExplainedServer, Explanation, Plan, RunKind, RunLength, Unknown,
 };
 use archive::{ArchiveError, RunWriter};
 use bakeoff::event::{Event, Observer};
 use bakeoff::held::{HeldServer, HeldServers, hold};
 use bakeoff::{HeldError, PlanError, RunPermissions, RunPlanError};
 use load::engine::RunContext;
+use profile::Access;
 
 use crate::held_server::HoldError;
 use crate::profiling::{self, ProfileLengths, ServerProfile};
@@ -118,10 +119,10 @@ fn explain_held(
         });
         explained.push(found.map_err(|source| ExplainError::Study { variant: variant.clone(), source })?);
     }
-    let profiles = profiling::profile(&mut servers, &lengths.profile, observe).unwrap_or_else(|error| {
-        // What was studied is kept.
-        (0..count).map(|_| Err(error.to_string())).collect()
-    });
+    let access = Access::probe();
+    let profiles = profiling::profile(&mut servers, &lengths.profile, access.level(), observe);
+    // What was studied is kept.
+    let profiles = profiles.unwrap_or_else(|error| (0..count).map(|_| Err(error.to_string())).collect());
     let ended = servers.iter().find_map(HeldServer::ended);
     drop(servers);
     let writer = RunWriter::create(root, plan, began)?;
@@ -142,20 +143,11 @@ fn explain_held(
     }
     if let Some(last) = explained.last_mut() {
         // The machine is the same for all.
-        last.unknown.extend(profiling::not_seen());
+        last.unknown.extend(profiling::not_seen(&access));
     }
     let difference = difference(&mut explained, &profiles);
-    let sentences = explained.iter().map(|server| server.sentence.clone());
-    let of_difference = difference.as_ref().map(|difference| difference.sentence.clone());
-    let sentences: Vec<String> = sentences.chain(of_difference).collect();
-    let explanation = Explanation {
-        format: FORMAT,
-        made_unix_ms: began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64),
-        sentence: sentences.join("; "),
-        workload: plan.workload.clone(),
-        difference,
-        servers: explained,
-    };
+    let made_unix_ms = began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let explanation = Explanation::new(&plan.workload, made_unix_ms, explained, difference);
     writer.explanation(&explanation)?;
     Ok(ExplainedRun { dir: writer.dir().to_owned(), explanation, ended, unrestored: Vec::new() })
 }

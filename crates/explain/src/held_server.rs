@@ -7,6 +7,7 @@ use std::time::Duration;
 use host::CpuSet;
 use host::telemetry::Recording;
 use profile::ThreadStates;
+use workload::ObservedChange;
 
 /// A server under a closed loop, which is studied in slices.
 ///
@@ -83,26 +84,11 @@ pub struct SliceReading {
     /// Telemetry of the server's machine during the slice; the server's columns begin with `server.`. At 10 Hz or so.
     pub telemetry: Recording,
     /// What the server says of itself, by the names of its workload.
-    pub statistics: BTreeMap<String, StatisticReading>,
+    pub statistics: BTreeMap<String, ObservedChange>,
     /// Why the server's statistics could not be read; none where they were, or where there are none.
     pub statistics_problem: Option<String>,
     /// What its threads waited for; none where they were not sampled.
     pub threads: Option<ThreadStates>,
-}
-
-/// A value of the server's own statistics over a slice.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StatisticReading {
-    /// The increase of a counter during the slice, or the mean of a gauge.
-    pub value: f64,
-    /// Whether it is the increase of a counter.
-    pub is_counter: bool,
-    /// Its unit, such as `s` or `workers`; empty for a plain count.
-    pub unit: String,
-    /// Its meaning, in a few words.
-    pub about: String,
-    /// The largest value that the configuration permits, where there is one.
-    pub limit: Option<f64>,
 }
 
 /// Why a slice has no reading.

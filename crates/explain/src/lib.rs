@@ -37,5 +37,5 @@ mod unknown;
 mod words;
 
 pub use explained_run::{ExplainError, ExplainedRun, explain};
-pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading, StatisticReading};
+pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 pub use study::{StudyLengths, StudyProgress, glance, study};

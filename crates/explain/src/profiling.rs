@@ -10,7 +10,6 @@ use profile::access::Ability;
 use profile::difference::difference;
 use profile::frames::{FrameCosts, MeasuredWork, costs};
 use profile::{Access, CpuSamplerOptions, Level, Stacks, folded};
-
 use stats::describe::Sample;
 
 use crate::held_server::HoldError;
@@ -63,10 +62,11 @@ struct Passes {
     ratios: Vec<f64>,
 }
 
-/// Profiles servers in turns. Of a server that cannot be profiled, the error says why.
+/// Profiles servers in turns, on a machine where that much can be seen. Of a server that cannot be profiled, the error says why.
 pub fn profile(
     servers: &mut [LoadedServer<'_>],
     lengths: &ProfileLengths,
+    level: Level,
     observe: &mut Observer<'_>,
 ) -> Result<Vec<Result<ServerProfile, String>>, HoldError> {
     let mut passes: Vec<Result<Passes, String>> = servers.iter().map(|_| Ok(Passes::default())).collect();
@@ -84,8 +84,7 @@ pub fn profile(
             }
         }
     }
-    let level = level_in_words(Access::probe().level());
-    Ok(passes.into_iter().map(|passes| passes?.profile(level)).collect())
+    Ok(passes.into_iter().map(|passes| passes?.profile(level_in_words(level))).collect())
 }
 
 impl Passes {
@@ -172,15 +171,15 @@ fn level_in_words(level: Level) -> &'static str {
     }
 }
 
-/// What cannot be seen here, and what it needs.
-pub fn not_seen() -> Vec<Unknown> {
+/// What cannot be seen, and what it needs.
+pub fn not_seen(access: &Access) -> Vec<Unknown> {
     let unknown = |(what, ability): (&str, &Ability)| match ability {
         Ability::Yes => None,
         Ability::No { reason, remedy } => {
             Some(Unknown { what: what.to_owned(), why: format!("{reason}: {remedy}") })
         }
     };
-    Access::probe().table().into_iter().filter_map(unknown).collect()
+    access.table().into_iter().filter_map(unknown).collect()
 }
 
 /// Where the second server uses more or less CPU time than the first. The error says why that cannot be told.

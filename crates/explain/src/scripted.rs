@@ -7,8 +7,9 @@ use host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySample}
 use profile::threads::{ThreadGroup, ThreadStates, Wait, WaitKind};
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
+use workload::ObservedChange;
 
-use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading, StatisticReading};
+use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 
 /// A server with CPUs 0 and 1, and a client with CPUs 2 and 3. By itself nothing of it is saturated.
 pub(crate) struct Scripted {
@@ -17,7 +18,7 @@ pub(crate) struct Scripted {
     pub(crate) elasticities: [f64; 3],
     /// Columns of the telemetry.
     pub(crate) columns: BTreeMap<String, f64>,
-    pub(crate) statistics: BTreeMap<String, StatisticReading>,
+    pub(crate) statistics: BTreeMap<String, ObservedChange>,
     pub(crate) statistics_problem: Option<String>,
     pub(crate) threads: Option<ThreadStates>,
     pub(crate) others: Vec<OtherProgram>,
@@ -132,7 +133,7 @@ impl Scripted {
 
     pub(crate) fn statistic(mut self, name: &str, value: f64, is_counter: bool, limit: Option<f64>) -> Self {
         let (unit, about) = (String::new(), format!("planted {name}"));
-        self.statistics.insert(name.to_owned(), StatisticReading { value, is_counter, unit, about, limit });
+        self.statistics.insert(name.to_owned(), ObservedChange { value, is_counter, unit, about, limit });
         self
     }
 

@@ -12,7 +12,7 @@ use machine::{MachineError, ServerObserver};
 use profile::ThreadSamplerOptions;
 use workload::{ObservedChange, ObservedValue};
 
-use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading, StatisticReading};
+use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 
 /// How often telemetry is read: a slice of a second has ten readings.
 const TELEMETRY_PERIOD: Duration = Duration::from_millis(100);
@@ -52,7 +52,7 @@ impl<'s, 'a> StudiedServer<'s, 'a> {
     }
 
     /// What the server has said of itself.
-    fn observed(&mut self, observing: Option<Observing>) -> BTreeMap<String, StatisticReading> {
+    fn observed(&mut self, observing: Option<Observing>) -> BTreeMap<String, ObservedChange> {
         let Some(observing) = observing else { return BTreeMap::new() };
         let (statistics, problem) = observing.end();
         self.unanswered = match problem {
@@ -169,17 +169,9 @@ impl Observing {
     }
 
     /// The changes of the values, and why the server did not answer, if so.
-    fn end(self) -> (BTreeMap<String, StatisticReading>, Option<String>) {
+    fn end(self) -> (BTreeMap<String, ObservedChange>, Option<String>) {
         let _ = self.has_ended.send(());
         let (readings, problem) = self.thread.join().unwrap_or_default();
-        let changes = workload::observed_over(&readings).into_iter();
-        (changes.map(|(name, change)| (name, StatisticReading::from(change))).collect(), problem)
-    }
-}
-
-impl From<ObservedChange> for StatisticReading {
-    fn from(change: ObservedChange) -> Self {
-        let ObservedChange { value, is_counter, unit, about, limit } = change;
-        Self { value, is_counter, unit, about, limit }
+        (workload::observed_over(&readings), problem)
     }
 }

@@ -21,13 +21,8 @@ const FAMILIES: &[(&str, &str, &str)] = &[
         "switches of threads",
         "the server has too many threads, or they are not readable for this user",
     ),
-    ("disk.", "disks", "the kernel lists no disk that is in use"),
-    ("swap.", "swap", "the kernel has no swap space"),
-    ("client.", "the client", "the program under test makes its own load"),
-    ("server_cpus.rest", "other CPUs of the server", "the server has one CPU"),
     ("server_cpus.steal", "the hypervisor", "the kernel does not report steal"),
     ("server_cpus.", "the server's CPUs", "/proc/stat is not readable"),
-    ("cpu.throttles", "heat", "this machine does not report it"),
     ("tcp.", "TCP", "/proc/net is not readable"),
     ("softnet.", "the network receive path", "/proc/net is not readable"),
 ];

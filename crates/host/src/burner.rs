@@ -10,9 +10,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{io, sync::mpsc};
 
-use rustix::time::{ClockId, clock_gettime};
-
 use crate::affinity::CpuSet;
+use crate::process::thread_cpu_time;
 
 /// The burner is busy once in each period: short against a slice of load, long against a wake-up.
 const PERIOD: Duration = Duration::from_millis(10);
@@ -167,10 +166,6 @@ fn burn(shared: &SharedBurner, index: usize, share: f64) {
         }
         thread::sleep(end.saturating_sub(started.elapsed()));
     }
-}
-
-fn thread_cpu_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,9 +2,7 @@
 //! resources, the CPU time and what is unknown.
 
 use crate::{escape::plain, words};
-use archive::model::{
-    CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, SuspectWord, thousands,
-};
+use archive::model::{CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, thousands};
 use std::fmt::Write;
 
 /// Maximum functions of a table: too many rows are not read in a pull request.
@@ -17,8 +15,7 @@ macro_rules! line {
 }
 
 pub(crate) fn render(out: &mut String, explanation: &Explanation) {
-    let of_servers = explanation.servers.iter().map(|server| &server.sentence);
-    for sentence in of_servers.chain(explanation.difference.iter().map(|found| &found.sentence)) {
+    for sentence in explanation.sentences() {
         line!(out, "**{}.**\n", plain(sentence.trim_end_matches('.')));
     }
     for server in &explanation.servers {
@@ -56,13 +53,7 @@ fn load(out: &mut String, server: &ExplainedServer) {
 
 fn suspects(out: &mut String, server: &ExplainedServer) {
     for suspect in &server.suspects {
-        let word = match suspect.word {
-            SuspectWord::Limits => "limits",
-            SuspectWord::Shared => "shared",
-            SuspectWord::Suspected => "suspected",
-            SuspectWord::Cleared => "cleared",
-        };
-        line!(out, "- **{word}**: {}", plain(&suspect.sentence));
+        line!(out, "- **{}**: {}", suspect.word.name(), plain(&suspect.sentence));
         for figure in &suspect.evidence {
             let Figure { text, about, source, .. } = figure;
             line!(out, "  - {}: {} (from {})", plain(text), plain(about), plain(source));
@@ -157,7 +148,7 @@ fn functions(out: &mut String, profile: &CpuProfile) {
     line!(out, "| function | own | | with callees | |\n|---|--:|--:|--:|--:|");
     for frame in profile.frames.iter().take(MAX_FUNCTIONS) {
         let FrameCost { self_us, total_us, .. } = *frame;
-        let name = function(&frame.frame, &frame.module);
+        let name = plain(&frame.name());
         line!(
             out,
             "| {name} | {} | {} | {} | {} |",
@@ -190,7 +181,7 @@ fn difference(out: &mut String, found: &CpuDifference) {
     for frame in significant.iter().take(MAX_FUNCTIONS) {
         let [of_a, of_b] = [frame.a_us, frame.b_us].map(words::amount);
         let change = frame.b_us - frame.a_us;
-        let name = function(&frame.frame, &frame.module);
+        let name = plain(&frame.name());
         line!(
             out,
             "| {name} | {of_a} | {of_b} | {change:+.2} | {:.2} to {:.2} |",
@@ -203,10 +194,4 @@ fn difference(out: &mut String, found: &CpuDifference) {
         line!(out, "\n… and {more} more: `--format csv` has them all.");
     }
     out.push('\n');
-}
-
-/// A function with its file, unless its name has that already.
-fn function(frame: &str, module: &str) -> String {
-    let is_whole = module.is_empty() || frame.starts_with('[');
-    plain(&if is_whole { frame.to_owned() } else { format!("{frame} ({module})") })
 }

@@ -43,11 +43,10 @@ fn of_server(server: &ExplainedServer) -> Vec<Row> {
         })
         .collect();
     for suspect in &server.suspects {
-        let word = format!("{:?}", suspect.word).to_lowercase();
         rows.push(row(
             [variant, "suspect", &suspect.title],
             [None; 3],
-            [&word, &suspect.sentence, &suspect.source],
+            [suspect.word.name(), &suspect.sentence, &suspect.source],
         ));
     }
     for tried in &server.perturbations {

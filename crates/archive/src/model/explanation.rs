@@ -2,6 +2,8 @@
 //!
 //! Everything that is printed or drawn of an explanation is in it; profiles are files beside it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 /// The content of `explanation.json`.
@@ -20,6 +22,39 @@ pub struct Explanation {
     /// Where the second server uses more or less CPU time than the first, frame by frame, where both have a profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<CpuDifference>,
+}
+
+impl Explanation {
+    /// What was found about these servers of a workload, in the current format.
+    pub fn new(
+        workload: &str,
+        made_unix_ms: u64,
+        servers: Vec<ExplainedServer>,
+        difference: Option<CpuDifference>,
+    ) -> Self {
+        let sentence = sentences(&servers, difference.as_ref()).collect::<Vec<_>>().join("; ");
+        Self {
+            format: super::FORMAT,
+            made_unix_ms,
+            sentence,
+            workload: workload.to_owned(),
+            servers,
+            difference,
+        }
+    }
+
+    /// What it says of each server, and of their difference.
+    pub fn sentences(&self) -> impl Iterator<Item = &str> {
+        sentences(&self.servers, self.difference.as_ref())
+    }
+}
+
+fn sentences<'e>(
+    servers: &'e [ExplainedServer],
+    difference: Option<&'e CpuDifference>,
+) -> impl Iterator<Item = &'e str> {
+    let of_servers = servers.iter().map(|server| server.sentence.as_str());
+    of_servers.chain(difference.map(|difference| difference.sentence.as_str()))
 }
 
 /// What was found out about one server.
@@ -149,6 +184,18 @@ pub enum SuspectWord {
     Cleared,
 }
 
+impl SuspectWord {
+    /// The word as it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Limits => "limits",
+            Self::Shared => "shared",
+            Self::Suspected => "suspected",
+            Self::Cleared => "cleared",
+        }
+    }
+}
+
 /// Pairs of slices, one plain and one with less of a resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PerturbationOutcome {
@@ -259,6 +306,29 @@ pub struct FrameCost {
     pub self_us: f64,
     /// CPU time an operation in the function and what it calls, microseconds.
     pub total_us: f64,
+}
+
+impl FrameCost {
+    /// The function with its file.
+    pub fn name(&self) -> Cow<'_, str> {
+        function_name(&self.frame, &self.module)
+    }
+}
+
+impl FrameDifference {
+    /// The function with its file.
+    pub fn name(&self) -> Cow<'_, str> {
+        function_name(&self.frame, &self.module)
+    }
+}
+
+/// A function with its file, unless its name has that already.
+fn function_name<'n>(frame: &'n str, module: &str) -> Cow<'n, str> {
+    if module.is_empty() || frame.starts_with('[') {
+        frame.into()
+    } else {
+        format!("{frame} ({module})").into()
+    }
 }
 
 /// CPU time an operation of two servers, frame by frame.

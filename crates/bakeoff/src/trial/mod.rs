@@ -52,6 +52,7 @@ use recorders::{RecordedLoad, Recorders};
 
 pub use load_phases::LoadPhases;
 pub use phases::{add_times, curve, operations};
+pub use server_usage::WATCH;
 #[cfg(test)]
 pub use setup::blank;
 pub use setup::{FinishedTrial, TrialError, TrialSetup, TrialStart};
@@ -80,7 +81,7 @@ fn load_alone(
     observe: &mut Observer<'_>,
 ) -> Result<(LoadEnd, RecordedLoad), TrialError> {
     let loads = member.prepare(observe)?;
-    let server = (member.machine(), member.recorded(server_usage::WATCH.to_owned()));
+    let server = (member.machine(), member.recorded(WATCH.to_owned()));
     let recorders = Recorders::begin(setup.machines, [server], telemetry_period(setup.plan.length));
     if let Some((_, error)) = recorders.failed.first() {
         return Err(Arc::clone(error).into());

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use archive::model::ServerStatistic;
+use workload::ObservedChange;
 
 use super::plain::Plain;
 use super::set::{Figures, Kind, SHARE};
-use crate::held_server::{SliceReading, StatisticReading};
+use crate::held_server::SliceReading;
 
 const SOURCE: &str = "the server's own statistics";
 
@@ -46,13 +47,13 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
 
 /// The statistics over the plain slices, by name.
 pub(crate) fn of(plain: &Plain<'_>) -> Vec<ServerStatistic> {
-    let mut readings: BTreeMap<&str, Vec<(&StatisticReading, f64, u64)>> = BTreeMap::new();
+    let mut readings: BTreeMap<&str, Vec<(&ObservedChange, f64, u64)>> = BTreeMap::new();
     for slice in plain.readings {
         for (name, reading) in &slice.statistics {
             readings.entry(name).or_default().push((reading, slice.length_s, slice.operations));
         }
     }
-    let summary = |(name, readings): (&str, Vec<(&StatisticReading, f64, u64)>)| {
+    let summary = |(name, readings): (&str, Vec<(&ObservedChange, f64, u64)>)| {
         let (last, ..) = *readings.last()?;
         let length: f64 = readings.iter().map(|(_, length, _)| length).sum();
         let operations: u64 = readings.iter().map(|(.., operations)| operations).sum();

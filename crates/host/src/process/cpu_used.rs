@@ -1,4 +1,4 @@
-//! The CPU time that a server has used, by mode. Which processes belong to it is left to
+//! The CPU time that a server has used, by mode, and that of the thread that asks. Which processes belong to it is left to
 //! [`ProcessTree`](super::ProcessTree).
 
 use std::iter::Sum;
@@ -6,7 +6,13 @@ use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
 use procfs::process::Stat;
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
+
+/// The CPU time of this thread since its start.
+pub fn thread_cpu_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
 
 /// CPU time of a server since its start. The difference of two readings is what it used in between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

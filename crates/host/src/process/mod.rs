@@ -18,7 +18,7 @@ mod server;
 mod tree;
 
 pub use command::{RunAs, ServerCommand, StopSignal, base_environment};
-pub use cpu_used::CpuUsed;
+pub use cpu_used::{CpuUsed, thread_cpu_time};
 pub use error::{Error, StartError};
 pub use exit::ProcessExit;
 pub use log::{LogTail, LogText};

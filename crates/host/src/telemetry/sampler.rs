@@ -6,10 +6,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{io, mem};
 
-use rustix::time::{ClockId, clock_gettime};
-
 use super::readings::Readings;
 use super::{Recording, TelemetrySample, others, sources};
+use crate::process::thread_cpu_time;
 use crate::process::{ProcessTree, Processes};
 use crate::root::Root;
 
@@ -161,9 +160,4 @@ impl SamplerThread {
         }
         readings
     }
-}
-
-/// The CPU time of this thread.
-fn thread_cpu_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }

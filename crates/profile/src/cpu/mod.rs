@@ -14,7 +14,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
+use host::process::thread_cpu_time;
 
 use self::collector::Collector;
 use self::events::Events;
@@ -99,7 +99,7 @@ fn sample(
     collector.period = Duration::from_secs(1) / options.samples_per_s;
     // Files and symbols of the kernel are read before, and not while it samples.
     collector.prepare(&pids);
-    let begin_cpu = cpu_time();
+    let begin_cpu = thread_cpu_time();
     events.enable();
     let begin = Instant::now();
     let _ = started.send(Ok(()));
@@ -120,13 +120,8 @@ fn sample(
     events.disable();
     let length = begin.elapsed();
     events.drain(&mut |event| collector.take(event));
-    collector.cost = cpu_time().saturating_sub(begin_cpu);
+    collector.cost = thread_cpu_time().saturating_sub(begin_cpu);
     collector.losses.threads = events.missed_threads;
     drop(events);
     collector.finish(length)
-}
-
-/// The CPU time of this thread.
-fn cpu_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }

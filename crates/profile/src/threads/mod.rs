@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
+use host::process::thread_cpu_time;
 
 use self::account::Account;
 pub use self::options::ThreadSamplerOptions;
@@ -80,7 +80,7 @@ fn sample(
     stop: &AtomicBool,
     mut account: Account,
 ) -> ThreadStates {
-    let (begin, begin_cpu) = (Instant::now(), cpu_time());
+    let (begin, begin_cpu) = (Instant::now(), thread_cpu_time());
     let period = Duration::from_secs(1) / options.rounds_per_s;
     let mut rounds = 0_u64;
     let mut next_list = begin + LIST;
@@ -89,18 +89,18 @@ fn sample(
     while !stop.load(Ordering::Relaxed) {
         thread::park_timeout(pause(period, rounds));
         if Instant::now() >= next_list {
-            let before = cpu_time();
+            let before = thread_cpu_time();
             account.list(&processes.now());
-            let cost = cpu_time().saturating_sub(before);
+            let cost = thread_cpu_time().saturating_sub(before);
             next_list = Instant::now() + LIST.max(cost.div_f64(options.most_cpu * (1.0 - FOR_ROUNDS)));
         }
         // What the rounds may have used by now, without what they have; a pause does not permit a burst.
         let permitted = begin.elapsed().mul_f64(options.most_cpu * FOR_ROUNDS);
         let left = permitted.saturating_sub(spent).min(period.mul_f64(options.most_cpu * FOR_ROUNDS * 4.0));
         let most = left.div_duration_f64(thread_cost) as usize;
-        let before = cpu_time();
+        let before = thread_cpu_time();
         let taken = account.round(most);
-        let cost = cpu_time().saturating_sub(before);
+        let cost = thread_cpu_time().saturating_sub(before);
         spent += cost;
         if taken > 0 {
             thread_cost = ((thread_cost * 7 + cost / taken as u32) / 8).max(Duration::from_micros(1));
@@ -108,7 +108,7 @@ fn sample(
         rounds += 1;
     }
     account.list(&processes.now());
-    account.finish(begin.elapsed(), rounds, cpu_time().saturating_sub(begin_cpu))
+    account.finish(begin.elapsed(), rounds, thread_cpu_time().saturating_sub(begin_cpu))
 }
 
 /// The time to the next round: half to one and a half periods, so that rounds are not in step with periodic work. Multiples
@@ -116,9 +116,4 @@ fn sample(
 fn pause(period: Duration, round: u64) -> Duration {
     const GOLDEN: f64 = 0.618_033_988_749_895;
     period.mul_f64(0.5 + (round as f64 * GOLDEN).fract())
-}
-
-/// The CPU time of this thread.
-fn cpu_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use archive::model::{
     thousands,
 };
 
-use super::table::{row, table, without_empty};
+use super::table::table;
 use super::units::quantity;
 use super::verdict::capitalised;
 use crate::color;
@@ -20,8 +20,7 @@ const MOST_DIFFERENCES: usize = 12;
 /// The whole answer.
 pub fn text(explanation: &Explanation, dir: &str, report: Option<&str>) -> String {
     let mut out = String::new();
-    let of_servers = explanation.servers.iter().map(|server| &server.sentence);
-    for sentence in of_servers.chain(explanation.difference.iter().map(|difference| &difference.sentence)) {
+    for sentence in explanation.sentences() {
         let _ = writeln!(out, "{}", color::heading(capitalised(sentence)));
     }
     for server in &explanation.servers {
@@ -80,11 +79,11 @@ fn of_server(server: &ExplainedServer) -> String {
 
 /// The word of a suspect, as wide as the widest.
 fn word(suspect: &Suspect) -> String {
+    let word = format!("{:<9}", suspect.word.name());
     match suspect.word {
-        SuspectWord::Limits => color::bad("limits   "),
-        SuspectWord::Shared => color::bad("shared   "),
-        SuspectWord::Suspected => color::caution("suspected"),
-        SuspectWord::Cleared => color::good("cleared  "),
+        SuspectWord::Limits | SuspectWord::Shared => color::bad(word),
+        SuspectWord::Suspected => color::caution(word),
+        SuspectWord::Cleared => color::good(word),
     }
 }
 
@@ -116,7 +115,7 @@ fn profile_text(profile: &CpuProfile) -> String {
     let shown = profile.frames.iter().take(MOST_FRAMES);
     rows.extend(shown.map(|frame| {
         let times = [frame.self_us, frame.total_us].map(|us| [quantity(us, "µs"), share(us)]).concat();
-        [name(&frame.frame, &frame.module)].into_iter().chain(times).collect()
+        [frame.name().into_owned()].into_iter().chain(times).collect()
     }));
     let others: f64 = profile.frames.iter().skip(MOST_FRAMES).map(|FrameCost { self_us, .. }| self_us).sum();
     for (what, us) in [("other functions", others), ("not in a sample", profile.rest_us)] {
@@ -138,22 +137,16 @@ fn difference(found: &CpuDifference) -> String {
     if significant.is_empty() {
         return out.trim_end().to_owned() + " More samples may show some: pass --thorough.\n";
     }
-    let head = row("function", &[a.as_str(), b, "difference", "95 % CI"], |cell| Some((*cell).to_owned()));
-    let mut rows = vec![head];
+    let mut rows = vec![["function", a, b, "difference", "95 % CI"].map(str::to_owned).to_vec()];
     rows.extend(significant.iter().take(MOST_DIFFERENCES).map(|frame| {
         vec![
-            name(&frame.frame, &frame.module),
+            frame.name().into_owned(),
             quantity(frame.a_us, "µs"),
             quantity(frame.b_us, "µs"),
             quantity(frame.b_us - frame.a_us, "µs"),
             format!("{:.2} to {:.2}", frame.low_us, frame.high_us),
         ]
     }));
-    out.push_str(&table(&without_empty(rows)));
+    out.push_str(&table(&rows));
     out
-}
-
-/// A function with its file, unless its name has that already.
-fn name(frame: &str, module: &str) -> String {
-    if module.is_empty() || frame.starts_with('[') { frame.to_owned() } else { format!("{frame} ({module})") }
 }

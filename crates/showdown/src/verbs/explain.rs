@@ -16,11 +16,11 @@ use profile::stacks::SampleSource;
 use profile::{Stacks, firefox, folded};
 
 use super::consent;
-use super::options::{ProgressOption, RunsDir};
+use super::options::{AnswerFormat, ProgressOption, RunsDir};
 use super::run_failure::in_words;
 use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
-use crate::print::{print, print_json, print_text};
+use crate::print::print;
 use crate::show;
 use crate::show::explain_progress::ExplainProgress;
 
@@ -152,16 +152,13 @@ fn answer(
     format: ExplanationFormat,
     report: Option<&Path>,
 ) -> anyhow::Result<()> {
+    let text = || {
+        let report = report.map(|path| path.display().to_string());
+        show::explanation::text(explanation, &run.dir.display().to_string(), report.as_deref())
+    };
     match format {
-        ExplanationFormat::Text => {
-            let report = report.map(|path| path.display().to_string());
-            print_text(&show::explanation::text(
-                explanation,
-                &run.dir.display().to_string(),
-                report.as_deref(),
-            ))
-        }
-        ExplanationFormat::Json => print_json(&serde_json::to_string_pretty(explanation)?),
+        ExplanationFormat::Text => AnswerFormat::Text.print(explanation, text),
+        ExplanationFormat::Json => AnswerFormat::Json.print(explanation, text),
         ExplanationFormat::Folded => {
             let mut lines = String::new();
             for (_, text) in profiles(run, explanation)? {
@@ -216,7 +213,7 @@ pub fn plan(args: &ExplainArgs) -> anyhow::Result<Plan> {
         return plan_request::explaining(&Plan { length, ..plan }, &command).map_err(usage);
     }
     let request = PlanRequest {
-        command: command.clone(),
+        command,
         explains: true,
         variants: args.what.clone(),
         workload: args.workload.clone(),
@@ -228,8 +225,7 @@ pub fn plan(args: &ExplainArgs) -> anyhow::Result<Plan> {
         tags: args.tag.clone(),
         ..PlanRequest::default()
     };
-    let plan = plan_request::plan(&request, &Host::local()).map_err(usage)?;
-    plan_request::explaining(&plan, &command).map_err(usage)
+    plan_request::plan(&request, &Host::local()).map_err(usage)
 }
 
 /// Whether a text means a run: no server has such a name.
