@@ -68,6 +68,7 @@ pub use interrupted_run::{InterruptedRun, ResumeError};
 pub use plan_check::check;
 pub use plan_effects::{PlanEffects, plan_effects};
 pub use plan_error::PlanError;
+pub use preset::study;
 pub use run::FinishedRun;
 pub use run_plan::{RunPermissions, resume_run, run_plan};
 pub use run_plan_error::RunPlanError;

@@ -94,6 +94,9 @@ pub enum PlanError {
     /// Servers that cannot be loaded in turns.
     #[error("turns: {0}")]
     Turns(&'static str),
+    /// The study of an explanation, or of another run.
+    #[error("study: {0}")]
+    Study(String),
     /// Looks that are not.
     #[error("looks: give rising numbers of blocks, from 3 to less than blocks")]
     Looks,

@@ -5,7 +5,9 @@ use std::time::Duration;
 use archive::model::{Axis, Measure, Plan, PlannedBackground, RunKind, Vary};
 use load::inputs::limits::{LONGEST, MOST_CONNECTIONS, MOST_THREADS, is_rate};
 
-use crate::limits::{FEWEST_BLOCKS, MOST_BLOCKS, MOST_OPERATIONS, MOST_POINTS, MOST_VALUES};
+use crate::limits::{
+    FEWEST_BLOCKS, MOST_BLOCKS, MOST_OPERATIONS, MOST_POINTS, MOST_SLICES, MOST_VALUES, SHORTEST_SLICE,
+};
 use crate::plan_error::PlanError;
 
 /// Checks the numbers of variants, blocks, connections and threads, the rates, and the lengths of the phases.
@@ -14,6 +16,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     check_points(plan)?;
     check_load(plan)?;
     check_lengths(plan)?;
+    check_study(plan)?;
     plan.sweep.iter().try_for_each(check_axis)?;
     match &plan.measure {
         Measure::OneByOne { operations } if !(1..=MOST_OPERATIONS).contains(operations) => {
@@ -120,6 +123,33 @@ fn check_lengths(plan: &Plan) -> Result<(), PlanError> {
     }
     match needed.iter().chain(&others).find(|(_, length)| *length > LONGEST) {
         Some((key, _)) => Err(PlanError::LongPhase(key)),
+        None => Ok(()),
+    }
+}
+
+fn check_study(plan: &Plan) -> Result<(), PlanError> {
+    let study = match (&plan.study, plan.kind) {
+        (Some(study), RunKind::Explain) => study,
+        (None, RunKind::Compare | RunKind::Sweep) => return Ok(()),
+        (None, RunKind::Explain) => {
+            return Err(PlanError::Study("an explanation needs this table".to_owned()));
+        }
+        (Some(_), _) => return Err(PlanError::Study("only an explanation has this table".to_owned())),
+    };
+    let counts = [
+        ("plain_slices", study.plain_slices, 1),
+        ("experiments", study.experiments, 0),
+        ("pairs", study.pairs, 2),
+        ("profiled_rounds", study.profiled_rounds, 0),
+    ];
+    if let Some((key, _, least)) =
+        counts.into_iter().find(|(_, count, least)| !(*least..=MOST_SLICES).contains(count))
+    {
+        return Err(PlanError::Study(format!("give {key} a number from {least} to {MOST_SLICES}")));
+    }
+    let slices = [("slice", study.slice), ("profiled_slice", study.profiled_slice)];
+    match slices.into_iter().find(|(_, length)| !(SHORTEST_SLICE..=LONGEST).contains(length)) {
+        Some((key, _)) => Err(PlanError::Study(format!("give {key} a length from 10ms to 7 days"))),
         None => Ok(()),
     }
 }

@@ -17,7 +17,7 @@ use crate::plan_check::{check, moves_bytes, own_load, why_one_at_a_time};
 use crate::plan_error::PlanError;
 use crate::plan_hosts;
 use crate::plan_variant::plan_variants;
-use crate::preset::{Preset, long_enough_for};
+use crate::preset::{self, Preset, long_enough_for};
 use crate::sweep_axis;
 
 /// Which measure a request asks for.
@@ -104,6 +104,7 @@ pub fn explaining(plan: &Plan, command: &[String]) -> Result<Plan, PlanError> {
         replaced: None,
         background: None,
         turns: None,
+        study: Some(preset::study(plan.length)),
         sweep: Vec::new(),
         ..plan.clone()
     };
@@ -163,6 +164,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         warm_up: preset.warm_up,
         phases: preset.phases,
         turns: None,
+        study: None,
         like_with_like: request.like_with_like,
         hosts,
         clients: request.clients.clone(),

@@ -15,7 +15,7 @@
 
 use std::time::Duration;
 
-use archive::model::{PhaseLengths, RunLength, WarmUpLimits};
+use archive::model::{PhaseLengths, PlannedStudy, RunLength, WarmUpLimits};
 
 use crate::limits::MOST_BLOCKS;
 
@@ -32,6 +32,18 @@ pub struct Preset {
     pub turns: Duration,
     /// Number of operations that are timed, where they are timed one at a time.
     pub operations: u32,
+}
+
+/// How long servers are studied that a run explains. The quick study of one server takes about a minute, the thorough one ten.
+pub fn study(length: RunLength) -> PlannedStudy {
+    let (slice, plain_slices, pairs, profiled_slice, profiled_rounds) = match length {
+        RunLength::Quick => (250, 4, 6, 1_000, 4),
+        RunLength::Default => (1_000, 5, 4, 2_000, 6),
+        RunLength::Thorough => (1_000, 10, 10, 2_000, 12),
+    };
+    let ms = Duration::from_millis;
+    let (slice, profiled_slice) = (ms(slice), ms(profiled_slice));
+    PlannedStudy { slice, plain_slices, experiments: 3, pairs, profiled_slice, profiled_rounds }
 }
 
 /// Least number of observations of a closed loop.

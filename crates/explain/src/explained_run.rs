@@ -3,10 +3,10 @@
 //! [`profiling`](crate::profiling).
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
-    CpuDifference, CpuProfile, ExplainedServer, Explanation, Plan, RunKind, RunLength, Unknown,
+    CpuDifference, CpuProfile, ExplainedServer, Explanation, Plan, PlannedStudy, RunKind, Unknown,
 };
 use archive::{ArchiveError, RunWriter};
 use bakeoff::event::{Event, Observer};
@@ -16,36 +16,9 @@ use load::engine::RunContext;
 use profile::Access;
 
 use crate::held_server::HoldError;
-use crate::profiling::{self, ProfileLengths, ServerProfile};
+use crate::profiling::{self, ServerProfile};
 use crate::studied_server::StudiedServer;
-use crate::study::{StudyLengths, StudyProgress, study};
-
-/// How long servers are studied.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct ExplainLengths {
-    /// What limits each of them.
-    study: StudyLengths,
-    /// Where their CPU time goes.
-    profile: ProfileLengths,
-}
-
-impl ExplainLengths {
-    /// The lengths of a preset.
-    fn of(length: RunLength) -> Self {
-        let (study, profile) = (StudyLengths::default(), ProfileLengths::default());
-        match length {
-            RunLength::Quick => Self {
-                study: StudyLengths { slice: Duration::from_millis(250), plain_slices: 4, pairs: 6, ..study },
-                profile: ProfileLengths { slice: Duration::from_secs(1), rounds: 4 },
-            },
-            RunLength::Default => Self { study, profile },
-            RunLength::Thorough => Self {
-                study: StudyLengths { plain_slices: 10, pairs: 10, ..study },
-                profile: ProfileLengths { rounds: 12, ..profile },
-            },
-        }
-    }
-}
+use crate::study::{StudyProgress, longest, study};
 
 /// A run that has explained.
 #[derive(Debug)]
@@ -87,10 +60,8 @@ pub fn explain(
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<ExplainedRun, ExplainError> {
-    if plan.kind != RunKind::Explain {
-        return Err(RunPlanError::from(PlanError::NoExplanation).into());
-    }
-    let lengths = ExplainLengths::of(plan.length);
+    let lengths = plan.study.filter(|_| plan.kind == RunKind::Explain).ok_or(PlanError::NoExplanation);
+    let lengths = lengths.map_err(RunPlanError::from)?;
     let held = hold(plan, permissions, context, observe, |held, observe| {
         explain_held(plan, held, root, &lengths, observe)
     })?;
@@ -101,7 +72,7 @@ fn explain_held(
     plan: &Plan,
     held: HeldServers<'_>,
     root: &Path,
-    lengths: &ExplainLengths,
+    lengths: &PlannedStudy,
     observe: &mut Observer<'_>,
 ) -> Result<ExplainedRun, ExplainError> {
     let HeldServers { mut servers, facts, client_cpus } = held;
@@ -109,10 +80,10 @@ fn explain_held(
     let count = servers.len();
     let mut explained = Vec::new();
     for (at, server) in servers.iter_mut().enumerate() {
-        let left = lengths.study.longest() * (count - at) as u32 + lengths.profile.longest(count);
+        let left = longest(lengths).saturating_mul((count - at) as u32) + profiling::longest(lengths, count);
         let (variant, until) = (server.name.clone(), Instant::now() + left);
         let mut studied = StudiedServer::new(server, &client_cpus);
-        let found = study(&mut studied, &lengths.study, &mut |progress| {
+        let found = study(&mut studied, lengths, &mut |progress| {
             observe(Event::Doing {
                 what: format!("{variant}: {} ({})", in_words(progress), left_until(until)),
             });
@@ -120,7 +91,7 @@ fn explain_held(
         explained.push(found.map_err(|source| ExplainError::Study { variant: variant.clone(), source })?);
     }
     let access = Access::probe();
-    let profiles = profiling::profile(&mut servers, &lengths.profile, access.level(), observe);
+    let profiles = profiling::profile(&mut servers, lengths, access.level(), observe);
     // What was studied is kept.
     let profiles = profiles.unwrap_or_else(|error| (0..count).map(|_| Err(error.to_string())).collect());
     let ended = servers.iter().find_map(HeldServer::ended);

@@ -38,4 +38,4 @@ mod words;
 
 pub use explained_run::{ExplainError, ExplainedRun, explain};
 pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
-pub use study::{StudyLengths, StudyProgress, glance, study};
+pub use study::{StudyProgress, glance, study};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use archive::model::{CpuDifference, CpuProfile, FrameCost, FrameDifference, Unknown};
+use archive::model::{CpuDifference, CpuProfile, FrameCost, FrameDifference, PlannedStudy, Unknown};
 use bakeoff::event::{Event, Observer};
 use bakeoff::held::{HeldServer as LoadedServer, HeldSlice};
 use profile::access::Ability;
@@ -18,26 +18,11 @@ use crate::held_server::HoldError;
 /// a CPU. It is not in step with work that is done each 10 ms.
 const SAMPLES_PER_S: u32 = 499;
 
-/// How servers are profiled.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ProfileLengths {
-    /// Length of a slice.
-    pub slice: Duration,
-    /// Rounds, each with a plain and a profiled slice of every server.
-    pub rounds: u32,
-}
-
-impl Default for ProfileLengths {
-    fn default() -> Self {
-        Self { slice: Duration::from_secs(2), rounds: 6 }
-    }
-}
-
-impl ProfileLengths {
-    /// How long profiling loads this number of servers.
-    pub fn longest(&self, servers: usize) -> Duration {
-        self.slice * (2 * self.rounds * servers as u32)
-    }
+/// How long profiling loads this number of servers.
+pub fn longest(lengths: &PlannedStudy, servers: usize) -> Duration {
+    lengths
+        .profiled_slice
+        .saturating_mul(lengths.profiled_rounds.saturating_mul(2).saturating_mul(servers as u32))
 }
 
 /// The profile of a server.
@@ -65,21 +50,22 @@ struct Passes {
 /// Profiles servers in turns, on a machine where that much can be seen. Of a server that cannot be profiled, the error says why.
 pub fn profile(
     servers: &mut [LoadedServer<'_>],
-    lengths: &ProfileLengths,
+    lengths: &PlannedStudy,
     level: Level,
     observe: &mut Observer<'_>,
 ) -> Result<Vec<Result<ServerProfile, String>>, HoldError> {
     let mut passes: Vec<Result<Passes, String>> = servers.iter().map(|_| Ok(Passes::default())).collect();
-    for round in 0..lengths.rounds {
+    for round in 0..lengths.profiled_rounds {
         for at in 0..servers.len() {
             // Each server comes first in every other round, and so does the profiled slice.
             let index = if round % 2 == 0 { at } else { servers.len() - 1 - at };
             let Ok(of_server) = &mut passes[index] else { continue };
             let server = &mut servers[index];
-            let what = format!("profiling {}, slice {} of {}", server.name, round + 1, lengths.rounds);
+            let what =
+                format!("profiling {}, slice {} of {}", server.name, round + 1, lengths.profiled_rounds);
             observe(Event::Doing { what });
             server.connect(server.connections());
-            if let Err(why) = of_server.pass(server, lengths.slice, round % 4 < 2, observe)? {
+            if let Err(why) = of_server.pass(server, lengths.profiled_slice, round % 4 < 2, observe)? {
                 passes[index] = Err(why);
             }
         }

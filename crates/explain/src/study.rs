@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use archive::model::{ExplainedServer, HeldLoad, PerturbedPair, Unknown};
+use archive::model::{ExplainedServer, HeldLoad, PerturbedPair, PlannedStudy, Unknown};
 
 use crate::experiment::{Experiment, LOOKS, Tried, USUAL};
 use crate::figures::{Figures, Plain, statistics};
@@ -18,38 +18,14 @@ use crate::{figures, resources, unknown, words};
 /// A study that takes this many times as long as its load is at most does not go on.
 const MOST_TIMES: u32 = 2;
 
-/// How long and how often a server is studied.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StudyLengths {
-    /// Length of a slice.
-    pub slice: Duration,
-    /// Plain slices before the first perturbation.
-    pub plain_slices: u32,
-    /// Suspects that are tried.
-    pub suspects: usize,
-    /// Pairs of slices after which an elasticity is looked at, and again after twice and three times as many.
-    pub pairs: u32,
-    /// The share of a resource that a perturbation takes, 0 to 1.
-    pub share: f64,
-}
+/// The share of a resource that an experiment takes: enough to be seen above the noise of a slice, little enough to change
+/// nothing else.
+const SHARE: f64 = 0.2;
 
-impl Default for StudyLengths {
-    fn default() -> Self {
-        Self { slice: Duration::from_secs(1), plain_slices: 5, suspects: 3, pairs: 4, share: 0.2 }
-    }
-}
-
-impl StudyLengths {
-    /// The longest that a study loads the server, without what lies between the slices.
-    pub fn longest(&self) -> Duration {
-        let pairs = self.suspects as u32 * self.pairs * LOOKS;
-        self.slice * (self.plain_slices + 2 * pairs)
-    }
-
-    /// After this time no further pair begins, whatever is not decided then.
-    fn most_time(&self) -> Duration {
-        self.longest() * MOST_TIMES
-    }
+/// The longest that a study loads the server, without what lies between the slices.
+pub fn longest(lengths: &PlannedStudy) -> Duration {
+    let pairs = lengths.experiments.saturating_mul(lengths.pairs).saturating_mul(LOOKS);
+    lengths.slice.saturating_mul(pairs.saturating_mul(2).saturating_add(lengths.plain_slices))
 }
 
 /// What a study does next, for a display of progress.
@@ -79,7 +55,7 @@ pub enum StudyProgress {
 /// only where the first plain slice fails.
 pub fn study(
     server: &mut dyn HeldServer,
-    lengths: &StudyLengths,
+    lengths: &PlannedStudy,
     progress: &mut dyn FnMut(&StudyProgress),
 ) -> Result<ExplainedServer, HoldError> {
     let mut study = Study {
@@ -152,7 +128,7 @@ fn held(plain: &Plain<'_>, figures: &Figures) -> HeldLoad {
 struct Study<'a> {
     facts: LoopFacts,
     server: &'a mut dyn HeldServer,
-    lengths: &'a StudyLengths,
+    lengths: &'a PlannedStudy,
     began: Instant,
     progress: &'a mut dyn FnMut(&StudyProgress),
     unknown: Vec<Unknown>,
@@ -161,7 +137,7 @@ struct Study<'a> {
 impl Study<'_> {
     /// The plain slices, one at least.
     fn plain_slices(&mut self) -> Result<Vec<SliceReading>, HoldError> {
-        let of = self.lengths.plain_slices.max(1);
+        let of = self.lengths.plain_slices;
         let mut readings = Vec::new();
         for slice in 1..=of {
             (self.progress)(&StudyProgress::Plain { slice, of });
@@ -191,13 +167,13 @@ impl Study<'_> {
         let mut chosen: Vec<Tried> = Vec::new();
         let mut refused: Vec<Experiment> = Vec::new();
         for experiment in wanted {
-            if chosen.len() >= self.lengths.suspects {
+            if chosen.len() >= self.lengths.experiments as usize {
                 break;
             }
             if refused.contains(&experiment) || chosen.iter().any(|tried| tried.experiment == experiment) {
                 continue;
             }
-            match experiment.perturbation(&self.facts, busiest, self.lengths.share) {
+            match experiment.perturbation(&self.facts, busiest, SHARE) {
                 Ok(perturbation) => chosen.push(Tried::new(experiment, perturbation)),
                 Err(why) => {
                     refused.push(experiment);
@@ -218,7 +194,7 @@ impl Study<'_> {
                 .collect();
             for _ in 0..self.lengths.pairs {
                 for (at, tried) in tried.iter_mut().enumerate().filter(|(at, _)| is_open[*at]) {
-                    if self.began.elapsed() > self.lengths.most_time() {
+                    if self.began.elapsed() > longest(self.lengths).saturating_mul(MOST_TIMES) {
                         return self.note_lateness();
                     }
                     let pair = tried.pairs.len() as u32 + 1;

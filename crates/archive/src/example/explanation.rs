@@ -6,15 +6,15 @@ use crate::{
     id::RunId,
     model::{
         CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, FORMAT,
-        Figure, FrameCost, FrameDifference, HeldLoad, Measure, PerturbationOutcome, PerturbedPair, RunKind,
-        ServerStatistic, Suspect, SuspectWord, Unknown, Variant,
+        Figure, FrameCost, FrameDifference, HeldLoad, Measure, PerturbationOutcome, PerturbedPair,
+        PlannedStudy, RunKind, ServerStatistic, Suspect, SuspectWord, Unknown, Variant,
     },
     writer::RunWriter,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 /// Samples of nginx by stack, outermost function first.
@@ -43,6 +43,14 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
     let command = "showdown explain nginx apache --on-op get-1k --tag made-up";
     let mut plan = common::plan(Measure::MaxThroughput, 1);
     plan.kind = RunKind::Explain;
+    plan.study = Some(PlannedStudy {
+        slice: Duration::from_secs(1),
+        plain_slices: 5,
+        experiments: 3,
+        pairs: 4,
+        profiled_slice: Duration::from_secs(2),
+        profiled_rounds: 6,
+    });
     plan.command = command.split(' ').map(str::to_owned).collect();
     plan.on_op = Some("get-1k".to_owned());
     let variant = |name: &str| Variant {

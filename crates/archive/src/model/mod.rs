@@ -41,8 +41,8 @@ pub use knob_value::KnobValue;
 pub use phase::{ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, TrialPhase};
 pub use plan::{
     Axis, ClientLoad, CpuSplit, FallbackMeasure, Measure, PhaseLengths, Plan, PlanParseError,
-    PlannedBackground, PlannedHost, PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant, Vary,
-    WarmUpLimits,
+    PlannedBackground, PlannedHost, PlannedStudy, PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant,
+    Vary, WarmUpLimits,
 };
 pub(crate) use run_file::RunFile;
 pub use statistics::{

@@ -6,8 +6,12 @@
 use super::KnobValue;
 use crate::upgrade::{Document, FormatNumber, upgrade};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
+use std::{collections::BTreeMap, fmt, str::FromStr};
 use thiserror::Error;
+
+mod lengths;
+
+pub use lengths::{PhaseLengths, PlannedStudy, PlannedTurns, WarmUpLimits};
 
 /// The content of `plan.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,6 +73,9 @@ pub struct Plan {
     /// The servers of a block are up together and loaded in turns. Without it, one at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<PlannedTurns>,
+    /// How long servers are studied; only in the plan of an explanation, which has no trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study: Option<PlannedStudy>,
     /// Whether the run ends where the packages of one server differ between machines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub like_with_like: bool,
@@ -263,45 +270,6 @@ pub struct CpuSplit {
     pub server: String,
     /// The client's CPUs.
     pub client: String,
-}
-
-/// Limits of the warm-up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WarmUpLimits {
-    /// Shortest warm-up.
-    #[serde(with = "humantime_serde")]
-    pub min: Duration,
-    /// Longest warm-up. A trial that is not in a steady state after this time is invalid.
-    #[serde(with = "humantime_serde")]
-    pub max: Duration,
-}
-
-/// The length of each phase of a trial.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PhaseLengths {
-    /// The closed loop, which is the measurement itself or gives the capacity search its upper bound.
-    #[serde(with = "humantime_serde")]
-    pub closed_loop: Duration,
-    /// Each step of the capacity search.
-    #[serde(with = "humantime_serde")]
-    pub search_step: Duration,
-    /// The measurement at the capacity that was found.
-    #[serde(with = "humantime_serde")]
-    pub measure: Duration,
-    /// Each step of a latency curve.
-    #[serde(with = "humantime_serde")]
-    pub curve_step: Duration,
-}
-
-/// Servers that are up together are loaded in turns, in slices that are as short as the load allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PlannedTurns {
-    /// Time under load of each server in a block, all its slices together.
-    #[serde(with = "humantime_serde")]
-    pub load: Duration,
 }
 
 /// One axis of a sweep.

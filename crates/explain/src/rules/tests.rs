@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use archive::model::SuspectWord;
+use archive::model::{RunLength, SuspectWord};
 use host::telemetry::OtherProgram;
 use profile::threads::WaitKind;
 
@@ -12,7 +12,7 @@ use crate::figures::{self, Plain};
 use crate::held_server::HeldServer;
 use crate::resources;
 use crate::scripted::{Scripted, threads};
-use crate::study::{StudyLengths, study};
+use crate::study::study;
 
 /// Each cause as it would show, with the rule that must name it first.
 fn planted() -> Vec<(&'static str, Scripted)> {
@@ -109,7 +109,8 @@ fn every_rule_is_named_first_where_its_cause_is_planted() {
     let rules: BTreeSet<String> = Rule::all().into_iter().map(|rule| rule.id).collect();
     let mut named = BTreeSet::new();
     for (rule, mut server) in planted() {
-        let explained = study(&mut server, &StudyLengths::default(), &mut |_| ()).expect("plain slices");
+        let explained =
+            study(&mut server, &bakeoff::study(RunLength::Default), &mut |_| ()).expect("plain slices");
         // Idle CPUs are named beside most of these causes, and follow as a suspect that is cleared or comes later.
         let first = explained.suspects.first().unwrap_or_else(|| panic!("{rule}: no suspect"));
         assert_eq!(first.rule, rule, "{:#?}", explained.suspects);
@@ -127,7 +128,8 @@ fn every_rule_is_named_first_where_its_cause_is_planted() {
 #[test]
 fn a_healthy_server_has_no_suspect_but_its_load() {
     let mut server = Scripted::new();
-    let explained = study(&mut server, &StudyLengths::default(), &mut |_| ()).expect("plain slices");
+    let explained =
+        study(&mut server, &bakeoff::study(RunLength::Default), &mut |_| ()).expect("plain slices");
     let rules: Vec<&str> = explained.suspects.iter().map(|suspect| suspect.rule.as_str()).collect();
     assert_eq!(rules, ["few-connections"]);
 }

@@ -1,6 +1,6 @@
 //! Studies of scripted servers: what a study asks, how it ends, and what it says.
 
-use archive::model::{ExplainedServer, SuspectWord};
+use archive::model::{ExplainedServer, RunLength, SuspectWord};
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -9,8 +9,12 @@ use super::*;
 use crate::held_server::Perturbation;
 use crate::scripted::Scripted;
 
+fn lengths() -> PlannedStudy {
+    bakeoff::study(RunLength::Default)
+}
+
 fn studied(server: &mut Scripted) -> ExplainedServer {
-    study(server, &StudyLengths::default(), &mut |_| ()).expect("plain slices")
+    study(server, &lengths(), &mut |_| ()).expect("plain slices")
 }
 
 #[test]
@@ -88,7 +92,7 @@ fn a_decided_experiment_is_not_continued() {
     let pairs: Vec<_> = explained.perturbations.iter().map(|tried| tried.pairs.len()).collect();
     assert_eq!(pairs, [4, 4, 4]);
     assert_eq!(server.asked.len(), 5 + 3 * 4 * 2);
-    assert!(server.asked.len() as u32 <= StudyLengths::default().longest().as_secs() as u32);
+    assert!(server.asked.len() as u32 <= longest(&lengths()).as_secs() as u32);
 }
 
 #[test]
@@ -118,10 +122,7 @@ fn a_server_that_ends_leaves_what_was_found() {
     let explained = studied(&mut server);
     assert_eq!((explained.held.slices, explained.perturbations.len()), (2, 0));
     server.ends_after = 0;
-    assert!(matches!(
-        study(&mut server, &StudyLengths::default(), &mut |_| ()),
-        Err(HoldError::ServerEnded(_))
-    ));
+    assert!(matches!(study(&mut server, &lengths(), &mut |_| ()), Err(HoldError::ServerEnded(_))));
 }
 
 #[test]
@@ -149,7 +150,7 @@ fn what_cannot_be_tried_is_said() {
 #[test]
 fn a_study_that_takes_too_long_says_so() {
     // A study of no length is over before its first pair.
-    let lengths = StudyLengths { slice: Duration::ZERO, ..StudyLengths::default() };
+    let lengths = PlannedStudy { slice: Duration::ZERO, ..lengths() };
     let mut server = Scripted::new();
     server.shortest = Duration::from_secs(1);
     let explained = study(&mut server, &lengths, &mut |_| ()).expect("plain slices");

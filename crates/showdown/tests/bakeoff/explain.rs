@@ -7,9 +7,15 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::home::{TestHome, error_line, json, only_run, text};
+use crate::home::{SHORT, TestHome, error_line, json, only_run, text};
 
-const QUICK: [&str; 5] = ["--quick", "--on-op", "get-1k", "--progress", "none"];
+/// Runs a plan of an explanation with a short study, and returns what was found.
+fn explained(home: &TestHome, args: &[&str]) -> Value {
+    let plan = home.plan(&[&["explain"], args].concat(), SHORT);
+    let output = home.run(&["run", &plan, "--format", "json", "--progress", "none"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
@@ -25,13 +31,11 @@ fn assert_adds_up(profile: &Value) {
 }
 
 #[test]
-fn a_server_is_explained_and_what_was_found_is_a_run() {
+fn a_plan_of_an_explanation_is_run_and_what_was_found_is_a_run() {
     let home = TestHome::new();
-    let output = home.run(&[&["explain", "nginx", "--format", "json"], &QUICK[..]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = explained(&home, &["nginx", "--on-op", "get-1k", "--connections", "16", "--seed", "5"]);
     let server = &found["servers"][0];
-    assert_eq!((&server["variant"], &server["held"]["connections"]), (&"nginx".into(), &64.into()));
+    assert_eq!((&server["variant"], &server["held"]["connections"]), (&"nginx".into(), &16.into()));
     assert!(number(&server["held"]["throughput_per_s"]) > 0.0);
     let resources: Vec<&Value> = server["resources"].as_array().expect("resources").iter().collect();
     let busy =
@@ -52,6 +56,8 @@ fn a_server_is_explained_and_what_was_found_is_a_run() {
     assert_adds_up(&server["profile"]);
     let run = only_run(&home);
     assert_eq!(json(&run.join("explanation.json")), found);
+    let kept = fs::read_to_string(run.join("plan.toml")).expect("a plan");
+    assert!(kept.contains("kind = \"explain\"") && kept.contains("seed = 5\n"), "{kept}");
     let folded = fs::read_to_string(run.join("profiles/nginx.folded")).expect("stacks");
     let samples: u64 = folded
         .lines()
@@ -88,9 +94,7 @@ fn two_servers_of_a_run_are_set_side_by_side() {
     let plan = home.small_plan(&["nginx", "nginx:sendfile=off", "--on-op", "get-1k"]);
     let compared = home.run(&["run", &plan]);
     assert!(matches!(compared.status.code(), Some(0 | 3)), "{}", text(&compared.stderr));
-    let output = home.run(&["explain", "latest", "--quick", "--format", "json", "--runs", "runs"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = explained(&home, &["latest", "--runs", "runs"]);
     let servers = found["servers"].as_array().expect("servers");
     let names: Vec<&Value> = servers.iter().map(|server| &server["variant"]).collect();
     assert_eq!(names, ["nginx", "nginx:sendfile=off"]);
@@ -108,20 +112,6 @@ fn two_servers_of_a_run_are_set_side_by_side() {
         assert!(is_inside, "{frame}");
     }
     home.assert_nothing_runs();
-}
-
-#[test]
-fn a_plan_of_an_explanation_can_be_kept_and_run() {
-    let home = TestHome::new();
-    let plan = home.run(&["plan", "explain", "memcached", "--quick", "--connections", "2", "--seed", "5"]);
-    assert!(plan.status.success(), "{}", text(&plan.stderr));
-    fs::write(home.path("plan.toml"), &plan.stdout).expect("a plan");
-    let output = home.run(&["run", "plan.toml", "--format", "json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(found["servers"][0]["held"]["connections"], 2);
-    let kept = fs::read_to_string(only_run(&home).join("plan.toml")).expect("a plan");
-    assert!(kept.contains("kind = \"explain\"") && kept.contains("length = \"quick\""), "{kept}");
 }
 
 #[test]

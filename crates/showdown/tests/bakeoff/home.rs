@@ -16,6 +16,14 @@ pub const QUICK: &str = "1s 200ms";
 /// The time under load of a quick plan in turns.
 const QUICK_TURNS: &str = "load = \"2s 500ms\"";
 
+/// The study of a quick plan, and one for tests: two experiments of a few pairs, and two rounds of a profile.
+const SHORT_STUDY: [(&str, &str); 4] = [
+    ("experiments = 3", "experiments = 2"),
+    ("pairs = 6", "pairs = 2"),
+    ("profiled_slice = \"1s\"", "profiled_slice = \"500ms\""),
+    ("profiled_rounds = 4", "profiled_rounds = 2"),
+];
+
 /// The length of a phase for tests that need few operations.
 pub const SHORT: &str = "600ms";
 
@@ -107,6 +115,7 @@ impl TestHome {
         assert!(plan.status.success(), "{}", text(&plan.stderr));
         let shorter = text(&plan.stdout).replace(QUICK, phase).replace("max = \"10s\"", "max = \"1s\"");
         let shorter = shorter.replace(QUICK_TURNS, &format!("load = {phase:?}"));
+        let shorter = SHORT_STUDY.iter().fold(shorter, |plan, (quick, short)| plan.replace(quick, short));
         let without_spare = |line: &str| {
             if line.starts_with("spare_blocks = ") { "spare_blocks = 0" } else { line }.to_owned()
         };

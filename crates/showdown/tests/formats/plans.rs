@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use archive::model::{
     Axis, ClientLoad, CpuSplit, FORMAT, FallbackMeasure, KnobValue, Measure, PhaseLengths, Plan,
-    PlannedBackground, PlannedHost, PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant, Vary,
-    WarmUpLimits,
+    PlannedBackground, PlannedHost, PlannedStudy, PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant,
+    Vary, WarmUpLimits,
 };
 
 use super::documents::{point, text, texts};
@@ -57,6 +57,14 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
             curve_step: second,
         },
         turns: Some(PlannedTurns { load: second }),
+        study: Some(PlannedStudy {
+            slice: second,
+            plain_slices: 5,
+            experiments: 3,
+            pairs: 4,
+            profiled_slice: second,
+            profiled_rounds: 6,
+        }),
         like_with_like: true,
         clients: vec!["old".to_owned()],
         hosts: vec![PlannedHost {

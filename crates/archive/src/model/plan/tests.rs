@@ -1,5 +1,7 @@
 //! What a plan file may have, and how its mistakes are reported.
 
+use std::time::Duration;
+
 use super::*;
 
 const PLAN: &str = r#"

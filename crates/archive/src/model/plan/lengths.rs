@@ -1,0 +1,64 @@
+//! How long each part of a run takes: warm-ups, phases of trials, turns, and the slices of an explanation.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Limits of the warm-up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WarmUpLimits {
+    /// Shortest warm-up.
+    #[serde(with = "humantime_serde")]
+    pub min: Duration,
+    /// Longest warm-up. A trial that is not in a steady state after this time is invalid.
+    #[serde(with = "humantime_serde")]
+    pub max: Duration,
+}
+
+/// The length of each phase of a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseLengths {
+    /// The closed loop, which is the measurement itself or gives the capacity search its upper bound.
+    #[serde(with = "humantime_serde")]
+    pub closed_loop: Duration,
+    /// Each step of the capacity search.
+    #[serde(with = "humantime_serde")]
+    pub search_step: Duration,
+    /// The measurement at the capacity that was found.
+    #[serde(with = "humantime_serde")]
+    pub measure: Duration,
+    /// Each step of a latency curve.
+    #[serde(with = "humantime_serde")]
+    pub curve_step: Duration,
+}
+
+/// Servers that are up together are loaded in turns, in slices that are as short as the load allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedTurns {
+    /// Time under load of each server in a block, all its slices together.
+    #[serde(with = "humantime_serde")]
+    pub load: Duration,
+}
+
+/// How long and how often servers are studied that a run explains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedStudy {
+    /// Length of a slice of the study.
+    #[serde(with = "humantime_serde")]
+    pub slice: Duration,
+    /// Slices without an experiment, before the first one.
+    pub plain_slices: u32,
+    /// The most experiments.
+    pub experiments: u32,
+    /// Pairs of slices after which the result of an experiment is looked at, and again after twice and three times as many.
+    pub pairs: u32,
+    /// Length of a slice of a profile.
+    #[serde(with = "humantime_serde")]
+    pub profiled_slice: Duration,
+    /// Rounds of the profile, each with a plain and a profiled slice of every server.
+    pub profiled_rounds: u32,
+}
