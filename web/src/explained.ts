@@ -5,6 +5,8 @@ export interface Explanation {
   made_unix_ms: number;
   sentence: string;
   workload: string;
+  /** Servers that were held and studied, or the trials of a comparison. */
+  basis: "study" | "trials";
   servers: ExplainedServer[];
   difference?: CpuDifference | null;
 }

@@ -13,6 +13,7 @@ import { factsSection } from "./sections/facts";
 import { glossarySection } from "./sections/glossary";
 import { fairnessSection } from "./sections/fairness";
 import { loadSection, percentileSection } from "./sections/latency";
+import { limitsSection } from "./sections/limits";
 import { rerunSection } from "./sections/rerun";
 import { resourceSection } from "./sections/resources";
 import { render, type Section } from "./sections/section";
@@ -37,7 +38,7 @@ function sections(report: Report): Section[] {
   const all: (Section | null)[] = [
     report.plan?.kind === "sweep" ? sweep : null,
     comparisonsSection(report),
-    ...whySections(report),
+    limitsSection(report),
     costSection(report),
     trialsSection(report, groups, (cell) => groupOf(cell, axis), styleOf),
     loadSection(report, groups, style),

@@ -5,7 +5,7 @@ use crate::{
     files,
     id::RunId,
     layout,
-    model::{Explanation, Facts, Plan, PlanParseError, RunFile, Trial, Verdict},
+    model::{Explanation, Facts, Plan, PlanParseError, RunFile, RunKind, Trial, Verdict},
     telemetry::Telemetry,
     upgrade::{FormatNumber, upgrade},
     writer,
@@ -125,6 +125,13 @@ impl Run {
         })
     }
 
+    /// Writes the explanation of a run that has ended, in place of an earlier one.
+    pub fn explain(&mut self, explanation: Explanation) -> Result<()> {
+        writer::write_explanation(&self.dir, &explanation)?;
+        self.explanation = Some(explanation);
+        Ok(())
+    }
+
     /// The path of a file of the run. A name that leads out of the directory is refused.
     pub fn path(&self, name: &str) -> Result<PathBuf> {
         files::inside(&self.dir, name)
@@ -173,7 +180,9 @@ impl RunHead {
         let explanation: Option<Explanation> =
             or_problem(layout::EXPLANATION, read_run_file(dir, layout::EXPLANATION), &mut problems);
         let state = match (&plan, &verdict) {
-            (Some(_), None) if explanation.is_some() => RunState::Finished,
+            (Some(plan), None) if plan.kind == RunKind::Explain && explanation.is_some() => {
+                RunState::Finished
+            }
             (Some(_), Some(verdict)) if verdict.is_interrupted() => RunState::Interrupted,
             (Some(_), Some(_)) => RunState::Finished,
             _ if !problems.is_empty() => RunState::Damaged,

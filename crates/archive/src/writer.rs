@@ -138,13 +138,18 @@ impl RunWriter {
 
     /// Writes `explanation.json`; a run that explains is finished.
     pub fn explanation(&self, explanation: &Explanation) -> Result<()> {
-        files::write_json(&self.dir, self.dir.join(layout::EXPLANATION), explanation)
+        write_explanation(&self.dir, explanation)
     }
 
     /// Writes `verdict.json`; the run is finished.
     pub fn verdict(&self, verdict: &Verdict) -> Result<()> {
         files::write_json(&self.dir, self.dir.join(layout::VERDICT), verdict)
     }
+}
+
+/// Writes `explanation.json` of the run in this directory.
+pub(crate) fn write_explanation(dir: &Path, explanation: &Explanation) -> Result<()> {
+    files::write_json(dir, dir.join(layout::EXPLANATION), explanation)
 }
 
 fn plan_text(plan: &Plan, directory: &Path) -> Result<String> {

@@ -2,6 +2,9 @@
 //!
 //! A resource is saturated from 90 % utilisation. A saturated client is reported first, because then nothing can be
 //! concluded about the server; a gate makes such a trial invalid. Which code uses the CPU is a profiler's question.
+//!
+//! Servers in turns share their machine: what its telemetry says is of all of them. Only what a server used in its own slices is
+//! then its utilisation.
 
 use archive::model::{ResourceUse, SaturatedResource, plural};
 use host::telemetry::Recording;
@@ -15,9 +18,11 @@ pub struct ResourceReadings<'a> {
     pub telemetry: &'a Recording,
     /// Begin and end of the measurement on the recording's time line, microseconds.
     pub window_us: (u64, u64),
+    /// Whether other servers were loaded in the same time, in turns.
+    pub is_in_turns: bool,
     /// CPUs of the server.
     pub server_cpus: &'a host::CpuSet,
-    /// CPU time that the server's processes used, in cores.
+    /// CPU time that the server's processes used while it was loaded, in cores.
     pub server_cores: f64,
     /// Share of its cores that the client used, 0 to 1; none where the program under test generates the load.
     pub client_utilisation: Option<f64>,
@@ -26,6 +31,10 @@ pub struct ResourceReadings<'a> {
 /// Finds the saturated resource.
 pub fn find(readings: &ResourceReadings<'_>) -> SaturatedResource {
     let (from, to) = readings.window_us;
+    if readings.is_in_turns {
+        let used = readings.server_cores / readings.server_cpus.len().max(1) as f64;
+        return among(readings, &[("server CPUs", used)], Vec::new());
+    }
     let busy_of = |cpu: usize| -> Option<f64> {
         let idle =
             ["idle", "iowait"].map(|kind| readings.telemetry.mean(&format!("cpu.{cpu}.{kind}"), from..=to));
@@ -42,21 +51,33 @@ pub fn find(readings: &ResourceReadings<'_>) -> SaturatedResource {
         .filter_map(|c| readings.telemetry.mean(&c.name, from..=to))
         .fold(0.0, f64::max);
     let pressure = readings.telemetry.mean("pressure.memory.full", from..=to).unwrap_or(0.0);
-    let client = readings.client_utilisation.map(|utilisation| ("client CPU", utilisation));
     let server = [
         ("server CPUs", busy_mean),
         ("one server CPU", busiest),
         ("disk", disk),
         ("memory pressure", pressure),
     ];
-    let candidates: Vec<(&str, f64)> = client.into_iter().chain(server).collect();
-    let mut evidence = vec![format!(
-        "the server's CPUs were {:.0} % busy on average, the busiest one {:.0} %; the server's processes used {:.2} of {}",
+    let busy = format!(
+        "the server's CPUs were {:.0} % busy on average, the busiest one {:.0} %",
         busy_mean * 100.0,
-        busiest * 100.0,
+        busiest * 100.0
+    );
+    among(readings, &server, vec![busy])
+}
+
+/// The saturated one among the client and these resources of the server.
+fn among(
+    readings: &ResourceReadings<'_>,
+    server: &[(&str, f64)],
+    mut evidence: Vec<String>,
+) -> SaturatedResource {
+    let client = readings.client_utilisation.map(|utilisation| ("client CPU", utilisation));
+    let candidates: Vec<(&str, f64)> = client.into_iter().chain(server.iter().copied()).collect();
+    evidence.push(format!(
+        "the server's processes used {:.2} of {}",
         readings.server_cores,
         plural(readings.server_cpus.len() as u64, "core")
-    )];
+    ));
     if let Some(utilisation) = readings.client_utilisation {
         evidence.push(format!("the client used {:.0} % of its cores", utilisation * 100.0));
     }
@@ -81,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    fn with_idle(idle: f64, client_utilisation: f64) -> String {
+    fn with_idle(idle: f64, client_utilisation: f64, is_in_turns: bool) -> String {
         let telemetry = Recording {
             columns: vec![TelemetryColumn {
                 name: "cpu.1.idle".to_owned(),
@@ -95,8 +116,9 @@ mod tests {
         find(&ResourceReadings {
             telemetry: &telemetry,
             window_us: (0, 9),
+            is_in_turns,
             server_cpus: &server_cpus,
-            server_cores: 0.9,
+            server_cores: 0.93,
             client_utilisation: Some(client_utilisation),
         })
         .resource
@@ -104,8 +126,14 @@ mod tests {
 
     #[test]
     fn the_saturated_resource_is_named_and_the_client_first() {
-        assert_eq!(with_idle(0.02, 0.5), "server CPUs");
-        assert_eq!(with_idle(0.02, 0.95), "client CPU");
-        assert_eq!(with_idle(0.6, 0.5), "none");
+        assert_eq!(with_idle(0.02, 0.5, false), "server CPUs");
+        assert_eq!(with_idle(0.02, 0.95, false), "client CPU");
+        assert_eq!(with_idle(0.6, 0.5, false), "none");
+    }
+
+    #[test]
+    fn idle_time_between_the_slices_of_a_server_in_turns_is_not_its_own() {
+        assert_eq!(with_idle(0.6, 0.5, true), "server CPUs");
+        assert_eq!(with_idle(0.6, 0.95, true), "client CPU");
     }
 }

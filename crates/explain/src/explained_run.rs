@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
-    CpuDifference, CpuProfile, ExplainedServer, Explanation, Plan, PlannedStudy, RunKind, Unknown,
+    CpuDifference, CpuProfile, ExplainedServer, Explanation, ExplanationBasis, Plan, PlannedStudy, RunKind,
+    Unknown,
 };
 use archive::{ArchiveError, RunWriter};
 use bakeoff::event::{Event, Observer};
@@ -118,7 +119,8 @@ fn explain_held(
     }
     let difference = difference(&mut explained, &profiles);
     let made_unix_ms = began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    let explanation = Explanation::new(&plan.workload, made_unix_ms, explained, difference);
+    let explanation =
+        Explanation::new(&plan.workload, ExplanationBasis::Study, made_unix_ms, explained, difference);
     writer.explanation(&explanation)?;
     Ok(ExplainedRun { dir: writer.dir().to_owned(), explanation, ended, unrestored: Vec::new() })
 }

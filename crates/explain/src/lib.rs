@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`held_server`] | the interface to a server under a closed loop, and what a slice of load reports |
 //! | `explained_run` | servers of a plan, studied and profiled, to a run directory |
+//! | `explained_trials` | what the trials of a comparison tell without an experiment |
 //! | `studied_server` | what a slice of a real server is made of |
 //! | `profiling` | profiled slices beside plain ones |
 //! | [`mod@study`] | plain slices, suspects, perturbations, words: the whole way to an [`archive::model::ExplainedServer`] |
@@ -23,6 +24,7 @@
 
 mod experiment;
 mod explained_run;
+mod explained_trials;
 mod figures;
 pub mod held_server;
 mod profiling;
@@ -37,5 +39,6 @@ mod unknown;
 mod words;
 
 pub use explained_run::{ExplainError, ExplainedRun, explain};
+pub use explained_trials::explain_trials;
 pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
-pub use study::{StudyProgress, glance, study};
+pub use study::{StudyProgress, study};

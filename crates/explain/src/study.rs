@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use archive::model::{ExplainedServer, HeldLoad, PerturbedPair, PlannedStudy, Unknown};
+use archive::model::{ExaminedResource, ExplainedServer, HeldLoad, PerturbedPair, PlannedStudy, Unknown};
 
 use crate::experiment::{Experiment, LOOKS, Tried, USUAL};
 use crate::figures::{Figures, Plain, statistics};
@@ -79,13 +79,16 @@ pub fn study(
     Ok(explained(&plain, &figures, suspicions, &tried, unknown))
 }
 
-/// Suspects of readings that there are anyway, without an experiment: nothing is more than suspected.
+/// Suspects of readings that there are anyway, without an experiment: nothing is more than suspected. What they do not tell, a
+/// study does.
 pub fn glance(facts: &LoopFacts, readings: &[SliceReading]) -> ExplainedServer {
     let plain = Plain { facts, readings };
     let figures = figures::of(&plain);
     let rules = Rule::all();
-    let unknown = unknown::of(&rules, &figures, &plain);
-    explained(&plain, &figures, suspects::find(&rules, &figures), &[], unknown)
+    let mut glimpsed = explained(&plain, &figures, suspects::find(&rules, &figures), &[], Vec::new());
+    glimpsed.sentence = suspects::likely(&facts.variant, &glimpsed.suspects);
+    glimpsed.resources.retain(ExaminedResource::has_figure);
+    glimpsed
 }
 
 fn explained(

@@ -120,12 +120,22 @@ fn suspect_sentence(
     format!("{title}: {evidence}; {follows} (elasticity {value:.2}, {low:.2} to {high:.2})")
 }
 
+/// What probably limits a variant, in one sentence, where nothing was tried.
+pub(crate) fn likely(variant: &str, suspects: &[Suspect]) -> String {
+    match suspects.first() {
+        Some(first) => format!("{variant} was probably limited by {}: {}", first.title, evidence(first)),
+        None => format!("what limited {variant} is not in the record of its trials"),
+    }
+}
+
+/// The evidence of a suspect, without its title and without what was tried.
+fn evidence(suspect: &Suspect) -> &str {
+    let after = suspect.sentence.split_once(": ").map_or(suspect.sentence.as_str(), |(_, after)| after);
+    after.rsplit_once("; ").map_or(after, |(first, _)| first)
+}
+
 /// What limits a variant, in one sentence.
 pub(crate) fn sentence(variant: &str, suspects: &[Suspect]) -> String {
-    let evidence = |suspect: &Suspect| {
-        let after = suspect.sentence.split_once(": ").map_or(suspect.sentence.as_str(), |(_, after)| after);
-        after.rsplit_once("; ").map_or(after, |(first, _)| first).to_owned()
-    };
     // Suspects of one experiment are one limit, which the first of them names.
     let mut shared: Vec<&Suspect> = Vec::new();
     for suspect in suspects.iter().filter(|suspect| suspect.word == SuspectWord::Shared) {

@@ -43,6 +43,7 @@ mod timeline;
 mod words;
 
 use archive::Run;
+use archive::model::ExplanationBasis;
 use cost::pricing::CostReport;
 
 pub use self::error::ReportError;
@@ -68,7 +69,9 @@ pub fn markdown(run: &Run) -> Result<String, ReportError> {
 /// One row per trial, for a spreadsheet, in the format of RFC 4180; one row per figure of a run that explains.
 pub fn csv(run: &Run) -> Result<String, ReportError> {
     match &run.explanation {
-        Some(explanation) if run.trials.is_empty() => explained_table::render(explanation),
+        Some(explanation) if explanation.basis == ExplanationBasis::Study => {
+            explained_table::render(explanation)
+        }
         _ => table::render(run),
     }
 }

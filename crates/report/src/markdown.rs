@@ -10,8 +10,8 @@ use crate::{
 use archive::{
     Run, RunState,
     model::{
-        CpuTimeModes, DifferenceClass, Scalability, SweepCurve, SweepPoint, TrialStatus, VariantSummary,
-        Verdict, plural, thousands,
+        CpuTimeModes, DifferenceClass, ExplanationBasis, Scalability, SweepCurve, SweepPoint, TrialStatus,
+        VariantSummary, Verdict, plural, thousands,
     },
 };
 use std::fmt::Write;
@@ -21,13 +21,13 @@ const MAX_ROWS: usize = 40;
 
 pub(crate) fn render(run: &Run) -> String {
     let mut out = String::new();
-    if let Some(explanation) = &run.explanation {
+    if let Some(explanation) = &run.explanation
+        && explanation.basis == ExplanationBasis::Study
+    {
         explained::render(&mut out, explanation);
-        if run.trials.is_empty() && run.verdict.is_none() {
-            problems(&mut out, run);
-            rerun(&mut out, run);
-            return out;
-        }
+        problems(&mut out, run);
+        rerun(&mut out, run);
+        return out;
     }
     title(&mut out, run);
     if let Some(verdict) = &run.verdict {
@@ -35,6 +35,7 @@ pub(crate) fn render(run: &Run) -> String {
         cpu_time(&mut out, verdict);
         counters(&mut out, verdict);
         comparisons(&mut out, verdict);
+        limits(&mut out, run);
         laws(&mut out, verdict);
         modes(&mut out, verdict);
     }
@@ -90,6 +91,15 @@ fn title(out: &mut String, run: &Run) {
             line!(out, "");
         }
     }
+}
+
+/// What probably limited each server.
+fn limits(out: &mut String, run: &Run) {
+    let Some(explanation) = &run.explanation else { return };
+    for sentence in explanation.sentences() {
+        line!(out, "- {}", plain(sentence));
+    }
+    line!(out, "\n`showdown explain {}` tries what limits them.\n", run.id);
 }
 
 fn values(out: &mut String, verdict: &Verdict) {

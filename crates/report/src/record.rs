@@ -2,7 +2,7 @@
 
 use archive::{
     Problem, Run, RunId, RunState,
-    model::{Explanation, Facts, Plan, RunKind, Trial, Verdict},
+    model::{Explanation, Facts, Plan, Trial, Verdict},
 };
 use serde::Serialize;
 
@@ -46,16 +46,13 @@ impl<'a> ReportedRun<'a> {
         let dir = run.dir.display().to_string();
         let plan = run.dir.join(archive::layout::PLAN).display().to_string();
         let command = run.plan.as_ref().map(|plan| shell_words::join(&plan.command));
-        // `showdown run` refuses the plan of an explanation.
-        let is_explained = run.plan.as_ref().is_some_and(|plan| plan.kind == RunKind::Explain);
-        let rerun = command.clone().filter(|_| is_explained);
         Self {
             id: &run.id,
             state: run.state,
             tags: &run.tags,
             problems: &run.problems,
             command,
-            rerun: rerun.unwrap_or_else(|| shell_words::join(["showdown", "run", &plan])),
+            rerun: shell_words::join(["showdown", "run", &plan]),
             dir,
         }
     }

@@ -16,10 +16,10 @@ const MISSING = "–";
 
 const WORDS: Record<SuspectWord, string> = { limits: "bad", shared: "bad", suspected: "unsure", cleared: "good" };
 
-/** A section for each server, and one for their difference; none where the run does not explain. */
+/** A section for each server, and one for their difference; none where no server was studied. */
 export function whySections(report: Report): Section[] {
   const { explanation } = report;
-  if (!explanation) return [];
+  if (explanation?.basis !== "study") return [];
   const { servers, difference } = explanation;
   const alone = servers.length === 1;
   const sections = servers.map((server, at): Section => {
@@ -57,11 +57,13 @@ function body(server: ExplainedServer, { profiles = {} }: Report, id: string): C
   ];
 }
 
-function ended(sentence: string): string {
+/** A sentence with its full stop. */
+export function ended(sentence: string): string {
   return `${unbroken(sentence.replace(/\.$/, ""))}.`;
 }
 
-function suspectCard({ title, word, sentence, evidence, remedies = [], rule, source: from }: Suspect): HTMLElement {
+/** A suspect with its evidence, and what could be done. */
+export function suspectCard({ title, word, sentence, evidence, remedies = [], rule, source: from }: Suspect): HTMLElement {
   return el(
     "article",
     { class: "suspect" },
@@ -76,7 +78,8 @@ function suspectCard({ title, word, sentence, evidence, remedies = [], rule, sou
   );
 }
 
-function resourceTable(resources: readonly ExaminedResource[], variant: string): Child {
+/** The resources of a server, with the source of each figure. */
+export function resourceTable(resources: readonly ExaminedResource[], variant: string): Child {
   if (resources.length === 0) return nothing("No resource was examined.");
   return table(
     terms`[[Service demand]], [[utilisation]] and [[saturation]] of each resource, with the source of each figure`,

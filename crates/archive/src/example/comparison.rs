@@ -1,7 +1,7 @@
 //! Makes up a comparison: interleaved trials of nginx and Apache httpd, and their verdict.
 
 use super::{
-    common, facts,
+    common, explanation, facts,
     server::MadeUpServer,
     telemetry,
     trial::{self, TrialBuilder, TrialPlace},
@@ -109,7 +109,9 @@ pub(super) fn write(root: &Path, blocks: u32, started: SystemTime) -> Result<Run
         trials.push(trial);
     }
     let ended = trials.iter().map(|trial| trial.duration_s).sum::<f64>() * 1e3;
-    run.verdict(&verdict(&trials, common::unix_ms(started) + ended as u64))?;
+    let ended = common::unix_ms(started) + ended as u64;
+    run.verdict(&verdict(&trials, ended))?;
+    run.explanation(&explanation::of_trials(ended))?;
     Ok(run.id().clone())
 }
 

@@ -5,9 +5,9 @@ use crate::{
     error::Result,
     id::RunId,
     model::{
-        CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, FORMAT,
-        Figure, FrameCost, FrameDifference, HeldLoad, Measure, PerturbationOutcome, PerturbedPair,
-        PlannedStudy, RunKind, ServerStatistic, Suspect, SuspectWord, Unknown, Variant,
+        CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation,
+        ExplanationBasis, Figure, FrameCost, FrameDifference, HeldLoad, Measure, PerturbationOutcome,
+        PerturbedPair, PlannedStudy, RunKind, ServerStatistic, Suspect, SuspectWord, Unknown, Variant,
     },
     writer::RunWriter,
 };
@@ -72,17 +72,8 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
         server.profile = Some(profile(name, folded, cpu_us));
     }
     let difference = difference(&servers);
-    let of_servers = servers.iter().map(|server| server.sentence.as_str());
-    let sentences: Vec<&str> =
-        of_servers.chain(difference.iter().map(|found| found.sentence.as_str())).collect();
-    let explanation = Explanation {
-        format: FORMAT,
-        made_unix_ms: common::unix_ms(started),
-        sentence: sentences.join("; "),
-        workload: plan.workload.clone(),
-        difference,
-        servers,
-    };
+    let made = common::unix_ms(started);
+    let explanation = Explanation::new(&plan.workload, ExplanationBasis::Study, made, servers, difference);
     run.explanation(&explanation)?;
     Ok(run.id().clone())
 }
@@ -198,6 +189,26 @@ fn suspect(word: SuspectWord, sentence: &str, evidence: Figure) -> Suspect {
         remedies: vec!["give the server more CPUs, or faster ones".to_owned()],
         source: "Lazowska et al., Quantitative System Performance (1984), chapter 5".to_owned(),
     }
+}
+
+/// The short form at the end of a comparison.
+pub(super) fn of_trials(made_unix_ms: u64) -> Explanation {
+    let short = |server: ExplainedServer, sentence: &str, suspects: Vec<Suspect>| ExplainedServer {
+        sentence: sentence.to_owned(),
+        suspects,
+        perturbations: Vec::new(),
+        statistics: Vec::new(),
+        unknown: Vec::new(),
+        ..server
+    };
+    let sentence = "server CPUs: the server's CPUs were busy 99 % of the time; not tried";
+    let suspected = suspect(SuspectWord::Suspected, sentence, busy(0.99, "99 %"));
+    let limited = "nginx was probably limited by server CPUs: the server's CPUs were busy 99 % of the time";
+    let servers = vec![
+        short(nginx(), limited, vec![suspected]),
+        short(apache(), "what limited apache is not in the record of its trials", Vec::new()),
+    ];
+    Explanation::new("static-web", ExplanationBasis::Trials, made_unix_ms, servers, None)
 }
 
 fn nginx() -> ExplainedServer {

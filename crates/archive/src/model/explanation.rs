@@ -17,7 +17,10 @@ pub struct Explanation {
     pub sentence: String,
     /// The workload.
     pub workload: String,
-    /// The servers that were studied: one, or the two of a comparison.
+    /// What it rests on.
+    #[serde(default)]
+    pub basis: ExplanationBasis,
+    /// The servers: one, or those of a comparison.
     pub servers: Vec<ExplainedServer>,
     /// Where the second server uses more or less CPU time than the first, frame by frame, where both have a profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,6 +31,7 @@ impl Explanation {
     /// What was found about these servers of a workload, in the current format.
     pub fn new(
         workload: &str,
+        basis: ExplanationBasis,
         made_unix_ms: u64,
         servers: Vec<ExplainedServer>,
         difference: Option<CpuDifference>,
@@ -38,6 +42,7 @@ impl Explanation {
             made_unix_ms,
             sentence,
             workload: workload.to_owned(),
+            basis,
             servers,
             difference,
         }
@@ -47,6 +52,17 @@ impl Explanation {
     pub fn sentences(&self) -> impl Iterator<Item = &str> {
         sentences(&self.servers, self.difference.as_ref())
     }
+}
+
+/// What an explanation rests on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExplanationBasis {
+    /// Servers were held and studied: plain slices, experiments, profiles.
+    #[default]
+    Study,
+    /// What the trials of a comparison have recorded anyway, without an experiment: nothing is more than suspected.
+    Trials,
 }
 
 fn sentences<'e>(
@@ -126,6 +142,13 @@ pub struct ExaminedResource {
     /// Why a figure is missing, and what it needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+}
+
+impl ExaminedResource {
+    /// Whether something is known of it.
+    pub fn has_figure(&self) -> bool {
+        [&self.demand, &self.utilisation, &self.saturation].into_iter().any(Option::is_some)
+    }
 }
 
 /// A figure with its meaning and its source.

@@ -29,9 +29,9 @@ mod usage;
 mod verdict;
 
 pub use explanation::{
-    CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, Figure, FrameCost,
-    FrameDifference, HeldLoad, PerturbationOutcome, PerturbedPair, ServerStatistic, Suspect, SuspectWord,
-    Unknown,
+    CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis,
+    Figure, FrameCost, FrameDifference, HeldLoad, PerturbationOutcome, PerturbedPair, ServerStatistic,
+    Suspect, SuspectWord, Unknown,
 };
 pub use facts::{ConfigFile, FactChange, Facts, FlatFacts, Resumption, VariantFacts};
 pub use fairness::{Caveat, Difference, DifferenceClass};

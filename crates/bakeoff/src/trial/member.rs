@@ -229,6 +229,7 @@ impl<'a> TrialMember<'a> {
         self.trial.saturated = Some(bottleneck::find(&ResourceReadings {
             telemetry: server.telemetry,
             window_us: server.measured_us,
+            is_in_turns: matches!(self.trial.turns, Some(TrialTurns::InTurns { .. })),
             server_cpus: &setup.machines.get(self.machine).server_cpus,
             server_cores: usage.as_ref().map_or(0.0, |usage| usage.cores),
             client_utilisation: (!self.makes_own_load).then_some(result.client_utilisation),

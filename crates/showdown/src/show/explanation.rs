@@ -91,11 +91,9 @@ fn resources(server: &ExplainedServer) -> Vec<Vec<String>> {
     let text =
         |figure: &Option<Figure>| figure.as_ref().map_or_else(String::new, |figure| figure.text.clone());
     let mut rows = vec![["resource", "demand", "in use", "waiting"].map(str::to_owned).to_vec()];
-    for resource in &server.resources {
+    for resource in server.resources.iter().filter(|resource| resource.has_figure()) {
         let cells = [&resource.demand, &resource.utilisation, &resource.saturation].map(text);
-        if cells.iter().any(|cell| !cell.is_empty()) {
-            rows.push([resource.title.clone()].into_iter().chain(cells).collect());
-        }
+        rows.push([resource.title.clone()].into_iter().chain(cells).collect());
     }
     rows
 }

@@ -70,12 +70,24 @@ pub fn answer(verdict: &Verdict, run: &Run, dir: &str, report: Option<&str>) -> 
             difference.remark
         );
     }
+    out.push_str(&limits(run));
     out.push('\n');
     out.push_str(&when_resumed(run.facts.as_ref()));
     let _ = writeln!(out, "run     {dir}");
     if let Some(report) = report {
         let _ = writeln!(out, "report  {report}");
     }
+    out
+}
+
+/// What probably limited each server, and how to find out.
+fn limits(run: &Run) -> String {
+    let Some(explanation) = &run.explanation else { return String::new() };
+    let mut out = String::from("\n");
+    for sentence in explanation.sentences() {
+        let _ = writeln!(out, "  {sentence}");
+    }
+    let _ = writeln!(out, "  showdown explain {} tries what limits them", run.id);
     out
 }
 

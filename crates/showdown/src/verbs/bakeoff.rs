@@ -411,6 +411,16 @@ fn run_and_report(plan: &Plan, args: &RunArgs) -> anyhow::Result<CommandStatus> 
     })
 }
 
+/// Writes what probably limited the servers of a run that has ended, and its report.
+fn reported(dir: &Path) -> anyhow::Result<(archive::Run, PathBuf)> {
+    let mut run = archive::Run::open(dir)?;
+    if let Some(explanation) = ::explain::explain_trials(&run) {
+        run.explain(explanation)?;
+    }
+    let report = super::archive::write_report(&run)?;
+    Ok((run, report))
+}
+
 /// Runs trials with `run`, writes the report and prints the verdict.
 pub fn report_on(
     kind: RunKind,
@@ -428,10 +438,7 @@ pub fn report_on(
     progress.finish();
     let finished = finished.map_err(in_words)?;
     let resume = resume_command(&finished.dir);
-    let (run, report) = archive::Run::open(&finished.dir)
-        .map_err(anyhow::Error::from)
-        .and_then(|run| super::archive::write_report(&run).map(|report| (run, report)))
-        .context("cannot write the report (the run is kept)")?;
+    let (run, report) = reported(&finished.dir).context("cannot write the report (the run is kept)")?;
     let (dir, report) = (finished.dir.display().to_string(), report.display().to_string());
     args.format.print(&finished.verdict, || answer(&finished.verdict, &run, &dir, Some(&report)))?;
     if let Some(why) = finished.stopped {

@@ -10,6 +10,9 @@ fn records(home: &TestHome) -> Vec<Value> {
     trials(&only_run(home)).iter().map(|trial| json(&trial.join("trial.json"))).collect()
 }
 
+/// Two of a server that starts at once.
+const VARIANTS: [&str; 2] = ["memcached", "memcached:threads=2"];
+
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
 }
@@ -17,7 +20,7 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn the_servers_of_a_block_are_up_together_and_each_trial_has_its_own_record() {
     let home = TestHome::new();
-    let output = home.run(&["run", &home.small_plan(&["memcached", "memcached:threads=2"])]);
+    let output = home.run(&["run", &home.small_plan(&VARIANTS)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
     let records = records(&home);
@@ -42,6 +45,15 @@ fn the_servers_of_a_block_are_up_together_and_each_trial_has_its_own_record() {
             assert_eq!(counts["client"], counts["server"], "each server counts its own operations");
             assert_eq!(record["server"]["processes"], 1, "and has its own telemetry");
         }
+    }
+    // What limited each of them is suspected from the loops in which it alone was loaded.
+    let explanation = json(&only_run(&home).join("explanation.json"));
+    assert_eq!(explanation["basis"], "trials");
+    for (server, name) in explanation["servers"].as_array().expect("servers").iter().zip(VARIANTS) {
+        assert_eq!(server["variant"], name);
+        let sentence = server["sentence"].as_str().expect("a sentence");
+        assert!(sentence.contains(name) && text(&output.stdout).contains(sentence), "{sentence}");
+        assert!(number(&server["held"]["throughput_per_s"]) > 0.0, "{server}");
     }
 }
 

@@ -1,9 +1,9 @@
 //! An explanation with every key and every choice. A new field does not compile without an entry here.
 
 use archive::model::{
-    CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, FORMAT, Figure,
-    FrameCost, FrameDifference, HeldLoad, PerturbationOutcome, PerturbedPair, ServerStatistic, Suspect,
-    SuspectWord, Unknown,
+    CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis,
+    FORMAT, Figure, FrameCost, FrameDifference, HeldLoad, PerturbationOutcome, PerturbedPair,
+    ServerStatistic, Suspect, SuspectWord, Unknown,
 };
 
 fn text() -> String {
@@ -89,9 +89,10 @@ fn server() -> ExplainedServer {
     }
 }
 
-pub fn explanation() -> Explanation {
+pub fn explanation(basis: ExplanationBasis) -> Explanation {
     Explanation {
         format: FORMAT,
+        basis,
         made_unix_ms: 1,
         sentence: text(),
         workload: text(),

@@ -11,6 +11,7 @@ mod plans;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use archive::model::ExplanationBasis;
 use archive::{Archive, Query};
 use page::{Page, quoted};
 use serde_json::Value;
@@ -26,7 +27,8 @@ fn the_files_of_a_run_are_documented() {
     page.assert_documents("facts.json", &[json(&documents::facts())]);
     page.assert_documents("trial.json", &documents::trials().iter().map(json).collect::<Vec<_>>());
     page.assert_documents("verdict.json", &[json(&documents::verdict())]);
-    page.assert_documents("explanation.json", &[json(&explanations::explanation())]);
+    let explanations = [ExplanationBasis::Study, ExplanationBasis::Trials].map(explanations::explanation);
+    page.assert_documents("explanation.json", &explanations.map(|explanation| json(&explanation)));
     page.assert_documents("showdown.columns", &[json(&documents::column())]);
 }
 
@@ -81,7 +83,7 @@ fn lists_and_reports_are_documented() {
         let report = report::json(&run).expect("a report");
         reports.push(serde_json::from_str(&report).expect("JSON"));
     }
-    run.explanation = Some(explanations::explanation());
+    run.explanation = Some(explanations::explanation(ExplanationBasis::Study));
     let report = report::json(&run).expect("a report");
     reports.push(serde_json::from_str(&report).expect("JSON"));
     page.assert_documents("The JSON report", &reports);
