@@ -83,7 +83,7 @@ fn lists_and_reports_are_documented() {
         let report = report::json(&run).expect("a report");
         reports.push(serde_json::from_str(&report).expect("JSON"));
     }
-    run.explanation = Some(explanations::explanation(ExplanationBasis::Study));
+    run.explanation = Some(explanations::explanation(ExplanationBasis::Trials));
     let report = report::json(&run).expect("a report");
     reports.push(serde_json::from_str(&report).expect("JSON"));
     page.assert_documents("The JSON report", &reports);
@@ -92,6 +92,7 @@ fn lists_and_reports_are_documented() {
     let of_trials: BTreeSet<String> = columns(&run).difference(&axes).cloned().collect();
     assert_eq!(of_trials, documented_columns(&page, "Columns of the CSV report"));
     run.trials.clear();
+    run.explanation = Some(explanations::explanation(ExplanationBasis::Study));
     let documented = documented_columns(&page, "Columns of the CSV report of an explanation");
     assert_eq!(columns(&run), documented);
 }
