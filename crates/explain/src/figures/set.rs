@@ -84,7 +84,7 @@ impl Figures {
         self.figures.insert(name, figure);
     }
 
-    pub(super) fn add_text(&mut self, name: &str, text: impl Into<String>) {
+    pub(crate) fn add_text(&mut self, name: &str, text: impl Into<String>) {
         self.texts.insert(name.to_owned(), text.into());
     }
 }

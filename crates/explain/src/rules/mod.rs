@@ -7,7 +7,7 @@
 //! | `resource` | a resource of [`crate::resources`] |
 //! | `rank` | of several suspects, the one with the smallest rank comes first: what rules out the others, then what is specific |
 //! | `experiment` | how it can be tried ([`Experiment`]); without it a suspect stays suspected |
-//! | `says` | the sentence; `{NAME}` is a figure or a text |
+//! | `says` | the sentence; `{NAME}` is a figure or a text, and `[TEXT]` is left out where a figure in it is not known |
 //! | `remedies` | what could be done |
 //! | `source` | where the rule comes from |
 //! | `[[when]]` | a condition: `figure`, and one of `at_least`, `at_most` and `above`; all must hold |
