@@ -7,7 +7,7 @@ import { LONG_SENTENCE, question, state } from "./verdict";
 
 /** Whether a run has an explanation, or was to have one, and no trials. */
 export function isExplained({ plan, explanation, trials, verdict }: Report): boolean {
-  return trials.length === 0 && !verdict && (explanation !== undefined || plan?.kind === "explain");
+  return trials.length === 0 && !verdict && (explanation?.basis === "study" || plan?.kind === "explain");
 }
 
 export function answerSection(report: Report): HTMLElement {

@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { axeProblems, check as checked, count, launch, open, overflow } from "./browser";
-import { ATTACK, empty, hostile, interrupted, long, modes, ofCpuTime, REPLACED, several, unfinished, withClientPart, withCost } from "./variations";
+import { ATTACK, empty, hostile, interrupted, long, modes, ofCpuTime, REPLACED, several, unfinished, withoutClientPart, withCost } from "./variations";
 
 let browser: Browser;
 before(async () => {
@@ -18,14 +18,14 @@ after(() => browser.close());
 const check = (report: Report, steps: (page: Page) => Promise<void>, options: Parameters<typeof open>[2] = {}): Promise<void> => checked(browser, report, steps, options);
 
 test("what the client added is beside the response time of each trial that recorded it", async () => {
-  const report = withClientPart();
+  const report = fixture("comparison");
   await check(report, async (page) => {
     const part = page.locator("#distribution details", { hasText: "The client's part" });
     const rows = part.locator("tbody tr");
     assert.equal(await rows.count(), report.trials.filter(({ phases }) => phases?.some(({ kind }) => kind === "measure")).length);
     assert.match((await rows.first().textContent()) ?? "", /9.µs.*31.µs.*100.%/);
   });
-  await check(fixture("comparison"), async (page) => {
+  await check(withoutClientPart(), async (page) => {
     assert.equal(await page.locator("#distribution details", { hasText: "The client's part" }).count(), 0);
   });
 });
@@ -270,6 +270,19 @@ test("a law that was not fitted has its reason", async () => {
   });
 });
 
+test("a comparison says what probably limited each server, and how to find out", async () => {
+  const report = fixture("comparison");
+  await check(report, async (page) => {
+    const limits = page.locator("#limits");
+    assert.deepEqual(await limits.locator("h3").allTextContents(), report.explanation?.servers.map(({ variant }) => variant));
+    const words = (await limits.textContent())?.replace(/\u00a0/g, " ") ?? "";
+    for (const { sentence } of report.explanation?.servers ?? []) assert.ok(words.toLowerCase().includes(sentence.toLowerCase()), sentence);
+    assert.ok(words.includes(`showdown explain ${report.run.id}`), words);
+    assert.equal(await limits.locator(".chip", { hasText: "suspected" }).count(), 1);
+    assert.equal(await page.locator("#why").count(), 0);
+  });
+});
+
 test("two modes have a notice, and each comparison has its band", async () => {
   await check(modes(), async (page) => {
     assert.match(await page.locator("#trials .notice").innerText(), /apache has 2 modes/);
@@ -334,7 +347,7 @@ test("paper shows every section and no controls", async () => {
   await check(fixture("comparison"), async (page) => {
     await page.emulateMedia({ media: "print" });
     for (const selector of [".top", ".chooser button", "figure .as-table"]) assert.equal(await page.locator(selector).first().isVisible(), false, selector);
-    assert.equal(await count(page, "main section"), 11);
+    assert.equal(await count(page, "main section"), 12);
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
     assert.equal(await page.locator("#facts .config pre").first().isVisible(), true, "configurations are unfolded");
     await page.evaluate(() => dispatchEvent(new Event("afterprint")));

@@ -9,8 +9,9 @@ export function unfinished(): Report {
   const trials = report.trials.slice(0, 3);
   const last = trials[2];
   if (last) trials[2] = { ...last, status: "failed", measured: null, phases: [], timeline: [], gates: [], saturated: null, server: null, reasons: ["apache died: see server.log"] };
+  const { explanation: _, ...begun } = report;
   return {
-    ...report,
+    ...begun,
     run: { ...report.run, state: "unfinished", problems: [{ file: "trials/004-nginx/trial.json", text: "ends early: restore it from an export" }] },
     facts: null,
     verdict: null,
@@ -33,13 +34,12 @@ export function empty(plan: boolean): Report {
   return { ...report, run: { ...report.run, state: plan ? "running" : "damaged" }, plan: plan ? report.plan : null, trials: [] };
 }
 
-/** A run that recorded what the client added to each operation. */
-export function withClientPart(): Report {
+/** A run of an earlier version, which did not record what the client added to each operation. */
+export function withoutClientPart(): Report {
   const report = fixture("comparison");
-  const added = { mean: 11.5, p50: 9, p90: 17, p95: 22, p99: 31, p99_9: 74, p99_99: 190, max: 412 };
   const trials = report.trials.map((trial) => ({
     ...trial,
-    phases: (trial.phases ?? []).map((phase) => ({ ...phase, client: { ...phase.client, delay_us: added, stamped: 1 } })),
+    phases: (trial.phases ?? []).map(({ client: { delay_us: _, stamped: __, ...client }, ...phase }) => ({ ...phase, client })),
   }));
   return { ...report, trials };
 }
