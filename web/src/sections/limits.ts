@@ -29,7 +29,12 @@ function of({ variant, sentence, suspects, resources }: ExplainedServer): Child[
   return [
     el("h3", {}, ...breakable(variant)),
     el("p", {}, ...breakable(ended(sentenceCase(sentence)))),
-    suspects.length > 0 ? el("div", { class: "suspects" }, ...suspects.map(suspectCard)) : null,
-    el("details", {}, el("summary", {}, `Resources of ${variant}`), resourceTable(resources, variant)),
+    el(
+      "details",
+      {},
+      el("summary", {}, `Suspects and resources of ${variant}`),
+      suspects.length > 0 ? el("div", { class: "suspects" }, ...suspects.map(suspectCard)) : null,
+      resourceTable(resources, variant),
+    ),
   ];
 }
