@@ -9,7 +9,7 @@ DESTDIR ?=
 BINARY  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-machines demo-machines-down install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-cost bench-workloads bench-faults fuzz packages-% test-rust test-python test-web
+.PHONY: help demo demo-machines demo-machines-down install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-cost bench-workloads bench-faults bench-explain fuzz packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,6 +110,10 @@ bench-workloads: packages-test ## Run every workload of the README (WORKLOADS_OP
 bench-faults: packages-faults ## Disturb runs and check what is left of them (as root; FAULTS_OPTIONS='--moments 2'): docs/results/faults.md
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m faults --showdown $(target)/release/showdown $(FAULTS_OPTIONS)
+
+bench-explain: packages-bench ## Plant causes in servers and check that explain names them (as root; EXPLAIN_OPTIONS='--rounds 1')
+	cargo build --release --locked -p showdown
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m explain --showdown $(target)/release/showdown $(EXPLAIN_OPTIONS)
 
 packages-%:
 	scripts/install-packages $*

@@ -1,0 +1,69 @@
+"""The command line: `python3 -m explain --help`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from shared import machine
+from shared.results import ResultsPage
+from shared.store import Store
+from shared.whole_run import REPOSITORY, RESULTS, progress
+
+from . import case, page
+from .causes import CAUSES
+
+PAGE = ResultsPage("explain", "cases", case.COLUMNS, page.render)
+KEY = ("cause", "round")
+
+
+def main() -> int:
+    """Asks for the cases that have no row yet, and writes the page of all."""
+    options = _options()
+    if options.report_only:
+        print(PAGE.write(options.results))
+        return 0
+    if options.fresh:
+        shutil.rmtree(options.work, ignore_errors=True)
+    store = Store(options.work, {"cases": case.COLUMNS}, KEY)
+    given = ["--rounds", str(options.rounds), "--only", *options.only]
+    store.open(machine.facts(REPOSITORY, options.showdown))
+    library = case.build_plant(options.work)
+    # A round of all causes after another, so that a machine that changes favours none of them.
+    due = [(name, number) for number in range(1, options.rounds + 1) for name in options.only if not store.has("cases", (name, number))]
+    try:
+        for at, (name, number) in enumerate(due, start=1):
+            row = case.run(name, number, options.showdown.resolve(), library, options.work)
+            store.add("cases", row)
+            said = row.get("sentence") or row.get("message")
+            progress(f"{at}/{len(due)} {name}: {'named' if row['named'] else 'NOT NAMED'}, {row['seconds']} s: {said}")
+    except KeyboardInterrupt:
+        progress("stopped: run the same command to continue")
+    commands = f"make bench-explain EXPLAIN_OPTIONS={shlex.quote(shlex.join(given))}"
+    print(PAGE.save(store.rows("cases"), store.settings() | {"commands": commands}, options.results))
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench-explain", description="Plants causes in servers, and checks whether they are named.")
+    parser.add_argument("--showdown", type=Path, help="the binary")
+    parser.add_argument("--only", choices=list(CAUSES), nargs="+", default=list(CAUSES), help="causes to plant [all]")
+    parser.add_argument("--rounds", type=int, default=5, help="cases of each cause [%(default)s]")
+    parser.add_argument("--fresh", action="store_true", help="run all cases again")
+    parser.add_argument("--work", type=Path, default=REPOSITORY / "target/bench-explain", help="directory of the cases")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where to write the page [docs/results]")
+    parser.add_argument("--report-only", action="store_true", help="write the page again from its rows")
+    options = parser.parse_args()
+    if not options.report_only and options.showdown is None:
+        parser.error("--showdown is required to run cases")
+    if not options.report_only and os.geteuid() != 0:
+        parser.error("run it as root: an accept queue of one is a setting of the kernel")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

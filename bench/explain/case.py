@@ -1,0 +1,105 @@
+"""One case: a cause is planted, `showdown explain` is asked, and its first suspect is compared with the cause."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shared import processes
+from shared.whole_run import REPOSITORY
+
+from .causes import CAUSES, Cause
+
+COLUMNS = ["cause", "round", "resource", "word", "named", "decided", "sentence", "throughput_per_s", "seconds", "exit", "message"]
+PLANT = Path(__file__).with_name("plant.c")
+DECIDED = ("limits", "shared")
+"""Words that an experiment has given."""
+
+
+def build_plant(work: Path) -> Path:
+    """Compiles the library that plants causes; any user can read it, for servers have users of their own."""
+    library = work / "plant.so"
+    work.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o", str(library), str(PLANT), "-ldl"], check=True)
+    library.chmod(0o755)
+    return library
+
+
+def run(name: str, number: int, showdown: Path, library: Path, work: Path) -> dict[str, object]:
+    """Plants the cause and asks; returns the row."""
+    cause = CAUSES[name]
+    home = work / f"{name}-{number}"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    workload = _workload(cause, library, home)
+    asked = [str(showdown), "explain", cause.server, "--workload", workload, *cause.options]
+    asked += ["--quick", "--format", "json", "--progress", "none", "--runs", str(home / "runs"), "--allow-kernel", "net.core.somaxconn"]
+    began = time.monotonic()
+    with _burner(cause):
+        ran = subprocess.run(asked, cwd=home, capture_output=True, text=True, check=False)
+    seconds = time.monotonic() - began
+    row = {"cause": name, "round": number, "seconds": f"{seconds:.0f}", "exit": ran.returncode}
+    return row | outcome(cause, ran.stdout, ran.stderr)
+
+
+def outcome(cause: Cause, answer: str, errors: str) -> dict[str, object]:
+    """What the answer says of the cause: its first suspect, whether that is the cause, and whether an experiment says so."""
+    try:
+        server = json.loads(answer)["servers"][0]
+    except (ValueError, KeyError, IndexError):
+        lines = errors.strip().splitlines()
+        return {"named": "", "decided": "", "message": lines[-1] if lines else "no answer"}
+    first = next(iter(server["suspects"]), None)
+    found = {"sentence": server["sentence"], "throughput_per_s": f"{server['held']['throughput_per_s']:.0f}"}
+    if first is None or first["word"] == "cleared":
+        return found | {"resource": "", "word": "", "named": "", "decided": ""}
+    named = "yes" if first["resource"] in cause.resources else ""
+    decided = "yes" if first["word"] in DECIDED else ""
+    return found | {"resource": first["resource"], "word": first["word"], "named": named, "decided": decided}
+
+
+def _workload(cause: Cause, library: Path, home: Path) -> str:
+    """The workload, or a copy of it with the cause in the environment of its server."""
+    if not cause.plant and not cause.settings:
+        return cause.workload
+    folder = home / "workload"
+    shutil.copytree(REPOSITORY / "workloads" / cause.workload, folder)
+    definition = folder / "workload.toml"
+    definition.write_text(planted(definition.read_text(), cause, library))
+    return str(definition)
+
+
+def planted(definition: str, cause: Cause, library: Path) -> str:
+    """The definition with the cause."""
+    for key, value in cause.settings:
+        definition = re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}", definition)
+    if not cause.plant:
+        return definition
+    server = cause.server.split(":")[0]
+    head = f"[server.{server}]\n"
+    own = definition.split(head)[1].split("\n[")[0]
+    if re.search(r"(?m)^environment\b", own):
+        raise ValueError(f"{server} has an environment already")
+    variables = f'environment = {{ LD_PRELOAD = "{library}", PLANT = "{cause.plant}" }}\n'
+    return definition.replace(head, head + variables, 1)
+
+
+@contextmanager
+def _burner(cause: Cause) -> Iterator[None]:
+    """A program that uses the last CPU, which is the server's on a machine of two."""
+    if not cause.burns:
+        yield
+        return
+    cpu = max(os.sched_getaffinity(0))
+    burner = processes.start(["sh", "-c", "while :; do :; done"], {cpu}, Path("/dev/null"))
+    try:
+        yield
+    finally:
+        processes.stop(burner)

@@ -1,0 +1,60 @@
+"""The page of the planted causes, from its rows: docs/results/explain.md."""
+
+from __future__ import annotations
+
+from shared.figures import Rows
+from shared.markdown import facts_table, plural, shell, table
+from shared.results import Settings
+
+from .causes import CAUSES, NOT_PLANTED
+
+BAR = 0.95
+
+
+def render(rows: Rows, settings: Settings) -> str:
+    """The page as Markdown."""
+    lines = [_line(name, rows) for name in CAUSES]
+    return f"""# Explain
+
+Causes that were planted in real servers under a closed loop, and what `showdown explain --quick` said of them: {plural(len(rows), "case")}.
+{_verdict(rows)}
+
+{table(["cause", "what limits the server", "cases", "named first", "decided", "other first suspects"], [line for line in lines if line])}
+
+*Named first*: the first suspect is the cause. *Decided*: its word is *limits* or *shared*, which needs an experiment. A cause that
+no experiment takes less of, such as a lock, can only be *suspected*.
+
+Not planted: {"; ".join(f"{name} ({why})" for name, why in NOT_PLANTED.items())}.
+
+{_wrong(rows)}## Where and how
+
+{shell([str(settings.get("commands", "make bench-explain"))])}
+
+{facts_table(settings)}
+
+The rows are in [cases.csv](explain/cases.csv). A stopped bench continues with the same command.
+"""
+
+
+def _verdict(rows: Rows) -> str:
+    named = sum(1 for row in rows if row["named"])
+    share = named / len(rows) if rows else 0.0
+    word = "met" if share >= BAR else "**not met**"
+    return f"The cause was named first in {named} of them ({share:.0%}; bar: {BAR:.0%}, {word})."
+
+
+def _line(name: str, rows: Rows) -> list[str] | None:
+    own = [row for row in rows if row["cause"] == name]
+    if not own:
+        return None
+    others = sorted({row["resource"] or "none" for row in own if not row["named"]})
+    named, decided = (str(sum(1 for row in own if row[column])) for column in ("named", "decided"))
+    return [f"`{name}`", CAUSES[name].about, str(len(own)), named, decided, ", ".join(others)]
+
+
+def _wrong(rows: Rows) -> str:
+    wrong = [row for row in rows if not row["named"]]
+    if not wrong:
+        return ""
+    said = [[f"`{row['cause']}`", row["round"], row["sentence"] or row["message"]] for row in wrong]
+    return f"## Cases in which another suspect was first\n\n{table(['cause', 'round', 'what was said'], said)}\n\n"

@@ -1,0 +1,77 @@
+"""Tests of the planted causes: the workloads that have them, the library, what an answer says of them, and the page."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import tomllib
+import unittest
+from pathlib import Path
+
+from explain import case, page
+from explain.causes import CAUSES
+from shared.whole_run import REPOSITORY
+
+RULES = REPOSITORY / "crates/explain/rules"
+
+
+class Planting(unittest.TestCase):
+    def test_every_cause_is_in_the_definition_of_its_server(self):
+        for name, cause in CAUSES.items():
+            text = (REPOSITORY / "workloads" / cause.workload / "workload.toml").read_text()
+            definition = tomllib.loads(case.planted(text, cause, Path("/plant.so")))
+            server = definition.get("server", {}).get(cause.server.split(":")[0], {})
+            self.assertEqual(server.get("environment", {}).get("PLANT", ""), cause.plant, name)
+            if "--on-op" in cause.options:
+                operation = cause.options[cause.options.index("--on-op") + 1]
+                named = [op.get("name") or op.get("transaction") or op.get("command") for op in definition["load"]["op"]]
+                self.assertIn(operation, named, name)
+
+    def test_every_resource_has_a_rule(self):
+        known = {tomllib.loads(file.read_text())["resource"] for file in RULES.glob("*.toml")}
+        for name, cause in CAUSES.items():
+            self.assertLessEqual(set(cause.resources), known, name)
+
+    def test_a_planted_wait_takes_its_time(self):
+        with tempfile.TemporaryDirectory() as directory:
+            library = case.build_plant(Path(directory))
+            program = (
+                "import os, socket, time; a, b = socket.socketpair(); a.send(b'x'); t = time.monotonic(); b.recv(1);"
+                "print(time.monotonic() - t)"
+            )
+            for plant in ("mutex=20000", "lookup=20000", "syscall=20000"):
+                environment = {"LD_PRELOAD": str(library), "PLANT": plant}
+                ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+                self.assertGreaterEqual(float(ran.stdout), 0.02, plant)
+
+
+class Outcome(unittest.TestCase):
+    def answer(self, *suspects: tuple[str, str]) -> str:
+        listed = [{"resource": resource, "word": word} for resource, word in suspects]
+        return json.dumps({"servers": [{"sentence": "said", "held": {"throughput_per_s": 5.0}, "suspects": listed}]})
+
+    def test_the_first_suspect_counts(self):
+        found = case.outcome(CAUSES["mutex"], self.answer(("locks", "suspected"), ("server_cpu", "suspected")), "")
+        self.assertEqual((found["named"], found["decided"]), ("yes", ""))
+        found = case.outcome(CAUSES["mutex"], self.answer(("server_cpu", "limits"), ("locks", "suspected")), "")
+        self.assertEqual((found["named"], found["decided"], found["resource"]), ("", "yes", "server_cpu"))
+
+    def test_a_cleared_suspect_and_no_answer_name_nothing(self):
+        self.assertEqual(case.outcome(CAUSES["mutex"], self.answer(("locks", "cleared")), "")["named"], "")
+        self.assertEqual(case.outcome(CAUSES["mutex"], "", "one\ntwo\n")["message"], "two")
+
+
+class Page(unittest.TestCase):
+    def test_cases_are_counted_and_wrong_ones_told(self):
+        row = dict.fromkeys(case.COLUMNS, "") | {"cause": "mutex", "round": "1", "resource": "locks", "named": "yes"}
+        wrong = row | {"round": "2", "resource": "server_cpu", "named": "", "sentence": "limited by server CPUs"}
+        text = page.render([row, wrong], {"date": "2026-11-23"})
+        self.assertIn("named first in 1 of them (50%; bar: 95%, **not met**)", text)
+        self.assertIn("| `mutex` | a lock around each request, held for 200 µs | 2 | 1 | 0 | server_cpu |", text)
+        self.assertIn("limited by server CPUs", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
