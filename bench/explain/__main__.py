@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import shutil
 import sys
-from pathlib import Path
 
-from shared import machine
+from shared import cases, machine
 from shared.results import ResultsPage
 from shared.store import Store
-from shared.whole_run import REPOSITORY, RESULTS, progress
+from shared.whole_run import REPOSITORY, progress
 
 from . import case, page
 from .causes import CAUSES
@@ -50,19 +48,9 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench-explain", description="Plants causes in servers, and checks whether they are named.")
-    parser.add_argument("--showdown", type=Path, help="the binary")
     parser.add_argument("--only", choices=list(CAUSES), nargs="+", default=list(CAUSES), help="causes to plant [all]")
     parser.add_argument("--rounds", type=int, default=5, help="cases of each cause [%(default)s]")
-    parser.add_argument("--fresh", action="store_true", help="run all cases again")
-    parser.add_argument("--work", type=Path, default=REPOSITORY / "target/bench-explain", help="directory of the cases")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="where to write the page [docs/results]")
-    parser.add_argument("--report-only", action="store_true", help="write the page again from its rows")
-    options = parser.parse_args()
-    if not options.report_only and options.showdown is None:
-        parser.error("--showdown is required to run cases")
-    if not options.report_only and os.geteuid() != 0:
-        parser.error("run it as root: an accept queue of one is a setting of the kernel")
-    return options
+    return cases.parse(parser, "an accept queue of one is a setting of the kernel")
 
 
 if __name__ == "__main__":

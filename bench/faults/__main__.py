@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import shutil
 import sys
-from pathlib import Path
 
-from shared import machine
+from shared import cases, machine
 from shared.results import ResultsPage
 from shared.store import Store
-from shared.whole_run import REPOSITORY, RESULTS, progress
+from shared.whole_run import REPOSITORY, progress
 
 from . import case, page, plans
 from .faults import FAULTS, is_possible
@@ -80,21 +78,11 @@ def _given(arguments: list[str]) -> list[str]:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench-faults", description="Disturbs runs, and checks what is left of them.")
-    parser.add_argument("--showdown", type=Path, help="the binary")
     parser.add_argument("--only", choices=list(FAULTS), nargs="+", default=list(FAULTS), help="faults to make [all]")
     parser.add_argument("--servers", choices=list(plans.WORKLOADS), nargs="+", default=list(plans.WORKLOADS), help="servers to run [all]")
     parser.add_argument("--moments", type=int, default=10, help="moments of each fault [%(default)s]")
     parser.add_argument("--seed", type=int, default=1, help="seed of the moments [%(default)s]")
-    parser.add_argument("--fresh", action="store_true", help="run all cases again")
-    parser.add_argument("--work", type=Path, default=REPOSITORY / "target/bench-faults", help="directory of the cases")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="where to write the page [docs/results]")
-    parser.add_argument("--report-only", action="store_true", help="write the page again from its rows")
-    options = parser.parse_args()
-    if not options.report_only and options.showdown is None:
-        parser.error("--showdown is required to run cases")
-    if not options.report_only and os.geteuid() != 0:
-        parser.error("run it as root: it mounts small file systems, in a name space of its own")
-    return options
+    return cases.parse(parser, "it mounts small file systems, in a name space of its own")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,24 @@
+"""The command line of benches of cases: those without a row are run, and the page is made of all rows. The cases are left to them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from .whole_run import REPOSITORY, RESULTS
+
+
+def parse(parser: argparse.ArgumentParser, why_root: str) -> argparse.Namespace:
+    """The bench's own options and those of every bench of cases. `why_root` says why it needs root."""
+    parser.add_argument("--showdown", type=Path, help="the binary")
+    parser.add_argument("--fresh", action="store_true", help="run all cases again")
+    parser.add_argument("--work", type=Path, default=REPOSITORY / "target" / parser.prog, help="directory of the cases")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where to write the page [docs/results]")
+    parser.add_argument("--report-only", action="store_true", help="write the page again from its rows")
+    options = parser.parse_args()
+    if not options.report_only and options.showdown is None:
+        parser.error("--showdown is required to run cases")
+    if not options.report_only and os.geteuid() != 0:
+        parser.error(f"run it as root: {why_root}")
+    return options
