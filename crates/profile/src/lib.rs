@@ -10,6 +10,7 @@
 //! | which function costs how many µs of CPU an operation? | [`frames`] |
 //! | what costs B more than A, and is that significant? | [`difference`] |
 //! | what do threads wait for? | [`threads`] |
+//! | where do they wait, for how long, and who ends it? | [`waits`] |
 //! | how do other programs read it? | [`folded`], [`firefox`] |
 //!
 //! # Goals
@@ -36,6 +37,7 @@ pub mod processes;
 pub mod stacks;
 mod thread_names;
 pub mod threads;
+pub mod waits;
 
 pub use access::{Access, Level};
 pub use cpu::{CpuSampler, CpuSamplerOptions};
@@ -43,3 +45,4 @@ pub use error::ProfileError;
 pub use processes::ProcessSet;
 pub use stacks::Stacks;
 pub use threads::{ThreadSampler, ThreadSamplerOptions, ThreadStates};
+pub use waits::{WaitSampler, WaitSamplerOptions, Waits};

@@ -34,6 +34,11 @@ impl KernelSymbols {
         self.0.is_empty()
     }
 
+    /// The start of a function.
+    pub(crate) fn address_of(&self, name: &str) -> Option<u64> {
+        self.0.iter().find(|symbol| symbol.name == name).map(|symbol| symbol.address)
+    }
+
     /// The function at an address: its start, its name, and its module.
     pub(crate) fn find(&self, address: u64) -> Option<(u64, &str, &str)> {
         let after = self.0.partition_point(|symbol| symbol.address <= address);
@@ -75,6 +80,7 @@ ffffffffc0000000 t in_module\t[nf_tables]
             Some((0xffff_ffff_c000_0000, "in_module", "nf_tables"))
         );
         assert_eq!(symbols.find(5), None);
+        assert_eq!(symbols.address_of("second"), Some(0xffff_ffff_8100_0100));
     }
 
     #[test]

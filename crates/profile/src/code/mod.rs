@@ -4,4 +4,5 @@ pub(crate) mod address_space;
 pub(crate) mod elf_file;
 pub(crate) mod kernel_symbols;
 pub(crate) mod known_callers;
+pub(crate) mod stack_reader;
 pub(crate) mod symbols;

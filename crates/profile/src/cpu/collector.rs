@@ -1,18 +1,15 @@
 //! Counts samples: unwinds each stack as it comes, and names the functions at the end.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::File;
-use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
 
 use super::events::{CpuSample, Event};
 use crate::Stacks;
-use crate::code::address_space::{AddressSpace, CodeAddress, CodeFiles, FileIndex, UnwindCache, UserFrame};
+use crate::code::address_space::{FileIndex, UserFrame};
 use crate::code::kernel_symbols::KernelSymbols;
-use crate::code::known_callers::KnownCallers;
-use crate::code::symbols::Symbols;
-use crate::stacks::{Frame, FrameKind, Losses, SampleSource, StacksBuilder};
-use crate::thread_names::{current_name, group_name};
+use crate::code::stack_reader::{Function, FunctionNames, StackReader};
+use crate::stacks::{Frame, Losses, SampleSource, StacksBuilder};
+use crate::thread_names::ThreadNames;
 
 /// Most different stacks, about 100 MB. Others are counted as one.
 const MOST_STACKS: usize = 100_000;
@@ -20,20 +17,8 @@ const MOST_STACKS: usize = 100_000;
 /// Most stacks that wait for others that they can be completed from.
 const MOST_CUT: usize = 10_000;
 
-/// How often the mappings of a process are read again for an address that is in none.
-const READ_AGAIN: Duration = Duration::from_secs(1);
-
 /// Share of samples from which on a file without symbols is worth a note.
 const NOTABLE_SHARE: f64 = 0.02;
-
-/// A function before it has a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Function {
-    User(FileIndex, u64),
-    /// Compiled by a virtual machine, or in a file that cannot be read.
-    Anonymous,
-    Kernel(u64),
-}
 
 /// A stack that does not reach the start of its thread.
 struct CutStack {
@@ -41,12 +26,6 @@ struct CutStack {
     tid: u32,
     kernel: Vec<Function>,
     user: Vec<UserFrame>,
-}
-
-struct ProcessCode {
-    /// None if its memory could not be read.
-    space: Option<Rc<AddressSpace>>,
-    read: Instant,
 }
 
 /// Counts samples of some processes.
@@ -59,15 +38,8 @@ pub(super) struct Collector {
     pub cost: Duration,
     pub losses: Losses,
     members: HashSet<u32>,
-    processes: HashMap<u32, ProcessCode>,
-    parents: HashMap<u32, u32>,
-    /// Indices of threads' names in `names`.
-    threads: HashMap<u32, usize>,
-    names: Vec<String>,
-    files: CodeFiles,
-    kernel: KernelSymbols,
-    cache: UnwindCache,
-    callers: KnownCallers,
+    names: ThreadNames,
+    reader: StackReader,
     cut: Vec<CutStack>,
     /// Thread's name and functions, innermost first.
     stacks: HashMap<(usize, Vec<Function>), u64>,
@@ -85,14 +57,8 @@ impl Collector {
             cost: Duration::ZERO,
             losses: Losses::default(),
             members: HashSet::new(),
-            processes: HashMap::new(),
-            parents: HashMap::new(),
-            threads: HashMap::new(),
-            names: Vec::new(),
-            files: CodeFiles::default(),
-            kernel: KernelSymbols::default(),
-            cache: UnwindCache::new(),
-            callers: KnownCallers::default(),
+            names: ThreadNames::default(),
+            reader: StackReader::new(),
             cut: Vec::new(),
             stacks: HashMap::new(),
             others: HashMap::new(),
@@ -102,11 +68,11 @@ impl Collector {
     /// Reads the code of processes before their first sample.
     pub(super) fn prepare(&mut self, pids: &[u32]) {
         if self.has_kernel {
-            self.kernel = KernelSymbols::read();
+            self.reader.kernel = KernelSymbols::read();
         }
         self.belong(pids);
         for pid in pids {
-            self.read_code(*pid);
+            self.reader.read_code(*pid);
         }
     }
 
@@ -123,45 +89,25 @@ impl Collector {
             Event::Forked { pid, parent } => {
                 if self.members.contains(&parent) {
                     self.members.insert(pid);
-                    self.parents.insert(pid, parent);
+                    self.reader.forked(pid, parent);
                 }
             }
-            Event::Executed { pid } => {
-                self.processes.remove(&pid);
-                self.parents.remove(&pid);
-            }
-            Event::Named { tid, name } => {
-                if self.threads.contains_key(&tid) {
-                    self.name_thread(tid, &name);
-                }
-            }
+            Event::Executed { pid } => self.reader.executed(pid),
+            Event::Named { tid, name } => self.names.rename(tid, &name),
             Event::Lost(records) => self.losses.lost += records,
         }
     }
 
     fn count(&mut self, sample: &CpuSample) {
-        let thread = self.thread(sample.pid, sample.tid);
-        let kernel: Vec<Function> =
-            sample.kernel.iter().enumerate().map(|(at, a)| self.kernel_function(at, *a)).collect();
+        let thread = self.names.of(sample.pid, sample.tid);
+        let kernel = self.reader.kernel_functions(&sample.kernel);
         let Some((registers, copy)) = &sample.user else { return self.add(thread, kernel, &[]) };
-        let Some(space) = self.code(sample.pid, registers.instruction) else {
+        let is_cut = copy.len() < self.stack_bytes as usize;
+        let Some(user) = self.reader.user((sample.pid, sample.tid), *registers, copy, is_cut) else {
             self.losses.without_stack += 1;
-            return self.add(thread, [kernel, vec![Function::Anonymous]].concat(), &[]);
+            return self.add_functions(thread, [kernel, vec![Function::Anonymous]].concat());
         };
-        let mut user = space.unwind(*registers, copy, None, &mut self.cache);
-        let files = &mut self.files;
-        let mut start_of = |file, address| files.function_start(file, address);
-        if !user.is_complete {
-            if self.callers.complete(sample.tid, &mut user.frames, &mut start_of) {
-                (user.is_complete, user.is_completed) = (true, true);
-            } else if copy.len() < self.stack_bytes as usize
-                && let Ok(memory) = File::open(format!("/proc/{}/mem", sample.pid))
-            {
-                user = space.unwind(*registers, copy, Some(&memory), &mut self.cache);
-            }
-        }
         if user.is_complete {
-            self.callers.learn(sample.tid, &user.frames, &mut start_of);
             self.losses.completed += u64::from(user.is_completed);
             self.add(thread, kernel, &user.frames);
         } else if self.cut.len() < MOST_CUT {
@@ -175,9 +121,7 @@ impl Collector {
     /// Completes the stacks that came before those that they can be completed from.
     fn complete_cut(&mut self) {
         for mut cut in std::mem::take(&mut self.cut) {
-            let files = &mut self.files;
-            let mut start_of = |file, address| files.function_start(file, address);
-            let is_completed = self.callers.complete(cut.tid, &mut cut.user, &mut start_of);
+            let is_completed = self.reader.complete(cut.tid, &mut cut.user);
             self.losses.completed += u64::from(is_completed);
             self.losses.incomplete += u64::from(!is_completed);
             self.add(cut.thread, cut.kernel, &cut.user);
@@ -187,12 +131,11 @@ impl Collector {
     /// Adds a sample: functions of the kernel and then of the program, innermost first.
     fn add(&mut self, thread: usize, kernel: Vec<Function>, user: &[UserFrame]) {
         let mut stack = kernel;
-        stack.extend(user.iter().map(|frame| match frame.address {
-            CodeAddress::File(file, address) => {
-                Function::User(file, self.files.function_start(file, address))
-            }
-            CodeAddress::Anonymous => Function::Anonymous,
-        }));
+        stack.extend(self.reader.user_functions(user));
+        self.add_functions(thread, stack);
+    }
+
+    fn add_functions(&mut self, thread: usize, stack: Vec<Function>) {
         let key = (thread, stack);
         if self.stacks.len() < MOST_STACKS || self.stacks.contains_key(&key) {
             *self.stacks.entry(key).or_default() += 1;
@@ -201,81 +144,20 @@ impl Collector {
         }
     }
 
-    /// The function of an address on a kernel stack. All but the innermost are return addresses.
-    fn kernel_function(&self, depth: usize, address: u64) -> Function {
-        let inside = if depth == 0 { address } else { address.saturating_sub(1) };
-        Function::Kernel(self.kernel.find(inside).map_or(0, |(start, ..)| start))
-    }
-
-    fn thread(&mut self, pid: u32, tid: u32) -> usize {
-        if let Some(known) = self.threads.get(&tid) {
-            return *known;
-        }
-        let name = current_name(pid, tid).or_else(|| current_name(pid, pid));
-        self.name_thread(tid, &name.unwrap_or_else(|| "ended thread".to_owned()))
-    }
-
-    fn name_thread(&mut self, tid: u32, name: &str) -> usize {
-        let name = group_name(name);
-        let index = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
-            self.names.push(name);
-            self.names.len() - 1
-        });
-        self.threads.insert(tid, index);
-        index
-    }
-
-    /// The code of a process that runs at this address.
-    fn code(&mut self, pid: u32, address: u64) -> Option<Rc<AddressSpace>> {
-        let is_current = |code: &ProcessCode| {
-            code.space.as_ref().is_some_and(|space| space.knows(address)) || code.read.elapsed() < READ_AGAIN
-        };
-        if !self.processes.get(&pid).is_some_and(is_current) {
-            self.read_code(pid);
-        }
-        self.processes.get(&pid)?.space.clone()
-    }
-
-    fn read_code(&mut self, pid: u32) {
-        let before = self.processes.remove(&pid).and_then(|code| code.space);
-        // A process that has ended had the code of its parent, or what was read before.
-        let of_parent = || self.processes.get(self.parents.get(&pid)?)?.space.clone();
-        let parent = of_parent();
-        let space = AddressSpace::read(pid, &mut self.files).map(Rc::new).or(before).or(parent);
-        self.processes.insert(pid, ProcessCode { space, read: Instant::now() });
-    }
-
     /// The profile.
     pub(super) fn finish(mut self, length: Duration) -> Stacks {
         self.complete_cut();
-        let mut notes = Vec::new();
-        let names = self.names_of_functions(&mut notes);
-        let frame = |function: &Function| match function {
-            Function::User(file, start) => {
-                let module = self.files.get(*file).name.clone();
-                let name =
-                    names.get(&(*file, *start)).cloned().unwrap_or_else(|| format!("[{module}+{start:#x}]"));
-                Frame { name, module, kind: FrameKind::User }
-            }
-            Function::Anonymous => {
-                Frame { name: "[no file]".to_owned(), module: String::new(), kind: FrameKind::User }
-            }
-            Function::Kernel(start) => {
-                let (name, module) = self
-                    .kernel
-                    .find(*start)
-                    .map_or(("[kernel]", "kernel"), |(_, name, module)| (name, module));
-                Frame { name: name.to_owned(), module: module.to_owned(), kind: FrameKind::Kernel }
-            }
-        };
+        let names = self.reader.names(self.stacks.keys().flat_map(|(_, stack)| stack));
+        let mut notes = self.notes(&names);
         let mut builder = StacksBuilder::default();
         for ((thread, stack), samples) in &self.stacks {
-            builder.add(&self.names[*thread], stack.iter().rev().map(frame), *samples);
+            let frames = stack.iter().rev().map(|function| self.reader.frame(&names, *function));
+            builder.add(self.names.get(*thread), frames, *samples);
         }
         for (thread, samples) in &self.others {
-            builder.add(&self.names[*thread], [Frame::label("[other stacks]")], *samples);
+            builder.add(self.names.get(*thread), [Frame::label("[other stacks]")], *samples);
         }
-        if self.has_kernel && self.kernel.is_empty() {
+        if self.has_kernel && self.reader.kernel.is_empty() {
             notes.push(
                 "functions of the kernel have no names: run as root, or set kernel.kptr_restrict to 0".into(),
             );
@@ -294,37 +176,26 @@ impl Collector {
         }
     }
 
-    fn names_of_functions(&self, notes: &mut Vec<String>) -> HashMap<(FileIndex, u64), String> {
-        let mut wanted: BTreeMap<FileIndex, BTreeSet<u64>> = BTreeMap::new();
-        for (_, stack) in self.stacks.keys() {
-            for function in stack {
-                if let Function::User(file, start) = function {
-                    wanted.entry(*file).or_default().insert(*start);
-                }
-            }
-        }
+    /// Files without symbols in which many samples are.
+    fn notes(&self, names: &FunctionNames) -> Vec<String> {
         let samples: u64 = self.stacks.values().sum();
-        let symbols = Symbols::new();
-        let mut names = HashMap::new();
-        for (file, addresses) in wanted {
-            let addresses: Vec<u64> = addresses.into_iter().collect();
-            let found = symbols.find(&self.files, file, &addresses);
-            let is_unnamed = |function: Option<&Function>| match function {
-                Some(Function::User(own, start)) => *own == file && found.unnamed.contains(start),
-                _ => false,
-            };
-            let innermost = self.stacks.iter().filter(|((_, stack), _)| is_unnamed(stack.first()));
-            let unnamed: u64 = innermost.map(|(_, samples)| samples).sum();
-            if unnamed as f64 > NOTABLE_SHARE * samples as f64 {
-                let module = &self.files.get(file).name;
-                notes.push(format!(
-                    "{module} has no symbols for {:.0} % of the samples: install its debug symbols (on Debian, its -dbgsym package)",
-                    100.0 * unnamed as f64 / samples as f64
-                ));
+        let mut unnamed: BTreeMap<FileIndex, u64> = BTreeMap::new();
+        for ((_, stack), count) in &self.stacks {
+            if let Some(Function::User(file, start)) = stack.first()
+                && names.unnamed.contains(&(*file, *start))
+            {
+                *unnamed.entry(*file).or_default() += count;
             }
-            names.extend(found.names.into_iter().map(|(start, name)| ((file, start), name)));
         }
-        names
+        let notable = unnamed.into_iter().filter(|(_, count)| *count as f64 > NOTABLE_SHARE * samples as f64);
+        let note = |(file, count): (FileIndex, u64)| {
+            format!(
+                "{} has no symbols for {:.0} % of the samples: install its debug symbols (on Debian, its -dbgsym package)",
+                self.reader.files.get(file).name,
+                100.0 * count as f64 / samples as f64
+            )
+        };
+        notable.map(note).collect()
     }
 }
 
@@ -335,13 +206,13 @@ mod tests {
     #[test]
     fn a_profile_that_is_too_large_keeps_all_of_its_samples() {
         let mut collector = Collector::new();
-        let thread = collector.name_thread(1, "nginx");
+        let thread = collector.names.name(1, "nginx");
         let samples = MOST_STACKS as u64 + 10;
         for address in 0..samples {
-            collector.add(thread, vec![Function::Kernel(address), Function::Kernel(address + 1)], &[]);
+            collector.add_functions(thread, vec![Function::Kernel(address), Function::Kernel(address + 1)]);
         }
         // A stack that is known is still counted as itself.
-        collector.add(thread, vec![Function::Kernel(0), Function::Kernel(1)], &[]);
+        collector.add_functions(thread, vec![Function::Kernel(0), Function::Kernel(1)]);
         assert_eq!(collector.stacks.len(), MOST_STACKS);
         let stacks = collector.finish(Duration::from_secs(1));
         assert_eq!(stacks.samples(), samples + 1);

@@ -22,7 +22,7 @@ use crate::code::address_space::Registers;
 use crate::stacks::SampleSource;
 
 /// Sizes of a CPU's buffer as powers of two of pages, the best first.
-const MACHINE_BUFFERS: [u8; 5] = [10, 9, 8, 7, 5];
+pub(crate) const MACHINE_BUFFERS: [u8; 5] = [10, 9, 8, 7, 5];
 
 /// Sizes of a thread's buffer: all buffers of an ordinary user together have 516 KiB a CPU and the limit of locked memory.
 const THREAD_BUFFERS: [u8; 4] = [7, 6, 5, 4];
@@ -48,9 +48,9 @@ mod registers {
     pub(super) const INSTRUCTION: usize = 3;
 }
 
-/// A sample of CPU time.
+/// A sample of a thread.
 #[derive(Debug)]
-pub(super) struct CpuSample {
+pub(crate) struct CpuSample {
     pub pid: u32,
     pub tid: u32,
     /// The kernel's functions, innermost first.
@@ -147,7 +147,11 @@ impl OpenEvent {
     }
 }
 
-fn read_sample(sample: Sample) -> CpuSample {
+/// The registers that unwinding needs, as a mask.
+pub(crate) const UNWIND_REGISTERS: u64 = registers::MASK;
+
+/// The stacks of a sample.
+pub(crate) fn read_sample(sample: Sample) -> CpuSample {
     let task = sample.record_id.task;
     let chains = sample.call_chain.unwrap_or_default();
     let kernel = chains.into_iter().find_map(|chain| match chain {
@@ -302,14 +306,17 @@ impl Events {
 }
 
 fn machine_wide(source: SampleSource, opts: &Opts, cpus: Option<&CpuSet>) -> io::Result<Vec<OpenEvent>> {
-    let online: CpuSet = fs::read_to_string("/sys/devices/system/cpu/online")?
-        .trim()
-        .parse()
-        .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+    let online = online_cpus()?;
     let cpus = cpus.unwrap_or(&online);
     cpus.iter()
         .map(|cpu| OpenEvent::open(source, opts, (Proc::ALL, Cpu(cpu as u32)), &MACHINE_BUFFERS))
         .collect()
+}
+
+/// The CPUs that the kernel uses.
+pub(crate) fn online_cpus() -> io::Result<CpuSet> {
+    let text = fs::read_to_string("/sys/devices/system/cpu/online")?;
+    text.trim().parse().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
 }
 
 fn threads_of(pid: u32) -> Vec<u32> {

@@ -6,9 +6,9 @@
 
 mod account;
 mod options;
-mod read;
+pub(crate) mod read;
 mod states;
-mod waits;
+pub(crate) mod waits;
 
 use std::io;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use super::waits::Call;
 
 /// The scheduler's account of a thread since its start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct SchedulerAccount {
+pub(crate) struct SchedulerAccount {
     /// Time on a CPU.
     pub running: Duration,
     /// Time in which it waited for a CPU.
@@ -17,7 +17,7 @@ pub(super) struct SchedulerAccount {
 
 /// The state of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ThreadState {
+pub(crate) enum ThreadState {
     /// On a CPU or waiting for one.
     Runnable,
     /// Waiting for something else.
@@ -32,13 +32,13 @@ pub(super) enum ThreadState {
 }
 
 /// The threads of a process now.
-pub(super) fn threads_of(pid: u32) -> Vec<u32> {
+pub(crate) fn threads_of(pid: u32) -> Vec<u32> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// None if the thread has ended, or if the kernel has no accounts.
-pub(super) fn scheduler_account(pid: u32, tid: u32) -> Option<SchedulerAccount> {
+pub(crate) fn scheduler_account(pid: u32, tid: u32) -> Option<SchedulerAccount> {
     parse_schedstat(&read(pid, tid, "schedstat")?)
 }
 
@@ -50,7 +50,7 @@ fn parse_schedstat(text: &str) -> Option<SchedulerAccount> {
 }
 
 /// The state of a thread now. None if it has ended.
-pub(super) fn state(pid: u32, tid: u32) -> Option<ThreadState> {
+pub(crate) fn state(pid: u32, tid: u32) -> Option<ThreadState> {
     match state_letter(&read(pid, tid, "stat")?)? {
         'R' => Some(ThreadState::Runnable),
         'Z' | 'X' | 'x' => None,
@@ -75,7 +75,7 @@ fn state_letter(stat: &str) -> Option<char> {
 }
 
 /// What a descriptor of a process is.
-pub(super) fn descriptor_target(pid: u32, descriptor: u64) -> Option<String> {
+pub(crate) fn descriptor_target(pid: u32, descriptor: u64) -> Option<String> {
     let target = fs::read_link(format!("/proc/{pid}/fd/{descriptor}")).ok()?;
     Some(target.to_string_lossy().into_owned())
 }

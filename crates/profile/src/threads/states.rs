@@ -13,6 +13,12 @@ use crate::stacks::{Frame, FrameKind, Losses, SampleSource, StacksBuilder};
 pub enum WaitKind {
     /// A lock, a condition variable or another thread: futex.
     Futex,
+    /// A lock: a futex whose callers show that it is one. Only waits with stacks tell.
+    Lock,
+    /// A condition variable, a semaphore or the end of a thread: a futex whose callers show that it is one.
+    Condition,
+    /// A CPU, which was taken away. Only waits with switches tell; a [`ThreadGroup`] has its time as `runnable`.
+    Cpu,
     /// Events of connections: epoll, poll, select.
     Events,
     /// A connection to accept.
@@ -48,6 +54,9 @@ impl WaitKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Futex => "lock or condition",
+            Self::Lock => "lock",
+            Self::Condition => "condition",
+            Self::Cpu => "a CPU",
             Self::Events => "events of connections",
             Self::Accept => "a connection to accept",
             Self::Socket => "a connection's data",

@@ -6,7 +6,7 @@ use super::states::WaitKind;
 
 /// A system call that a thread is in, from `/proc/PID/task/TID/syscall`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Call {
+pub(crate) enum Call {
     /// A system call with its first two arguments.
     System(Sysno, [u64; 2]),
     /// A system call that this program does not know.
@@ -17,7 +17,7 @@ pub(super) enum Call {
 
 impl Call {
     /// Reads `NUMBER ARGUMENT…`; numbers are decimal, arguments hexadecimal. None if the thread runs.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_ascii_whitespace();
         let number = words.next()?;
         if number == "-1" {
@@ -33,7 +33,7 @@ impl Call {
     }
 
     /// Its name.
-    pub(super) fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         match self {
             Self::System(call, _) => call.name().to_owned(),
             Self::Unknown(number) => format!("system call {number}"),
@@ -42,7 +42,7 @@ impl Call {
     }
 
     /// What it waits for. `target` finds what a descriptor is, as in `/proc/PID/fd`.
-    pub(super) fn kind(self, is_uninterruptible: bool, target: impl Fn(u64) -> Option<String>) -> WaitKind {
+    pub(crate) fn kind(self, is_uninterruptible: bool, target: impl Fn(u64) -> Option<String>) -> WaitKind {
         let (name, arguments) = match self {
             Self::System(call, arguments) => (call.name(), arguments),
             Self::Fault if is_uninterruptible => return WaitKind::Memory,

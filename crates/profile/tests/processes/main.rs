@@ -3,3 +3,4 @@
 mod cpu;
 mod program;
 mod threads;
+mod waits;

@@ -1,0 +1,60 @@
+//! The stacks of waits, each once, before their functions have names.
+
+use std::collections::HashMap;
+
+use crate::code::stack_reader::Function;
+use crate::threads::WaitKind;
+
+/// Most different stacks. Others are one.
+const MOST_STACKS: usize = 50_000;
+
+/// The place of a stack in a [`StackTable`].
+pub(super) type StackId = u32;
+
+/// The stack of a thread that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct WaitingStack {
+    /// From its system call. None where the kernel's functions tell.
+    pub kind: Option<WaitKind>,
+    /// Innermost first: the kernel's and then the program's.
+    pub functions: Vec<Function>,
+    /// The program's functions, if they reach the start of the thread.
+    pub depth: Option<usize>,
+}
+
+/// Stacks, each once.
+#[derive(Debug)]
+pub(super) struct StackTable {
+    ids: HashMap<WaitingStack, StackId>,
+    stacks: Vec<WaitingStack>,
+}
+
+impl StackTable {
+    /// With the stack that stands for those that are too many.
+    pub(super) fn new() -> Self {
+        let others = WaitingStack { kind: Some(WaitKind::Unknown), functions: Vec::new(), depth: None };
+        Self { ids: HashMap::new(), stacks: vec![others] }
+    }
+
+    pub(super) fn id(&mut self, stack: WaitingStack) -> StackId {
+        if let Some(known) = self.ids.get(&stack) {
+            return *known;
+        }
+        if self.stacks.len() >= MOST_STACKS {
+            return 0;
+        }
+        let id = self.stacks.len() as StackId;
+        self.ids.insert(stack.clone(), id);
+        self.stacks.push(stack);
+        id
+    }
+
+    pub(super) fn get(&self, id: StackId) -> &WaitingStack {
+        &self.stacks[id as usize]
+    }
+
+    /// All functions.
+    pub(super) fn functions(&self) -> impl Iterator<Item = &Function> {
+        self.stacks.iter().flat_map(|stack| &stack.functions)
+    }
+}

@@ -1,0 +1,315 @@
+//! The kernel's records of switches and wakes, of whole CPUs: who may see them has stacks of the kernel, too.
+//!
+//! An ordinary user gets records of switches of own threads, but no stacks: a switch happens in the kernel, and samples of the
+//! kernel are excluded for them.
+
+use std::fs;
+use std::io;
+
+use host::CpuSet;
+use perf_event_open::config::{CallChain, Clock, Cpu, Opts, Proc, RegsMask, SampleOn, Size};
+use perf_event_open::count::Counter;
+use perf_event_open::event::sw::Software;
+use perf_event_open::event::tp::Tracepoint;
+use perf_event_open::sample::Sampler;
+use perf_event_open::sample::record::ctx::Switch;
+use perf_event_open::sample::record::{Record, RecordId};
+
+use crate::cpu::events::{CpuSample, MACHINE_BUFFERS, UNWIND_REGISTERS, online_cpus, read_sample};
+
+/// Bytes of a stack that the kernel copies.
+pub(super) const STACK_BYTES: u32 = 16 << 10;
+
+/// Where the kernel's tracepoints are.
+const TRACING: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// Which switches have their stack: odd numbers, so that threads that alternate are all met.
+const EVERY: [u64; 12] = [1, 3, 7, 13, 31, 61, 127, 251, 509, 1021, 2039, 4093];
+
+/// The place in [`EVERY`] at the begin, when nobody knows how often threads switch.
+const FIRST_EVERY: usize = 4;
+
+/// In the flags of a tracepoint: in an interrupt (`TRACE_FLAG_HARDIRQ`, `TRACE_FLAG_SOFTIRQ`).
+const INTERRUPT_FLAGS: u8 = 0x08 | 0x10;
+
+/// What the kernel reports. Times are nanoseconds of `CLOCK_MONOTONIC`.
+#[derive(Debug)]
+pub(super) enum SwitchRecord {
+    /// A thread leaves its CPU with this stack.
+    Stack(CpuSample, u64),
+    /// A thread has left its CPU.
+    Out { pid: u32, tid: u32, time: u64, is_preempted: bool },
+    /// A thread runs.
+    In { pid: u32, tid: u32, time: u64 },
+    /// The thread of the sample wakes another one.
+    Wakes { sample: CpuSample, time: u64, tid: u32, is_interrupt: bool },
+    /// A process has started another one.
+    Forked { pid: u32, parent: u32 },
+    /// A process runs another program.
+    Executed { pid: u32 },
+    /// A thread has another name.
+    Named { tid: u32, name: String },
+    /// A thread has ended.
+    Ended { pid: u32, tid: u32, time: u64 },
+    /// Records that had no room in the buffer.
+    Lost(u64),
+}
+
+/// An event of one CPU. The counter is kept: closing it ends the event.
+struct CpuEvent {
+    counter: Counter,
+    buffer: Sampler,
+}
+
+/// Events of one sort on all CPUs, with how often they have a stack.
+struct EventGroup {
+    events: Vec<CpuEvent>,
+    every: usize,
+    /// Samples since the last correction.
+    samples: u64,
+}
+
+/// Where a tracepoint has its fields.
+struct WakingFormat {
+    id: u64,
+    tid_at: usize,
+}
+
+/// Open events.
+pub(super) struct SwitchEvents {
+    switches: EventGroup,
+    wakings: Option<(EventGroup, WakingFormat)>,
+    /// Why nobody knows who woke a thread.
+    pub no_wakers: Option<String>,
+}
+
+impl SwitchEvents {
+    /// Opens the events of these CPUs. They do not count yet.
+    pub(super) fn open(cpus: Option<&CpuSet>) -> io::Result<Self> {
+        let online = online_cpus()?;
+        let cpus = cpus.unwrap_or(&online);
+        let mut opts = options();
+        opts.sample_format.call_chain = Some(CallChain {
+            exclude_user: true,
+            exclude_kernel: false,
+            defer_user: false,
+            max_stack_frames: 0,
+        });
+        opts.extra_record.task = true;
+        opts.extra_record.comm = true;
+        opts.extra_record.ctx_switch = true;
+        let switches =
+            EventGroup::open(cpus, |cpu| Counter::new(Software::CtxSwitch, (Proc::ALL, Cpu(cpu)), &opts))?;
+        let wakings = waking_format().and_then(|format| {
+            let mut opts = options();
+            opts.sample_format.raw = true;
+            let open = |cpu| Counter::new(Tracepoint { id: format.id }, (Proc::ALL, Cpu(cpu)), &opts);
+            match EventGroup::open(cpus, open) {
+                Ok(events) => Ok((events, format)),
+                Err(error) => Err(format!("the tracepoint sched_waking cannot be used: {error}")),
+            }
+        });
+        let (wakings, no_wakers) = match wakings {
+            Ok(wakings) => (Some(wakings), None),
+            Err(why) => (None, Some(why)),
+        };
+        Ok(Self { switches, wakings, no_wakers })
+    }
+
+    fn groups(&self) -> impl Iterator<Item = &EventGroup> {
+        [&self.switches].into_iter().chain(self.wakings.as_ref().map(|(group, _)| group))
+    }
+
+    /// Begins.
+    pub(super) fn enable(&self) {
+        self.groups().flat_map(|group| &group.events).for_each(|event| drop(event.counter.enable()));
+    }
+
+    /// Ends; what is in the buffers can still be read.
+    pub(super) fn disable(&self) {
+        self.groups().flat_map(|group| &group.events).for_each(|event| drop(event.counter.disable()));
+    }
+
+    /// Reads what the kernel has reported since the last time, CPU after CPU.
+    pub(super) fn drain(&mut self, handle: &mut impl FnMut(SwitchRecord)) {
+        self.switches.drain(&|sample, time, _| Some(SwitchRecord::Stack(sample, time)), handle);
+        if let Some((group, format)) = &mut self.wakings {
+            let tid_at = format.tid_at;
+            let read = move |sample, time, raw: Vec<u8>| {
+                let tid = raw.get(tid_at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))?;
+                let is_interrupt = raw.get(2)? & INTERRUPT_FLAGS != 0;
+                Some(SwitchRecord::Wakes { sample, time, tid, is_interrupt })
+            };
+            group.drain(&read, handle);
+        }
+    }
+
+    /// Corrects how often a switch has its stack, from the samples of the time since the last correction.
+    pub(super) fn correct(&mut self, most: f64) {
+        self.switches.correct(most);
+        if let Some((group, _)) = &mut self.wakings {
+            group.correct(most);
+        }
+    }
+
+    /// Every so many switches, one has its stack.
+    pub(super) fn every(&self) -> u64 {
+        EVERY[self.switches.every]
+    }
+}
+
+impl EventGroup {
+    fn open(cpus: &CpuSet, open: impl Fn(u32) -> io::Result<Counter>) -> io::Result<Self> {
+        let events = cpus.iter().map(|cpu| {
+            let counter = open(cpu as u32)?;
+            let mut failure = io::Error::from(io::ErrorKind::OutOfMemory);
+            for size in MACHINE_BUFFERS {
+                match counter.sampler(size) {
+                    Ok(buffer) => return Ok(CpuEvent { counter, buffer }),
+                    Err(error) => failure = error,
+                }
+            }
+            Err(failure)
+        });
+        Ok(Self { events: events.collect::<io::Result<_>>()?, every: FIRST_EVERY, samples: 0 })
+    }
+
+    fn drain(
+        &mut self,
+        read: &impl Fn(CpuSample, u64, Vec<u8>) -> Option<SwitchRecord>,
+        handle: &mut impl FnMut(SwitchRecord),
+    ) {
+        for event in &self.events {
+            for (_, record) in event.buffer.iter().into_iter().flatten() {
+                match record {
+                    Record::Sample(mut sample) => {
+                        self.samples += 1;
+                        let time = sample.record_id.time.unwrap_or_default();
+                        let raw = sample.raw.take().unwrap_or_default();
+                        read(read_sample(*sample), time, raw).into_iter().for_each(&mut *handle);
+                    }
+                    record => other(record).into_iter().for_each(&mut *handle),
+                }
+            }
+        }
+    }
+
+    fn correct(&mut self, most: f64) {
+        let samples = std::mem::take(&mut self.samples) as f64;
+        let before = self.every;
+        self.every = corrected(before, samples, most);
+        if self.every != before {
+            for event in &self.events {
+                // What cannot be changed stays as it is.
+                let _ = event.buffer.sample_on(EVERY[self.every]);
+            }
+        }
+    }
+}
+
+/// The place in [`EVERY`] that gives at most so many samples in the next time as long as the last one.
+fn corrected(place: usize, samples: f64, most: f64) -> usize {
+    let events = samples * EVERY[place] as f64;
+    let fitting = EVERY.iter().position(|every| events / *every as f64 <= most).unwrap_or(EVERY.len() - 1);
+    // Few samples say little: it comes down step by step.
+    fitting.max(place.saturating_sub(1))
+}
+
+fn options() -> Opts {
+    let mut opts = Opts { sample_on: SampleOn::Count(EVERY[FIRST_EVERY]), ..Opts::default() };
+    opts.record_id_format.task = true;
+    opts.record_id_format.time = true;
+    opts.record_id_all = true;
+    opts.timer = Some(Clock::Monotonic);
+    opts.sample_format.user_regs = Some(RegsMask(UNWIND_REGISTERS));
+    opts.sample_format.user_stack = Some(Size(STACK_BYTES));
+    opts
+}
+
+fn other(record: Record) -> Option<SwitchRecord> {
+    let of = |id: Option<RecordId>| {
+        let id = id?;
+        let task = id.task?;
+        Some((task.pid, task.tid, id.time?))
+    };
+    match record {
+        Record::CtxSwitch(switch) => {
+            let (pid, tid, time) = of(switch.record_id)?;
+            Some(match switch.info {
+                Switch::OutTo { preempt, .. } => SwitchRecord::Out { pid, tid, time, is_preempted: preempt },
+                Switch::InFrom(_) => SwitchRecord::In { pid, tid, time },
+            })
+        }
+        Record::Fork(fork) if fork.task.pid != fork.parent_task.pid => {
+            Some(SwitchRecord::Forked { pid: fork.task.pid, parent: fork.parent_task.pid })
+        }
+        Record::Comm(comm) => {
+            if comm.by_execve {
+                return Some(SwitchRecord::Executed { pid: comm.task.pid });
+            }
+            Some(SwitchRecord::Named { tid: comm.task.tid, name: comm.comm.to_string_lossy().into_owned() })
+        }
+        Record::Exit(exit) => {
+            let (pid, tid) = (exit.task.pid, exit.task.tid);
+            Some(SwitchRecord::Ended { pid, tid, time: exit.record_id.and_then(|id| id.time)? })
+        }
+        Record::LostRecords(lost) => Some(SwitchRecord::Lost(lost.lost_records)),
+        Record::LostSamples(lost) => Some(SwitchRecord::Lost(lost.lost_samples)),
+        _ => None,
+    }
+}
+
+/// Where the tracepoint of wakes is; the error says why it cannot be found.
+fn waking_format() -> Result<WakingFormat, String> {
+    let at = |root: &&str| format!("{root}/events/sched/sched_waking");
+    let read = |folder: &str| {
+        let id = fs::read_to_string(format!("{folder}/id")).ok()?.trim().parse().ok()?;
+        let tid_at = field_offset(&fs::read_to_string(format!("{folder}/format")).ok()?, "pid")?;
+        Some(WakingFormat { id, tid_at })
+    };
+    TRACING
+        .iter()
+        .find_map(|root| read(&at(root)))
+        .ok_or_else(|| "tracefs cannot be read: mount -t tracefs tracefs /sys/kernel/tracing".to_owned())
+}
+
+/// The offset of a field, in a line such as `field:pid_t pid; offset:24; size:4; signed:1;`.
+fn field_offset(format: &str, name: &str) -> Option<usize> {
+    let line = format.lines().find(|line| {
+        line.trim()
+            .strip_prefix("field:")
+            .and_then(|rest| rest.split(';').next())
+            .is_some_and(|declaration| declaration.rsplit(' ').next() == Some(name))
+    })?;
+    line.split("offset:").nth(1)?.split(';').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_thread_that_is_woken_is_found_by_the_format() {
+        let format = "\
+name: sched_waking
+format:
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;
+\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;
+";
+        assert_eq!(field_offset(format, "pid"), Some(24));
+        assert_eq!(field_offset(format, "prio"), None);
+    }
+
+    #[test]
+    fn more_switches_give_no_more_stacks() {
+        assert_eq!(EVERY[corrected(4, 10_000.0, 100.0)], 4093);
+        assert_eq!(EVERY[corrected(4, 100.0, 100.0)], 31);
+        assert_eq!(EVERY[corrected(4, 300.0, 100.0)], 127);
+        // Down step by step.
+        assert_eq!(EVERY[corrected(4, 0.0, 100.0)], 13);
+        assert_eq!(corrected(0, 0.0, 100.0), 0);
+        assert_eq!(corrected(EVERY.len() - 1, 1e9, 1.0), EVERY.len() - 1);
+    }
+}

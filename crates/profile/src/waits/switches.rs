@@ -1,0 +1,280 @@
+//! Watches waits by the kernel's records of switches.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use host::process::thread_cpu_time;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::finish::{Collected, WakerKey, WakerTable, finish};
+use super::options::WaitSamplerOptions;
+use super::result::{WaitSource, Waits};
+use super::snapshot::Snapshots;
+use super::stack_table::{StackId, StackTable, WaitingStack};
+use super::switch_events::{STACK_BYTES, SwitchEvents, SwitchRecord};
+use super::tally::WakerId;
+use super::tracker::{Change, Tracker};
+use crate::ProcessSet;
+use crate::code::kernel_symbols::KernelSymbols;
+use crate::code::stack_reader::StackReader;
+use crate::cpu::events::CpuSample;
+use crate::thread_names::ThreadNames;
+use crate::threads::read::threads_of;
+
+/// How often records are read: a buffer has room for several times as many.
+const DRAIN: Duration = Duration::from_millis(20);
+
+/// How often processes are listed. Those that start in between are known from the records of their parents.
+const LIST: Duration = Duration::from_secs(2);
+
+/// How often the number of stacks is corrected.
+const CORRECT: Duration = Duration::from_millis(100);
+
+/// Over this time the CPU time of the sampler is compared with its limit.
+const GUARD: Duration = Duration::from_millis(500);
+
+/// Records of one CPU may be written this much later than their time says.
+const LATE: u64 = 1_000_000;
+
+/// Most CPU time for the stacks of threads that wait when watching begins.
+const MOST_AT_BEGIN: Duration = Duration::from_millis(300);
+
+/// Most stacks of long waits that are read at a time.
+const MOST_LONG: usize = 50;
+
+struct Queued {
+    time: u64,
+    pid: u32,
+    tid: u32,
+    thread: usize,
+    change: Change,
+}
+
+struct Watcher {
+    members: HashSet<u32>,
+    names: ThreadNames,
+    reader: StackReader,
+    table: StackTable,
+    wakers: WakerTable,
+    snapshots: Snapshots,
+    tracker: Tracker,
+    /// Changes of several CPUs, of which some before them may not have been read.
+    queue: Vec<Queued>,
+    lost: u64,
+    has_lost: bool,
+}
+
+/// Watches until `stop`, or until it costs too much. `started` is called when it watches.
+pub(super) fn watch(
+    processes: &ProcessSet,
+    options: &WaitSamplerOptions,
+    mut events: SwitchEvents,
+    stop: &AtomicBool,
+    started: impl FnOnce(),
+) -> Waits {
+    let mut watcher = Watcher::new(&processes.now());
+    let from = now();
+    events.enable();
+    watcher.read_waiting(&processes.now(), from);
+    started();
+    let (begin, begin_cpu) = (Instant::now(), thread_cpu_time());
+    let (mut listed, mut corrected, mut guarded) = (begin, begin, (begin, begin_cpu));
+    let mut stopped_after = None;
+    while !stop.load(Ordering::Relaxed) {
+        thread::park_timeout(DRAIN);
+        if stopped_after.is_some() {
+            continue;
+        }
+        if listed.elapsed() >= LIST {
+            watcher.members.extend(processes.now());
+            listed = Instant::now();
+        }
+        watcher.round(&mut events);
+        if corrected.elapsed() >= CORRECT {
+            events.correct(f64::from(options.stacks_per_s) * corrected.elapsed().as_secs_f64());
+            corrected = Instant::now();
+        }
+        if guarded.0.elapsed() >= GUARD {
+            let used = thread_cpu_time().saturating_sub(guarded.1);
+            if used > guarded.0.elapsed().mul_f64(options.most_cpu) {
+                events.disable();
+                stopped_after = Some(begin.elapsed());
+            }
+            guarded = (Instant::now(), thread_cpu_time());
+        }
+    }
+    events.disable();
+    let (end, cost) = (now(), thread_cpu_time().saturating_sub(begin_cpu));
+    let length = stopped_after.unwrap_or_else(|| begin.elapsed());
+    let end = if stopped_after.is_some() { from + length.as_nanos() as u64 } else { end };
+    events.drain(&mut |record| watcher.take(record));
+    watcher.settle(u64::MAX);
+    Waits { length, stopped_after, cost, ..watcher.finish(end, &events) }
+}
+
+impl Watcher {
+    fn new(pids: &[u32]) -> Self {
+        let mut reader = StackReader::new();
+        reader.kernel = KernelSymbols::read();
+        for pid in pids {
+            reader.read_code(*pid);
+        }
+        Self {
+            members: pids.iter().copied().collect(),
+            names: ThreadNames::default(),
+            reader,
+            table: StackTable::new(),
+            wakers: WakerTable::default(),
+            snapshots: Snapshots::default(),
+            tracker: Tracker::default(),
+            queue: Vec::new(),
+            lost: 0,
+            has_lost: false,
+        }
+    }
+
+    /// Reads the stacks of threads that wait already: some do not run for as long as they are watched.
+    fn read_waiting(&mut self, pids: &[u32], began: u64) {
+        let begin_cpu = thread_cpu_time();
+        for (pid, tid) in pids.iter().flat_map(|pid| threads_of(*pid).into_iter().map(|tid| (*pid, tid))) {
+            if thread_cpu_time().saturating_sub(begin_cpu) > MOST_AT_BEGIN {
+                break;
+            }
+            if let Some(stack) = self.snapshots.read(pid, tid, &mut self.reader) {
+                let stack = self.table.id(stack);
+                self.push(pid, tid, began, Change::Waiting(Some(stack)));
+            }
+        }
+    }
+
+    fn round(&mut self, events: &mut SwitchEvents) {
+        let horizon = now().saturating_sub(LATE);
+        events.drain(&mut |record| self.take(record));
+        self.settle(horizon);
+        for (pid, tid, since) in self.tracker.long_without_stack(horizon).into_iter().take(MOST_LONG) {
+            if let Some(stack) = self.snapshots.read(pid, tid, &mut self.reader) {
+                let stack = self.table.id(stack);
+                self.tracker.read_later(tid, since, now(), stack);
+            }
+        }
+    }
+
+    fn push(&mut self, pid: u32, tid: u32, time: u64, change: Change) {
+        let thread = self.names.of(pid, tid);
+        self.queue.push(Queued { time, pid, tid, thread, change });
+    }
+
+    fn take(&mut self, record: SwitchRecord) {
+        match record {
+            SwitchRecord::Stack(sample, time) if self.members.contains(&sample.pid) => {
+                let stack = self.stack(&sample);
+                self.push(sample.pid, sample.tid, time, Change::Stack(stack));
+            }
+            SwitchRecord::Out { pid, tid, time, is_preempted } if self.members.contains(&pid) => {
+                self.push(pid, tid, time, Change::Out { is_preempted });
+            }
+            SwitchRecord::In { pid, tid, time } if self.members.contains(&pid) => {
+                self.push(pid, tid, time, Change::In);
+            }
+            SwitchRecord::Wakes { sample, time, tid, is_interrupt } => {
+                if let Some(pid) = self.tracker.knows(tid) {
+                    let waker = self.waker(&sample, is_interrupt);
+                    self.push(pid, tid, time, Change::Woken(waker));
+                }
+            }
+            SwitchRecord::Forked { pid, parent } if self.members.contains(&parent) => {
+                self.members.insert(pid);
+                self.reader.forked(pid, parent);
+            }
+            SwitchRecord::Executed { pid } => self.reader.executed(pid),
+            SwitchRecord::Named { tid, name } => self.names.rename(tid, &name),
+            SwitchRecord::Ended { pid, tid, time } if self.members.contains(&pid) => {
+                self.push(pid, tid, time, Change::Ended);
+            }
+            SwitchRecord::Lost(records) => {
+                self.lost += records;
+                self.has_lost = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn stack(&mut self, sample: &CpuSample) -> StackId {
+        let mut functions = self.reader.kernel_functions(&sample.kernel);
+        let mut depth = None;
+        if let Some((registers, copy)) = &sample.user {
+            let is_cut = copy.len() < STACK_BYTES as usize;
+            if let Some(user) = self.reader.user((sample.pid, sample.tid), *registers, copy, is_cut) {
+                depth = user.is_complete.then_some(user.frames.len());
+                functions.extend(self.reader.user_functions(&user.frames));
+            }
+        }
+        self.table.id(WaitingStack { kind: None, functions, depth })
+    }
+
+    fn waker(&mut self, sample: &CpuSample, is_interrupt: bool) -> WakerId {
+        let key = if is_interrupt || sample.pid == 0 {
+            WakerKey::Interrupt
+        } else if self.members.contains(&sample.pid) {
+            WakerKey::Thread(self.names.of(sample.pid, sample.tid), self.stack(sample))
+        } else {
+            let name = self.names.of(sample.pid, sample.tid);
+            WakerKey::Other(self.names.get(name).to_owned())
+        };
+        self.wakers.id(key)
+    }
+
+    /// Takes the changes until a time, before which all have been read.
+    fn settle(&mut self, until: u64) {
+        self.queue.sort_by_key(|queued| queued.time);
+        let until = if self.has_lost { u64::MAX } else { until };
+        let ready = self.queue.partition_point(|queued| queued.time < until);
+        for Queued { time, pid, tid, thread, change } in self.queue.drain(..ready) {
+            self.tracker.take((pid, tid), thread, time, change);
+        }
+        if std::mem::take(&mut self.has_lost) {
+            self.tracker.lose();
+        }
+    }
+
+    fn finish(self, end: u64, events: &SwitchEvents) -> Waits {
+        let Self { names, reader, table, wakers, snapshots, tracker, lost, .. } = self;
+        let dropped = tracker.dropped;
+        let tally = tracker.finish(end);
+        let collected = Collected {
+            waits: tally.waits(),
+            by_thread: tally.by_thread,
+            table: &table,
+            wakers: &wakers,
+            names: &names,
+            reader: &reader,
+        };
+        let mut notes: Vec<String> = Vec::new();
+        notes.extend(events.no_wakers.as_ref().map(|why| format!("who woke a thread is not known: {why}")));
+        if snapshots.refused {
+            notes.push("stacks of some long waits could not be read from /proc/PID/mem".to_owned());
+        }
+        if reader.kernel.is_empty() {
+            notes.push("functions of the kernel have no names: set kernel.kptr_restrict to 0".to_owned());
+        }
+        Waits {
+            source: WaitSource::Switches,
+            length: Duration::ZERO,
+            stacks: finish(&collected),
+            sampled: tally.sampled,
+            every: Some(events.every()),
+            dropped,
+            lost,
+            stopped_after: None,
+            notes,
+            cost: Duration::ZERO,
+        }
+    }
+}
+
+/// The clock of the records, nanoseconds.
+fn now() -> u64 {
+    Duration::try_from(clock_gettime(ClockId::Monotonic)).map_or(0, |time| time.as_nanos() as u64)
+}

@@ -1,0 +1,234 @@
+//! Follows threads from switch to switch: when each left its CPU, with which stack, who woke it, and when it ran again.
+
+use std::collections::HashMap;
+
+use super::stack_table::StackId;
+use super::tally::{EndedWait, Tally, WakerId};
+
+/// A wait that is longer and has no stack gets one from `/proc`, nanoseconds.
+const LONG: u64 = 60_000_000;
+
+/// What happened to a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It was waiting when watching began.
+    Waiting(Option<StackId>),
+    /// It leaves its CPU with this stack.
+    Stack(StackId),
+    /// It left its CPU.
+    Out {
+        /// Whether it wanted to go on.
+        is_preempted: bool,
+    },
+    /// It was woken.
+    Woken(WakerId),
+    /// It runs.
+    In,
+    /// It has ended.
+    Ended,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Off {
+    since: u64,
+    is_preempted: bool,
+    stack: Option<StackId>,
+    /// A stack that was read at this time, if it is still the same wait then.
+    later: Option<(u64, StackId)>,
+    waker: Option<WakerId>,
+}
+
+#[derive(Debug)]
+struct Tracked {
+    pid: u32,
+    thread: usize,
+    next: Option<StackId>,
+    off: Option<Off>,
+    has_ended: bool,
+}
+
+/// Threads from switch to switch.
+#[derive(Debug, Default)]
+pub(super) struct Tracker {
+    threads: HashMap<u32, Tracked>,
+    tally: Tally,
+    /// Waits whose end or begin was lost.
+    pub dropped: u64,
+}
+
+impl Tracker {
+    /// Takes a change. Times are nanoseconds of one clock, and do not fall.
+    pub(super) fn take(&mut self, (pid, tid): (u32, u32), thread: usize, time: u64, change: Change) {
+        let fresh = || Tracked { pid, thread, next: None, off: None, has_ended: false };
+        let tracked = self.threads.entry(tid).or_insert_with(fresh);
+        tracked.thread = thread;
+        if tracked.has_ended && matches!(change, Change::Out { .. }) {
+            // It leaves its CPU once more after its end.
+            self.threads.remove(&tid);
+            return;
+        }
+        let off = |is_preempted, stack| Off { since: time, is_preempted, stack, later: None, waker: None };
+        match change {
+            Change::Waiting(stack) => tracked.off = Some(off(false, stack)),
+            Change::Stack(stack) => tracked.next = Some(stack),
+            Change::Out { is_preempted } => tracked.off = Some(off(is_preempted, tracked.next.take())),
+            Change::Woken(waker) => {
+                if let Some(off) = &mut tracked.off {
+                    off.waker = Some(waker);
+                }
+            }
+            Change::In => {
+                // Another thread can have its ID.
+                tracked.has_ended = false;
+                tracked.next = None;
+                if let Some(off) = tracked.off.take() {
+                    self.tally.add(&ended(tid, thread, &off, time));
+                }
+            }
+            Change::Ended => (tracked.has_ended, tracked.off) = (true, None),
+        }
+    }
+
+    /// Records were lost: what has begun may have ended.
+    pub(super) fn lose(&mut self) {
+        for tracked in self.threads.values_mut() {
+            tracked.next = None;
+            self.dropped += u64::from(tracked.off.take().is_some());
+        }
+    }
+
+    /// The threads that have waited for long without a stack: process, thread, and since when.
+    pub(super) fn long_without_stack(&self, now: u64) -> Vec<(u32, u32, u64)> {
+        let threads = self.threads.iter().filter_map(|(tid, tracked)| {
+            let off = tracked.off.as_ref().filter(|off| off.stack.is_none() && off.later.is_none())?;
+            (now.saturating_sub(off.since) > LONG && !off.is_preempted).then_some((
+                tracked.pid,
+                *tid,
+                off.since,
+            ))
+        });
+        threads.collect()
+    }
+
+    /// A stack that was read at a time, for the wait that has begun at `since`.
+    pub(super) fn read_later(&mut self, tid: u32, since: u64, at: u64, stack: StackId) {
+        let off = self.threads.get_mut(&tid).and_then(|tracked| tracked.off.as_mut());
+        if let Some(off) = off.filter(|off| off.since == since) {
+            off.later = Some((at, stack));
+        }
+    }
+
+    /// Whether a thread was met.
+    pub(super) fn knows(&self, tid: u32) -> Option<u32> {
+        self.threads.get(&tid).map(|tracked| tracked.pid)
+    }
+
+    /// All waits; those that last are counted until the end.
+    pub(super) fn finish(mut self, end: u64) -> Tally {
+        for (tid, tracked) in &self.threads {
+            if let Some(off) = &tracked.off {
+                self.tally.add(&ended(*tid, tracked.thread, off, end));
+            }
+        }
+        self.tally
+    }
+}
+
+fn ended(tid: u32, thread: usize, off: &Off, time: u64) -> EndedWait {
+    let later = off.later.filter(|(at, _)| *at < time).map(|(_, stack)| stack);
+    EndedWait {
+        tid,
+        thread,
+        is_preempted: off.is_preempted,
+        ns: time.saturating_sub(off.since),
+        stack: off.stack.or(later),
+        waker: off.waker,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn tracker(changes: &[(u32, u64, Change)]) -> Tracker {
+        let mut tracker = Tracker::default();
+        for (tid, time, change) in changes {
+            tracker.take((1, *tid), 0, *time, *change);
+        }
+        tracker
+    }
+
+    /// Stack, ns and number of waits, in the order of stacks.
+    fn waits(tally: &Tally) -> Vec<(Option<StackId>, bool, f64)> {
+        let mut waits: Vec<_> =
+            tally.waits().into_iter().map(|wait| (wait.stack, wait.is_preempted, wait.ns)).collect();
+        waits.sort_by(|a, b| a.partial_cmp(b).expect("times are numbers"));
+        waits
+    }
+
+    #[test]
+    fn a_wait_lasts_from_switch_to_switch_and_has_the_stack_of_its_begin() {
+        let changes = [
+            (7, 0, Change::In),
+            (7, 10, Change::Stack(3)),
+            (7, 11, Change::Out { is_preempted: false }),
+            (7, 30, Change::Woken(9)),
+            (7, 41, Change::In),
+            (7, 50, Change::Out { is_preempted: true }),
+            (7, 55, Change::In),
+        ];
+        let tally = tracker(&changes).finish(60);
+        assert_eq!(waits(&tally), [(None, true, 5.0), (Some(3), false, 30.0)]);
+        let woken = tally.waits().into_iter().find(|wait| wait.stack == Some(3)).expect("a wait");
+        assert_eq!(woken.wakers.into_iter().collect::<Vec<_>>(), [(9, 1)]);
+    }
+
+    #[test]
+    fn what_waits_from_begin_to_end_is_counted() {
+        let tally = tracker(&[(1, 5, Change::Waiting(Some(2))), (2, 5, Change::In)]).finish(1005);
+        assert_eq!(waits(&tally), [(Some(2), false, 1000.0)]);
+    }
+
+    #[test]
+    fn a_thread_that_has_ended_does_not_wait() {
+        let out = Change::Out { is_preempted: false };
+        let changes = [(1, 5, Change::In), (1, 6, Change::Ended), (1, 7, Change::Stack(2)), (1, 8, out)];
+        assert_eq!(waits(&tracker(&changes).finish(1000)), []);
+        assert_eq!(waits(&tracker(&changes[..2]).finish(1000)), []);
+        // Another one has its ID.
+        let again = [&changes[..], &[(1, 20, Change::In), (1, 30, out), (1, 50, Change::In)]].concat();
+        assert_eq!(waits(&tracker(&again).finish(1000)), [(None, false, 20.0)]);
+    }
+
+    #[test]
+    fn lost_records_end_what_is_not_certain() {
+        let mut tracker = tracker(&[(1, 5, Change::Out { is_preempted: false })]);
+        tracker.lose();
+        tracker.take((1, 1), 0, 900, Change::In);
+        assert_eq!(tracker.dropped, 1);
+        assert_eq!(waits(&tracker.finish(1000)), []);
+    }
+
+    #[test]
+    fn a_stack_that_was_read_later_is_that_of_its_own_wait_only() {
+        let out = Change::Out { is_preempted: false };
+        let mut tracker = tracker(&[(1, 0, out), (2, 0, out)]);
+        let mut long = tracker.long_without_stack(100 * MS);
+        long.sort_unstable();
+        assert_eq!(long, [(1, 1, 0), (1, 2, 0)]);
+        for tid in [1, 2] {
+            tracker.read_later(tid, 0, 100 * MS, 4);
+        }
+        assert_eq!(tracker.long_without_stack(200 * MS), []);
+        // The first had run again before its stack was read.
+        tracker.take((1, 1), 0, 20 * MS, Change::In);
+        tracker.take((1, 2), 0, 110 * MS, Change::In);
+        let ms = MS as f64;
+        assert_eq!(
+            waits(&tracker.finish(120 * MS)),
+            [(None, false, 20.0 * ms), (Some(4), false, 110.0 * ms)]
+        );
+    }
+}
