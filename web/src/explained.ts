@@ -21,6 +21,7 @@ export interface ExplainedServer {
   statistics?: ServerStatistic[];
   unknown?: { what: string; why: string }[];
   profile?: CpuProfile | null;
+  waits?: WaitProfile | null;
 }
 
 export interface HeldLoad {
@@ -117,6 +118,44 @@ export interface FrameCost {
   module: string;
   self_us: number;
   total_us: number;
+}
+
+/** Where threads wait: `crates/archive/src/model/waits.rs` documents the fields. */
+export interface WaitProfile {
+  folded: string;
+  operations: number;
+  length_s: number;
+  stopped_after_s?: number | null;
+  sampled: number;
+  lost: number;
+  level: string;
+  throughput_ratio?: number | null;
+  kinds: WaitKindTime[];
+  idle_us: number;
+  places: WaitPlace[];
+}
+
+export interface WaitKindTime {
+  kind: string;
+  us: number;
+  waits?: number | null;
+}
+
+export interface WaitPlace {
+  kind: string;
+  is_lock: boolean;
+  is_idle: boolean;
+  functions: string[];
+  threads: string[];
+  us: number;
+  waits?: number | null;
+  wakers?: WaitWaker[];
+}
+
+export interface WaitWaker {
+  who: string;
+  functions?: string[];
+  share: number;
 }
 
 export interface CpuDifference {

@@ -36,6 +36,11 @@ pub fn profile(variant: &str) -> String {
     format!("{PROFILES}/{}.folded", variant_slug(variant))
 }
 
+/// The name of the waits of a variant, relative to the run directory, such as `profiles/nginx.waits.folded`.
+pub fn waits(variant: &str) -> String {
+    format!("{PROFILES}/{}.waits.folded", variant_slug(variant))
+}
+
 /// The folder of a trial relative to the run directory, such as `trials/003-apache`.
 pub fn trial_folder(number: u32, variant: &str) -> String {
     format!("{TRIALS}/{number:03}-{}", variant_slug(variant))
@@ -98,6 +103,7 @@ mod tests {
             &["plan.toml"][..],
             &["explanation.json"],
             &["profiles", "nginx.folded"],
+            &["profiles", "nginx.waits.folded"],
             &["trials", "001-a", "trial.json"],
             &["trials", "001-a", "config", "x"],
         ] {

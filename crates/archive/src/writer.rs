@@ -129,9 +129,17 @@ impl RunWriter {
 
     /// Writes the folded stacks of a variant; returns the file's name relative to the run directory.
     pub fn profile(&self, variant: &str, folded: &str) -> Result<String> {
+        self.folded(layout::profile(variant), folded)
+    }
+
+    /// Writes the folded stacks of a variant's waits; returns the file's name relative to the run directory.
+    pub fn waits(&self, variant: &str, folded: &str) -> Result<String> {
+        self.folded(layout::waits(variant), folded)
+    }
+
+    fn folded(&self, name: String, folded: &str) -> Result<String> {
         let profiles = self.dir.join(layout::PROFILES);
         fs::create_dir_all(&profiles).map_err(ArchiveError::io(&profiles))?;
-        let name = layout::profile(variant);
         files::write(&self.dir, self.dir.join(&name), folded.as_bytes())?;
         Ok(name)
     }

@@ -15,7 +15,7 @@ use machine::{
     CpuMeter, Machine, MachineError, RecordedServer, Recorder, Sampling, ServerObserver, ServerOrder,
     SystemUnderTest,
 };
-use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates};
+use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -244,6 +244,14 @@ impl<'a> HeldServer<'a> {
         options: &ThreadSamplerOptions,
     ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError> {
         self.machine.sample_threads(self.trial, options)
+    }
+
+    /// Watches where its threads wait, with their stacks.
+    pub fn sample_waits(
+        &self,
+        options: &WaitSamplerOptions,
+    ) -> Result<Box<dyn Sampling<Waits>>, MachineError> {
+        self.machine.sample_waits(self.trial, options)
     }
 
     /// Takes a share of the time of CPUs of its machine, 0 to 1.

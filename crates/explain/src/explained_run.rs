@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
     CpuDifference, CpuProfile, ExplainedServer, Explanation, ExplanationBasis, Plan, PlannedStudy, RunKind,
-    Unknown,
+    Unknown, WaitProfile,
 };
 use archive::{ArchiveError, RunWriter};
 use bakeoff::event::{Event, Observer};
@@ -20,6 +20,7 @@ use crate::held_server::HoldError;
 use crate::profiling::{self, ServerProfile};
 use crate::studied_server::StudiedServer;
 use crate::study::{StudyProgress, longest, study};
+use crate::waiting;
 
 /// A run that has explained.
 #[derive(Debug)]
@@ -81,7 +82,9 @@ fn explain_held(
     let count = servers.len();
     let mut explained = Vec::new();
     for (at, server) in servers.iter_mut().enumerate() {
-        let left = longest(lengths).saturating_mul((count - at) as u32) + profiling::longest(lengths, count);
+        let left = longest(lengths).saturating_mul((count - at) as u32)
+            + profiling::longest(lengths, count)
+            + waiting::longest(lengths, count);
         let (variant, until) = (server.name.clone(), Instant::now() + left);
         let mut studied = StudiedServer::new(server, &client_cpus);
         let found = study(&mut studied, lengths, &mut |progress| {
@@ -95,6 +98,8 @@ fn explain_held(
     let profiles = profiling::profile(&mut servers, lengths, access.level(), observe);
     // What was studied is kept.
     let profiles = profiles.unwrap_or_else(|error| (0..count).map(|_| Err(error.to_string())).collect());
+    let waits = waiting::watch(&mut servers, lengths, observe);
+    let waits = waits.unwrap_or_else(|error| (0..count).map(|_| Err(error.to_string())).collect());
     let ended = servers.iter().find_map(HeldServer::ended);
     drop(servers);
     let writer = RunWriter::create(root, plan, began)?;
@@ -110,6 +115,18 @@ fn explain_held(
             }
             Err(why) => {
                 server.unknown.push(Unknown { what: "where the CPU time goes".to_owned(), why: why.clone() });
+            }
+        }
+    }
+    for (server, waits) in explained.iter_mut().zip(waits) {
+        match waits {
+            Ok(found) => {
+                let folded = writer.waits(&server.variant, &found.folded)?;
+                server.waits = Some(WaitProfile { folded, ..found.profile });
+                server.unknown.extend(found.unknown);
+            }
+            Err(why) => {
+                server.unknown.push(Unknown { what: "where time goes off the CPU".to_owned(), why });
             }
         }
     }

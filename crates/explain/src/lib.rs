@@ -11,6 +11,7 @@
 //! | `explained_trials` | what the trials of a comparison tell without an experiment |
 //! | `studied_server` | what a slice of a real server is made of |
 //! | `profiling` | profiled slices beside plain ones |
+//! | `waiting` | a slice in which waits are watched, beside a plain one |
 //! | [`mod@study`] | plain slices, suspects, perturbations, words: the whole way to an [`archive::model::ExplainedServer`] |
 //!
 //! **Goals.** Every figure has its source. A suspect is called a limit only after an experiment. What cannot be told is said, with
@@ -36,6 +37,7 @@ mod studied_server;
 pub mod study;
 mod suspects;
 mod unknown;
+mod waiting;
 mod words;
 
 pub use explained_run::{ExplainError, ExplainedRun, explain};

@@ -109,6 +109,7 @@ fn explained(
         statistics: statistics::of(plain),
         unknown,
         profile: None,
+        waits: None,
     }
 }
 

@@ -10,7 +10,7 @@ use host::burner::Burned;
 use host::knobs::KnobChange;
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
-use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates};
+use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits};
 use serde::{Deserialize, Serialize};
 use workload::{ServerVariant, Workload};
 
@@ -72,6 +72,13 @@ pub trait Machine: Send + Sync {
         trial: u32,
         options: &ThreadSamplerOptions,
     ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError>;
+
+    /// Watches where the threads of the server of this trial wait, with their stacks.
+    fn sample_waits(
+        &self,
+        trial: u32,
+        options: &WaitSamplerOptions,
+    ) -> Result<Box<dyn Sampling<Waits>>, MachineError>;
 
     /// Takes a share of the time of these CPUs, 0 to 1.
     fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError>;

@@ -1,12 +1,16 @@
 //! An explanation as Markdown, in the order of the page: the sentences, and for each server the suspects, what was tried, the
-//! resources, the CPU time and what is unknown.
+//! resources, the CPU time, the waits and what is unknown.
 
 use crate::{escape::plain, words};
-use archive::model::{CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, thousands};
+use archive::model::{
+    CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, WaitProfile, thousands,
+};
 use std::fmt::Write;
 
 /// Maximum functions of a table: too many rows are not read in a pull request.
 const MAX_FUNCTIONS: usize = 20;
+/// Maximum places of waits of a table.
+const MAX_PLACES: usize = 12;
 const NONE: &str = "–";
 
 /// Writing to a string does not fail.
@@ -27,6 +31,9 @@ pub(crate) fn render(out: &mut String, explanation: &Explanation) {
         statistics(out, server);
         if let Some(profile) = &server.profile {
             functions(out, profile);
+        }
+        if let Some(found) = &server.waits {
+            waits(out, found);
         }
         for unknown in &server.unknown {
             line!(out, "- unknown: {}: {}", plain(&unknown.what), plain(&unknown.why));
@@ -161,6 +168,25 @@ fn functions(out: &mut String, profile: &CpuProfile) {
     let others: f64 = profile.frames.iter().skip(MAX_FUNCTIONS).map(|frame| frame.self_us).sum();
     for (what, own) in [("other functions", others), ("not in a sample", profile.rest_us)] {
         line!(out, "| {what} | {} | {} | | |", us(own), share(own));
+    }
+    out.push('\n');
+}
+
+fn waits(out: &mut String, found: &WaitProfile) {
+    let us = |us: f64| words::quantity(us, "µs");
+    line!(
+        out,
+        "Waits of an operation, all threads together: {} within operations, {} for work ({}).\n",
+        us(found.blocked_us()),
+        us(found.idle_us),
+        plain(&found.basis())
+    );
+    line!(out, "| blocked on | an operation | times | where | woken by |\n|---|--:|--:|---|---|");
+    for place in found.places.iter().take(MAX_PLACES) {
+        let kind = if place.is_idle { format!("for work: {}", place.kind) } else { place.kind.clone() };
+        let times = place.waits.map_or_else(|| NONE.to_owned(), words::amount);
+        let [kind, at, waker] = [&kind, &place.place(), &place.woken_by()].map(|text| plain(text));
+        line!(out, "| {kind} | {} | {times} | {at} | {waker} |", us(place.us));
     }
     out.push('\n');
 }

@@ -1,7 +1,7 @@
 //! An explanation as CSV, one row per figure: each has its variant, its part of the explanation, its unit and its source.
 
 use crate::{ReportError, table::word};
-use archive::model::{ExplainedServer, Explanation, Figure};
+use archive::model::{ExplainedServer, Explanation, Figure, WaitPlace, WaitProfile};
 
 /// `low` and `high` bound a confidence interval. `note` has the meaning of a figure or why it is missing, `source` where it comes
 /// from: of a function its file.
@@ -89,10 +89,26 @@ fn of_server(server: &ExplainedServer) -> Vec<Row> {
         let values = [Some(profile.rest_us), None, None];
         rows.push(row([variant, "own CPU time", "not in a sample"], values, ["µs", &profile.folded, ""]));
     }
+    rows.extend(server.waits.iter().flat_map(|waits| of_waits(variant, waits)));
     for unknown in &server.unknown {
         rows.push(row([variant, "unknown", &unknown.what], [None; 3], ["", &unknown.why, ""]));
     }
     rows
+}
+
+/// Where threads wait: time and number for each operation. The note has who ends it, most often first.
+fn of_waits(variant: &str, waits: &WaitProfile) -> Vec<Row> {
+    let of_place = |place: &WaitPlace| {
+        let part = if place.is_idle { "wait for work" } else { "wait" };
+        let name = format!("{}: {}", place.kind, place.place());
+        let woken = place.woken_by();
+        let time = row([variant, part, &name], [Some(place.us), None, None], ["µs", &woken, &waits.folded]);
+        let times = place.waits.map(|count| {
+            row([variant, part, &name], [Some(count), None, None], ["waits", &woken, &waits.folded])
+        });
+        [Some(time), times]
+    };
+    waits.places.iter().flat_map(of_place).flatten().collect()
 }
 
 fn of_figure(variant: &str, part: &str, title: &str, figure: &Figure) -> Row {

@@ -145,15 +145,19 @@ fn shortened(mut explanation: Explanation) -> Explanation {
     explanation
 }
 
-/// The stacks of each profile of the explanation.
+/// The stacks of each profile of the explanation, and of its waits.
 fn profiles(run: &Run, unread: &mut Vec<Problem>) -> BTreeMap<String, Flame> {
     let servers = run.explanation.iter().flat_map(|explanation| &explanation.servers);
     let mut profiles = BTreeMap::new();
-    for profile in servers.filter_map(|server| server.profile.as_ref()) {
-        let mut text = match run.text(&profile.folded, MAX_FOLDED_BYTES) {
+    let files = servers.flat_map(|server| {
+        let of_waits = server.waits.as_ref().map(|waits| &waits.folded);
+        server.profile.as_ref().map(|profile| &profile.folded).into_iter().chain(of_waits)
+    });
+    for folded in files {
+        let mut text = match run.text(folded, MAX_FOLDED_BYTES) {
             Ok(text) => text,
             Err(error) => {
-                unread.push(Problem { file: profile.folded.clone(), text: error.to_string() });
+                unread.push(Problem { file: folded.clone(), text: error.to_string() });
                 continue;
             }
         };
@@ -161,14 +165,14 @@ fn profiles(run: &Run, unread: &mut Vec<Problem>) -> BTreeMap<String, Flame> {
             // The number of the last line may be cut.
             text.truncate(text.rfind('\n').unwrap_or_default());
             let text = "larger than 16 MiB: the flame graph has the first stacks only".to_owned();
-            unread.push(Problem { file: profile.folded.clone(), text });
+            unread.push(Problem { file: folded.clone(), text });
         }
         let found = flame::of_folded(&text);
         if found.skipped > 0 {
             let text = format!("lines that are not stacks, and not in the flame graph: {}", found.skipped);
-            unread.push(Problem { file: profile.folded.clone(), text });
+            unread.push(Problem { file: folded.clone(), text });
         }
-        profiles.insert(profile.folded.clone(), found);
+        profiles.insert(folded.clone(), found);
     }
     profiles
 }

@@ -163,6 +163,10 @@ fn csv_of_an_explanation_has_a_row_for_each_figure() {
     assert!(csv.contains("nginx,elasticity,20 % less of the server's CPUs,0.94,0.85,1.03,,"), "{csv}");
     assert!(csv.contains("nginx,in use,server CPUs,0.99,,,share,"), "{csv}");
     assert!(csv.contains("apache,own CPU time,malloc,"), "{csv}");
+    let lock =
+        "apache,wait,lock: apr_thread_mutex_lock ← ap_run_log_transaction ← ap_process_request,30,,,µs,";
+    assert!(csv.contains(lock), "{csv}");
+    assert!(csv.contains("nginx,wait for work,events of connections: ngx_epoll_process_events"), "{csv}");
     let differences = csv.lines().filter(|line| line.starts_with("apache - nginx,")).count();
     assert_eq!(differences, run.explanation.as_ref().unwrap().difference.as_ref().unwrap().frames.len());
 }
@@ -186,6 +190,7 @@ fn the_page_of_an_explanation_has_its_stacks_and_names_those_that_cannot_be_read
     assert!(
         page.contains(r#""profiles":{"profiles/apache.folded":{"#) && page.contains("tcp_sendmsg_locked_[k]")
     );
+    assert!(page.contains(r#""profiles/apache.waits.folded":{"#), "stacks of waits");
     fs::write(run.dir.join("profiles/nginx.folded"), "t;main 3\nnonsense\n").unwrap();
     fs::remove_file(run.dir.join("profiles/apache.folded")).unwrap();
     let page = report::html(&run).unwrap();

@@ -30,11 +30,11 @@ function bare(): Report {
 
 /** The same with every text an attack. */
 function hostile(): Report {
-  const named = new Set(["variant", "sentence", "title", "text", "about", "source", "frame", "module", "what", "why", "level", "name", "unit", "rule", "missing", "a", "b"]);
+  const named = new Set(["variant", "sentence", "title", "text", "about", "source", "frame", "module", "what", "why", "level", "name", "unit", "rule", "missing", "a", "b", "kind", "who"]);
   const report = fixture("explanation");
   const attacked = JSON.parse(JSON.stringify(report.explanation), (key, value: unknown) => {
     if (typeof value === "string" && named.has(key)) return ATTACK;
-    return key === "remedies" && Array.isArray(value) ? [ATTACK] : value;
+    return ["remedies", "functions", "threads"].includes(key) && Array.isArray(value) ? [ATTACK] : value;
   }) as NonNullable<Report["explanation"]>;
   const profiles = Object.fromEntries(Object.entries(report.profiles ?? {}).map(([file, flame]) => [file, { ...flame, names: flame.names.map(() => ATTACK) }]));
   return { ...report, explanation: attacked, profiles };
@@ -64,6 +64,24 @@ test("a suspect has its word, its evidence with the source, and remedies", async
     const text = spaced(await page.locator("#why .suspect").innerText()).replace(/\s+/g, " ");
     assert.match(text, /^limits server CPUs .* 99 % share of the time in which the server's CPUs were busy from \/proc\/stat What could be done: give the server more CPUs.* Rule server-cpu: Lazowska/);
     assert.match(await page.locator("#why-2 .suspect .chip").innerText(), /^suspected$/);
+  });
+});
+
+test("waits within operations have who ends them, and a flame graph without those for work", async () => {
+  await check(fixture("explanation"), async (page) => {
+    const text = spaced(await page.locator("#why-2").innerText()).replace(/\s+/g, " ");
+    assert.match(text, /All threads together wait 44 µs an operation within operations, and 562.5 µs for work/);
+    assert.match(text, /Throughput while watching was 97 % of that without/);
+    const table = page.locator("#why-2 table", { hasText: "Where apache waits within operations" });
+    assert.match(spaced(await table.locator("tbody tr").first().innerText()), /^lock\s+30 µs\s+0.4\s+apr_thread_mutex_lock ← ap_run_log_transaction/);
+    const locks = page.locator("#why-2 table", { hasText: "Locks of apache by waiting time" });
+    assert.match(spaced(await locks.locator("tbody tr").innerText()), /93 % httpd: apr_thread_mutex_unlock ← ap_run_log_transaction/);
+    const labels = await page.locator("#waits-why-2 .box").evaluateAll((boxes) => boxes.map((box) => box.getAttribute("aria-label") ?? ""));
+    assert.ok(labels.some((label) => label.startsWith("ap_run_log_transaction")), labels.join("\n"));
+    assert.ok(labels.every((label) => !label.startsWith("ap_queue_pop_something")));
+    assert.match(spaced(labels[0] ?? ""), /^all threads \(thread\): 44 µs an operation, 100 % of the waits/);
+    // nginx waits for no lock.
+    assert.equal(await page.locator("#why table", { hasText: "Locks of nginx" }).count(), 0);
   });
 });
 

@@ -1,6 +1,6 @@
-//! Makes up an explanation of nginx and apache: what limits them, what was tried, and where their CPU time goes.
+//! Makes up an explanation of nginx and apache: what limits them, what was tried, where their CPU time goes, and where they wait.
 
-use super::{common, facts};
+use super::{common, facts, waits};
 use crate::{
     error::Result,
     id::RunId,
@@ -70,6 +70,7 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
         let name = run.profile(&server.variant, folded)?;
         let cpu_us = server.held.cpu_us_per_operation.unwrap_or_default();
         server.profile = Some(profile(name, folded, cpu_us));
+        server.waits = Some(waits::write(&run, &server.variant)?);
     }
     let difference = difference(&servers);
     let made = common::unix_ms(started);
@@ -240,6 +241,7 @@ fn nginx() -> ExplainedServer {
             why: "this machine has none".to_owned(),
         }],
         profile: None,
+        waits: None,
     }
 }
 
@@ -262,6 +264,7 @@ fn apache() -> ExplainedServer {
         statistics: Vec::new(),
         unknown: Vec::new(),
         profile: None,
+        waits: None,
     }
 }
 

@@ -11,6 +11,7 @@ mod server;
 mod sweep;
 mod telemetry;
 mod trial;
+mod waits;
 
 use crate::{error::Result, id::RunId};
 use std::{

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::waits::WaitProfile;
+
 /// The content of `explanation.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
@@ -98,6 +100,9 @@ pub struct ExplainedServer {
     /// Where its CPU time goes, where it was profiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<CpuProfile>,
+    /// Where its threads wait, where they were watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<WaitProfile>,
 }
 
 /// A closed loop, over plain slices.

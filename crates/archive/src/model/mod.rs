@@ -27,6 +27,7 @@ mod trial;
 mod unit;
 mod usage;
 mod verdict;
+mod waits;
 
 pub use explanation::{
     CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis,
@@ -56,3 +57,4 @@ pub use usage::{CountCheck, CpuTimePerOperation, ResourceUse, SaturatedResource,
 pub use verdict::{
     Comparison, CpuTimeModes, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict,
 };
+pub use waits::{WaitKindTime, WaitPlace, WaitProfile, WaitWaker};

@@ -21,7 +21,7 @@ use machine::{
     CpuMeter, CpuReading, LeftSettings, Machine, MachineError, RecordedServer, Recorder, Room, Sampling,
     ServerOrder, SystemUnderTest,
 };
-use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates};
+use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits};
 use workload::{Catalogue, OperationCount, ServerVariant, Workload};
 
 use super::MachineLab;
@@ -157,6 +157,10 @@ impl Machine for ScriptedMachine {
         _: u32,
         _: &ThreadSamplerOptions,
     ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError> {
+        Err(not_studied())
+    }
+
+    fn sample_waits(&self, _: u32, _: &WaitSamplerOptions) -> Result<Box<dyn Sampling<Waits>>, MachineError> {
         Err(not_studied())
     }
 

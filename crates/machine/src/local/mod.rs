@@ -21,6 +21,7 @@ use host::{CpuSet, Host, HostFacts};
 use load::engine::RunContext;
 use profile::{
     CpuSampler, CpuSamplerOptions, ProcessSet, Stacks, ThreadSampler, ThreadSamplerOptions, ThreadStates,
+    WaitSampler, WaitSamplerOptions, Waits,
 };
 use workload::{Instances, ServerVariant, StartOptions, Workload};
 
@@ -198,6 +199,16 @@ impl Machine for LocalMachine {
     ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError> {
         let processes = ProcessSet::Servers(self.trees(trial)?);
         let sampler = ThreadSampler::start(processes, options).map_err(LocalError::from)?;
+        Ok(Box::new(LocalSampling(|| Ok(sampler.stop()?))))
+    }
+
+    fn sample_waits(
+        &self,
+        trial: u32,
+        options: &WaitSamplerOptions,
+    ) -> Result<Box<dyn Sampling<Waits>>, MachineError> {
+        let processes = ProcessSet::Servers(self.trees(trial)?);
+        let sampler = WaitSampler::start(processes, options).map_err(LocalError::from)?;
         Ok(Box::new(LocalSampling(|| Ok(sampler.stop()?))))
     }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use host::burner::Burned;
 use host::scratch::ScratchDirectory;
 use host::{CpuSet, HostFacts};
-use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates};
+use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits};
 use workload::{ServerVariant, Workload};
 
 use self::asked::{Asked, LONG, SHORT};
@@ -194,6 +194,10 @@ impl Machine for RemoteMachine {
         _: &ThreadSamplerOptions,
     ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError> {
         Err(self.only_here("the states of threads"))
+    }
+
+    fn sample_waits(&self, _: u32, _: &WaitSamplerOptions) -> Result<Box<dyn Sampling<Waits>>, MachineError> {
+        Err(self.only_here("the waits of threads"))
     }
 
     fn burn(&self, _: &CpuSet, _: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use archive::model::{
     CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, Suspect, SuspectWord,
-    thousands,
+    WaitProfile, thousands,
 };
 
 use super::table::table;
@@ -14,6 +14,8 @@ use crate::color;
 
 /// Functions of a profile that the terminal shows; the report has all.
 const MOST_FRAMES: usize = 12;
+/// Places of waits that the terminal shows.
+const MOST_PLACES: usize = 8;
 /// Functions of a difference that the terminal shows.
 const MOST_DIFFERENCES: usize = 12;
 
@@ -68,6 +70,9 @@ fn of_server(server: &ExplainedServer) -> String {
     if let Some(profile) = &server.profile {
         let _ = write!(out, "\n{}", profile_text(profile));
     }
+    if let Some(waits) = &server.waits {
+        let _ = write!(out, "\n{}", waits_text(waits));
+    }
     if !server.unknown.is_empty() {
         out.push('\n');
     }
@@ -118,6 +123,32 @@ fn profile_text(profile: &CpuProfile) -> String {
     let others: f64 = profile.frames.iter().skip(MOST_FRAMES).map(|FrameCost { self_us, .. }| self_us).sum();
     for (what, us) in [("other functions", others), ("not in a sample", profile.rest_us)] {
         rows.push(vec![what.to_owned(), quantity(us, "µs"), share(us), String::new(), String::new()]);
+    }
+    out.push_str(&table(&rows));
+    out
+}
+
+/// Where threads wait within operations, and how long for work.
+fn waits_text(waits: &WaitProfile) -> String {
+    let mut out = format!(
+        "Waits an operation, all threads together: {} within operations, {} for work ({}).\n\n",
+        quantity(waits.blocked_us(), "µs"),
+        quantity(waits.idle_us, "µs"),
+        waits.basis(),
+    );
+    let mut rows =
+        vec![["blocked on", "an operation", "times", "where", "woken by"].map(str::to_owned).to_vec()];
+    let places = waits.places.iter().filter(|place| !place.is_idle);
+    rows.extend(places.clone().take(MOST_PLACES).map(|place| {
+        let times = place.waits.map_or_else(String::new, |waits| quantity(waits, ""));
+        vec![place.kind.clone(), quantity(place.us, "µs"), times, place.place(), place.woken_by()]
+    }));
+    let others: f64 = places.skip(MOST_PLACES).map(|place| place.us).sum();
+    if others > 0.0 {
+        rows.push(["other places", &quantity(others, "µs"), "", "", ""].map(str::to_owned).to_vec());
+    }
+    if rows.len() == 1 {
+        return out + "No wait within an operation was seen.\n";
     }
     out.push_str(&table(&rows));
     out

@@ -30,6 +30,21 @@ fn assert_adds_up(profile: &Value) {
     assert!((own + rest - cpu).abs() < 1e-6 * cpu, "{own} and {rest} are not {cpu}");
 }
 
+/// Places of waits are those within operations and then those for work, and sum to the times of the whole.
+fn assert_waits(waits: &Value) {
+    let places = waits["places"].as_array().expect("places");
+    let sum = |is_idle: bool| -> f64 {
+        let of_sort = places.iter().filter(|place| place["is_idle"] == is_idle);
+        of_sort.map(|place| number(&place["us"])).sum()
+    };
+    let kinds: f64 = waits["kinds"].as_array().expect("kinds").iter().map(|kind| number(&kind["us"])).sum();
+    assert!((sum(false) - kinds).abs() <= 1e-6 * (1.0 + kinds), "{waits}");
+    assert!((sum(true) - number(&waits["idle_us"])).abs() <= 1e-6 * (1.0 + sum(true)), "{waits}");
+    let first_idle = places.iter().position(|place| place["is_idle"] == true).unwrap_or(places.len());
+    assert!(places[first_idle..].iter().all(|place| place["is_idle"] == true), "{waits}");
+    assert!(number(&waits["operations"]) > 0.0 && number(&waits["length_s"]) > 0.0, "{waits}");
+}
+
 #[test]
 fn a_plan_of_an_explanation_is_run_and_what_was_found_is_a_run() {
     let home = TestHome::new();
@@ -65,6 +80,9 @@ fn a_plan_of_an_explanation_is_run_and_what_was_found_is_a_run() {
         .map(|(_, n)| n.parse::<u64>().expect("a number"))
         .sum();
     assert_eq!(Value::from(samples), server["profile"]["samples"]);
+    assert_waits(&server["waits"]);
+    let waits = fs::read_to_string(run.join("profiles/nginx.waits.folded")).expect("stacks of waits");
+    assert!(waits.lines().all(|line| line.starts_with("nginx") && line.contains(";<")), "{waits}");
     assert!(run.join("report.html").exists() && !run.join("verdict.json").exists());
 
     let listed = text(&home.run(&["list"]).stdout);

@@ -3,7 +3,7 @@
 use archive::model::{
     CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis,
     FORMAT, Figure, FrameCost, FrameDifference, HeldLoad, PerturbationOutcome, PerturbedPair,
-    ServerStatistic, Suspect, SuspectWord, Unknown,
+    ServerStatistic, Suspect, SuspectWord, Unknown, WaitKindTime, WaitPlace, WaitProfile, WaitWaker,
 };
 
 fn text() -> String {
@@ -85,6 +85,28 @@ fn server() -> ExplainedServer {
             throughput_ratio: Some(0.98),
             frames: vec![FrameCost { frame: text(), module: text(), self_us: 1.0, total_us: 2.0 }],
             rest_us: 0.1,
+        }),
+        waits: Some(WaitProfile {
+            folded: text(),
+            operations: 1000.0,
+            length_s: 2.0,
+            stopped_after_s: Some(1.0),
+            sampled: 10,
+            lost: 1,
+            level: text(),
+            throughput_ratio: Some(0.97),
+            kinds: vec![WaitKindTime { kind: text(), us: 1.0, waits: Some(0.5) }],
+            idle_us: 5.0,
+            places: vec![WaitPlace {
+                kind: text(),
+                is_lock: true,
+                is_idle: false,
+                functions: vec![text()],
+                threads: vec![text()],
+                us: 1.0,
+                waits: Some(0.5),
+                wakers: vec![WaitWaker { who: text(), functions: vec![text()], share: 1.0 }],
+            }],
         }),
     }
 }
