@@ -56,6 +56,8 @@ enum Verb {
     Workloads(verbs::workloads::WorkloadsArgs),
     /// Check whether this host is fit for benchmarking, and how to improve it
     Doctor(verbs::doctor::DoctorArgs),
+    /// Measure the power of this host: what has a meter, its watts, and why the rest has none
+    Power(verbs::power::PowerArgs),
     /// Check that the hosts of a hosts file can be used, and measure the network between them
     Hosts(verbs::hosts::HostsArgs),
     /// Check the load engine on this host against servers of known behaviour
@@ -119,6 +121,7 @@ fn main() -> ExitCode {
         Verb::Load(args) => verbs::load::run(&args),
         Verb::Workloads(args) => verbs::workloads::run(&args),
         Verb::Doctor(args) => verbs::doctor::run(&args),
+        Verb::Power(args) => verbs::power::run(&args),
         Verb::Hosts(args) => verbs::hosts::run(&args),
         Verb::Selftest(args) => verbs::selftest::run(&args),
         Verb::List(args) => verbs::archive::list(&args),

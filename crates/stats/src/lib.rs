@@ -46,6 +46,7 @@
 //! | what are the centre and spread of a few values? | [`describe`] |
 //! | how is a distribution of times written down? | [`times`] |
 //! | what do energy, space, money and carbon of a performance amount to? | [`cost`], with the units of [`quantity`] |
+//! | what is the mean power between two readings of a counter of energy? | [`energy_counter`] |
 //! | what is the interval of a figure of several independent samples? | [`bootstrap`] |
 //!
 //! # Goals
@@ -73,6 +74,7 @@ pub mod confidence;
 pub mod cost;
 pub mod describe;
 pub mod elasticity;
+pub mod energy_counter;
 pub mod expected_width;
 pub mod false_discovery;
 mod least_squares;

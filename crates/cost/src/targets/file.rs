@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::ops::Range;
 use std::path::Path;
 
@@ -11,26 +10,12 @@ use stats::cost::DutyCycle;
 use stats::quantity::{PowerUsageEffectiveness, RackUnits};
 use toml::{Spanned, Value};
 
+use super::error::TargetsError;
+use super::meters::{self, SourceKeys};
 use super::target::{Acquisition, Target, Targets};
-use crate::power::{Boundary, StatedPower};
+use crate::power::{Boundary, StatedPower, stated_boundary};
 use crate::source_text::{FileError, SourceText};
 use crate::unit_text::{self, Currency, UnitError};
-
-/// Why there are no targets.
-#[derive(Debug, thiserror::Error)]
-pub enum TargetsError {
-    /// The file cannot be read.
-    #[error("cannot read {path}: {source}: name a file of targets, see docs/COST.md")]
-    Read {
-        /// The file.
-        path: String,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The file is wrong.
-    #[error(transparent)]
-    File(#[from] FileError),
-}
 
 /// A value that must be a text with a unit. A bare number gets an error that says so.
 type Text = Option<Spanned<Value>>;
@@ -46,6 +31,8 @@ struct RawFile {
     hours_at_load: Text,
     #[serde(default)]
     target: BTreeMap<String, Spanned<RawTarget>>,
+    #[serde(default)]
+    power: BTreeMap<String, Spanned<SourceKeys>>,
 }
 
 #[derive(Deserialize)]
@@ -163,6 +150,8 @@ fn parse(file: &str, text: &str) -> Result<Targets, FileError> {
         }
         targets.push(target);
     }
+    // Only their keys are checked here: what runs cost follows from stated watts.
+    meters::check(&source, raw.power)?;
     Ok(Targets {
         currency: code,
         pue: pue.transpose()?,
@@ -269,7 +258,7 @@ fn boundary(
     const CHOICES: &str =
         "\"wall\" at the plug, \"dc\" behind the power supply, or \"package\" of the processor";
     match raw {
-        Some(raw) => Boundary::from_name(raw.get_ref()).map(Some).ok_or_else(|| {
+        Some(raw) => stated_boundary(raw.get_ref()).map(Some).ok_or_else(|| {
             source.error(&raw.span(), format!("boundary: {:?} is not {CHOICES}", raw.get_ref()))
         }),
         None if is_needed => {

@@ -1,7 +1,10 @@
-//! targets.toml: what a user's machines cost, take and give off. The user describes a machine once, with units.
+//! targets.toml: what a user's machines cost, take and give off, and the meters of their power. The user describes each once, with units.
 
+mod error;
 mod file;
+mod meters;
 mod target;
 
-pub use file::TargetsError;
+pub use error::TargetsError;
+pub use meters::{parse_meters, read_meters};
 pub use target::{Acquisition, NoTarget, Target, Targets};

@@ -13,6 +13,7 @@ pub mod hosts_progress;
 pub mod load;
 pub mod load_progress;
 pub mod plan_effects;
+pub mod power;
 pub mod published;
 pub mod resume;
 pub mod search_progress;

@@ -14,6 +14,7 @@ pub mod known_server;
 pub mod load;
 pub mod man;
 pub mod options;
+pub mod power;
 pub mod published;
 pub mod resume;
 pub mod run_failure;

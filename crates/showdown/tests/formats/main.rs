@@ -7,6 +7,7 @@ mod documents;
 mod explanations;
 mod page;
 mod plans;
+mod power;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

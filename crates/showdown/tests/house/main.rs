@@ -21,13 +21,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("bakeoff", &["machine", "profile", "workload", "archive", "stats", "load", "host"]),
     ("explain", &["bakeoff", "machine", "profile", "workload", "archive", "stats", "load", "host"]),
     ("truth", &["load", "host", "stats", "wire"]),
-    ("cost", &["archive", "stats"]),
+    ("power", &["stats"]),
+    ("cost", &["power", "archive", "stats"]),
     ("report", &["archive", "cost", "stats"]),
     ("runners", &[]),
     (
         "showdown",
         &[
-            "report", "cost", "runners", "truth", "explain", "bakeoff", "machine", "profile", "workload",
+            "report", "cost", "power", "runners", "truth", "explain", "bakeoff", "machine", "profile", "workload",
             "archive", "load", "host", "stats", "wire",
         ],
     ),

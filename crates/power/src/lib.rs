@@ -1,0 +1,60 @@
+//! Watts of a machine, with their time, boundary and source.
+//!
+//! # Guide
+//!
+//! A [`PowerSource`] gives watts, or the joules of a counter. A [`PowerMeter`] turns its readings into watts with their time; a
+//! [`PowerMonitor`] reads several of them at once.
+//!
+//! | module | its purpose |
+//! |---|---|
+//! | [`local`] | the meters of this machine: RAPL, hwmon, its BMC |
+//! | [`SourceKeys`] | meters on the network as a user describes them: plugs, rack PDUs, BMCs |
+//! | [`Stated`] | what somebody typed in |
+//! | [`Boundary`] | what watts include |
+//!
+//! **Goals.** Every watt has its boundary and its source. A counter's wrap costs nothing, a source that disappears costs its own watts
+//! only. An answer from the network is limited in size and time and may be anything. A secret is in no argument, error or output.
+//!
+//! **Non-goals.** Energy, its price and carbon: `cost` has them. When to measure: the caller knows. Load, and the power that it needs.
+//!
+//! # Example
+//!
+//! ```
+//! use std::path::Path;
+//! let local = power::local::find(Path::new("/"), None);
+//! let mut monitor = power::PowerMonitor::new(local.sources);
+//! for (about, sampled) in monitor.sample() {
+//!     println!("{} ({}): {sampled:?}", about.name, about.boundary.name());
+//! }
+//! for missing in local.not_measured {
+//!     println!("{}: {}", missing.name, missing.why);
+//! }
+//! ```
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
+)]
+
+mod boundary;
+mod description;
+mod error;
+pub mod local;
+mod meter;
+mod monitor;
+mod network;
+mod report;
+mod secret;
+mod source;
+mod stated;
+#[cfg(test)]
+mod testing;
+
+pub use boundary::Boundary;
+pub use description::{SourceDescription, SourceKeys, kinds};
+pub use error::PowerError;
+pub use local::NotMeasured;
+pub use meter::{PowerMeter, PowerSample};
+pub use monitor::{PowerMonitor, PowerTick, SourceWatts};
+pub use report::PowerReport;
+pub use source::{EnergyCounter, PowerReading, PowerSource, SourceAbout};
+pub use stated::Stated;

@@ -1,0 +1,135 @@
+//! Several meters, read at the same time.
+
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use crate::boundary::Boundary;
+use crate::error::PowerError;
+use crate::meter::{PowerMeter, PowerSample};
+use crate::source::{PowerSource, SourceAbout};
+
+/// Meters of which none waits for another.
+#[derive(Debug, Default)]
+pub struct PowerMonitor {
+    meters: Vec<PowerMeter>,
+}
+
+/// What one meter said.
+pub type Sampled = Result<Option<PowerSample>, PowerError>;
+
+impl PowerMonitor {
+    /// Meters of these sources.
+    pub fn new(sources: Vec<Box<dyn PowerSource>>) -> Self {
+        Self { meters: sources.into_iter().map(PowerMeter::new).collect() }
+    }
+
+    /// Reads all meters at once, so that one that does not answer delays the others by its time limit only.
+    pub fn sample(&mut self) -> Vec<(SourceAbout, Sampled)> {
+        thread::scope(|scope| {
+            let readers: Vec<_> = self
+                .meters
+                .iter_mut()
+                .map(|meter| {
+                    scope.spawn(|| {
+                        let sampled = meter.sample();
+                        // The boundary of some sources is known after their first answer.
+                        (meter.about().clone(), sampled)
+                    })
+                })
+                .collect();
+            readers.into_iter().map(|reader| reader.join().expect("reading a meter does not panic")).collect()
+        })
+    }
+
+    /// Reads all meters, as a document.
+    pub fn tick(&mut self) -> PowerTick {
+        let unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+        let sources = self.sample().into_iter().map(|(about, sampled)| SourceWatts::new(about, sampled));
+        PowerTick { unix_ms, sources: sources.collect() }
+    }
+}
+
+/// The watts of all sources at one time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PowerTick {
+    /// When the reading began, ms since 1970.
+    pub unix_ms: u64,
+    /// The sources, in their order.
+    pub sources: Vec<SourceWatts>,
+}
+
+/// The watts of one source.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SourceWatts {
+    /// The name of the source.
+    pub name: String,
+    /// How it is read.
+    pub kind: String,
+    /// Where it is.
+    pub origin: String,
+    /// What the watts include.
+    pub boundary: Boundary,
+    /// The largest error in percent, if it is known.
+    pub uncertainty_percent: Option<f64>,
+    /// Whether a meter gives the watts. Otherwise somebody typed them in, and they are an estimate.
+    pub is_measured: bool,
+    /// Whether the error is above 1 % or unknown.
+    pub is_indicative: bool,
+    /// Power, W.
+    pub watts: Option<f64>,
+    /// The time over which a counter's watts are the mean, ms. Null for a meter's present value.
+    pub over_ms: Option<u64>,
+    /// When the answer was there, ms since 1970.
+    pub unix_ms: Option<u64>,
+    /// Why there are no watts.
+    pub error: Option<String>,
+}
+
+impl SourceWatts {
+    fn new(about: SourceAbout, sampled: Sampled) -> Self {
+        let (is_measured, is_indicative) = (about.is_measured(), about.is_indicative());
+        let (sample, error) = match sampled {
+            Ok(sample) => (sample, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Self {
+            name: about.name,
+            kind: about.kind.to_owned(),
+            origin: about.origin,
+            boundary: about.boundary,
+            uncertainty_percent: about.uncertainty_percent,
+            is_measured,
+            is_indicative,
+            watts: sample.map(|sample| sample.watts.value()),
+            over_ms: sample.and_then(|sample| sample.over).map(|over: Duration| over.as_millis() as u64),
+            unix_ms: sample.map(|sample| sample.unix_ms),
+            error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::quantity::Watts;
+
+    use super::*;
+    use crate::source::PowerReading;
+    use crate::testing::Scripted;
+
+    #[test]
+    fn a_source_that_fails_costs_its_own_watts_only() {
+        let gone = || Err(PowerError::NotThere { address: "http://h".to_owned() });
+        let good = |watts| Ok(PowerReading::Power(Watts::new(watts)));
+        let mut monitor = PowerMonitor::new(vec![
+            Scripted::new(Boundary::Wall, vec![gone(), good(99.0)]),
+            Scripted::new(Boundary::Package, vec![good(50.0), gone()]),
+        ]);
+        let watts = |tick: &PowerTick| tick.sources.iter().map(|source| source.watts).collect::<Vec<_>>();
+        let first = monitor.tick();
+        assert_eq!(watts(&first), [None, Some(50.0)]);
+        assert!(first.sources[0].error.as_ref().unwrap().starts_with("http://h has nothing there"));
+        assert_eq!(watts(&monitor.tick()), [Some(99.0), None]);
+    }
+}

@@ -1,0 +1,39 @@
+//! A source that says what a test has written down.
+
+use std::collections::VecDeque;
+
+use crate::boundary::Boundary;
+use crate::error::PowerError;
+use crate::source::{PowerReading, PowerSource, SourceAbout};
+
+/// Gives these readings, one after the other.
+pub(crate) struct Scripted {
+    about: SourceAbout,
+    readings: VecDeque<Result<PowerReading, PowerError>>,
+}
+
+impl Scripted {
+    pub(crate) fn new(
+        boundary: Boundary,
+        readings: Vec<Result<PowerReading, PowerError>>,
+    ) -> Box<dyn PowerSource> {
+        let about = SourceAbout {
+            name: "scripted".to_owned(),
+            kind: "scripted",
+            origin: "a test".to_owned(),
+            boundary,
+            uncertainty_percent: None,
+        };
+        Box::new(Self { about, readings: readings.into() })
+    }
+}
+
+impl PowerSource for Scripted {
+    fn about(&self) -> &SourceAbout {
+        &self.about
+    }
+
+    fn read(&mut self) -> Result<PowerReading, PowerError> {
+        self.readings.pop_front().expect("the test reads no further")
+    }
+}
