@@ -8,8 +8,8 @@ use url::{Host, Url};
 
 use crate::boundary::Boundary;
 use crate::network::{
-    HttpClient, Login, Outlet, Pdu, PduModel, Redfish, ServerTrust, Shelly, SnmpClient, SnmpVersion, Tasmota,
-    dcmi::Dcmi,
+    HttpClient, Login, LoginUse, Outlet, Pdu, PduModel, Redfish, ServerTrust, Shelly, SnmpClient,
+    SnmpVersion, Tasmota, dcmi::Dcmi,
 };
 use crate::secret::{Secret, SecretPlace};
 use crate::source::{PowerSource, SourceAbout};
@@ -156,12 +156,6 @@ impl SourceKeys {
 
     /// Checks the keys of the source with this name. The error says what is wrong, in one line, and begins with the key.
     pub fn check(self, name: &str) -> Result<SourceDescription, String> {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if name.is_empty() || name.len() > 40 || !name.chars().all(is_name) {
-            return Err(format!(
-                "{name:?} is no name of a power source: use letters, digits, - and _, 40 at most"
-            ));
-        }
         let kind =
             self.kind.as_deref().ok_or_else(|| format!("kind is missing: write one of {}", kinds()))?;
         let known = KINDS.iter().find(|(known, ..)| *known == kind);
@@ -171,6 +165,12 @@ impl SourceKeys {
             .address
             .clone()
             .ok_or_else(|| format!("address is missing: write one such as {example:?}"))?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || name.len() > 40 || !name.chars().all(is_name) {
+            return Err(format!(
+                "{name:?} is no name of a power source: use letters, digits, - and _, 40 at most"
+            ));
+        }
         self.refuse_foreign(kind, allowed)?;
         let boundary = self.boundary(kind)?;
         let uncertainty_percent = self.uncertainty.as_deref().map(percent).transpose()?;
@@ -402,22 +402,19 @@ impl SourceDescription {
         &self.about
     }
 
-    /// Reads the secrets and makes the source; the device is not asked yet. The error names the key.
+    /// Reads the secrets and makes the source; the device is not asked yet. The error says what is missing.
     pub fn open(&self) -> Result<Box<dyn PowerSource>, String> {
         let about = self.about.clone();
-        let keyed = |error: String| format!("{}: {error}", about.name);
-        self.open_device(about.clone()).map_err(keyed)
-    }
-
-    fn open_device(&self, about: SourceAbout) -> Result<Box<dyn PowerSource>, String> {
         Ok(match &self.device {
-            Device::Shelly(web, channel) => Box::new(Shelly::new(about, web.client(true)?, *channel)),
+            Device::Shelly(web, channel) => {
+                Box::new(Shelly::new(about, web.client(Some(LoginUse::WhenAsked))?, *channel))
+            }
             Device::Tasmota(web, channel) => {
                 let login = web.login.as_ref().map(LoginPlace::read).transpose()?;
-                Box::new(Tasmota::new(about, web.client(false)?, login, *channel))
+                Box::new(Tasmota::new(about, web.client(None)?, login, *channel))
             }
             Device::Redfish(web, chassis) => {
-                Box::new(Redfish::new(about, web.client(true)?, chassis.clone()))
+                Box::new(Redfish::new(about, web.client(Some(LoginUse::Always))?, chassis.clone()))
             }
             Device::Dcmi { host, port, login } => {
                 Box::new(Dcmi::remote(about, host.clone(), *port, login.read()?))
@@ -433,9 +430,13 @@ impl SourceDescription {
 }
 
 impl Web {
-    fn client(&self, sends_login: bool) -> Result<HttpClient, String> {
-        let login = self.login.as_ref().filter(|_| sends_login).map(LoginPlace::read).transpose()?;
-        HttpClient::new(&self.url, login.as_ref(), &self.trust)
+    /// A client that uses the login so, or not at all.
+    fn client(&self, when: Option<LoginUse>) -> Result<HttpClient, String> {
+        let login = match (&self.login, when) {
+            (Some(login), Some(when)) => Some((login.read()?, when)),
+            _ => None,
+        };
+        HttpClient::new(&self.url, login, &self.trust)
     }
 }
 

@@ -2,6 +2,11 @@
 
 use std::io;
 
+/// What an error quotes of an answer: its beginning, without control characters. A device may send anything.
+pub(crate) fn excerpt(text: &str) -> String {
+    text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(100).collect()
+}
+
 /// Why a source gives no watts. `source` names it as the user knows it: an address or a file.
 #[derive(Debug, thiserror::Error)]
 pub enum PowerError {
@@ -99,4 +104,15 @@ pub enum PowerError {
         /// The reason and what to do.
         why: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_device_says_is_one_short_line() {
+        assert_eq!(excerpt("  a\u{1b}[2J\nb "), "a [2J b");
+        assert_eq!(excerpt(&"x".repeat(1000)).len(), 100);
+    }
 }

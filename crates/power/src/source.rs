@@ -37,7 +37,7 @@ pub struct SourceAbout {
     pub uncertainty_percent: Option<f64>,
 }
 
-/// The largest error of an analyser that SPECpower_ssj2008 accepts, in percent (its "Power and Temperature Measurement Setup
+/// The largest error of an analyser that `SPECpower_ssj2008` accepts, in percent (its "Power and Temperature Measurement Setup
 /// Guide": 1 % or better, a reading a second or more).
 const ACCEPTED_PERCENT: f64 = 1.0;
 

@@ -61,19 +61,21 @@ fn every_kind_of_meter_of_this_host_is_listed_or_has_its_reason() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let answer = json(&text(&output.stdout));
     let list = |key: &str| answer[key].as_array().expect("a list").clone();
-    let kinds = list("sources").into_iter().map(|source| source["kind"].clone());
+    let found = list("sources").into_iter().map(|source| source["name"].clone());
     let reasons = list("not_measured");
-    let names: Vec<String> = kinds
+    let names: Vec<String> = found
         .chain(reasons.iter().map(|missing| missing["name"].clone()))
         .map(|name| name.as_str().expect("text").to_owned())
         .collect();
-    for kind in ["rapl", "hwmon", "ipmi-dcmi", "network"] {
+    for kind in ["rapl", "hwmon", "bmc", "network"] {
         assert!(names.iter().any(|name| name.starts_with(kind)), "{kind} is not in {names:?}");
     }
     assert!(reasons.iter().all(|missing| !missing["why"].as_str().expect("text").contains('\n')));
     let prose = run(&["--for", "100ms"]);
     assert_eq!(prose.status.code(), Some(0));
-    assert!(text(&prose.stdout).contains("no plug, PDU or BMC is named: name one with --source KIND=ADDRESS"));
+    assert!(
+        text(&prose.stdout).contains("no plug, PDU or BMC is named: name one with --source KIND=ADDRESS")
+    );
 }
 
 #[test]
@@ -116,7 +118,8 @@ fn a_source_that_was_named_and_fails_is_a_failure_with_a_reason() {
 #[test]
 fn mistakes_are_one_line_and_exit_code_2() {
     let dir = directory();
-    std::fs::write(dir.path().join("wrong.toml"), "[power.a]\nkind = \"shelly\"\noutlet = 1\n").expect("a file");
+    std::fs::write(dir.path().join("wrong.toml"), "[power.a]\nkind = \"shelly\"\noutlet = 1\n")
+        .expect("a file");
     for (args, part) in [
         (&["--source", "10.0.0.31"][..], "--source: write it as KIND=ADDRESS"),
         (&["--source", "shelly=http://10.0.0.31,password=x"], "every user sees a command line"),
@@ -129,6 +132,19 @@ fn mistakes_are_one_line_and_exit_code_2() {
         assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{args:?}: {line}");
         assert!(line.contains(part) && output.stdout.is_empty(), "{args:?}: {line}");
     }
+}
+
+#[test]
+fn a_watch_ends_with_its_reader() {
+    let dir = directory();
+    let source = format!("tasmota={},user=admin,password_env=PLUG", plug());
+    let mut watch = showdown(&dir, &["--watch", "--source", &source]);
+    let mut child = watch.stdout(Stdio::piped()).spawn().expect("showdown runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let head = lines.next().expect("a line").expect("text");
+    assert!(head.starts_with("UTC") && head.contains("tasmota (wall)"), "{head}");
+    drop(lines);
+    assert_eq!(child.wait().expect("its end").code(), Some(0));
 }
 
 #[test]

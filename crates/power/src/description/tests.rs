@@ -83,7 +83,8 @@ fn each_mistake_has_its_line() {
         let error = checked(argument).expect_err(argument);
         assert!(error.contains(part) && !error.contains('\n'), "{argument}: {error}");
     }
-    assert!(SourceKeys::default().check("a b").unwrap_err().contains("is no name"));
+    let plug = || SourceKeys::from_argument("shelly=http://h").unwrap();
+    assert!(plug().check("a b").unwrap_err().contains("is no name") && plug().check("").is_err());
     assert!(SourceKeys::default().check("a").unwrap_err().starts_with("kind is missing"));
 }
 
@@ -91,7 +92,7 @@ fn each_mistake_has_its_line() {
 fn a_secret_that_is_missing_is_named_when_the_source_is_opened() {
     let described = checked("shelly=http://h,user=u,password_env=SHOWDOWN_NO_SUCH_VARIABLE").unwrap();
     let error = described.open().unwrap_err();
-    assert_eq!(error, "meter: the variable SHOWDOWN_NO_SUCH_VARIABLE is not set: export it");
+    assert_eq!(error, "the variable SHOWDOWN_NO_SUCH_VARIABLE is not set: export it");
 }
 
 proptest! {

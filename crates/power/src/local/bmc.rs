@@ -11,7 +11,7 @@ const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
 
 /// The BMC, or why it cannot be asked.
 pub(crate) fn find(root: &Path, virtualization: Option<&str>) -> Result<Dcmi, NotMeasured> {
-    let failed = |why: &str| NotMeasured::new("ipmi-dcmi", why);
+    let failed = |why: &str| NotMeasured::new("bmc", why);
     if !DEVICES.iter().any(|device| sysfs::below(root, device).exists()) {
         return Err(match virtualization {
             Some(_) => failed(

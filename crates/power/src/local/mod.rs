@@ -66,7 +66,7 @@ pub(crate) mod tests {
         let nothing = machine(&[]);
         let local = find(nothing.path(), Some("KVM"));
         let names: Vec<&str> = local.not_measured.iter().map(|missing| missing.name.as_str()).collect();
-        assert_eq!((local.sources.len(), names), (0, vec!["rapl", "hwmon", "ipmi-dcmi"]));
+        assert_eq!((local.sources.len(), names), (0, vec!["rapl", "hwmon", "bmc"]));
         assert!(local.not_measured.iter().all(|missing| !missing.why.contains('\n')));
         let laptop = machine(&[
             ("/sys/class/powercap/intel-rapl:0/name", "package-0"),

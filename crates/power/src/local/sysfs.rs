@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::PowerError;
+use crate::error::{PowerError, excerpt};
 
 /// The names in a directory, sorted by their numbers: `hwmon2` comes before `hwmon10`. Empty if there is no such directory.
 pub(super) fn names(dir: &Path) -> Vec<String> {
@@ -33,7 +33,7 @@ pub(super) fn number(path: &Path, remedy: &'static str) -> Result<u64, PowerErro
         PowerError::Read { path: shown(), source, remedy }
     })?;
     let text = text.trim();
-    text.parse().map_err(|_| PowerError::NotANumber { path: shown(), text: text.chars().take(20).collect() })
+    text.parse().map_err(|_| PowerError::NotANumber { path: shown(), text: excerpt(text) })
 }
 
 /// A path of this machine below another root.

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use stats::quantity::Watts;
 
-use super::http::Login;
+use super::login::Login;
 use crate::boundary::Boundary;
-use crate::error::PowerError;
+use crate::error::{PowerError, excerpt};
 use crate::source::{PowerReading, PowerSource, SourceAbout};
 
 /// A BMC on the network needs a session for each reading: up to a second or two, and 4 s where it does not list its ciphers.
@@ -29,7 +29,7 @@ impl Dcmi {
     /// The machine's own BMC. DCMI does not say on which side of the power supply it measures.
     pub(crate) fn local() -> Self {
         let about = SourceAbout {
-            name: "ipmi-dcmi".to_owned(),
+            name: "bmc".to_owned(),
             kind: "ipmi-dcmi",
             origin: "the BMC of this machine".to_owned(),
             boundary: Boundary::Unknown,
@@ -103,10 +103,9 @@ impl PowerSource for Dcmi {
             Ok(watts) => Ok(PowerReading::Power(Watts::new(watts))),
             // The last line has the end of it; lines before may be of tries that do not matter.
             Err(why) => Err(match stderr.lines().rfind(|line| !line.trim().is_empty()) {
-                Some(line) => failed(format!(
-                    "{}: check that you are root, or the host and its login",
-                    line.trim().chars().take(160).collect::<String>()
-                )),
+                Some(line) => {
+                    failed(format!("{}: check that you are root, or the host and its login", excerpt(line)))
+                }
                 None => PowerError::Unmeasured { address: self.about.origin.clone(), why: why.to_owned() },
             }),
         }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use ureq::Agent;
 use url::Url;
 
+use super::authorization;
+use super::login::Login;
 use super::tls::ServerTrust;
-use crate::error::PowerError;
+use crate::error::{PowerError, excerpt};
 use crate::secret::Secret;
 
 /// A plug answers within 100 ms, a BMC within a second or two.
@@ -18,11 +18,13 @@ const TIMEOUT: Duration = Duration::from_secs(4);
 /// A BMC's list of sensors has some tens of kB.
 const MOST_BYTES: u64 = 512 * 1024;
 
-/// The user and the password of a device.
-#[derive(Debug, Clone)]
-pub(crate) struct Login {
-    pub user: String,
-    pub password: Secret,
+/// When a login is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoginUse {
+    /// With each request, as HTTP Basic: a BMC by https.
+    Always,
+    /// When the device asks for it, in the form that it asks for.
+    WhenAsked,
 }
 
 /// A device that answers in JSON.
@@ -31,13 +33,16 @@ pub(crate) struct HttpClient {
     agent: Agent,
     /// Without a slash at its end, and without a password.
     base: String,
-    authorization: Option<Secret>,
+    login: Option<(Login, LoginUse)>,
 }
 
 impl HttpClient {
-    /// A client for the paths below this address. A login is sent with each request. The error says what is wrong with the
-    /// certificates.
-    pub(crate) fn new(base: &Url, login: Option<&Login>, trust: &ServerTrust) -> Result<Self, String> {
+    /// A client for the paths below this address. The error says what is wrong with the certificates.
+    pub(crate) fn new(
+        base: &Url,
+        login: Option<(Login, LoginUse)>,
+        trust: &ServerTrust,
+    ) -> Result<Self, String> {
         let config = Agent::config_builder()
             .timeout_global(Some(TIMEOUT))
             .max_redirects(0)
@@ -50,11 +55,7 @@ impl HttpClient {
             "https" => config.tls_config(trust.config()?).build().into(),
             _ => config.build().into(),
         };
-        let authorization = login.map(|login| {
-            let pair = format!("{}:{}", login.user, login.password.expose());
-            Secret::new(format!("Basic {}", STANDARD.encode(pair)))
-        });
-        Ok(Self { agent, base: base.as_str().trim_end_matches('/').to_owned(), authorization })
+        Ok(Self { agent, base: base.as_str().trim_end_matches('/').to_owned(), login })
     }
 
     /// The address of the device.
@@ -70,11 +71,25 @@ impl HttpClient {
     /// The same with a path that contains a secret; `shown` is the path for errors.
     pub(super) fn get_hidden(&self, path: &str, shown: &str) -> Result<Value, PowerError> {
         let address = format!("{}{shown}", self.base);
-        let mut request = self.agent.get(format!("{}{path}", self.base)).header("Accept", "application/json");
-        if let Some(authorization) = &self.authorization {
-            request = request.header("Authorization", authorization.expose());
+        let send = |authorization: Option<Secret>| {
+            let url = format!("{}{path}", self.base);
+            let mut request = self.agent.get(url).header("Accept", "application/json");
+            if let Some(authorization) = &authorization {
+                request = request.header("Authorization", authorization.expose());
+            }
+            request.call().map_err(|error| failed(&address, &error))
+        };
+        let mut response = match &self.login {
+            Some((login, LoginUse::Always)) => send(Some(authorization::basic(login)))?,
+            _ => send(None)?,
+        };
+        if let (401, Some((login, LoginUse::WhenAsked))) = (response.status().as_u16(), &self.login) {
+            let challenges = response.headers().get_all("www-authenticate");
+            let challenges: Vec<&str> = challenges.iter().filter_map(|value| value.to_str().ok()).collect();
+            if let Some(answer) = authorization::answer(&challenges, login, path) {
+                response = send(Some(answer))?;
+            }
         }
-        let mut response = request.call().map_err(|error| failed(&address, &error))?;
         let status = response.status();
         let answer = |why: String| PowerError::Answer { address: address.clone(), why };
         match status.as_u16() {
@@ -86,7 +101,7 @@ impl HttpClient {
             404 => return Err(PowerError::NotThere { address }),
             code if status.is_redirection() => {
                 let to = response.headers().get("location").and_then(|to| to.to_str().ok());
-                let to: String = to.unwrap_or("nowhere").chars().take(100).collect();
+                let to = excerpt(to.unwrap_or("nowhere"));
                 return Err(answer(format!("status {code} leads to {to}, and redirects are not followed")));
             }
             code => return Err(answer(format!("status {code}"))),

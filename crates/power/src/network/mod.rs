@@ -1,7 +1,9 @@
 //! Meters on the network: plugs, rack PDUs and BMCs. Each answer is limited in size and time, and none is trusted.
 
+mod authorization;
 pub(crate) mod dcmi;
 mod http;
+mod login;
 mod pdu;
 mod redfish;
 mod shelly;
@@ -9,7 +11,8 @@ mod snmp;
 mod tasmota;
 mod tls;
 
-pub(crate) use http::{HttpClient, Login};
+pub(crate) use http::{HttpClient, LoginUse};
+pub(crate) use login::Login;
 pub(crate) use pdu::{Outlet, Pdu, PduModel};
 pub(crate) use redfish::Redfish;
 pub(crate) use shelly::Shelly;

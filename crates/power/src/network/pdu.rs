@@ -29,7 +29,7 @@ pub(crate) enum Outlet {
 /// The tree of objects of a PDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PduModel {
-    /// APC's rPDU2 (PowerNet-MIB).
+    /// APC's `rPDU2` (`PowerNet-MIB`).
     ApcRpdu2(Outlet),
     /// APC's first generation, the whole PDU.
     ApcRpdu,
@@ -37,13 +37,13 @@ pub(crate) enum PduModel {
     RaritanPx2(u32, Outlet),
 }
 
-/// PowerNet-MIB, below `.1.3.6.1.4.1.318.1.1`.
+/// `PowerNet-MIB`, below `.1.3.6.1.4.1.318.1.1`.
 const APC: [u64; 9] = [1, 3, 6, 1, 4, 1, 318, 1, 1];
 
 /// PDU2-MIB, below `.1.3.6.1.4.1.13742.6`.
 const RARITAN: [u64; 8] = [1, 3, 6, 1, 4, 1, 13742, 6];
 
-/// `activePower` in the MIB's SensorTypeEnumeration, and `watt` in its SensorUnitsEnumeration.
+/// `activePower` in the MIB's `SensorTypeEnumeration`, and `watt` in its `SensorUnitsEnumeration`.
 const ACTIVE_POWER: u64 = 5;
 const WATT: i64 = 3;
 

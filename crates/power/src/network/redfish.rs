@@ -1,18 +1,23 @@
 //! BMCs that speak Redfish. The present schema (`EnvironmentMetrics`, `PowerSubsystem`) is asked first, then the one that DMTF
 //! deprecated in 2020.4 (`Power`).
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 use stats::quantity::Watts;
 
 use super::http::HttpClient;
 use crate::boundary::Boundary;
-use crate::error::PowerError;
+use crate::error::{PowerError, excerpt};
 use crate::source::{PowerReading, PowerSource, SourceAbout};
 
 const CHASSIS: &str = "/redfish/v1/Chassis";
 
 /// More members than this are not asked for: a blade centre has 16 blades.
 const MOST_MEMBERS: usize = 32;
+
+/// The time for all requests of a reading. A BMC takes up to a second for one.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A BMC.
 #[derive(Debug)]
@@ -23,6 +28,8 @@ pub(crate) struct Redfish {
     chassis: Option<String>,
     /// Where the watts are, known after the first answer.
     place: Option<Place>,
+    /// When the present reading must end.
+    deadline: Instant,
 }
 
 /// Where a chassis has its power.
@@ -40,12 +47,24 @@ impl Redfish {
     /// `about` has the boundary that the user stated, or `Unknown`: the schema does not say on which side of the power supply the
     /// power of a chassis is measured.
     pub(crate) fn new(about: SourceAbout, client: HttpClient, chassis: Option<String>) -> Self {
-        Self { about, client, chassis, place: None }
+        Self { about, client, chassis, place: None, deadline: Instant::now() }
     }
 
-    /// What is at this path; none if nothing is.
+    /// What is at this path.
+    fn ask(&self, path: &str) -> Result<Value, PowerError> {
+        if Instant::now() >= self.deadline {
+            let why = format!(
+                "it needs more than {} s for a reading; with chassis = \"…\" it is asked less",
+                TIMEOUT.as_secs()
+            );
+            return Err(PowerError::NoAnswer { address: self.client.address().to_owned(), why });
+        }
+        self.client.get(path)
+    }
+
+    /// The same; none if nothing is there.
     fn get(&self, path: &str) -> Result<Option<Value>, PowerError> {
-        match self.client.get(path) {
+        match self.ask(path) {
             Ok(value) => Ok(Some(value)),
             Err(PowerError::NotThere { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -60,7 +79,7 @@ impl Redfish {
     fn find(&self) -> Result<Place, PowerError> {
         let paths = match &self.chassis {
             Some(chassis) => vec![format!("{CHASSIS}/{chassis}")],
-            None => members(&self.client.get(CHASSIS)?),
+            None => members(&self.ask(CHASSIS)?),
         };
         let mut found = Vec::new();
         for path in paths {
@@ -76,7 +95,7 @@ impl Redfish {
             1 => Ok(found.remove(0).1),
             _ => Err(self.unmeasured(format!(
                 "several chassis have a power reading ({}), and one may contain another: name one as chassis",
-                names.join(", ")
+                excerpt(&names.join(", "))
             ))),
         }
     }
@@ -101,7 +120,7 @@ impl Redfish {
     fn sum_of(&self, metrics: &[String]) -> Result<f64, PowerError> {
         let mut sum = 0.0;
         for path in metrics {
-            sum += supply(&self.client.get(path)?).map_err(|why| self.unmeasured(why))?;
+            sum += supply(&self.ask(path)?).map_err(|why| self.unmeasured(why))?;
         }
         Ok(sum)
     }
@@ -113,6 +132,7 @@ impl PowerSource for Redfish {
     }
 
     fn read(&mut self) -> Result<PowerReading, PowerError> {
+        self.deadline = Instant::now() + TIMEOUT;
         let place = match self.place.take() {
             Some(place) => place,
             None => self.find()?,
@@ -122,7 +142,7 @@ impl PowerSource for Redfish {
             self.about.boundary = Boundary::Wall;
         }
         let of = |path: &str, parse: fn(&Value) -> Result<f64, String>| {
-            parse(&self.client.get(path)?).map_err(|why| self.unmeasured(why))
+            parse(&self.ask(path)?).map_err(|why| self.unmeasured(why))
         };
         let watts = match &place {
             Place::Environment(path) => of(path, environment),
@@ -147,7 +167,7 @@ fn members(collection: &Value) -> Vec<String> {
 fn reading(sensor: Option<&Value>, name: &str) -> Result<f64, String> {
     let sensor = sensor.ok_or_else(|| format!("there is no {name}: the BMC does not measure it"))?;
     if let Some(unit) = sensor.get("ReadingUnits").and_then(Value::as_str).filter(|unit| *unit != "W") {
-        return Err(format!("{name} is in {unit}, not in W: it is not used"));
+        return Err(format!("{name} is in {}, not in W: it is not used", excerpt(unit)));
     }
     let number = sensor.get("Reading").and_then(Value::as_f64);
     number.ok_or_else(|| format!("{name} has no reading now: the machine may be off"))

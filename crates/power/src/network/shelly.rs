@@ -4,7 +4,7 @@ use serde_json::Value;
 use stats::quantity::Watts;
 
 use super::http::HttpClient;
-use crate::error::PowerError;
+use crate::error::{PowerError, excerpt};
 use crate::source::{PowerReading, PowerSource, SourceAbout};
 
 /// A plug or relay with a meter.
@@ -81,7 +81,7 @@ impl PowerSource for Shelly {
 fn component_status(status: &Value) -> Result<f64, String> {
     if let Some(errors) = status.get("errors").and_then(Value::as_array).filter(|errors| !errors.is_empty()) {
         let errors: Vec<&str> = errors.iter().filter_map(Value::as_str).take(3).collect();
-        return Err(format!("it reports {}: see to the plug", errors.join(", ")));
+        return Err(format!("it reports {}: see to the plug", excerpt(&errors.join(", "))));
     }
     let watts = status.get("apower").and_then(Value::as_f64);
     watts.ok_or_else(|| "its status has no apower: this model has no meter, or this channel none".to_owned())

@@ -123,3 +123,43 @@ impl SnmpClient {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use snmp2::Pdu;
+
+    /// What snmpd says of `rPDU2DeviceStatusPower.1`: 21.
+    const ANSWER: [u8; 45] = [
+        0x30, 0x2b, 2, 1, 1, 4, 3, b'l', b'a', b'b', 0xa2, 0x21, 2, 1, 1, 2, 1, 0, 2, 1, 0, 0x30, 0x16, 0x30,
+        0x14, 6, 0x0f, 0x2b, 6, 1, 4, 1, 0x82, 0x3e, 1, 1, 0x1a, 4, 3, 1, 5, 1, 2, 1, 0x15,
+    ];
+
+    fn parse(bytes: &[u8]) -> usize {
+        Pdu::from_bytes(bytes).map_or(0, |pdu| pdu.varbinds.count())
+    }
+
+    #[test]
+    fn an_answer_has_one_value() {
+        assert_eq!(parse(&ANSWER), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn no_changed_or_cut_answer_panics(
+            changes in prop::collection::vec((0..ANSWER.len(), any::<u8>()), 0..6),
+            length in 0..=ANSWER.len(),
+        ) {
+            let mut answer = ANSWER;
+            for (place, byte) in changes {
+                answer[place] = byte;
+            }
+            let _ = parse(&answer[..length]);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse(&bytes);
+        }
+    }
+}

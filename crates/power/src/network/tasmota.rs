@@ -3,8 +3,9 @@
 use serde_json::Value;
 use stats::quantity::Watts;
 
-use super::http::{HttpClient, Login};
-use crate::error::PowerError;
+use super::http::HttpClient;
+use super::login::Login;
+use crate::error::{PowerError, excerpt};
 use crate::source::{PowerReading, PowerSource, SourceAbout};
 
 /// A plug. It takes its password in the address of a request.
@@ -43,7 +44,7 @@ impl PowerSource for Tasmota {
         let status = self.client.get_hidden(&path, PATH)?;
         let address = || self.client.address().to_owned();
         if let Some(warning) = status.get("WARNING") {
-            let why = warning.as_str().unwrap_or("a warning").chars().take(100).collect();
+            let why = excerpt(warning.as_str().unwrap_or("a warning"));
             return Err(PowerError::Refused { address: address(), why, keys: "user and password_env" });
         }
         let watts =

@@ -1,13 +1,13 @@
-//! BMCs: Redfish of both schemas, and IPMI against ipmi_sim.
+//! BMCs: Redfish of both schemas, and IPMI against `ipmi_sim`.
 
-use std::net::UdpSocket;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use power::{Boundary, PowerError, PowerSource};
+use power::{Boundary, PowerSource};
 
 use super::http_server::{HttpServer, json};
 use super::plugs::private_file;
-use super::{error, open, watts};
+use super::{Peer, error, open, watts};
 
 const CHASSIS: &str = r#"{"Members":[{"@odata.id":"/redfish/v1/Chassis/1U"}],"Members@odata.count":1}"#;
 
@@ -83,78 +83,42 @@ fn several_chassis_with_power_are_not_guessed_between() {
     assert!(error(&mut *bmc.source("redfish", ",chassis=Blade2")).contains("no chassis has a power reading"));
 }
 
-/// ipmi_sim with a BMC that speaks IPMI 2.0 on a port of loopback. It knows no DCMI.
-struct IpmiSim {
-    child: Child,
-    port: u16,
-    _dir: tempfile::TempDir,
+/// The simulator's configuration: one user, IPMI 2.0 on a port of loopback.
+fn configuration(port: u16) -> String {
+    let levels = ["callback", "user", "operator", "admin"];
+    let allowed = levels.map(|level| format!("  allowed_auths_{level} none md2 md5 straight\n")).concat();
+    format!(
+        "name \"sim\"\nset_working_mc 0x20\nstartlan 1\n  addr 127.0.0.1 {port}\n  priv_limit admin\n{allowed}  \
+         guid a123456789abcdefa123456789abcdef\nendlan\n\
+         user 2 true \"operator\" \"hunter2\" admin 10 none md2 md5 straight\n"
+    )
 }
 
-impl IpmiSim {
-    fn start() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let config = format!(
-            "name \"sim\"\nset_working_mc 0x20\nstartlan 1\n  addr 127.0.0.1 {port}\n  priv_limit admin\n  \
-             allowed_auths_callback none md2 md5 straight\n  allowed_auths_user none md2 md5 straight\n  \
-             allowed_auths_operator none md2 md5 straight\n  allowed_auths_admin none md2 md5 straight\n  \
-             guid a123456789abcdefa123456789abcdef\nendlan\n\
-             user 2 true \"operator\" \"hunter2\" admin 10 none md2 md5 straight\n"
-        );
-        std::fs::write(dir.path().join("lan.conf"), config).unwrap();
-        std::fs::write(dir.path().join("bmc.emu"), "mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 persist_sdr\nmc_enable 0x20\n").unwrap();
-        let log = std::fs::File::create(dir.path().join("log")).unwrap();
-        let child = Command::new("ipmi_sim")
-            .args(["-n", "-c"])
-            .arg(dir.path().join("lan.conf"))
-            .arg("-f")
-            .arg(dir.path().join("bmc.emu"))
-            .arg("-s")
-            .arg(dir.path().join("state"))
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .spawn()
-            .expect("ipmi_sim, of the package openipmi: scripts/install-packages test");
-        Self { child, port, _dir: dir }
-    }
+const BMC: &str =
+    "mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 persist_sdr\nmc_enable 0x20\n";
+
+fn simulator(dir: &Path, port: u16) -> Child {
+    std::fs::write(dir.join("lan.conf"), configuration(port)).unwrap();
+    std::fs::write(dir.join("bmc.emu"), BMC).unwrap();
+    let mut command = Command::new("ipmi_sim");
+    command.args(["-n", "-c", "lan.conf", "-f", "bmc.emu", "-s", "state"]).current_dir(dir);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().expect("ipmi_sim, of the package openipmi: scripts/install-packages test")
 }
 
-impl Drop for IpmiSim {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
+/// `ipmi_sim` makes sessions of IPMI 2.0, and knows no DCMI.
 #[test]
 fn a_bmc_without_dcmi_and_one_with_another_password_are_told_apart() {
-    let bmc = IpmiSim::start();
     let dir = tempfile::tempdir().unwrap();
-    let source = |password: &str| -> Box<dyn PowerSource> {
+    let source = |password: &str, port: u16| -> Box<dyn PowerSource> {
         let file = private_file(dir.path(), password);
-        open(&format!("ipmi-dcmi=127.0.0.1:{},user=operator,password_file={file}", bmc.port))
+        open(&format!("ipmi-dcmi=127.0.0.1:{port},user=operator,password_file={file}"))
     };
     // A session is made, and the command is answered: this BMC has no power reading.
-    let answered =
-        |error: &PowerError| error.to_string().contains("DCMI request failed because: Invalid command");
-    let right = wait_for(source("hunter2"), answered);
-    assert!(right.starts_with("ipmitool failed"), "{right}");
-    let wrong = error(&mut *source("swordfish"));
+    let says = |port: u16| source("hunter2", port).read().expect_err("no DCMI").to_string();
+    let answered = "ipmitool failed: DCMI request failed because: Invalid command";
+    let bmc = Peer::start(|port| simulator(dir.path(), port), |port| says(port).starts_with(answered));
+    let wrong = error(&mut *source("swordfish", bmc.port));
     assert!(wrong.contains("Unable to establish IPMI v2 / RMCP+ session"), "{wrong}");
     assert!(!wrong.contains("swordfish"));
-}
-
-/// Reads until the error is this one: the simulator takes a moment to start.
-fn wait_for(mut source: Box<dyn PowerSource>, is_wanted: impl Fn(&PowerError) -> bool) -> String {
-    let mut last = String::new();
-    for _ in 0..30 {
-        let error = source.read().expect_err("no watts");
-        last = error.to_string();
-        if is_wanted(&error) {
-            return last;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(200));
-    }
-    panic!("{last}");
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 pub enum Answer {
     /// Status 200 with this JSON.
     Json(String),
-    /// The same, if the request has this line.
-    JsonFor(&'static str, String),
+    /// The same, if the request has a line that begins so; otherwise status 401 with this challenge.
+    JsonFor(&'static str, &'static str, String),
     /// These bytes, and the end of the connection.
     Raw(Vec<u8>),
     /// A head with a length, and then a byte now and then.
@@ -21,8 +21,8 @@ pub enum Answer {
 /// Serves until the test ends.
 pub struct HttpServer {
     pub address: String,
-    /// The first lines of all requests.
-    pub requests: Arc<Mutex<Vec<String>>>,
+    /// The lines of all requests.
+    pub requests: Arc<Mutex<Vec<Vec<String>>>>,
 }
 
 impl HttpServer {
@@ -47,11 +47,11 @@ impl HttpServer {
     }
 }
 
-fn serve(mut stream: TcpStream, answers: &[(&str, Answer)], seen: &Mutex<Vec<String>>) {
+fn serve(mut stream: TcpStream, answers: &[(&str, Answer)], seen: &Mutex<Vec<Vec<String>>>) {
     let lines = BufReader::new(stream.try_clone().expect("a second handle")).lines();
     let head: Vec<String> = lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
     let Some(first) = head.first() else { return };
-    seen.lock().expect("no test panics here").push(first.clone());
+    seen.lock().expect("no test panics here").push(head.clone());
     let path = first.split(' ').nth(1).unwrap_or_default();
     let found = answers.iter().find(|(known, _)| *known == path).map(|(_, answer)| answer);
     let json = |status: &str, text: &str| {
@@ -61,10 +61,12 @@ fn serve(mut stream: TcpStream, answers: &[(&str, Answer)], seen: &Mutex<Vec<Str
     let bytes = match found {
         None => json("404 Not Found", "{}"),
         Some(Answer::Json(text)) => json("200 OK", text),
-        Some(Answer::JsonFor(line, text)) if head.iter().any(|other| other.eq_ignore_ascii_case(line)) => {
-            json("200 OK", text)
+        Some(Answer::JsonFor(line, challenge, text)) => {
+            match head.iter().any(|other| other.to_lowercase().starts_with(&line.to_lowercase())) {
+                true => json("200 OK", text),
+                false => json(&format!("401 Unauthorized\r\nWWW-Authenticate: {challenge}"), "{}"),
+            }
         }
-        Some(Answer::JsonFor(..)) => json("401 Unauthorized", "{}"),
         Some(Answer::Raw(bytes)) => bytes.clone(),
         Some(Answer::Slow) => {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{");

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::net::UdpSocket;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use power::{Boundary, PowerError, PowerSource};
 
 use super::plugs::private_file;
-use super::{error, line, open, silence, watts};
+use super::{Peer, error, line, open, silence, watts};
 
 /// What snmpd asks by `pass_persist`: the object of a name, from a table with a line `OID TYPE VALUE` for each. (`pass` starts a
 /// script for each question, but keeps its answer for half a minute.)
@@ -24,68 +24,53 @@ done"#;
 
 /// An agent with the trees of APC and Raritan.
 struct Agent {
-    child: Child,
-    port: u16,
+    peer: Peer,
     dir: tempfile::TempDir,
 }
 
 impl Agent {
     fn start(objects: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let path = |name: &str| dir.path().join(name);
-        let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        fs::write(path("pdu.sh"), SCRIPT).unwrap();
-        let script = format!("{} {}", path("pdu.sh").display(), dir.path().display());
-        let config = format!(
-            "agentAddress udp:127.0.0.1:{port}\nrocommunity lab 127.0.0.1\n\
-             pass_persist .1.3.6.1.4.1.318.1.1 /bin/sh {script}\npass_persist .1.3.6.1.4.1.13742.6 /bin/sh {script}\n"
-        );
-        fs::write(path("snmpd.conf"), config).unwrap();
-        let log = fs::File::create(path("log")).unwrap();
-        let child = Command::new("/usr/sbin/snmpd")
-            .args(["-f", "-Lo", "-r", "-C", "-c"])
-            .arg(path("snmpd.conf"))
-            .env("SNMP_PERSISTENT_DIR", path("state"))
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .spawn()
-            .expect("snmpd: scripts/install-packages test");
-        let agent = Self { child, port, dir };
-        agent.set(objects);
-        agent.wait();
-        agent
-    }
-
-    /// The objects from now on. The file is replaced at once: the script reads a whole one.
-    fn set(&self, objects: &[&str]) {
-        let path = |name: &str| self.dir.path().join(name);
-        fs::write(path("objects.new"), objects.join("\n") + "\n").unwrap();
-        fs::rename(path("objects.new"), path("objects")).unwrap();
+        fs::write(dir.path().join("pdu.sh"), SCRIPT).unwrap();
+        set(dir.path(), objects);
+        let is_ready = |port: u16| {
+            // A PDU without the object is an answer, too.
+            !matches!(source(dir.path(), port, "apc-rpdu", "").read(), Err(PowerError::NoAnswer { .. }))
+        };
+        let peer = Peer::start(|port| snmpd(dir.path(), port), is_ready);
+        Self { peer, dir }
     }
 
     /// A source of this kind; `rest` begins with a comma.
     fn source(&self, kind: &str, rest: &str) -> Box<dyn PowerSource> {
-        let file = private_file(self.dir.path(), "lab");
-        open(&format!("{kind}=127.0.0.1:{},community_file={file}{rest}", self.port))
-    }
-
-    /// Waits until it answers: a PDU without the object is an answer.
-    fn wait(&self) {
-        let begin = Instant::now();
-        let mut source = self.source("apc-rpdu", "");
-        while let Err(PowerError::NoAnswer { .. }) = source.read() {
-            let log = || fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
-            assert!(begin.elapsed() < Duration::from_mins(2), "snmpd does not answer: {}", log());
-        }
+        source(self.dir.path(), self.peer.port, kind, rest)
     }
 }
 
-impl Drop for Agent {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// The objects from now on. The file is replaced at once: the script reads a whole one.
+fn set(dir: &Path, objects: &[&str]) {
+    fs::write(dir.join("objects.new"), objects.join("\n") + "\n").unwrap();
+    fs::rename(dir.join("objects.new"), dir.join("objects")).unwrap();
+}
+
+fn source(dir: &Path, port: u16, kind: &str, rest: &str) -> Box<dyn PowerSource> {
+    let file = private_file(dir, "lab");
+    open(&format!("{kind}=127.0.0.1:{port},community_file={file}{rest}"))
+}
+
+fn snmpd(dir: &Path, port: u16) -> Child {
+    let script = format!("/bin/sh {0}/pdu.sh {0}", dir.display());
+    let config = format!(
+        "agentAddress udp:127.0.0.1:{port}\nrocommunity lab 127.0.0.1\n\
+         pass_persist .1.3.6.1.4.1.318.1.1 {script}\npass_persist .1.3.6.1.4.1.13742.6 {script}\n"
+    );
+    fs::write(dir.join("snmpd.conf"), config).unwrap();
+    let log = fs::File::create(dir.join("log")).unwrap();
+    let mut command = Command::new("/usr/sbin/snmpd");
+    command.args(["-f", "-Lo", "-r", "-C", "-c"]).arg(dir.join("snmpd.conf"));
+    command.env("SNMP_PERSISTENT_DIR", dir.join("state")).stdin(Stdio::null());
+    command.stdout(log.try_clone().unwrap()).stderr(log);
+    command.spawn().expect("snmpd: scripts/install-packages test")
 }
 
 #[test]
@@ -115,9 +100,9 @@ fn a_reading_follows_the_pdu() {
     let agent = Agent::start(&[&of(12)]);
     let mut source = agent.source("apc-rpdu2", "");
     assert_eq!(watts(&mut *source), 120.0);
-    agent.set(&[&of(34)]);
+    set(agent.dir.path(), &[&of(34)]);
     assert_eq!(watts(&mut *source), 340.0);
-    agent.set(&[".1.3.6.1.4.1.318.1.1.26.4.3.1.5.1 string lots"]);
+    set(agent.dir.path(), &[".1.3.6.1.4.1.318.1.1.26.4.3.1.5.1 string lots"]);
     let text = error(&mut *source);
     assert!(text.contains("it is not an integer"), "{text}");
 }
@@ -141,7 +126,7 @@ fn a_raritan_is_scaled_by_its_decimal_digits_and_its_unit_is_checked() {
 fn a_wrong_community_is_a_possible_reason_for_silence() {
     let agent = Agent::start(&[]);
     let file = private_file(agent.dir.path(), "other");
-    let mut source = open(&format!("apc-rpdu2=127.0.0.1:{},community_file={file}", agent.port));
+    let mut source = open(&format!("apc-rpdu2=127.0.0.1:{},community_file={file}", agent.peer.port));
     let line = silence(&mut *source);
     assert!(
         line.contains("silent if the community or the version is wrong") && !line.contains("other\""),

@@ -18,7 +18,11 @@ fn a_shelly_of_the_second_generation_is_recognized_and_read() {
     let mut plug = server.source("shelly", "");
     assert_eq!((watts(&mut *plug), watts(&mut *plug)), (8.9, 8.9));
     let requests = server.requests.lock().unwrap();
-    assert_eq!(requests.iter().filter(|line| line.contains("/shelly")).count(), 1, "it is recognized once");
+    assert_eq!(
+        requests.iter().filter(|head| head[0].contains("/shelly")).count(),
+        1,
+        "it is recognized once"
+    );
 }
 
 #[test]
@@ -64,13 +68,43 @@ fn a_login_is_sent_to_a_shelly_that_wants_one() {
     let header = "Authorization: Basic YWRtaW46c2VjcmV0";
     let server = HttpServer::start(vec![
         ("/shelly", json(r#"{"type":"SHPLG-S","auth":true}"#)),
-        ("/status", Answer::JsonFor(header, r#"{"meters":[{"power":7.5,"is_valid":true}]}"#.to_owned())),
+        (
+            "/status",
+            Answer::JsonFor(
+                header,
+                "Basic realm=\"plug\"",
+                r#"{"meters":[{"power":7.5,"is_valid":true}]}"#.to_owned(),
+            ),
+        ),
     ]);
     let line = error(&mut *server.source("shelly", ""));
     assert!(line.contains("refuses access (status 401): check user and password_env"), "{line}");
     let dir = tempfile::tempdir().unwrap();
     let file = private_file(dir.path(), "secret");
     assert_eq!(watts(&mut *server.source("shelly", &format!(",user=admin,password_file={file}"))), 7.5);
+}
+
+#[test]
+fn a_password_of_the_second_generation_is_not_sent() {
+    let challenge = "Digest qop=\"auth\", realm=\"shellyplusplugs-1\", nonce=\"60dc2a3f\", algorithm=SHA-256";
+    let header = "Authorization: Digest username=\"admin\"";
+    let server = HttpServer::start(vec![
+        ("/shelly", json(r#"{"gen":2,"auth_en":true}"#)),
+        (
+            "/rpc/Switch.GetStatus?id=0",
+            Answer::JsonFor(header, challenge, r#"{"id":0,"apower":8.9}"#.to_owned()),
+        ),
+    ]);
+    let dir = tempfile::tempdir().unwrap();
+    let file = private_file(dir.path(), "hunter2");
+    assert_eq!(watts(&mut *server.source("shelly", &format!(",user=admin,password_file={file}"))), 8.9);
+    let requests = server.requests.lock().unwrap();
+    let lines: Vec<&String> = requests.iter().flatten().collect();
+    let answers =
+        lines.iter().filter(|line| line.contains("uri=\"/rpc/Switch.GetStatus?id=0\", algorithm=SHA-256"));
+    assert!(
+        answers.count() > 0 && lines.iter().all(|line| !line.contains("hunter2") && !line.contains("Basic"))
+    );
 }
 
 /// A file that only its owner may read.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
+use archive::printable::one_line;
 use power::{PowerReport, PowerTick, SourceWatts};
 
 use super::table::{row, table};
@@ -22,7 +23,7 @@ pub fn text(report: &PowerReport) -> String {
         out.push_str("\n  not measured:\n");
     }
     for (name, why) in reasons {
-        let _ = writeln!(out, "  {} {why}", color::caution(format!("{name}:")));
+        let _ = writeln!(out, "  {} {}", color::caution(format!("{name}:")), one_line(why));
     }
     if !report.notes.is_empty() {
         out.push('\n');
@@ -41,13 +42,21 @@ fn answer(report: &PowerReport) -> String {
         0 if report.virtualization.is_some() => format!(
             "No meter gives the power of {host}: use one of the machine below it, or a nameplate as an estimate (docs/COST.md)."
         ),
-        0 => format!("No meter gives the power of {host}: use one at the plug, or a nameplate as an estimate (docs/COST.md)."),
-        count => format!("{} of {host} {} watts.", plural(count as u64, "meter"), if count == 1 { "gives" } else { "give" }),
+        0 => format!(
+            "No meter gives the power of {host}: use one at the plug, or a nameplate as an estimate (docs/COST.md)."
+        ),
+        count => format!(
+            "{} of {host} {} watts.",
+            plural(count as u64, "meter"),
+            if count == 1 { "gives" } else { "give" }
+        ),
     }
 }
 
 fn sources(sources: &[SourceWatts]) -> String {
-    let mut rows = vec![row("source", &["boundary", "watts", "time", "error", "where"], |head| Some((*head).to_owned()))];
+    let mut rows = vec![row("source", &["boundary", "watts", "time", "error", "where"], |head| {
+        Some((*head).to_owned())
+    })];
     rows.extend(sources.iter().map(|source| {
         let time = match (source.is_measured, source.over_ms) {
             (false, _) => "estimate".to_owned(),
@@ -92,11 +101,18 @@ const TIME: usize = 9;
 impl WatchColumns {
     /// The line of a tick, at first below a head.
     pub fn lines(&mut self, tick: &PowerTick) -> String {
-        let heads: Vec<String> =
-            tick.sources.iter().map(|source| format!("{} ({})", source.name, source.boundary.name())).collect();
+        let heads: Vec<String> = tick
+            .sources
+            .iter()
+            .map(|source| format!("{} ({})", source.name, source.boundary.name()))
+            .collect();
         let mut out = String::new();
         if !self.has_head {
-            let head = format!("{:TIME$}{}", "UTC", heads.iter().map(|head| format!("  {head}")).collect::<String>());
+            let head = format!(
+                "{:TIME$}{}",
+                "UTC",
+                heads.iter().map(|head| format!("  {head}")).collect::<String>()
+            );
             let _ = writeln!(out, "{}", color::heading(head));
             self.has_head = true;
         }
@@ -118,7 +134,8 @@ impl WatchColumns {
         let now: Vec<Option<String>> = tick.sources.iter().map(|source| source.error.clone()).collect();
         let is_new = |index: usize| self.told.get(index) != now.get(index);
         let named = tick.sources.iter().enumerate().filter(|(index, _)| is_new(*index));
-        let new = named.filter_map(|(_, source)| Some(format!("{}: {}", source.name, source.error.as_ref()?)));
+        let new =
+            named.filter_map(|(_, source)| Some(format!("{}: {}", source.name, source.error.as_ref()?)));
         let new = new.collect();
         self.told = now;
         new
@@ -158,7 +175,8 @@ mod tests {
         let report = PowerReport::new(None, None, sources, missing);
         let text = plain(&text(&report));
         assert!(text.starts_with("1 meter of this host gives watts."), "{text}");
-        for part in ["plug", "wall", "62.0 W", "present", "old: it is gone", "rapl: its reason", "indicative"] {
+        for part in ["plug", "wall", "62.0 W", "present", "old: it is gone", "rapl: its reason", "indicative"]
+        {
             assert!(text.contains(part), "{part} is not in {text}");
         }
     }
@@ -174,8 +192,12 @@ mod tests {
     #[test]
     fn a_line_of_watts_stays_below_its_head_and_a_problem_is_told_once() {
         let mut columns = WatchColumns::default();
-        let tick = |watts, error| PowerTick { unix_ms: 3_661_000, sources: vec![source("plug", watts, error)] };
-        assert_eq!(plain(&columns.lines(&tick(Some(208.4), None))), "UTC          plug (wall)\n01:01:01         208 W\n");
+        let tick =
+            |watts, error| PowerTick { unix_ms: 3_661_000, sources: vec![source("plug", watts, error)] };
+        assert_eq!(
+            plain(&columns.lines(&tick(Some(208.4), None))),
+            "UTC          plug (wall)\n01:01:01         208 W\n"
+        );
         assert_eq!(columns.lines(&tick(None, Some("gone"))), "01:01:01             –\n");
         assert_eq!(columns.new_problems(&tick(None, Some("gone"))), ["plug: gone"]);
         assert!(columns.new_problems(&tick(None, Some("gone"))).is_empty());

@@ -1,5 +1,6 @@
 //! `showdown power`: measure the power of this host, with its own counters and meters on the network.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -9,9 +10,13 @@ use cost::Targets;
 use cost::targets::read_meters;
 use host::Host;
 use load::inputs::units::parse_duration;
+use power::local::LocalSources;
 use power::{
-    NotMeasured, PowerMonitor, PowerReport, PowerSource, PowerTick, SourceDescription, SourceKeys, Stated, local,
+    NotMeasured, PowerMonitor, PowerReport, PowerSource, PowerTick, SourceDescription, SourceKeys, Stated,
+    local,
 };
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::options::AnswerFormat;
 use crate::exit::{CommandStatus, print_failure, usage};
@@ -85,50 +90,48 @@ pub struct PowerArgs {
     pub format: AnswerFormat,
 }
 
-/// What is measured, and what is not.
+/// The sources that the user named.
 #[derive(Default)]
-struct Found {
-    sources: Vec<Box<dyn PowerSource>>,
-    not_measured: Vec<NotMeasured>,
-    /// The names of the sources that the user named: they should work.
-    named: Vec<String>,
+struct Named {
+    /// Meters on the network. They should give watts.
+    meters: Vec<Box<dyn PowerSource>>,
+    /// Meters whose secrets are not there.
+    closed: Vec<NotMeasured>,
     /// What somebody typed in. It needs no watching.
     stated: Vec<Box<dyn PowerSource>>,
 }
 
 /// Runs the verb.
 pub fn run(args: &PowerArgs) -> anyhow::Result<CommandStatus> {
-    let mut found = Found::default();
-    found.name_sources(args)?;
+    let named = Named::read(args)?;
     let interrupted = interrupt::flag()?;
     let machine = Host::local().facts().machine;
     let local = local::find(Path::new("/"), machine.virtualization.as_deref());
-    found.sources.splice(0..0, local.sources);
-    found.not_measured.splice(0..0, local.not_measured);
     if args.watch {
-        return watch(args, found, &interrupted);
+        return watch(args, local, named, &interrupted);
     }
-    if found.named.is_empty() {
-        found.not_measured.push(NotMeasured::new(
+    let mut not_measured = local.not_measured;
+    if named.meters.is_empty() && named.closed.is_empty() {
+        not_measured.push(NotMeasured::new(
             "network",
             "no plug, PDU or BMC is named: name one with --source KIND=ADDRESS, or as [power.NAME] in a file of targets",
         ));
     }
-    found.sources.append(&mut found.stated);
-    let mut monitor = PowerMonitor::new(found.sources);
+    let mut silent: Vec<String> = named.closed.iter().map(|closed| closed.name.clone()).collect();
+    not_measured.extend(named.closed);
+    let named_meters = local.sources.len()..local.sources.len() + named.meters.len();
+    let sources = local.sources.into_iter().chain(named.meters).chain(named.stated);
+    let mut monitor = PowerMonitor::new(sources.collect());
     // Counters give watts from the second reading on.
-    let mut tick = monitor.tick();
+    monitor.tick();
     if wait(Instant::now() + args.duration.unwrap_or(MEASURED), &interrupted) {
         return Ok(CommandStatus::Interrupted);
     }
-    if !tick.sources.is_empty() {
-        tick = monitor.tick();
-    }
-    let report = PowerReport::new(machine.hostname, machine.virtualization, tick.sources, found.not_measured);
+    let sources = monitor.tick().sources;
+    let failed = sources[named_meters].iter().filter(|source| source.watts.is_none());
+    silent.extend(failed.map(|source| source.name.clone()));
+    let report = PowerReport::new(machine.hostname, machine.virtualization, sources, not_measured);
     args.format.print(&report, || show::power::text(&report))?;
-    let silent = report.sources.iter().filter(|source| source.watts.is_none()).map(|source| &source.name);
-    let silent = silent.chain(report.not_measured.iter().map(|missing| &missing.name));
-    let silent: Vec<&str> = silent.filter(|name| found.named.contains(name)).map(String::as_str).collect();
     if silent.is_empty() {
         return Ok(CommandStatus::Success);
     }
@@ -136,15 +139,16 @@ pub fn run(args: &PowerArgs) -> anyhow::Result<CommandStatus> {
     Ok(CommandStatus::Failed)
 }
 
-impl Found {
-    /// Adds the meters of the file and of the command line, and what the file states. Mistakes in either are of the user's.
-    fn name_sources(&mut self, args: &PowerArgs) -> anyhow::Result<()> {
+impl Named {
+    /// The meters of the file and of the command line, and what the file states. A mistake in either is a usage error.
+    fn read(args: &PowerArgs) -> anyhow::Result<Self> {
+        let mut named = Self::default();
         let mut described = Vec::new();
         if let Some(path) = targets_file(args.targets.as_deref())? {
             described = read_meters(path).map_err(usage)?;
             // A file that only has meters has no targets; other mistakes in them are told by `cost`.
             let targets = Targets::read(path).map(|targets| targets.targets).unwrap_or_default();
-            self.stated = targets.iter().filter_map(stated).collect();
+            named.stated = targets.iter().filter_map(stated).collect();
         }
         for argument in &args.source {
             let keys = SourceKeys::from_argument(argument);
@@ -153,14 +157,12 @@ impl Found {
             described.push(keys.check(&name).map_err(|error| usage(format!("--source: {error}")))?);
         }
         for source in described {
-            let name = source.about().name.clone();
             match source.open() {
-                Ok(source) => self.sources.push(source),
-                Err(why) => self.not_measured.push(NotMeasured::new(name.clone(), why)),
+                Ok(meter) => named.meters.push(meter),
+                Err(why) => named.closed.push(NotMeasured::new(source.about().name.clone(), why)),
             }
-            self.named.push(name);
         }
-        Ok(())
+        Ok(named)
     }
 }
 
@@ -171,8 +173,9 @@ fn targets_file(named: Option<&Path>) -> anyhow::Result<Option<&Path>> {
     match named {
         Some(path) => Ok(Some(path)),
         None if own.exists() => {
-            host::ownership::check(own)
-                .map_err(|error| usage(format!("{error}; to use it all the same, name it: --targets {TARGETS_FILE}")))?;
+            host::ownership::check(own).map_err(|error| {
+                usage(format!("{error}; to use it all the same, name it: --targets {TARGETS_FILE}"))
+            })?;
             Ok(Some(own))
         }
         None => Ok(None),
@@ -194,15 +197,21 @@ fn free_name(kind: &str, others: &[SourceDescription]) -> String {
 }
 
 /// Prints the watts of each second, until the time is over or Ctrl-C.
-fn watch(args: &PowerArgs, found: Found, interrupted: &AtomicBool) -> anyhow::Result<CommandStatus> {
-    for missing in found.not_measured.iter().filter(|missing| found.named.contains(&missing.name)) {
-        note(&format!("{}: {}", missing.name, missing.why));
+fn watch(
+    args: &PowerArgs,
+    local: LocalSources,
+    named: Named,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<CommandStatus> {
+    for closed in &named.closed {
+        note(&format!("{}: {}", closed.name, closed.why));
     }
-    if found.sources.is_empty() {
+    let sources: Vec<_> = local.sources.into_iter().chain(named.meters).collect();
+    if sources.is_empty() {
         print_failure("there is nothing to watch: showdown power without --watch says why, and what to do");
         return Ok(CommandStatus::Failed);
     }
-    let mut monitor = PowerMonitor::new(found.sources);
+    let mut monitor = PowerMonitor::new(sources);
     let begin = Instant::now();
     let end = args.duration.map(|duration| begin + duration);
     let mut columns = show::power::WatchColumns::default();
@@ -210,6 +219,9 @@ fn watch(args: &PowerArgs, found: Found, interrupted: &AtomicBool) -> anyhow::Re
     loop {
         let tick = monitor.tick();
         print_tick(args.format, &tick, &mut columns)?;
+        if is_reader_gone() {
+            return Ok(CommandStatus::Success);
+        }
         // A meter that did not answer has taken several seconds: lines that are late are left out.
         next = (next + PERIOD).max(Instant::now());
         if end.is_some_and(|end| next > end) {
@@ -235,6 +247,14 @@ fn print_tick(
             print_text(&columns.lines(tick))
         }
     }
+}
+
+/// Whether the reader of the standard output has closed it (`| head`): a pipe then reports an error.
+fn is_reader_gone() -> bool {
+    let stdout = io::stdout();
+    let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+    let at_once = Timespec::default();
+    poll(&mut polled, Some(&at_once)).is_ok() && polled[0].revents().contains(PollFlags::ERR)
 }
 
 /// Waits until this time, or for Ctrl-C: whether it came.

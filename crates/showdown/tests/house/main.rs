@@ -28,8 +28,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "showdown",
         &[
-            "report", "cost", "power", "runners", "truth", "explain", "bakeoff", "machine", "profile", "workload",
-            "archive", "load", "host", "stats", "wire",
+            "report", "cost", "power", "runners", "truth", "explain", "bakeoff", "machine", "profile",
+            "workload", "archive", "load", "host", "stats", "wire",
         ],
     ),
 ];
