@@ -108,11 +108,7 @@ impl WatchColumns {
             .collect();
         let mut out = String::new();
         if !self.has_head {
-            let head = format!(
-                "{:TIME$}{}",
-                "UTC",
-                heads.iter().map(|head| format!("  {head}")).collect::<String>()
-            );
+            let head = format!("{:TIME$}  {}", "UTC", heads.join("  "));
             let _ = writeln!(out, "{}", color::heading(head));
             self.has_head = true;
         }
@@ -196,7 +192,7 @@ mod tests {
             |watts, error| PowerTick { unix_ms: 3_661_000, sources: vec![source("plug", watts, error)] };
         assert_eq!(
             plain(&columns.lines(&tick(Some(208.4), None))),
-            "UTC          plug (wall)\n01:01:01         208 W\n"
+            "UTC        plug (wall)\n01:01:01         208 W\n"
         );
         assert_eq!(columns.lines(&tick(None, Some("gone"))), "01:01:01             –\n");
         assert_eq!(columns.new_problems(&tick(None, Some("gone"))), ["plug: gone"]);
