@@ -205,8 +205,7 @@ impl SourceKeys {
         let is_bmc = ["redfish", "ipmi-dcmi"].contains(&kind);
         match self.boundary.as_deref() {
             None if is_bmc => Ok(Boundary::Unknown),
-            None => Ok(Boundary::Wall),
-            Some("wall") => Ok(Boundary::Wall),
+            None | Some("wall") => Ok(Boundary::Wall),
             Some("dc") if is_bmc => Ok(Boundary::Dc),
             Some("dc") => Err(format!("boundary: a source of the kind {kind} is at the plug: remove it")),
             Some(other) => Err(format!(

@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_counter_gives_watts_from_its_second_reading_on() {
-        let mut meter = PowerMeter::new(Scripted::new(
+        let mut meter = PowerMeter::new(Scripted::boxed(
             Boundary::Package,
             vec![Ok(counters(&[5, 5])), Ok(counters(&[5, 5])), Ok(counters(&[5]))],
         ));
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_counter_that_began_anew_costs_its_watts_and_no_more() {
         let script = vec![Ok(counters(&[900_000_000])), Ok(counters(&[1])), Ok(counters(&[1]))];
-        let mut meter = PowerMeter::new(Scripted::new(Boundary::Package, script));
+        let mut meter = PowerMeter::new(Scripted::boxed(Boundary::Package, script));
         assert_eq!(meter.sample().unwrap(), None);
         assert!(matches!(meter.sample(), Err(PowerError::Restarted { .. })));
         assert_eq!(meter.sample().unwrap().unwrap().watts, Watts::new(0.0));
@@ -126,7 +126,7 @@ mod tests {
     fn after_a_gap_a_counter_starts_anew() {
         let gone = || PowerError::NotThere { address: "h".to_owned() };
         let script = vec![Ok(counters(&[5])), Err(gone()), Ok(counters(&[5])), Ok(counters(&[5]))];
-        let mut meter = PowerMeter::new(Scripted::new(Boundary::Dram, script));
+        let mut meter = PowerMeter::new(Scripted::boxed(Boundary::Dram, script));
         assert_eq!(meter.sample().unwrap(), None);
         assert!(meter.sample().is_err());
         assert_eq!(meter.sample().unwrap(), None, "no mean over the gap");
@@ -137,7 +137,7 @@ mod tests {
     fn impossible_watts_are_refused() {
         let wrong = [-1.0, f64::NAN, f64::INFINITY, 1e6];
         let script = wrong.map(|watts| Ok(PowerReading::Power(Watts::new(watts))));
-        let mut meter = PowerMeter::new(Scripted::new(Boundary::Wall, script.into()));
+        let mut meter = PowerMeter::new(Scripted::boxed(Boundary::Wall, script.into()));
         for _ in wrong {
             let error = meter.sample().unwrap_err().to_string();
             assert!(error.contains("which no machine takes: check the meter"), "{error}");

@@ -123,8 +123,8 @@ mod tests {
         let gone = || Err(PowerError::NotThere { address: "http://h".to_owned() });
         let good = |watts| Ok(PowerReading::Power(Watts::new(watts)));
         let mut monitor = PowerMonitor::new(vec![
-            Scripted::new(Boundary::Wall, vec![gone(), good(99.0)]),
-            Scripted::new(Boundary::Package, vec![good(50.0), gone()]),
+            Scripted::boxed(Boundary::Wall, vec![gone(), good(99.0)]),
+            Scripted::boxed(Boundary::Package, vec![good(50.0), gone()]),
         ]);
         let watts = |tick: &PowerTick| tick.sources.iter().map(|source| source.watts).collect::<Vec<_>>();
         let first = monitor.tick();

@@ -1,6 +1,7 @@
-//! A source that says what a test has written down.
+//! A source that says what a test has written down, and files of a machine that a test makes up.
 
 use std::collections::VecDeque;
+use std::fs;
 
 use crate::boundary::Boundary;
 use crate::error::PowerError;
@@ -13,7 +14,7 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
-    pub(crate) fn new(
+    pub(crate) fn boxed(
         boundary: Boundary,
         readings: Vec<Result<PowerReading, PowerError>>,
     ) -> Box<dyn PowerSource> {
@@ -36,4 +37,15 @@ impl PowerSource for Scripted {
     fn read(&mut self) -> Result<PowerReading, PowerError> {
         self.readings.pop_front().expect("the test reads no further")
     }
+}
+
+/// A directory with these files of a machine (path, text).
+pub(crate) fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = dir.path().join(path.trim_start_matches('/'));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("{text}\n")).unwrap();
+    }
+    dir
 }

@@ -104,7 +104,7 @@ impl PowerSource for Hwmon {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::local::tests::machine;
+    use crate::testing::machine;
 
     #[test]
     fn sensors_have_their_names_units_and_boundaries() {

@@ -45,21 +45,9 @@ impl LocalSources {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use std::fs;
-
+mod tests {
     use super::*;
-
-    /// A directory with these files of a machine (path, text).
-    pub(crate) fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = sysfs::below(dir.path(), path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, format!("{text}\n")).unwrap();
-        }
-        dir
-    }
+    use crate::testing::machine;
 
     #[test]
     fn each_kind_is_found_or_has_its_reason_in_one_line() {

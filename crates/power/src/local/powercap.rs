@@ -128,7 +128,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::local::tests::machine;
+    use crate::testing::machine;
 
     /// As on a machine with two sockets: the zones of a socket, its cores, its memory, and the same package by MMIO.
     fn two_sockets() -> Vec<(&'static str, &'static str)> {

@@ -110,22 +110,25 @@ impl Pdu {
         let [value, unit, digits] = raritan(pdu, outlet);
         let digits = match self.digits {
             Some(digits) => digits,
-            None => {
-                let unit = self.integer(&unit)?;
-                if unit != WATT {
-                    let why = format!("its unit is number {unit} of the MIB, and {WATT} is watt");
-                    return Err(PowerError::Answer { address: self.address.clone(), why });
-                }
-                let digits = self.integer(&digits)?;
-                let few = i32::try_from(digits).ok().filter(|digits| (0..=6).contains(digits));
-                few.ok_or_else(|| {
-                    let why = format!("{digits} decimal digits make no sense");
-                    PowerError::Answer { address: self.address.clone(), why }
-                })?
-            }
+            None => self.raritan_digits(&unit, &digits)?,
         };
         self.digits = Some(digits);
         Ok(self.integer(&value)? as f64 / 10_f64.powi(digits))
+    }
+
+    /// The decimal digits of a Raritan's reading, after its unit was checked.
+    fn raritan_digits(&mut self, unit: &[u64], digits: &[u64]) -> Result<i32, PowerError> {
+        let unit = self.integer(unit)?;
+        if unit != WATT {
+            let why = format!("its unit is number {unit} of the MIB, and {WATT} is watt");
+            return Err(PowerError::Answer { address: self.address.clone(), why });
+        }
+        let digits = self.integer(digits)?;
+        let few = i32::try_from(digits).ok().filter(|digits| (0..=6).contains(digits));
+        few.ok_or_else(|| {
+            let why = format!("{digits} decimal digits make no sense");
+            PowerError::Answer { address: self.address.clone(), why }
+        })
     }
 }
 

@@ -14,9 +14,9 @@ const TIMEOUT: Duration = Duration::from_millis(1500);
 /// The version of SNMP. Version 3 is not spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SnmpVersion {
-    /// SNMPv1, RFC 1157: all that first-generation PDUs speak.
+    /// RFC 1157: all that first-generation PDUs speak.
     V1,
-    /// SNMPv2c, RFC 1901.
+    /// Community-based version 2, RFC 1901.
     V2c,
 }
 

@@ -62,9 +62,10 @@ fn serve(mut stream: TcpStream, answers: &[(&str, Answer)], seen: &Mutex<Vec<Vec
         None => json("404 Not Found", "{}"),
         Some(Answer::Json(text)) => json("200 OK", text),
         Some(Answer::JsonFor(line, challenge, text)) => {
-            match head.iter().any(|other| other.to_lowercase().starts_with(&line.to_lowercase())) {
-                true => json("200 OK", text),
-                false => json(&format!("401 Unauthorized\r\nWWW-Authenticate: {challenge}"), "{}"),
+            if head.iter().any(|other| other.to_lowercase().starts_with(&line.to_lowercase())) {
+                json("200 OK", text)
+            } else {
+                json(&format!("401 Unauthorized\r\nWWW-Authenticate: {challenge}"), "{}")
             }
         }
         Some(Answer::Raw(bytes)) => bytes.clone(),
