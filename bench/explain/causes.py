@@ -105,7 +105,7 @@ CAUSES = {
 """The causes by name."""
 
 NOT_PLANTED = {
-    "malloc with one arena": "it needs two CPUs for the server",
+    "malloc of one heap for all threads": "it needs two CPUs for the server",
     "a cold page cache, swap": "they need a group with little memory, which the keeper does not make yet",
     "GC pressure": "the store on the JVM makes its own load and is not held",
 }
