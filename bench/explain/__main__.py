@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import shutil
 import sys
 
 from shared import cases, machine
 from shared.results import ResultsPage
-from shared.store import Store
 from shared.whole_run import REPOSITORY, progress
 
 from . import case, page
@@ -25,9 +23,7 @@ def main() -> int:
     if options.report_only:
         print(PAGE.write(options.results))
         return 0
-    if options.fresh:
-        shutil.rmtree(options.work, ignore_errors=True)
-    store = Store(options.work, {"cases": case.COLUMNS}, KEY)
+    store = cases.store(options, case.COLUMNS, KEY)
     given = ["--rounds", str(options.rounds), "--only", *options.only]
     store.open(machine.facts(REPOSITORY, options.showdown))
     library = case.build_plant(options.work)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import shutil
 import sys
 
 from shared import cases, machine
 from shared.results import ResultsPage
-from shared.store import Store
 from shared.whole_run import REPOSITORY, progress
 
 from . import case, page, plans
@@ -25,9 +23,7 @@ def main() -> int:
     if options.report_only:
         print(PAGE.write(options.results))
         return 0
-    if options.fresh:
-        shutil.rmtree(options.work, ignore_errors=True)
-    store = Store(options.work, {"cases": case.COLUMNS}, KEY)
+    store = cases.store(options, case.COLUMNS, KEY)
     command = f"make bench-faults FAULTS_OPTIONS={shlex.quote(shlex.join(_given(sys.argv[1:])))}".removesuffix(" FAULTS_OPTIONS=''")
     facts = machine.facts(REPOSITORY, options.showdown)
     store.open(facts | {"seed": options.seed})

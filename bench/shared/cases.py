@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 from pathlib import Path
 
+from .store import Store
 from .whole_run import REPOSITORY, RESULTS
 
 
@@ -22,3 +24,10 @@ def parse(parser: argparse.ArgumentParser, why_root: str) -> argparse.Namespace:
     if not options.report_only and os.geteuid() != 0:
         parser.error(f"run it as root: {why_root}")
     return options
+
+
+def store(options: argparse.Namespace, columns: list[str], key: tuple[str, ...]) -> Store:
+    """The rows of the cases: those of earlier runs unless fresh ones are wanted."""
+    if options.fresh:
+        shutil.rmtree(options.work, ignore_errors=True)
+    return Store(options.work, {"cases": columns}, key)

@@ -97,9 +97,9 @@ fn explain_held(
     let access = Access::probe();
     let profiles = profiling::profile(&mut servers, lengths, access.level(), observe);
     // What was studied is kept.
-    let profiles = profiles.unwrap_or_else(|error| (0..count).map(|_| Err(error.to_string())).collect());
+    let profiles = profiles.unwrap_or_else(|error| refused(count, &error));
     let waits = waiting::watch(&mut servers, lengths, observe);
-    let waits = waits.unwrap_or_else(|error| (0..count).map(|_| Err(error.to_string())).collect());
+    let waits = waits.unwrap_or_else(|error| refused(count, &error));
     let ended = servers.iter().find_map(HeldServer::ended);
     drop(servers);
     let writer = RunWriter::create(root, plan, began)?;
@@ -140,6 +140,11 @@ fn explain_held(
         Explanation::new(&plan.workload, ExplanationBasis::Study, made_unix_ms, explained, difference);
     writer.explanation(&explanation)?;
     Ok(ExplainedRun { dir: writer.dir().to_owned(), explanation, ended, unrestored: Vec::new() })
+}
+
+/// Why none of the servers was watched, for each of them.
+fn refused<T>(servers: usize, error: &HoldError) -> Vec<Result<T, String>> {
+    (0..servers).map(|_| Err(error.to_string())).collect()
 }
 
 /// The difference of two servers' profiles, where both have one.

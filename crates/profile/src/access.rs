@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::code::kernel_symbols::KernelSymbols;
 use crate::cpu::events::{self, Trial};
+use crate::kernel_events::refusal;
 
 /// How much of a process can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -65,7 +66,7 @@ impl Access {
         let sampling = |trial| match events::attempt(trial) {
             Ok(()) => Ability::Yes,
             Err(error) => {
-                let (reason, remedy) = events::refusal(&error);
+                let (reason, remedy) = refusal(&error);
                 Ability::No { reason, remedy }
             }
         };

@@ -26,6 +26,7 @@
 //! - No drawing: the report's page draws flame graphs.
 
 pub mod access;
+mod background;
 mod code;
 pub mod cpu;
 pub mod difference;
@@ -33,6 +34,7 @@ mod error;
 pub mod firefox;
 pub mod folded;
 pub mod frames;
+mod kernel_events;
 pub mod processes;
 pub mod stacks;
 mod thread_names;

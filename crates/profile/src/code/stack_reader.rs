@@ -62,6 +62,16 @@ impl StackReader {
         }
     }
 
+    /// Reads the code of processes before their first stack, and with `has_kernel` the kernel's functions.
+    pub(crate) fn prepare(&mut self, pids: &[u32], has_kernel: bool) {
+        if has_kernel {
+            self.kernel = KernelSymbols::read();
+        }
+        for pid in pids {
+            self.read_code(*pid);
+        }
+    }
+
     /// A process has the code of its parent at first.
     pub(crate) fn forked(&mut self, pid: u32, parent: u32) {
         self.parents.insert(pid, parent);

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use super::events::{CpuSample, Event};
+use super::events::Event;
 use crate::Stacks;
 use crate::code::address_space::{FileIndex, UserFrame};
-use crate::code::kernel_symbols::KernelSymbols;
 use crate::code::stack_reader::{Function, FunctionNames, StackReader};
+use crate::kernel_events::ThreadSample;
 use crate::stacks::{Frame, Losses, SampleSource, StacksBuilder};
 use crate::thread_names::ThreadNames;
 
@@ -67,13 +67,8 @@ impl Collector {
 
     /// Reads the code of processes before their first sample.
     pub(super) fn prepare(&mut self, pids: &[u32]) {
-        if self.has_kernel {
-            self.reader.kernel = KernelSymbols::read();
-        }
         self.belong(pids);
-        for pid in pids {
-            self.reader.read_code(*pid);
-        }
+        self.reader.prepare(pids, self.has_kernel);
     }
 
     /// These processes are in the profile.
@@ -98,7 +93,7 @@ impl Collector {
         }
     }
 
-    fn count(&mut self, sample: &CpuSample) {
+    fn count(&mut self, sample: &ThreadSample) {
         let thread = self.names.of(sample.pid, sample.tid);
         let kernel = self.reader.kernel_functions(&sample.kernel);
         let Some((registers, copy)) = &sample.user else { return self.add(thread, kernel, &[]) };
@@ -222,7 +217,7 @@ mod tests {
     #[test]
     fn only_processes_of_the_profile_are_counted() {
         let mut collector = Collector::new();
-        let sample = |pid| Event::Sample(CpuSample { pid, tid: pid, kernel: vec![7], user: None });
+        let sample = |pid| Event::Sample(ThreadSample { pid, tid: pid, kernel: vec![7], user: None });
         collector.belong(&[1]);
         collector.take(sample(2));
         collector.take(Event::Forked { pid: 3, parent: 1 });

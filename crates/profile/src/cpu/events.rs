@@ -4,25 +4,23 @@
 //! instruction, and nothing is set up at each context switch. An ordinary user opens one event for each thread.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io::{self, ErrorKind};
+use std::io;
 
 use host::CpuSet;
-use perf_event_open::config::{CallChain, Cpu, Opts, Proc, RegsMask, SampleOn, Size};
+use perf_event_open::config::{Cpu, Opts, Proc, RegsMask, SampleOn, Size};
 use perf_event_open::count::Counter;
 use perf_event_open::event::hw::Hardware;
 use perf_event_open::event::sw::Software;
-use perf_event_open::sample::Sampler;
 use perf_event_open::sample::record::Record;
-use perf_event_open::sample::record::sample::{Abi, CallChain as RecordedChain, Sample};
 
 use super::options::CpuSamplerOptions;
 use crate::ProfileError;
-use crate::code::address_space::Registers;
+use crate::kernel_events::{
+    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ThreadSample, UNWIND_REGISTERS, online_cpus, read_sample,
+    refusal,
+};
 use crate::stacks::SampleSource;
-
-/// Sizes of a CPU's buffer as powers of two of pages, the best first.
-pub(crate) const MACHINE_BUFFERS: [u8; 5] = [10, 9, 8, 7, 5];
+use crate::threads::read::threads_of;
 
 /// Sizes of a thread's buffer: all buffers of an ordinary user together have 516 KiB a CPU and the limit of locked memory.
 const THREAD_BUFFERS: [u8; 4] = [7, 6, 5, 4];
@@ -30,39 +28,10 @@ const THREAD_BUFFERS: [u8; 4] = [7, 6, 5, 4];
 /// Most bytes of a stack for an ordinary user: the smallest buffer has room for four samples.
 const THREAD_STACK: u32 = 16 << 10;
 
-/// Where registers are in a sample: in ascending order of their bits in `asm/perf_regs.h`.
-#[cfg(target_arch = "x86_64")]
-mod registers {
-    pub(super) const MASK: u64 = 1 << 6 | 1 << 7 | 1 << 8;
-    pub(super) const FRAME: usize = 0;
-    pub(super) const STACK: usize = 1;
-    pub(super) const INSTRUCTION: usize = 2;
-    pub(super) const LINK: Option<usize> = None;
-}
-#[cfg(target_arch = "aarch64")]
-mod registers {
-    pub(super) const MASK: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
-    pub(super) const FRAME: usize = 0;
-    pub(super) const LINK: Option<usize> = Some(1);
-    pub(super) const STACK: usize = 2;
-    pub(super) const INSTRUCTION: usize = 3;
-}
-
-/// A sample of a thread.
-#[derive(Debug)]
-pub(crate) struct CpuSample {
-    pub pid: u32,
-    pub tid: u32,
-    /// The kernel's functions, innermost first.
-    pub kernel: Vec<u64>,
-    /// Registers in user mode, and a copy of the stack. None for a 32-bit program.
-    pub user: Option<(Registers, Vec<u8>)>,
-}
-
 /// What the kernel reports.
 #[derive(Debug)]
 pub(super) enum Event {
-    Sample(CpuSample),
+    Sample(ThreadSample),
     /// A process has started another one.
     Forked {
         pid: u32,
@@ -94,85 +63,44 @@ pub(super) struct Events {
 }
 
 enum Scope {
-    Machine(Vec<OpenEvent>),
-    Threads(HashMap<u32, OpenEvent>),
+    Machine(Vec<KernelEvent>),
+    Threads(HashMap<u32, KernelEvent>),
 }
 
-/// An event with its buffer. The counter is kept: closing it ends the event.
-struct OpenEvent {
-    counter: Counter,
-    buffer: Sampler,
+/// Opens an event of CPU time.
+fn open(
+    source: SampleSource,
+    options: &Opts,
+    target: impl Into<perf_event_open::config::Target>,
+    sizes: &[u8],
+) -> io::Result<KernelEvent> {
+    let counter = match source {
+        SampleSource::Cycles => Counter::new(Hardware::CpuCycle, target, options),
+        _ => Counter::new(Software::CpuClock, target, options),
+    }?;
+    KernelEvent::with_buffer(counter, sizes)
 }
 
-impl OpenEvent {
-    fn open(
-        source: SampleSource,
-        options: &Opts,
-        target: impl Into<perf_event_open::config::Target>,
-        sizes: &[u8],
-    ) -> io::Result<Self> {
-        let counter = match source {
-            SampleSource::Cycles => Counter::new(Hardware::CpuCycle, target, options),
-            _ => Counter::new(Software::CpuClock, target, options),
-        }?;
-        let mut failure = io::Error::from(ErrorKind::OutOfMemory);
-        for size in sizes {
-            match counter.sampler(*size) {
-                Ok(buffer) => return Ok(Self { counter, buffer }),
-                Err(error) => failure = error,
+/// Reads what an event has reported.
+fn drain(event: &KernelEvent, handle: &mut impl FnMut(Event)) {
+    for (_, record) in event.buffer.iter().into_iter().flatten() {
+        match record {
+            Record::Sample(sample) => handle(Event::Sample(read_sample(*sample))),
+            Record::Fork(fork) if fork.task.pid != fork.parent_task.pid => {
+                handle(Event::Forked { pid: fork.task.pid, parent: fork.parent_task.pid });
             }
-        }
-        Err(failure)
-    }
-
-    fn drain(&self, handle: &mut impl FnMut(Event)) {
-        for (_, record) in self.buffer.iter().into_iter().flatten() {
-            match record {
-                Record::Sample(sample) => handle(Event::Sample(read_sample(*sample))),
-                Record::Fork(fork) if fork.task.pid != fork.parent_task.pid => {
-                    handle(Event::Forked { pid: fork.task.pid, parent: fork.parent_task.pid });
+            Record::Comm(comm) => {
+                if comm.by_execve {
+                    handle(Event::Executed { pid: comm.task.pid });
                 }
-                Record::Comm(comm) => {
-                    if comm.by_execve {
-                        handle(Event::Executed { pid: comm.task.pid });
-                    }
-                    let name = comm.comm.to_string_lossy().into_owned();
-                    handle(Event::Named { tid: comm.task.tid, name });
-                }
-                Record::LostRecords(lost) => handle(Event::Lost(lost.lost_records)),
-                Record::LostSamples(lost) => handle(Event::Lost(lost.lost_samples)),
-                _ => {}
+                let name = comm.comm.to_string_lossy().into_owned();
+                handle(Event::Named { tid: comm.task.tid, name });
             }
+            Record::LostRecords(lost) => handle(Event::Lost(lost.lost_records)),
+            Record::LostSamples(lost) => handle(Event::Lost(lost.lost_samples)),
+            _ => {}
         }
     }
-}
-
-/// The registers that unwinding needs, as a mask.
-pub(crate) const UNWIND_REGISTERS: u64 = registers::MASK;
-
-/// The stacks of a sample.
-pub(crate) fn read_sample(sample: Sample) -> CpuSample {
-    let task = sample.record_id.task;
-    let chains = sample.call_chain.unwrap_or_default();
-    let kernel = chains.into_iter().find_map(|chain| match chain {
-        RecordedChain::Kernel(addresses) => Some(addresses),
-        _ => None,
-    });
-    let user = match sample.user_regs {
-        Some((values, Abi::_64)) => {
-            let value = |at: usize| values.get(at).copied().unwrap_or_default();
-            let registers = Registers {
-                instruction: value(registers::INSTRUCTION),
-                stack: value(registers::STACK),
-                frame: value(registers::FRAME),
-                link: registers::LINK.map_or(0, value),
-            };
-            Some((registers, sample.user_stack.unwrap_or_default()))
-        }
-        _ => None,
-    };
-    let (pid, tid) = task.map_or((0, 0), |task| (task.pid, task.tid));
-    CpuSample { pid, tid, kernel: kernel.unwrap_or_default(), user }
 }
 
 fn event_options(options: &CpuSamplerOptions, has_kernel: bool) -> Opts {
@@ -182,12 +110,10 @@ fn event_options(options: &CpuSamplerOptions, has_kernel: bool) -> Opts {
     opts.exclude.idle = true;
     opts.sample_on = SampleOn::Freq(u64::from(options.samples_per_s));
     opts.record_id_format.task = true;
-    opts.sample_format.user_regs = Some(RegsMask(registers::MASK));
+    opts.sample_format.user_regs = Some(RegsMask(UNWIND_REGISTERS));
     opts.sample_format.user_stack = Some(Size(options.stack_bytes));
     if has_kernel {
-        let chain =
-            CallChain { exclude_user: true, exclude_kernel: false, defer_user: false, max_stack_frames: 0 };
-        opts.sample_format.call_chain = Some(chain);
+        opts.sample_format.call_chain = Some(KERNEL_CHAIN);
     }
     opts.extra_record.task = true;
     opts.extra_record.comm = true;
@@ -248,7 +174,7 @@ impl Events {
         self.each(|event| drop(event.counter.disable()));
     }
 
-    fn each(&self, act: impl Fn(&OpenEvent)) {
+    fn each(&self, act: impl Fn(&KernelEvent)) {
         match &self.scope {
             Scope::Machine(events) => events.iter().for_each(act),
             Scope::Threads(events) => events.values().for_each(act),
@@ -258,8 +184,8 @@ impl Events {
     /// Reads what the kernel has reported since the last time.
     pub(super) fn drain(&self, handle: &mut impl FnMut(Event)) {
         match &self.scope {
-            Scope::Machine(events) => events.iter().for_each(|event| event.drain(handle)),
-            Scope::Threads(events) => events.values().for_each(|event| event.drain(handle)),
+            Scope::Machine(events) => events.iter().for_each(|event| drain(event, handle)),
+            Scope::Threads(events) => events.values().for_each(|event| drain(event, handle)),
         }
     }
 
@@ -282,7 +208,7 @@ impl Events {
             if events.contains_key(&tid) {
                 continue;
             }
-            match OpenEvent::open(self.source, &self.options, (Proc(tid), Cpu::ALL), sizes) {
+            match open(self.source, &self.options, (Proc(tid), Cpu::ALL), sizes) {
                 Ok(event) => {
                     if !is_first {
                         let _ = event.counter.enable();
@@ -305,49 +231,10 @@ impl Events {
     }
 }
 
-fn machine_wide(source: SampleSource, opts: &Opts, cpus: Option<&CpuSet>) -> io::Result<Vec<OpenEvent>> {
+fn machine_wide(source: SampleSource, opts: &Opts, cpus: Option<&CpuSet>) -> io::Result<Vec<KernelEvent>> {
     let online = online_cpus()?;
     let cpus = cpus.unwrap_or(&online);
-    cpus.iter()
-        .map(|cpu| OpenEvent::open(source, opts, (Proc::ALL, Cpu(cpu as u32)), &MACHINE_BUFFERS))
-        .collect()
-}
-
-/// The CPUs that the kernel uses.
-pub(crate) fn online_cpus() -> io::Result<CpuSet> {
-    let text = fs::read_to_string("/sys/devices/system/cpu/online")?;
-    text.trim().parse().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
-}
-
-fn threads_of(pid: u32) -> Vec<u32> {
-    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-}
-
-/// Why the kernel refused, and what to do.
-pub(crate) fn refusal(error: &io::Error) -> (String, String) {
-    let (reason, remedy) = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
-        Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
-            let level = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
-            let reason = match level.trim() {
-                "" => "the kernel does not permit perf_event_open".to_owned(),
-                level => format!("the kernel does not permit it, kernel.perf_event_paranoid is {level}"),
-            };
-            (reason, "run as root, or set kernel.perf_event_paranoid to 1 for your own processes")
-        }
-        Some(rustix::io::Errno::NOSYS) => {
-            ("this kernel or container has no perf_event_open".to_owned(), "profile outside the container")
-        }
-        Some(rustix::io::Errno::MFILE) => {
-            ("too many open files".to_owned(), "raise the limit with ulimit -n")
-        }
-        Some(rustix::io::Errno::NOENT | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV) => (
-            "this machine has no such event: a virtual machine often has no counters".to_owned(),
-            "use a machine with hardware counters, or give the virtual machine a virtual PMU",
-        ),
-        _ => (error.to_string(), "see perf_event_open(2)"),
-    };
-    (reason, remedy.to_owned())
+    cpus.iter().map(|cpu| open(source, opts, (Proc::ALL, Cpu(cpu as u32)), &MACHINE_BUFFERS)).collect()
 }
 
 /// What can be tried without a profile.
@@ -366,11 +253,11 @@ pub(crate) fn attempt(trial: Trial) -> io::Result<()> {
     let options = CpuSamplerOptions { stack_bytes: 64, ..CpuSamplerOptions::default() };
     let (own, opts) = ((Proc::CURRENT, Cpu::ALL), event_options(&options, false));
     match trial {
-        Trial::OwnUserCode => OpenEvent::open(SampleSource::CpuClock, &opts, own, &THREAD_BUFFERS).map(drop),
-        Trial::Counters => OpenEvent::open(SampleSource::Cycles, &opts, own, &THREAD_BUFFERS).map(drop),
+        Trial::OwnUserCode => open(SampleSource::CpuClock, &opts, own, &THREAD_BUFFERS).map(drop),
+        Trial::Counters => open(SampleSource::Cycles, &opts, own, &THREAD_BUFFERS).map(drop),
         Trial::Kernel => {
             let opts = event_options(&options, true);
-            let of_own = || OpenEvent::open(SampleSource::CpuClock, &opts, own, &THREAD_BUFFERS).map(drop);
+            let of_own = || open(SampleSource::CpuClock, &opts, own, &THREAD_BUFFERS).map(drop);
             machine_wide(SampleSource::CpuClock, &opts, None).map(drop).or_else(|_| of_own())
         }
     }

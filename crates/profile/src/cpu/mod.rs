@@ -7,11 +7,8 @@ mod collector;
 pub(crate) mod events;
 mod options;
 
-use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Sender};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use host::process::thread_cpu_time;
@@ -19,6 +16,7 @@ use host::process::thread_cpu_time;
 use self::collector::Collector;
 use self::events::Events;
 pub use self::options::CpuSamplerOptions;
+use crate::background::{Background, Started};
 use crate::{ProcessSet, ProfileError, Stacks};
 
 /// How often samples are read: a buffer has room for several times as many.
@@ -33,46 +31,19 @@ const FOLLOW: Duration = Duration::from_millis(500);
 
 /// Samples CPU time until it is stopped or dropped, on a thread that inherits the CPUs of its creator.
 #[derive(Debug)]
-pub struct CpuSampler {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Stacks>>,
-}
+pub struct CpuSampler(Background<Stacks>);
 
 impl CpuSampler {
     /// Starts to sample the processes and those that they start. It samples when this returns.
     pub fn start(processes: ProcessSet, options: &CpuSamplerOptions) -> Result<Self, ProfileError> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (for_thread, options) = (Arc::clone(&stop), options.corrected());
-        let (started, has_started) = mpsc::channel();
-        let thread = thread::Builder::new()
-            .name("profile".into())
-            .spawn(move || sample(&processes, &options, &for_thread, &started))
-            .map_err(ProfileError::Thread)?;
-        match has_started.recv() {
-            Ok(Ok(())) => Ok(Self { stop, thread: Some(thread) }),
-            Ok(Err(error)) => Err(error),
-            Err(_) => Err(ProfileError::Thread(io::Error::other("its thread has ended"))),
-        }
+        let options = options.corrected();
+        Background::start("profile", move |stop, started| sample(&processes, &options, stop, started))
+            .map(Self)
     }
 
     /// Ends sampling, and finds the names of the functions, which can take longer than a second for a large server.
-    pub fn stop(mut self) -> Result<Stacks, ProfileError> {
-        let ended = || ProfileError::Thread(io::Error::other("its thread has ended"));
-        self.end().ok_or_else(ended)
-    }
-
-    fn end(&mut self) -> Option<Stacks> {
-        self.stop.store(true, Ordering::Relaxed);
-        let thread = self.thread.take()?;
-        thread.thread().unpark();
-        thread.join().ok()
-    }
-}
-
-impl Drop for CpuSampler {
-    fn drop(&mut self) {
-        // Nobody needs the profile.
-        let _ = self.end();
+    pub fn stop(self) -> Result<Stacks, ProfileError> {
+        self.0.stop()
     }
 }
 
@@ -80,7 +51,7 @@ fn sample(
     processes: &ProcessSet,
     options: &CpuSamplerOptions,
     stop: &AtomicBool,
-    started: &Sender<Result<(), ProfileError>>,
+    started: &Started,
 ) -> Stacks {
     let mut collector = Collector::new();
     let pids = processes.now();
@@ -88,8 +59,7 @@ fn sample(
     let mut events = match opened {
         Ok(events) => events,
         Err(error) => {
-            // The receiver waits for it.
-            let _ = started.send(Err(error));
+            started.tell(Err(error));
             return collector.finish(Duration::ZERO);
         }
     };
@@ -102,7 +72,7 @@ fn sample(
     let begin_cpu = thread_cpu_time();
     events.enable();
     let begin = Instant::now();
-    let _ = started.send(Ok(()));
+    started.tell(Ok(()));
     let (mut pids, mut listed, mut followed) = (pids, begin, begin);
     while !stop.load(Ordering::Relaxed) {
         thread::park_timeout(DRAIN);

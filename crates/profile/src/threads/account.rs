@@ -78,12 +78,10 @@ impl Account {
     pub(super) fn list(&mut self, pids: &[u32]) {
         let now = Instant::now();
         let mut at_a_time: HashMap<&str, u32> = HashMap::new();
-        let running: Vec<(u32, u32)> =
-            pids.iter().flat_map(|pid| read::threads_of(*pid).into_iter().map(|tid| (*pid, tid))).collect();
         for thread in self.threads.values_mut() {
             thread.has_ended = true;
         }
-        for (pid, tid) in running {
+        for (pid, tid) in read::threads_of_all(pids) {
             let account = read::scheduler_account(pid, tid);
             let known = self.threads.get_mut(&tid).filter(|thread| thread.pid == pid);
             if let Some(thread) = known {

@@ -10,10 +10,8 @@ pub(crate) mod read;
 mod states;
 pub(crate) mod waits;
 
-use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use host::process::thread_cpu_time;
@@ -21,6 +19,7 @@ use host::process::thread_cpu_time;
 use self::account::Account;
 pub use self::options::ThreadSamplerOptions;
 pub use self::states::{ThreadGroup, ThreadStates, Wait, WaitKind};
+use crate::background::{Background, Started};
 use crate::{ProcessSet, ProfileError};
 
 /// How often processes and threads are listed, unless there are so many that it would cost too much.
@@ -31,10 +30,7 @@ const FOR_ROUNDS: f64 = 0.7;
 
 /// Samples states until it is stopped or dropped, on a thread that inherits the CPUs of its creator.
 #[derive(Debug)]
-pub struct ThreadSampler {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<ThreadStates>>,
-}
+pub struct ThreadSampler(Background<ThreadStates>);
 
 impl ThreadSampler {
     /// Starts to sample the processes and those that they start.
@@ -44,33 +40,17 @@ impl ThreadSampler {
         if account.is_empty() {
             return Err(ProfileError::NoProcesses);
         }
-        let stop = Arc::new(AtomicBool::new(false));
-        let (for_thread, options) = (Arc::clone(&stop), options.corrected());
-        let thread = thread::Builder::new()
-            .name("thread states".into())
-            .spawn(move || sample(&processes, &options, &for_thread, account))
-            .map_err(ProfileError::Thread)?;
-        Ok(Self { stop, thread: Some(thread) })
+        let options = options.corrected();
+        let work = move |stop: &AtomicBool, started: &Started| {
+            started.tell(Ok(()));
+            sample(&processes, &options, stop, account)
+        };
+        Background::start("thread states", work).map(Self)
     }
 
     /// Ends sampling.
-    pub fn stop(mut self) -> Result<ThreadStates, ProfileError> {
-        let ended = || ProfileError::Thread(io::Error::other("its thread has ended"));
-        self.end().ok_or_else(ended)
-    }
-
-    fn end(&mut self) -> Option<ThreadStates> {
-        self.stop.store(true, Ordering::Relaxed);
-        let thread = self.thread.take()?;
-        thread.thread().unpark();
-        thread.join().ok()
-    }
-}
-
-impl Drop for ThreadSampler {
-    fn drop(&mut self) {
-        // Nobody needs the states.
-        let _ = self.end();
+    pub fn stop(self) -> Result<ThreadStates, ProfileError> {
+        self.0.stop()
     }
 }
 

@@ -37,6 +37,11 @@ pub(crate) fn threads_of(pid: u32) -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// The threads of processes now, each with its process.
+pub(crate) fn threads_of_all(pids: &[u32]) -> impl Iterator<Item = (u32, u32)> {
+    pids.iter().flat_map(|pid| threads_of(*pid).into_iter().map(|tid| (*pid, tid)))
+}
+
 /// None if the thread has ended, or if the kernel has no accounts.
 pub(crate) fn scheduler_account(pid: u32, tid: u32) -> Option<SchedulerAccount> {
     parse_schedstat(&read(pid, tid, "schedstat")?)

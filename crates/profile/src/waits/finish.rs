@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use indexmap::IndexSet;
+
 use super::kinds::{self, Circumstances};
 use super::result::{self, WaitStack, Waker, WakerKind};
 use super::stack_table::{StackId, StackTable};
@@ -25,19 +27,11 @@ pub(super) enum WakerKey {
 
 /// Wakers, each once.
 #[derive(Debug, Default)]
-pub(super) struct WakerTable {
-    ids: HashMap<WakerKey, WakerId>,
-    wakers: Vec<WakerKey>,
-}
+pub(super) struct WakerTable(IndexSet<WakerKey>);
 
 impl WakerTable {
     pub(super) fn id(&mut self, waker: WakerKey) -> WakerId {
-        let next = self.wakers.len() as WakerId;
-        let id = *self.ids.entry(waker.clone()).or_insert(next);
-        if id == next {
-            self.wakers.push(waker);
-        }
-        id
+        self.0.insert_full(waker).0 as WakerId
     }
 }
 
@@ -109,7 +103,7 @@ impl Collected<'_> {
         let wakers: Vec<Waker> = seen
             .iter()
             .map(|(id, wakes)| {
-                let (kind, thread, frames) = match &self.wakers.wakers[*id as usize] {
+                let (kind, thread, frames) = match &self.wakers.0[*id as usize] {
                     WakerKey::Thread(name, stack) => {
                         (WakerKind::Thread, self.names.get(*name).to_owned(), frames_of(*stack))
                     }

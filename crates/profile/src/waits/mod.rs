@@ -19,87 +19,52 @@ mod switches;
 mod tally;
 mod tracker;
 
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Sender};
-use std::thread::{self, JoinHandle};
+use std::sync::atomic::AtomicBool;
 
 pub use self::options::WaitSamplerOptions;
 pub use self::result::{WaitSource, WaitStack, Waits, Waker, WakerKind};
 use self::switch_events::SwitchEvents;
-use crate::cpu::events::refusal;
+use crate::background::{Background, Started, ended};
+use crate::kernel_events::refusal;
 use crate::{ProcessSet, ProfileError};
 
 /// Watches waits until it is stopped or dropped, on a thread that inherits the CPUs of its creator.
 #[derive(Debug)]
-pub struct WaitSampler {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Option<Waits>>>,
-}
+pub struct WaitSampler(Background<Option<Waits>>);
 
 impl WaitSampler {
     /// Starts to watch the processes and those that they start. It watches when this returns.
     pub fn start(processes: ProcessSet, options: &WaitSamplerOptions) -> Result<Self, ProfileError> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (for_thread, options) = (Arc::clone(&stop), options.corrected());
-        let (started, has_started) = mpsc::channel();
-        let thread = thread::Builder::new()
-            .name("waits".into())
-            .spawn(move || watch(&processes, &options, &for_thread, &started))
-            .map_err(ProfileError::Thread)?;
-        match has_started.recv() {
-            Ok(Ok(())) => Ok(Self { stop, thread: Some(thread) }),
-            Ok(Err(error)) => Err(error),
-            Err(_) => Err(ended()),
-        }
+        let options = options.corrected();
+        Background::start("waits", move |stop, started| watch(&processes, &options, stop, started)).map(Self)
     }
 
     /// Ends watching, and finds the names of the functions, which can take longer than a second for a large server.
-    pub fn stop(mut self) -> Result<Waits, ProfileError> {
-        self.end().ok_or_else(ended)
-    }
-
-    fn end(&mut self) -> Option<Waits> {
-        self.stop.store(true, Ordering::Relaxed);
-        let thread = self.thread.take()?;
-        thread.thread().unpark();
-        thread.join().ok().flatten()
+    pub fn stop(self) -> Result<Waits, ProfileError> {
+        self.0.stop()?.ok_or_else(ended)
     }
 }
 
-impl Drop for WaitSampler {
-    fn drop(&mut self) {
-        // Nobody needs the waits.
-        let _ = self.end();
-    }
-}
-
-fn ended() -> ProfileError {
-    ProfileError::Thread(io::Error::other("its thread has ended"))
-}
-
+/// None without processes.
 fn watch(
     processes: &ProcessSet,
     options: &WaitSamplerOptions,
     stop: &AtomicBool,
-    started: &Sender<Result<(), ProfileError>>,
+    started: &Started,
 ) -> Option<Waits> {
-    // The receiver waits for it.
-    let tell = |result| drop(started.send(result));
     if processes.now().is_empty() {
-        tell(Err(ProfileError::NoProcesses));
+        started.tell(Err(ProfileError::NoProcesses));
         return None;
     }
     if !options.use_records {
-        return Some(samples::watch(processes, "switches were not recorded", stop, || tell(Ok(()))));
+        return Some(samples::watch(processes, "switches were not recorded", stop, || started.tell(Ok(()))));
     }
     match SwitchEvents::open(options.cpus.as_ref()) {
-        Ok(events) => Some(switches::watch(processes, options, events, stop, || tell(Ok(())))),
+        Ok(events) => Some(switches::watch(processes, options, events, stop, || started.tell(Ok(())))),
         Err(error) => {
             let (reason, remedy) = refusal(&error);
             let why = format!("switches cannot be recorded: {reason}: {remedy}");
-            Some(samples::watch(processes, &why, stop, || tell(Ok(()))))
+            Some(samples::watch(processes, &why, stop, || started.tell(Ok(()))))
         }
     }
 }

@@ -16,10 +16,9 @@ use super::snapshot::Snapshots;
 use super::stack_table::{StackId, StackTable};
 use super::tally::TalliedWait;
 use crate::ProcessSet;
-use crate::code::kernel_symbols::KernelSymbols;
 use crate::code::stack_reader::StackReader;
 use crate::thread_names::ThreadNames;
-use crate::threads::read::{SchedulerAccount, scheduler_account, threads_of};
+use crate::threads::read::{SchedulerAccount, scheduler_account, threads_of_all};
 
 /// The time between two rounds. Its half is added in turns, so that rounds are not in step with periodic work.
 const ROUND: Duration = Duration::from_millis(20);
@@ -88,10 +87,7 @@ pub(super) fn watch(processes: &ProcessSet, why: &str, stop: &AtomicBool, starte
 impl Watcher {
     fn new(pids: &[u32]) -> Self {
         let mut reader = StackReader::new();
-        reader.kernel = KernelSymbols::read();
-        for pid in pids {
-            reader.read_code(*pid);
-        }
+        reader.prepare(pids, true);
         Self {
             threads: BTreeMap::new(),
             ended: Vec::new(),
@@ -106,7 +102,7 @@ impl Watcher {
 
     fn list(&mut self, pids: &[u32]) {
         self.threads.values_mut().for_each(|thread| thread.has_ended = true);
-        for (pid, tid) in pids.iter().flat_map(|pid| threads_of(*pid).into_iter().map(|tid| (*pid, tid))) {
+        for (pid, tid) in threads_of_all(pids) {
             let reading = (Instant::now(), scheduler_account(pid, tid).unwrap_or_default());
             if let Some(known) = self.threads.get_mut(&tid).filter(|thread| thread.pid == pid) {
                 known.last = reading;

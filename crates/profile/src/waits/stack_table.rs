@@ -1,6 +1,6 @@
 //! The stacks of waits, each once, before their functions have names.
 
-use std::collections::HashMap;
+use indexmap::IndexSet;
 
 use crate::code::stack_reader::Function;
 use crate::threads::WaitKind;
@@ -24,37 +24,28 @@ pub(super) struct WaitingStack {
 
 /// Stacks, each once.
 #[derive(Debug)]
-pub(super) struct StackTable {
-    ids: HashMap<WaitingStack, StackId>,
-    stacks: Vec<WaitingStack>,
-}
+pub(super) struct StackTable(IndexSet<WaitingStack>);
 
 impl StackTable {
     /// With the stack that stands for those that are too many.
     pub(super) fn new() -> Self {
         let others = WaitingStack { kind: Some(WaitKind::Unknown), functions: Vec::new(), depth: None };
-        Self { ids: HashMap::new(), stacks: vec![others] }
+        Self(IndexSet::from([others]))
     }
 
     pub(super) fn id(&mut self, stack: WaitingStack) -> StackId {
-        if let Some(known) = self.ids.get(&stack) {
-            return *known;
+        if self.0.len() >= MOST_STACKS {
+            return self.0.get_index_of(&stack).unwrap_or(0) as StackId;
         }
-        if self.stacks.len() >= MOST_STACKS {
-            return 0;
-        }
-        let id = self.stacks.len() as StackId;
-        self.ids.insert(stack.clone(), id);
-        self.stacks.push(stack);
-        id
+        self.0.insert_full(stack).0 as StackId
     }
 
     pub(super) fn get(&self, id: StackId) -> &WaitingStack {
-        &self.stacks[id as usize]
+        &self.0[id as usize]
     }
 
     /// All functions.
     pub(super) fn functions(&self) -> impl Iterator<Item = &Function> {
-        self.stacks.iter().flat_map(|stack| &stack.functions)
+        self.0.iter().flat_map(|stack| &stack.functions)
     }
 }

@@ -7,15 +7,16 @@ use std::fs;
 use std::io;
 
 use host::CpuSet;
-use perf_event_open::config::{CallChain, Clock, Cpu, Opts, Proc, RegsMask, SampleOn, Size};
+use perf_event_open::config::{Clock, Cpu, Opts, Proc, RegsMask, SampleOn, Size};
 use perf_event_open::count::Counter;
 use perf_event_open::event::sw::Software;
 use perf_event_open::event::tp::Tracepoint;
-use perf_event_open::sample::Sampler;
 use perf_event_open::sample::record::ctx::Switch;
 use perf_event_open::sample::record::{Record, RecordId};
 
-use crate::cpu::events::{CpuSample, MACHINE_BUFFERS, UNWIND_REGISTERS, online_cpus, read_sample};
+use crate::kernel_events::{
+    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ThreadSample, UNWIND_REGISTERS, online_cpus, read_sample,
+};
 
 /// Bytes of a stack that the kernel copies.
 pub(super) const STACK_BYTES: u32 = 16 << 10;
@@ -36,13 +37,13 @@ const INTERRUPT_FLAGS: u8 = 0x08 | 0x10;
 #[derive(Debug)]
 pub(super) enum SwitchRecord {
     /// A thread leaves its CPU with this stack.
-    Stack(CpuSample, u64),
+    Stack(ThreadSample, u64),
     /// A thread has left its CPU.
     Out { pid: u32, tid: u32, time: u64, is_preempted: bool },
     /// A thread runs.
     In { pid: u32, tid: u32, time: u64 },
     /// The thread of the sample wakes another one.
-    Wakes { sample: CpuSample, time: u64, tid: u32, is_interrupt: bool },
+    Wakes { sample: ThreadSample, time: u64, tid: u32, is_interrupt: bool },
     /// A process has started another one.
     Forked { pid: u32, parent: u32 },
     /// A process runs another program.
@@ -55,15 +56,9 @@ pub(super) enum SwitchRecord {
     Lost(u64),
 }
 
-/// An event of one CPU. The counter is kept: closing it ends the event.
-struct CpuEvent {
-    counter: Counter,
-    buffer: Sampler,
-}
-
 /// Events of one sort on all CPUs, with how often they have a stack.
 struct EventGroup {
-    events: Vec<CpuEvent>,
+    events: Vec<KernelEvent>,
     every: usize,
     /// Samples since the last correction.
     samples: u64,
@@ -89,12 +84,7 @@ impl SwitchEvents {
         let online = online_cpus()?;
         let cpus = cpus.unwrap_or(&online);
         let mut opts = options();
-        opts.sample_format.call_chain = Some(CallChain {
-            exclude_user: true,
-            exclude_kernel: false,
-            defer_user: false,
-            max_stack_frames: 0,
-        });
+        opts.sample_format.call_chain = Some(KERNEL_CHAIN);
         opts.extra_record.task = true;
         opts.extra_record.comm = true;
         opts.extra_record.ctx_switch = true;
@@ -160,23 +150,13 @@ impl SwitchEvents {
 
 impl EventGroup {
     fn open(cpus: &CpuSet, open: impl Fn(u32) -> io::Result<Counter>) -> io::Result<Self> {
-        let events = cpus.iter().map(|cpu| {
-            let counter = open(cpu as u32)?;
-            let mut failure = io::Error::from(io::ErrorKind::OutOfMemory);
-            for size in MACHINE_BUFFERS {
-                match counter.sampler(size) {
-                    Ok(buffer) => return Ok(CpuEvent { counter, buffer }),
-                    Err(error) => failure = error,
-                }
-            }
-            Err(failure)
-        });
+        let events = cpus.iter().map(|cpu| KernelEvent::with_buffer(open(cpu as u32)?, &MACHINE_BUFFERS));
         Ok(Self { events: events.collect::<io::Result<_>>()?, every: FIRST_EVERY, samples: 0 })
     }
 
     fn drain(
         &mut self,
-        read: &impl Fn(CpuSample, u64, Vec<u8>) -> Option<SwitchRecord>,
+        read: &impl Fn(ThreadSample, u64, Vec<u8>) -> Option<SwitchRecord>,
         handle: &mut impl FnMut(SwitchRecord),
     ) {
         for event in &self.events {

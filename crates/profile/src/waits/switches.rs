@@ -17,11 +17,10 @@ use super::switch_events::{STACK_BYTES, SwitchEvents, SwitchRecord};
 use super::tally::WakerId;
 use super::tracker::{Change, Tracker};
 use crate::ProcessSet;
-use crate::code::kernel_symbols::KernelSymbols;
 use crate::code::stack_reader::StackReader;
-use crate::cpu::events::CpuSample;
+use crate::kernel_events::ThreadSample;
 use crate::thread_names::ThreadNames;
-use crate::threads::read::threads_of;
+use crate::threads::read::threads_of_all;
 
 /// How often records are read: a buffer has room for several times as many.
 const DRAIN: Duration = Duration::from_millis(20);
@@ -117,10 +116,7 @@ pub(super) fn watch(
 impl Watcher {
     fn new(pids: &[u32]) -> Self {
         let mut reader = StackReader::new();
-        reader.kernel = KernelSymbols::read();
-        for pid in pids {
-            reader.read_code(*pid);
-        }
+        reader.prepare(pids, true);
         Self {
             members: pids.iter().copied().collect(),
             names: ThreadNames::default(),
@@ -138,7 +134,7 @@ impl Watcher {
     /// Reads the stacks of threads that wait already: some do not run for as long as they are watched.
     fn read_waiting(&mut self, pids: &[u32], began: u64) {
         let begin_cpu = thread_cpu_time();
-        for (pid, tid) in pids.iter().flat_map(|pid| threads_of(*pid).into_iter().map(|tid| (*pid, tid))) {
+        for (pid, tid) in threads_of_all(pids) {
             if thread_cpu_time().saturating_sub(begin_cpu) > MOST_AT_BEGIN {
                 break;
             }
@@ -201,7 +197,7 @@ impl Watcher {
         }
     }
 
-    fn stack(&mut self, sample: &CpuSample) -> StackId {
+    fn stack(&mut self, sample: &ThreadSample) -> StackId {
         let mut functions = self.reader.kernel_functions(&sample.kernel);
         let mut depth = None;
         if let Some((registers, copy)) = &sample.user {
@@ -214,7 +210,7 @@ impl Watcher {
         self.table.id(WaitingStack { kind: None, functions, depth })
     }
 
-    fn waker(&mut self, sample: &CpuSample, is_interrupt: bool) -> WakerId {
+    fn waker(&mut self, sample: &ThreadSample, is_interrupt: bool) -> WakerId {
         let key = if is_interrupt || sample.pid == 0 {
             WakerKey::Interrupt
         } else if self.members.contains(&sample.pid) {

@@ -1,0 +1,129 @@
+//! Events of the kernel's perf subsystem: their buffers, the stacks in their samples, and why they are refused. Which events are
+//! opened, and what their records mean, is left to samplers.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+
+use host::CpuSet;
+use perf_event_open::config::CallChain;
+use perf_event_open::count::Counter;
+use perf_event_open::sample::Sampler;
+use perf_event_open::sample::record::sample::{Abi, CallChain as RecordedChain, Sample};
+
+use crate::code::address_space::Registers;
+
+/// Sizes of a CPU's buffer as powers of two of pages, the best first.
+pub(crate) const MACHINE_BUFFERS: [u8; 5] = [10, 9, 8, 7, 5];
+
+/// The kernel's functions of a sample. Those of the program are unwound from a copy of its stack.
+pub(crate) const KERNEL_CHAIN: CallChain =
+    CallChain { exclude_user: true, exclude_kernel: false, defer_user: false, max_stack_frames: 0 };
+
+/// Where registers are in a sample: in ascending order of their bits in `asm/perf_regs.h`.
+#[cfg(target_arch = "x86_64")]
+mod registers {
+    pub(super) const MASK: u64 = 1 << 6 | 1 << 7 | 1 << 8;
+    pub(super) const FRAME: usize = 0;
+    pub(super) const STACK: usize = 1;
+    pub(super) const INSTRUCTION: usize = 2;
+    pub(super) const LINK: Option<usize> = None;
+}
+#[cfg(target_arch = "aarch64")]
+mod registers {
+    pub(super) const MASK: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
+    pub(super) const FRAME: usize = 0;
+    pub(super) const LINK: Option<usize> = Some(1);
+    pub(super) const STACK: usize = 2;
+    pub(super) const INSTRUCTION: usize = 3;
+}
+
+/// A sample of a thread.
+#[derive(Debug)]
+pub(crate) struct ThreadSample {
+    pub pid: u32,
+    pub tid: u32,
+    /// The kernel's functions, innermost first.
+    pub kernel: Vec<u64>,
+    /// Registers in user mode, and a copy of the stack. None for a 32-bit program.
+    pub user: Option<(Registers, Vec<u8>)>,
+}
+
+/// An event with its buffer. The counter is kept: closing it ends the event.
+pub(crate) struct KernelEvent {
+    pub counter: Counter,
+    pub buffer: Sampler,
+}
+
+impl KernelEvent {
+    /// Gives an event the first of these sizes of a buffer that the kernel has room for.
+    pub(crate) fn with_buffer(counter: Counter, sizes: &[u8]) -> io::Result<Self> {
+        let mut failure = io::Error::from(ErrorKind::OutOfMemory);
+        for size in sizes {
+            match counter.sampler(*size) {
+                Ok(buffer) => return Ok(Self { counter, buffer }),
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
+    }
+}
+
+/// The registers that unwinding needs, as a mask.
+pub(crate) const UNWIND_REGISTERS: u64 = registers::MASK;
+
+/// The stacks of a sample.
+pub(crate) fn read_sample(sample: Sample) -> ThreadSample {
+    let task = sample.record_id.task;
+    let chains = sample.call_chain.unwrap_or_default();
+    let kernel = chains.into_iter().find_map(|chain| match chain {
+        RecordedChain::Kernel(addresses) => Some(addresses),
+        _ => None,
+    });
+    let user = match sample.user_regs {
+        Some((values, Abi::_64)) => {
+            let value = |at: usize| values.get(at).copied().unwrap_or_default();
+            let registers = Registers {
+                instruction: value(registers::INSTRUCTION),
+                stack: value(registers::STACK),
+                frame: value(registers::FRAME),
+                link: registers::LINK.map_or(0, value),
+            };
+            Some((registers, sample.user_stack.unwrap_or_default()))
+        }
+        _ => None,
+    };
+    let (pid, tid) = task.map_or((0, 0), |task| (task.pid, task.tid));
+    ThreadSample { pid, tid, kernel: kernel.unwrap_or_default(), user }
+}
+
+/// The CPUs that the kernel uses.
+pub(crate) fn online_cpus() -> io::Result<CpuSet> {
+    let text = fs::read_to_string("/sys/devices/system/cpu/online")?;
+    text.trim().parse().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+}
+
+/// Why the kernel refused, and what to do.
+pub(crate) fn refusal(error: &io::Error) -> (String, String) {
+    let (reason, remedy) = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+        Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
+            let level = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+            let reason = match level.trim() {
+                "" => "the kernel does not permit perf_event_open".to_owned(),
+                level => format!("the kernel does not permit it, kernel.perf_event_paranoid is {level}"),
+            };
+            (reason, "run as root, or set kernel.perf_event_paranoid to 1 for your own processes")
+        }
+        Some(rustix::io::Errno::NOSYS) => {
+            ("this kernel or container has no perf_event_open".to_owned(), "profile outside the container")
+        }
+        Some(rustix::io::Errno::MFILE) => {
+            ("too many open files".to_owned(), "raise the limit with ulimit -n")
+        }
+        Some(rustix::io::Errno::NOENT | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV) => (
+            "this machine has no such event: a virtual machine often has no counters".to_owned(),
+            "use a machine with hardware counters, or give the virtual machine a virtual PMU",
+        ),
+        _ => (error.to_string(), "see perf_event_open(2)"),
+    };
+    (reason, remedy.to_owned())
+}
