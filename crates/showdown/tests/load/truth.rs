@@ -134,8 +134,9 @@ fn a_client_that_stopped_takes_its_delay_out() {
         kill_process(pid, Signal::CONT).expect("it is stopped");
     }
     let result = client.wait().measured();
-    let at = |times: &str| number(&result, &format!("/{times}/p99_9"));
-    assert!(at("client/delay_us") > 10_000, "{result}");
-    assert!(at("server_time_us") < at("response_time_us"), "{result}");
+    assert!(number(&result, "/client/delay_us/p99_9") > 10_000, "{result}");
+    // Where the server waited for a CPU as well, their largest times are of the same operations, on which the client was in time.
+    let mean = |times: &str| result[times]["mean"].as_f64().expect("a mean");
+    assert!(mean("server_time_us") < mean("response_time_us"), "{result}");
     assert!(result["notes"].to_string().contains("late sends of the client added"), "{result}");
 }
