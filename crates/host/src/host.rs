@@ -86,6 +86,18 @@ impl Host {
         packages::ensure(&self.root, program, log)
     }
 
+    /// Finds a shared library by the name of its file, such as `libjemalloc.so.2`. Installs a missing one if this process may,
+    /// with the output in `log`. Otherwise the error contains the command to run.
+    pub fn ensure_library(&self, library: &Program, log: &Path) -> Result<PathBuf, packages::Error> {
+        packages::ensure_library(&self.root, library, log)
+    }
+
+    /// Whether a process has a file mapped whose name begins so, such as a library. None where its maps cannot be read, or where it has
+    /// ended.
+    pub fn has_mapped(&self, pid: u32, file_name: &str) -> Option<bool> {
+        crate::facts::has_mapped(&self.root, pid, file_name)
+    }
+
     /// The installed version of a package, with the distribution's revision. Returns none if it is not installed.
     pub fn package_version(&self, package: &PackageName) -> Option<String> {
         packages::installed_version(package)

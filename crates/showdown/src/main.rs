@@ -43,6 +43,10 @@ enum Verb {
     Sweep(Box<verbs::bakeoff::SweepArgs>),
     /// Find out what limits a server and where its CPU time goes, or what costs one server more than another
     Explain(Box<verbs::explain::ExplainArgs>),
+    /// List the tunings of servers and the kernel: what each sets, when it applies, its risk and its source
+    Tunings(verbs::tunings::TuningsArgs),
+    /// Restore the kernel settings that a killed run has left
+    Undo(verbs::undo::UndoArgs),
     /// Run a saved plan
     Run(verbs::bakeoff::PlanFileArgs),
     /// Go on with a run that was interrupted or killed
@@ -115,6 +119,8 @@ fn main() -> ExitCode {
         Verb::Compare(args) => verbs::bakeoff::compare(&args),
         Verb::Sweep(args) => verbs::bakeoff::sweep(&args),
         Verb::Explain(args) => verbs::explain::run(&args),
+        Verb::Tunings(args) => verbs::tunings::run(&args),
+        Verb::Undo(args) => verbs::undo::run(&args),
         Verb::Run(args) => verbs::bakeoff::run(&args),
         Verb::Resume(args) => verbs::resume::run(&args),
         Verb::Plan(verb) => verbs::bakeoff::plan(&verb),
@@ -155,8 +161,8 @@ mod tests {
         "Accept", "Add", "Allow", "Ask", "Build", "Check", "Choose", "Close", "Color", "Compare", "Connect",
         "Create", "Derive", "Do", "Explain", "Find", "Give", "Go", "Keep", "List", "Load", "Maintain",
         "Make", "Mark", "Measure", "Offer", "Open", "Pack", "Pause", "Print", "Put", "Query", "Read",
-        "Rebuild", "Remove", "Replace", "Run", "Save", "Search", "Send", "Set", "Show", "Spread", "Start",
-        "Stop", "Store", "Take", "Trust", "Unpack", "Use", "Vary", "Wait", "Write",
+        "Rebuild", "Remove", "Replace", "Restore", "Run", "Save", "Search", "Send", "Set", "Show", "Spread",
+        "Start", "Stop", "Store", "Take", "Trust", "Unpack", "Use", "Vary", "Wait", "Write",
     ];
 
     /// This command and all below it that a user sees, each with its full name.

@@ -75,4 +75,5 @@ pub use instance::{
 pub use instances::{Instances, Observers};
 pub use names::UnknownName;
 pub use packed::{PackError, PackedWorkload};
+pub use render::{RenderError, TemplateVariables};
 pub use variant::{ServerVariant, VariantError, VariantText, is_kernel_setting, names_host, on_host};

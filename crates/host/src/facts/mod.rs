@@ -29,6 +29,7 @@ pub use machine::{MachineFacts, PowerSource, Rapl};
 pub use memory::MemoryFacts;
 pub(crate) use memory::available_memory_share;
 pub use process::ProcessFacts;
+pub(crate) use process::has_mapped;
 
 use crate::cgroup::CgroupLimits;
 use crate::root::Root;

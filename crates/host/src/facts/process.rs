@@ -123,6 +123,13 @@ fn status_line(line: &str) -> Option<(String, String)> {
     STATUS_LINES.contains(&name).then(|| (name.to_owned(), value.trim().to_owned()))
 }
 
+/// Whether a process has a file mapped whose name begins so: a version may follow. None where its maps cannot be read.
+pub(crate) fn has_mapped(root: &Root, pid: u32, file_name: &str) -> Option<bool> {
+    let files = mapped_files(root, &format!("/proc/{pid}"));
+    let is_it = |path: &String| path.rsplit('/').next().is_some_and(|name| name.starts_with(file_name));
+    (!files.is_empty()).then(|| files.iter().any(is_it))
+}
+
 /// The mapped files of a process, each once.
 fn mapped_files(root: &Root, dir: &str) -> Vec<String> {
     let maps = MemoryMaps::from_file(root.path(format!("{dir}/maps"))).map(|maps| maps.0).unwrap_or_default();

@@ -37,7 +37,9 @@ pub enum Error {
         log: LogTail,
     },
     /// The package is installed, but does not contain the program.
-    #[error("{package} is installed, but there is no program {program} in PATH: correct the package name")]
+    #[error(
+        "{package} is installed, but {program} is neither in PATH nor among the libraries: correct the package name"
+    )]
     NotInPackage {
         /// The program.
         program: String,

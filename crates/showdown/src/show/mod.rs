@@ -21,5 +21,6 @@ pub mod selftest;
 pub mod selftest_clients;
 pub mod size;
 mod table;
+pub mod tunings;
 pub mod units;
 pub mod verdict;

@@ -22,4 +22,6 @@ pub mod runner;
 pub mod selftest;
 pub mod selftest_clients;
 pub mod size;
+pub mod tunings;
+pub mod undo;
 pub mod workloads;

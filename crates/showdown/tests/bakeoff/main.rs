@@ -22,5 +22,6 @@ mod resume;
 mod secrets;
 mod servers;
 mod tls;
+mod tunings;
 mod turns;
 mod untrusted;

@@ -8,6 +8,7 @@ mod explanations;
 mod page;
 mod plans;
 mod power;
+mod tunings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

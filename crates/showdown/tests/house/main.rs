@@ -20,6 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("machine", &["profile", "workload", "archive", "load", "host", "stats"]),
     ("bakeoff", &["machine", "profile", "workload", "archive", "stats", "load", "host"]),
     ("explain", &["bakeoff", "machine", "profile", "workload", "archive", "stats", "load", "host"]),
+    ("tune", &["explain", "bakeoff", "machine", "workload", "archive", "stats", "load", "host"]),
     ("truth", &["load", "host", "stats", "wire"]),
     ("power", &["stats"]),
     ("cost", &["power", "archive", "stats"]),
@@ -28,8 +29,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "showdown",
         &[
-            "report", "cost", "power", "runners", "truth", "explain", "bakeoff", "machine", "profile",
-            "workload", "archive", "load", "host", "stats", "wire",
+            "report", "cost", "power", "runners", "truth", "tune", "explain", "bakeoff", "machine",
+            "profile", "workload", "archive", "load", "host", "stats", "wire",
         ],
     ),
 ];

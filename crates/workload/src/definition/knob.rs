@@ -72,7 +72,8 @@ impl Knob {
         [certificate, Self::built_in(RESUMPTION, about, KnobType::Switch, "on")]
     }
 
-    fn built_in(name: &str, about: &str, knob_type: KnobType, default: &str) -> Self {
+    /// A knob that Showdown adds.
+    pub(super) fn built_in(name: &str, about: &str, knob_type: KnobType, default: &str) -> Self {
         let (name, about, default) = (name.to_owned(), about.to_owned(), default.to_owned());
         Self { name, about, knob_type, default, unit: String::new(), is_memory: false, source: String::new() }
     }

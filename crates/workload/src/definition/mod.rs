@@ -4,6 +4,7 @@
 //! Everything is read at once, templates too: a later change on disk does not affect a run in progress.
 
 mod account;
+mod allocator;
 mod knob;
 mod knob_type;
 mod load;
@@ -23,6 +24,7 @@ use ::load::drivers::mix::OperationMix;
 use ::load::inputs::slo::Slo;
 
 pub use self::account::DatabaseAccount;
+pub use self::allocator::{ALLOCATOR, MALLOC_ARENAS, PreloadedAllocator};
 pub use self::knob::{CERTIFICATE, DefaultValueError, INSTANCES, Knob, RESUMPTION};
 pub use self::knob_type::{InvalidValue, KnobType, RangeError, TypedValue};
 pub use self::load::LoadDefinition;

@@ -12,6 +12,7 @@ use load::inputs::units::parse_duration;
 use toml::Spanned;
 
 use super::account::DatabaseAccount;
+use super::allocator;
 use super::knob::{INSTANCES, Knob};
 use super::observation::Observation;
 use super::raw::{RawReady, RawServer, RawVersion};
@@ -178,7 +179,11 @@ impl ServerDefinition {
         }
         let tls_knobs = is_tls.then(Knob::of_tls);
         let instances_knob = (!protocol.makes_own_load()).then(Knob::of_instances);
-        let knobs = knobs.into_iter().chain(tls_knobs.into_iter().flatten()).chain(instances_knob).collect();
+        // A server that has such a knob of its own keeps it.
+        let is_new = |knob: &Knob| knobs.iter().all(|own| own.name != knob.name);
+        let allocator_knobs: Vec<Knob> = allocator::knobs().into_iter().filter(is_new).collect();
+        let added = tls_knobs.into_iter().flatten().chain(instances_knob).chain(allocator_knobs);
+        let knobs = knobs.into_iter().chain(added).collect();
         Ok(Self {
             name: name.to_owned(),
             about: raw.about,

@@ -107,6 +107,29 @@ pub enum InstanceError {
         /// The last lines of its output.
         output: String,
     },
+    /// The library of an allocator is missing.
+    #[error("{server}: allocator: {source}")]
+    AllocatorLibrary {
+        /// The server.
+        server: String,
+        /// Why, and what to do.
+        source: host::packages::Error,
+    },
+    /// A process of the server does not have the allocator that its variant asks for.
+    #[error(
+        "{server}: its process {pid} does not have {file} mapped, so allocator={name} has no effect: a static program, or one \
+         that clears its environment, keeps its own; leave the knob out"
+    )]
+    AllocatorNotUsed {
+        /// The server.
+        server: String,
+        /// The value of the knob.
+        name: &'static str,
+        /// The file of the library.
+        file: &'static str,
+        /// The process.
+        pid: u32,
+    },
     /// The server's own count of operations cannot be read.
     #[error("cannot read the statistics of {server}: {source}")]
     Statistics {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `options` | what a start needs |
 //! | `start` | the steps of a start |
+//! | `allocator` | the memory allocator that a variant asks for |
 //! | `readiness` | the wait until the server is ready |
 //! | `running` | the running server: its load, its configuration, its end |
 //! | `check` | loading data, and one checked reply of each operation |
@@ -13,6 +14,7 @@
 //! | `directories`, `files` | its directory, and a private one beside it |
 //! | `credentials`, `password`, `certificate` | secrets of one start |
 
+mod allocator;
 mod ask;
 pub(crate) mod certificate;
 mod check;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use host::ServerCommand;
 use host::process::{PipeEnds, Pipes, ProcessExit};
 
+use super::allocator;
 use super::credentials::ServerCredentials;
 use super::directories::StartDirectories;
 use super::error::{ConfigurationError, InstanceError};
@@ -20,7 +21,9 @@ use super::running::{EffectiveConfigFile, Instance, SERVER_LOG};
 use super::service_user::ServiceUser;
 use super::tool::{TMPDIR, Tools};
 use crate::data;
-use crate::definition::{CERTIFICATE, Knob, RESUMPTION, ServerDefinition, TypedValue, Workload};
+use crate::definition::{
+    CERTIFICATE, Knob, PreloadedAllocator, RESUMPTION, ServerDefinition, TypedValue, Workload,
+};
 use crate::render::{self, TemplateVariables};
 use crate::variant::ServerVariant;
 
@@ -126,6 +129,15 @@ impl Instance {
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(|e| wrong(e.into()))?);
         }
+        let allocator = PreloadedAllocator::of(&knobs);
+        allocator::set(
+            allocator,
+            &server.name,
+            &knobs,
+            &options.host,
+            &directories.private,
+            &mut command.env,
+        )?;
         let pipes = workload.load.is_runner().then(|| make_pipes(&directories.private)).transpose()?;
         command.pipes = pipes.as_ref().map(|(pipes, _)| pipes.clone());
         let running = options.host.start(&command)?;
@@ -148,6 +160,7 @@ impl Instance {
             log_counter,
         };
         instance.wait_ready()?;
+        allocator.map_or(Ok(()), |allocator| allocator::check(allocator, &instance))?;
         Ok(instance)
     }
 }
