@@ -53,7 +53,10 @@ fn no_word_is_out_of_use() {
         let text = fs::read_to_string(&file).expect("a source file");
         for (number, line) in text.lines().enumerate() {
             // A variable of glibc's, and the knob that sets it.
-            let line = line.replace("MALLOC_ARENA_MAX", "").replace("MALLOC_ARENAS", "").replace("malloc_arenas", "");
+            let line = line
+                .replace("MALLOC_ARENA_MAX", "")
+                .replace("MALLOC_ARENAS", "")
+                .replace("malloc_arenas", "");
             if words(&line).iter().any(|word| is_out_of_use(word)) {
                 found.push(format!("{path}:{}: {}", number + 1, line.trim()));
             }
