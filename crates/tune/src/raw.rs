@@ -133,14 +133,13 @@ fn check_level(
     let mut texts = BTreeMap::new();
     for (name, value) in set {
         let fits = match scope {
-            Scope::Sysctl | Scope::Sysfs => {
-                is_kernel(&name) && (scope == Scope::Sysfs) == name.starts_with('/')
-            }
+            // A knob of the server may come with a setting of the kernel, such as a backlog.
+            Scope::Sysctl => !name.starts_with('/'),
+            Scope::Sysfs => name.starts_with('/'),
             Scope::Server | Scope::Process => !is_kernel(&name),
             Scope::Boot => false,
         };
-        // A knob of the server may come with a setting of the kernel, such as a backlog.
-        if !fits && !(scope == Scope::Sysctl && !is_kernel(&name)) {
+        if !fits {
             let wanted = match scope {
                 Scope::Sysctl => "the name of a sysctl, such as net.core.somaxconn",
                 Scope::Sysfs => "a file below /sys",

@@ -2,12 +2,12 @@
 //! for in the maps of the server's processes once it is ready.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use host::Host;
+use host::ServerCommand;
 
 use super::error::InstanceError;
 use super::running::Instance;
+use super::tool::Tools;
 use crate::definition::{MALLOC_ARENAS, PreloadedAllocator, TypedValue};
 
 const PRELOAD: &str = "LD_PRELOAD";
@@ -16,32 +16,31 @@ const ARENAS: &str = "MALLOC_ARENA_MAX";
 /// The log of an installation, in the private directory of the start.
 const INSTALL_LOG: &str = "install.log";
 
-/// Sets the environment of a server to this allocator.
+/// Sets the environment of a server's command to this allocator.
 pub(super) fn set(
     allocator: Option<PreloadedAllocator>,
-    server: &str,
     knobs: &BTreeMap<String, TypedValue>,
-    host: &Host,
-    private: &Path,
-    environment: &mut BTreeMap<String, String>,
+    tools: &Tools,
+    command: &mut ServerCommand,
 ) -> Result<(), InstanceError> {
     if let Some(TypedValue::Integer(arenas @ 1..)) = knobs.get(MALLOC_ARENAS) {
-        environment.insert(ARENAS.to_owned(), arenas.to_string());
+        command.env.insert(ARENAS.to_owned(), arenas.to_string());
     }
     let Some(allocator) = allocator else { return Ok(()) };
     let library = match allocator.library() {
         None => allocator.file.to_owned(),
-        Some(library) => host
-            .ensure_library(&library, &private.join(INSTALL_LOG))
-            .map_err(|source| InstanceError::AllocatorLibrary { server: server.to_owned(), source })?
+        Some(library) => tools
+            .host
+            .ensure_library(&library, &tools.private.join(INSTALL_LOG))
+            .map_err(|source| InstanceError::AllocatorLibrary { server: command.name.clone(), source })?
             .to_string_lossy()
             .into_owned(),
     };
-    let preload = match environment.get(PRELOAD) {
+    let preload = match command.env.get(PRELOAD) {
         Some(others) => format!("{library}:{others}"),
         None => library,
     };
-    environment.insert(PRELOAD.to_owned(), preload);
+    command.env.insert(PRELOAD.to_owned(), preload);
     Ok(())
 }
 

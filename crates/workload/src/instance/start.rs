@@ -116,28 +116,13 @@ impl Instance {
         prepare(&server, &variables, &tools)?;
         let argv = variables.render_argv(&server.start).map_err(|e| wrong(e.into()))?;
         config.insert(0, EffectiveConfigFile { name: COMMAND.to_owned(), text: argv.join("\n") + "\n" });
-        let log = directories.private.join(SERVER_LOG);
-        let mut command = ServerCommand::new(&server.name, argv, &tools.working_directory, &log);
-        command.stop = server.stop;
-        command.cpus = Some(options.cpus.clone());
-        command.descriptors = Some(descriptor_limit(options.connections));
-        command.run_as = run_as;
-        let lowers_memory = server.knobs.iter().filter(|knob| knob.is_memory);
-        command.memory_settings = lowers_memory.map(|knob| knob.name.clone()).collect();
-        command.env.insert(TMPDIR.to_owned(), tools.temporary.to_string_lossy().into_owned());
         let secret = with_password(&variables, password.map(Password::reveal));
+        let allocator = PreloadedAllocator::of(&knobs);
+        let mut command = server_command(&server, argv, &directories, &tools, options);
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(|e| wrong(e.into()))?);
         }
-        let allocator = PreloadedAllocator::of(&knobs);
-        allocator::set(
-            allocator,
-            &server.name,
-            &knobs,
-            &options.host,
-            &directories.private,
-            &mut command.env,
-        )?;
+        allocator::set(allocator, &knobs, &tools, &mut command)?;
         let pipes = workload.load.is_runner().then(|| make_pipes(&directories.private)).transpose()?;
         command.pipes = pipes.as_ref().map(|(pipes, _)| pipes.clone());
         let running = options.host.start(&command)?;
@@ -163,6 +148,26 @@ impl Instance {
         allocator.map_or(Ok(()), |allocator| allocator::check(allocator, &instance))?;
         Ok(instance)
     }
+}
+
+/// The command of a server, without the environment of its workload.
+fn server_command(
+    server: &ServerDefinition,
+    argv: Vec<String>,
+    directories: &StartDirectories,
+    tools: &Tools,
+    options: &StartOptions,
+) -> ServerCommand {
+    let log = directories.private.join(SERVER_LOG);
+    let mut command = ServerCommand::new(&server.name, argv, &tools.working_directory, &log);
+    command.stop = server.stop;
+    command.cpus = Some(options.cpus.clone());
+    command.descriptors = Some(descriptor_limit(options.connections));
+    command.run_as = tools.run_as;
+    let lowers_memory = server.knobs.iter().filter(|knob| knob.is_memory);
+    command.memory_settings = lowers_memory.map(|knob| knob.name.clone()).collect();
+    command.env.insert(TMPDIR.to_owned(), tools.temporary.to_string_lossy().into_owned());
+    command
 }
 
 /// The limit of descriptors of a server with this number of client connections. A server may need a second one for each
