@@ -1,5 +1,6 @@
 //! `showdown undo`: restore the kernel settings that a run which was killed has left.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use host::Host;
@@ -77,11 +78,9 @@ fn text(undone: &Undone) -> String {
     if undone.restored.is_empty() && undone.problems.is_empty() {
         return "no kernel setting is left changed\n".to_owned();
     }
-    undone
-        .restored
-        .iter()
-        .map(|RestoredSetting { setting, from, to }| {
-            format!("{setting} is back at {to} (a run had set {from})\n")
-        })
-        .collect()
+    let mut out = String::new();
+    for RestoredSetting { setting, from, to } in &undone.restored {
+        let _ = writeln!(out, "{setting} is back at {to} (a run had set {from})");
+    }
+    out
 }
