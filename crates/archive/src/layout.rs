@@ -22,7 +22,7 @@ pub const TRIAL: &str = "trial.json";
 pub const LOAD_LOG: &str = "load.hlog";
 /// The host's telemetry during a trial.
 pub const TELEMETRY: &str = "telemetry.parquet";
-/// The telemetry of the client's host, where that is another one than the server's, in a trial's folder.
+/// The telemetry of this machine in a trial whose server is elsewhere, in the trial's folder.
 pub const CLIENT_TELEMETRY: &str = "client-telemetry.parquet";
 /// The effective configuration files of a trial's server.
 pub const CONFIG: &str = "config";
@@ -91,6 +91,11 @@ pub(crate) const REMOVING: &str = ".removing-";
 /// Whether a folder has such a name. Any other hidden folder belongs to somebody else.
 pub(crate) fn is_staging(name: &str) -> bool {
     [CREATING, IMPORTING, REMOVING].iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// The telemetry of a host that makes the load, in a trial's folder.
+pub fn telemetry_of_client(host: &str) -> String {
+    format!("client-telemetry-{host}.parquet")
 }
 
 #[cfg(test)]

@@ -216,9 +216,12 @@ impl TrialWriter {
         self.write_telemetry(layout::TELEMETRY, telemetry)
     }
 
-    /// Writes the telemetry of the client's host, where that is another one.
-    pub fn client_telemetry(&self, telemetry: &Telemetry) -> Result<String> {
-        self.write_telemetry(layout::CLIENT_TELEMETRY, telemetry)
+    /// Writes the telemetry of a host that made the load; without a name, of this machine where the server is elsewhere.
+    pub fn client_telemetry(&self, host: Option<&str>, telemetry: &Telemetry) -> Result<String> {
+        match host {
+            Some(host) => self.write_telemetry(&layout::telemetry_of_client(host), telemetry),
+            None => self.write_telemetry(layout::CLIENT_TELEMETRY, telemetry),
+        }
     }
 
     fn write_telemetry(&self, name: &str, telemetry: &Telemetry) -> Result<String> {

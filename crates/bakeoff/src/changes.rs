@@ -8,6 +8,7 @@ use host::facts::differences;
 /// keep a run from being resumed.
 const OF_A_REBOOT: &[&str] = &[
     "kernel.boot_id",
+    "kernel.pid_namespace",
     "memory.total_bytes",
     "sysctls.net.ipv4.tcp_mem",
     "sysctls.fs.file-max",

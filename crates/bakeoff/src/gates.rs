@@ -24,7 +24,7 @@ use archive::model::{Gate, GateOutcome, plural, thousands};
 use load::validity::MAX_ERROR_SHARE;
 
 pub use host::{MAX_STEAL, STEAL};
-pub use input::{GateInput, WatchedMachine};
+pub use input::{GateInput, SeenMachine, WatchedMachine};
 use input::{gate, not_applicable, percent};
 
 /// Id of the gate [`client`].

@@ -54,6 +54,7 @@ mod run;
 mod run_machines;
 mod run_plan;
 mod run_plan_error;
+mod shared_kernel;
 mod stopping;
 mod sweep_axis;
 mod trial;

@@ -1,6 +1,5 @@
 //! Reaches the machines that make the load of a run: an agent on each. What they do is left to the engine.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use archive::model::Plan;
@@ -9,6 +8,7 @@ use machine::load_client;
 use machine::{HostClient, HostEntry, ReachOptions};
 
 use crate::event::{Event, Observer};
+use crate::open_hosts::OtherMachines;
 use crate::plan_hosts;
 use crate::run_plan_error::RunPlanError;
 
@@ -16,9 +16,10 @@ use crate::run_plan_error::RunPlanError;
 pub struct LoadClients(Vec<Arc<HostClient>>);
 
 impl LoadClients {
-    /// Reaches them, and reserves those that no server of the run has reserved.
+    /// Reaches them: the agents of the run's machines make load, too.
     pub fn open(
         plan: &Plan,
+        others: &OtherMachines,
         reach: &ReachOptions,
         context: &RunContext,
         observe: &mut Observer<'_>,
@@ -32,16 +33,12 @@ impl LoadClients {
             host.cpus = plan.cpus.client.parse().ok();
         }
         observe(Event::Doing { what: format!("connecting to the clients {}", plan.clients.join(", ")) });
-        let entries: Vec<&HostEntry> = hosts.iter().collect();
-        let clients = Self(load_client::open(&entries, reach, &context.interrupted, &|_, _| ())?);
-        let reserved: BTreeSet<&String> =
-            plan.variants.iter().filter_map(|variant| variant.host.as_ref()).collect();
-        let is_free =
-            |(host, _): &(&HostEntry, &Arc<HostClient>)| host.ssh.is_some() && !reserved.contains(&host.name);
-        for (_, client) in hosts.iter().zip(&clients.0).filter(is_free) {
-            client.reserve()?;
-        }
-        Ok(clients)
+        let open = |host: &HostEntry| match others.get(&host.name) {
+            Some(machine) => HostClient::on(host, machine).map(Arc::new),
+            // This machine, which the run has reserved.
+            None => HostClient::open(host, reach, &context.interrupted, &|_, _| ()).map(Arc::new),
+        };
+        Ok(Self(hosts.iter().map(open).collect::<Result<_, _>>()?))
     }
 
     /// The context of a load that they make.

@@ -112,14 +112,16 @@ impl Lab for MachineLab<'_> {
             client.insert("clients".to_owned(), plan.clients.join(", "));
         }
         let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        Ok(Facts {
+        let facts = Facts {
             taken_unix_ms: taken.map_or(0, |d| d.as_millis() as u64),
             host: self.machines.here().machine.facts()?.flat(),
             hosts: self.machines.facts_of_others()?,
             client,
             workload: self.workload.digests(),
             ..Facts::default()
-        })
+        };
+        self.machines.find_shared_kernels(&facts);
+        Ok(facts)
     }
 
     fn run_trials(

@@ -1,5 +1,5 @@
-//! Reaches the other machines of a plan: an agent on each, which reserves it. What runs there is left to
-//! [`run_plan`](crate::run_plan()).
+//! Reaches the other machines of a plan, with servers or clients: an agent on each, which reserves it. What runs there is left
+//! to [`run_plan`](crate::run_plan()).
 
 use std::thread;
 
@@ -15,7 +15,7 @@ use crate::run_plan_error::RunPlanError;
 pub struct OtherMachines(pub Vec<(String, RemoteMachine)>);
 
 impl OtherMachines {
-    /// Reaches those that variants of the plan are on. Where one cannot be reached, the others are released.
+    /// Reaches those that variants of the plan are on, and its clients. Where one cannot be reached, the others are released.
     pub fn open(
         plan: &Plan,
         reach: &ReachOptions,
@@ -23,7 +23,8 @@ impl OtherMachines {
         observe: &mut Observer<'_>,
     ) -> Result<Self, RunPlanError> {
         let is_used = |host: &&PlannedHost| {
-            plan.variants.iter().any(|variant| variant.host.as_ref() == Some(&host.name))
+            plan.clients.contains(&host.name)
+                || plan.variants.iter().any(|variant| variant.host.as_ref() == Some(&host.name))
         };
         let hosts = plan.hosts.iter().filter(is_used).filter(|host| host.ssh.is_some());
         let entries: Vec<HostEntry> =
@@ -54,6 +55,13 @@ fn open(
 ) -> Result<(String, RemoteMachine), MachineError> {
     let machine = RemoteMachine::open(entry, &reach.transport(entry), &context.interrupted, &|_| ())?;
     Ok((entry.name.clone(), machine))
+}
+
+impl OtherMachines {
+    /// The one of this name.
+    pub fn get(&self, name: &str) -> Option<&RemoteMachine> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, machine)| machine)
+    }
 }
 
 impl Drop for OtherMachines {

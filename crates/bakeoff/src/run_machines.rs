@@ -1,13 +1,15 @@
-//! The machines of a run: this one, which has the client, and those of the hosts file with servers; and which variant runs where.
+//! The machines of a run: this one and those of the hosts file, which variant runs where, and which make the load.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
 use std::time::Duration;
 
-use archive::model::{FlatFacts, Plan, Variant};
+use archive::model::{Facts, FlatFacts, Plan, Variant};
 use host::CpuSet;
 use machine::{HostEntry, Machine, MachineError};
+
+use crate::shared_kernel;
 
 /// Index of this machine.
 pub const HERE: usize = 0;
@@ -18,7 +20,7 @@ pub struct RunMachine<'m> {
     pub name: Option<String>,
     /// What does its work.
     pub machine: &'m dyn Machine,
-    /// The CPUs of its servers.
+    /// The CPUs of its servers, or of the clients where it has no server.
     pub server_cpus: CpuSet,
 }
 
@@ -28,6 +30,10 @@ pub struct RunMachines<'m> {
     machines: Vec<RunMachine<'m>>,
     /// Of each variant of the plan.
     places: Vec<Place>,
+    /// The machines that make the load.
+    clients: Vec<usize>,
+    /// Of each machine, the others whose programs it sees.
+    sees: Vec<Vec<usize>>,
     /// The CPUs of the client on this machine.
     pub client_cpus: CpuSet,
 }
@@ -61,7 +67,35 @@ impl<'m> RunMachines<'m> {
             Place { machine, address: entry.address }
         };
         let places = plan.variants.iter().map(place).collect();
-        Self { machines, places, client_cpus }
+        let position =
+            |name: &String| machines.iter().position(|machine| machine.name.as_ref() == Some(name));
+        let mut clients: Vec<usize> =
+            plan.clients.iter().map(|name| position(name).unwrap_or(HERE)).collect();
+        if clients.is_empty() {
+            clients.push(HERE);
+        }
+        let sees = vec![Vec::new(); machines.len()];
+        Self { machines, places, clients, sees, client_cpus }
+    }
+
+    /// Takes from their facts which of them share a kernel.
+    pub fn find_shared_kernels(&mut self, facts: &Facts) {
+        let of = |machine: &RunMachine<'_>| match &machine.name {
+            Some(name) => facts.hosts.get(name),
+            None => Some(&facts.host),
+        };
+        let of_each: Vec<Option<&FlatFacts>> = self.machines.iter().map(of).collect();
+        self.sees = shared_kernel::seen_by_each(&of_each, &host::process::seen_namespaces());
+    }
+
+    /// The machines that make the load.
+    pub fn clients(&self) -> &[usize] {
+        &self.clients
+    }
+
+    /// The machines whose programs this one counts as its own or others': they share its kernel.
+    pub fn seen_by(&self, machine: usize) -> &[usize] {
+        &self.sees[machine]
     }
 
     /// A machine.
@@ -92,7 +126,8 @@ impl<'m> RunMachines<'m> {
     /// The CPUs of a machine that a run uses.
     pub fn used_cpus(&self, machine: usize) -> CpuSet {
         let servers = self.get(machine).server_cpus.iter();
-        let client = if machine == HERE { self.client_cpus.clone() } else { CpuSet::default() };
+        let has_client = machine == HERE && self.clients.contains(&HERE);
+        let client = if has_client { self.client_cpus.clone() } else { CpuSet::default() };
         servers.chain(client.iter()).collect()
     }
 

@@ -87,7 +87,7 @@ pub fn on_its_machines<T>(
         .map_err(PlanError::from)?;
     let reach = ReachOptions::to(&plan_hosts::entries(plan)?, permissions.programs)?;
     let others = OtherMachines::open(plan, &reach, context, observe)?;
-    let clients = LoadClients::open(plan, &reach, context, observe)?;
+    let clients = LoadClients::open(plan, &others, &reach, context, observe)?;
     let of_clients = clients.context(context);
     let machines = machines(plan, &here, &others)?;
     let mut prepared = Vec::new();

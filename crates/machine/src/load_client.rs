@@ -15,9 +15,9 @@ use crate::error::MachineError;
 use crate::host_problems::host_problems;
 use crate::hosts_file::{HostEntry, Hosts};
 use crate::program_channel::{ProgramInput, ProgramOutput};
-use crate::protocol::servers::Reserve;
 use crate::protocol::{AgentProgram, DescribeClient};
 use crate::reach::ReachOptions;
+use crate::remote::RemoteMachine;
 use crate::transport::OpenProgress;
 
 /// How long a host may take to describe itself.
@@ -89,7 +89,8 @@ pub fn context_of(clients: &[Arc<HostClient>], context: &RunContext) -> RunConte
 }
 
 impl HostClient {
-    fn open(
+    /// Starts the agent of a host.
+    pub fn open(
         host: &HostEntry,
         options: &ReachOptions,
         interrupted: &Arc<AtomicBool>,
@@ -97,6 +98,15 @@ impl HostClient {
     ) -> Result<Self, MachineError> {
         let opening = |progress| observe(&host.name, progress);
         let connection = Connection::open(&host.name, &options.transport(host), interrupted, &opening)?;
+        Self::over(host, Arc::new(connection))
+    }
+
+    /// A machine of the run that makes a part of its load, too.
+    pub fn on(host: &HostEntry, machine: &RemoteMachine) -> Result<Self, MachineError> {
+        Self::over(host, machine.connection())
+    }
+
+    fn over(host: &HostEntry, connection: Arc<Connection>) -> Result<Self, MachineError> {
         let description = connection.call(DescribeClient { address: host.address }, DESCRIPTION)?;
         let problems = host_problems(host, &description.address, &description.allowed_cpus);
         if let Some(problem) = problems.into_iter().next() {
@@ -108,7 +118,7 @@ impl HostClient {
             cpus: host.cpus.clone(),
             connections_a_process: description.connections_a_process,
             other_measurement: description.other_measurement,
-            connection: Arc::new(connection),
+            connection,
         })
     }
 
@@ -120,11 +130,6 @@ impl HostClient {
     /// Its address in the hosts file.
     pub fn address(&self) -> IpAddr {
         self.address
-    }
-
-    /// Takes the right to measure there, until its agent ends.
-    pub fn reserve(&self) -> Result<(), MachineError> {
-        self.connection.call(Reserve { address: self.address }, DESCRIPTION).map(drop)
     }
 
     /// Starts a program there, on its CPUs.

@@ -161,9 +161,12 @@ pub struct TrialFiles {
     /// The telemetry of the server's host as Parquet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<String>,
-    /// The telemetry of the client's host, where that is another one.
+    /// The telemetry of this machine, where it made the load of a server elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_telemetry: Option<String>,
+    /// The telemetry of the hosts that made the load, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub clients_telemetry: BTreeMap<String, String>,
     /// The effective configuration files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config: Vec<String>,

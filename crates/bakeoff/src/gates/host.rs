@@ -4,7 +4,7 @@ use ::host::telemetry::OtherProgram;
 use archive::model::Gate;
 use stats::describe::Sample;
 
-use super::input::{WatchedMachine, gate, not_applicable, percent};
+use super::input::{SeenMachine, WatchedMachine, gate, not_applicable, percent};
 
 /// Id of the gate [`steal`].
 pub const STEAL: &str = "steal";
@@ -40,9 +40,9 @@ pub fn steal(machine: &WatchedMachine<'_>) -> Gate {
 /// CPU time of other programs: the larger of two means. The mean over the whole load shows a disturbed search; the mean
 /// over the measurement shows a disturbance that a long load would hide.
 pub fn others(machine: &WatchedMachine<'_>) -> Gate {
-    let of_window = |&window: &(u64, u64)| others_cores(machine, window);
-    let windows = [machine.window_us, machine.measured_us];
-    let Some(cores) = windows.iter().filter_map(of_window).max_by(f64::total_cmp) else {
+    let whole = others_cores(machine, machine.window_us, |seen| seen.window_us);
+    let measured = others_cores(machine, machine.measured_us, |seen| seen.measured_us);
+    let Some(cores) = [whole, measured].into_iter().flatten().max_by(f64::total_cmp) else {
         return not_applicable("others", "no telemetry");
     };
     let share = cores / machine.cpus.len().max(1) as f64;
@@ -62,11 +62,22 @@ pub fn others(machine: &WatchedMachine<'_>) -> Gate {
 }
 
 /// What other programs used of the trial's CPUs, in cores. Where the machine has further CPUs, it is at most the busy
-/// time of the trial's CPUs less that of the trial's own programs.
-fn others_cores(machine: &WatchedMachine<'_>, (from, to): (u64, u64)) -> Option<f64> {
+/// time of the trial's CPUs less that of the trial's own programs. Programs of the trial that machines on the same kernel
+/// count as their own are no others.
+fn others_cores(
+    machine: &WatchedMachine<'_>,
+    (from, to): (u64, u64),
+    window_of: impl Fn(&SeenMachine<'_>) -> (u64, u64),
+) -> Option<f64> {
     const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
     let mean = |name: &str| machine.telemetry.mean(name, from..=to);
-    let (ours, others) = (mean("programs.ours")?, mean("programs.others")?);
+    let of_seen = |seen: &SeenMachine<'_>| {
+        let (from, to) = window_of(seen);
+        seen.telemetry.mean("programs.ours", from..=to)
+    };
+    let elsewhere: f64 = machine.seen.iter().filter_map(of_seen).sum();
+    let ours = mean("programs.ours")? + elsewhere;
+    let others = (mean("programs.others")? - elsewhere).max(0.0);
     let has_further_cpus = machine.telemetry.columns.iter().any(|column| {
         let cpu = column.name.strip_prefix("cpu.").and_then(|name| name.strip_suffix(".user"));
         cpu.and_then(|cpu| cpu.parse().ok()).is_some_and(|cpu| !machine.cpus.contains(cpu))

@@ -38,6 +38,18 @@ pub struct WatchedMachine<'a> {
     pub window_us: (u64, u64),
     /// Begin and end of the part that gave the value.
     pub measured_us: (u64, u64),
+    /// Of the machines whose programs are counted here as well.
+    pub seen: Vec<SeenMachine<'a>>,
+}
+
+/// A machine that shares the kernel of another.
+pub struct SeenMachine<'a> {
+    /// Its telemetry.
+    pub telemetry: &'a Recording,
+    /// Begin and end of the whole load on that recording's time line, microseconds.
+    pub window_us: (u64, u64),
+    /// Begin and end of the part that gave the value.
+    pub measured_us: (u64, u64),
 }
 
 /// The result of a gate that applies.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ::host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySample as Tick};
 use archive::model::{CountCheck, GateOutcome};
 
-use super::{GateInput, WatchedMachine, check};
+use super::{GateInput, SeenMachine, WatchedMachine, check};
 
 /// A recording of one column, one sample a second.
 fn recording(name: &str, values: &[f64]) -> Recording {
@@ -43,6 +43,7 @@ fn machine(telemetry: &Recording) -> WatchedMachine<'_> {
         cpus: "0-1".parse().expect("CPUs"),
         window_us: (0, 10_000_000),
         measured_us: (0, 10_000_000),
+        seen: Vec::new(),
     }
 }
 
@@ -154,6 +155,20 @@ fn other_programs_count_during_the_measurement_and_before_it() {
         let input = undisturbed(&machines);
         assert_eq!(failed(&input), ["others"], "{values:?}");
     }
+}
+
+#[test]
+fn programs_of_the_trial_on_a_machine_of_the_same_kernel_are_no_others() {
+    let here = recordings(&[("programs.ours", &[0.3; 3]), ("programs.others", &[0.92; 3])]);
+    let host = recordings(&[("programs.ours", &[0.9; 3]), ("programs.others", &[0.01; 3])]);
+    let seen = || SeenMachine { telemetry: &host, window_us: (0, 10_000_000), measured_us: (0, 10_000_000) };
+    let failed_with = |seen| failed(&undisturbed(&[&WatchedMachine { seen, ..machine(&here) }]));
+    assert_eq!(failed_with(Vec::new()), ["others"]);
+    assert_eq!(failed_with(vec![seen()]), Vec::<String>::new());
+    // A third program is one.
+    let disturbed = recordings(&[("programs.ours", &[0.3; 3]), ("programs.others", &[1.2; 3])]);
+    let machine = WatchedMachine { seen: vec![seen()], ..machine(&disturbed) };
+    assert_eq!(failed(&undisturbed(&[&machine])), ["others"]);
 }
 
 #[test]

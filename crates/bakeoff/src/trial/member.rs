@@ -28,7 +28,7 @@ use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
 use crate::bottleneck::{self, ResourceReadings};
 use crate::event::{Event, Observer};
 use crate::first_block::has_alternative;
-use crate::gates::{self, GateInput, WatchedMachine};
+use crate::gates::{self, GateInput, SeenMachine, WatchedMachine};
 use crate::run_machines::HERE;
 use crate::variant_point::VariantPoint;
 
@@ -209,7 +209,7 @@ impl<'a> TrialMember<'a> {
             loaded: result.loaded.map(|loaded| (loaded.begin, loaded.end)),
             ended: end.ended,
         };
-        let (server, client) = self.watched(&recorded, &windows);
+        let (server, clients) = self.watched(&recorded, &windows);
         let under_load = result.loaded.map(|loaded| loaded.under_load);
         let usage = server_usage::usage(server.telemetry, server.measured_us, under_load);
         self.trial.warm_up.clone_from(&result.warm_up);
@@ -223,7 +223,7 @@ impl<'a> TrialMember<'a> {
             error_share: result.error_share,
             background: self.trial.background.as_ref(),
             counts: &self.trial.counts,
-            machines: &[Some(&server), client.as_ref()].into_iter().flatten().collect::<Vec<_>>(),
+            machines: &[&server].into_iter().chain(&clients).collect::<Vec<_>>(),
             died: end.alive.err().map(|error| error.to_string()),
         });
         self.trial.saturated = Some(bottleneck::find(&ResourceReadings {
@@ -248,33 +248,38 @@ impl<'a> TrialMember<'a> {
         Ok((recorded, result))
     }
 
-    /// The machines of the trial with their telemetry: the server's, and the client's where that is another one.
+    /// The machines of the trial with their telemetry: the server's, and those of the clients where they are others.
     fn watched<'r>(
         &self,
-        recorded: &'r RecordedLoad,
+        recorded_load: &'r RecordedLoad,
         windows: &LoadWindows<'_>,
-    ) -> (WatchedMachine<'r>, Option<WatchedMachine<'r>>) {
+    ) -> (WatchedMachine<'r>, Vec<WatchedMachine<'r>>) {
         let machines = self.setup.machines;
         let watched = |index: usize, recorded: &'r MachineRecording| {
             let (window_us, measured_us) = windows.on(recorded);
             let name = machines.get(index).name.as_ref().map(|name| format!("host {name}"));
+            let seen = machines.seen_by(index).iter().filter_map(|seen| {
+                let recorded =
+                    if *seen == self.machine { &recorded_load.server } else { recorded_load.other(*seen)? };
+                let (window_us, measured_us) = windows.on(recorded);
+                Some(SeenMachine { telemetry: &recorded.recording, window_us, measured_us })
+            });
             WatchedMachine {
                 // Where there is one machine, no message names it.
                 name: machines.are_several().then(|| name.unwrap_or_else(|| "this machine".to_owned())),
                 telemetry: &recorded.recording,
-                cpus: if machines.are_several() && index != self.machine {
+                cpus: if index == HERE && self.machine != HERE {
                     machines.client_cpus.clone()
                 } else {
                     machines.used_cpus(index)
                 },
                 window_us,
                 measured_us,
+                seen: seen.collect(),
             }
         };
-        // Where others are the clients, this machine only merges what they report.
-        let is_client = self.setup.plan.clients.is_empty();
-        let client = recorded.client.as_ref().filter(|_| is_client).map(|recorded| watched(HERE, recorded));
-        (watched(self.machine, &recorded.server), client)
+        let clients = recorded_load.clients.iter().map(|(index, recorded)| watched(*index, recorded));
+        (watched(self.machine, &recorded_load.server), clients.collect())
     }
 
     /// The load of this trial, except for shape and length.
@@ -312,8 +317,13 @@ impl<'a> TrialMember<'a> {
                     server_usage::table(&recorded.recording, recorded.began.duration_since(self.began))
                 };
                 trial.files.telemetry = Some(writer.telemetry(&table(&recorded.server))?);
-                if let Some(client) = &recorded.client {
-                    trial.files.client_telemetry = Some(writer.client_telemetry(&table(client))?);
+                for (index, client) in &recorded.clients {
+                    let host = self.setup.machines.get(*index).name.as_deref();
+                    let file = writer.client_telemetry(host, &table(client))?;
+                    match host {
+                        Some(host) => _ = trial.files.clients_telemetry.insert(host.to_owned(), file),
+                        None => trial.files.client_telemetry = Some(file),
+                    }
                 }
                 if let Some(outcome) = &result.outcome {
                     let mut log = Vec::new();

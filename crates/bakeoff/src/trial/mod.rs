@@ -87,5 +87,5 @@ fn load_alone(
         return Err(Arc::clone(error).into());
     }
     let end = member.load_alone(loads, observe);
-    Ok((end, recorders.stop().of(member.machine(), Recording::clone)?))
+    Ok((end, recorders.stop().of(member.machine(), setup.machines.clients(), Recording::clone)?))
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use host::telemetry::Recording;
 use machine::{MachineError, RecordedServer, Recorder};
 
-use crate::run_machines::{HERE, RunMachines};
+use crate::run_machines::RunMachines;
 
 /// What was recorded of a machine.
 #[derive(Clone)]
@@ -23,8 +23,21 @@ pub struct MachineRecording {
 pub struct RecordedLoad {
     /// Of the server's machine, with this server's columns.
     pub server: MachineRecording,
-    /// Of the client's machine, where that is another one.
-    pub client: Option<MachineRecording>,
+    /// Of the machines that made the load, except for the server's.
+    pub clients: Vec<(usize, MachineRecording)>,
+    /// Of the other machines of the block.
+    pub beside: Vec<(usize, MachineRecording)>,
+}
+
+impl RecordedLoad {
+    /// That of a machine other than the server's.
+    pub fn other(&self, machine: usize) -> Option<&MachineRecording> {
+        self.clients
+            .iter()
+            .chain(&self.beside)
+            .find(|(index, _)| *index == machine)
+            .map(|(_, recording)| recording)
+    }
 }
 
 /// Recordings that go on.
@@ -38,13 +51,14 @@ pub struct Recorders {
 pub struct Recordings(BTreeMap<usize, Result<MachineRecording, Arc<MachineError>>>);
 
 impl Recorders {
-    /// Begins the recordings of these servers, each on its machine, and that of the client's machine.
+    /// Begins the recordings of these servers, each on its machine, and those of the clients' machines.
     pub fn begin(
         machines: &RunMachines<'_>,
         servers: impl IntoIterator<Item = (usize, RecordedServer)>,
         period: Duration,
     ) -> Self {
-        let mut by_machine: BTreeMap<usize, Vec<RecordedServer>> = [(HERE, Vec::new())].into();
+        let mut by_machine: BTreeMap<usize, Vec<RecordedServer>> =
+            machines.clients().iter().map(|client| (*client, Vec::new())).collect();
         for (machine, server) in servers {
             by_machine.entry(machine).or_default().push(server);
         }
@@ -71,10 +85,11 @@ impl Recorders {
 }
 
 impl Recordings {
-    /// What was recorded for a server on this machine. `own_part` takes its part of the recording.
+    /// What was recorded for a server on this machine with these clients. `own_part` takes its part of the recording.
     pub fn of(
         &self,
         machine: usize,
+        clients: &[usize],
         own_part: impl FnOnce(&Recording) -> Recording,
     ) -> Result<RecordedLoad, Arc<MachineError>> {
         let recorded = |machine: usize| match self.0.get(&machine) {
@@ -83,10 +98,18 @@ impl Recordings {
             None => unreachable!("every machine of the trials is recorded"),
         };
         let MachineRecording { recording, began } = recorded(machine)?;
-        let client = if machine == HERE { None } else { Some(recorded(HERE)?.clone()) };
+        let mut others = Vec::new();
+        for client in clients.iter().filter(|client| **client != machine) {
+            others.push((*client, recorded(*client)?.clone()));
+        }
+        let is_beside = |index: &usize| *index != machine && !clients.contains(index);
+        let beside = self.0.iter().filter(|(index, _)| is_beside(index));
         Ok(RecordedLoad {
             server: MachineRecording { recording: own_part(recording), began: *began },
-            client,
+            clients: others,
+            beside: beside
+                .filter_map(|(index, recorded)| Some((*index, recorded.as_ref().ok()?.clone())))
+                .collect(),
         })
     }
 }

@@ -25,7 +25,6 @@ use super::warm_up::{WarmedUp, warm_up};
 use crate::cpu_rate;
 use crate::event::{Event, Observer};
 use crate::preset::telemetry_period;
-use crate::run_machines::HERE;
 
 /// How the trials of a block in turns ended.
 pub enum TurnsEnd {
@@ -59,8 +58,9 @@ pub fn run_in_turns<'a>(
     });
     let recorders = Recorders::begin(setup.machines, servers, telemetry_period(setup.plan.length));
     for (machine, error) in &recorders.failed {
-        // Without that of the client's machine, no trial can be checked.
-        let on_it = |turn: &&mut Turn<'a>| *machine == HERE || turn.member.machine() == *machine;
+        // Without that of a client's machine, no trial can be checked.
+        let is_client = setup.machines.clients().contains(machine);
+        let on_it = |turn: &&mut Turn<'a>| is_client || turn.member.machine() == *machine;
         fail_all(turns.iter_mut().flatten().filter(on_it), error);
     }
     let one_at_a_time = load_in_turns(setup, block, turns.iter_mut().flatten().collect(), observe);
@@ -75,7 +75,9 @@ pub fn run_in_turns<'a>(
         Ok(Turn { member, state, .. }) => {
             let load = match state {
                 TurnState::Ended(end) => recordings
-                    .of(member.machine(), |recording| own_part(recording, &watch_one_of(index)))
+                    .of(member.machine(), setup.machines.clients(), |recording| {
+                        own_part(recording, &watch_one_of(index))
+                    })
                     .map(|recorded| (*end, recorded))
                     .map_err(TrialError::from),
                 TurnState::Failed(error) => Err(error),

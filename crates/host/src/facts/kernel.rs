@@ -20,6 +20,8 @@ pub struct KernelFacts {
     pub clocksource: Option<String>,
     /// The ID of this boot.
     pub boot_id: Option<String>,
+    /// The namespace of process IDs that this program is in, `pid:[4026531836]`.
+    pub pid_namespace: Option<String>,
     /// The taint flags (tainted-kernels.rst); 0 for an untainted kernel.
     pub tainted: Option<String>,
 }
@@ -33,6 +35,7 @@ impl KernelFacts {
             preemption: root.choice("/sys/kernel/debug/sched/preempt"),
             clocksource: root.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             boot_id: root.read("/proc/sys/kernel/random/boot_id"),
+            pid_namespace: root.link("/proc/self/ns/pid"),
             tainted: root.read("/proc/sys/kernel/tainted"),
         }
     }

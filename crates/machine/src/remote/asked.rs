@@ -1,5 +1,6 @@
 //! One agent that is asked.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::connection::Connection;
@@ -16,7 +17,7 @@ pub(super) const LONG: Duration = Duration::from_hours(6);
 pub(super) struct Asked {
     /// Its host's name.
     pub host: String,
-    pub connection: Connection,
+    pub connection: Arc<Connection>,
 }
 
 impl Asked {

@@ -58,7 +58,7 @@ impl RemoteMachine {
         interrupted: &Arc<AtomicBool>,
         observe: &dyn Fn(OpenProgress),
     ) -> Result<Self, MachineError> {
-        let connection = Connection::open(&entry.name, transport, interrupted, observe)?;
+        let connection = Arc::new(Connection::open(&entry.name, transport, interrupted, observe)?);
         let asked = Asked { host: entry.name.clone(), connection };
         let Reserved { allowed_cpus, address } = asked.ask(Reserve { address: entry.address }, SHORT)?;
         if let Some(problem) = host_problems(entry, &address, &allowed_cpus).into_iter().next() {
@@ -75,6 +75,11 @@ impl RemoteMachine {
             has_settings: AtomicBool::new(false),
             scratch,
         })
+    }
+
+    /// What reaches its agent.
+    pub(crate) fn connection(&self) -> Arc<Connection> {
+        Arc::clone(&self.asked.connection)
     }
 
     /// The CPUs of its servers.

@@ -161,6 +161,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             load_log: Some(text()),
             telemetry: Some(text()),
             client_telemetry: Some(text()),
+            clients_telemetry: [(text(), text())].into(),
             config: texts(),
             logs: texts(),
             logs_left_out_bytes: 1,

@@ -95,7 +95,11 @@ fn clients_on_other_hosts_load_the_servers_and_are_counted_exactly() {
     let comparison = planned(&lab, &[&question[..], &["--measure", "throughput"]].concat());
     let output = comparison.run(&lab, &[]).output().expect("it runs");
     assert!(is_recorded(&output), "{}", stderr(&output));
-    assert_eq!(comparison.read("facts.json")["client"]["clients"], "c2, c3");
+    let facts = comparison.read("facts.json");
+    assert_eq!(facts["client"]["clients"], "c2, c3");
+    for host in ["c1", "c2", "c3"] {
+        assert_eq!(facts["hosts"][host]["machine.hostname"], host, "facts of servers and of clients");
+    }
     let trials = comparison.trials();
     assert!(trials.len() >= 6, "{} trials", trials.len());
     for trial in &trials {
@@ -104,6 +108,10 @@ fn clients_on_other_hosts_load_the_servers_and_are_counted_exactly() {
         let counts = &trial["counts"][0];
         assert!(counts["client"].as_u64() > Some(0), "{trial}");
         assert_eq!(counts["client"], counts["server"], "what the clients and the server counted");
+        for client in ["c2", "c3"] {
+            let file = trial["files"]["clients_telemetry"][client].as_str().expect("each client is watched");
+            assert!(comparison.directory().join(file).exists());
+        }
     }
     for host in ["c1", "c2", "c3"] {
         wait_for("a host without agents, servers and ports", || lab.left_on(host).is_empty().then_some(()));
