@@ -7,7 +7,7 @@ use archive::model::FlatFacts;
 
 use crate::run_machines::HERE;
 
-/// The namespace of process IDs from which all processes are seen (`PROC_PID_INIT_INO`, include/linux/proc_ns.h).
+/// The namespace of process IDs from which all processes are seen (`PROC_PID_INIT_INO` in `include/linux/proc_ns.h`).
 const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
 
 /// Of each machine, by its facts, the others whose programs it sees. This machine sees programs in these namespaces.
