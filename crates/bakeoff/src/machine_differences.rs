@@ -153,7 +153,14 @@ mod tests {
         for (variant, name) in plan.variants.iter_mut().zip(["old", "new"]) {
             (variant.server, variant.host) = ("nginx".to_owned(), Some(name.to_owned()));
             let (ssh, address) = (Some(name.to_owned()), "10.1.0.5".to_owned());
-            plan.hosts.push(PlannedHost { name: name.to_owned(), ssh, address, kind: None, cpus: None });
+            plan.hosts.push(PlannedHost {
+                name: name.to_owned(),
+                ssh,
+                address,
+                kind: None,
+                cpus: None,
+                become_root: None,
+            });
         }
         plan
     }

@@ -51,7 +51,9 @@ pub fn plan_effects(plan: &Plan) -> Result<PlanEffects, PlanError> {
     let packages: BTreeSet<String> =
         servers.iter().flat_map(|server| server.packages.values()).map(ToString::to_string).collect();
     let hosts = plan.hosts.iter().filter_map(|host| {
-        Some(format!("{}, by `ssh {}`, listening on {}", host.name, host.ssh.as_ref()?, host.address))
+        let rights = host.become_root.as_ref().map(|command| format!(", as root by `{command}`"));
+        let (ssh, rights) = (host.ssh.as_ref()?, rights.unwrap_or_default());
+        Some(format!("{}, by `ssh {ssh}`{rights}, listening on {}", host.name, host.address))
     });
     Ok(PlanEffects {
         hosts: hosts.collect(),

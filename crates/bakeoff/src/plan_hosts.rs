@@ -100,7 +100,8 @@ mod tests {
 
     fn entry(name: &str, address: &str) -> HostEntry {
         let (ssh, address) = (Some(format!("ops@{name}")), address.to_owned());
-        let planned = PlannedHost { name: name.to_owned(), ssh, address, kind: None, cpus: None };
+        let planned =
+            PlannedHost { name: name.to_owned(), ssh, address, kind: None, cpus: None, become_root: None };
         HostEntry::of_plan(&planned).expect("a good entry")
     }
 

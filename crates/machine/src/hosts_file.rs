@@ -66,6 +66,7 @@ impl HostEntry {
             address: self.address.to_string(),
             kind: self.kind.clone(),
             cpus: self.cpus.as_ref().map(ToString::to_string),
+            become_root: (!self.become_root.is_empty()).then(|| self.become_root.join(" ")),
         }
     }
 
@@ -174,22 +175,18 @@ impl RawHost {
             address: self.address.get_ref().clone(),
             kind: text(&self.kind),
             cpus: text(&self.cpus),
+            become_root: text(&self.become_root),
         };
-        let entry = check(&written).map_err(|WrongEntry { key, why }| {
+        check(&written).map_err(|WrongEntry { key, why }| {
             let value = match key {
                 Key::Name | Key::Address => None,
                 Key::Ssh => self.ssh.as_ref(),
                 Key::Kind => self.kind.as_ref(),
                 Key::Cpus => self.cpus.as_ref(),
+                Key::Become => self.become_root.as_ref(),
             };
             source.error(&value.unwrap_or(&self.address).span(), why)
-        })?;
-        let become_root = self.become_root.map(|command| {
-            let words = shell_words::split(command.get_ref()).unwrap_or_default();
-            let message = "become is a command with its arguments, such as \"sudo -n\"";
-            if words.is_empty() { Err(source.error(&command.span(), message)) } else { Ok(words) }
-        });
-        Ok(HostEntry { become_root: become_root.transpose()?.unwrap_or_default(), ..entry })
+        })
     }
 }
 
@@ -200,6 +197,7 @@ enum Key {
     Address,
     Kind,
     Cpus,
+    Become,
 }
 
 /// What is wrong with an entry.
@@ -242,8 +240,24 @@ fn check(written: &PlannedHost) -> Result<HostEntry, WrongEntry> {
         address: address.to_canonical(),
         kind: written.kind.clone(),
         cpus,
-        become_root: Vec::new(),
+        become_root: become_words(written).map_err(|why| wrong(Key::Become, why))?,
     })
+}
+
+/// The words of `become`. A shell over there gets them as they are, so they have only characters that no shell reads.
+fn become_words(written: &PlannedHost) -> Result<Vec<String>, String> {
+    let Some(command) = &written.become_root else { return Ok(Vec::new()) };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+ ".contains(c);
+    let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+    if words.is_empty() || words[0].starts_with('-') || !command.chars().all(is_plain) {
+        return Err(format!(
+            "become = {command:?} is not a command with its arguments: write one such as \"sudo -n\", without quotes in it"
+        ));
+    }
+    if written.ssh.is_none() {
+        return Err("become is for hosts with ssh: on this machine, start showdown as root".to_owned());
+    }
+    Ok(words)
 }
 
 fn not_a_name(name: &str) -> String {
@@ -357,7 +371,8 @@ address = "10.1.0.1"
             ("T2000", "", ":5: kind is a text"),
             ("2-31", "31-2", ":6: cpus: \"31-2\" is not a list of CPUs"),
             ("2-31", "", ":6: cpus is empty"),
-            ("sudo -n", "sudo '", ":7: become is a command"),
+            ("sudo -n", "sudo '", ":7: become = \"sudo '\" is not a command"),
+            ("sudo -n", "sudo; id", ":7: become = \"sudo; id\" is not a command"),
             ("host.here", "host.\"a,b\"", ":9: \"a,b\" cannot be the name of a host"),
             ("address = \"10.1.0.1\"", "", ":9: missing field `address`"),
         ] {

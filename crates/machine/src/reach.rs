@@ -33,9 +33,11 @@ impl ReachOptions {
     pub fn transport(&self, host: &HostEntry) -> Transport {
         match &host.ssh {
             None => Transport::Local { program: self.local_agent.clone() },
-            Some(destination) => {
-                Transport::Ssh { destination: destination.clone(), programs: Arc::clone(&self.programs) }
-            }
+            Some(destination) => Transport::Ssh {
+                destination: destination.clone(),
+                programs: Arc::clone(&self.programs),
+                become_root: host.become_root.clone(),
+            },
         }
     }
 }

@@ -161,6 +161,9 @@ pub struct PlannedHost {
     /// The CPUs of its servers; without it, all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<String>,
+    /// The command under which its agent runs, for root's rights.
+    #[serde(default, rename = "become", skip_serializing_if = "Option::is_none")]
+    pub become_root: Option<String>,
 }
 
 /// One of the things compared.

@@ -333,7 +333,14 @@ fn on_two_hosts(mut plan: Plan) -> Plan {
     {
         variant.host = Some(name.to_owned());
         let (ssh, address) = (Some(name.to_owned()), address.to_owned());
-        plan.hosts.push(PlannedHost { name: name.to_owned(), ssh, address, kind: None, cpus: None });
+        plan.hosts.push(PlannedHost {
+            name: name.to_owned(),
+            ssh,
+            address,
+            kind: None,
+            cpus: None,
+            become_root: None,
+        });
     }
     plan
 }

@@ -5,8 +5,9 @@ use crate::program::{Program, Programs};
 /// The script; its first lines are comments.
 const SCRIPT: &str = include_str!("bootstrap.sh");
 
-/// What the login shell of a host is asked to run. `nonce` marks the script's lines and the agent's.
-pub(super) fn command(nonce: &str, programs: &Programs) -> String {
+/// What the login shell of a host is asked to run. `nonce` marks the script's lines and the agent's; `become_root` has the words
+/// before the agent's command.
+pub(super) fn command(nonce: &str, programs: &Programs, become_root: &[String]) -> String {
     let arm = |(architecture, program): (&str, &Program)| {
         format!("{architecture}) h={}; n={};;", program.sha256, program.bytes.len())
     };
@@ -14,6 +15,7 @@ pub(super) fn command(nonce: &str, programs: &Programs) -> String {
     let lines = SCRIPT.lines().filter(|line| !line.starts_with('#'));
     let script = lines.collect::<Vec<_>>().join(" ");
     let script = script.replace("@NONCE@", nonce).replace("@PROGRAMS@", &arms.join(" "));
+    let script = script.replace("@BECOME@", &become_root.join(" "));
     format!("exec /bin/sh -c '{script}'")
 }
 
@@ -47,6 +49,8 @@ pub(super) enum BootstrapStep {
     Sum,
     /// Run the program.
     Run,
+    /// Run it with root's rights.
+    Become,
 }
 
 impl BootstrapLine {
@@ -65,6 +69,7 @@ impl BootstrapLine {
                     "write" => BootstrapStep::Write,
                     "sum" => BootstrapStep::Sum,
                     "run" => BootstrapStep::Run,
+                    "become" => BootstrapStep::Become,
                     _ => return Self::Unknown,
                 };
                 let why = line.trim().splitn(3, ' ').nth(2).unwrap_or_default().trim();
@@ -95,8 +100,22 @@ mod tests {
 
     /// What the login shell prints that runs the script with this standard input.
     fn run(shell: &str, programs: &Programs, home: &std::path::Path, input: &[u8]) -> Vec<String> {
+        run_as(shell, programs, "", home, input)
+    }
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn run_as(
+        shell: &str,
+        programs: &Programs,
+        become_root: &str,
+        home: &std::path::Path,
+        input: &[u8],
+    ) -> Vec<String> {
         let mut child = Command::new(shell)
-            .args(["-c", &command("n0", programs)])
+            .args(["-c", &command("n0", programs, &words(become_root))])
             .env("HOME", home)
             .env_remove("XDG_CACHE_HOME")
             .stdin(Stdio::piped())
@@ -111,7 +130,7 @@ mod tests {
 
     #[test]
     fn any_login_shell_can_pass_the_script_on() {
-        let text = command("n0", &programs("x"));
+        let text = command("n0", &programs("x"), &words("sudo -n"));
         let script = text.strip_prefix("exec /bin/sh -c '").and_then(|text| text.strip_suffix('\''));
         let script = script.expect("the form of the command");
         assert!(!script.contains(['\'', '!', '\\', '\n']), "{script}");
@@ -140,6 +159,17 @@ mod tests {
             let kept: Vec<_> = walk(&folder);
             assert_eq!(kept.len(), 1, "no temporary file stays: {kept:?}");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn the_agent_is_started_by_the_command_that_gives_rights() -> std::io::Result<()> {
+        let text = "#!/bin/sh\necho as ${RIGHTS-none} \"$@\"\n";
+        let (programs, home) = (programs(text), tempfile::tempdir()?);
+        let started = run_as("sh", &programs, "env RIGHTS=root", home.path(), text.as_bytes());
+        assert_eq!(started.last().map(String::as_str), Some("as root agent --stdio --marker n0"));
+        let refused = run_as("sh", &programs, "false", home.path(), b"");
+        assert_eq!(refused.last().map(String::as_str), Some("showdown-n0 failed become "));
         Ok(())
     }
 

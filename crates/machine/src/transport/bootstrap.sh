@@ -24,4 +24,5 @@ e=$(chmod 700 "$t" 2>&1 && mv -f "$t" "$p" 2>&1) || { say failed write "$e"; exi
 find "$c/showdown/programs" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} + > /dev/null 2>&1;
 fi;
 e=$("$p" --version 2>&1 < /dev/null) || { say failed run "$e"; exit 3; };
-say run; umask $u; exec "$p" agent --stdio --marker @NONCE@
+e=$(@BECOME@ "$p" --version 2>&1 < /dev/null) || { say failed become "$e"; exit 3; };
+say run; umask $u; exec @BECOME@ "$p" agent --stdio --marker @NONCE@

@@ -83,6 +83,14 @@ pub enum OpenError {
         /// What to do.
         remedy: &'static str,
     },
+    /// It gets no rights of root.
+    #[error(
+        "its agent gets no rights of root ({why}): permit the command of `become` without a password, or take `become` out of the hosts file"
+    )]
+    Become {
+        /// What the command said.
+        why: String,
+    },
     /// The agent ended at once.
     #[error("its agent ended at its start ({why}): start again")]
     Agent {

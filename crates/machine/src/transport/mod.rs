@@ -35,6 +35,8 @@ pub enum Transport {
         destination: String,
         /// What runs there.
         programs: Arc<Programs>,
+        /// The words before its command, for root's rights.
+        become_root: Vec<String>,
     },
 }
 
@@ -48,8 +50,9 @@ impl Transport {
     ) -> Result<Link, OpenError> {
         match self {
             Self::Local { program } => local::open(program, nonce, interrupted),
-            Self::Ssh { destination, programs } => {
-                ssh::open(destination, programs, nonce, interrupted, observe)
+            Self::Ssh { destination, programs, become_root } => {
+                let command = bootstrap::command(nonce, programs, become_root);
+                ssh::open(destination, programs, &command, nonce, interrupted, observe)
             }
         }
     }

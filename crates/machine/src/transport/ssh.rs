@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::bootstrap::{self, BootstrapLine, BootstrapStep};
+use super::bootstrap::{BootstrapLine, BootstrapStep};
 use super::error::{OpenError, cannot_run};
 use super::link::{Link, LinkError};
 use super::ssh_failure::{SshFailure, explain, killed};
@@ -69,13 +69,14 @@ fn arguments(destination: &str, command: &str) -> Vec<String> {
 pub(super) fn open(
     destination: &str,
     programs: &Programs,
+    command: &str,
     nonce: &str,
     interrupted: Arc<AtomicBool>,
     observe: &dyn Fn(OpenProgress),
 ) -> Result<Link, OpenError> {
     observe(OpenProgress::Login);
     let mut ssh = Command::new("ssh");
-    ssh.args(arguments(destination, &bootstrap::command(nonce, programs)));
+    ssh.args(arguments(destination, command));
     let link = Link::spawn(&mut ssh, interrupted).map_err(|error| match error.kind() {
         ErrorKind::NotFound => OpenError::NoSsh(error),
         _ => OpenError::Start(error),
@@ -192,6 +193,7 @@ fn failed(step: BootstrapStep, why: String) -> OpenError {
         BootstrapStep::Directory => OpenError::Directory { why },
         BootstrapStep::Write => OpenError::Write { why },
         BootstrapStep::Sum => OpenError::Damaged,
+        BootstrapStep::Become => OpenError::Become { why },
         BootstrapStep::Run => cannot_run(why),
     }
 }

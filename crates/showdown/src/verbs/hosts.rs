@@ -28,7 +28,7 @@ A hosts file has a table for each host:
   address = \"10.1.0.5\"          where its servers listen, and its clients send from
   kind    = \"T2000\"             what kind of machine it is; optional
   cpus    = \"2-31\"              the CPUs to use; optional, default: all
-  become  = \"sudo -n\"           how to get root's rights; optional
+  become  = \"sudo -n\"           runs its agent as root; optional
 
 Each host is reached with the system's ssh: your configuration, keys, agent, jump hosts and known hosts count. \
 The first time, this program is copied to ~/.cache/showdown on the host. No daemon is left there.

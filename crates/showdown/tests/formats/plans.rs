@@ -73,6 +73,7 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
             address: text(),
             kind: Some(text()),
             cpus: Some(text()),
+            become_root: Some("sudo -n".to_owned()),
         }],
         variants: vec![Variant { name: text(), server: text(), host: Some(text()), knobs: point() }],
         sweep: vec![Axis { vary: Vary::Connections, values: vec![KnobValue::Integer(1)] }],

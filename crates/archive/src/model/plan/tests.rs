@@ -72,6 +72,7 @@ fn machines_read_back_and_a_plan_without_them_has_none() {
         address: "10.1.0.5".to_owned(),
         kind: None,
         cpus: Some("0-3".to_owned()),
+        become_root: Some("sudo -n".to_owned()),
     };
     let variant = Variant { host: Some("old".to_owned()), ..local.variants[0].clone() };
     let remote = Plan { hosts: vec![host], variants: vec![variant], ..local };
