@@ -252,6 +252,8 @@ export interface Trial {
   block: number;
   position: number;
   variant: string;
+  /** The machine of its server, where that has a name. */
+  host?: string;
   point?: SweepPoint;
   started_unix_ms: number;
   duration_s: number;
@@ -268,7 +270,7 @@ export interface Trial {
   server?: ServerUsage | null;
   cpu_time?: CpuTime | null;
   saturated?: SaturatedResource | null;
-  files?: { load_log?: string; telemetry?: string; client_telemetry?: string; config?: string[]; logs?: string[] };
+  files?: { load_log?: string; telemetry?: string; client_telemetry?: string; clients_telemetry?: Record<string, string>; config?: string[]; logs?: string[] };
   /** How many recorded points each point of the time line stands for; 1 where missing. */
   ticks_merged?: number;
   /** Its path in the run directory, such as `trials/003-apache`. */

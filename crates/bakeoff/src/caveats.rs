@@ -5,6 +5,7 @@ use archive::model::{Caveat, Facts, Measure, Plan, RunLength, Variant};
 use host::CpuSet;
 use workload::is_kernel_setting;
 
+use crate::machine_draw;
 use crate::verdict_input::FinishedTrials;
 
 /// A caveat and the condition under which it applies.
@@ -78,8 +79,8 @@ const RULES: &[CaveatRule] = &[
     },
     CaveatRule {
         id: "these-machines",
-        text: "The variants run on different machines, one of each. Machines of one type differ from each other, so the ratio is about these machines and not about their types.",
-        applies: |plan, _, _| are_on_different_machines(plan),
+        text: "The variants run on different machines, fewer than six of each kind. Machines of one type differ from each other, so the ratio is about these machines and not about their types.",
+        applies: |plan, _, _| are_on_different_machines(plan) && !machine_draw::speaks_of_kinds(plan),
     },
     CaveatRule {
         id: "network",

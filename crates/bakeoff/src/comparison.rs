@@ -11,6 +11,7 @@ use stats::verdict::{InconclusiveReason, RatioVerdict, VerdictRule};
 
 use crate::gates;
 use crate::looks;
+use crate::machine_draw;
 use crate::variant_point::{VariantPoint, at_point};
 use crate::verdict_input::VerdictInput;
 use crate::wording::{sentence, wording};
@@ -51,6 +52,8 @@ fn comparisons_at(
     let value = |index: usize, block| input.trials.in_block(index, block).and_then(Trial::valid_value);
     let blocks: Vec<Vec<Option<f64>>> =
         input.trials.blocks().map(|block| here.iter().map(|&index| value(index, block)).collect()).collect();
+    let sets = machine_draw::sets(plan).filter(|_| machine_draw::speaks_of_kinds(plan));
+    let blocks = sets.map_or_else(|| blocks.clone(), |sets| of_sets(&blocks, sets));
     let rule = VerdictRule { confidence: looks::confidence(plan, input.look), ..VerdictRule::default() };
     let pairs = all_pairs(here.len());
     let confidence = rule.confidence.shared_by(pairs.len());
@@ -70,8 +73,10 @@ fn comparisons_at(
             if let Some(bound) = lower_bound(input, summaries, a, b) {
                 sentence = format!("{sentence}; {bound}");
             }
-            if estimate.is_some() && on_different_machines(input, a, b) {
-                sentence = format!("{sentence}; these two machines, not machines of their types");
+            if estimate.is_some()
+                && let Some(of) = of_machines(input, a, b)
+            {
+                sentence = format!("{sentence}; {of}");
             }
             let smallest = estimate.as_ref().and_then(|e| {
                 smallest_difference(e.blocks, e.log_sd, &VerdictRule { confidence, ..rule }, STATED_POWER)
@@ -89,13 +94,41 @@ fn comparisons_at(
         .collect()
 }
 
-/// Whether the variants of a pair run on different machines.
-fn on_different_machines(input: &VerdictInput<'_>, a: usize, b: usize) -> bool {
-    let machine = |index: usize| {
-        let variant = &input.plan.variants[input.variant_points[index].variant];
-        input.plan.host_of(variant).and_then(|host| host.ssh.as_ref())
+/// The values of each set of machines: geometric means over those of its blocks in which all variants have one. A machine
+/// differs from others of its kind in all of its blocks alike, so the blocks of a set are no replicates of a kind.
+fn of_sets(blocks: &[Vec<Option<f64>>], sets: u32) -> Vec<Vec<Option<f64>>> {
+    let variants = blocks.first().map_or(0, Vec::len);
+    let of_set = |set: u32| {
+        let own = (1..).zip(blocks).filter(|(block, _)| machine_draw::set_of(*block, sets) == set);
+        let complete: Vec<Vec<f64>> =
+            own.filter_map(|(_, values)| values.iter().copied().collect::<Option<Vec<f64>>>()).collect();
+        let mean = |variant: usize| {
+            let logs: Vec<f64> = complete.iter().map(|values| values[variant].ln()).collect();
+            Sample::new(&logs).ok().map(|sample| sample.mean().exp())
+        };
+        (0..variants).map(mean).collect()
     };
-    machine(a) != machine(b)
+    (0..sets).map(of_set).collect()
+}
+
+/// Of which machines a ratio is, where the variants of a pair run on different ones, or on kinds.
+fn of_machines(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String> {
+    let plan = input.plan;
+    let variant = |index: usize| &plan.variants[input.variant_points[index].variant];
+    let has_kind = variant(a).kind().is_some() || variant(b).kind().is_some();
+    match machine_draw::sets(plan).filter(|_| has_kind) {
+        Some(sets) if machine_draw::speaks_of_kinds(plan) => {
+            Some(format!("over {sets} machines of each kind"))
+        }
+        Some(1) | None => {
+            let machine = |index: usize| plan.host_of(variant(index)).and_then(|host| host.ssh.as_ref());
+            (machine(a) != machine(b)).then(|| "these two machines, not machines of their types".to_owned())
+        }
+        Some(sets) => Some(format!(
+            "these {sets} machines of each kind, not all of their kinds: that takes {}",
+            machine_draw::FEWEST_OF_A_KIND
+        )),
+    }
 }
 
 /// How many trials of a pair are invalid, and the message of the gate that most of them failed.
@@ -139,4 +172,23 @@ fn lower_bound(input: &VerdictInput<'_>, summaries: &[VariantSummary], a: usize,
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_machines_is_one_value_however_many_blocks_it_has() {
+        let block = |a: f64, b: f64| vec![Some(a), Some(b)];
+        let blocks = [block(2.0, 1.0), block(4.0, 4.0), block(8.0, 1.0), vec![Some(9.0), None]];
+        let of_sets = of_sets(&blocks, 2);
+        let rounded: Vec<Vec<Option<i64>>> = of_sets
+            .iter()
+            .map(|values| {
+                values.iter().map(|value| value.map(|value| (value * 1e6).round() as i64)).collect()
+            })
+            .collect();
+        assert_eq!(rounded, [vec![Some(4_000_000), Some(1_000_000)], vec![Some(4_000_000), Some(4_000_000)]]);
+    }
 }

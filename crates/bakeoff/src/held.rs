@@ -23,6 +23,7 @@ use crate::event::{Event, Observer};
 use crate::held_error::HeldError;
 use crate::machine_lab::MachineLab;
 use crate::run::Lab;
+use crate::run_machines::Place;
 use crate::run_plan::{RunPermissions, on_its_machines};
 use crate::run_plan_error::RunPlanError;
 use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, operations, warm_up};
@@ -115,9 +116,10 @@ pub fn hold<T>(
         let mut servers = Vec::new();
         for (index, point) in variant_points(plan).iter().enumerate() {
             let number = index as u32 + 1;
-            let order = lab.order(plan, index, point, number);
+            let place = lab.machines.place_of(point.variant, 1);
+            let order = lab.order(plan, place, index, point, number);
             observe(Event::Doing { what: format!("starting {}", order.name) });
-            servers.push(HeldServer::start(lab, plan, point.variant, order)?);
+            servers.push(HeldServer::start(lab, plan, place, order)?);
         }
         for server in &mut servers {
             server.prepare(plan, observe)?;
@@ -132,10 +134,10 @@ impl<'a> HeldServer<'a> {
     fn start(
         lab: &'a MachineLab<'_>,
         plan: &Plan,
-        variant: usize,
+        place: Place,
         order: ServerOrder,
     ) -> Result<Self, RunPlanError> {
-        let on = lab.machines.get(lab.machines.place_of(variant).machine);
+        let on = lab.machines.get(place.machine);
         let sut = on.machine.start(&lab.workload, &order)?;
         let spec = LoadSpec {
             connections: plan.load.connections,

@@ -38,6 +38,7 @@ pub mod limits;
 mod load_clients;
 mod looks;
 mod machine_differences;
+mod machine_draw;
 mod machine_lab;
 mod open_hosts;
 mod outlook;

@@ -41,10 +41,18 @@ const OF_SETTINGS: &[&str] = &[
 /// The facts of a server that its packages determine.
 const OF_PACKAGES: &[&str] = &["version", "build", "libc", "package"];
 
-/// The facts of a variant's machine.
-fn facts_of<'f>(plan: &Plan, facts: &'f Facts, variant: &Variant) -> &'f FlatFacts {
-    let host = plan.host_of(variant).filter(|host| host.ssh.is_some());
-    host.and_then(|host| facts.hosts.get(&host.name)).unwrap_or(&facts.host)
+/// The facts of a variant's machine; of several machines of a kind, all values of each.
+fn facts_of(plan: &Plan, facts: &Facts, variant: &Variant) -> FlatFacts {
+    let hosts = plan.hosts_of(variant).filter(|host| host.ssh.is_some());
+    let of_hosts: Vec<&FlatFacts> = hosts.filter_map(|host| facts.hosts.get(&host.name)).collect();
+    let of_hosts = if of_hosts.is_empty() { vec![&facts.host] } else { of_hosts };
+    let keys: BTreeSet<&String> = of_hosts.iter().flat_map(|facts| facts.keys()).collect();
+    let values = |key: &String| {
+        let distinct: BTreeSet<&str> =
+            of_hosts.iter().filter_map(|facts| Some(facts.get(key)?.as_str())).collect();
+        distinct.into_iter().collect::<Vec<_>>().join(" or ")
+    };
+    keys.into_iter().map(|key| (key.clone(), values(key))).collect()
 }
 
 /// The facts in which the machines of the variants differ, and first a sentence about all of them; nothing where all run on one
@@ -53,7 +61,7 @@ pub fn machine_differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
     if !are_on_different_machines(plan) {
         return Vec::new();
     }
-    let sides: Vec<(&Variant, &FlatFacts)> =
+    let sides: Vec<(&Variant, FlatFacts)> =
         plan.variants.iter().map(|variant| (variant, facts_of(plan, facts, variant))).collect();
     let keys: BTreeSet<&String> = sides.iter().flat_map(|(_, facts)| facts.keys()).collect();
     let (mut hardware, mut others) = (Vec::new(), Vec::new());
@@ -89,7 +97,7 @@ pub fn machine_differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
 }
 
 /// What each machine is, and whether the ratio is of the hardware alone.
-fn summary(sides: &[(&Variant, &FlatFacts)], others: &[Difference]) -> Difference {
+fn summary(sides: &[(&Variant, FlatFacts)], others: &[Difference]) -> Difference {
     let what = |facts: &FlatFacts| {
         let of = |key: &str| facts.get(key).map_or("unknown", String::as_str);
         format!("{}, {} CPUs, kernel {}", of("cpu.model"), of("cpu.online"), of("kernel.release"))

@@ -16,7 +16,7 @@ use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::event::{Event, Observer};
 use crate::gates;
 use crate::run::{Lab, TrialSlot};
-use crate::run_machines::{RunMachine, RunMachines};
+use crate::run_machines::{Place, RunMachine, RunMachines};
 use crate::run_plan_error::RunPlanError;
 use crate::trial::{self, FinishedTrial, OneAtATime, TrialSetup, TrialStart, TurnsEnd};
 use crate::variant_point::VariantPoint;
@@ -43,14 +43,21 @@ impl MachineLab<'_> {
 
     fn trial_start<'s>(&self, plan: &Plan, slot: &TrialSlot<'s>) -> TrialStart<'s> {
         let TrialSlot { scheduled, variant_point, writer, hint } = *slot;
-        let order = self.order(plan, scheduled.variant_point, variant_point, scheduled.number);
-        let machine = self.machines.place_of(variant_point.variant).machine;
+        let place = self.machines.place_of(variant_point.variant, scheduled.block);
+        let order = self.order(plan, place, scheduled.variant_point, variant_point, scheduled.number);
+        let machine = place.machine;
         TrialStart { scheduled, variant_point, writer, hint, machine, order }
     }
 
-    /// What the server of a variant point, with this index, is started with. Its machine knows it by `number`.
-    pub fn order(&self, plan: &Plan, index: usize, variant_point: &VariantPoint, number: u32) -> ServerOrder {
-        let place = self.machines.place_of(variant_point.variant);
+    /// What the server of a variant point, with this index, is started with there. Its machine knows it by `number`.
+    pub fn order(
+        &self,
+        plan: &Plan,
+        place: Place,
+        index: usize,
+        variant_point: &VariantPoint,
+        number: u32,
+    ) -> ServerOrder {
         ServerOrder {
             trial: number,
             name: plan.variants[variant_point.variant].name.clone(),
@@ -95,7 +102,8 @@ impl MachineLab<'_> {
     }
 
     fn machine_of(&self, slot: &TrialSlot<'_>) -> &RunMachine<'_> {
-        self.machines.get(self.machines.place_of(slot.variant_point.variant).machine)
+        let place = self.machines.place_of(slot.variant_point.variant, slot.scheduled.block);
+        self.machines.get(place.machine)
     }
 }
 

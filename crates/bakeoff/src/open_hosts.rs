@@ -8,6 +8,7 @@ use load::engine::RunContext;
 use machine::{HostEntry, MachineError, ReachOptions, RemoteMachine};
 
 use crate::event::{Event, Observer};
+use crate::machine_draw;
 use crate::plan_error::PlanError;
 use crate::run_plan_error::RunPlanError;
 
@@ -24,7 +25,9 @@ impl OtherMachines {
     ) -> Result<Self, RunPlanError> {
         let is_used = |host: &&PlannedHost| {
             plan.clients.contains(&host.name)
-                || plan.variants.iter().any(|variant| variant.host.as_ref() == Some(&host.name))
+                || plan.variants.iter().any(|variant| {
+                    machine_draw::machines(plan, variant).iter().any(|drawn| drawn.name == host.name)
+                })
         };
         let hosts = plan.hosts.iter().filter(is_used).filter(|host| host.ssh.is_some());
         let entries: Vec<HostEntry> =

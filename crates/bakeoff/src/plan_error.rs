@@ -177,6 +177,24 @@ pub enum PlanError {
         /// The known ones.
         known: String,
     },
+    /// A variant names a kind of which the hosts file, or the plan, has no machine.
+    #[error("no host is of the kind {kind:?}{known}: give the hosts of that kind the key `kind`")]
+    UnknownKind {
+        /// The kind as given.
+        kind: String,
+        /// The known ones.
+        known: String,
+    },
+    /// A kind has this machine.
+    #[error(
+        "host {host} of the kind {kind:?} has no `ssh`, and the machines of a kind are others than this one: add it, or take the kind away"
+    )]
+    KindIsHere {
+        /// The kind.
+        kind: String,
+        /// This machine's name.
+        host: String,
+    },
     /// An entry of a host that cannot be used.
     #[error(transparent)]
     Host(#[from] PlannedHostError),

@@ -28,13 +28,36 @@ pub fn used(
     variants: &[Variant],
     clients: &[String],
 ) -> Result<Vec<PlannedHost>, PlanError> {
-    let of_variants = variants.iter().filter_map(|variant| variant.host.as_ref());
+    let kinds: BTreeSet<&str> = variants.iter().filter_map(Variant::kind).collect();
+    let of_variants = variants
+        .iter()
+        .filter(|variant| variant.kind().is_none())
+        .filter_map(|variant| variant.host.as_ref());
     let named: BTreeSet<&String> = of_variants.chain(clients).collect();
     let unknown = |name: &&&String| known.iter().all(|host| host.name != ***name);
     if let Some(name) = named.iter().find(unknown) {
         return Err(unknown_host(name, known.iter().map(|host| host.name.as_str())));
     }
-    Ok(known.iter().filter(|host| named.contains(&host.name)).map(HostEntry::planned).collect())
+    let of_kind = |host: &HostEntry| host.kind.as_deref().is_some_and(|kind| kinds.contains(kind));
+    let is_used = |host: &&HostEntry| named.contains(&host.name) || of_kind(host);
+    let all: Vec<PlannedHost> = known.iter().map(HostEntry::planned).collect();
+    check_kinds(variants, &all)?;
+    Ok(known.iter().filter(is_used).map(HostEntry::planned).collect())
+}
+
+/// Whether each kind that variants name has machines, all of them elsewhere.
+fn check_kinds(variants: &[Variant], hosts: &[PlannedHost]) -> Result<(), PlanError> {
+    for kind in variants.iter().filter_map(Variant::kind) {
+        let mut of_kind = hosts.iter().filter(|host| host.kind.as_deref() == Some(kind)).peekable();
+        if of_kind.peek().is_none() {
+            let kinds: BTreeSet<&str> = hosts.iter().filter_map(|host| host.kind.as_deref()).collect();
+            return Err(PlanError::UnknownKind { kind: kind.to_owned(), known: known(kinds) });
+        }
+        if let Some(host) = of_kind.find(|host| host.ssh.is_none()) {
+            return Err(PlanError::KindIsHere { kind: kind.to_owned(), host: host.name.clone() });
+        }
+    }
+    Ok(())
 }
 
 /// Checks the machines of a plan, which somebody else may have written.
@@ -45,7 +68,12 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
             return Err(PlanError::HostTwice(host.name.clone()));
         }
     }
-    let named = plan.variants.iter().filter_map(|variant| variant.host.as_ref());
+    check_kinds(&plan.variants, &plan.hosts)?;
+    let named = plan
+        .variants
+        .iter()
+        .filter(|variant| variant.kind().is_none())
+        .filter_map(|variant| variant.host.as_ref());
     for name in named.chain(&plan.clients) {
         if plan.hosts.iter().all(|host| host.name != *name) {
             return Err(unknown_host(name, plan.hosts.iter().map(|host| host.name.as_str())));
@@ -87,10 +115,13 @@ fn check_clients(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-fn unknown_host<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> PlanError {
-    let known: Vec<&str> = known.collect();
-    let known = if known.is_empty() { String::new() } else { format!(" (known: {})", known.join(", ")) };
-    PlanError::UnknownHost { name: name.to_owned(), known }
+fn unknown_host<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> PlanError {
+    PlanError::UnknownHost { name: name.to_owned(), known: known(names) }
+}
+
+fn known<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    if names.is_empty() { String::new() } else { format!(" (known: {})", names.join(", ")) }
 }
 
 #[cfg(test)]
@@ -103,6 +134,27 @@ mod tests {
         let planned =
             PlannedHost { name: name.to_owned(), ssh, address, kind: None, cpus: None, become_root: None };
         HostEntry::of_plan(&planned).expect("a good entry")
+    }
+
+    #[test]
+    fn a_kind_needs_machines_elsewhere() {
+        let mut variant = PLAN.parse::<Plan>().expect("a plan").variants[0].clone();
+        variant.host = Some("kind:small".to_owned());
+        let of_kind = |entry: HostEntry, kind: &str| HostEntry { kind: Some(kind.to_owned()), ..entry };
+        let small = of_kind(entry("a", "10.1.0.5"), "small");
+        let large = of_kind(entry("b", "10.1.0.6"), "large");
+        let names = |known: &[HostEntry]| {
+            let used = used(known, std::slice::from_ref(&variant), &[]).map_err(|error| error.to_string())?;
+            Ok::<_, String>(used.into_iter().map(|host| host.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[small.clone(), large.clone()]), Ok(vec!["a".to_owned()]));
+        let unknown =
+            "no host is of the kind \"small\" (known: large): give the hosts of that kind the key `kind`";
+        assert_eq!(names(&[large]), Err(unknown.to_owned()));
+        let here = HostEntry { ssh: None, ..small };
+        assert!(
+            names(&[here]).is_err_and(|error| error.starts_with("host a of the kind \"small\" has no `ssh`"))
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ use workload::{Catalogue, Workload};
 
 use crate::first_block::may_fall_back;
 use crate::looks;
+use crate::machine_draw;
 use crate::plan_check::{check, moves_bytes, own_load, why_one_at_a_time};
 use crate::plan_error::PlanError;
 use crate::plan_hosts;
@@ -122,10 +123,12 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let variants = plan_variants(variants.into_iter().zip(plan_hosts::names(&written)));
     let hosts = plan_hosts::used(&request.hosts, &variants, &request.clients)?;
     let has_servers_here = variants.iter().any(|variant| {
-        hosts
-            .iter()
-            .find(|host| Some(&host.name) == variant.host.as_ref())
-            .is_none_or(|host| host.ssh.is_none())
+        // A kind is of other machines.
+        variant.kind().is_none()
+            && hosts
+                .iter()
+                .find(|host| Some(&host.name) == variant.host.as_ref())
+                .is_none_or(|host| host.ssh.is_none())
     });
     let preset = if kind == RunKind::Sweep { Preset::of_sweep(length) } else { Preset::of(length) };
     let (cpus, threads) = cpu_split(&workload, has_servers_here, host)?;
@@ -171,6 +174,12 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         variants,
         sweep,
     };
+    if let Some(sets) = machine_draw::sets(&plan) {
+        // Each set of machines has as many blocks, which no look may cut off.
+        plan.blocks = plan.blocks.next_multiple_of(sets);
+        plan.spare_blocks = plan.spare_blocks.next_multiple_of(sets);
+        plan.looks.clear();
+    }
     if let Measure::Capacity { slo } = &plan.measure
         && let Some(limit_us) = slo.parse().ok().and_then(|slo: Slo| slo.latency_limit_us())
     {

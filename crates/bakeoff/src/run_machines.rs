@@ -5,10 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
 use std::time::Duration;
 
-use archive::model::{Facts, FlatFacts, Plan, Variant};
+use archive::model::{Facts, FlatFacts, Plan, PlannedHost, Variant};
 use host::CpuSet;
 use machine::{HostEntry, Machine, MachineError};
 
+use crate::machine_draw;
 use crate::shared_kernel;
 
 /// Index of this machine.
@@ -28,8 +29,8 @@ pub struct RunMachine<'m> {
 pub struct RunMachines<'m> {
     /// This machine, and then the others.
     machines: Vec<RunMachine<'m>>,
-    /// Of each variant of the plan.
-    places: Vec<Place>,
+    /// Of each variant of the plan, those that its blocks take in turns.
+    places: Vec<Vec<Place>>,
     /// The machines that make the load.
     clients: Vec<usize>,
     /// Of each machine, the others whose programs it sees.
@@ -56,17 +57,20 @@ impl<'m> RunMachines<'m> {
         client_cpus: CpuSet,
     ) -> Self {
         let machines: Vec<RunMachine<'m>> = [here].into_iter().chain(others).collect();
-        let place = |variant: &Variant| {
-            let entry = plan.host_of(variant).and_then(|host| HostEntry::of_plan(host).ok());
-            let Some(entry) = entry else {
-                return Place { machine: HERE, address: Ipv4Addr::LOCALHOST.into() };
-            };
+        let place = |host: &PlannedHost| {
+            let entry = HostEntry::of_plan(host).ok()?;
             let is_it = |machine: &RunMachine<'_>| machine.name.as_ref() == Some(&entry.name);
             // One without `ssh` is this machine.
             let machine = machines.iter().position(is_it).unwrap_or(HERE);
-            Place { machine, address: entry.address }
+            Some(Place { machine, address: entry.address })
         };
-        let places = plan.variants.iter().map(place).collect();
+        let places_of = |variant: &Variant| {
+            let places: Vec<Place> =
+                machine_draw::machines(plan, variant).into_iter().filter_map(place).collect();
+            let here = Place { machine: HERE, address: Ipv4Addr::LOCALHOST.into() };
+            if places.is_empty() { vec![here] } else { places }
+        };
+        let places = plan.variants.iter().map(places_of).collect();
         let position =
             |name: &String| machines.iter().position(|machine| machine.name.as_ref() == Some(name));
         let mut clients: Vec<usize> =
@@ -108,9 +112,15 @@ impl<'m> RunMachines<'m> {
         self.get(HERE)
     }
 
-    /// Where a variant of the plan runs.
-    pub fn place_of(&self, variant: usize) -> Place {
-        self.places[variant]
+    /// Where a variant of the plan runs in a block.
+    pub fn place_of(&self, variant: usize, block: u32) -> Place {
+        let places = &self.places[variant];
+        places[machine_draw::set_of(block, places.len() as u32) as usize]
+    }
+
+    /// Whether a variant of the plan runs on a machine in some block.
+    pub fn runs_on(&self, variant: usize, machine: usize) -> bool {
+        self.places[variant].iter().any(|place| place.machine == machine)
     }
 
     /// Whether there are several machines, so that messages name them.

@@ -94,8 +94,7 @@ pub fn on_its_machines<T>(
     for (index, machine) in machines.iter() {
         // Its settings are put back if it, or a later one, cannot be prepared.
         prepared.push(index);
-        let is_on_it =
-            |(point, _): &(&VariantPoint, &ServerVariant)| machines.place_of(point.variant).machine == index;
+        let is_on_it = |(point, _): &(&VariantPoint, &ServerVariant)| machines.runs_on(point.variant, index);
         let own: Vec<ServerVariant> =
             points.iter().zip(&variants).filter(is_on_it).map(|(_, variant)| variant.clone()).collect();
         if let Err(error) = prepare(machine, &workload, &own, observe) {

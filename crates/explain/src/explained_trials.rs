@@ -69,6 +69,8 @@ fn closed_loop(trial: &Trial) -> Option<&TrialPhase> {
 /// The CPUs of a variant: those of the plan, or all that the telemetry of its machine has.
 fn server_cpus(plan: &Plan, variant: &Variant, reading: &SliceReading) -> CpuSet {
     let planned = match plan.host_of(variant) {
+        // The machines of a kind differ in their CPUs.
+        Some(_) if variant.kind().is_some() => None,
         Some(host) if !plan.is_here(variant) => host.cpus.as_ref(),
         _ => Some(&plan.cpus.server),
     };

@@ -98,16 +98,22 @@ pub enum VariantError {
 pub struct VariantText {
     /// The server's name.
     pub server: String,
-    /// The name of its machine, which is written behind the server's: `nginx@old`.
+    /// The name of its machine, which is written behind the server's: `nginx@old`; or a kind of machines: `nginx@kind:small`.
     pub host: Option<String>,
     /// Names and values in the order written.
     pub settings: Vec<(String, String)>,
 }
 
+/// What stands between a server and a kind of machines.
+const OF_KIND: &str = "@kind:";
+
 /// Server, machine and settings of a variant as written; none for what it does not name.
 fn parts(text: &str) -> (&str, Option<&str>, Option<&str>) {
-    let (server, settings) = match text.split_once(':') {
-        Some((server, settings)) => (server, Some(settings)),
+    // The colon of a kind does not begin the settings.
+    let of_kind = text.find(OF_KIND).filter(|at| !text[..*at].contains(':'));
+    let settings_from = of_kind.map_or(0, |at| at + OF_KIND.len());
+    let (server, settings) = match text[settings_from..].find(':') {
+        Some(at) => (&text[..settings_from + at], Some(&text[settings_from + at + 1..])),
         None => (text, None),
     };
     match server.split_once('@') {
@@ -242,6 +248,12 @@ mod tests {
         let text: VariantText = "nginx@old:sendfile=off".parse().expect("a variant");
         assert_eq!((text.server.as_str(), text.host.as_deref()), ("nginx", Some("old")));
         assert_eq!(text.settings, [("sendfile".to_owned(), "off".to_owned())]);
+        for (written, kind, settings) in
+            [("nginx@kind:m5.large", "kind:m5.large", 0), ("nginx@kind:small:sendfile=off", "kind:small", 1)]
+        {
+            let text: VariantText = written.parse().expect("a variant");
+            assert_eq!((text.host.as_deref(), text.settings.len()), (Some(kind), settings), "{written}");
+        }
     }
 
     #[test]

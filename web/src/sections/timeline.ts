@@ -61,5 +61,7 @@ export function timelineSection(report: Report, cells: readonly Cell[], style: (
 
 function name(trial: Trial): string {
   const at = pointText(trial.point);
-  return `${trial.number} – ${trial.variant}${at ? `, ${at}` : ""}, block ${trial.block}${trial.status === "valid" ? "" : ` (${trial.status})`}`;
+  // A kind has many machines.
+  const on = trial.host && trial.variant.includes("@kind:") ? ` on ${trial.host}` : "";
+  return `${trial.number} – ${trial.variant}${on}${at ? `, ${at}` : ""}, block ${trial.block}${trial.status === "valid" ? "" : ` (${trial.status})`}`;
 }

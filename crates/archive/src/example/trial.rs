@@ -147,6 +147,7 @@ impl<'a> TrialBuilder<'a> {
             block: place.block,
             position: place.position,
             variant: place.variant,
+            host: None,
             point: place.point,
             started_unix_ms: place.started_unix_ms,
             duration_s: self.now_s + 0.6,

@@ -110,14 +110,30 @@ impl Plan {
         self.clients.len().max(1) as u32
     }
 
-    /// The machine of a variant; none where that is this machine and has no name.
+    /// The machine of a variant, the first of those of a kind; none where that is this machine and has no name.
     pub fn host_of(&self, variant: &Variant) -> Option<&PlannedHost> {
-        self.hosts.iter().find(|host| Some(&host.name) == variant.host.as_ref())
+        self.hosts_of(variant).next()
+    }
+
+    /// The machines of a variant: the one that it names, or all of the kind that it names.
+    pub fn hosts_of(&self, variant: &Variant) -> impl Iterator<Item = &PlannedHost> {
+        let (name, kind) = (variant.host.clone(), variant.kind().map(str::to_owned));
+        self.hosts.iter().filter(move |host| match &kind {
+            Some(kind) => host.kind.as_ref() == Some(kind),
+            None => Some(&host.name) == name.as_ref(),
+        })
     }
 
     /// Whether a variant runs on this machine, beside the client.
     pub fn is_here(&self, variant: &Variant) -> bool {
         self.host_of(variant).is_none_or(|host| host.ssh.is_none())
+    }
+}
+
+impl Variant {
+    /// The kind of its machines, where it names one.
+    pub fn kind(&self) -> Option<&str> {
+        self.host.as_deref()?.strip_prefix("kind:")
     }
 }
 

@@ -22,6 +22,9 @@ pub struct Trial {
     pub position: u32,
     /// Name of its variant in the plan.
     pub variant: String,
+    /// The machine of its server, where that has a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Its point on the axes of a sweep.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub point: SweepPoint,

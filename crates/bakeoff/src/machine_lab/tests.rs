@@ -395,3 +395,42 @@ fn a_host_with_servers_only_gives_them_all_its_cpus() -> Result<(), Box<dyn std:
     assert!(here.log.lock().expect("no thread panics with it").orders.is_empty(), "the client only");
     Ok(())
 }
+
+#[test]
+fn blocks_of_kinds_take_their_machines_in_turns() -> Result<(), Box<dyn std::error::Error>> {
+    let [here, a, b, other] = [(); 4].map(|()| ScriptedMachine::lost_at(LostAt::Prepare));
+    let (here, a, b, other) = (here?, a?, b?, other?);
+    let mut plan = on_two_hosts(Plan { spare_blocks: 0, ..short_plan(true) });
+    for (host, kind) in plan.hosts.iter_mut().zip(["small", "small"]) {
+        host.kind = Some(kind.to_owned());
+    }
+    plan.hosts.push(PlannedHost {
+        name: "other".to_owned(),
+        ssh: Some("other".to_owned()),
+        address: "10.1.0.7".to_owned(),
+        ..plan.hosts[0].clone()
+    });
+    plan.hosts[2].kind = None;
+    for variant in &mut plan.variants {
+        variant.host = Some("kind:small".to_owned());
+    }
+    let runs = tempfile::tempdir()?;
+    let finished = run_on(&here, &[("old", &a), ("new", &b), ("other", &other)], &plan, runs.path())?;
+    let run = archive::Run::open(&finished.dir)?;
+    let mut used: Vec<(u32, String)> = run
+        .trials
+        .iter()
+        .map(|record| (record.trial.block, record.trial.host.clone().unwrap_or_default()))
+        .collect();
+    used.sort();
+    used.dedup();
+    let blocks: Vec<u32> = used.iter().map(|(block, _)| *block).collect();
+    assert_eq!(
+        blocks,
+        (1..=used.len() as u32).collect::<Vec<_>>(),
+        "both variants of a block share a machine"
+    );
+    assert!(used.windows(2).all(|pair| pair[0].1 != pair[1].1), "{used:?}");
+    assert!(used.iter().all(|(_, host)| host != "other"), "{used:?}");
+    Ok(())
+}

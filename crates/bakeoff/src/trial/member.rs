@@ -69,7 +69,8 @@ impl<'a> TrialMember<'a> {
         let started_unix_ms =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
         let TrialStart { scheduled, variant_point, writer, hint, machine, order } = start;
-        let trial = Trial { started_unix_ms, ..blank(setup.plan, scheduled, variant_point) };
+        let host = setup.machines.get(machine).name.clone();
+        let trial = Trial { started_unix_ms, host, ..blank(setup.plan, scheduled, variant_point) };
         match setup.machines.get(machine).machine.start(setup.workload, &order) {
             Ok(sut) => Ok(Self {
                 setup,

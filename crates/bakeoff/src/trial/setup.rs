@@ -84,6 +84,7 @@ pub fn blank(plan: &Plan, scheduled: &ScheduledTrial, variant_point: &VariantPoi
         block: scheduled.block,
         position: scheduled.position,
         variant: plan.variants[variant_point.variant].name.clone(),
+        host: None,
         point: variant_point.point.clone(),
         started_unix_ms: 0,
         duration_s: 0.0,

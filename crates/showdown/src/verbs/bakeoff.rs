@@ -33,7 +33,7 @@ use crate::show::verdict::answer;
 pub struct QuestionArgs {
     /// Compare these variants: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE, such as nginx:sendfile=off (see
     /// `showdown workloads`). A kernel setting is a knob, too: its sysctl name, or its file below /sys. SERVER@HOST is
-    /// a server on a host of the hosts file
+    /// a server on a host of the hosts file, and SERVER@kind:KIND one on the hosts of a kind, in turns
     #[arg(required = true, value_name = "VARIANT")]
     pub variants: Vec<String>,
 
@@ -182,6 +182,7 @@ Examples:
   showdown compare nginx apache --measure cpu
   showdown compare nginx@old nginx@new --hosts hosts.toml
   showdown compare nginx apache --on new --clients c1,c2
+  showdown compare nginx@kind:small nginx@kind:large --clients c1
 
 Capacity and latency come from an open loop. Response time counts from the intended start of each operation, so a \
 stalled server cannot hide the operations that wait for it (coordinated omission).

@@ -114,6 +114,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
         block: 1,
         position: 1,
         variant: text(),
+        host: Some(text()),
         point: point(),
         started_unix_ms: 1,
         duration_s: 1.5,
