@@ -46,6 +46,13 @@ pub enum Event {
         /// Its variant, and in a sweep its point.
         name: String,
     },
+    /// The network between a client and a server was not measured, so that no trial is checked for it.
+    NetworkNotMeasured {
+        /// The two machines.
+        between: String,
+        /// The reason.
+        why: String,
+    },
     /// The servers of the run cannot be up together: from here on, each trial has the machine to itself.
     OneAtATime {
         /// Why.

@@ -8,6 +8,7 @@
 //! | errors | 1 % of operations | latencies are those of the operations that succeeded |
 //! | background | the client's rules for achieved load and errors, applied to the background load | the server had less work than planned |
 //! | counts | 0.5 % between the server's count and the client's | one of the two is wrong |
+//! | network | 90 % of what the network carried before the trials; 1 % of segments sent again | the network was measured, and not the server |
 //! | steal | 2 % of the trial's CPUs | the hypervisor took CPU time from the measurement |
 //! | others | 2 % of the trial's CPUs | as steal. With two CPUs, 2 % is 4 % of the server's CPU, less than the 5 % that a comparison must detect. Services of an idle machine use 0.3 to 0.8 % |
 //! | swap | no byte read from swap | one page from disk costs as much as thousands of requests |
@@ -17,6 +18,7 @@
 
 mod host;
 mod input;
+mod network;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +28,7 @@ use load::validity::MAX_ERROR_SHARE;
 pub use host::{MAX_STEAL, STEAL};
 pub use input::{GateInput, SeenMachine, WatchedMachine};
 use input::{gate, not_applicable, percent};
+pub use network::NetworkUse;
 
 /// Id of the gate [`client`].
 pub const CLIENT: &str = "client";
@@ -40,6 +43,7 @@ pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
         errors(input),
         background(input),
         counts(input),
+        network::network(input.network),
         on_each_machine(input, host::steal),
         on_each_machine(input, host::others),
         on_each_machine(input, host::swap),

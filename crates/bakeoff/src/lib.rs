@@ -40,6 +40,7 @@ mod looks;
 mod machine_differences;
 mod machine_draw;
 mod machine_lab;
+mod network_paths;
 mod open_hosts;
 mod outlook;
 mod plan_check;

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use archive::model::{Difference, DifferenceClass, Facts, FlatFacts, Plan, Variant, VariantFacts};
+use archive::model::{
+    Difference, DifferenceClass, Facts, FlatFacts, NetworkFacts, Plan, Variant, VariantFacts,
+};
 
 use crate::caveats::are_on_different_machines;
 
@@ -90,19 +92,21 @@ pub fn machine_differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
         let list = if is_hardware { &mut hardware } else { &mut others };
         list.push(Difference { key: format!("host.{key}"), values, class, remark: remark.to_owned() });
     }
-    let mut found = vec![summary(&sides, &others)];
+    let mut found = vec![summary(plan, facts, &sides, &others)];
     found.extend(others);
     found.extend(hardware);
     found
 }
 
 /// What each machine is, and whether the ratio is of the hardware alone.
-fn summary(sides: &[(&Variant, FlatFacts)], others: &[Difference]) -> Difference {
-    let what = |facts: &FlatFacts| {
-        let of = |key: &str| facts.get(key).map_or("unknown", String::as_str);
-        format!("{}, {} CPUs, kernel {}", of("cpu.model"), of("cpu.online"), of("kernel.release"))
+fn summary(plan: &Plan, facts: &Facts, sides: &[(&Variant, FlatFacts)], others: &[Difference]) -> Difference {
+    let what = |variant: &Variant, of_machine: &FlatFacts| {
+        let of = |key: &str| of_machine.get(key).map_or("unknown", String::as_str);
+        let (model, cpus, kernel) = (of("cpu.model"), of("cpu.online"), of("kernel.release"));
+        let round_trips = round_trips(plan, facts, variant).map(|range| format!(", round trip {range}"));
+        format!("{model}, {cpus} CPUs, kernel {kernel}{}", round_trips.unwrap_or_default())
     };
-    let values = sides.iter().map(|(variant, facts)| (variant.name.clone(), what(facts))).collect();
+    let values = sides.iter().map(|(variant, facts)| (variant.name.clone(), what(variant, facts))).collect();
     let remark = if others.is_empty() {
         "no declared setting differs beside the machines themselves".to_owned()
     } else {
@@ -114,6 +118,21 @@ fn summary(sides: &[(&Variant, FlatFacts)], others: &[Difference]) -> Difference
     let class =
         if others.is_empty() { DifferenceClass::TheVariantItself } else { DifferenceClass::Unexplained };
     Difference { key: "host".to_owned(), values, class, remark }
+}
+
+/// The round trips between the clients and the machines of a variant, shortest to longest.
+fn round_trips(plan: &Plan, facts: &Facts, variant: &Variant) -> Option<String> {
+    let is_to = |network: &&NetworkFacts| {
+        plan.hosts_of(variant).any(|host| host.ssh.is_some() && network.server.as_ref() == Some(&host.name))
+    };
+    let of_variant = facts.network.iter().filter(is_to).map(|network| network.round_trip_us.round());
+    let (least, most) =
+        of_variant.fold((f64::INFINITY, 0.0_f64), |(least, most), us| (least.min(us), most.max(us)));
+    match (least.is_finite(), least < most) {
+        (false, _) => None,
+        (true, false) => Some(format!("{most} µs")),
+        (true, true) => Some(format!("{least} to {most} µs")),
+    }
 }
 
 /// The first of these facts by name, and how many more there are.
@@ -201,6 +220,20 @@ mod tests {
         let mut on_one = plan();
         on_one.variants[1].host = Some("old".to_owned());
         assert!(machine_differences(&on_one, &facts(&a, &b)).is_empty());
+    }
+
+    #[test]
+    fn machines_are_shown_with_their_round_trips() {
+        let to = |server: &str, round_trip_us| NetworkFacts {
+            server: Some(server.to_owned()),
+            round_trip_us,
+            ..NetworkFacts::default()
+        };
+        let network = vec![to("old", 412.4), to("new", 80.0), to("old", 90.0)];
+        let facts = Facts { network, ..facts(&[("cpu.model", "T2")], &[("cpu.model", "X9")]) };
+        let shown: Vec<String> = machine_differences(&plan(), &facts)[0].values.values().cloned().collect();
+        assert!(shown.iter().any(|text| text.ends_with(", round trip 90 to 412 µs")), "{shown:?}");
+        assert!(shown.iter().any(|text| text.ends_with(", round trip 80 µs")), "{shown:?}");
     }
 
     #[test]

@@ -124,6 +124,7 @@ impl Lab for MachineLab<'_> {
             taken_unix_ms: taken.map_or(0, |d| d.as_millis() as u64),
             host: self.machines.here().machine.facts()?.flat(),
             hosts: self.machines.facts_of_others()?,
+            network: self.machines.paths.facts(),
             client,
             workload: self.workload.digests(),
             ..Facts::default()

@@ -10,6 +10,7 @@ use host::CpuSet;
 use machine::{HostEntry, Machine, MachineError};
 
 use crate::machine_draw;
+use crate::network_paths::NetworkPaths;
 use crate::shared_kernel;
 
 /// Index of this machine.
@@ -37,6 +38,8 @@ pub struct RunMachines<'m> {
     sees: Vec<Vec<usize>>,
     /// The CPUs of the client on this machine.
     pub client_cpus: CpuSet,
+    /// What the networks between them carry.
+    pub paths: NetworkPaths,
 }
 
 /// Where a variant runs.
@@ -79,7 +82,7 @@ impl<'m> RunMachines<'m> {
             clients.push(HERE);
         }
         let sees = vec![Vec::new(); machines.len()];
-        Self { machines, places, clients, sees, client_cpus }
+        Self { machines, places, clients, sees, client_cpus, paths: NetworkPaths::default() }
     }
 
     /// Takes from their facts which of them share a kernel.

@@ -15,6 +15,7 @@
 //! - [`Connection`]: the controller's end; [`agent`]: the other one.
 //! - [`clock`]: how far the clocks of two machines differ.
 //! - [`load_client`]: hosts as the clients of one load.
+//! - [`measure_path`]: what the network between two machines of a run carries.
 //! - [`survey`]: asks all hosts at the same time, and measures the network between them.
 //!
 //! **Goals.**
@@ -38,6 +39,7 @@ pub mod load_client;
 mod local;
 mod lock;
 mod machine;
+mod network_path;
 pub mod program;
 mod program_channel;
 pub mod protocol;
@@ -54,6 +56,7 @@ pub use hosts_file::{HostEntry, Hosts, HostsFileError, PlannedHostError};
 pub use load_client::{ClientsError, HostClient};
 pub use local::{LocalError, LocalMachine, knob_value};
 pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+pub use network_path::{PathCapacity, measure_path};
 pub use program_channel::{ProgramInput, ProgramOutput};
 pub use reach::ReachOptions;
 pub use remote::RemoteMachine;

@@ -22,6 +22,9 @@ pub struct Facts {
     /// The other machines with servers, by name: the same facts of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, FlatFacts>,
+    /// The networks between clients and servers, where these are different machines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<NetworkFacts>,
     /// The client: version, threads, CPUs.
     pub client: FlatFacts,
     /// The files of the workload: SHA-256 by name. Empty in runs of versions that did not record it.
@@ -32,6 +35,21 @@ pub struct Facts {
     /// When the run was resumed after an interruption, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<Resumption>,
+}
+
+/// The network between a client and a server, as TCP got it before the trials.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NetworkFacts {
+    /// The name of the client's host; none for this machine.
+    pub client: Option<String>,
+    /// The name of the server's host; none for this machine.
+    pub server: Option<String>,
+    /// Median round trip, microseconds.
+    pub round_trip_us: f64,
+    /// Throughput from the server to the client, bytes a second.
+    pub to_client_bytes_per_s: f64,
+    /// Throughput from the client to the server, bytes a second.
+    pub to_server_bytes_per_s: f64,
 }
 
 /// One continuation of a run that was interrupted.

@@ -34,7 +34,7 @@ pub use explanation::{
     Figure, FrameCost, FrameDifference, HeldLoad, PerturbationOutcome, PerturbedPair, ServerStatistic,
     Suspect, SuspectWord, Unknown,
 };
-pub use facts::{ConfigFile, FactChange, Facts, FlatFacts, Resumption, VariantFacts};
+pub use facts::{ConfigFile, FactChange, Facts, FlatFacts, NetworkFacts, Resumption, VariantFacts};
 pub use fairness::{Caveat, Difference, DifferenceClass};
 pub use format::FORMAT;
 pub use gate::{Gate, GateOutcome};

@@ -4,6 +4,8 @@ use archive::model::{CountCheck, Gate, GateOutcome, TrialPhase};
 use host::CpuSet;
 use host::telemetry::Recording;
 
+use super::network::NetworkUse;
+
 /// The input of the gates, collected by the trial.
 pub struct GateInput<'a> {
     /// The engine's rules that the client broke, one line each; none where the program under test generates the load.
@@ -20,6 +22,8 @@ pub struct GateInput<'a> {
     pub background: Option<&'a TrialPhase>,
     /// The server's counts and the client's; empty where the server keeps none.
     pub counts: &'a [CountCheck],
+    /// The networks between clients and server; empty where they are on one machine.
+    pub network: &'a [NetworkUse],
     /// The machines of the trial: the server's, and the client's where that is another one.
     pub machines: &'a [&'a WatchedMachine<'a>],
     /// Why the process that was started no longer runs; none if it does.

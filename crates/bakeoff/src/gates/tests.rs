@@ -56,6 +56,7 @@ fn undisturbed<'a>(machines: &'a [&'a WatchedMachine<'a>]) -> GateInput<'a> {
         error_share: 0.0,
         background: None,
         counts: &[],
+        network: &[],
         machines,
         died: None,
     }

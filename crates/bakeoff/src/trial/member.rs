@@ -25,11 +25,11 @@ use super::phases::ClientCounts;
 use super::recorders::{MachineRecording, RecordedLoad};
 use super::server_usage;
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
+use super::watched::{network_use, watched};
 use crate::bottleneck::{self, ResourceReadings};
 use crate::event::{Event, Observer};
 use crate::first_block::has_alternative;
-use crate::gates::{self, GateInput, SeenMachine, WatchedMachine};
-use crate::run_machines::HERE;
+use crate::gates::{self, GateInput};
 use crate::variant_point::VariantPoint;
 
 /// A server that has been started for a trial.
@@ -210,7 +210,7 @@ impl<'a> TrialMember<'a> {
             loaded: result.loaded.map(|loaded| (loaded.begin, loaded.end)),
             ended: end.ended,
         };
-        let (server, clients) = self.watched(&recorded, &windows);
+        let (server, clients) = watched(setup.machines, self.machine, &recorded, &windows);
         let under_load = result.loaded.map(|loaded| loaded.under_load);
         let usage = server_usage::usage(server.telemetry, server.measured_us, under_load);
         self.trial.warm_up.clone_from(&result.warm_up);
@@ -224,6 +224,7 @@ impl<'a> TrialMember<'a> {
             error_share: result.error_share,
             background: self.trial.background.as_ref(),
             counts: &self.trial.counts,
+            network: &network_use(setup.machines, self.machine, &result, &server),
             machines: &[&server].into_iter().chain(&clients).collect::<Vec<_>>(),
             died: end.alive.err().map(|error| error.to_string()),
         });
@@ -247,40 +248,6 @@ impl<'a> TrialMember<'a> {
         };
         self.trial.reasons.extend(failures);
         Ok((recorded, result))
-    }
-
-    /// The machines of the trial with their telemetry: the server's, and those of the clients where they are others.
-    fn watched<'r>(
-        &self,
-        recorded_load: &'r RecordedLoad,
-        windows: &LoadWindows<'_>,
-    ) -> (WatchedMachine<'r>, Vec<WatchedMachine<'r>>) {
-        let machines = self.setup.machines;
-        let watched = |index: usize, recorded: &'r MachineRecording| {
-            let (window_us, measured_us) = windows.on(recorded);
-            let name = machines.get(index).name.as_ref().map(|name| format!("host {name}"));
-            let seen = machines.seen_by(index).iter().filter_map(|seen| {
-                let recorded =
-                    if *seen == self.machine { &recorded_load.server } else { recorded_load.other(*seen)? };
-                let (window_us, measured_us) = windows.on(recorded);
-                Some(SeenMachine { telemetry: &recorded.recording, window_us, measured_us })
-            });
-            WatchedMachine {
-                // Where there is one machine, no message names it.
-                name: machines.are_several().then(|| name.unwrap_or_else(|| "this machine".to_owned())),
-                telemetry: &recorded.recording,
-                cpus: if index == HERE && self.machine != HERE {
-                    machines.client_cpus.clone()
-                } else {
-                    machines.used_cpus(index)
-                },
-                window_us,
-                measured_us,
-                seen: seen.collect(),
-            }
-        };
-        let clients = recorded_load.clients.iter().map(|(index, recorded)| watched(*index, recorded));
-        (watched(self.machine, &recorded_load.server), clients.collect())
     }
 
     /// The load of this trial, except for shape and length.

@@ -17,6 +17,7 @@
 //! | [`load_windows`] | when that was, on the time line of a recording |
 //! | [`steadiness`] | whether a loop is steady |
 //! | [`recorders`] | the telemetry of each machine |
+//! | [`watched`] | what the gates see of its machines |
 //! | [`phases`], [`server_usage`] | the archive's types of what was measured |
 //! | [`background`] | the load beside it |
 
@@ -39,6 +40,7 @@ mod steadiness;
 mod turn_taker;
 mod turns;
 mod warm_up;
+mod watched;
 
 use std::sync::Arc;
 

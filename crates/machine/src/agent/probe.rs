@@ -29,7 +29,7 @@ pub(super) fn connect(call: &Connect) -> Result<(), CallError> {
 }
 
 /// Measures the network to a port of another host.
-pub(super) fn measure(call: &MeasureNetwork) -> Result<NetworkPath, CallError> {
+pub(crate) fn measure(call: &MeasureNetwork) -> Result<NetworkPath, CallError> {
     let MeasureNetwork { connect, each } = call;
     let mut times =
         round_trips(open(connect, Mode::Echo, Duration::ZERO)?).map_err(|error| broken(&error))?;

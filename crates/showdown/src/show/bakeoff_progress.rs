@@ -81,6 +81,10 @@ impl BakeoffProgress {
             Event::OneAtATime { why } => {
                 self.bar.println(one_line(&format!("      one server at a time: {why}")));
             }
+            Event::NetworkNotMeasured { between, why } => {
+                self.bar
+                    .println(one_line(&format!("      the network between {between} is not watched: {why}")));
+            }
             Event::MeasureReplaced { sentence } => {
                 (self.done, self.kept) = (0, 0);
                 self.bar.set_position(0);

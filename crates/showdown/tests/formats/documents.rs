@@ -6,9 +6,9 @@ use archive::model::{
     Caveat, ClientHealth, Comparison, ComparisonSide, ComparisonVerdict, ConfidenceInterval, ConfigFile,
     CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass, FORMAT,
     FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, IntervalMethod, KnobValue,
-    MeasuredValue, Mode, NoFitReason, OperationTimes, PhaseKind, PhaseSlices, RatioEstimate, ResourceUse,
-    Resumption, SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SteadyState, SweepCurve,
-    SweepPoint, Tick, Times, Trial, TrialFiles, TrialPhase, TrialStatus, TrialTurns, TrialValue,
+    MeasuredValue, Mode, NetworkFacts, NoFitReason, OperationTimes, PhaseKind, PhaseSlices, RatioEstimate,
+    ResourceUse, Resumption, SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SteadyState,
+    SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles, TrialPhase, TrialStatus, TrialTurns, TrialValue,
     UnsteadyReason, VariantFacts, VariantSummary, Verdict, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
@@ -51,6 +51,13 @@ pub fn facts() -> Facts {
         taken_unix_ms: 1,
         host: map(text()),
         hosts: map(map(text())),
+        network: vec![NetworkFacts {
+            client: Some(text()),
+            server: Some(text()),
+            round_trip_us: 1.5,
+            to_client_bytes_per_s: 1.5,
+            to_server_bytes_per_s: 1.5,
+        }],
         client: map(text()),
         workload: map(text()),
         resumed: vec![Resumption {
@@ -429,6 +436,7 @@ pub fn events() -> Vec<Event> {
         Event::RunBegins { run: text(), dir: text(), trials: 12, kept: 4 },
         Event::BlockAdded { block: 7, trials: 14 },
         Event::TrialBegins { number: 1, block: 1, name: text() },
+        Event::NetworkNotMeasured { between: text(), why: text() },
         Event::OneAtATime { why: text() },
         Event::MeasureReplaced { sentence: text() },
         Event::Doing { what: text() },

@@ -1,0 +1,88 @@
+//! The gate of the network between clients and server: what the trial moved against what the network carried before the trials.
+
+use archive::model::Gate;
+
+use super::input::{gate, not_applicable, percent};
+
+/// Largest share of what the network carries that a trial may use. TCP in bursts gets less than a steady stream does.
+const MAX_USE: f64 = 0.9;
+/// Largest share of segments that may be sent again. On a healthy network of one site it is a thousandth of that.
+const MAX_RETRANSMITS: f64 = 0.01;
+
+/// The network of a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NetworkUse {
+    /// Its ends, for messages.
+    pub between: String,
+    /// What the client received, bytes a second under load.
+    pub received_bytes_per_s: f64,
+    /// What the network carried in that direction, bytes a second.
+    pub capacity_bytes_per_s: f64,
+    /// Share of the segments of the server's machine that were sent again; none where the kernel does not count.
+    pub retransmits: Option<f64>,
+}
+
+/// Whether the network was the limit: of its worst path.
+pub fn network(paths: &[NetworkUse]) -> Gate {
+    const ID: &str = "network";
+    let share = |path: &&NetworkUse| path.received_bytes_per_s / path.capacity_bytes_per_s;
+    let Some(worst) = paths.iter().max_by(|a, b| share(a).total_cmp(&share(b))) else {
+        return not_applicable(ID, "client and server are on one machine, or the network was not measured");
+    };
+    let used = share(&worst);
+    let mbit = |bytes_per_s: f64| bytes_per_s * 8.0 / 1e6;
+    let lost = worst.retransmits.filter(|share| *share > MAX_RETRANSMITS);
+    let message = if used > MAX_USE {
+        format!(
+            "the network between {} was the limit: {:.0} of {:.0} Mbit/s: use a faster one, or operations that move fewer bytes",
+            worst.between,
+            mbit(worst.received_bytes_per_s),
+            mbit(worst.capacity_bytes_per_s)
+        )
+    } else if let Some(share) = lost {
+        format!(
+            "the network between {} lost segments, {} were sent again: see `showdown hosts`, and the counters of its interfaces",
+            worst.between,
+            percent(share)
+        )
+    } else {
+        "the network was not the limit".to_owned()
+    };
+    let threshold = format!("at most {}, and {} sent again", percent(MAX_USE), percent(MAX_RETRANSMITS));
+    gate(ID, used <= MAX_USE && lost.is_none(), percent(used), threshold, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::model::GateOutcome;
+
+    use super::*;
+
+    fn path(received_bytes_per_s: f64, retransmits: Option<f64>) -> NetworkUse {
+        NetworkUse {
+            between: "c1 and old".to_owned(),
+            received_bytes_per_s,
+            capacity_bytes_per_s: 1.25e8,
+            retransmits,
+        }
+    }
+
+    #[test]
+    fn a_full_network_and_a_lossy_one_are_the_limit() {
+        let outcome = |paths: &[NetworkUse]| {
+            let gate = network(paths);
+            (gate.outcome, gate.message)
+        };
+        assert_eq!(outcome(&[]).0, GateOutcome::NotApplicable);
+        assert_eq!(outcome(&[path(1e8, Some(0.0001))]).0, GateOutcome::Passed);
+        let (full, message) = outcome(&[path(1e7, None), path(1.2e8, None)]);
+        assert_eq!(full, GateOutcome::Failed);
+        assert!(
+            message.starts_with("the network between c1 and old was the limit: 960 of 1000 Mbit/s"),
+            "{message}"
+        );
+        let (lossy, message) = outcome(&[path(1e7, Some(0.03))]);
+        assert_eq!(lossy, GateOutcome::Failed);
+        assert!(message.contains("3.00 % were sent again"), "{message}");
+    }
+}

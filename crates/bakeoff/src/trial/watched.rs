@@ -1,0 +1,68 @@
+//! What the gates see of the machines of a trial: telemetry with the times of its load, and the use of the networks between them.
+//! The gates judge it.
+
+use super::load_windows::LoadWindows;
+use super::measurement::TrialMeasurement;
+use super::recorders::{MachineRecording, RecordedLoad};
+use crate::gates::{NetworkUse, SeenMachine, WatchedMachine};
+use crate::run_machines::{HERE, RunMachines};
+
+/// The machines of the trial with their telemetry: the server's, and those of the clients where they are others.
+pub fn watched<'r>(
+    machines: &RunMachines<'_>,
+    server: usize,
+    recorded_load: &'r RecordedLoad,
+    windows: &LoadWindows<'_>,
+) -> (WatchedMachine<'r>, Vec<WatchedMachine<'r>>) {
+    let watched = |index: usize, recorded: &'r MachineRecording| {
+        let (window_us, measured_us) = windows.on(recorded);
+        let name = machines.get(index).name.as_ref().map(|name| format!("host {name}"));
+        let seen = machines.seen_by(index).iter().filter_map(|seen| {
+            let recorded =
+                if *seen == server { &recorded_load.server } else { recorded_load.other(*seen)? };
+            let (window_us, measured_us) = windows.on(recorded);
+            Some(SeenMachine { telemetry: &recorded.recording, window_us, measured_us })
+        });
+        WatchedMachine {
+            // Where there is one machine, no message names it.
+            name: machines.are_several().then(|| name.unwrap_or_else(|| "this machine".to_owned())),
+            telemetry: &recorded.recording,
+            cpus: if index == HERE && server != HERE {
+                machines.client_cpus.clone()
+            } else {
+                machines.used_cpus(index)
+            },
+            window_us,
+            measured_us,
+            seen: seen.collect(),
+        }
+    };
+    let clients = recorded_load.clients.iter().map(|(index, recorded)| watched(*index, recorded));
+    (watched(server, &recorded_load.server), clients.collect())
+}
+
+/// What the measurement moved over the networks between its clients and the server. Each client makes as much of the load.
+pub fn network_use(
+    machines: &RunMachines<'_>,
+    on: usize,
+    result: &TrialMeasurement,
+    server: &WatchedMachine<'_>,
+) -> Vec<NetworkUse> {
+    let Some(outcome) = &result.outcome else { return Vec::new() };
+    let length = outcome.measured.as_secs_f64().max(f64::MIN_POSITIVE);
+    let received_bytes_per_s =
+        outcome.total.bytes_received() as f64 / length / machines.clients().len() as f64;
+    let (from, to) = server.window_us;
+    let mean = |name: &str| server.telemetry.mean(name, from..=to);
+    let retransmits =
+        mean("tcp.retransmits").zip(mean("tcp.segments_sent")).map(|(again, all)| again / all.max(1.0));
+    let to_server = machines.get(on).name.as_deref();
+    let of_client = |client: &usize| {
+        let client = machines.get(*client).name.as_deref();
+        let capacity_bytes_per_s = machines.paths.between(client, to_server)?.to_client_bytes_per_s;
+        let named = |name: Option<&str>| name.unwrap_or("this machine").to_owned();
+        let between = format!("{} and {}", named(client), named(to_server));
+        Some(NetworkUse { between, received_bytes_per_s, capacity_bytes_per_s, retransmits })
+    };
+    machines.clients().iter().filter_map(of_client).collect()
+}
