@@ -26,9 +26,8 @@ use archive::model::{Gate, GateOutcome, plural, thousands};
 use load::validity::MAX_ERROR_SHARE;
 
 pub use host::{MAX_STEAL, STEAL};
-pub use input::{GateInput, SeenMachine, WatchedMachine};
+pub use input::{GateInput, NetworkUse, SeenMachine, WatchedMachine};
 use input::{gate, not_applicable, percent};
-pub use network::NetworkUse;
 
 /// Id of the gate [`client`].
 pub const CLIENT: &str = "client";

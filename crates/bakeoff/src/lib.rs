@@ -41,6 +41,7 @@ mod machine_differences;
 mod machine_draw;
 mod machine_lab;
 mod network_paths;
+mod network_survey;
 mod open_hosts;
 mod outlook;
 mod plan_check;

@@ -13,7 +13,7 @@ use crate::event::{Event, Observer};
 use crate::interrupted_run::InterruptedRun;
 use crate::load_clients::LoadClients;
 use crate::machine_lab::MachineLab;
-use crate::network_paths::NetworkPaths;
+use crate::network_survey::measure_networks;
 use crate::open_hosts::OtherMachines;
 use crate::plan_check::{check, check_kernel_settings};
 use crate::plan_error::PlanError;
@@ -91,7 +91,7 @@ pub fn on_its_machines<T>(
     let clients = LoadClients::open(plan, &others, &reach, context, observe)?;
     let of_clients = clients.context(context);
     let mut machines = machines(plan, &here, &others)?;
-    machines.paths = NetworkPaths::measure(plan, &others, observe)?;
+    machines.paths = measure_networks(plan, &others, observe)?;
     let mut prepared = Vec::new();
     for (index, machine) in machines.iter() {
         // Its settings are put back if it, or a later one, cannot be prepared.

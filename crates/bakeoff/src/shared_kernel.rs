@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 
 use archive::model::FlatFacts;
 
-use crate::run_machines::HERE;
-
 /// The namespace of process IDs from which all processes are seen (`PROC_PID_INIT_INO` in `include/linux/proc_ns.h`).
 const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
 
-/// Of each machine, by its facts, the others whose programs it sees. This machine sees programs in these namespaces.
+/// Of each machine, by its facts, the others whose programs it sees. The first is this one, which sees programs in these namespaces.
 pub fn seen_by_each(facts: &[Option<&FlatFacts>], seen_here: &BTreeSet<String>) -> Vec<Vec<usize>> {
     let kernels: Vec<Option<Kernel<'_>>> = facts.iter().map(|facts| Kernel::of((*facts)?)).collect();
     let seen_by = |one: usize| {
@@ -18,7 +16,7 @@ pub fn seen_by_each(facts: &[Option<&FlatFacts>], seen_here: &BTreeSet<String>) 
             let Some((kernel, seen)) = kernels[one].as_ref().zip(kernels[*other].as_ref()) else {
                 return false;
             };
-            let is_seen = kernel.sees(seen) || (one == HERE && seen_here.contains(seen.namespace));
+            let is_seen = kernel.sees(seen) || (one == 0 && seen_here.contains(seen.namespace));
             one != *other && kernel.boot == seen.boot && is_seen
         };
         (0..kernels.len()).filter(sees).collect()

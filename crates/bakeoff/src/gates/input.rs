@@ -4,8 +4,6 @@ use archive::model::{CountCheck, Gate, GateOutcome, TrialPhase};
 use host::CpuSet;
 use host::telemetry::Recording;
 
-use super::network::NetworkUse;
-
 /// The input of the gates, collected by the trial.
 pub struct GateInput<'a> {
     /// The engine's rules that the client broke, one line each; none where the program under test generates the load.
@@ -54,6 +52,19 @@ pub struct SeenMachine<'a> {
     pub window_us: (u64, u64),
     /// Begin and end of the part that gave the value.
     pub measured_us: (u64, u64),
+}
+
+/// The network of a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NetworkUse {
+    /// Its ends, for messages.
+    pub between: String,
+    /// What the client received, bytes a second under load.
+    pub received_bytes_per_s: f64,
+    /// What the network carried in that direction, bytes a second.
+    pub capacity_bytes_per_s: f64,
+    /// Share of the segments of the server's machine that were sent again; none where the kernel does not count.
+    pub retransmits: Option<f64>,
 }
 
 /// The result of a gate that applies.

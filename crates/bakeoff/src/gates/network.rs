@@ -2,25 +2,12 @@
 
 use archive::model::Gate;
 
-use super::input::{gate, not_applicable, percent};
+use super::input::{NetworkUse, gate, not_applicable, percent};
 
 /// Largest share of what the network carries that a trial may use. TCP in bursts gets less than a steady stream does.
 const MAX_USE: f64 = 0.9;
 /// Largest share of segments that may be sent again. On a healthy network of one site it is a thousandth of that.
 const MAX_RETRANSMITS: f64 = 0.01;
-
-/// The network of a trial.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NetworkUse {
-    /// Its ends, for messages.
-    pub between: String,
-    /// What the client received, bytes a second under load.
-    pub received_bytes_per_s: f64,
-    /// What the network carried in that direction, bytes a second.
-    pub capacity_bytes_per_s: f64,
-    /// Share of the segments of the server's machine that were sent again; none where the kernel does not count.
-    pub retransmits: Option<f64>,
-}
 
 /// Whether the network was the limit: of its worst path.
 pub fn network(paths: &[NetworkUse]) -> Gate {

@@ -1,0 +1,110 @@
+//! Measures the networks between the clients and the servers of a run, before its trials. Whether one was the limit of a trial is
+//! left to the gate.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use archive::model::Plan;
+use machine::{HostEntry, MachineError, PathCapacity, RemoteMachine, measure_path};
+
+use crate::event::{Event, Observer};
+use crate::machine_draw;
+use crate::network_paths::{Ends, NetworkPaths};
+use crate::open_hosts::OtherMachines;
+use crate::plan_error::PlanError;
+use crate::plan_hosts;
+use crate::run_plan_error::RunPlanError;
+
+/// Length of one throughput.
+const EACH: Duration = Duration::from_millis(200);
+/// All measurements together take about this long at most.
+const LONGEST: Duration = Duration::from_secs(30);
+/// Throughputs of a path.
+const THROUGHPUTS: u32 = 4;
+
+/// Measures the networks of a run, one after the other. A path that cannot be measured is told and left out: the trials need
+/// other ports.
+pub fn measure_networks(
+    plan: &Plan,
+    others: &OtherMachines,
+    observe: &mut Observer<'_>,
+) -> Result<NetworkPaths, RunPlanError> {
+    let ends = ends(plan)?;
+    let each = EACH.min(LONGEST / THROUGHPUTS / (ends.len() as u32).max(1));
+    let machine = |name: &Option<String>| name.as_ref().and_then(|name| others.get(name));
+    let mut paths = BTreeMap::new();
+    for (client, server) in ends {
+        let named = |name: &Option<String>| name.clone().unwrap_or_else(|| "this machine".to_owned());
+        let between = format!("{} and {}", named(&client), named(&server));
+        observe(Event::Doing { what: format!("measuring the network between {between}") });
+        match measured(machine(&client), machine(&server), each) {
+            Ok(Some(path)) => _ = paths.insert((client, server), path),
+            Ok(None) => {}
+            Err(MachineError::Interrupted) => return Err(MachineError::Interrupted.into()),
+            Err(error) => observe(Event::NetworkNotMeasured { between, why: error.to_string() }),
+        }
+    }
+    Ok(NetworkPaths(paths))
+}
+
+/// None where both are this machine.
+fn measured(
+    client: Option<&RemoteMachine>,
+    server: Option<&RemoteMachine>,
+    each: Duration,
+) -> Result<Option<PathCapacity>, MachineError> {
+    if client.is_none() && server.is_none() {
+        return Ok(None);
+    }
+    measure_path(client, server, each).map(Some)
+}
+
+/// Every client with every server on another machine.
+fn ends(plan: &Plan) -> Result<Vec<Ends>, PlanError> {
+    let elsewhere = |host: &HostEntry| host.ssh.is_some().then(|| host.name.clone());
+    let mut clients: Vec<Option<String>> = plan_hosts::clients(plan)?.iter().map(elsewhere).collect();
+    if clients.is_empty() {
+        clients.push(None);
+    }
+    let mut servers: Vec<Option<String>> = Vec::new();
+    for variant in &plan.variants {
+        let machines = machine_draw::machines(plan, variant);
+        let names = machines.iter().map(|host| host.ssh.is_some().then(|| host.name.clone()));
+        servers.extend(names.chain(machines.is_empty().then_some(None)));
+    }
+    servers.sort();
+    servers.dedup();
+    let of_client = |client: &Option<String>| {
+        let others = servers.iter().filter(|server| *server != client);
+        others.map(|server| (client.clone(), server.clone())).collect::<Vec<_>>()
+    };
+    Ok(clients.iter().flat_map(of_client).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::tests::PLAN;
+
+    #[test]
+    fn each_client_has_a_path_to_each_server_on_another_machine() -> Result<(), PlanError> {
+        let mut plan: Plan = PLAN.parse().expect("a plan");
+        assert_eq!(ends(&plan)?, [], "all on this machine");
+        plan.hosts = ["a", "b", "c"]
+            .map(|name| archive::model::PlannedHost {
+                name: name.to_owned(),
+                ssh: Some(name.to_owned()),
+                address: "10.1.0.5".to_owned(),
+                kind: None,
+                cpus: None,
+                become_root: None,
+            })
+            .into();
+        plan.variants[0].host = Some("a".to_owned());
+        let name = |name: &str| Some(name.to_owned());
+        assert_eq!(ends(&plan)?, [(None, name("a"))]);
+        plan.clients = vec!["b".to_owned(), "a".to_owned()];
+        assert_eq!(ends(&plan)?, [(name("b"), None), (name("b"), name("a")), (name("a"), None)]);
+        Ok(())
+    }
+}
