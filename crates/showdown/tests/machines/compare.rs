@@ -213,8 +213,8 @@ fn a_host_that_is_lost_in_a_trial_fails_it_with_its_line_and_the_run_goes_on_lat
     let child = start(&mut comparison.run(&lab, &[]));
     for host in ["c1", "c2"] {
         wait_for("a loaded server", || {
-            let open = lab.output_on(host, &["ss", "-Htn", "state", "established", "src", "10.77.0.0/24"]);
-            open.lines().any(|line| !line.contains(":22 ")).then_some(())
+            let open = lab.output_on(host, &["ss", "-Htnp", "state", "established", "src", "10.77.0.0/24"]);
+            open.lines().any(|line| line.contains("nginx")).then_some(())
         });
     }
     kill_those_with(&lab, Some("c2"), "agent --stdio");
