@@ -37,6 +37,9 @@ impl ClientCollectors {
             return self.all.take(message);
         }
         let (worker, number) = (message.worker(), message.worker() % clients);
+        if let WorkerMessage::Singles { operations, .. } = &message {
+            self.all.singles.extend(operations);
+        }
         let client = &mut self.clients[number as usize];
         client.own.take(message.of_worker(worker / clients));
         while let Some(CompleteInterval { index, stats, .. }) = client.own.next_complete() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::clock::Nanos;
-use crate::record::{CompactInterval, DRAIN, Interval};
+use crate::record::{CompactInterval, DRAIN, Interval, SingleOperation};
 use crate::worker::{WorkerFailure, WorkerMessage};
 
 /// How far a worker is.
@@ -40,6 +40,8 @@ pub(crate) struct Collector {
     /// All intervals with their indices: negative during the warm-up; 0 begins where measuring begins; [`DRAIN`] contains
     /// what ended after the end.
     pub intervals: Vec<(i64, CompactInterval)>,
+    /// Single operations of all workers.
+    pub singles: Vec<SingleOperation>,
     /// When the last worker stopped to begin operations.
     pub stopped: Nanos,
     /// When the last operation had ended.
@@ -57,6 +59,7 @@ impl Collector {
             total: Interval::new(operations, counters),
             drain: Interval::new(operations, counters),
             intervals: Vec::new(),
+            singles: Vec::new(),
             stopped: Nanos(0),
             ended: Nanos(0),
             failure: None,
@@ -80,6 +83,7 @@ impl Collector {
                     }
                 }
             }
+            WorkerMessage::Singles { operations, .. } => self.singles.extend(operations),
             // What becomes of a worker after its part does not concern the part: an interrupted process ends.
             WorkerMessage::Done { worker, .. } if self.workers[worker as usize].done => {}
             WorkerMessage::Done { worker, stopped, ended, failure } => {

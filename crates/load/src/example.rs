@@ -59,6 +59,7 @@ pub(crate) fn outcome() -> LoadOutcome {
         intervals: vec![TimedInterval::new((0, total.compact()), length, (length, Duration::ZERO))],
         total,
         drain: Interval::new(1, 0),
+        singles: Vec::new(),
         opened: 4,
         setup_errors: Errors::default(),
         interrupted: false,

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use crate::client::{ClientClock, LoadClient};
-use crate::record::{CompactInterval, DRAIN, ErrorKind, Errors, Interval};
+use crate::record::{CompactInterval, DRAIN, ErrorKind, Errors, Interval, SingleOperation};
 use crate::spec::LoadSpec;
 use crate::worker_threads::WorkerThreadsError;
 
@@ -150,6 +150,8 @@ pub struct LoadOutcome {
     pub total: Interval,
     /// What ended after the last operation had begun.
     pub drain: Interval,
+    /// Single operations, where the part asked for some: the slowest of each worker, and some drawn at random.
+    pub singles: Vec<SingleOperation>,
     /// The intervals in order of time: those of the warm-up, those measured, and the drain.
     pub intervals: Vec<TimedInterval>,
     /// Connections that were open at the start; 0 where each operation opens its own.
@@ -242,6 +244,7 @@ impl LoadOutcome {
         self.draining += later.draining;
         self.total.append(&later.total);
         self.drain.append(&later.drain);
+        self.singles.extend(later.singles);
         let moved = later.intervals.into_iter().map(|interval| {
             let start = interval.start + after;
             TimedInterval { start, ..interval }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::client::{ClientClock, ProcessPipes};
 use crate::clock::Nanos;
 use crate::division::{WorkerSet, share};
-use crate::record::{CompactInterval, Errors};
+use crate::record::{CompactInterval, Errors, SingleOperation};
 use crate::spec::LoadSpec;
 use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
 use crate::worker_threads::{WorkerThreads, WorkerThreadsError};
@@ -89,6 +89,7 @@ struct Assignment {
 enum ProcessMessage {
     Ready { worker: u32, open: u32, errors: Errors },
     Interval { worker: u32, index: i64, stats: Box<CompactInterval> },
+    Singles { worker: u32, operations: Vec<SingleOperation> },
     Done { worker: u32, stopped: u64, ended: u64, failure: Option<WorkerFailure> },
 }
 
@@ -99,6 +100,7 @@ impl From<WorkerMessage> for ProcessMessage {
             WorkerMessage::Interval { worker, index, stats } => {
                 Self::Interval { worker, index, stats: Box::new(stats.compact()) }
             }
+            WorkerMessage::Singles { worker, operations } => Self::Singles { worker, operations },
             WorkerMessage::Done { worker, stopped, ended, failure } => {
                 Self::Done { worker, stopped: stopped.0, ended: ended.0, failure }
             }
@@ -113,6 +115,7 @@ impl From<ProcessMessage> for WorkerMessage {
             ProcessMessage::Interval { worker, index, stats } => {
                 Self::Interval { worker, index, stats: Box::new(stats.expand()) }
             }
+            ProcessMessage::Singles { worker, operations } => Self::Singles { worker, operations },
             ProcessMessage::Done { worker, stopped, ended, failure } => {
                 Self::Done { worker, stopped: Nanos(stopped), ended: Nanos(ended), failure }
             }

@@ -153,6 +153,8 @@ impl LoadSession {
                 WorkerMessage::Interval { stats, .. } => {
                     counted.into_iter().flatten().for_each(|o| o.opening.merge(&stats.connections));
                 }
+                // There was no part yet.
+                WorkerMessage::Singles { .. } => {}
                 // An interrupted process may end before it is ready.
                 WorkerMessage::Done { .. } if context.interrupted.load(Ordering::Relaxed) => {
                     return Err(RunError::Interrupted);
@@ -269,6 +271,7 @@ impl LoadSession {
             counters: self.counters.iter().map(|&name| name.to_owned()).collect(),
             total: collector.total,
             drain: collector.drain,
+            singles: collector.singles,
             opened: opened.open,
             setup_errors: opened.errors.clone(),
             interrupted: false,

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::division::{mix_seed, share};
 use crate::drivers::ProtocolSpec;
 use crate::inputs::rate::RateProfile;
+use crate::record::SingleLimits;
 
 /// Gaps between the operations of an open loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,6 +154,9 @@ pub struct LoadPart {
     pub interval: Duration,
     /// Seed of all random numbers.
     pub seed: u64,
+    /// Single operations that are kept with the times of their steps.
+    #[serde(default)]
+    pub singles: SingleLimits,
 }
 
 impl LoadPart {
@@ -193,6 +197,7 @@ impl LoadSpec {
                 requests: None,
                 interval: Self::INTERVAL,
                 seed: 1,
+                singles: SingleLimits::default(),
             },
         }
     }

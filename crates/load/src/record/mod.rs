@@ -8,18 +8,22 @@
 //! | `micros` | histograms of microseconds |
 //! | `errors` | failed operations by kind |
 //! | `interval` | the counts and histograms of one interval, and their sums |
+//! | `singles` | single operations, the slowest and some others |
 //! | `compact` | an interval that is no longer filled, in little memory; its form between processes |
 
 mod compact;
 mod errors;
 mod interval;
 mod micros;
+mod singles;
 
 pub use compact::{CompactError, CompactInterval, CompactMicros};
 pub use errors::{ErrorKind, Errors};
 pub use interval::{ClientStats, ConnectionStats, Interval, OperationStats};
 pub(crate) use micros::{LONGEST_US, micros, micros_of, record};
 pub use micros::{Micros, RecordedTimes, times};
+pub(crate) use singles::Singles;
+pub use singles::{SingleLimits, SingleOperation};
 
 /// Index of the interval after the end: no more operations begin, and those in flight end.
 pub const DRAIN: i64 = i64::MAX;

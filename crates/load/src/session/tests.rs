@@ -8,7 +8,7 @@ use super::*;
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
 use crate::outcome::IntervalStage;
-use crate::record::RecordedTimes as _;
+use crate::record::{RecordedTimes as _, SingleLimits};
 use crate::spec::{Arrivals, Shape};
 
 /// A server that answers everything at once, and the number of connections that it has accepted.
@@ -53,6 +53,31 @@ fn parts_share_connections_and_have_their_own_counts() {
     let outcome = run(&mut session, &LoadPart { shape, requests: Some(50), ..spec.part.clone() });
     assert_eq!(outcome.total.succeeded(), 50, "a closed loop can be followed by an open one");
     assert_eq!(accepted.load(Ordering::Relaxed), 4);
+}
+
+#[test]
+fn single_operations_have_their_steps_and_their_port() {
+    let (address, _) = server();
+    let spec = spec(address);
+    let mut session = LoadSession::open(&spec, &RunContext::default()).expect("a session");
+    let before = Nanos::now();
+    let singles = SingleLimits { slowest: 3, drawn: 40 };
+    let outcome = run(&mut session, &LoadPart { singles, requests: Some(20), ..spec.part.clone() });
+    assert_eq!(outcome.singles.len(), 20, "there are fewer than were wanted");
+    let mut ports: Vec<u16> = Vec::new();
+    for single in &outcome.singles {
+        let steps = [before, single.intended_start, single.ready, single.sent, single.read, Nanos::now()];
+        // The clocks of two steps may differ a little.
+        let follows = |pair: &[Nanos]| pair[0].0 <= pair[1].0 + 50_000_000;
+        assert!(steps.windows(2).all(follows), "{single:?}");
+        assert_eq!(single.response, single.received.since(single.intended_start));
+        ports.extend(single.local_port);
+    }
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), 4, "one of each connection");
+    let plain = run(&mut session, &LoadPart { requests: Some(20), ..spec.part.clone() });
+    assert_eq!(plain.singles, [], "none are wanted");
 }
 
 #[test]

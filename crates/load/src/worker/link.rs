@@ -111,6 +111,12 @@ impl Link {
         Ok(sockopt::socket_error(&self.socket)??)
     }
 
+    /// The port of this end.
+    pub fn local_port(&self) -> Option<u16> {
+        let address: SocketAddr = net::getsockname(&self.socket).ok()?.try_into().ok()?;
+        Some(address.port())
+    }
+
     /// Whether there is a TLS handshake before the first byte.
     pub fn is_tls(&self) -> bool {
         self.session.is_some()

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::client::ClientClock;
 use crate::clock::Nanos;
 use crate::division::WorkerSet;
-use crate::record::{Errors, Interval};
+use crate::record::{Errors, Interval, SingleOperation};
 use crate::spec::LoadPart;
 
 /// The order to begin a part of the load. All processes of a machine share the clock; for another machine, the instant is
@@ -40,6 +40,13 @@ pub enum WorkerMessage {
         /// What was recorded.
         stats: Box<Interval>,
     },
+    /// Single operations of a part, before its end.
+    Singles {
+        /// Which worker.
+        worker: u32,
+        /// Those that it kept.
+        operations: Vec<SingleOperation>,
+    },
     /// The worker has ended a part of the load: it sends no more intervals of it.
     Done {
         /// Which worker.
@@ -57,7 +64,10 @@ impl WorkerMessage {
     /// Whose message it is.
     pub fn worker(&self) -> u32 {
         match self {
-            Self::Ready { worker, .. } | Self::Interval { worker, .. } | Self::Done { worker, .. } => *worker,
+            Self::Ready { worker, .. }
+            | Self::Interval { worker, .. }
+            | Self::Singles { worker, .. }
+            | Self::Done { worker, .. } => *worker,
         }
     }
 
@@ -70,7 +80,10 @@ impl WorkerMessage {
     #[must_use]
     pub fn of_worker(mut self, other: u32) -> Self {
         match &mut self {
-            Self::Ready { worker, .. } | Self::Interval { worker, .. } | Self::Done { worker, .. } => {
+            Self::Ready { worker, .. }
+            | Self::Interval { worker, .. }
+            | Self::Singles { worker, .. }
+            | Self::Done { worker, .. } => {
                 *worker = other;
             }
         }
@@ -80,8 +93,16 @@ impl WorkerMessage {
     /// The same message with its instants on the clock here.
     #[must_use]
     pub fn on_clock_here(mut self, clock: &ClientClock) -> Self {
-        if let Self::Done { stopped, ended, .. } = &mut self {
-            (*stopped, *ended) = (clock.here(*stopped), clock.here(*ended));
+        match &mut self {
+            Self::Done { stopped, ended, .. } => {
+                (*stopped, *ended) = (clock.here(*stopped), clock.here(*ended));
+            }
+            Self::Singles { operations, .. } => {
+                for operation in operations {
+                    *operation = operation.with_instants(|instant| clock.here(instant));
+                }
+            }
+            Self::Ready { .. } | Self::Interval { .. } => {}
         }
         self
     }

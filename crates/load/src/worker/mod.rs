@@ -48,7 +48,7 @@ use self::schedule::Schedule;
 use self::transport::Dialer;
 use crate::clock::Nanos;
 use crate::driver::Driver;
-use crate::record::{ErrorKind, Interval};
+use crate::record::{ErrorKind, Interval, Singles};
 use crate::spec::{LoadPart, LoadSpec, Shape};
 use crate::tls::TlsContext;
 
@@ -175,6 +175,11 @@ impl<D: Driver> Worker<D> {
         let (offered, spun) = self.take_counts();
         let Operations { meter, counts, .. } = &mut self.operations;
         meter.finish(now, offered, spun, counts.open());
+        if let Some(singles) = self.operations.singles.take() {
+            let message =
+                WorkerMessage::Singles { worker: self.context.worker, operations: singles.finish() };
+            let _ = self.context.to_collector.send(message);
+        }
         self.operations.pacer = None;
         self.end.min(now)
     }
@@ -222,6 +227,7 @@ impl<D: Driver> Worker<D> {
         // to wait for more.
         self.serve(Nanos(0))?;
         std::thread::sleep(begin.since(Nanos::now()).into());
+        self.operations.singles = Singles::new(part.singles, measured_from, part.seed_of(worker, 2));
         self.operations.meter.start(begin, measured_from, part.interval, self.end);
         self.operations.pacer = Some(pacer);
         for id in 0..self.operations.slots() {

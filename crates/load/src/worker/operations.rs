@@ -28,7 +28,7 @@ use super::transport::Dialer;
 use super::wall_clock::{Arrival, WallClock};
 use crate::clock::Nanos;
 use crate::driver::{Demand, Driver, Fault, Step};
-use crate::record::{ErrorKind, Errors};
+use crate::record::{ErrorKind, Errors, SingleOperation, Singles};
 use crate::spec::LoadSpec;
 
 /// Most cipher text or plain bytes received at once.
@@ -48,6 +48,8 @@ pub(super) struct Operations<D: Driver> {
     pub poller: Poller,
     /// Records their operations.
     pub meter: Meter,
+    /// Keeps single operations, where some are wanted.
+    pub singles: Option<Box<Singles>>,
     /// Assigns their next operations; none until the run begins.
     pub pacer: Option<Pacer>,
     /// Failures before the run began.
@@ -83,6 +85,7 @@ impl<D: Driver> Operations<D> {
         Ok(Self {
             poller: Poller::new(has_own_cpu(spec.workers, &spec.addresses))?,
             meter,
+            singles: None,
             pacer: None,
             setup_errors: Errors::default(),
             counts: ConnectionCounts::new(slots),
@@ -406,7 +409,7 @@ impl<D: Driver> Operations<D> {
     fn succeed(&mut self, id: ConnectionId, reuse: bool, arrival: Arrival) {
         let connection = &self.connections[id as usize];
         let job = connection.job.expect("a busy connection has a job");
-        self.meter.succeeded(EndedOperation {
+        let ended = EndedOperation {
             operation: connection.operation,
             intended_start: job.intended_start,
             ready: job.ready,
@@ -414,8 +417,31 @@ impl<D: Driver> Operations<D> {
             first_byte: connection.first_byte.unwrap_or(arrival.received),
             held: connection.held,
             arrival,
-        });
+        };
+        self.meter.succeeded(ended);
+        if self.singles.is_some() {
+            self.keep_single(id, &ended);
+        }
         self.end_operation(id, reuse, arrival.received);
+    }
+
+    #[inline(never)]
+    fn keep_single(&mut self, id: ConnectionId, ended: &EndedOperation) {
+        let EndedOperation { operation, intended_start, ready, sent, held, arrival, .. } = *ended;
+        let Some(singles) = &mut self.singles else { return };
+        let single = SingleOperation {
+            response: arrival.received.since(intended_start),
+            operation: operation.into(),
+            local_port: None,
+            intended_start,
+            ready,
+            sent,
+            held,
+            received: arrival.received,
+            read: Nanos(arrival.received.0 + arrival.unread.0),
+        };
+        let transport = &self.connections[id as usize].transport;
+        singles.offer(single, || transport.local_port());
     }
 
     #[cold]

@@ -228,6 +228,14 @@ impl Transport {
         self.link().is_some_and(|link| link.is_ending())
     }
 
+    /// See [`Link::local_port`].
+    pub fn local_port(&self) -> Option<u16> {
+        match &self.stage {
+            TransportStage::Open(link) => link.local_port(),
+            _ => None,
+        }
+    }
+
     /// Closes the connection at any stage.
     pub fn close(&mut self) {
         self.stage = TransportStage::Closed;
