@@ -22,6 +22,7 @@ export interface ExplainedServer {
   unknown?: { what: string; why: string }[];
   profile?: CpuProfile | null;
   waits?: WaitProfile | null;
+  slow_requests?: SlowRequests | null;
 }
 
 export interface HeldLoad {
@@ -156,6 +157,39 @@ export interface WaitWaker {
   who: string;
   functions?: string[];
   share: number;
+}
+
+/** Slow requests: `crates/archive/src/model/requests.rs` documents the fields. */
+export interface SlowRequests {
+  sentence: string;
+  operations: number;
+  traced: number;
+  median_us: number;
+  slow_us: number;
+  level: string;
+  stopped_after_s?: number | null;
+  throughput_ratio?: number | null;
+  parts: { part: string; slow_us: number; median_us: number }[];
+  functions?: { frame: string; module: string; share: number }[];
+  requests: TracedRequest[];
+}
+
+export interface TracedRequest {
+  is_slow: boolean;
+  operation: string;
+  response_us: number;
+  steps: RequestStep[];
+  meanwhile: { threads: string; on_cpu: number; runnable: number; blocked: number; idle: number }[];
+}
+
+export interface RequestStep {
+  from_us: number;
+  us: number;
+  part: string;
+  thread?: string;
+  functions?: string[];
+  is_likely?: boolean;
+  woken_by?: string;
 }
 
 export interface CpuDifference {

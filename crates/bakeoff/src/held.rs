@@ -1,6 +1,7 @@
 //! Servers of a plan that are up and warm, for a study: the caller loads them with a closed loop in slices as it likes. There
 //! are no trials and no verdict. What a study asks and concludes is left to its caller.
 
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use archive::model::{FORMAT, Facts, Plan, VariantFacts};
 use host::CpuSet;
 use host::burner::Burned;
 use load::engine::RunContext;
+use load::record::{SingleLimits, SingleOperation};
 use load::slices::DrawnSlice;
 use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
@@ -15,7 +17,9 @@ use machine::{
     CpuMeter, Machine, MachineError, RecordedServer, Recorder, Sampling, ServerObserver, ServerOrder,
     SystemUnderTest,
 };
-use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits};
+use profile::{
+    Activity, CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits,
+};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -36,6 +40,8 @@ const SETTLE_SHARE: f64 = 0.05;
 /// An operation is waited for as long as this at least, and this many times as long as the median one takes.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 const OVER_USUAL: u32 = 100;
+/// An operation is slow that takes longer than this share of all.
+pub const SLOW: f64 = 0.999;
 
 /// The servers of a plan, up at the same time, on machines that are prepared for them.
 pub struct HeldServers<'a> {
@@ -83,6 +89,21 @@ pub struct HeldSlice {
     pub whole_cpu: Duration,
     /// Operations of that time, failed ones included.
     pub whole_operations: u64,
+}
+
+/// A slice with single operations.
+#[derive(Clone, Debug)]
+pub struct SingledSlice {
+    /// As without.
+    pub slice: HeldSlice,
+    /// Median response time, microseconds.
+    pub median_us: f64,
+    /// The response time that [`SLOW`] of the operations do not exceed, microseconds.
+    pub slow_us: f64,
+    /// The slowest operations and some drawn at random, the slowest of each worker first.
+    pub singles: Vec<SingleOperation>,
+    /// Names of the operations, by the numbers of the single ones.
+    pub operations: Vec<String>,
 }
 
 impl HeldSlice {
@@ -183,6 +204,12 @@ impl<'a> HeldServer<'a> {
         Some(HeldError::Ended { name: self.name.clone(), source: Box::new(source) })
     }
 
+    /// An error if the user has interrupted the study.
+    pub fn check_interrupted(&self) -> Result<(), HeldError> {
+        let is_interrupted = self.context.interrupted.load(Ordering::Relaxed);
+        if is_interrupted { Err(HeldError::Interrupted) } else { Ok(()) }
+    }
+
     /// Connections of the plan.
     pub fn connections(&self) -> u32 {
         self.spec.connections
@@ -199,10 +226,21 @@ impl<'a> HeldServer<'a> {
 
     /// Loads it with a closed loop for this long.
     pub fn slice(&mut self, length: Duration, observe: &mut Observer<'_>) -> Result<HeldSlice, HeldError> {
+        Ok(self.slice_with(SingleLimits::default(), length, observe)?.slice)
+    }
+
+    /// The same; each worker of the client keeps single operations.
+    pub fn slice_with(
+        &mut self,
+        singles: SingleLimits,
+        length: Duration,
+        observe: &mut Observer<'_>,
+    ) -> Result<SingledSlice, HeldError> {
         let drawn = DrawnSlice {
             settle: SETTLE.max(length.mul_f64(SETTLE_SHARE)),
             length,
             seed: self.seeds.random(),
+            singles,
         };
         let before = self.checked(self.meter.used())?;
         let slice = self.loads.slice(Shape::closed(), &drawn, observe);
@@ -210,17 +248,24 @@ impl<'a> HeldServer<'a> {
         let used = self.checked(self.meter.used())? - before;
         let outcome = slice.outcome;
         let summary = Summary::of(&outcome);
-        Ok(HeldSlice {
+        let response = outcome.total.merged(|op| &op.response_time);
+        let slice = HeldSlice {
             operations: summary.requests,
             failed: summary.requests.saturating_sub(outcome.total.succeeded()),
             length: outcome.measured,
             throughput_per_s: summary.throughput_per_s,
-            mean_response: Duration::from_secs_f64(
-                outcome.total.merged(|op| &op.response_time).mean().max(0.0) / 1e6,
-            ),
+            mean_response: Duration::from_secs_f64(response.mean().max(0.0) / 1e6),
             client_utilisation: summary.client.utilisation,
             whole_cpu: used.time,
             whole_operations: operations(&outcome),
+        };
+        let quantile_us = |quantile| response.value_at_quantile(quantile) as f64;
+        Ok(SingledSlice {
+            slice,
+            median_us: quantile_us(0.5),
+            slow_us: quantile_us(SLOW),
+            singles: outcome.singles,
+            operations: outcome.operations,
         })
     }
 
@@ -256,6 +301,15 @@ impl<'a> HeldServer<'a> {
         self.machine.sample_waits(self.trial, options)
     }
 
+    /// Watches what its threads do, and which connections they serve, instant by instant.
+    pub fn sample_activity(
+        &self,
+        options: &WaitSamplerOptions,
+    ) -> Result<Box<dyn Sampling<Activity>>, MachineError> {
+        let ports: Vec<u16> = self.spec.addresses.iter().map(SocketAddr::port).collect();
+        self.machine.sample_activity(self.trial, options, &ports)
+    }
+
     /// Takes a share of the time of CPUs of its machine, 0 to 1.
     pub fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
         self.machine.burn(cpus, share)
@@ -263,9 +317,7 @@ impl<'a> HeldServer<'a> {
 
     /// Says why something failed: because of the user, because the server has ended, or for its own reason.
     fn checked<T>(&self, result: Result<T, impl Into<TrialError>>) -> Result<T, HeldError> {
-        if self.context.interrupted.load(Ordering::Relaxed) {
-            return Err(HeldError::Interrupted);
-        }
+        self.check_interrupted()?;
         let failed = |error: TrialError| HeldError::Failed { name: self.name.clone(), source: error };
         result.map_err(|error| self.ended().unwrap_or_else(|| failed(error.into())))
     }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use archive::model::{
-    ClientLoad, CpuSplit, FORMAT, FallbackMeasure, Measure, Plan, PlannedBackground, PlannedTurns, RunKind,
-    RunLength,
+    ClientLoad, CpuSplit, FORMAT, FallbackMeasure, Measure, Plan, PlannedBackground, PlannedStudy,
+    PlannedTurns, RunKind, RunLength,
 };
 use host::Host;
 use load::inputs::slo::Slo;
@@ -50,6 +50,8 @@ pub struct PlanRequest {
     pub command: Vec<String>,
     /// Whether to explain the servers instead of comparing them.
     pub explains: bool,
+    /// Whether an explanation shows slow requests step by step.
+    pub slow_requests: bool,
     /// Variants as written: `apache:mpm=event`, `nginx@old`.
     pub variants: Vec<String>,
     /// The machine of the variants that name none.
@@ -91,7 +93,7 @@ pub struct PlanRequest {
 }
 
 /// The plan that explains the servers of another plan, under the same load. `command` is the command line, program name first.
-pub fn explaining(plan: &Plan, command: &[String]) -> Result<Plan, PlanError> {
+pub fn explaining(plan: &Plan, command: &[String], slow_requests: bool) -> Result<Plan, PlanError> {
     let explaining = Plan {
         showdown: env!("CARGO_PKG_VERSION").to_owned(),
         command: host::secrets::mask(command.iter().map(String::as_str)),
@@ -105,7 +107,7 @@ pub fn explaining(plan: &Plan, command: &[String]) -> Result<Plan, PlanError> {
         replaced: None,
         background: None,
         turns: None,
-        study: Some(preset::study(plan.length)),
+        study: Some(PlannedStudy { slow_requests, ..preset::study(plan.length) }),
         sweep: Vec::new(),
         ..plan.clone()
     };
@@ -191,7 +193,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let is_free = request.measure == MeasureRequest::Default && request.slo.is_none();
     plan.fallback = (is_free && may_fall_back(&plan, &workload)).then_some(FallbackMeasure::CpuTime);
     if request.explains {
-        return explaining(&plan, &request.command);
+        return explaining(&plan, &request.command, request.slow_requests);
     }
     check(&plan)?;
     Ok(plan)

@@ -43,7 +43,15 @@ pub fn study(length: RunLength) -> PlannedStudy {
     };
     let ms = Duration::from_millis;
     let (slice, profiled_slice) = (ms(slice), ms(profiled_slice));
-    PlannedStudy { slice, plain_slices, experiments: 3, pairs, profiled_slice, profiled_rounds }
+    PlannedStudy {
+        slice,
+        plain_slices,
+        experiments: 3,
+        pairs,
+        profiled_slice,
+        profiled_rounds,
+        slow_requests: false,
+    }
 }
 
 /// Least number of observations of a closed loop.

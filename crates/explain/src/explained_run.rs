@@ -20,7 +20,7 @@ use crate::held_server::HoldError;
 use crate::profiling::{self, ServerProfile};
 use crate::studied_server::StudiedServer;
 use crate::study::{StudyProgress, longest, study};
-use crate::waiting;
+use crate::{slow_requests, waiting};
 
 /// A run that has explained.
 #[derive(Debug)]
@@ -84,7 +84,8 @@ fn explain_held(
     for (at, server) in servers.iter_mut().enumerate() {
         let left = longest(lengths).saturating_mul((count - at) as u32)
             + profiling::longest(lengths, count)
-            + waiting::longest(lengths, count);
+            + waiting::longest(lengths, count)
+            + slow_requests::longest(lengths, count);
         let (variant, until) = (server.name.clone(), Instant::now() + left);
         let mut studied = StudiedServer::new(server, &client_cpus);
         let found = study(&mut studied, lengths, &mut |progress| {
@@ -100,6 +101,10 @@ fn explain_held(
     let profiles = profiles.unwrap_or_else(|error| refused(count, &error));
     let waits = waiting::watch(&mut servers, lengths, observe);
     let waits = waits.unwrap_or_else(|error| refused(count, &error));
+    let slow = lengths.slow_requests.then(|| {
+        let slow = slow_requests::trace(&mut servers, lengths, observe);
+        slow.unwrap_or_else(|error| refused(count, &error))
+    });
     let ended = servers.iter().find_map(HeldServer::ended);
     drop(servers);
     let writer = RunWriter::create(root, plan, began)?;
@@ -128,6 +133,12 @@ fn explain_held(
             Err(why) => {
                 server.unknown.push(Unknown { what: "where time goes off the CPU".to_owned(), why });
             }
+        }
+    }
+    for (server, slow) in explained.iter_mut().zip(slow.into_iter().flatten()) {
+        match slow {
+            Ok(found) => server.slow_requests = Some(found),
+            Err(why) => server.unknown.push(Unknown { what: "what makes requests slow".to_owned(), why }),
         }
     }
     if let Some(last) = explained.last_mut() {

@@ -12,6 +12,7 @@
 //! | `studied_server` | what a slice of a real server is made of |
 //! | `profiling` | profiled slices beside plain ones |
 //! | `waiting` | a slice in which waits are watched, beside a plain one |
+//! | `slow_requests` | slow operations of a slice beside median ones; `waterfall` has the steps of one |
 //! | [`mod@study`] | plain slices, suspects, perturbations, words: the whole way to an [`archive::model::ExplainedServer`] |
 //!
 //! **Goals.** Every figure has its source. A suspect is called a limit only after an experiment. What cannot be told is said, with
@@ -33,11 +34,13 @@ mod resources;
 mod rules;
 #[cfg(test)]
 mod scripted;
+mod slow_requests;
 mod studied_server;
 pub mod study;
 mod suspects;
 mod unknown;
 mod waiting;
+mod waterfall;
 mod words;
 
 pub use explained_run::{ExplainError, ExplainedRun, explain};

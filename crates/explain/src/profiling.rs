@@ -61,6 +61,7 @@ pub fn profile(
             let index = if round % 2 == 0 { at } else { servers.len() - 1 - at };
             let Ok(of_server) = &mut passes[index] else { continue };
             let server = &mut servers[index];
+            server.check_interrupted()?;
             let what =
                 format!("profiling {}, slice {} of {}", server.name, round + 1, lengths.profiled_rounds);
             observe(Event::Doing { what });

@@ -110,6 +110,7 @@ fn explained(
         unknown,
         profile: None,
         waits: None,
+        slow_requests: None,
     }
 }
 

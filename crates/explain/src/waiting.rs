@@ -49,6 +49,7 @@ pub fn watch(
     observe: &mut Observer<'_>,
 ) -> Result<Vec<Result<ServerWaits, String>>, HoldError> {
     let each = servers.iter_mut().map(|server| {
+        server.check_interrupted()?;
         observe(Event::Doing { what: format!("watching where {} waits", server.name) });
         server.connect(server.connections());
         watch_one(server, lengths.profiled_slice, observe)
@@ -149,7 +150,7 @@ fn summed(waits: &Waits, operations: f64, throughput_ratio: Option<f64>) -> Wait
 }
 
 /// The functions of the program that say where it waits, innermost first.
-fn telling(frames: &[Frame]) -> Vec<String> {
+pub(crate) fn telling(frames: &[Frame]) -> Vec<String> {
     let is_library = |frame: &&Frame| LIBRARIES.iter().any(|library| frame.module.starts_with(library));
     let user = || frames.iter().rev().filter(|frame| frame.kind == FrameKind::User);
     let mut own: Vec<String> =
@@ -160,15 +161,25 @@ fn telling(frames: &[Frame]) -> Vec<String> {
     own
 }
 
+/// A waker's name for readers.
+fn name_of(waker: &Waker) -> String {
+    match waker.kind {
+        WakerKind::Thread => waker.thread.clone(),
+        WakerKind::Other => format!("another program: {}", waker.thread),
+        WakerKind::Interrupt => "an interrupt".to_owned(),
+    }
+}
+
+/// A waker with its functions, in words.
+pub(crate) fn who(waker: &Waker) -> String {
+    let waker = WaitWaker { who: name_of(waker), functions: telling(&waker.frames), share: 1.0 };
+    waker.in_words()
+}
+
 fn wakers<'w>(seen: impl Iterator<Item = &'w Waker>) -> Vec<WaitWaker> {
     let mut by_waker: BTreeMap<(String, Vec<String>), u64> = BTreeMap::new();
     for waker in seen {
-        let who = match waker.kind {
-            WakerKind::Thread => waker.thread.clone(),
-            WakerKind::Other => format!("another program: {}", waker.thread),
-            WakerKind::Interrupt => "an interrupt".to_owned(),
-        };
-        *by_waker.entry((who, telling(&waker.frames))).or_default() += waker.wakes;
+        *by_waker.entry((name_of(waker), telling(&waker.frames))).or_default() += waker.wakes;
     }
     let all: u64 = by_waker.values().sum();
     let mut wakers: Vec<WaitWaker> = by_waker

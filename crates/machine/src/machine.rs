@@ -10,7 +10,9 @@ use host::burner::Burned;
 use host::knobs::KnobChange;
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
-use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits};
+use profile::{
+    Activity, CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits,
+};
 use serde::{Deserialize, Serialize};
 use workload::{ServerVariant, Workload};
 
@@ -79,6 +81,15 @@ pub trait Machine: Send + Sync {
         trial: u32,
         options: &WaitSamplerOptions,
     ) -> Result<Box<dyn Sampling<Waits>>, MachineError>;
+
+    /// Watches what the threads of the server of this trial do, and which connections they serve, instant by instant. It
+    /// listens at these ports.
+    fn sample_activity(
+        &self,
+        trial: u32,
+        options: &WaitSamplerOptions,
+        ports: &[u16],
+    ) -> Result<Box<dyn Sampling<Activity>>, MachineError>;
 
     /// Takes a share of the time of these CPUs, 0 to 1.
     fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError>;

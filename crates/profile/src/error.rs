@@ -18,6 +18,9 @@ pub enum ProfileError {
         /// What to do.
         remedy: String,
     },
+    /// The kernel does not report what threads do.
+    #[error("the kernel does not report what threads do: {0}")]
+    NoRecords(String),
     /// The thread of a sampler cannot be started.
     #[error("cannot start the sampler: {0}")]
     Thread(#[source] io::Error),

@@ -8,6 +8,7 @@ use host::CpuSet;
 use perf_event_open::config::CallChain;
 use perf_event_open::count::Counter;
 use perf_event_open::sample::Sampler;
+use perf_event_open::sample::record::Record;
 use perf_event_open::sample::record::sample::{Abi, CallChain as RecordedChain, Sample};
 
 use crate::code::address_space::Registers;
@@ -46,6 +47,37 @@ pub(crate) struct ThreadSample {
     pub kernel: Vec<u64>,
     /// Registers in user mode, and a copy of the stack. None for a 32-bit program.
     pub user: Option<(Registers, Vec<u8>)>,
+}
+
+/// What changes in processes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ProcessChange {
+    /// A process has started another one.
+    Forked { pid: u32, parent: u32 },
+    /// A process runs another program.
+    Executed { pid: u32 },
+    /// A thread has another name.
+    Named { tid: u32, name: String },
+    /// Records that had no room in the buffer.
+    Lost(u64),
+}
+
+/// The changes that a record reports: another program comes with another name.
+pub(crate) fn process_changes(record: Record) -> impl Iterator<Item = ProcessChange> {
+    let (first, second) = match record {
+        Record::Fork(fork) if fork.task.pid != fork.parent_task.pid => {
+            (Some(ProcessChange::Forked { pid: fork.task.pid, parent: fork.parent_task.pid }), None)
+        }
+        Record::Comm(comm) => {
+            let name = comm.comm.to_string_lossy().into_owned();
+            let named = ProcessChange::Named { tid: comm.task.tid, name };
+            (comm.by_execve.then_some(ProcessChange::Executed { pid: comm.task.pid }), Some(named))
+        }
+        Record::LostRecords(lost) => (Some(ProcessChange::Lost(lost.lost_records)), None),
+        Record::LostSamples(lost) => (Some(ProcessChange::Lost(lost.lost_samples)), None),
+        _ => (None, None),
+    };
+    first.into_iter().chain(second)
 }
 
 /// An event with its buffer. The counter is kept: closing it ends the event.

@@ -11,6 +11,7 @@
 //! | what costs B more than A, and is that significant? | [`difference`] |
 //! | what do threads wait for? | [`threads`] |
 //! | where do they wait, for how long, and who ends it? | [`waits`] |
+//! | what did the threads of one request do, and when? | [`waits::Activity`] |
 //! | how do other programs read it? | [`folded`], [`firefox`] |
 //!
 //! # Goals
@@ -47,4 +48,4 @@ pub use error::ProfileError;
 pub use processes::ProcessSet;
 pub use stacks::Stacks;
 pub use threads::{ThreadSampler, ThreadSamplerOptions, ThreadStates};
-pub use waits::{WaitSampler, WaitSamplerOptions, Waits};
+pub use waits::{Activity, ActivitySampler, WaitSampler, WaitSamplerOptions, Waits};

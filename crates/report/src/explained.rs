@@ -3,7 +3,8 @@
 
 use crate::{escape::plain, words};
 use archive::model::{
-    CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, WaitProfile, thousands,
+    CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, SlowRequests, WaitProfile,
+    thousands,
 };
 use std::fmt::Write;
 
@@ -34,6 +35,9 @@ pub(crate) fn render(out: &mut String, explanation: &Explanation) {
         }
         if let Some(found) = &server.waits {
             waits(out, found);
+        }
+        if let Some(found) = &server.slow_requests {
+            slow_requests(out, found);
         }
         for unknown in &server.unknown {
             line!(out, "- unknown: {}: {}", plain(&unknown.what), plain(&unknown.why));
@@ -189,6 +193,38 @@ fn waits(out: &mut String, found: &WaitProfile) {
         line!(out, "| {kind} | {} | {times} | {at} | {waker} |", us(place.us));
     }
     out.push('\n');
+}
+
+fn slow_requests(out: &mut String, found: &SlowRequests) {
+    let us = |us: f64| words::quantity(us, "µs");
+    line!(
+        out,
+        "Slow requests: {}. 0.1 % of {} operations take longer than {}; the steps of {} are known ({}).\n",
+        plain(&found.sentence),
+        thousands(found.operations as f64),
+        us(found.slow_us),
+        thousands(found.traced as f64),
+        plain(&found.basis())
+    );
+    line!(out, "| part of the response time | slow | median | more |\n|---|--:|--:|--:|");
+    for part in &found.parts {
+        let [slow, median, more] = [part.slow_us, part.median_us, part.slow_us - part.median_us].map(us);
+        line!(out, "| {} | {slow} | {median} | {more} |", plain(&part.part));
+    }
+    out.push('\n');
+    for request in &found.requests {
+        let kind = if request.is_slow { "slow" } else { "median" };
+        let took = us(request.response_us);
+        line!(out, "A {kind} operation ({}) step by step, {took}:\n", plain(&request.operation));
+        line!(out, "| at | for | step | thread | ended by |\n|--:|--:|---|---|---|");
+        for step in &request.steps {
+            let [at, long] = [step.from_us, step.us].map(us);
+            let [words, thread, ended] =
+                [&step.in_words(), &step.thread, &step.woken_by].map(|text| plain(text));
+            line!(out, "| {at} | {long} | {words} | {thread} | {ended} |");
+        }
+        out.push('\n');
+    }
 }
 
 fn difference(out: &mut String, found: &CpuDifference) {

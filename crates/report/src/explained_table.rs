@@ -90,6 +90,11 @@ fn of_server(server: &ExplainedServer) -> Vec<Row> {
         rows.push(row([variant, "own CPU time", "not in a sample"], values, ["µs", &profile.folded, ""]));
     }
     rows.extend(server.waits.iter().flat_map(|waits| of_waits(variant, waits)));
+    for part in server.slow_requests.iter().flat_map(|slow| &slow.parts) {
+        for (of, us) in [("slow request", part.slow_us), ("median request", part.median_us)] {
+            rows.push(row([variant, of, &part.part], [Some(us), None, None], ["µs", "", ""]));
+        }
+    }
     for unknown in &server.unknown {
         rows.push(row([variant, "unknown", &unknown.what], [None; 3], ["", &unknown.why, ""]));
     }

@@ -1,5 +1,5 @@
 // Why a server is no faster: what may limit it with the evidence, what was tried, its resources, where its CPU time goes, where it
-// waits, and what is unknown. The order is that of the terminal.
+// waits, what makes requests slow, and what is unknown. The order is that of the terminal.
 
 import { source } from "../charts/figure";
 import { elasticityChart, pairsChart } from "../charts/tried";
@@ -11,6 +11,7 @@ import { terms } from "../terms";
 import { differenceSection } from "./difference";
 import { profileParts } from "./profile";
 import { nothing, type Section } from "./section";
+import { slowParts } from "./slow";
 import { waitParts } from "./waits";
 
 const MISSING = "–";
@@ -36,7 +37,7 @@ export function whySections(report: Report): Section[] {
 }
 
 function body(server: ExplainedServer, { profiles = {} }: Report, id: string): Child[] {
-  const { held, suspects, perturbations = [], statistics = [], unknown = [], profile, waits } = server;
+  const { held, suspects, perturbations = [], statistics = [], unknown = [], profile, waits, slow_requests: slow } = server;
   return [
     el("p", { class: "lead" }, ...breakable(ended(sentenceCase(server.sentence)))),
     el("p", { class: "basis" }, ...terms`Held with ${number(held.connections)} connections in a [[closed loop]]: ${number(held.throughput_per_s)}/s, mean [[response time]] ${time(held.mean_response_us)}.`),
@@ -52,6 +53,7 @@ function body(server: ExplainedServer, { profiles = {} }: Report, id: string): C
     source("explanation.json"),
     ...(profile ? profileParts(profile, profiles[profile.folded], server.variant, id) : []),
     ...(waits ? waitParts(waits, profiles[waits.folded], server.variant, id) : []),
+    ...(slow ? slowParts(slow, server.variant, id) : []),
     el("h3", {}, "What could not be told"),
     unknown.length > 0
       ? el("ul", { class: "unknown" }, ...unknown.map(({ what, why }) => el("li", {}, el("strong", {}, what), `: ${why}`)))

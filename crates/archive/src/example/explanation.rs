@@ -1,6 +1,6 @@
 //! Makes up an explanation of nginx and apache: what limits them, what was tried, where their CPU time goes, and where they wait.
 
-use super::{common, facts, waits};
+use super::{common, facts, requests, waits};
 use crate::{
     error::Result,
     id::RunId,
@@ -40,7 +40,7 @@ httpd;start_thread;worker_thread;<lost frames> 16
 ";
 
 pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
-    let command = "showdown explain nginx apache --on-op get-1k --tag made-up";
+    let command = "showdown explain nginx apache --on-op get-1k --slow-request --tag made-up";
     let mut plan = common::plan(Measure::MaxThroughput, 1);
     plan.kind = RunKind::Explain;
     plan.study = Some(PlannedStudy {
@@ -50,6 +50,7 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
         pairs: 4,
         profiled_slice: Duration::from_secs(2),
         profiled_rounds: 6,
+        slow_requests: true,
     });
     plan.command = command.split(' ').map(str::to_owned).collect();
     plan.on_op = Some("get-1k".to_owned());
@@ -71,6 +72,7 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
         let cpu_us = server.held.cpu_us_per_operation.unwrap_or_default();
         server.profile = Some(profile(name, folded, cpu_us));
         server.waits = Some(waits::write(&run, &server.variant)?);
+        server.slow_requests = Some(requests::of(&server.variant));
     }
     let difference = difference(&servers);
     let made = common::unix_ms(started);
@@ -242,6 +244,7 @@ fn nginx() -> ExplainedServer {
         }],
         profile: None,
         waits: None,
+        slow_requests: None,
     }
 }
 
@@ -265,6 +268,7 @@ fn apache() -> ExplainedServer {
         unknown: Vec::new(),
         profile: None,
         waits: None,
+        slow_requests: None,
     }
 }
 

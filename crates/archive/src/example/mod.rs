@@ -7,6 +7,7 @@ mod common;
 mod comparison;
 mod explanation;
 mod facts;
+mod requests;
 mod server;
 mod sweep;
 mod telemetry;

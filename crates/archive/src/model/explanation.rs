@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::requests::SlowRequests;
 use super::waits::WaitProfile;
 
 /// The content of `explanation.json`.
@@ -103,6 +104,9 @@ pub struct ExplainedServer {
     /// Where its threads wait, where they were watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<WaitProfile>,
+    /// Its slowest operations step by step, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_requests: Option<SlowRequests>,
 }
 
 /// A closed loop, over plain slices.

@@ -20,6 +20,7 @@ mod gate;
 mod knob_value;
 mod phase;
 mod plan;
+mod requests;
 mod run_file;
 mod statistics;
 mod times;
@@ -44,6 +45,9 @@ pub use plan::{
     Axis, ClientLoad, CpuSplit, FallbackMeasure, Measure, PhaseLengths, Plan, PlanParseError,
     PlannedBackground, PlannedHost, PlannedStudy, PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant,
     Vary, WarmUpLimits,
+};
+pub use requests::{
+    RequestFunction, RequestPart, RequestStep, SlowRequests, ThreadsMeanwhile, TracedRequest,
 };
 pub(crate) use run_file::RunFile;
 pub use statistics::{

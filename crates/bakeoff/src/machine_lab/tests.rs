@@ -21,7 +21,9 @@ use machine::{
     CpuMeter, CpuReading, LeftSettings, Machine, MachineError, RecordedServer, Recorder, Room, Sampling,
     ServerOrder, SystemUnderTest,
 };
-use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits};
+use profile::{
+    Activity, CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits,
+};
 use workload::{Catalogue, OperationCount, ServerVariant, Workload};
 
 use super::MachineLab;
@@ -161,6 +163,15 @@ impl Machine for ScriptedMachine {
     }
 
     fn sample_waits(&self, _: u32, _: &WaitSamplerOptions) -> Result<Box<dyn Sampling<Waits>>, MachineError> {
+        Err(not_studied())
+    }
+
+    fn sample_activity(
+        &self,
+        _: u32,
+        _: &WaitSamplerOptions,
+        _: &[u16],
+    ) -> Result<Box<dyn Sampling<Activity>>, MachineError> {
         Err(not_studied())
     }
 

@@ -14,6 +14,7 @@ mod threads;
 
 pub(crate) use plain::Plain;
 pub(crate) use set::Figures;
+pub(crate) use text::with_unit;
 
 /// All figures of plain slices.
 pub(crate) fn of(plain: &Plain<'_>) -> Figures {

@@ -3,7 +3,7 @@
 use archive::model::{thousands, with_unit as joined};
 
 /// A value with its unit.
-pub(super) fn with_unit(value: f64, unit: &str) -> String {
+pub(crate) fn with_unit(value: f64, unit: &str) -> String {
     match unit {
         "share" => format!("{} %", number(value * 100.0)),
         "1" | "" => number(value),

@@ -9,7 +9,7 @@ use stats::allan::best_slice;
 use super::merged::DrawnSlice;
 use crate::inputs::slo::Slo;
 use crate::outcome::LoadOutcome;
-use crate::record::Interval;
+use crate::record::{Interval, SingleLimits};
 
 /// No slice is shorter: below, the cost of a turn outweighs what a shorter one gains.
 const SHORTEST: Duration = Duration::from_millis(50);
@@ -109,7 +109,7 @@ impl SliceLength {
     /// Draws the slices of the next round.
     pub fn draw(&self, rng: &mut Pcg64Mcg) -> DrawnSlice {
         let length = self.measured.mul_f64(rng.random_range(1.0 - JITTER..=1.0 + JITTER));
-        DrawnSlice { settle: self.settle, length, seed: rng.random() }
+        DrawnSlice { settle: self.settle, length, seed: rng.random(), singles: SingleLimits::default() }
     }
 }
 

@@ -72,9 +72,9 @@ impl<'a> LoadedServer<'a> {
 
     /// The part of a slice.
     pub fn part_of(&self, shape: Shape, drawn: &DrawnSlice) -> LoadPart {
-        let DrawnSlice { settle, length, seed } = *drawn;
+        let DrawnSlice { settle, length, seed, singles } = *drawn;
         let part = self.spec.part.clone();
-        LoadPart { shape, warmup: settle, duration: Some(length), interval: length, seed, ..part }
+        LoadPart { shape, warmup: settle, duration: Some(length), interval: length, seed, singles, ..part }
     }
 
     /// A slice that has just ended, with this outcome.

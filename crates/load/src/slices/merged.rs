@@ -4,6 +4,7 @@ use std::mem;
 use std::time::Duration;
 
 use crate::outcome::LoadOutcome;
+use crate::record::SingleLimits;
 
 /// What the slices of one round have in common. They draw the same operations and the same arrivals: where a mix has large
 /// and small operations, what a short slice happens to draw scatters more than the machine does.
@@ -15,6 +16,8 @@ pub struct DrawnSlice {
     pub length: Duration,
     /// Seed of the load.
     pub seed: u64,
+    /// Single operations that are kept.
+    pub singles: SingleLimits,
 }
 
 /// One slice.

@@ -20,8 +20,8 @@ use host::telemetry::{Recording, SampledServer, Sampler};
 use host::{CpuSet, Host, HostFacts};
 use load::engine::RunContext;
 use profile::{
-    CpuSampler, CpuSamplerOptions, ProcessSet, Stacks, ThreadSampler, ThreadSamplerOptions, ThreadStates,
-    WaitSampler, WaitSamplerOptions, Waits,
+    Activity, ActivitySampler, CpuSampler, CpuSamplerOptions, ProcessSet, Stacks, ThreadSampler,
+    ThreadSamplerOptions, ThreadStates, WaitSampler, WaitSamplerOptions, Waits,
 };
 use workload::{Instances, ServerVariant, StartOptions, Workload};
 
@@ -209,6 +209,17 @@ impl Machine for LocalMachine {
     ) -> Result<Box<dyn Sampling<Waits>>, MachineError> {
         let processes = ProcessSet::Servers(self.trees(trial)?);
         let sampler = WaitSampler::start(processes, options).map_err(LocalError::from)?;
+        Ok(Box::new(LocalSampling(|| Ok(sampler.stop()?))))
+    }
+
+    fn sample_activity(
+        &self,
+        trial: u32,
+        options: &WaitSamplerOptions,
+        ports: &[u16],
+    ) -> Result<Box<dyn Sampling<Activity>>, MachineError> {
+        let processes = ProcessSet::Servers(self.trees(trial)?);
+        let sampler = ActivitySampler::start(processes, options, ports).map_err(LocalError::from)?;
         Ok(Box::new(LocalSampling(|| Ok(sampler.stop()?))))
     }
 

@@ -14,7 +14,9 @@ use std::time::Duration;
 use host::burner::Burned;
 use host::scratch::ScratchDirectory;
 use host::{CpuSet, HostFacts};
-use profile::{CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits};
+use profile::{
+    Activity, CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits,
+};
 use workload::{ServerVariant, Workload};
 
 use self::asked::{Asked, LONG, SHORT};
@@ -203,6 +205,15 @@ impl Machine for RemoteMachine {
 
     fn sample_waits(&self, _: u32, _: &WaitSamplerOptions) -> Result<Box<dyn Sampling<Waits>>, MachineError> {
         Err(self.only_here("the waits of threads"))
+    }
+
+    fn sample_activity(
+        &self,
+        _: u32,
+        _: &WaitSamplerOptions,
+        _: &[u16],
+    ) -> Result<Box<dyn Sampling<Activity>>, MachineError> {
+        Err(self.only_here("single requests"))
     }
 
     fn burn(&self, _: &CpuSet, _: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {

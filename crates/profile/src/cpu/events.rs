@@ -16,8 +16,8 @@ use perf_event_open::sample::record::Record;
 use super::options::CpuSamplerOptions;
 use crate::ProfileError;
 use crate::kernel_events::{
-    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ThreadSample, UNWIND_REGISTERS, online_cpus, read_sample,
-    refusal,
+    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, UNWIND_REGISTERS, online_cpus,
+    process_changes, read_sample, refusal,
 };
 use crate::stacks::SampleSource;
 use crate::threads::read::threads_of;
@@ -32,22 +32,7 @@ const THREAD_STACK: u32 = 16 << 10;
 #[derive(Debug)]
 pub(super) enum Event {
     Sample(ThreadSample),
-    /// A process has started another one.
-    Forked {
-        pid: u32,
-        parent: u32,
-    },
-    /// A process runs another program.
-    Executed {
-        pid: u32,
-    },
-    /// A thread has another name.
-    Named {
-        tid: u32,
-        name: String,
-    },
-    /// Records that had no room in the buffer.
-    Lost(u64),
+    Changed(ProcessChange),
 }
 
 /// Open events.
@@ -86,19 +71,7 @@ fn drain(event: &KernelEvent, handle: &mut impl FnMut(Event)) {
     for (_, record) in event.buffer.iter().into_iter().flatten() {
         match record {
             Record::Sample(sample) => handle(Event::Sample(read_sample(*sample))),
-            Record::Fork(fork) if fork.task.pid != fork.parent_task.pid => {
-                handle(Event::Forked { pid: fork.task.pid, parent: fork.parent_task.pid });
-            }
-            Record::Comm(comm) => {
-                if comm.by_execve {
-                    handle(Event::Executed { pid: comm.task.pid });
-                }
-                let name = comm.comm.to_string_lossy().into_owned();
-                handle(Event::Named { tid: comm.task.tid, name });
-            }
-            Record::LostRecords(lost) => handle(Event::Lost(lost.lost_records)),
-            Record::LostSamples(lost) => handle(Event::Lost(lost.lost_samples)),
-            _ => {}
+            record => process_changes(record).map(Event::Changed).for_each(&mut *handle),
         }
     }
 }

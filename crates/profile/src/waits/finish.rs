@@ -7,7 +7,7 @@ use indexmap::IndexSet;
 
 use super::kinds::{self, Circumstances};
 use super::result::{self, WaitStack, Waker, WakerKind};
-use super::stack_table::{StackId, StackTable};
+use super::stack_table::{StackId, StackTable, WaitingStack};
 use super::tally::{TalliedWait, WakerId};
 use crate::code::stack_reader::StackReader;
 use crate::stacks::Frame;
@@ -46,22 +46,32 @@ pub(super) struct Collected<'c> {
     pub reader: &'c StackReader,
 }
 
-/// The waits by stack, in the order of the result.
-pub(super) fn finish(collected: &Collected<'_>) -> Vec<WaitStack> {
-    let Collected { table, reader, .. } = collected;
-    let names = reader.names(table.functions());
-    let frames_of = |id: StackId| -> Vec<Frame> {
-        table.get(id).functions.iter().rev().map(|function| reader.frame(&names, *function)).collect()
-    };
-    let mut kinds: HashMap<StackId, WaitKind> = HashMap::new();
-    for id in collected.by_thread.values().flat_map(HashMap::keys) {
-        kinds.entry(*id).or_insert_with(|| kinds::of_stack(table.get(*id).kind, &frames_of(*id), false));
-    }
-    let outermost = outermost(&collected.by_thread, table, &kinds);
-    let mut stacks: Vec<WaitStack> = collected
-        .waits
-        .iter()
-        .map(|wait| {
+/// What was collected, with names and kinds.
+pub(super) struct Finished {
+    /// The waits of each thread's name and stack.
+    waits: Vec<(usize, Option<StackId>, WaitStack)>,
+    /// The functions of each stack, outermost first.
+    frames: Vec<Vec<Frame>>,
+}
+
+impl Finished {
+    /// Finds names and kinds.
+    pub(super) fn of(collected: &Collected<'_>) -> Self {
+        let Collected { table, reader, .. } = collected;
+        let names = reader.names(table.functions());
+        let in_order = |stack: &WaitingStack| -> Vec<Frame> {
+            stack.functions.iter().rev().map(|function| reader.frame(&names, *function)).collect()
+        };
+        let frames: Vec<Vec<Frame>> = table.all().map(in_order).collect();
+        let frames_of = |id: StackId| frames[id as usize].clone();
+        let mut kinds: HashMap<StackId, WaitKind> = HashMap::new();
+        for id in collected.by_thread.values().flat_map(HashMap::keys) {
+            let kind = || kinds::of_stack(table.get(*id).kind, &frames[*id as usize], false);
+            kinds.entry(*id).or_insert_with(kind);
+        }
+        let outermost = outermost(&collected.by_thread, table, &kinds);
+        let mut waits: Vec<(usize, Option<StackId>, WaitStack)> = Vec::new();
+        for wait in &collected.waits {
             let frames = wait.stack.map(frames_of).unwrap_or_default();
             let known = wait.stack.and_then(|id| table.get(id).kind);
             let kind = kinds::of_stack(known, &frames, wait.is_preempted);
@@ -70,7 +80,7 @@ pub(super) fn finish(collected: &Collected<'_>) -> Vec<WaitStack> {
                 is_outermost: wait.stack.is_some_and(|id| outermost.get(&id).copied().unwrap_or_default()),
                 is_ended_by_server: ended_by_server(&wakers),
             };
-            WaitStack {
+            let stack = WaitStack {
                 thread: collected.names.get(wait.thread).to_owned(),
                 kind,
                 is_idle: kinds::is_idle(kind, circumstances),
@@ -78,41 +88,59 @@ pub(super) fn finish(collected: &Collected<'_>) -> Vec<WaitStack> {
                 time: Duration::from_nanos(wait.ns as u64),
                 waits: wait.waits,
                 wakers,
-            }
-        })
-        .collect();
-    judge_unread(&mut stacks);
-    result::joined(stacks)
+            };
+            waits.push((wait.thread, wait.stack, stack));
+        }
+        judge_unread(&mut waits);
+        Self { waits, frames }
+    }
+
+    /// The waits by stack, in the order of the result.
+    pub(super) fn joined(self) -> Vec<WaitStack> {
+        result::joined(self.waits.into_iter().map(|(_, _, wait)| wait).collect())
+    }
+
+    /// The waits of each thread's name and stack.
+    pub(super) fn waits(&self) -> impl Iterator<Item = (usize, StackId, &WaitStack)> {
+        self.waits.iter().filter_map(|(thread, stack, wait)| Some((*thread, (*stack)?, wait)))
+    }
+
+    /// The functions of a stack, outermost first.
+    pub(super) fn frames(&self, id: StackId) -> Vec<Frame> {
+        self.frames[id as usize].clone()
+    }
 }
 
 /// Waits without a stack are like most of the time that the thread's other waits took.
-fn judge_unread(stacks: &mut [WaitStack]) {
+fn judge_unread(waits: &mut [(usize, Option<StackId>, WaitStack)]) {
     let mut read: HashMap<String, (Duration, Duration)> = HashMap::new();
-    for wait in stacks.iter().filter(|wait| !wait.frames.is_empty() && wait.kind != WaitKind::Cpu) {
+    let with_stack = |wait: &&WaitStack| !wait.frames.is_empty() && wait.kind != WaitKind::Cpu;
+    for wait in waits.iter().map(|(_, _, wait)| wait).filter(with_stack) {
         let (idle, all) = read.entry(wait.thread.clone()).or_default();
         *all += wait.time;
         *idle += if wait.is_idle { wait.time } else { Duration::ZERO };
     }
-    for wait in stacks.iter_mut().filter(|wait| wait.frames.is_empty() && wait.kind == WaitKind::Unknown) {
+    let without = |wait: &&mut WaitStack| wait.frames.is_empty() && wait.kind == WaitKind::Unknown;
+    for wait in waits.iter_mut().map(|(_, _, wait)| wait).filter(without) {
         wait.is_idle = read.get(&wait.thread).is_some_and(|(idle, all)| *idle * 2 > *all);
     }
 }
 
 impl Collected<'_> {
+    /// Who a waker is.
+    pub(super) fn waker(&self, id: WakerId, wakes: u64, frames_of: &impl Fn(StackId) -> Vec<Frame>) -> Waker {
+        let (kind, thread, frames) = match &self.wakers.0[id as usize] {
+            WakerKey::Thread(name, stack) => {
+                (WakerKind::Thread, self.names.get(*name).to_owned(), frames_of(*stack))
+            }
+            WakerKey::Other(name) => (WakerKind::Other, name.clone(), Vec::new()),
+            WakerKey::Interrupt => (WakerKind::Interrupt, String::new(), Vec::new()),
+        };
+        Waker { kind, thread, frames, wakes }
+    }
+
     fn wakers(&self, seen: &HashMap<WakerId, u64>, frames_of: &impl Fn(StackId) -> Vec<Frame>) -> Vec<Waker> {
-        let wakers: Vec<Waker> = seen
-            .iter()
-            .map(|(id, wakes)| {
-                let (kind, thread, frames) = match &self.wakers.0[*id as usize] {
-                    WakerKey::Thread(name, stack) => {
-                        (WakerKind::Thread, self.names.get(*name).to_owned(), frames_of(*stack))
-                    }
-                    WakerKey::Other(name) => (WakerKind::Other, name.clone(), Vec::new()),
-                    WakerKey::Interrupt => (WakerKind::Interrupt, String::new(), Vec::new()),
-                };
-                Waker { kind, thread, frames, wakes: *wakes }
-            })
-            .collect();
+        let wakers: Vec<Waker> = seen.iter().map(|(id, wakes)| self.waker(*id, *wakes, frames_of)).collect();
         result::merged_wakers(wakers.iter())
     }
 }
@@ -153,7 +181,6 @@ fn outermost(
 mod tests {
     use super::*;
     use crate::code::stack_reader::Function;
-    use crate::waits::stack_table::WaitingStack;
 
     fn stack(table: &mut StackTable, kind: WaitKind, depth: usize, place: u64) -> StackId {
         table.id(WaitingStack {
@@ -197,8 +224,11 @@ mod tests {
             names: &names,
             reader: &reader,
         };
-        let found: Vec<_> =
-            finish(&collected).iter().map(|wait| (wait.is_idle, wait.time.as_millis())).collect();
+        let found: Vec<_> = Finished::of(&collected)
+            .joined()
+            .iter()
+            .map(|wait| (wait.is_idle, wait.time.as_millis()))
+            .collect();
         // The wait without a stack is like the longest of its thread.
         assert_eq!(found, [(false, 2), (false, 1), (true, 9000), (true, 5)]);
     }

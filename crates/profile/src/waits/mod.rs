@@ -7,7 +7,9 @@
 //!
 //! Watching ends by itself where it costs more than a share of a CPU. Waits for work are told apart from those within it.
 
+mod activity;
 mod finish;
+mod journal;
 mod kinds;
 mod options;
 mod result;
@@ -17,13 +19,19 @@ mod stack_table;
 mod switch_events;
 mod switches;
 mod tally;
+mod tracepoints;
 mod tracker;
+mod traffic_events;
 
 use std::sync::atomic::AtomicBool;
 
+pub use self::activity::{
+    Activity, ActivityPlace, ThreadActivity, ThreadSpan, ThreadState, ThreadWait, Transfer,
+};
 pub use self::options::WaitSamplerOptions;
 pub use self::result::{WaitSource, WaitStack, Waits, Waker, WakerKind};
 use self::switch_events::SwitchEvents;
+use self::traffic_events::TrafficEvents;
 use crate::background::{Background, Started, ended};
 use crate::kernel_events::refusal;
 use crate::{ProcessSet, ProfileError};
@@ -60,11 +68,58 @@ fn watch(
         return Some(samples::watch(processes, "switches were not recorded", stop, || started.tell(Ok(()))));
     }
     match SwitchEvents::open(options.cpus.as_ref()) {
-        Ok(events) => Some(switches::watch(processes, options, events, stop, || started.tell(Ok(())))),
+        Ok(events) => {
+            let tell = || started.tell(Ok(()));
+            Some(switches::watch(processes, options, events, None, stop, tell).0)
+        }
         Err(error) => {
             let (reason, remedy) = refusal(&error);
             let why = format!("switches cannot be recorded: {reason}: {remedy}");
             Some(samples::watch(processes, &why, stop, || started.tell(Ok(()))))
         }
+    }
+}
+
+/// Watches what threads do and which connections they serve, instant by instant, until it is stopped or dropped. Only who may see
+/// the whole machine can.
+#[derive(Debug)]
+pub struct ActivitySampler(Background<Option<Activity>>);
+
+impl ActivitySampler {
+    /// Starts to watch the processes, which listen at these ports, and those that they start. It watches when this returns.
+    pub fn start(
+        processes: ProcessSet,
+        options: &WaitSamplerOptions,
+        ports: &[u16],
+    ) -> Result<Self, ProfileError> {
+        let (options, ports) = (options.corrected(), ports.to_vec());
+        let work = move |stop: &AtomicBool, started: &Started| {
+            if processes.now().is_empty() {
+                started.tell(Err(ProfileError::NoProcesses));
+                return None;
+            }
+            let events = SwitchEvents::open(options.cpus.as_ref()).map_err(|error| {
+                let (reason, remedy) = refusal(&error);
+                format!("{reason}: {remedy}")
+            });
+            let all =
+                events.and_then(|events| Ok((events, TrafficEvents::open(options.cpus.as_ref(), &ports)?)));
+            match all {
+                Ok((events, traffic)) => {
+                    let tell = || started.tell(Ok(()));
+                    switches::watch(&processes, &options, events, Some(&traffic), stop, tell).1
+                }
+                Err(why) => {
+                    started.tell(Err(ProfileError::NoRecords(why)));
+                    None
+                }
+            }
+        };
+        Background::start("activity", work).map(Self)
+    }
+
+    /// Ends watching, and finds the names of the functions.
+    pub fn stop(self) -> Result<Activity, ProfileError> {
+        self.0.stop()?.ok_or_else(ended)
     }
 }

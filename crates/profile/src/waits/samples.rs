@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use host::process::thread_cpu_time;
 
-use super::finish::{Collected, WakerTable, finish};
+use super::finish::{Collected, Finished, WakerTable};
 use super::result::{WaitSource, Waits};
 use super::snapshot::Snapshots;
 use super::stack_table::{StackId, StackTable};
@@ -153,7 +153,7 @@ impl Watcher {
         Waits {
             source: WaitSource::Samples,
             length: Duration::ZERO,
-            stacks: finish(&collected),
+            stacks: Finished::of(&collected).joined(),
             sampled: samples,
             every: None,
             dropped: 0,

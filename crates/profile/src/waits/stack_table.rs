@@ -44,6 +44,11 @@ impl StackTable {
         &self.0[id as usize]
     }
 
+    /// All stacks, in the order of their places.
+    pub(super) fn all(&self) -> impl Iterator<Item = &WaitingStack> {
+        self.0.iter()
+    }
+
     /// All functions.
     pub(super) fn functions(&self) -> impl Iterator<Item = &Function> {
         self.0.iter().flat_map(|stack| &stack.functions)

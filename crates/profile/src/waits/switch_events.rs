@@ -3,7 +3,6 @@
 //! An ordinary user gets records of switches of own threads, but no stacks: a switch happens in the kernel, and samples of the
 //! kernel are excluded for them.
 
-use std::fs;
 use std::io;
 
 use host::CpuSet;
@@ -14,15 +13,14 @@ use perf_event_open::event::tp::Tracepoint;
 use perf_event_open::sample::record::ctx::Switch;
 use perf_event_open::sample::record::{Record, RecordId};
 
+use super::tracepoints::Waking;
 use crate::kernel_events::{
-    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ThreadSample, UNWIND_REGISTERS, online_cpus, read_sample,
+    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, UNWIND_REGISTERS, online_cpus,
+    process_changes, read_sample,
 };
 
 /// Bytes of a stack that the kernel copies.
 pub(super) const STACK_BYTES: u32 = 16 << 10;
-
-/// Where the kernel's tracepoints are.
-const TRACING: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// Which switches have their stack: odd numbers, so that threads that alternate are all met.
 const EVERY: [u64; 12] = [1, 3, 7, 13, 31, 61, 127, 251, 509, 1021, 2039, 4093];
@@ -30,30 +28,38 @@ const EVERY: [u64; 12] = [1, 3, 7, 13, 31, 61, 127, 251, 509, 1021, 2039, 4093];
 /// The place in [`EVERY`] at the begin, when nobody knows how often threads switch.
 const FIRST_EVERY: usize = 4;
 
-/// In the flags of a tracepoint: in an interrupt (`TRACE_FLAG_HARDIRQ`, `TRACE_FLAG_SOFTIRQ`).
-const INTERRUPT_FLAGS: u8 = 0x08 | 0x10;
-
 /// What the kernel reports. Times are nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug)]
 pub(super) enum SwitchRecord {
     /// A thread leaves its CPU with this stack.
     Stack(ThreadSample, u64),
     /// A thread has left its CPU.
-    Out { pid: u32, tid: u32, time: u64, is_preempted: bool },
+    Out {
+        pid: u32,
+        tid: u32,
+        time: u64,
+        is_preempted: bool,
+    },
     /// A thread runs.
-    In { pid: u32, tid: u32, time: u64 },
+    In {
+        pid: u32,
+        tid: u32,
+        time: u64,
+    },
     /// The thread of the sample wakes another one.
-    Wakes { sample: ThreadSample, time: u64, tid: u32, is_interrupt: bool },
-    /// A process has started another one.
-    Forked { pid: u32, parent: u32 },
-    /// A process runs another program.
-    Executed { pid: u32 },
-    /// A thread has another name.
-    Named { tid: u32, name: String },
+    Wakes {
+        sample: ThreadSample,
+        time: u64,
+        tid: u32,
+        is_interrupt: bool,
+    },
     /// A thread has ended.
-    Ended { pid: u32, tid: u32, time: u64 },
-    /// Records that had no room in the buffer.
-    Lost(u64),
+    Ended {
+        pid: u32,
+        tid: u32,
+        time: u64,
+    },
+    Changed(ProcessChange),
 }
 
 /// Events of one sort on all CPUs, with how often they have a stack.
@@ -64,16 +70,10 @@ struct EventGroup {
     samples: u64,
 }
 
-/// Where a tracepoint has its fields.
-struct WakingFormat {
-    id: u64,
-    tid_at: usize,
-}
-
 /// Open events.
 pub(super) struct SwitchEvents {
     switches: EventGroup,
-    wakings: Option<(EventGroup, WakingFormat)>,
+    wakings: Option<(EventGroup, Waking)>,
     /// Why nobody knows who woke a thread.
     pub no_wakers: Option<String>,
 }
@@ -90,12 +90,12 @@ impl SwitchEvents {
         opts.extra_record.ctx_switch = true;
         let switches =
             EventGroup::open(cpus, |cpu| Counter::new(Software::CtxSwitch, (Proc::ALL, Cpu(cpu)), &opts))?;
-        let wakings = waking_format().and_then(|format| {
+        let wakings = Waking::find().and_then(|waking| {
             let mut opts = options();
             opts.sample_format.raw = true;
-            let open = |cpu| Counter::new(Tracepoint { id: format.id }, (Proc::ALL, Cpu(cpu)), &opts);
+            let open = |cpu| Counter::new(Tracepoint { id: waking.id }, (Proc::ALL, Cpu(cpu)), &opts);
             match EventGroup::open(cpus, open) {
-                Ok(events) => Ok((events, format)),
+                Ok(events) => Ok((events, waking)),
                 Err(error) => Err(format!("the tracepoint sched_waking cannot be used: {error}")),
             }
         });
@@ -123,11 +123,10 @@ impl SwitchEvents {
     /// Reads what the kernel has reported since the last time, CPU after CPU.
     pub(super) fn drain(&mut self, handle: &mut impl FnMut(SwitchRecord)) {
         self.switches.drain(&|sample, time, _| Some(SwitchRecord::Stack(sample, time)), handle);
-        if let Some((group, format)) = &mut self.wakings {
-            let tid_at = format.tid_at;
+        if let Some((group, waking)) = &mut self.wakings {
+            let waking = *waking;
             let read = move |sample, time, raw: Vec<u8>| {
-                let tid = raw.get(tid_at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))?;
-                let is_interrupt = raw.get(2)? & INTERRUPT_FLAGS != 0;
+                let (tid, is_interrupt) = waking.read(&raw)?;
                 Some(SwitchRecord::Wakes { sample, time, tid, is_interrupt })
             };
             group.drain(&read, handle);
@@ -168,7 +167,10 @@ impl EventGroup {
                         let raw = sample.raw.take().unwrap_or_default();
                         read(read_sample(*sample), time, raw).into_iter().for_each(&mut *handle);
                     }
-                    record => other(record).into_iter().for_each(&mut *handle),
+                    record @ (Record::CtxSwitch(_) | Record::Exit(_)) => {
+                        switch(record).into_iter().for_each(&mut *handle);
+                    }
+                    record => process_changes(record).map(SwitchRecord::Changed).for_each(&mut *handle),
                 }
             }
         }
@@ -206,7 +208,7 @@ fn options() -> Opts {
     opts
 }
 
-fn other(record: Record) -> Option<SwitchRecord> {
+fn switch(record: Record) -> Option<SwitchRecord> {
     let of = |id: Option<RecordId>| {
         let id = id?;
         let task = id.task?;
@@ -220,67 +222,17 @@ fn other(record: Record) -> Option<SwitchRecord> {
                 Switch::InFrom(_) => SwitchRecord::In { pid, tid, time },
             })
         }
-        Record::Fork(fork) if fork.task.pid != fork.parent_task.pid => {
-            Some(SwitchRecord::Forked { pid: fork.task.pid, parent: fork.parent_task.pid })
-        }
-        Record::Comm(comm) => {
-            if comm.by_execve {
-                return Some(SwitchRecord::Executed { pid: comm.task.pid });
-            }
-            Some(SwitchRecord::Named { tid: comm.task.tid, name: comm.comm.to_string_lossy().into_owned() })
-        }
         Record::Exit(exit) => {
             let (pid, tid) = (exit.task.pid, exit.task.tid);
             Some(SwitchRecord::Ended { pid, tid, time: exit.record_id.and_then(|id| id.time)? })
         }
-        Record::LostRecords(lost) => Some(SwitchRecord::Lost(lost.lost_records)),
-        Record::LostSamples(lost) => Some(SwitchRecord::Lost(lost.lost_samples)),
         _ => None,
     }
-}
-
-/// Where the tracepoint of wakes is; the error says why it cannot be found.
-fn waking_format() -> Result<WakingFormat, String> {
-    let at = |root: &&str| format!("{root}/events/sched/sched_waking");
-    let read = |folder: &str| {
-        let id = fs::read_to_string(format!("{folder}/id")).ok()?.trim().parse().ok()?;
-        let tid_at = field_offset(&fs::read_to_string(format!("{folder}/format")).ok()?, "pid")?;
-        Some(WakingFormat { id, tid_at })
-    };
-    TRACING
-        .iter()
-        .find_map(|root| read(&at(root)))
-        .ok_or_else(|| "tracefs cannot be read: mount -t tracefs tracefs /sys/kernel/tracing".to_owned())
-}
-
-/// The offset of a field, in a line such as `field:pid_t pid; offset:24; size:4; signed:1;`.
-fn field_offset(format: &str, name: &str) -> Option<usize> {
-    let line = format.lines().find(|line| {
-        line.trim()
-            .strip_prefix("field:")
-            .and_then(|rest| rest.split(';').next())
-            .is_some_and(|declaration| declaration.rsplit(' ').next() == Some(name))
-    })?;
-    line.split("offset:").nth(1)?.split(';').next()?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_thread_that_is_woken_is_found_by_the_format() {
-        let format = "\
-name: sched_waking
-format:
-\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
-
-\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;
-\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;
-";
-        assert_eq!(field_offset(format, "pid"), Some(24));
-        assert_eq!(field_offset(format, "prio"), None);
-    }
 
     #[test]
     fn more_switches_give_no_more_stacks() {

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use host::process::thread_cpu_time;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::finish::{Collected, WakerKey, WakerTable, finish};
+use super::activity::Activity;
+use super::finish::{Collected, Finished, WakerKey, WakerTable};
+use super::journal::Journal;
 use super::options::WaitSamplerOptions;
 use super::result::{WaitSource, Waits};
 use super::snapshot::Snapshots;
@@ -16,9 +18,10 @@ use super::stack_table::{StackId, StackTable, WaitingStack};
 use super::switch_events::{STACK_BYTES, SwitchEvents, SwitchRecord};
 use super::tally::WakerId;
 use super::tracker::{Change, Tracker};
+use super::traffic_events::{TrafficEvents, TrafficRecord};
 use crate::ProcessSet;
 use crate::code::stack_reader::StackReader;
-use crate::kernel_events::ThreadSample;
+use crate::kernel_events::{ProcessChange, ThreadSample};
 use crate::thread_names::ThreadNames;
 use crate::threads::read::threads_of_all;
 
@@ -40,8 +43,14 @@ const LATE: u64 = 1_000_000;
 /// Most CPU time for the stacks of threads that wait when watching begins.
 const MOST_AT_BEGIN: Duration = Duration::from_millis(300);
 
-/// Most stacks of long waits that are read at a time.
-const MOST_LONG: usize = 50;
+/// A wait that is longer and has no stack gets one from `/proc`, nanoseconds; and most of these stacks at a time.
+const LONG: (u64, usize) = (60_000_000, 50);
+
+/// The same for a journal, which is about single waits.
+const LONG_OF_JOURNAL: (u64, usize) = (5_000_000, 6);
+
+/// The stack of wakers of which none was taken: that of the others.
+const NO_STACK: StackId = 0;
 
 struct Queued {
     time: u64,
@@ -59,6 +68,8 @@ struct Watcher {
     wakers: WakerTable,
     snapshots: Snapshots,
     tracker: Tracker,
+    /// What is kept of each instant, if anything.
+    journal: Option<Journal>,
     /// Changes of several CPUs, of which some before them may not have been read.
     queue: Vec<Queued>,
     lost: u64,
@@ -70,12 +81,14 @@ pub(super) fn watch(
     processes: &ProcessSet,
     options: &WaitSamplerOptions,
     mut events: SwitchEvents,
+    traffic: Option<&TrafficEvents>,
     stop: &AtomicBool,
     started: impl FnOnce(),
-) -> Waits {
-    let mut watcher = Watcher::new(&processes.now());
+) -> (Waits, Option<Activity>) {
+    let mut watcher = Watcher::new(&processes.now(), traffic);
     let from = now();
     events.enable();
+    traffic.into_iter().for_each(TrafficEvents::enable);
     watcher.read_waiting(&processes.now(), from);
     started();
     let (begin, begin_cpu) = (Instant::now(), thread_cpu_time());
@@ -90,31 +103,35 @@ pub(super) fn watch(
             watcher.members.extend(processes.now());
             listed = Instant::now();
         }
-        watcher.round(&mut events);
+        watcher.round(&mut events, traffic);
         if corrected.elapsed() >= CORRECT {
             events.correct(f64::from(options.stacks_per_s) * corrected.elapsed().as_secs_f64());
             corrected = Instant::now();
         }
         if guarded.0.elapsed() >= GUARD {
             let used = thread_cpu_time().saturating_sub(guarded.1);
-            if used > guarded.0.elapsed().mul_f64(options.most_cpu) {
+            if used > guarded.0.elapsed().mul_f64(options.most_cpu) || watcher.is_full() {
                 events.disable();
+                traffic.into_iter().for_each(TrafficEvents::disable);
                 stopped_after = Some(begin.elapsed());
             }
             guarded = (Instant::now(), thread_cpu_time());
         }
     }
     events.disable();
+    traffic.into_iter().for_each(TrafficEvents::disable);
     let (end, cost) = (now(), thread_cpu_time().saturating_sub(begin_cpu));
     let length = stopped_after.unwrap_or_else(|| begin.elapsed());
     let end = if stopped_after.is_some() { from + length.as_nanos() as u64 } else { end };
-    events.drain(&mut |record| watcher.take(record));
+    watcher.drain(&mut events, traffic);
     watcher.settle(u64::MAX);
-    Waits { length, stopped_after, cost, ..watcher.finish(end, &events) }
+    let (waits, activity) = watcher.finish((from, end), &events);
+    let activity = activity.map(|activity| Activity { stopped_after, cost, ..activity });
+    (Waits { length, stopped_after, cost, ..waits }, activity)
 }
 
 impl Watcher {
-    fn new(pids: &[u32]) -> Self {
+    fn new(pids: &[u32], traffic: Option<&TrafficEvents>) -> Self {
         let mut reader = StackReader::new();
         reader.prepare(pids, true);
         Self {
@@ -124,7 +141,8 @@ impl Watcher {
             table: StackTable::new(),
             wakers: WakerTable::default(),
             snapshots: Snapshots::default(),
-            tracker: Tracker::default(),
+            tracker: if traffic.is_some() { Tracker::with_journal() } else { Tracker::default() },
+            journal: traffic.map(|traffic| Journal::new(traffic.sees_sends())),
             queue: Vec::new(),
             lost: 0,
             has_lost: false,
@@ -145,11 +163,22 @@ impl Watcher {
         }
     }
 
-    fn round(&mut self, events: &mut SwitchEvents) {
-        let horizon = now().saturating_sub(LATE);
+    /// Whether the journal has no more room.
+    fn is_full(&self) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.is_full(self.tracker.journaled()))
+    }
+
+    fn drain(&mut self, events: &mut SwitchEvents, traffic: Option<&TrafficEvents>) {
         events.drain(&mut |record| self.take(record));
+        traffic.into_iter().for_each(|traffic| traffic.drain(&mut |record| self.take_traffic(record)));
+    }
+
+    fn round(&mut self, events: &mut SwitchEvents, traffic: Option<&TrafficEvents>) {
+        let horizon = now().saturating_sub(LATE);
+        self.drain(events, traffic);
         self.settle(horizon);
-        for (pid, tid, since) in self.tracker.long_without_stack(horizon).into_iter().take(MOST_LONG) {
+        let (long, most) = if self.journal.is_some() { LONG_OF_JOURNAL } else { LONG };
+        for (pid, tid, since) in self.tracker.long_without_stack(horizon, long).into_iter().take(most) {
             if let Some(stack) = self.snapshots.read(pid, tid, &mut self.reader) {
                 let stack = self.table.id(stack);
                 self.tracker.read_later(tid, since, now(), stack);
@@ -177,22 +206,62 @@ impl Watcher {
             SwitchRecord::Wakes { sample, time, tid, is_interrupt } => {
                 if let Some(pid) = self.tracker.knows(tid) {
                     let waker = self.waker(&sample, is_interrupt);
-                    self.push(pid, tid, time, Change::Woken(waker));
+                    self.push(pid, tid, time, Change::Woken { waker, has_stack: true });
                 }
             }
-            SwitchRecord::Forked { pid, parent } if self.members.contains(&parent) => {
-                self.members.insert(pid);
-                self.reader.forked(pid, parent);
-            }
-            SwitchRecord::Executed { pid } => self.reader.executed(pid),
-            SwitchRecord::Named { tid, name } => self.names.rename(tid, &name),
             SwitchRecord::Ended { pid, tid, time } if self.members.contains(&pid) => {
                 self.push(pid, tid, time, Change::Ended);
             }
-            SwitchRecord::Lost(records) => {
+            SwitchRecord::Changed(change) => self.change(change),
+            _ => {}
+        }
+    }
+
+    fn change(&mut self, change: ProcessChange) {
+        match change {
+            ProcessChange::Forked { pid, parent } => {
+                if self.members.contains(&parent) {
+                    self.members.insert(pid);
+                    self.reader.forked(pid, parent);
+                }
+            }
+            ProcessChange::Executed { pid } => self.reader.executed(pid),
+            ProcessChange::Named { tid, name } => self.names.rename(tid, &name),
+            ProcessChange::Lost(records) => {
                 self.lost += records;
                 self.has_lost = true;
             }
+        }
+    }
+
+    /// What a journal has beside the switches.
+    fn take_traffic(&mut self, record: TrafficRecord) {
+        match record {
+            TrafficRecord::Woken { tid, time, by: (by_pid, by_tid), is_interrupt } => {
+                let Some(pid) = self.tracker.knows(tid) else { return };
+                let key = if is_interrupt || by_pid == 0 {
+                    WakerKey::Interrupt
+                } else if self.members.contains(&by_pid) {
+                    WakerKey::Thread(self.names.of(by_pid, by_tid), NO_STACK)
+                } else {
+                    let name = self.names.of(by_pid, by_tid);
+                    WakerKey::Other(self.names.get(name).to_owned())
+                };
+                let waker = self.wakers.id(key);
+                self.push(pid, tid, time, Change::Woken { waker, has_stack: false });
+            }
+            TrafficRecord::Runs(sample, time) if self.members.contains(&sample.pid) => {
+                let stack = self.stack(&sample);
+                let thread = self.names.of(sample.pid, sample.tid);
+                self.journal.iter_mut().for_each(|journal| journal.runs(sample.tid, thread, time, stack));
+            }
+            TrafficRecord::Read { pid, tid, time, socket, peer_port } if self.members.contains(&pid) => {
+                self.journal.iter_mut().for_each(|journal| journal.read(tid, time, socket, peer_port));
+            }
+            TrafficRecord::Sent { pid, tid, time, socket } if self.members.contains(&pid) => {
+                self.journal.iter_mut().for_each(|journal| journal.sent(tid, time, socket));
+            }
+            TrafficRecord::Lost(records) => self.lost += records,
             _ => {}
         }
     }
@@ -235,10 +304,10 @@ impl Watcher {
         }
     }
 
-    fn finish(self, end: u64, events: &SwitchEvents) -> Waits {
-        let Self { names, reader, table, wakers, snapshots, tracker, lost, .. } = self;
+    fn finish(self, (from, end): (u64, u64), events: &SwitchEvents) -> (Waits, Option<Activity>) {
+        let Self { names, reader, table, wakers, snapshots, tracker, journal, lost, .. } = self;
         let dropped = tracker.dropped;
-        let tally = tracker.finish(end);
+        let (tally, waits) = tracker.finish(end);
         let collected = Collected {
             waits: tally.waits(),
             by_thread: tally.by_thread,
@@ -255,10 +324,15 @@ impl Watcher {
         if reader.kernel.is_empty() {
             notes.push("functions of the kernel have no names: set kernel.kptr_restrict to 0".to_owned());
         }
-        Waits {
+        let finished = Finished::of(&collected);
+        let activity = journal.map(|journal| {
+            let activity = journal.finish(&waits, &collected, &finished);
+            Activity { from, until: end, lost, notes: notes.clone(), ..activity }
+        });
+        let waits = Waits {
             source: WaitSource::Switches,
             length: Duration::ZERO,
-            stacks: finish(&collected),
+            stacks: finished.joined(),
             sampled: tally.sampled,
             every: Some(events.every()),
             dropped,
@@ -266,7 +340,8 @@ impl Watcher {
             stopped_after: None,
             notes,
             cost: Duration::ZERO,
-        }
+        };
+        (waits, activity)
     }
 }
 

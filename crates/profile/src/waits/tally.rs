@@ -29,8 +29,13 @@ pub(super) struct EndedWait {
 struct Stratum {
     thread: usize,
     is_preempted: bool,
-    /// Half of the logarithm of its length to base 2.
+    /// See [`length_class`].
     length: u32,
+}
+
+/// Half of the logarithm of a wait's length to base 2: waits of one class differ by a factor of four at most.
+pub(super) fn length_class(ns: u64) -> u32 {
+    ns.max(1).ilog2() / 2
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -79,11 +84,8 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn add(&mut self, wait: &EndedWait) {
-        let stratum = Stratum {
-            thread: wait.thread,
-            is_preempted: wait.is_preempted,
-            length: wait.ns.max(1).ilog2() / 2,
-        };
+        let stratum =
+            Stratum { thread: wait.thread, is_preempted: wait.is_preempted, length: length_class(wait.ns) };
         self.all.entry(stratum).or_default().add(wait.ns);
         let Some(stack) = wait.stack else { return };
         self.sampled += 1;

@@ -5,9 +5,6 @@ use std::collections::HashMap;
 use super::stack_table::StackId;
 use super::tally::{EndedWait, Tally, WakerId};
 
-/// A wait that is longer and has no stack gets one from `/proc`, nanoseconds.
-const LONG: u64 = 60_000_000;
-
 /// What happened to a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
@@ -21,7 +18,12 @@ pub(super) enum Change {
         is_preempted: bool,
     },
     /// It was woken.
-    Woken(WakerId),
+    Woken {
+        /// By whom.
+        waker: WakerId,
+        /// Whether the waker's stack is known. The same wake can be reported twice, with and without.
+        has_stack: bool,
+    },
     /// It runs.
     In,
     /// It has ended.
@@ -36,6 +38,21 @@ struct Off {
     /// A stack that was read at this time, if it is still the same wait then.
     later: Option<(u64, StackId)>,
     waker: Option<WakerId>,
+    /// When it was woken, as far as that is known.
+    woken: Option<u64>,
+}
+
+/// A wait of the journal. Times are nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct JournalWait {
+    pub tid: u32,
+    pub thread: usize,
+    pub from: u64,
+    pub until: u64,
+    pub woken: Option<u64>,
+    pub is_preempted: bool,
+    pub stack: Option<StackId>,
+    pub waker: Option<WakerId>,
 }
 
 #[derive(Debug)]
@@ -52,11 +69,23 @@ struct Tracked {
 pub(super) struct Tracker {
     threads: HashMap<u32, Tracked>,
     tally: Tally,
+    /// Every wait, where a journal is kept.
+    journal: Option<Vec<JournalWait>>,
     /// Waits whose end or begin was lost.
     pub dropped: u64,
 }
 
 impl Tracker {
+    /// Keeps every wait.
+    pub(super) fn with_journal() -> Self {
+        Self { journal: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// The waits of the journal so far.
+    pub(super) fn journaled(&self) -> usize {
+        self.journal.as_ref().map_or(0, Vec::len)
+    }
+
     /// Takes a change. Times are nanoseconds of one clock, and do not fall.
     pub(super) fn take(&mut self, (pid, tid): (u32, u32), thread: usize, time: u64, change: Change) {
         let fresh = || Tracked { pid, thread, next: None, off: None, has_ended: false };
@@ -67,14 +96,22 @@ impl Tracker {
             self.threads.remove(&tid);
             return;
         }
-        let off = |is_preempted, stack| Off { since: time, is_preempted, stack, later: None, waker: None };
+        let off = |is_preempted, stack| Off {
+            since: time,
+            is_preempted,
+            stack,
+            later: None,
+            waker: None,
+            woken: None,
+        };
         match change {
             Change::Waiting(stack) => tracked.off = Some(off(false, stack)),
             Change::Stack(stack) => tracked.next = Some(stack),
             Change::Out { is_preempted } => tracked.off = Some(off(is_preempted, tracked.next.take())),
-            Change::Woken(waker) => {
+            Change::Woken { waker, has_stack } => {
                 if let Some(off) = &mut tracked.off {
-                    off.waker = Some(waker);
+                    off.waker = off.waker.filter(|_| !has_stack).or(Some(waker));
+                    off.woken.get_or_insert(time);
                 }
             }
             Change::In => {
@@ -82,7 +119,9 @@ impl Tracker {
                 tracked.has_ended = false;
                 tracked.next = None;
                 if let Some(off) = tracked.off.take() {
-                    self.tally.add(&ended(tid, thread, &off, time));
+                    let wait = ended(tid, thread, &off, time);
+                    self.journal.as_mut().into_iter().for_each(|journal| journal.push(off.journaled(&wait)));
+                    self.tally.add(&wait);
                 }
             }
             Change::Ended => (tracked.has_ended, tracked.off) = (true, None),
@@ -97,11 +136,11 @@ impl Tracker {
         }
     }
 
-    /// The threads that have waited for long without a stack: process, thread, and since when.
-    pub(super) fn long_without_stack(&self, now: u64) -> Vec<(u32, u32, u64)> {
+    /// The threads that have waited for longer than this without a stack: process, thread, and since when.
+    pub(super) fn long_without_stack(&self, now: u64, long: u64) -> Vec<(u32, u32, u64)> {
         let threads = self.threads.iter().filter_map(|(tid, tracked)| {
             let off = tracked.off.as_ref().filter(|off| off.stack.is_none() && off.later.is_none())?;
-            (now.saturating_sub(off.since) > LONG && !off.is_preempted).then_some((
+            (now.saturating_sub(off.since) > long && !off.is_preempted).then_some((
                 tracked.pid,
                 *tid,
                 off.since,
@@ -123,14 +162,31 @@ impl Tracker {
         self.threads.get(&tid).map(|tracked| tracked.pid)
     }
 
-    /// All waits; those that last are counted until the end.
-    pub(super) fn finish(mut self, end: u64) -> Tally {
+    /// All waits, summed and in the journal; those that last are counted until the end.
+    pub(super) fn finish(mut self, end: u64) -> (Tally, Vec<JournalWait>) {
         for (tid, tracked) in &self.threads {
             if let Some(off) = &tracked.off {
-                self.tally.add(&ended(*tid, tracked.thread, off, end));
+                let wait = ended(*tid, tracked.thread, off, end);
+                self.journal.as_mut().into_iter().for_each(|journal| journal.push(off.journaled(&wait)));
+                self.tally.add(&wait);
             }
         }
-        self.tally
+        (self.tally, self.journal.unwrap_or_default())
+    }
+}
+
+impl Off {
+    fn journaled(&self, wait: &EndedWait) -> JournalWait {
+        JournalWait {
+            tid: wait.tid,
+            thread: wait.thread,
+            from: self.since,
+            until: self.since + wait.ns,
+            woken: self.woken,
+            is_preempted: wait.is_preempted,
+            stack: wait.stack,
+            waker: wait.waker,
+        }
     }
 }
 
@@ -174,20 +230,50 @@ mod tests {
             (7, 0, Change::In),
             (7, 10, Change::Stack(3)),
             (7, 11, Change::Out { is_preempted: false }),
-            (7, 30, Change::Woken(9)),
+            (7, 30, Change::Woken { waker: 9, has_stack: true }),
             (7, 41, Change::In),
             (7, 50, Change::Out { is_preempted: true }),
             (7, 55, Change::In),
         ];
-        let tally = tracker(&changes).finish(60);
+        let tally = tracker(&changes).finish(60).0;
         assert_eq!(waits(&tally), [(None, true, 5.0), (Some(3), false, 30.0)]);
         let woken = tally.waits().into_iter().find(|wait| wait.stack == Some(3)).expect("a wait");
         assert_eq!(woken.wakers.into_iter().collect::<Vec<_>>(), [(9, 1)]);
     }
 
     #[test]
+    fn the_journal_has_each_wait_with_its_wake() {
+        let mut tracker = Tracker::with_journal();
+        let plain = |waker| Change::Woken { waker, has_stack: false };
+        for (time, change) in [
+            (11, Change::Stack(3)),
+            (11, Change::Out { is_preempted: false }),
+            (30, plain(1)),
+            (31, Change::Woken { waker: 9, has_stack: true }),
+            (32, plain(1)),
+            (41, Change::In),
+            (50, Change::Out { is_preempted: false }),
+        ] {
+            tracker.take((1, 7), 0, time, change);
+        }
+        assert_eq!(tracker.journaled(), 1);
+        let wait = JournalWait {
+            tid: 7,
+            thread: 0,
+            from: 11,
+            until: 41,
+            woken: Some(30),
+            is_preempted: false,
+            stack: Some(3),
+            waker: Some(9),
+        };
+        let last = JournalWait { from: 50, until: 60, woken: None, stack: None, waker: None, ..wait };
+        assert_eq!(tracker.finish(60).1, [wait, last]);
+    }
+
+    #[test]
     fn what_waits_from_begin_to_end_is_counted() {
-        let tally = tracker(&[(1, 5, Change::Waiting(Some(2))), (2, 5, Change::In)]).finish(1005);
+        let tally = tracker(&[(1, 5, Change::Waiting(Some(2))), (2, 5, Change::In)]).finish(1005).0;
         assert_eq!(waits(&tally), [(Some(2), false, 1000.0)]);
     }
 
@@ -195,11 +281,11 @@ mod tests {
     fn a_thread_that_has_ended_does_not_wait() {
         let out = Change::Out { is_preempted: false };
         let changes = [(1, 5, Change::In), (1, 6, Change::Ended), (1, 7, Change::Stack(2)), (1, 8, out)];
-        assert_eq!(waits(&tracker(&changes).finish(1000)), []);
-        assert_eq!(waits(&tracker(&changes[..2]).finish(1000)), []);
+        assert_eq!(waits(&tracker(&changes).finish(1000).0), []);
+        assert_eq!(waits(&tracker(&changes[..2]).finish(1000).0), []);
         // Another one has its ID.
         let again = [&changes[..], &[(1, 20, Change::In), (1, 30, out), (1, 50, Change::In)]].concat();
-        assert_eq!(waits(&tracker(&again).finish(1000)), [(None, false, 20.0)]);
+        assert_eq!(waits(&tracker(&again).finish(1000).0), [(None, false, 20.0)]);
     }
 
     #[test]
@@ -208,26 +294,26 @@ mod tests {
         tracker.lose();
         tracker.take((1, 1), 0, 900, Change::In);
         assert_eq!(tracker.dropped, 1);
-        assert_eq!(waits(&tracker.finish(1000)), []);
+        assert_eq!(waits(&tracker.finish(1000).0), []);
     }
 
     #[test]
     fn a_stack_that_was_read_later_is_that_of_its_own_wait_only() {
         let out = Change::Out { is_preempted: false };
         let mut tracker = tracker(&[(1, 0, out), (2, 0, out)]);
-        let mut long = tracker.long_without_stack(100 * MS);
+        let mut long = tracker.long_without_stack(100 * MS, 60 * MS);
         long.sort_unstable();
         assert_eq!(long, [(1, 1, 0), (1, 2, 0)]);
         for tid in [1, 2] {
             tracker.read_later(tid, 0, 100 * MS, 4);
         }
-        assert_eq!(tracker.long_without_stack(200 * MS), []);
+        assert_eq!(tracker.long_without_stack(200 * MS, 60 * MS), []);
         // The first had run again before its stack was read.
         tracker.take((1, 1), 0, 20 * MS, Change::In);
         tracker.take((1, 2), 0, 110 * MS, Change::In);
         let ms = MS as f64;
         assert_eq!(
-            waits(&tracker.finish(120 * MS)),
+            waits(&tracker.finish(120 * MS).0),
             [(None, false, 20.0 * ms), (Some(4), false, 110.0 * ms)]
         );
     }

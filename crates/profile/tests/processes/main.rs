@@ -1,5 +1,6 @@
 //! Profiles of real processes: small C programs that the tests build.
 
+mod activity;
 mod cpu;
 mod program;
 mod threads;

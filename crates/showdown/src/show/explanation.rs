@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use archive::model::{
-    CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, Suspect, SuspectWord,
-    WaitProfile, thousands,
+    CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, SlowRequests, Suspect,
+    SuspectWord, TracedRequest, WaitProfile, thousands,
 };
 
 use super::table::table;
@@ -16,6 +16,8 @@ use crate::color;
 const MOST_FRAMES: usize = 12;
 /// Places of waits that the terminal shows.
 const MOST_PLACES: usize = 8;
+/// Steps of a slow operation that the terminal shows.
+const MOST_STEPS: usize = 12;
 /// Functions of a difference that the terminal shows.
 const MOST_DIFFERENCES: usize = 12;
 
@@ -72,6 +74,9 @@ fn of_server(server: &ExplainedServer) -> String {
     }
     if let Some(waits) = &server.waits {
         let _ = write!(out, "\n{}", waits_text(waits));
+    }
+    if let Some(slow) = &server.slow_requests {
+        let _ = write!(out, "\n{}", slow_requests_text(slow));
     }
     if !server.unknown.is_empty() {
         out.push('\n');
@@ -149,6 +154,51 @@ fn waits_text(waits: &WaitProfile) -> String {
     }
     if rows.len() == 1 {
         return out + "No wait within an operation was seen.\n";
+    }
+    out.push_str(&table(&rows));
+    out
+}
+
+/// What slow operations consist of, and one step by step.
+fn slow_requests_text(slow: &SlowRequests) -> String {
+    let mut out = format!(
+        "{}\n0.1 % of {} operations take longer than {}; the steps of {} are known ({}).\n\n",
+        color::heading(capitalised(&slow.sentence)),
+        thousands(slow.operations as f64),
+        quantity(slow.slow_us, "µs"),
+        thousands(slow.traced as f64),
+        slow.basis(),
+    );
+    let mut rows = vec![["part of the response time", "slow", "median", "more"].map(str::to_owned).to_vec()];
+    rows.extend(slow.parts.iter().map(|part| {
+        let us = [part.slow_us, part.median_us, part.slow_us - part.median_us];
+        [part.part.clone()].into_iter().chain(us.map(|us| quantity(us, "µs"))).collect()
+    }));
+    out.push_str(&table(&rows));
+    if let Some(request) = slow.requests.iter().find(|request| request.is_slow) {
+        let _ = write!(out, "\n{}", steps_text(request));
+    }
+    out
+}
+
+fn steps_text(request: &TracedRequest) -> String {
+    let mut out = format!(
+        "A slow operation ({}) step by step, {}:\n\n",
+        request.operation,
+        quantity(request.response_us, "µs")
+    );
+    let mut rows = vec![["at", "for", "step", "thread", "ended by"].map(str::to_owned).to_vec()];
+    let mut steps: Vec<_> = request.steps.iter().collect();
+    steps.sort_by(|a, b| b.us.total_cmp(&a.us));
+    steps.truncate(MOST_STEPS);
+    steps.sort_by(|a, b| a.from_us.total_cmp(&b.from_us));
+    rows.extend(steps.iter().map(|step| {
+        let times = [step.from_us, step.us].map(|us| quantity(us, "µs"));
+        times.into_iter().chain([step.in_words(), step.thread.clone(), step.woken_by.clone()]).collect()
+    }));
+    let others: f64 = request.response_us - steps.iter().map(|step| step.us).sum::<f64>();
+    if request.steps.len() > steps.len() {
+        rows.push(["", &quantity(others, "µs"), "other steps", "", ""].map(str::to_owned).to_vec());
     }
     out.push_str(&table(&rows));
     out

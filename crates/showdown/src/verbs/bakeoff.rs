@@ -366,6 +366,7 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
     let request = PlanRequest {
         command: std::env::args().collect(),
         explains: false,
+        slow_requests: false,
         variants: args.variants.clone(),
         on: args.on.clone(),
         like_with_like: args.like_with_like,

@@ -32,6 +32,7 @@ Examples:
   showdown explain nginx apache
   showdown explain memcached:threads=1 --connections 2
   showdown explain latest
+  showdown explain mariadb --on-op update-index --slow-request
   showdown explain nginx --format folded > nginx.folded
 
 The server is held under a closed loop, so that it decides the throughput itself. What may limit it is tried: less of one \
@@ -57,6 +58,10 @@ pub struct ExplainArgs {
     /// Open this number of client connections [default: the workload's]
     #[arg(short, long, value_parser = parse_connections)]
     pub connections: Option<u32>,
+
+    /// Show slow requests step by step beside median ones: in the network, waiting for a CPU, on it, blocked on what
+    #[arg(long)]
+    pub slow_request: bool,
 
     /// Take few short slices: about a minute for one server
     #[arg(long, conflicts_with = "thorough")]
@@ -210,11 +215,13 @@ pub fn plan(args: &ExplainArgs) -> anyhow::Result<Plan> {
         let plan =
             plan.ok_or_else(|| anyhow::anyhow!("{run} has no plan that can be read: name the servers"))?;
         consent::ask(&dir.join(archive::layout::PLAN), &plan, args.yes)?;
-        return plan_request::explaining(&Plan { length, ..plan }, &command).map_err(usage);
+        return plan_request::explaining(&Plan { length, ..plan }, &command, args.slow_request)
+            .map_err(usage);
     }
     let request = PlanRequest {
         command,
         explains: true,
+        slow_requests: args.slow_request,
         variants: args.what.clone(),
         workload: args.workload.clone(),
         measure: MeasureRequest::Throughput,

@@ -21,6 +21,7 @@ mod mail;
 mod resume;
 mod secrets;
 mod servers;
+mod slow_requests;
 mod tls;
 mod tunings;
 mod turns;

@@ -64,6 +64,7 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
             pairs: 4,
             profiled_slice: second,
             profiled_rounds: 6,
+            slow_requests: true,
         }),
         like_with_like: true,
         clients: vec!["old".to_owned()],

@@ -61,4 +61,7 @@ pub struct PlannedStudy {
     pub profiled_slice: Duration,
     /// Rounds of the profile, each with a plain and a profiled slice of every server.
     pub profiled_rounds: u32,
+    /// Whether slow requests are shown step by step.
+    #[serde(default)]
+    pub slow_requests: bool,
 }
