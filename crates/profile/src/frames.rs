@@ -48,6 +48,14 @@ pub struct FrameCosts {
     pub sample_us: f64,
 }
 
+impl FrameCosts {
+    /// Whether all times are finite numbers.
+    pub(crate) fn is_finite(&self) -> bool {
+        let of_frames = self.frames.iter().flat_map(|cost| [cost.self_us, cost.total_us]);
+        of_frames.chain([self.cpu_us, self.rest_us, self.sample_us]).all(f64::is_finite)
+    }
+}
+
 /// The costs of the functions in a profile of CPU time. None if there was no operation.
 ///
 /// ```

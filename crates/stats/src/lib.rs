@@ -36,6 +36,7 @@
 //! | what is the ratio of A to B, and its confidence interval? | [`ratio`] |
 //! | is that a difference? | [`verdict`], for several variants [`multiple`] |
 //! | do the means of two independent sides differ? | [`welch`], many at once with [`false_discovery`] |
+//! | what is the variance of each of many alike quantities with few values? | [`moderated`] |
 //! | which difference can a number of blocks detect? | [`power`] |
 //! | do restarts fall into two modes? | [`modes`] |
 //! | where does throughput peak over load? | [`usl`] |
@@ -81,6 +82,7 @@ mod least_squares;
 mod level;
 mod location;
 pub mod looks;
+pub mod moderated;
 pub mod modes;
 mod mser;
 pub mod multiple;

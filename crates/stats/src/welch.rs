@@ -8,7 +8,11 @@
 
 use crate::confidence::{Confidence, ConfidenceInterval};
 use crate::describe::{mean, sum_of_squares};
+use crate::moderated::Variance;
 use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// With more degrees of freedom Student's t is a normal distribution to four digits.
+const MOST_DEGREES: f64 = 1e5;
 
 /// A difference of means, B − A.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,11 +59,21 @@ pub fn mean_difference(
     }
     let part = |variance: f64, n: usize| variance * variance / (n - 1) as f64;
     let degrees = (of_a + of_b).powi(2) / (part(of_a, a.len()) + part(of_b, b.len()));
-    let t = StudentsT::new(0.0, 1.0, degrees).ok()?;
+    of_means((mean_a, mean_b), Variance { value: of_a + of_b, degrees }, confidence)
+}
+
+/// The difference of two means, of which the variance of the difference is known otherwise, such as
+/// [moderated](crate::moderated). `None` if that is not positive, or if something is not finite but its degrees of freedom.
+pub fn of_means((a, b): (f64, f64), variance: Variance, confidence: Confidence) -> Option<MeanDifference> {
+    let (difference, error) = (b - a, variance.value.sqrt());
+    if !(error > 0.0 && error.is_finite() && difference.is_finite()) {
+        return None;
+    }
+    let t = StudentsT::new(0.0, 1.0, variance.degrees.min(MOST_DEGREES)).ok()?;
     let half = t.inverse_cdf(1.0 - confidence.alpha() / 2.0) * error;
     Some(MeanDifference {
-        a: mean_a,
-        b: mean_b,
+        a,
+        b,
         interval: ConfidenceInterval { low: difference - half, high: difference + half },
         p: (2.0 * t.sf((difference / error).abs())).clamp(0.0, 1.0),
     })
@@ -83,6 +97,15 @@ mod tests {
         assert!((found.interval.low + 0.205_483_2).abs() < 1e-6, "{found:?}");
         assert!((found.interval.high - 3.365_483_2).abs() < 1e-6, "{found:?}");
         assert!((found.p - 0.079_394_14).abs() < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn a_known_variance_gives_a_normal_interval() {
+        let known = |value| Variance { value, degrees: f64::INFINITY };
+        let found = of_means((1.0, 3.0), known(1.0), Confidence::P95).unwrap();
+        assert!((found.interval.low - 0.04).abs() < 1e-3 && (found.p - 0.0455).abs() < 1e-3, "{found:?}");
+        assert_eq!(of_means((1.0, 3.0), known(0.0), Confidence::P95), None);
+        assert_eq!(of_means((1.0, f64::NAN), known(1.0), Confidence::P95), None);
     }
 
     #[test]

@@ -115,11 +115,11 @@ fn is_false(value: &bool) -> bool {
 impl RequestStep {
     /// What it is, with its place: `blocked: lock in commit ← handle`.
     pub fn in_words(&self) -> String {
-        let likely = if self.is_likely { ", as similar waits" } else { "" };
-        match self.functions.is_empty() {
-            true => self.part.clone(),
-            false => format!("{} in {}{likely}", self.part, self.functions.join(" ← ")),
+        if self.functions.is_empty() {
+            return self.part.clone();
         }
+        let likely = if self.is_likely { ", as similar waits" } else { "" };
+        format!("{} in {}{likely}", self.part, self.functions.join(" ← "))
     }
 }
 

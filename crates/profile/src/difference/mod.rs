@@ -1,8 +1,9 @@
 //! What costs B more CPU time an operation than A, function by function, from several profiles of each.
 //!
-//! Each profile gives one value of each function, zero where it was not seen. The difference of the means has Welch's
-//! interval ([`stats::welch`]). A function that was seen in a few samples has at least the scatter of counts (Poisson), also
-//! where its values happen to agree. Functions are many, so p-values are adjusted to a rate of false discoveries
+//! Each profile gives one value of each function, zero where it was not seen: a count of samples, of which the variance is its mean
+//! (Poisson) times a dispersion. Few profiles tell little of the dispersion of one function, and all functions together tell much: it
+//! is moderated over them ([`stats::moderated`]), and never below that of counts. The difference of the means has the interval of a
+//! moderated t. Measured times, which are no counts, have Welch's ([`stats::welch`]). Functions are many, so p-values are adjusted to a rate of false discoveries
 //! ([`stats::false_discovery`]), for their own time and for total time each. A function with too few samples to differ is not
 //! tested, so that it does not weaken the tests of others.
 
@@ -11,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use stats::confidence::Confidence;
 use stats::false_discovery::adjusted;
-use stats::welch::mean_difference;
+use stats::moderated::{Variance, VariancePrior};
+use stats::welch::{mean_difference, of_means};
 use thiserror::Error;
 
 use crate::frames::{FrameCost, FrameCosts};
@@ -22,6 +24,9 @@ pub const FALSE_DISCOVERY_RATE: f64 = 0.05;
 
 /// Fewer samples, of both sides together, are not tested: with five, 5 against 0 has a probability of 6 % by itself.
 pub const FEWEST_SAMPLES: u64 = 6;
+
+/// Functions with at least this many samples a profile tell how much all of them scatter.
+const TELLING_SAMPLES: u64 = 3;
 
 /// On which sides a function was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,19 +109,24 @@ pub fn difference(a: &[FrameCosts], b: &[FrameCosts]) -> Result<ProfileDifferenc
     if a.len() < 2 || b.len() < 2 {
         return Err(DifferenceError::TooFew { a: a.len(), b: b.len() });
     }
-    let (sides, mut differences) = ([Side::of(a), Side::of(b)], Vec::new());
+    if a.iter().chain(b).any(|costs| !costs.is_finite()) {
+        return Err(DifferenceError::NotFinite);
+    }
+    let sides = [Side::of(a), Side::of(b)];
     let all: BTreeSet<&Frame> = sides.iter().flat_map(|side| side.costs.keys().copied()).collect();
-    for frame in all {
-        let presence = match sides.each_ref().map(|side| side.costs.contains_key(frame)) {
+    let counts = |value: fn(&FrameCost) -> (f64, u64)| -> Vec<[Values; 2]> {
+        all.iter().map(|frame| sides.each_ref().map(|side| side.values(frame, value))).collect()
+    };
+    let own = moderated(&sides, &counts(|cost| (cost.self_us, cost.self_samples)));
+    let total = moderated(&sides, &counts(|cost| (cost.total_us, cost.total_samples)));
+    let mut differences = Vec::new();
+    for ((frame, own), total) in all.iter().zip(own).zip(total) {
+        let presence = match sides.each_ref().map(|side| side.costs.contains_key(*frame)) {
             [true, false] => Presence::OnlyA,
             [false, true] => Presence::OnlyB,
             _ => Presence::Both,
         };
-        let own = sides.each_ref().map(|side| side.values(frame, |cost| (cost.self_us, cost.self_samples)));
-        let total =
-            sides.each_ref().map(|side| side.values(frame, |cost| (cost.total_us, cost.total_samples)));
-        let (own, total) = (sampled(&sides, &own)?, sampled(&sides, &total)?);
-        differences.push(FrameDifference { frame: frame.clone(), presence, own, total });
+        differences.push(FrameDifference { frame: (*frame).clone(), presence, own, total });
     }
     correct(differences.iter_mut().map(|difference| &mut difference.own).collect());
     correct(differences.iter_mut().map(|difference| &mut difference.total).collect());
@@ -130,7 +140,7 @@ pub fn difference(a: &[FrameCosts], b: &[FrameCosts]) -> Result<ProfileDifferenc
     });
     let measured = |value: fn(&FrameCosts) -> f64| {
         let values = |side: &[FrameCosts]| side.iter().map(value).collect::<Vec<f64>>();
-        let mut found = tested(&values(a), &values(b), (0.0, 0.0))?;
+        let mut found = tested(&values(a), &values(b))?;
         found.is_significant = found.adjusted_p.is_some_and(|p| p <= FALSE_DISCOVERY_RATE);
         Ok(found)
     };
@@ -179,21 +189,61 @@ impl<'a> Side<'a> {
 
     /// The variance of one value if samples are counts: the mean count times the square of what a sample stands for.
     fn count_variance(&self, values: &Values) -> f64 {
-        values.us.iter().sum::<f64>() / self.profiles as f64 * self.sample_us
+        values.mean() * self.sample_us
     }
 }
 
-/// The difference of values that are counts of samples. Its p-value is not adjusted yet.
-fn sampled(sides: &[Side<'_>; 2], values: &[Values; 2]) -> Result<CostDifference, DifferenceError> {
-    let [a, b] = values;
-    let least = (sides[0].count_variance(a), sides[1].count_variance(b));
-    let found = tested(&a.us, &b.us, least)?;
-    let has_enough = a.samples + b.samples >= FEWEST_SAMPLES;
-    Ok(CostDifference { adjusted_p: found.adjusted_p.filter(|_| has_enough), ..found })
+impl Values {
+    fn mean(&self) -> f64 {
+        self.us.iter().sum::<f64>() / self.us.len() as f64
+    }
 }
 
-fn tested(a: &[f64], b: &[f64], least: (f64, f64)) -> Result<CostDifference, DifferenceError> {
-    let found = mean_difference(a, b, least, Confidence::P95).ok_or(DifferenceError::NotFinite)?;
+/// How many times as much the values of a function scatter as counts. None where it was seen in no sample.
+fn dispersion(sides: &[Side<'_>; 2], values: &[Values; 2]) -> Option<Variance> {
+    let (mut sum, mut degrees) = (0.0, 0.0);
+    for (side, values) in sides.iter().zip(values) {
+        let (mean, by_chance) = (values.mean(), side.count_variance(values));
+        if by_chance > 0.0 {
+            sum += values.us.iter().map(|us| (us - mean).powi(2)).sum::<f64>() / by_chance;
+            degrees += (values.us.len() - 1) as f64;
+        }
+    }
+    (degrees > 0.0).then(|| Variance { value: sum / degrees, degrees })
+}
+
+/// The differences of values that are counts of samples, in their order. Their p-values are not adjusted yet.
+fn moderated(sides: &[Side<'_>; 2], all: &[[Values; 2]]) -> Vec<CostDifference> {
+    let samples = |values: &[Values; 2]| values[0].samples + values[1].samples;
+    let profiles = (sides[0].profiles + sides[1].profiles) as u64;
+    // Few samples scatter in steps, and say nothing of the dispersion.
+    let telling = all.iter().filter(|values| samples(values) >= TELLING_SAMPLES * profiles);
+    let known: Vec<Variance> = telling.filter_map(|values| dispersion(sides, values)).collect();
+    let prior = VariancePrior::of(&known);
+    let difference = |values: &[Values; 2]| {
+        let (a_us, b_us) = (values[0].mean(), values[1].mean());
+        let found = dispersion(sides, values).and_then(|own| {
+            let dispersion = prior.map_or(own, |prior| prior.moderate(own));
+            let by_chance = |at: usize| sides[at].count_variance(&values[at]) / sides[at].profiles as f64;
+            let value = dispersion.value.max(1.0) * (by_chance(0) + by_chance(1));
+            of_means((a_us, b_us), Variance { value, ..dispersion }, Confidence::P95)
+        });
+        let change = b_us - a_us;
+        CostDifference {
+            a_us,
+            b_us,
+            low_us: found.map_or(change, |found| found.interval.low),
+            high_us: found.map_or(change, |found| found.interval.high),
+            adjusted_p: found.map(|found| found.p).filter(|_| samples(values) >= FEWEST_SAMPLES),
+            is_significant: false,
+        }
+    };
+    all.iter().map(difference).collect()
+}
+
+/// The difference of values that are no counts.
+fn tested(a: &[f64], b: &[f64]) -> Result<CostDifference, DifferenceError> {
+    let found = mean_difference(a, b, (0.0, 0.0), Confidence::P95).ok_or(DifferenceError::NotFinite)?;
     Ok(CostDifference {
         a_us: found.a,
         b_us: found.b,
