@@ -1,6 +1,7 @@
 //! What makes slow operations slow: a slice in which the server's threads and the client's operations are watched, and the steps of
 //! operations beyond the 99.9th percentile beside those of median ones. The steps of one operation are [`waterfall`]'s.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -136,7 +137,7 @@ fn summed(
 /// Slow operations, the slowest first, and median ones, the nearest to the median first. Those whose steps are known.
 fn slow_and_median<'s>(watched: &'s SingledSlice, served: &Served<'_>) -> (Vec<Traced<'s>>, Vec<Traced<'s>>) {
     let mut singles: Vec<&SingleOperation> = watched.singles.iter().collect();
-    singles.sort_by(|a, b| b.response.cmp(&a.response));
+    singles.sort_by_key(|single| Reverse(single.response));
     let slow_count =
         ((watched.slice.operations as f64 * (1.0 - SLOW)).round() as usize).clamp(1, singles.len());
     let (slow, others) = singles.split_at(slow_count);
@@ -173,7 +174,9 @@ fn functions(slow: &[Traced<'_>], activity: &Activity) -> Vec<RequestFunction> {
         let thread = step.tid.and_then(|tid| activity.threads.get(&tid));
         for place in thread.into_iter().flat_map(|thread| thread.samples(step.from, step.until)) {
             let innermost = activity.place(place).and_then(|place| place.frames.last());
-            innermost.into_iter().for_each(|frame| *counts.entry(frame).or_default() += 1);
+            if let Some(frame) = innermost {
+                *counts.entry(frame).or_default() += 1;
+            }
         }
     }
     let all: u64 = counts.values().sum();

@@ -94,7 +94,9 @@ impl<'a> Served<'a> {
         for Transfer { time, tid, .. } in activity.transfers.values().flatten() {
             by_thread.entry(*tid).or_default().push(*time);
         }
-        by_thread.values_mut().for_each(|times| times.sort_unstable());
+        for times in by_thread.values_mut() {
+            times.sort_unstable();
+        }
         Self { activity, by_thread }
     }
 
@@ -122,7 +124,7 @@ pub fn waterfall(single: &SingleOperation, served: &Served<'_>) -> Option<Vec<St
     if sent < activity.from || received > activity.until || received <= sent || sent < begin {
         return None;
     }
-    let mut steps = Steps { served, steps: Vec::new(), at: begin };
+    let mut steps = Steps { served, done: Vec::new(), at: begin };
     steps.add(sent, Part::Client, None);
     let mut transfers: Vec<Transfer> = activity.transfers(port, sent, received).to_vec();
     let after = activity.transfers(port, received + 1, received + SEND_ENDS);
@@ -140,15 +142,14 @@ pub fn waterfall(single: &SingleOperation, served: &Served<'_>) -> Option<Vec<St
                 steps.arrive(time, tid);
                 reader = Some(tid);
             }
-            // A further part of the request.
-            (true, Some(_)) => {}
             (false, Some(first)) => {
                 steps.handle(time, tid, first);
                 (reader, has_answered) = (None, true);
             }
-            // A further part of the reply, or one whose request was not seen.
+            // A further part of the reply.
             (false, None) if has_answered => steps.handle(time, tid, tid),
-            (false, None) => {}
+            // A further part of the request, or a reply whose request was not seen.
+            _ => {}
         }
     }
     match reader {
@@ -156,12 +157,12 @@ pub fn waterfall(single: &SingleOperation, served: &Served<'_>) -> Option<Vec<St
         None if has_answered => steps.add(received, Part::Reply, None),
         None => return None,
     }
-    Some(steps.steps)
+    Some(steps.done)
 }
 
 struct Steps<'s, 'a> {
     served: &'s Served<'a>,
-    steps: Vec<Step>,
+    done: Vec<Step>,
     /// Until here there are steps.
     at: u64,
 }
@@ -185,11 +186,11 @@ impl Steps<'_, '_> {
         }
         let step = Step { from: self.at, until, part, tid, place, waker };
         self.at = until;
-        match self.steps.last_mut() {
+        match self.done.last_mut() {
             Some(last) if (last.part, last.tid, last.place) == (part, tid, place) && last.waker == waker => {
                 last.until = until;
             }
-            _ => self.steps.push(step),
+            _ => self.done.push(step),
         }
     }
 

@@ -123,7 +123,7 @@ proptest! {
         let thread = |tid: u32| {
             let mut own: Vec<u64> = edges.iter().map(|edge| edge + u64::from(tid)).collect();
             own.sort_unstable();
-            let waits = own.chunks_exact(2).map(|pair| wait(pair[0], (pair[0] + pair[1]) / 2, pair[1], Some(tid % 2)));
+            let waits = own.chunks_exact(2).map(|pair| wait(pair[0], u64::midpoint(pair[0], pair[1]), pair[1], Some(tid % 2)));
             (tid, waits.collect())
         };
         let mut transfers: Vec<Transfer> =

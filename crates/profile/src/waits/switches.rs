@@ -170,7 +170,9 @@ impl Watcher {
 
     fn drain(&mut self, events: &mut SwitchEvents, traffic: Option<&TrafficEvents>) {
         events.drain(&mut |record| self.take(record));
-        traffic.into_iter().for_each(|traffic| traffic.drain(&mut |record| self.take_traffic(record)));
+        if let Some(traffic) = traffic {
+            traffic.drain(&mut |record| self.take_traffic(record));
+        }
     }
 
     fn round(&mut self, events: &mut SwitchEvents, traffic: Option<&TrafficEvents>) {
@@ -237,14 +239,14 @@ impl Watcher {
     /// What a journal has beside the switches.
     fn take_traffic(&mut self, record: TrafficRecord) {
         match record {
-            TrafficRecord::Woken { tid, time, by: (by_pid, by_tid), is_interrupt } => {
+            TrafficRecord::Woken { tid, time, by: (waker_pid, waker), is_interrupt } => {
                 let Some(pid) = self.tracker.knows(tid) else { return };
-                let key = if is_interrupt || by_pid == 0 {
+                let key = if is_interrupt || waker_pid == 0 {
                     WakerKey::Interrupt
-                } else if self.members.contains(&by_pid) {
-                    WakerKey::Thread(self.names.of(by_pid, by_tid), NO_STACK)
+                } else if self.members.contains(&waker_pid) {
+                    WakerKey::Thread(self.names.of(waker_pid, waker), NO_STACK)
                 } else {
-                    let name = self.names.of(by_pid, by_tid);
+                    let name = self.names.of(waker_pid, waker);
                     WakerKey::Other(self.names.get(name).to_owned())
                 };
                 let waker = self.wakers.id(key);

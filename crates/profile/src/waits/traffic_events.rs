@@ -70,7 +70,7 @@ impl TrafficEvents {
             .ok()
             .and_then(|send| Some((open(cpus, &SMALL_BUFFERS, |cpu| tracepoint(send.id, cpu)).ok()?, send)));
         let samples = open(cpus, &MACHINE_BUFFERS, |cpu| {
-            Counter::new(Software::CpuClock, (Proc::ALL, Cpu(cpu)), &cpu_samples())
+            Counter::new(Software::CpuClock, (Proc::ALL, Cpu(cpu)), cpu_samples())
         });
         let samples = samples.map_err(|error| format!("CPU time cannot be sampled: {error}"))?;
         Ok(Self { reads: (reads, read), sends, wakes: (wakes, waking), samples })

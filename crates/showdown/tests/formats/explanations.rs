@@ -109,39 +109,43 @@ fn server() -> ExplainedServer {
                 wakers: vec![WaitWaker { who: text(), functions: vec![text()], share: 1.0 }],
             }],
         }),
-        slow_requests: Some(SlowRequests {
-            sentence: text(),
-            operations: 1000,
-            traced: 1,
-            median_us: 100.0,
-            slow_us: 900.0,
-            level: text(),
-            stopped_after_s: Some(0.5),
-            throughput_ratio: Some(0.97),
-            parts: vec![RequestPart { part: text(), slow_us: 800.0, median_us: 0.0 }],
-            functions: vec![RequestFunction { frame: text(), module: text(), share: 0.5 }],
-            requests: vec![TracedRequest {
-                is_slow: true,
-                operation: text(),
-                response_us: 950.0,
-                steps: vec![RequestStep {
-                    from_us: 0.0,
-                    us: 950.0,
-                    part: text(),
-                    thread: text(),
-                    functions: vec![text()],
-                    is_likely: true,
-                    woken_by: text(),
-                }],
-                meanwhile: vec![ThreadsMeanwhile {
-                    threads: text(),
-                    on_cpu: 1.0,
-                    runnable: 0.5,
-                    blocked: 0.5,
-                    idle: 2.0,
-                }],
+        slow_requests: Some(slow_requests()),
+    }
+}
+
+fn slow_requests() -> SlowRequests {
+    SlowRequests {
+        sentence: text(),
+        operations: 1000,
+        traced: 1,
+        median_us: 100.0,
+        slow_us: 900.0,
+        level: text(),
+        stopped_after_s: Some(0.5),
+        throughput_ratio: Some(0.97),
+        parts: vec![RequestPart { part: text(), slow_us: 800.0, median_us: 0.0 }],
+        functions: vec![RequestFunction { frame: text(), module: text(), share: 0.5 }],
+        requests: vec![TracedRequest {
+            is_slow: true,
+            operation: text(),
+            response_us: 950.0,
+            steps: vec![RequestStep {
+                from_us: 0.0,
+                us: 950.0,
+                part: text(),
+                thread: text(),
+                functions: vec![text()],
+                is_likely: true,
+                woken_by: text(),
             }],
-        }),
+            meanwhile: vec![ThreadsMeanwhile {
+                threads: text(),
+                on_cpu: 1.0,
+                runnable: 0.5,
+                blocked: 0.5,
+                idle: 2.0,
+            }],
+        }],
     }
 }
 
