@@ -41,6 +41,7 @@ resource, several times, beside slices with all of it. Profiles are taken in sli
 As root, stacks have the kernel's functions, too. What cannot be told is said with the reason.
 
 Exit codes: 0 an explanation, 2 usage error, 1 failure, 130 interrupted.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ExplainArgs {
     /// Explain this server, or set two side by side: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE. Or explain the servers of a run:
     /// its id, the beginning of its id, its directory, or `latest`
