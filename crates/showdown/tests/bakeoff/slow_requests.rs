@@ -55,7 +55,7 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn a_planted_sleep_is_a_step_of_a_slow_request() {
     let home = TestHome::new();
-    let folder = home.path("sleeper");
+    let folder = home.path("folder");
     fs::create_dir(&folder).expect("a directory");
     fs::write(folder.join("workload.toml"), WORKLOAD).expect("a workload");
     fs::write(folder.join("server.py"), SLEEPER).expect("a server");
