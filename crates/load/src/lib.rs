@@ -11,6 +11,8 @@
 //! | write a log that other tools read | [`hlog`] |
 //! | search the highest rate that meets an objective | [`capacity`] |
 //!
+//! [`transfers`] is the other kind of load: very many downloads in progress at once, each read at a set pace.
+//!
 //! # Goals
 //!
 //! - One engine for all protocols. A protocol is a [`driver`]: a state machine that takes bytes and returns bytes, for
@@ -93,6 +95,7 @@ mod spec_files;
 mod spec_for_clients;
 pub mod summary;
 pub mod tls;
+pub mod transfers;
 pub mod validity;
 mod worker;
 mod worker_threads;

@@ -19,6 +19,7 @@ use crate::clock::Nanos;
 use crate::division::{WorkerSet, share};
 use crate::record::{CompactInterval, Errors, SingleOperation};
 use crate::spec::LoadSpec;
+use crate::transfers::{self, TransferAssignment};
 use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
 use crate::worker_threads::{WorkerThreads, WorkerThreadsError};
 
@@ -240,8 +241,11 @@ pub(crate) fn serve(
 ) -> Result<(), LoadProcessError> {
     let mut line = String::new();
     input.read_line(&mut line).map_err(LoadProcessError::Read)?;
-    let Assignment { spec, workers } = serde_json::from_str(&line).map_err(LoadProcessError::Assignment)?;
     let _ = connections_a_process();
+    if let Ok(assignment) = serde_json::from_str::<TransferAssignment>(&line) {
+        return transfers::serve(&assignment, input, output).map_err(LoadProcessError::Write);
+    }
+    let Assignment { spec, workers } = serde_json::from_str(&line).map_err(LoadProcessError::Assignment)?;
     let spec = Arc::new(spec);
     let (sender, messages) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));

@@ -58,7 +58,7 @@ impl RecordedTimes for CompactMicros {
 }
 
 impl CompactMicros {
-    fn of(histogram: &Micros) -> Self {
+    pub(crate) fn of(histogram: &Micros) -> Self {
         let mut encoded = Vec::new();
         if !histogram.is_empty() {
             let written = V2Serializer::new().serialize(histogram, &mut encoded);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 /// How an operation failed.
@@ -71,6 +72,20 @@ impl ErrorKind {
             Self::Unsent => "unsent",
             Self::Reported => "reported",
             Self::Io => "io",
+        }
+    }
+}
+
+impl From<Errno> for ErrorKind {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::CONNREFUSED => Self::Refused,
+            Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => Self::Reset,
+            Errno::TIMEDOUT => Self::Timeout,
+            Errno::MFILE | Errno::NFILE => Self::NoDescriptors,
+            Errno::ADDRNOTAVAIL | Errno::ADDRINUSE => Self::NoPorts,
+            Errno::HOSTUNREACH | Errno::NETUNREACH => Self::Unreachable,
+            _ => Self::Io,
         }
     }
 }

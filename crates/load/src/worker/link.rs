@@ -38,16 +38,7 @@ pub(super) struct LinkError {
 
 impl From<Errno> for LinkError {
     fn from(errno: Errno) -> Self {
-        let kind = match errno {
-            Errno::CONNREFUSED => ErrorKind::Refused,
-            Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => ErrorKind::Reset,
-            Errno::TIMEDOUT => ErrorKind::Timeout,
-            Errno::MFILE | Errno::NFILE => ErrorKind::NoDescriptors,
-            Errno::ADDRNOTAVAIL | Errno::ADDRINUSE => ErrorKind::NoPorts,
-            Errno::HOSTUNREACH | Errno::NETUNREACH => ErrorKind::Unreachable,
-            _ => ErrorKind::Io,
-        };
-        Self { kind, detail: std::io::Error::from(errno).to_string() }
+        Self { kind: errno.into(), detail: std::io::Error::from(errno).to_string() }
     }
 }
 

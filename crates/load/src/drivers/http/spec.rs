@@ -91,7 +91,7 @@ pub enum Statuses {
 
 impl Expected {
     /// Whether this status is expected.
-    pub(super) fn accepts(&self, status: u16) -> bool {
+    pub(crate) fn accepts(&self, status: u16) -> bool {
         match &self.status {
             None => (200..400).contains(&status),
             Some(Statuses::One(one)) => *one == status,

@@ -1,0 +1,155 @@
+//! What is downloaded and at which pace, and the orders to the processes that do it.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use wire::http1::Request;
+
+use crate::clock::Nanos;
+use crate::drivers::ProtocolSpec;
+use crate::drivers::http::{Expected, HttpOperation};
+use crate::spec::LoadSpec;
+
+/// About what the smallest receive buffer takes of payload: Linux makes 2,304 bytes of anything smaller
+/// (`SOCK_MIN_RCVBUF`), and its window is half of that.
+pub const SMALLEST_WINDOW: u32 = 1_152;
+
+/// A client with a larger pace has a larger buffer: it reads this often.
+const USUAL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The largest receive buffer.
+const LARGEST_BUFFER: u32 = 256 << 10;
+
+/// Why a load cannot be made of transfers.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferSpecError {
+    /// It is not HTTP without TLS.
+    #[error("transfers are HTTP without TLS: name a workload or a URL of http://")]
+    Protocol,
+    /// Its request changes from one to the next.
+    #[error("operation {0:?} is a template: name one with a fixed path (--on-op)")]
+    Template(String),
+    /// It has no such operation.
+    #[error("there is no operation {0:?} to download: name one with --on-op: {1}")]
+    NoOperation(String, String),
+    /// The request cannot be sent.
+    #[error("the request cannot be sent: {0}")]
+    Request(#[from] wire::http1::RequestError),
+}
+
+/// What is downloaded, at which pace, and when a client gives up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TransferSpec {
+    /// The server's addresses, which transfers use in turn.
+    pub addresses: Vec<SocketAddr>,
+    /// The request, ready to send.
+    pub request: Vec<u8>,
+    /// What the reply must be.
+    pub expect: Expected,
+    /// The pace at which a client reads, bytes a second.
+    pub pace_bytes_per_s: f64,
+    /// Without its first byte after this time a transfer has timed out.
+    pub first_byte_within: Duration,
+    /// Without a further byte for this long a transfer is stalled.
+    pub stalled_after: Duration,
+    /// Without a further byte for this long a transfer has timed out.
+    pub gives_up_after: Duration,
+    /// A client whose transfer has failed begins another one after this time.
+    pub retry_after: Duration,
+    /// The local addresses of connections, which they use in turn; empty to let the system choose.
+    pub sources: Vec<IpAddr>,
+}
+
+impl TransferSpec {
+    /// The transfers of the operation `only` of a load, or of its only one.
+    pub fn of(load: &LoadSpec, only: Option<&str>, pace_bytes_per_s: f64) -> Result<Self, TransferSpecError> {
+        let ProtocolSpec::Http(http) = &load.protocol else { return Err(TransferSpecError::Protocol) };
+        if load.tls.is_some() {
+            return Err(TransferSpecError::Protocol);
+        }
+        let names: Vec<String> = http.operations.iter().map(name_of).collect();
+        let at = match only {
+            Some(only) => names.iter().position(|name| name == only),
+            None => (names.len() == 1).then_some(0),
+        };
+        let missing =
+            || TransferSpecError::NoOperation(only.unwrap_or_default().to_owned(), names.join(", "));
+        let operation = &http.operations[at.ok_or_else(missing)?];
+        if operation.path.contains("{{") || operation.body.is_some() {
+            return Err(TransferSpecError::Template(name_of(operation)));
+        }
+        let headers: Vec<(&str, &str)> =
+            operation.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let request = Request {
+            method: &operation.method,
+            target: &operation.path,
+            host: &http.authority,
+            headers: &headers,
+            body: &[],
+        };
+        Ok(Self {
+            addresses: load.addresses.clone(),
+            request: request.render()?,
+            expect: operation.expect.clone(),
+            pace_bytes_per_s,
+            first_byte_within: Duration::from_secs(10),
+            stalled_after: Duration::from_secs(10),
+            gives_up_after: Duration::from_mins(1),
+            retry_after: Duration::from_secs(1),
+            sources: load.sources.clone(),
+        }
+        .with_patience())
+    }
+
+    /// A client is patient for several of its reads.
+    fn with_patience(self) -> Self {
+        let interval = self.interval();
+        Self {
+            stalled_after: self.stalled_after.max(interval * 2),
+            gives_up_after: self.gives_up_after.max(interval * 4),
+            ..self
+        }
+    }
+
+    /// About how many bytes of a transfer the client's kernel takes before it is read.
+    fn window_bytes(&self) -> u32 {
+        let wanted = self.pace_bytes_per_s * USUAL_INTERVAL.as_secs_f64();
+        wanted.clamp(f64::from(SMALLEST_WINDOW), f64::from(LARGEST_BUFFER)) as u32
+    }
+
+    /// The receive buffer of a connection as it is asked for: the kernel takes twice that, for its own structures, and one byte
+    /// is the smallest buffer that there is.
+    pub fn buffer_bytes(&self) -> u32 {
+        let window = self.window_bytes();
+        if window == SMALLEST_WINDOW { 1 } else { window }
+    }
+
+    /// The most bytes that a client reads at once.
+    pub fn read_bytes(&self) -> u32 {
+        2 * self.window_bytes()
+    }
+
+    /// About how long it is from one read of a transfer to the next.
+    pub fn interval(&self) -> Duration {
+        let seconds = f64::from(self.window_bytes()) / self.pace_bytes_per_s;
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_hours(1))
+    }
+}
+
+fn name_of(operation: &HttpOperation) -> String {
+    operation.name.clone().unwrap_or_else(|| format!("{} {}", operation.method, operation.path))
+}
+
+/// An order to a process of transfers, one line of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum TransferOrder {
+    /// This many clients want a transfer; further ones begin evenly between two instants, those that are too many end at once.
+    Hold { transfers: u32, from: Nanos, until: Nanos },
+    /// So many clients a second come to see whether they are answered, and leave with their first byte.
+    Probe { per_s: f64 },
+    /// Counts from now on how often each transfer advances.
+    Mark,
+    /// Reports that.
+    Advances,
+}
