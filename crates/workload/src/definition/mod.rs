@@ -5,6 +5,7 @@
 
 mod account;
 mod allocator;
+mod concurrency;
 mod knob;
 mod knob_type;
 mod load;
@@ -25,6 +26,7 @@ use ::load::inputs::slo::Slo;
 
 pub use self::account::DatabaseAccount;
 pub use self::allocator::{ALLOCATOR, MALLOC_ARENAS, PreloadedAllocator};
+pub use self::concurrency::{ConcurrencyKnobError, ConcurrencyKnobs};
 pub use self::knob::{CERTIFICATE, DefaultValueError, INSTANCES, Knob, RESUMPTION};
 pub use self::knob_type::{InvalidValue, KnobType, RangeError, TypedValue};
 pub use self::load::LoadDefinition;

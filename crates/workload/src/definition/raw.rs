@@ -107,6 +107,8 @@ pub struct RawServer {
     #[serde(default)]
     pub observe: Vec<Spanned<RawObservation>>,
     #[serde(default)]
+    pub concurrency: BTreeMap<String, Spanned<String>>,
+    #[serde(default)]
     pub knobs: BTreeMap<String, Spanned<RawKnob>>,
 }
 

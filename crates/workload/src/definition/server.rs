@@ -13,6 +13,7 @@ use toml::Spanned;
 
 use super::account::DatabaseAccount;
 use super::allocator;
+use super::concurrency::ConcurrencyKnobs;
 use super::knob::{INSTANCES, Knob};
 use super::observation::Observation;
 use super::raw::{RawReady, RawServer, RawVersion};
@@ -66,6 +67,8 @@ pub struct ServerDefinition {
     pub observe: Vec<Observation>,
     /// The settings that a variant may change.
     pub knobs: Vec<Knob>,
+    /// Values of some of them for very many connections.
+    pub concurrency: ConcurrencyKnobs,
 }
 
 /// Why a server does not have a knob.
@@ -183,7 +186,8 @@ impl ServerDefinition {
         let is_new = |knob: &Knob| knobs.iter().all(|own| own.name != knob.name);
         let allocator_knobs: Vec<Knob> = allocator::knobs().into_iter().filter(is_new).collect();
         let added = tls_knobs.into_iter().flatten().chain(instances_knob).chain(allocator_knobs);
-        let knobs = knobs.into_iter().chain(added).collect();
+        let knobs: Vec<Knob> = knobs.into_iter().chain(added).collect();
+        let concurrency = ConcurrencyKnobs::check(raw.concurrency, &knobs, source)?;
         Ok(Self {
             name: name.to_owned(),
             about: raw.about,
@@ -207,6 +211,7 @@ impl ServerDefinition {
             statistics,
             observe,
             knobs,
+            concurrency,
         })
     }
 
