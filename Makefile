@@ -9,7 +9,7 @@ DESTDIR ?=
 BINARY  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-machines demo-machines-down install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-cost bench-workloads bench-faults bench-explain fuzz packages-% test-rust test-python test-web
+.PHONY: help demo demo-machines demo-machines-down install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency fuzz packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -114,6 +114,11 @@ bench-faults: packages-faults ## Disturb runs and check what is left of them (as
 bench-explain: packages-bench ## Plant causes in servers and check that explain names them (as root; EXPLAIN_OPTIONS='--rounds 1')
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m explain --showdown $(target)/release/showdown $(EXPLAIN_OPTIONS)
+
+bench-concurrency: packages-bench ## A million downloads in progress at once (as root; CONCURRENCY_OPTIONS='--most 200000'): docs/results/concurrency.md
+	cargo build --release --locked -p showdown
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m concurrency \
+	    --showdown $(target)/release/showdown $(CONCURRENCY_OPTIONS)
 
 packages-%:
 	scripts/install-packages $*

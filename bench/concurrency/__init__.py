@@ -1,0 +1,1 @@
+"""Very many downloads in progress at once: `make bench-concurrency`."""
