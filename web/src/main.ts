@@ -8,6 +8,7 @@ import { el } from "./dom";
 import type { Report } from "./model";
 import { answerSection, isExplained } from "./sections/answer";
 import { comparisonsSection } from "./sections/comparisons";
+import { isOfTransfers, transfersAnswer, transfersSections } from "./sections/concurrency";
 import { costSection } from "./sections/cost";
 import { factsSection } from "./sections/facts";
 import { glossarySection } from "./sections/glossary";
@@ -30,6 +31,7 @@ import { themeButton } from "./theme";
 function sections(report: Report): Section[] {
   // Such a run has no trials and no verdict, and so none of their sections.
   if (isExplained(report)) return [...whySections(report), factsSection(report), rerunSection(report)];
+  if (isOfTransfers(report)) return [...transfersSections(report), factsSection(report), rerunSection(report)];
   const groups = cells(report);
   const axis = mainAxis(report);
   const styleOf = seriesStyles([...new Set(groups.map((cell) => groupOf(cell, axis)))]);
@@ -54,10 +56,15 @@ function sections(report: Report): Section[] {
   return all.filter((section): section is Section => section !== null);
 }
 
+function answer(report: Report): HTMLElement {
+  if (isExplained(report)) return answerSection(report);
+  return isOfTransfers(report) ? transfersAnswer(report) : verdictSection(report);
+}
+
 function show(report: Report, page: HTMLElement): void {
-  document.title = `${report.verdict?.sentence ?? report.explanation?.sentence ?? report.run.id} – Showdown`;
+  document.title = `${report.verdict?.sentence ?? report.explanation?.sentence ?? report.concurrency?.sentence ?? report.run.id} – Showdown`;
   const parts = sections(report);
-  const main = el("main", { id: "main", tabindex: -1 }, onceEach(isExplained(report) ? answerSection(report) : verdictSection(report)), ...parts.map(render));
+  const main = el("main", { id: "main", tabindex: -1 }, onceEach(answer(report)), ...parts.map(render));
   const glossary = glossarySection(main);
   main.append(render(glossary));
   page.append(

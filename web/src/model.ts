@@ -1,6 +1,7 @@
 // The types of the data that `crates/report` writes into the page, field by field as serde writes the types of
 // `crates/archive/src/model`. The fields are documented there. Units are in the names.
 
+import type { Concurrency } from "./concurrency";
 import type { Explanation, FlameData } from "./explained";
 
 export type KnobValue = boolean | number | string;
@@ -22,6 +23,8 @@ export interface Report {
   cost?: Cost;
   /** What limits the servers, in a run that explains. */
   explanation?: Explanation;
+  /** In a run of transfers. */
+  concurrency?: Concurrency;
   /** By the name of the file of folded stacks. */
   profiles?: Record<string, FlameData>;
   made_by: string;
@@ -92,7 +95,7 @@ export interface Plan {
   format: number;
   showdown: string;
   command: string[];
-  kind: "compare" | "sweep" | "explain";
+  kind: "compare" | "sweep" | "explain" | "concurrency";
   workload: string;
   on_op?: string | null;
   length: "quick" | "default" | "thorough";

@@ -12,6 +12,8 @@ pub const VERDICT: &str = "verdict.json";
 pub const TAGS: &str = "tags.json";
 /// What limits the servers, in a run that explains and has no trials.
 pub const EXPLANATION: &str = "explanation.json";
+/// How many downloads a server has in progress at once, in a run of `showdown concurrency`, which has no trials.
+pub const CONCURRENCY: &str = "concurrency.json";
 /// The folder of profiles.
 pub const PROFILES: &str = "profiles";
 /// The folder of trials.
@@ -59,7 +61,7 @@ const MAX_DEPTH: usize = 8;
 pub(crate) fn is_part_of_record(names: &[&str]) -> bool {
     names.iter().all(|name| is_plain(name))
         && match names {
-            [name] => [PLAN, FACTS, VERDICT, EXPLANATION, TAGS].contains(name),
+            [name] => [PLAN, FACTS, VERDICT, EXPLANATION, CONCURRENCY, TAGS].contains(name),
             [PROFILES, _] => true,
             [TRIALS, _, ..] => (3..=MAX_DEPTH).contains(&names.len()),
             _ => false,
@@ -107,6 +109,7 @@ mod tests {
         for names in [
             &["plan.toml"][..],
             &["explanation.json"],
+            &["concurrency.json"],
             &["profiles", "nginx.folded"],
             &["profiles", "nginx.waits.folded"],
             &["trials", "001-a", "trial.json"],

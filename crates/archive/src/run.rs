@@ -5,7 +5,7 @@ use crate::{
     files,
     id::RunId,
     layout,
-    model::{Explanation, Facts, Plan, PlanParseError, RunFile, RunKind, Trial, Verdict},
+    model::{Concurrency, Explanation, Facts, Plan, PlanParseError, RunFile, RunKind, Trial, Verdict},
     telemetry::Telemetry,
     upgrade::{FormatNumber, upgrade},
     writer,
@@ -21,7 +21,7 @@ use std::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// It has a verdict, and no trial is left to run; or it has an explanation.
+    /// It has a verdict, and no trial is left to run; or it has an explanation; or the steps of a run of them.
     Finished,
     /// It has a verdict over the trials until it was interrupted or stopped; others are left to run.
     Interrupted,
@@ -79,6 +79,8 @@ pub struct Run {
     pub verdict: Option<Verdict>,
     /// What limits its servers; `None` where it does not explain, or that cannot be read.
     pub explanation: Option<Explanation>,
+    /// How many downloads it has in progress at once; `None` in any other run, or where that cannot be read.
+    pub concurrency: Option<Concurrency>,
     /// Words to find the run by.
     pub tags: Vec<String>,
     /// Files that are missing or cannot be read. All others are complete.
@@ -108,7 +110,8 @@ impl Run {
     /// a run or cannot be listed.
     pub fn open(dir: &Path) -> Result<Self> {
         let id = writer::run_id_of(dir)?;
-        let RunHead { state, plan, verdict, explanation, tags, mut problems } = RunHead::read(dir);
+        let RunHead { state, plan, verdict, explanation, concurrency, tags, mut problems } =
+            RunHead::read(dir);
         let facts = or_problem(layout::FACTS, read_run_file(dir, layout::FACTS), &mut problems);
         let trials = read_trials(dir, state, &mut problems)?;
         Ok(Self {
@@ -120,6 +123,7 @@ impl Run {
             trials,
             verdict,
             explanation,
+            concurrency,
             tags,
             problems,
         })
@@ -165,6 +169,7 @@ pub(crate) struct RunHead {
     pub(crate) plan: Option<Plan>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) explanation: Option<Explanation>,
+    pub(crate) concurrency: Option<Concurrency>,
     pub(crate) tags: Vec<String>,
     pub(crate) problems: Vec<Problem>,
 }
@@ -179,7 +184,13 @@ impl RunHead {
             or_problem(layout::VERDICT, read_run_file(dir, layout::VERDICT), &mut problems);
         let explanation: Option<Explanation> =
             or_problem(layout::EXPLANATION, read_run_file(dir, layout::EXPLANATION), &mut problems);
+        let concurrency: Option<Concurrency> =
+            or_problem(layout::CONCURRENCY, read_run_file(dir, layout::CONCURRENCY), &mut problems);
         let state = match (&plan, &verdict) {
+            // Written after each step.
+            (Some(plan), None) if plan.kind == RunKind::Concurrency && !running && concurrency.is_some() => {
+                RunState::Finished
+            }
             (Some(plan), None) if plan.kind == RunKind::Explain && explanation.is_some() => {
                 RunState::Finished
             }
@@ -191,7 +202,7 @@ impl RunHead {
         };
         let tags = or_problem(layout::TAGS, read_optional(dir, layout::TAGS), &mut problems);
         let tags = tags.or_else(|| plan.as_ref().map(|plan| plan.tags.clone())).unwrap_or_default();
-        Self { state, plan, verdict, explanation, tags, problems }
+        Self { state, plan, verdict, explanation, concurrency, tags, problems }
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) enum Document {
     Verdict,
     /// `explanation.json`, which format 1 did not have.
     Explanation,
+    /// `concurrency.json`, which format 1 did not have.
+    Concurrency,
 }
 
 /// The format number of a document; other keys are ignored.
@@ -92,7 +94,7 @@ const VERDICT_FROM_1: &[Rename] = &[
 fn from_1(document: Document, mut value: Value) -> Value {
     match document {
         Document::Plan => rename_all(&mut value, PLAN_FROM_1),
-        Document::Facts | Document::Explanation => {}
+        Document::Facts | Document::Explanation | Document::Concurrency => {}
         Document::Trial => {
             rename_all(&mut value, TRIAL_FROM_1);
             at(&mut value, "phases[]", &mut |phase| rename_all(phase, PHASE_FROM_1));

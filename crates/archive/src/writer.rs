@@ -8,7 +8,7 @@ use crate::{
     files::{self, AtomicFile},
     id::RunId,
     layout,
-    model::{Explanation, Facts, Plan, Trial, Verdict},
+    model::{Concurrency, Explanation, Facts, Plan, Trial, Verdict},
     telemetry::Telemetry,
 };
 use std::{
@@ -147,6 +147,11 @@ impl RunWriter {
     /// Writes `explanation.json`; a run that explains is finished.
     pub fn explanation(&self, explanation: &Explanation) -> Result<()> {
         write_explanation(&self.dir, explanation)
+    }
+
+    /// Writes `concurrency.json`, after each step; a run of steps is finished when it is no longer being written.
+    pub fn concurrency(&self, concurrency: &Concurrency) -> Result<()> {
+        files::write_json(&self.dir, self.dir.join(layout::CONCURRENCY), concurrency)
     }
 
     /// Writes `verdict.json`; the run is finished.

@@ -27,7 +27,7 @@ pub enum ResumeError {
         plan: String,
     },
     /// It explains its servers.
-    #[error("{id} explains and has no trials to resume: `showdown run {plan}` explains again")]
+    #[error("{id} has no trials to resume: `showdown run {plan}` runs it again")]
     NoTrials {
         /// The run.
         id: RunId,
@@ -90,7 +90,7 @@ impl InterruptedRun {
         let Some(plan) = run.plan.clone() else { return Err(damaged(layout::PLAN, &"it is missing")) };
         plan_limits::check(&plan).map_err(|why| damaged(layout::PLAN, &why))?;
         let path = run.dir.join(layout::PLAN).display().to_string();
-        if plan.kind == RunKind::Explain {
+        if [RunKind::Explain, RunKind::Concurrency].contains(&plan.kind) {
             return Err(ResumeError::NoTrials { id: run.id, plan: path });
         }
         let variant_points = variant_points(&plan);

@@ -17,7 +17,7 @@ const EVERY: u32 = 4;
 pub fn planned(kind: RunKind, blocks: u32) -> Vec<u32> {
     match kind {
         RunKind::Compare => (FIRST..blocks).step_by(EVERY as usize).collect(),
-        RunKind::Sweep | RunKind::Explain => Vec::new(),
+        RunKind::Sweep | RunKind::Explain | RunKind::Concurrency => Vec::new(),
     }
 }
 

@@ -30,7 +30,7 @@ pub enum PlanError {
     #[error("the plan is one of a comparison or sweep: run it with `showdown run`")]
     NoExplanation,
     /// A plan without trials, given to a command that runs them.
-    #[error("the plan explains and has no trials: run it with `showdown run`")]
+    #[error("the plan has no trials: run it with `showdown run`")]
     NoTrials,
     /// An explanation of none, or of more servers than can be set side by side.
     #[error("give one variant to explain, or two whose CPU time is compared")]

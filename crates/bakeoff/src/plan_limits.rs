@@ -130,7 +130,7 @@ fn check_lengths(plan: &Plan) -> Result<(), PlanError> {
 fn check_study(plan: &Plan) -> Result<(), PlanError> {
     let study = match (&plan.study, plan.kind) {
         (Some(study), RunKind::Explain) => study,
-        (None, RunKind::Compare | RunKind::Sweep) => return Ok(()),
+        (None, RunKind::Compare | RunKind::Sweep | RunKind::Concurrency) => return Ok(()),
         (None, RunKind::Explain) => {
             return Err(PlanError::Study("an explanation needs this table".to_owned()));
         }

@@ -170,6 +170,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         phases: preset.phases,
         turns: None,
         study: None,
+        concurrency: None,
         like_with_like: request.like_with_like,
         hosts,
         clients: request.clients.clone(),

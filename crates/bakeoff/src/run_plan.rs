@@ -41,7 +41,7 @@ pub fn run_plan(
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
-    if plan.kind == RunKind::Explain {
+    if [RunKind::Explain, RunKind::Concurrency].contains(&plan.kind) {
         return Err(PlanError::NoTrials.into());
     }
     let (finished, unrestored) = on_its_machines(plan, permissions, context, observe, |lab, observe| {

@@ -13,8 +13,8 @@
 //! | function | for | content |
 //! |---|---|---|
 //! | [`html`] | a reader | everything, in one page that opens offline |
-//! | [`markdown`] | a pull request | the verdict with its table and caveats, or the explanation with its tables |
-//! | [`csv`] | a spreadsheet | one row per trial, or one row per figure of an explanation |
+//! | [`markdown`] | a pull request | the verdict with its table and caveats, or the explanation or the steps of transfers with their tables |
+//! | [`csv`] | a spreadsheet | one row per trial, per figure of an explanation, or per step of transfers |
 //! | [`json`] | a program | plan, facts, trials, verdict and explanation in one object |
 //!
 //! **Goals.** Every figure names its source file. Text of a run directory, which may come from an untrusted source, is
@@ -27,6 +27,7 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
 )]
 
+mod concurrency;
 mod cpus;
 mod error;
 mod escape;
@@ -66,8 +67,12 @@ pub fn markdown(run: &Run) -> Result<String, ReportError> {
     Ok(markdown::render(run))
 }
 
-/// One row per trial, for a spreadsheet, in the format of RFC 4180; one row per figure of a run that explains.
+/// One row per trial, for a spreadsheet, in the format of RFC 4180; one row per figure of a run that explains, and one per step
+/// of a run of transfers.
 pub fn csv(run: &Run) -> Result<String, ReportError> {
+    if let Some(found) = &run.concurrency {
+        return concurrency::csv(found);
+    }
     match &run.explanation {
         Some(explanation) if explanation.basis == ExplanationBasis::Study => {
             explained_table::render(explanation)

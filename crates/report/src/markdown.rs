@@ -1,6 +1,7 @@
 //! The verdict as Markdown, with what qualifies it, for a pull request or an issue.
 
 use crate::{
+    concurrency,
     escape::{code, plain},
     explained,
     record::ReportedRun,
@@ -25,6 +26,12 @@ pub(crate) fn render(run: &Run) -> String {
         && explanation.basis == ExplanationBasis::Study
     {
         explained::render(&mut out, explanation);
+        problems(&mut out, run);
+        rerun(&mut out, run);
+        return out;
+    }
+    if let Some(found) = &run.concurrency {
+        concurrency::render(&mut out, found);
         problems(&mut out, run);
         rerun(&mut out, run);
         return out;

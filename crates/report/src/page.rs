@@ -10,7 +10,7 @@ use crate::{
 };
 use archive::{
     Problem, Run, RunId, RunState,
-    model::{CpuSplit, Explanation, Tick, Trial},
+    model::{Concurrency, CpuSplit, Explanation, Tick, Trial},
 };
 use cost::pricing::CostReport;
 use cost::published::{self, ListedResult, Published};
@@ -49,6 +49,9 @@ pub(crate) struct Page<'a> {
     /// What limits the servers, in a run that explains.
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
+    /// How many downloads are in progress at once, in a run of transfers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    concurrency: Option<&'a Concurrency>,
     /// Profiles of the explanation by the name of their file.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     profiles: BTreeMap<String, Flame>,
@@ -120,7 +123,16 @@ impl<'a> Page<'a> {
             trials: trials.collect(),
         };
         let made_by = concat!("showdown ", env!("CARGO_PKG_VERSION")).to_owned();
-        Self { record, telemetry, configs, cost: None, explanation, profiles, made_by }
+        Self {
+            record,
+            telemetry,
+            configs,
+            cost: None,
+            explanation,
+            concurrency: run.concurrency.as_ref(),
+            profiles,
+            made_by,
+        }
     }
 
     pub(crate) fn with_cost(self, run: &Run, report: &'a CostReport) -> Self {

@@ -2,7 +2,7 @@
 
 use archive::{
     Problem, Run, RunId, RunState,
-    model::{Explanation, Facts, Plan, Trial, Verdict},
+    model::{Concurrency, Explanation, Facts, Plan, Trial, Verdict},
 };
 use serde::Serialize;
 
@@ -16,6 +16,9 @@ pub(crate) struct RunReport<'a> {
     /// Only in a run that explains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) explanation: Option<&'a Explanation>,
+    /// Only in a run of transfers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) concurrency: Option<&'a Concurrency>,
     pub(crate) trials: Vec<ReportedTrial<'a>>,
 }
 
@@ -68,6 +71,7 @@ impl<'a> RunReport<'a> {
             facts: run.facts.as_ref(),
             verdict: run.verdict.as_ref(),
             explanation: run.explanation.as_ref(),
+            concurrency: run.concurrency.as_ref(),
             trials: run.trials.iter().map(in_folder).collect(),
         }
     }

@@ -47,6 +47,8 @@ enum Verb {
     Tunings(verbs::tunings::TuningsArgs),
     /// Restore the kernel settings that a killed run has left
     Undo(verbs::undo::UndoArgs),
+    /// Find how many downloads a server has in progress at once before it breaks, and how long it takes to recover
+    Concurrency(Box<verbs::concurrency::ConcurrencyArgs>),
     /// Run a saved plan
     Run(verbs::bakeoff::PlanFileArgs),
     /// Go on with a run that was interrupted or killed
@@ -121,6 +123,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => verbs::explain::run(&args),
         Verb::Tunings(args) => verbs::tunings::run(&args),
         Verb::Undo(args) => verbs::undo::run(&args),
+        Verb::Concurrency(args) => verbs::concurrency::run(&args),
         Verb::Run(args) => verbs::bakeoff::run(&args),
         Verb::Resume(args) => verbs::resume::run(&args),
         Verb::Plan(verb) => verbs::bakeoff::plan(&verb),

@@ -61,8 +61,9 @@ export function question(plan: Plan | null): string | null {
     cpu_time: "CPU time an operation",
   };
   // What is measured then follows from the question.
-  const measure = plan.kind === "explain" ? "what limits" : (measures[plan.measure.metric] ?? plan.measure.metric);
-  const slo = plan.kind !== "explain" && "slo" in plan.measure && plan.measure.slo ? ` at ${spaced(plan.measure.slo)}` : "";
+  const own: Record<string, string> = { explain: "what limits", concurrency: "downloads in progress" };
+  const measure = own[plan.kind] ?? (measures[plan.measure.metric] ?? plan.measure.metric);
+  const slo = !own[plan.kind] && "slo" in plan.measure && plan.measure.slo ? ` at ${spaced(plan.measure.slo)}` : "";
   const workload = plan.workload.replace(/\/workload\.toml$/, "").split("/").pop() || plan.workload;
   return [workload, plan.on_op, measure + slo].filter(Boolean).join("  ·  ");
 }

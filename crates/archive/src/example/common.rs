@@ -59,6 +59,7 @@ pub(super) fn plan(measure: Measure, blocks: u32) -> Plan {
         },
         turns: None,
         study: None,
+        concurrency: None,
         like_with_like: false,
         hosts: Vec::new(),
         clients: Vec::new(),

@@ -3,7 +3,7 @@
 use crate::{
     error::{ArchiveError, Result},
     id::RunId,
-    model::{ConfidenceInterval, Explanation, RunKind, Variant, Verdict},
+    model::{Concurrency, ConfidenceInterval, Explanation, RunKind, Variant, Verdict},
     run::{RunHead, RunState},
 };
 use rusqlite::{Transaction, params};
@@ -57,6 +57,13 @@ impl From<Explanation> for IndexedResult {
     }
 }
 
+impl From<Concurrency> for IndexedResult {
+    fn from(concurrency: Concurrency) -> Self {
+        let (metric, unit) = ("downloads in progress".to_owned(), String::new());
+        Self { sentence: concurrency.sentence, metric, unit, valid: 0, invalid: 0 }
+    }
+}
+
 /// A variant and, in a comparison, its median.
 #[derive(Debug)]
 struct VariantRow {
@@ -78,7 +85,7 @@ impl IndexedRun {
         let dir = root.join(id.as_str());
         // Before the files: a change while they are read causes another read.
         let changed_ns = changed_ns(&fs::metadata(&dir).map_err(ArchiveError::io(&dir))?);
-        let RunHead { state, plan, verdict, explanation, tags, problems } = RunHead::read(&dir);
+        let RunHead { state, plan, verdict, explanation, concurrency, tags, problems } = RunHead::read(&dir);
         Ok(Self {
             changed_ns,
             state,
@@ -86,7 +93,10 @@ impl IndexedRun {
             workload: plan.as_ref().map(|plan| plan.workload.clone()),
             showdown: plan.as_ref().map(|plan| plan.showdown.clone()),
             variants: plan.map_or_else(Vec::new, |plan| variants(plan.variants, verdict.as_ref())),
-            result: verdict.map(IndexedResult::from).or(explanation.map(IndexedResult::from)),
+            result: verdict
+                .map(IndexedResult::from)
+                .or(explanation.map(IndexedResult::from))
+                .or(concurrency.map(IndexedResult::from)),
             tags,
             problems: problems.len() as u32,
             id,

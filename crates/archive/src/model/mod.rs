@@ -7,11 +7,13 @@
 //! | `trials/NNN-variant/trial.json` | [`Trial`] |
 //! | `verdict.json` | [`Verdict`] |
 //! | `explanation.json` | [`Explanation`] |
+//! | `concurrency.json` | [`Concurrency`] |
 //!
 //! These types are the file format; `docs/FORMATS.md` documents every key. Readers ignore unknown JSON keys, and
 //! writers may omit a key that has a default, so new keys need no new [`FORMAT`]. File names are relative to the run
 //! directory, with `/`.
 
+mod concurrency;
 mod explanation;
 mod facts;
 mod fairness;
@@ -30,6 +32,9 @@ mod usage;
 mod verdict;
 mod waits;
 
+pub use concurrency::{
+    ChangedSetting, Concurrency, ConcurrencyLimit, ConcurrencyStep, RanOut, Recovery, StepAdvances, StepTimes,
+};
 pub use explanation::{
     CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis,
     Figure, FrameCost, FrameDifference, HeldLoad, PerturbationOutcome, PerturbedPair, ServerStatistic,
@@ -43,8 +48,8 @@ pub use knob_value::KnobValue;
 pub use phase::{ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, TrialPhase};
 pub use plan::{
     Axis, ClientLoad, CpuSplit, FallbackMeasure, Measure, PhaseLengths, Plan, PlanParseError,
-    PlannedBackground, PlannedHost, PlannedStudy, PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant,
-    Vary, WarmUpLimits,
+    PlannedBackground, PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, ReplacedMeasure, RunKind,
+    RunLength, Variant, Vary, WarmUpLimits,
 };
 pub use requests::{
     RequestFunction, RequestPart, RequestStep, SlowRequests, ThreadsMeanwhile, TracedRequest,

@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, str::FromStr};
 use thiserror::Error;
 
+mod concurrency;
 mod lengths;
 
+pub use concurrency::PlannedConcurrency;
 pub use lengths::{PhaseLengths, PlannedStudy, PlannedTurns, WarmUpLimits};
 
 /// The content of `plan.toml`.
@@ -76,6 +78,9 @@ pub struct Plan {
     /// How long servers are studied; only in the plan of an explanation, which has no trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<PlannedStudy>,
+    /// The steps of transfers in progress; only in the plan of a run of them, which has no trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<PlannedConcurrency>,
     /// Whether the run ends where the packages of one server differ between machines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub like_with_like: bool,
@@ -102,6 +107,8 @@ pub enum RunKind {
     Sweep,
     /// What limits servers that are held under load, without trials.
     Explain,
+    /// How many downloads a server has in progress at once, without trials.
+    Concurrency,
 }
 
 impl Plan {
@@ -144,6 +151,7 @@ impl RunKind {
             Self::Compare => "compare",
             Self::Sweep => "sweep",
             Self::Explain => "explain",
+            Self::Concurrency => "concurrency",
         }
     }
 }

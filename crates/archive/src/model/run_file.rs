@@ -1,6 +1,6 @@
 //! The JSON files of a run directory that have a format number.
 
-use super::{Explanation, Facts, Trial, Verdict};
+use super::{Concurrency, Explanation, Facts, Trial, Verdict};
 use crate::upgrade::Document;
 
 /// A JSON file of a run directory with a format number.
@@ -14,6 +14,14 @@ pub(crate) trait RunFile: serde::de::DeserializeOwned {
 
 impl RunFile for Facts {
     const DOCUMENT: Document = Document::Facts;
+
+    fn format(&self) -> u32 {
+        self.format
+    }
+}
+
+impl RunFile for Concurrency {
+    const DOCUMENT: Document = Document::Concurrency;
 
     fn format(&self) -> u32 {
         self.format

@@ -6,6 +6,7 @@ use std::path::Path;
 use archive::printable::one_line;
 use archive::{ListedRun, Run};
 
+use super::concurrency;
 use super::explanation;
 use super::resume::{resume_command, when_resumed};
 use super::table::table;
@@ -46,10 +47,11 @@ pub fn run(run: &Run) -> String {
     let dir = run.dir.display().to_string();
     let report = run.dir.join(report::FILE_NAME);
     let report = report.exists().then(|| report.display().to_string());
-    let mut out = match (&run.verdict, &run.explanation) {
-        (Some(verdict), _) => answer(verdict, run, &dir, report.as_deref()),
-        (None, Some(explanation)) => explanation::text(explanation, &dir, report.as_deref()),
-        (None, None) => format!(
+    let mut out = match (&run.verdict, &run.explanation, &run.concurrency) {
+        (Some(verdict), ..) => answer(verdict, run, &dir, report.as_deref()),
+        (None, Some(explanation), _) => explanation::text(explanation, &dir, report.as_deref()),
+        (None, None, Some(found)) => concurrency::text(found, &dir, report.as_deref()),
+        (None, None, None) => format!(
             "{}: {} without a verdict after {}\n\n{}run     {dir}\n",
             run.id,
             run.state.name(),

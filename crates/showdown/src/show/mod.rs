@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod bakeoff_progress;
 pub mod bar;
+pub mod concurrency;
 pub mod cost;
 pub mod explain_progress;
 pub mod explanation;

@@ -17,6 +17,7 @@ use load::inputs::units::{UnitError, parse_connections, parse_duration, parse_ra
 use machine::Hosts;
 use workload::names_host;
 
+use super::concurrency::{self, ConcurrencyArgs};
 use super::consent;
 use super::explain::{self, ExplainArgs, ExplanationFormat};
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
@@ -265,6 +266,11 @@ Examples:
 Examples:
   showdown plan explain nginx --quick > plan.toml")]
     Explain(ExplainArgs),
+    /// Print the plan of a run of transfers
+    #[command(after_help = "\
+Examples:
+  showdown plan concurrency nginx --to 20000 > plan.toml")]
+    Concurrency(ConcurrencyArgs),
 }
 
 /// `showdown compare`.
@@ -289,6 +295,10 @@ pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
         consent::note_workload_on_disk(&plan)?;
         return explain::run_plan(&plan, format, args.run.progress, &args.run.allow_kernel, &args.run.runs);
     }
+    if plan.kind == RunKind::Concurrency {
+        // A plan gives no consent to load a public address.
+        return concurrency::run_plan(&plan, false, args.run.format, args.run.progress, &args.run.runs);
+    }
     run_and_report(&plan, &args.run)
 }
 
@@ -298,8 +308,11 @@ pub fn plan(verb: &PlanVerb) -> anyhow::Result<CommandStatus> {
         PlanVerb::Compare(args) => plan_of_comparison(args)?,
         PlanVerb::Sweep(args) => plan_of_sweep(args)?,
         PlanVerb::Explain(args) => explain::plan(args)?,
+        PlanVerb::Concurrency(args) => concurrency::plan(args)?,
     };
-    consent::note_workload_on_disk(&plan)?;
+    if plan.concurrency.as_ref().is_none_or(|steps| steps.url.is_none()) {
+        consent::note_workload_on_disk(&plan)?;
+    }
     print(&toml::to_string(&plan)?)?;
     Ok(CommandStatus::Success)
 }
@@ -400,7 +413,10 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
         usage(format!("{}{line}: {}", path.display(), error.problem))
     })?;
-    bakeoff::check(&plan).map_err(usage)?;
+    // A URL is no workload; the run checks its steps itself.
+    if plan.concurrency.as_ref().is_none_or(|steps| steps.url.is_none()) {
+        bakeoff::check(&plan).map_err(usage)?;
+    }
     Ok(plan)
 }
 
@@ -456,7 +472,7 @@ pub fn report_on(
     }
     let has_verdict = match kind {
         RunKind::Compare => finished.verdict.comparisons.iter().any(|c| !c.verdict.is_inconclusive()),
-        RunKind::Sweep | RunKind::Explain => {
+        RunKind::Sweep | RunKind::Explain | RunKind::Concurrency => {
             finished.verdict.variants.iter().any(|variant| variant.valid > 0)
         }
     };

@@ -5,6 +5,7 @@ pub mod archive;
 pub mod bakeoff;
 pub mod clients;
 pub mod completions;
+pub mod concurrency;
 pub mod consent;
 pub mod cost;
 pub mod doctor;

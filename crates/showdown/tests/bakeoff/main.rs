@@ -5,6 +5,7 @@ mod background;
 mod block_io;
 mod build;
 mod byod;
+mod concurrency;
 mod cpu_time;
 mod download;
 mod explain;

@@ -2,6 +2,7 @@
 //!
 //! The section on `showdown load --format json` is tested in the crate `load`.
 
+mod concurrency;
 mod costs;
 mod documents;
 mod explanations;
@@ -31,6 +32,7 @@ fn the_files_of_a_run_are_documented() {
     page.assert_documents("verdict.json", &[json(&documents::verdict())]);
     let explanations = [ExplanationBasis::Study, ExplanationBasis::Trials].map(explanations::explanation);
     page.assert_documents("explanation.json", &explanations.map(|explanation| json(&explanation)));
+    page.assert_documents("concurrency.json", &[json(&concurrency::concurrency())]);
     page.assert_documents("showdown.columns", &[json(&documents::column())]);
 }
 
@@ -86,10 +88,14 @@ fn lists_and_reports_are_documented() {
         reports.push(serde_json::from_str(&report).expect("JSON"));
     }
     run.explanation = Some(explanations::explanation(ExplanationBasis::Trials));
+    run.concurrency = Some(concurrency::concurrency());
     let report = report::json(&run).expect("a report");
     reports.push(serde_json::from_str(&report).expect("JSON"));
     page.assert_documents("The JSON report", &reports);
 
+    let documented = documented_columns(&page, "Columns of the CSV report of transfers");
+    assert_eq!(columns(&run), documented);
+    run.concurrency = None;
     let axes = BTreeSet::from(["connections".to_owned(), "threads".to_owned()]);
     let of_trials: BTreeSet<String> = columns(&run).difference(&axes).cloned().collect();
     assert_eq!(of_trials, documented_columns(&page, "Columns of the CSV report"));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use archive::model::{
     Axis, ClientLoad, CpuSplit, FORMAT, FallbackMeasure, KnobValue, Measure, PhaseLengths, Plan,
-    PlannedBackground, PlannedHost, PlannedStudy, PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant,
-    Vary, WarmUpLimits,
+    PlannedBackground, PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, ReplacedMeasure, RunKind,
+    RunLength, Variant, Vary, WarmUpLimits,
 };
 
 use super::documents::{point, text, texts};
@@ -65,6 +65,21 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
             profiled_slice: second,
             profiled_rounds: 6,
             slow_requests: true,
+        }),
+        concurrency: Some(PlannedConcurrency {
+            from: 1,
+            to: 2,
+            step: 2.0,
+            finer: 1,
+            until_availability: 0.5,
+            pace_bytes_per_s: 100.0,
+            hold: second,
+            hold_last: second,
+            begin_per_s: 1.0,
+            comfort_availability: 0.999,
+            comfort_first_byte: second,
+            keep_settings: true,
+            url: Some(text()),
         }),
         like_with_like: true,
         clients: vec!["old".to_owned()],

@@ -1,0 +1,37 @@
+//! How many downloads a server has in progress at once before it breaks, how it feels to its clients on the way there, and how
+//! long it takes to recover.
+//!
+//! [`plan()`] makes the plan of a run: a server of a workload, or a URL, and the steps. [`run`] checks what this machine can
+//! hold, starts the server with as many workers as its connections need, changes the kernel settings that are too small, rises
+//! from step to step, and writes the run directory after each one.
+//!
+//! | file | content |
+//! |---|---|
+//! | `plan` | from a request to a plan |
+//! | `limits` | what this machine can hold, and which settings must change |
+//! | `ladder` | which step comes next |
+//! | `target` | the server, or the URL |
+//! | `step` | one step: rise, hold until steady, what was seen |
+//! | `recovery` | what comes after the break |
+//! | `ran_out` | what ran out, with its evidence |
+//! | `run` | all of it, in order |
+//! | `words` | the answer in a sentence |
+//!
+//! **Goals.** The figures are sums and merged histograms over all processes of the client. The run refuses rather than runs out of
+//! memory. What was measured is kept, however the run ends. **Not goals.** The transfers themselves: `load::transfers`. Other
+//! machines as clients.
+
+mod error;
+mod ladder;
+mod limits;
+mod plan;
+mod ran_out;
+mod recovery;
+mod run;
+mod step;
+mod target;
+mod words;
+
+pub use error::ConcurrencyError;
+pub use plan::{ConcurrencyRequest, plan};
+pub use run::{FinishedConcurrency, run};

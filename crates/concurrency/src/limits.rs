@@ -1,0 +1,228 @@
+//! What this machine can hold before anything is opened, and the kernel settings that are too small for it.
+//!
+//! The figures of one transfer were measured on Linux 6.18, loopback, with `sendfile` to a slow client
+//! (`docs/decisions/0020-transfers-in-progress.md`).
+
+use std::collections::BTreeMap;
+
+use archive::model::ConcurrencyLimit;
+use host::HostFacts;
+use load::processes::connections_a_process;
+
+/// Memory of the kernel for both ends of a transfer whose queues are small: 10.8 to 13.2 KB were measured.
+const KERNEL_BYTES: u64 = 13_200;
+/// The same where only the client's buffer is small, and the server queues what its buffer takes. A file that is sent from the
+/// page cache takes no memory there, but TCP charges it.
+const CHARGED_BYTES: u64 = 4_200_000;
+/// Pages that TCP charges for both ends, with small queues: 2.1 to 3.0 were measured.
+const CHARGED_PAGES: u64 = 3;
+/// Memory of a client for one transfer, with its share of a process.
+const CLIENT_BYTES: u64 = 600;
+/// The part of the memory that a run leaves to the machine.
+pub(crate) const RESERVE: f64 = 0.04;
+/// Local addresses of 127/8 that a run uses at most.
+const LOOPBACK_SOURCES: u64 = 60_000;
+/// What the server may queue unsent, so that the queue does not grow with the file.
+const UNSENT_BYTES: u64 = 4_096;
+
+const PAGE: u64 = 4_096;
+
+const TCP_MEM: &str = "net.ipv4.tcp_mem";
+const UNSENT: &str = "net.ipv4.tcp_notsent_lowat";
+
+/// What a machine is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Demand {
+    /// Transfers at once.
+    pub transfers: u32,
+    /// Whether server and client are both here: the machine has both ends.
+    pub is_loopback: bool,
+    /// Attempts that begin a second.
+    pub begin_per_s: f64,
+    /// The pace of a client.
+    pub pace_bytes_per_s: f64,
+}
+
+/// What bounds the transfers, and what must change.
+#[derive(Debug)]
+pub(crate) struct Room {
+    /// Everything that was checked.
+    pub limits: Vec<ConcurrencyLimit>,
+    /// Settings that must change, with the value that they need.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// The facts that decide.
+#[derive(Clone, Debug)]
+pub(crate) struct RoomFacts {
+    /// Kernel settings by name.
+    pub sysctls: BTreeMap<String, String>,
+    /// Memory that programs can get.
+    pub available_bytes: u64,
+    /// Connections of one process.
+    pub a_process: u64,
+}
+
+impl RoomFacts {
+    pub fn of(facts: &HostFacts, available_share: Option<f64>) -> Self {
+        let total = facts.memory.total_bytes as f64;
+        Self {
+            sysctls: facts.sysctls.clone(),
+            available_bytes: (available_share.unwrap_or(1.0) * total) as u64,
+            a_process: connections_a_process(),
+        }
+    }
+
+    fn numbers(&self, name: &str) -> Vec<u64> {
+        let text = self.sysctls.get(name).map_or("", String::as_str);
+        text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.numbers(name).first().copied()
+    }
+}
+
+/// What bounds so many transfers here. With `may_change`, kernel settings can be changed for the time of the run.
+pub(crate) fn room(facts: &RoomFacts, demand: &Demand, may_change: bool) -> Room {
+    let transfers = u64::from(demand.transfers);
+    let ends = if demand.is_loopback { 2 } else { 1 };
+    let mut limits = Vec::new();
+    let mut settings = BTreeMap::new();
+    let mut add = |name: &str, value: String, allows: Option<u64>, is_changed: bool, remedy: &str| {
+        let (name, remedy) = (name.to_owned(), remedy.to_owned());
+        limits.push(ConcurrencyLimit { name, value, allows, is_changed, remedy });
+    };
+
+    // Not a bound: there are as many processes as this needs.
+    let processes = transfers.div_ceil(facts.a_process.max(1));
+    let value = format!("{} a process, {processes} processes", facts.a_process);
+    add(
+        "descriptors of a process",
+        value,
+        None,
+        false,
+        "raise the hard limit of open files (ulimit -Hn) to have fewer processes",
+    );
+
+    if let Some(most) = facts.number("fs.file-max") {
+        let remedy = "raise fs.file-max";
+        add("open files of the machine", most.to_string(), Some(most / ends), false, remedy);
+    }
+
+    let range = facts.numbers("net.ipv4.ip_local_port_range");
+    let ports = match range[..] {
+        [low, high] if high >= low => high - low + 1,
+        _ => 28_232,
+    };
+    let addresses = if demand.is_loopback { LOOPBACK_SOURCES } else { 1 };
+    let remedy = "widen net.ipv4.ip_local_port_range, or run the clients on several machines";
+    let value = format!("{ports} an address, {addresses} addresses");
+    add("local ports", value, Some(ports * addresses * 9 / 10), false, remedy);
+
+    let each = if demand.is_loopback { KERNEL_BYTES } else { KERNEL_BYTES / 2 } + CLIENT_BYTES;
+    let usable = (facts.available_bytes as f64 * (1.0 - RESERVE)) as u64;
+    let value = format!(
+        "{} MiB available, {each} B a transfer without the server's own",
+        facts.available_bytes >> 20
+    );
+    add("memory", value, Some(usable / each), false, "add memory, or pass a smaller --to");
+
+    let unsent = facts.number(UNSENT).unwrap_or(u64::from(u32::MAX));
+    let needed_unsent = UNSENT_BYTES.max((demand.pace_bytes_per_s * 2.0) as u64);
+    if let [_, _, most] = facts.numbers(TCP_MEM)[..] {
+        let is_queue_small = unsent <= 4 * needed_unsent;
+        // The server's queue is of this machine only where the server is.
+        let grows = demand.is_loopback && !is_queue_small;
+        let pages = if grows { CHARGED_BYTES / PAGE } else { CHARGED_PAGES };
+        let changes_unsent = grows && transfers > most / pages && may_change;
+        if changes_unsent {
+            settings.insert(UNSENT.to_owned(), needed_unsent.to_string());
+        }
+        if grows {
+            let value = format!("{unsent} B ({UNSENT})");
+            let remedy = "lower net.ipv4.tcp_notsent_lowat: the server then queues less of each file";
+            add("unsent bytes of a transfer", value, None, changes_unsent, remedy);
+        }
+        let pages = if changes_unsent { CHARGED_PAGES } else { pages };
+        let needed = transfers * CHARGED_PAGES * 5 / 4;
+        let changes_memory = may_change && transfers > most / pages;
+        if changes_memory && needed > most {
+            settings.insert(TCP_MEM.to_owned(), format!("{} {} {}", needed, needed * 5 / 4, needed * 3 / 2));
+        }
+        let value = format!("{most} pages, about {pages} a transfer");
+        // Where it is short, TCP shrinks its queues: slower, and no failure by itself.
+        add("memory of TCP", value, None, changes_memory && needed > most, "raise net.ipv4.tcp_mem");
+    }
+
+    if let Some(backlog) = facts.number("net.core.somaxconn") {
+        let ms = backlog as f64 / demand.begin_per_s * 1e3;
+        let value = format!("{backlog} connections, {ms:.0} ms of those that begin");
+        add(
+            "connections that wait to be accepted",
+            value,
+            None,
+            false,
+            "raise net.core.somaxconn, or pass a lower --begin-rate",
+        );
+    }
+    if let Some(most) = facts.number("net.netfilter.nf_conntrack_max") {
+        let remedy = "raise net.netfilter.nf_conntrack_max, or exempt these connections (NOTRACK)";
+        add("tracked connections", most.to_string(), Some(most), false, remedy);
+    }
+    Room { limits, settings }
+}
+
+/// The limit that refuses the demand, if there is one: the tightest.
+pub(crate) fn refusing(limits: &[ConcurrencyLimit], transfers: u32) -> Option<&ConcurrencyLimit> {
+    let tight = limits.iter().filter(|limit| limit.allows.is_some_and(|most| most < u64::from(transfers)));
+    tight.min_by_key(|limit| limit.allows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(memory_gib: u64) -> RoomFacts {
+        let sysctls = [
+            ("fs.file-max", "2466170"),
+            ("net.ipv4.ip_local_port_range", "32768 60999"),
+            (TCP_MEM, "287898 383867 575796"),
+            (UNSENT, "4294967295"),
+            ("net.core.somaxconn", "4096"),
+        ];
+        RoomFacts {
+            sysctls: sysctls.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            available_bytes: memory_gib << 30,
+            a_process: 19_936,
+        }
+    }
+
+    fn demand(transfers: u32, is_loopback: bool) -> Demand {
+        Demand { transfers, is_loopback, begin_per_s: 1e4, pace_bytes_per_s: 100.0 }
+    }
+
+    #[test]
+    fn a_million_needs_memory_of_tcp_and_short_queues() {
+        let room = room(&facts(22), &demand(1_000_000, true), true);
+        assert_eq!(refusing(&room.limits, 1_000_000), None, "{:?}", room.limits);
+        assert_eq!(room.settings[UNSENT], "4096");
+        assert_eq!(room.settings[TCP_MEM], "3750000 4687500 5625000");
+        assert!(room.limits.iter().any(|limit| limit.name == "memory of TCP" && limit.is_changed));
+    }
+
+    #[test]
+    fn few_need_nothing_and_nothing_changes_without_permission() {
+        assert!(room(&facts(22), &demand(400, true), true).settings.is_empty());
+        assert!(room(&facts(22), &demand(1_000_000, true), false).settings.is_empty());
+        assert!(room(&facts(22), &demand(100_000, false), true).settings.is_empty());
+    }
+
+    #[test]
+    fn the_tightest_limit_refuses() {
+        let small = room(&facts(2), &demand(1_000_000, true), true);
+        assert_eq!(refusing(&small.limits, 1_000_000).map(|limit| limit.name.as_str()), Some("memory"));
+        let away = room(&facts(64), &demand(1_000_000, false), true);
+        assert_eq!(refusing(&away.limits, 1_000_000).map(|limit| limit.name.as_str()), Some("local ports"));
+    }
+}

@@ -1,0 +1,335 @@
+//! What the transfers come from: a server of a workload that the run starts, or a URL. Both are on a machine that is reserved.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use archive::model::{Facts, FlatFacts, Plan, PlannedConcurrency};
+use bakeoff::PlanError;
+use host::knobs::{Knob, Knobs};
+use host::{CpuSet, Host};
+use load::drivers::ProtocolSpec;
+use load::drivers::http::{Expected, HttpOperation, HttpSpec, Statuses};
+use load::engine::RunContext;
+use load::inputs::target::Target;
+use load::processes::connections_a_process;
+use load::sources;
+use load::spec::LoadSpec;
+use load::transfers::{TransferSpec, TransferSpecError};
+use machine::{LocalMachine, Machine, RecordedServer, Recorder, ServerOrder, SystemUnderTest};
+use wire::http1::{Event, HeadCache, Request, ResponseDecoder};
+use workload::{Catalogue, ServerVariant, VariantError, Workload};
+
+use crate::error::ConcurrencyError;
+
+/// The name of the server's columns in telemetry.
+pub(crate) const SERVER: &str = "server";
+
+/// The number of the server's only start.
+const TRIAL: u32 = 1;
+
+/// How long the server may take to answer before the run.
+const LOCATE: Duration = Duration::from_secs(5);
+
+/// How often telemetry is read.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// What is downloaded, and from where.
+pub(crate) struct DownloadTarget {
+    machine: LocalMachine,
+    sut: Option<Box<dyn SystemUnderTest>>,
+    /// Settings that are changed for a URL; those for a server are changed with it. Dropping it puts them back.
+    knobs: Option<Knobs>,
+    /// Names and values of the server's knobs that the run has chosen.
+    pub chosen: BTreeMap<String, String>,
+    /// What the transfers are.
+    pub spec: TransferSpec,
+    /// The download in words.
+    pub download: String,
+    /// The size of the file.
+    pub file_bytes: Option<u64>,
+    /// Facts of the machine and the server.
+    pub facts: Facts,
+    /// CPUs of the server; none of a URL.
+    pub server_cpus: Option<usize>,
+}
+
+/// A server that is not started yet, or a URL.
+pub(crate) enum Source {
+    Server { workload: Box<Workload>, variant: ServerVariant },
+    Url { target: Target, address: SocketAddr },
+}
+
+impl Source {
+    /// Finds it. A URL must answer.
+    pub fn find(
+        plan: &Plan,
+        steps: &PlannedConcurrency,
+        target_is_mine: bool,
+    ) -> Result<Self, ConcurrencyError> {
+        if let Some(url) = &steps.url {
+            let target = Target::parse(url)?;
+            let address = target.locate(target_is_mine, LOCATE)?;
+            return Ok(Self::Url { target, address });
+        }
+        let workload = Catalogue::default().find(&plan.workload).map_err(PlanError::from)?;
+        if plan.on_op.is_none() && workload.load.names.len() != 1 {
+            let names = workload.load.names.join(", ");
+            return Err(TransferSpecError::NoOperation(String::new(), names).into());
+        }
+        let planned = &plan.variants[0];
+        let text = |value: &archive::model::KnobValue| match value {
+            archive::model::KnobValue::Flag(on) => if *on { "on" } else { "off" }.to_owned(),
+            other => other.to_string(),
+        };
+        let knobs: Vec<(String, String)> =
+            planned.knobs.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+        let knobs = knobs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let variant =
+            workload.variant(&planned.server, knobs).map_err(|error: VariantError| PlanError::from(error))?;
+        Ok(Self::Server { workload: Box::new(workload), variant })
+    }
+
+    /// Whether both ends are on this machine.
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Self::Server { .. } => true,
+            Self::Url { address, .. } => address.ip().is_loopback(),
+        }
+    }
+}
+
+impl DownloadTarget {
+    /// Reserves the machine, changes its settings, and starts the server.
+    pub fn open(
+        plan: &Plan,
+        steps: &PlannedConcurrency,
+        source: Source,
+        settings: &BTreeMap<String, String>,
+        context: &RunContext,
+    ) -> Result<Self, ConcurrencyError> {
+        let machine = LocalMachine::reserve(context).map_err(machine::MachineError::from)?;
+        let settings: BTreeMap<Knob, String> =
+            settings.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.clone()))).collect();
+        let mut target = match source {
+            Source::Server { workload, variant } => {
+                Self::of_server(plan, steps, machine, &workload, variant, settings)?
+            }
+            Source::Url { target, address } => Self::of_url(steps, machine, &target, address, &settings)?,
+        };
+        let taken = SystemTime::now().duration_since(UNIX_EPOCH);
+        target.facts.format = archive::model::FORMAT;
+        target.facts.taken_unix_ms = taken.map_or(0, |since| since.as_millis() as u64);
+        target.facts.client = FlatFacts::from([
+            ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            ("cpus".to_owned(), plan.cpus.client.clone()),
+        ]);
+        let client: CpuSet =
+            plan.cpus.client.parse().map_err(|_| PlanError::CpuList(plan.cpus.client.clone()))?;
+        // The processes of the client inherit it.
+        client
+            .pin_this_thread()
+            .map_err(|source| ConcurrencyError::System { what: "use the client's CPUs", source })?;
+        let first = target.spec.addresses[0];
+        target.spec.sources = sources::for_connections(steps.to.saturating_mul(2), first);
+        Ok(target)
+    }
+
+    fn of_server(
+        plan: &Plan,
+        steps: &PlannedConcurrency,
+        machine: LocalMachine,
+        workload: &Workload,
+        mut variant: ServerVariant,
+        settings: BTreeMap<Knob, String>,
+    ) -> Result<Self, ConcurrencyError> {
+        let cpus: CpuSet =
+            plan.cpus.server.parse().map_err(|_| PlanError::CpuList(plan.cpus.server.clone()))?;
+        let definition =
+            workload.server(&variant.server).map_err(|error| PlanError::from(VariantError::from(error)))?;
+        let descriptors = connections_a_process();
+        let mut chosen = BTreeMap::new();
+        for (name, value) in
+            definition.concurrency.values(&definition.knobs, steps.to, descriptors, cpus.len())?
+        {
+            variant.knobs.entry(name.clone()).or_insert_with(|| {
+                chosen.insert(name, value.to_string());
+                value
+            });
+        }
+        for (knob, value) in settings {
+            variant.kernel.entry(knob).or_insert(value);
+        }
+        let variants = [variant.clone()];
+        machine.open_kernel_settings(&variants)?;
+        machine.ensure_servers(workload, &[&variant.server])?;
+        let order = ServerOrder {
+            trial: TRIAL,
+            name: plan.variants[0].name.clone(),
+            variant,
+            cpus: cpus.clone(),
+            address: Ipv4Addr::LOCALHOST.into(),
+            connections: steps.to,
+            seed: plan.seed.into(),
+            on_op: plan.on_op.clone(),
+        };
+        let mut sut = machine.start(workload, &order)?;
+        sut.prepare()?;
+        let load = sut.load_spec()?;
+        let spec = TransferSpec::of(&load, None, steps.pace_bytes_per_s)?;
+        let file_bytes = spec.expect.bytes;
+        check_file(steps, file_bytes)?;
+        let facts = Facts {
+            host: machine.facts()?.flat(),
+            variants: vec![sut.facts()?],
+            workload: workload.digests(),
+            ..Facts::default()
+        };
+        let download = plan.on_op.clone().unwrap_or_else(|| workload.load.names.join(", "));
+        Ok(Self {
+            machine,
+            sut: Some(sut),
+            knobs: None,
+            chosen,
+            spec,
+            download,
+            file_bytes,
+            facts,
+            server_cpus: Some(cpus.len()),
+        })
+    }
+
+    fn of_url(
+        steps: &PlannedConcurrency,
+        machine: LocalMachine,
+        target: &Target,
+        address: SocketAddr,
+        settings: &BTreeMap<Knob, String>,
+    ) -> Result<Self, ConcurrencyError> {
+        let expect = Expected { status: Some(Statuses::One(200)), ..Expected::default() };
+        let operation = HttpOperation { expect, ..HttpOperation::get(&target.path_and_query) };
+        let protocol =
+            ProtocolSpec::Http(HttpSpec { authority: target.authority(), operations: vec![operation] });
+        if target.scheme.is_tls {
+            return Err(TransferSpecError::Protocol.into());
+        }
+        let load = LoadSpec::closed(protocol, address, 1);
+        let spec = TransferSpec::of(&load, None, steps.pace_bytes_per_s)?;
+        let file_bytes = file_bytes(&target.authority(), &target.path_and_query, address)?;
+        check_file(steps, file_bytes)?;
+        let mut knobs = None;
+        if !settings.is_empty() {
+            let (mut opened, _) = Host::local().knobs(&host::knobs::default_journal_dir()?)?;
+            opened.set_all(settings)?;
+            knobs = Some(opened);
+        }
+        let facts = Facts { host: machine.facts()?.flat(), ..Facts::default() };
+        let download = target.path_and_query.clone();
+        Ok(Self {
+            machine,
+            sut: None,
+            knobs,
+            chosen: BTreeMap::new(),
+            spec,
+            download,
+            file_bytes,
+            facts,
+            server_cpus: None,
+        })
+    }
+
+    /// Records the machine and the server until it is stopped.
+    pub fn record(&self) -> Result<Box<dyn Recorder>, ConcurrencyError> {
+        let server = RecordedServer { name: SERVER.to_owned(), trial: TRIAL };
+        let servers: Vec<RecordedServer> = self.sut.iter().map(|_| server.clone()).collect();
+        Ok(self.machine.record(&servers, PERIOD)?)
+    }
+
+    /// The share of the memory that programs can still get, 0 to 1.
+    pub fn available_share(&self) -> f64 {
+        self.machine.available_memory_share().ok().flatten().unwrap_or(1.0)
+    }
+
+    /// Memory of the machine, bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.machine.facts().map_or(0, |facts| facts.memory.total_bytes)
+    }
+
+    /// The last line of each log of the server, where it has written one.
+    pub fn last_words(&self) -> Vec<String> {
+        const MOST: usize = 200;
+        let logs = self.sut.iter().flat_map(|sut| sut.logs());
+        let last = logs.filter_map(|(name, log)| {
+            let text = String::from_utf8_lossy(&log.text);
+            let line = text.lines().rev().find(|line| !line.trim().is_empty())?.to_owned();
+            Some(format!("{name}: {}", line.chars().take(MOST).collect::<String>()))
+        });
+        last.collect()
+    }
+
+    /// Why the server does not run any more, if so.
+    pub fn ended(&self) -> Option<String> {
+        self.sut.as_ref().and_then(|sut| sut.check_alive().err()).map(|error| error.to_string())
+    }
+
+    /// Stops the server and puts the settings back. Returns those that could not be, one sentence each.
+    pub fn close(mut self) -> Vec<String> {
+        if let Some(sut) = &mut self.sut {
+            sut.stop();
+        }
+        let mut problems = self.machine.close_kernel_settings();
+        if let Some(knobs) = &mut self.knobs {
+            match knobs.restore() {
+                Ok(restoration) => problems.extend(restoration.failures.iter().map(ToString::to_string)),
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        problems
+    }
+}
+
+/// A transfer lasts longer than a step is held, or there would be none in progress but new ones.
+fn check_file(steps: &PlannedConcurrency, file_bytes: Option<u64>) -> Result<(), ConcurrencyError> {
+    let Some(file_bytes) = file_bytes else { return Ok(()) };
+    let pace_bytes_per_s = steps.pace_bytes_per_s;
+    let length_s = file_bytes as f64 / pace_bytes_per_s;
+    let needed_s = steps.hold.as_secs();
+    if length_s < needed_s as f64 {
+        return Err(ConcurrencyError::ShortFile { file_bytes, pace_bytes_per_s, length_s, needed_s });
+    }
+    Ok(())
+}
+
+/// The length that a server announces for a file; none where it does not. Its body is not read.
+fn file_bytes(authority: &str, path: &str, address: SocketAddr) -> Result<Option<u64>, ConcurrencyError> {
+    let target = || format!("http://{authority}{path}");
+    let no_file = |reply: String| ConcurrencyError::NoFile { target: target(), reply };
+    let request = Request::get(path, authority).render().map_err(TransferSpecError::from)?;
+    let exchange = || -> std::io::Result<Vec<u8>> {
+        let mut stream = TcpStream::connect_timeout(&address, LOCATE)?;
+        stream.set_read_timeout(Some(LOCATE))?;
+        stream.write_all(&request)?;
+        let mut head = Vec::new();
+        let mut buffer = [0; 4096];
+        while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+            match stream.read(&mut buffer)? {
+                0 => break,
+                count => head.extend_from_slice(&buffer[..count]),
+            }
+        }
+        Ok(head)
+    };
+    let head = exchange().map_err(|error| no_file(format!("an error ({error})")))?;
+    let mut decoder = ResponseDecoder::new();
+    decoder.expect(false);
+    match decoder.decode(&mut HeadCache::new(), &mut head.as_slice()) {
+        Ok(Some(Event::Head(head))) if head.status == 200 => Ok(match head.framing {
+            wire::http1::Framing::Length(bytes) => Some(bytes),
+            _ => None,
+        }),
+        Ok(Some(Event::Head(head))) => Err(no_file(format!("status {}", head.status))),
+        Ok(_) => Err(no_file("no whole head".to_owned())),
+        Err(error) => Err(no_file(format!("something else than HTTP ({error})"))),
+    }
+}

@@ -1,0 +1,65 @@
+//! The answer of a run of transfers in a sentence.
+
+use archive::model::{ConcurrencyStep, RanOut, thousands};
+
+/// What the sentence is made of.
+pub(crate) struct Found<'a> {
+    pub variant: &'a str,
+    pub steps: &'a [ConcurrencyStep],
+    pub breaking_point: Option<u32>,
+    pub comfortable_point: Option<u32>,
+    pub ran_out: &'a [RanOut],
+    pub until_availability: f64,
+}
+
+pub(crate) fn sentence(found: &Found<'_>) -> String {
+    let Found { variant, steps, .. } = found;
+    let number = |transfers: u32| thousands(transfers.into());
+    let comfortable = match found.comfortable_point {
+        Some(transfers) => format!("comfortable up to {} downloads at once", number(transfers)),
+        None => "comfortable at no step that was tried".to_owned(),
+    };
+    let Some(broken) = found.breaking_point else {
+        let most = steps.iter().map(|step| step.transfers).max().unwrap_or_default();
+        return format!("{variant} is {comfortable}; it did not break with up to {}", number(most));
+    };
+    let availability =
+        steps.iter().find(|step| step.transfers == broken).map_or(0.0, |step| step.availability * 100.0);
+    let why = found.ran_out.first().map_or_else(String::new, |first| format!(": {}", first.sentence));
+    format!(
+        "{variant} is {comfortable}; it breaks at {}, with an availability of {availability:.0} % (under {:.0} %){why}",
+        number(broken),
+        found.until_availability * 100.0
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_has_both_points() {
+        let steps = [1_000, 2_000].map(|transfers| ConcurrencyStep {
+            transfers,
+            availability: if transfers == 1_000 { 1.0 } else { 0.128 },
+            ..ConcurrencyStep::default()
+        });
+        let found = Found {
+            variant: "apache",
+            steps: &steps,
+            breaking_point: Some(2_000),
+            comfortable_point: Some(1_000),
+            ran_out: &[],
+            until_availability: 0.5,
+        };
+        assert_eq!(
+            sentence(&found),
+            "apache is comfortable up to 1,000 downloads at once; it breaks at 2,000, with an availability of 13 % (under 50 %)"
+        );
+        let healthy = Found { breaking_point: None, comfortable_point: Some(2_000), ..found };
+        assert_eq!(
+            sentence(&healthy),
+            "apache is comfortable up to 2,000 downloads at once; it did not break with up to 2,000"
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! `showdown concurrency` with real servers: what it finds, what it keeps, and what it refuses.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+use serde_json::Value;
+
+use crate::home::{TestHome, error_line, json, only_run, text, while_settings_change};
+
+/// Runs it and returns its answer.
+fn found(home: &TestHome, args: &[&str]) -> Value {
+    let args = [&["concurrency"], args, &["--format", "json", "--progress", "none"]].concat();
+    let output = home.run(&args);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no whole number"))
+}
+
+fn transfers(found: &Value) -> Vec<u64> {
+    found["steps"].as_array().expect("steps").iter().map(|step| number(&step["transfers"])).collect()
+}
+
+/// A server that sends a long file to each client as fast as that reads, or answers with another status.
+fn server(status: &'static str, bytes: usize) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let answer = move |mut stream: TcpStream| {
+        let mut lines = BufReader::new(stream.try_clone().expect("a copy")).lines();
+        while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+        let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Length: {bytes}\r\n\r\n");
+        let _ = stream.write_all(&vec![b'x'; bytes]);
+        let _ = stream.read(&mut [0; 16]);
+    };
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || answer(stream));
+        }
+    });
+    address
+}
+
+#[test]
+fn two_thousand_downloads_are_in_progress_at_once() {
+    let home = TestHome::new();
+    // As root, it changes how much TCP queues.
+    let _settings = while_settings_change();
+    let before = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_notsent_lowat").ok();
+    let found = found(&home, &["nginx", "--from", "500", "--to", "2000", "--hold", "2s", "--finer", "0"]);
+    assert_eq!(std::fs::read_to_string("/proc/sys/net/ipv4/tcp_notsent_lowat").ok(), before);
+    let steps = found["steps"].as_array().expect("steps");
+    assert_eq!(transfers(&found)[..2], [500, 1_000]);
+    for step in steps {
+        let [in_progress, attempts, successes] =
+            ["in_progress", "attempts", "successes"].map(|key| number(&step[key]));
+        assert!(in_progress > 0 && in_progress <= number(&step["transfers"]), "{step}");
+        assert!(successes > 0 && successes <= attempts, "{step}");
+        assert!(step["errors"].get("unexpected_reply").is_none(), "{step}");
+        assert!(number(&step["client_bytes"]) > 0 && step["server_cpu_cores"].is_number(), "{step}");
+    }
+    assert_eq!(found["file_bytes"], 104_857_600);
+    assert_eq!(found["chosen"]["reuseport"], "on");
+
+    let dir = only_run(&home);
+    assert_eq!(json(&dir.join("concurrency.json")), found);
+    assert_eq!(json(&dir.join("facts.json"))["variants"][0]["name"], "nginx");
+    let listed = home.run(&["list", "--format", "json"]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
+    assert_eq!((&listed[0]["state"], &listed[0]["kind"]), (&"finished".into(), &"concurrency".into()));
+    let report = |format: &str| text(&home.run(&["report", "--format", format, "-o", "-"]).stdout);
+    assert!(report("md").contains("| transfers |"), "{}", report("md"));
+    assert_eq!(report("csv").lines().count(), steps.len() + 1);
+    let shown = text(&home.run(&["show"]).stdout);
+    assert!(shown.contains("This machine, before the run"), "{shown}");
+}
+
+#[test]
+fn a_server_breaks_at_its_limit_and_recovers() {
+    let home = TestHome::new();
+    let _settings = while_settings_change();
+    let few = "apache:max_request_workers=4,threads_per_child=4";
+    let found = found(&home, &[few, "--from", "200", "--to", "400", "--finer", "0", "--hold", "1s"]);
+    assert_eq!((&found["breaking_point"], transfers(&found)), (&200.into(), vec![200]));
+    assert!(found["comfortable_point"].is_null());
+    assert_eq!(found["recovery"]["after_transfers"], 200);
+    let causes: Vec<&str> = found["ran_out"]
+        .as_array()
+        .expect("causes")
+        .iter()
+        .map(|c| c["what"].as_str().expect("text"))
+        .collect();
+    assert!(causes.contains(&"workers"), "{causes:?}");
+    assert!(found["sentence"].as_str().is_some_and(|text| text.contains("it breaks at 200")), "{found}");
+}
+
+#[test]
+fn a_file_of_a_running_server_is_a_target_and_its_plan_runs_again() {
+    let home = TestHome::new();
+    let url = format!("http://{}/file", server("200 OK", 20 << 20));
+    let options = ["--to", "20", "--hold", "1s", "--keep-settings"];
+    let found = found(&home, &[&[url.as_str()], &options[..]].concat());
+    assert_eq!((transfers(&found), &found["file_bytes"]), (vec![20], &(20 << 20).into()));
+    assert!(found["steps"][0].get("server_bytes").is_none(), "the server is not its own");
+    let plan = only_run(&home).join("plan.toml").display().to_string();
+    let again = home.run(&["run", &plan, "--format", "json", "--progress", "none"]);
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+}
+
+#[test]
+fn what_cannot_be_run_is_said_before_the_run() {
+    let home = TestHome::new();
+    let refusal = |code: i32, args: &[&str], why: &str| {
+        let output = home.run(&[&["concurrency"], args].concat());
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {}", text(&output.stderr));
+        let line = error_line(&output);
+        assert!(line.contains(why), "{args:?}: {line}");
+    };
+    let nothing = {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        format!("http://{}/", listener.local_addr().expect("an address"))
+    };
+    refusal(1, &[&nothing], "nothing answers at");
+    refusal(1, &[&format!("http://{}/", server("404 Not Found", 0))], "answers with status 404");
+    refusal(2, &[&format!("http://{}/", server("200 OK", 1_000))], "download a larger file");
+    refusal(2, &["http://93.184.216.34/"], "--target-is-mine");
+    refusal(2, &["nginx", "--workload", "static-web"], "name one with --on-op");
+    refusal(2, &["nginx", "--to", "10000000"], "are too many for this machine");
+    refusal(2, &["nginx:kernel.core_pattern=x"], "kernel.core_pattern is no setting");
+    refusal(2, &["nginx", "--from", "10", "--to", "5"], "--from not above --to");
+    refusal(2, &["nginx", "--step", "1x"], "a factor of at least 1.05");
+    refusal(2, &["nginx", "--until", "p99<1s"], "availability<50%");
+    refusal(2, &["nginy"], "nginx");
+    assert!(!home.path("runs").exists(), "nothing was run");
+}
