@@ -10,11 +10,12 @@ from shared import cases, machine
 from shared.results import ResultsPage
 from shared.whole_run import REPOSITORY, progress
 
-from . import case, page
+from . import case, difference, page
 from .causes import CAUSES
 
 PAGE = ResultsPage("explain", "cases", case.COLUMNS, page.render)
 KEY = ("cause", "round")
+NAMES = [*CAUSES, *difference.SHARES]
 
 
 def main() -> int:
@@ -31,7 +32,8 @@ def main() -> int:
     due = [(name, number) for number in range(1, options.rounds + 1) for name in options.only if not store.has("cases", (name, number))]
     try:
         for at, (name, number) in enumerate(due, start=1):
-            row = case.run(name, number, options.showdown.resolve(), library, options.work)
+            asks = difference if name in difference.SHARES else case
+            row = asks.run(name, number, options.showdown.resolve(), library, options.work)
             store.add("cases", row)
             said = row.get("sentence") or row.get("message")
             progress(f"{at}/{len(due)} {name}: {'named' if row['named'] else 'NOT NAMED'}, {row['seconds']} s: {said}")
@@ -44,7 +46,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench-explain", description="Plants causes in servers, and checks whether they are named.")
-    parser.add_argument("--only", choices=list(CAUSES), nargs="+", default=list(CAUSES), help="causes to plant [all]")
+    parser.add_argument("--only", choices=NAMES, nargs="+", default=NAMES, help="causes to plant [all]")
     parser.add_argument("--rounds", type=int, default=5, help="cases of each cause [%(default)s]")
     return cases.parse(parser, "an accept queue of one is a setting of the kernel")
 

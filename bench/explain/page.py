@@ -7,12 +7,15 @@ from shared.markdown import facts_table, plural, shell, table
 from shared.results import Settings
 
 from .causes import CAUSES, NOT_PLANTED
+from .difference import SHARES
 
 BAR = 0.95
 
 
 def render(rows: Rows, settings: Settings) -> str:
     """The page as Markdown."""
+    pairs = [row for row in rows if row["cause"] in SHARES]
+    rows = [row for row in rows if row["cause"] in CAUSES]
     lines = [_line(name, rows) for name in CAUSES]
     return f"""# Explain
 
@@ -26,7 +29,7 @@ no experiment takes less of, such as a lock, can only be *suspected*.
 
 Not planted: {"; ".join(f"{name} ({why})" for name, why in NOT_PLANTED.items())}.
 
-{_wrong(rows)}## Where and how
+{_wrong(rows)}{_pairs(pairs)}## Where and how
 
 {shell([str(settings.get("commands", "make bench-explain"))])}
 
@@ -50,6 +53,27 @@ def _line(name: str, rows: Rows) -> list[str] | None:
     others = sorted({row["resource"] or "none" for row in own if not row["named"]})
     named, decided = (str(sum(1 for row in own if row[column])) for column in ("named", "decided"))
     return [f"`{name}`", CAUSES[name].about, str(len(own)), named, decided, ", ".join(others)]
+
+
+def _pairs(rows: Rows) -> str:
+    """The cases of two servers, if there are any."""
+    if not rows:
+        return ""
+    lines = []
+    for name, share in SHARES.items():
+        own = [row for row in rows if row["cause"] == name]
+        right = sum(1 for row in own if row["named"])
+        wrong = sorted({row["resource"] or row["message"] or "none" for row in own if not row["named"]})
+        lines.append([f"{share:.0%}", str(len(own)), str(right), ", ".join(wrong)])
+    head = ["planted CPU time", "cases", "right", "significant functions of 1 % or more where it was wrong"]
+    return f"""## Two servers of which one has a function more
+
+memcached twice, the second with a function that uses a share of the CPU time of each operation. Right is: it leads the difference and is
+significant, and no other function that differs by 1 % or more is; of equal servers none (bar: 9 of 10).
+
+{table(head, lines)}
+
+"""
 
 
 def _wrong(rows: Rows) -> str:

@@ -5,6 +5,7 @@
  *   flush=N   each flush of a file takes N longer
  *   lookup=N  each read from a socket then waits N for an answer from a socket that has none, as a slow name server
  *   syscall=N each read from a socket then makes system calls for N
+ *   work=N    each read from a socket then takes N turns of planted_work on the CPU: turns, and no microseconds
  * Whether a cause is found is left to the bench. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,16 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum cause { NONE, MUTEX, FLUSH, LOOKUP, SYSCALL };
+enum cause { NONE, MUTEX, FLUSH, LOOKUP, SYSCALL, WORK };
 
 static enum cause cause = NONE;
 static long micros = 0;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((constructor)) static void parse(void) {
-    static const char *const names[] = {"", "mutex=", "flush=", "lookup=", "syscall="};
+    static const char *const names[] = {"", "mutex=", "flush=", "lookup=", "syscall=", "work="};
     const char *plant = getenv("PLANT");
-    for (int i = 1; plant != NULL && i < 5; i++) {
+    for (int i = 1; plant != NULL && i < 6; i++) {
         size_t length = strlen(names[i]);
         if (strncmp(plant, names[i], length) == 0) {
             cause = (enum cause)i;
@@ -48,6 +49,10 @@ static void call(void) {
         syscall(SYS_getppid);
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec < micros * 1000L);
+}
+
+__attribute__((noinline)) void planted_work(long turns) {
+    for (volatile long i = 0; i < turns; i++) {}
 }
 
 static void look_up(void) {
@@ -71,6 +76,7 @@ static ssize_t after(int fd, ssize_t got) {
     }
     if (cause == LOOKUP) look_up();
     if (cause == SYSCALL) call();
+    if (cause == WORK) planted_work(micros);
     return got;
 }
 

@@ -10,7 +10,7 @@ import tomllib
 import unittest
 from pathlib import Path
 
-from explain import case, page
+from explain import case, difference, page
 from explain.causes import CAUSES
 from shared.whole_run import REPOSITORY
 
@@ -45,6 +45,35 @@ class Planting(unittest.TestCase):
                 environment = {"LD_PRELOAD": str(library), "PLANT": plant}
                 ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
                 self.assertGreaterEqual(float(ran.stdout), 0.02, plant)
+
+
+class Pair(unittest.TestCase):
+    def answer(self, *frames: tuple[str, float, bool]) -> str:
+        listed = [{"frame": name, "a_us": 0.0, "b_us": us, "is_significant": significant} for name, us, significant in frames]
+        found = {"sentence": "said", "a_cpu_us": 10.0, "frames": listed}
+        return json.dumps({"difference": found, "servers": [{"held": {"throughput_per_s": 5.0}}]})
+
+    def test_the_second_server_is_the_first_with_more_work(self):
+        text = (REPOSITORY / "workloads/cache/workload.toml").read_text()
+        definition = tomllib.loads(difference.with_second(text, Path("/plant.so"), 70))
+        first, second = (definition["server"][name] for name in (difference.SERVER, difference.PLANTED))
+        self.assertEqual((first.pop("environment")["PLANT"], second.pop("environment")["PLANT"]), ("work=0", "work=70"))
+        self.assertEqual(first, second)
+        self.assertEqual(definition["load"], tomllib.loads(text)["load"])
+
+    def test_the_planted_function_must_lead_alone(self):
+        def named(share: float, *frames: tuple[str, float, bool]) -> object:
+            return difference.outcome(share, self.answer(*frames), "")["named"]
+
+        planted, other = ("planted_work", 0.3, True), ("memcpy", 0.2, True)
+        self.assertEqual(named(0.03, planted, ("memcpy", 0.05, True)), "yes")
+        self.assertEqual([named(0.03, planted, other), named(0.03, ("planted_work", 0.3, False))], ["", ""])
+        self.assertEqual([named(0.0, ("memcpy", 0.2, False)), named(0.0, other)], ["yes", ""])
+        self.assertEqual(difference.outcome(0.0, "", "it failed")["message"], "it failed")
+
+    def test_planted_work_takes_time_on_the_cpu(self):
+        with tempfile.TemporaryDirectory() as directory:
+            self.assertGreater(difference._iteration_ns(case.build_plant(Path(directory))), 0.0)
 
 
 class Outcome(unittest.TestCase):

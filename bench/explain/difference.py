@@ -1,0 +1,100 @@
+"""Cases of two servers of which one has a function more: a planted share of the CPU time of each operation, or none.
+
+The function is `planted_work` of plant.c. What an explanation of two servers says of it is the outcome.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from shared.whole_run import REPOSITORY
+
+WORKLOAD, SERVER, OPERATION = "cache", "memcached", "get"
+PLANTED = "planted"
+"""The name of the second server."""
+FUNCTION = "planted_work"
+SHARES = {"equal": 0.0, "three-percent": 0.03}
+"""The cases, with the share of the CPU time of an operation that is planted."""
+LARGE = 0.01
+"""A difference of this share of the CPU time of an operation is large."""
+
+
+def run(name: str, number: int, showdown: Path, library: Path, work: Path) -> dict[str, object]:
+    """Asks for the difference of the two servers; returns the row."""
+    home = work / f"{name}-{number}"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    known = work / "cpu-us"
+    share = SHARES[name]
+    if share > 0.0 and not known.exists():
+        run("equal", 0, showdown, library, work)
+    if share > 0.0 and not known.exists():
+        return {"cause": name, "round": number, "named": "", "message": "the CPU time of an operation is not known"}
+    iterations = round(share * float(known.read_text()) * 1e3 / _iteration_ns(library)) if share > 0.0 else 0
+    folder = home / "workload"
+    shutil.copytree(REPOSITORY / "workloads" / WORKLOAD, folder)
+    definition = folder / "workload.toml"
+    definition.write_text(with_second(definition.read_text(), library, iterations))
+    asked = [str(showdown), "explain", SERVER, PLANTED, "--workload", str(definition), "--on-op", OPERATION]
+    asked += ["--format", "json", "--progress", "none", "--runs", str(home / "runs")]
+    began = time.monotonic()
+    ran = subprocess.run(asked, cwd=home, capture_output=True, text=True, check=False)
+    row = {"cause": name, "round": number, "seconds": f"{time.monotonic() - began:.0f}", "exit": ran.returncode}
+    found = outcome(share, ran.stdout, ran.stderr)
+    if "throughput_per_s" in found and share == 0.0:
+        known.write_text(str(json.loads(ran.stdout)["difference"]["a_cpu_us"]))
+    return row | found
+
+
+def with_second(definition: str, library: Path, iterations: int) -> str:
+    """The definition with a second server that is the first with the library; both load it, so that only its work differs."""
+    tables = re.split(r"(?m)^(?=\[)", definition)
+    own = [table for table in tables if re.match(rf"\[+server\.{SERVER}\b", table)]
+    first, second = (_preloaded(own, library, count) for count in (0, iterations))
+    others = [table for table in tables if table not in own]
+    named = [table.replace(f"server.{SERVER}", f"server.{PLANTED}", 1) for table in second]
+    return "".join([others[0], *first, *named, *others[1:]])
+
+
+def _preloaded(tables: list[str], library: Path, iterations: int) -> list[str]:
+    head = f"[server.{SERVER}]\n"
+    variables = f'environment = {{ LD_PRELOAD = "{library}", PLANT = "work={iterations}" }}\n'
+    return [table.replace(head, head + variables, 1) for table in tables]
+
+
+def outcome(share: float, answer: str, errors: str) -> dict[str, object]:
+    """What the answer says: whether the planted function, and no other large one, differs significantly."""
+    try:
+        explanation = json.loads(answer)
+        difference = explanation["difference"]
+        throughput = explanation["servers"][0]["held"]["throughput_per_s"]
+    except (ValueError, KeyError, IndexError):
+        lines = errors.strip().splitlines()
+        return {"named": "", "decided": "", "message": lines[-1] if lines else "no answer"}
+    significant = [frame for frame in difference["frames"] if frame["is_significant"]]
+    large = [frame["frame"] for frame in significant if abs(frame["b_us"] - frame["a_us"]) >= LARGE * difference["a_cpu_us"]]
+    others = [name for name in large if name != FUNCTION]
+    is_right = not others and (share == 0.0 or (large != [] and difference["frames"][0]["frame"] == FUNCTION))
+    return {
+        "resource": ", ".join(large),
+        "word": f"{len(significant)} significant",
+        "named": "yes" if is_right else "",
+        "decided": "",
+        "sentence": difference["sentence"],
+        "throughput_per_s": f"{throughput:.0f}",
+    }
+
+
+def _iteration_ns(library: Path) -> float:
+    """How long a turn of the planted work takes here."""
+    work = ctypes.CDLL(str(library)).planted_work
+    work.argtypes, count = [ctypes.c_long], 50_000_000
+    began = time.process_time_ns()
+    work(count)
+    return (time.process_time_ns() - began) / count
