@@ -20,6 +20,7 @@ import { resourceSection } from "./sections/resources";
 import { render, type Section } from "./sections/section";
 import { sweepSection } from "./sections/sweep";
 import { timelineSection } from "./sections/timeline";
+import { tuningSection } from "./sections/tuning";
 import { trialsSection } from "./sections/trials";
 import { validitySection } from "./sections/validity";
 import { verdictSection } from "./sections/verdict";
@@ -39,6 +40,7 @@ function sections(report: Report): Section[] {
   const sweep = sweepSection(report, axis, styleOf);
   const all: (Section | null)[] = [
     report.plan?.kind === "sweep" ? sweep : null,
+    tuningSection(report),
     comparisonsSection(report),
     limitsSection(report),
     costSection(report),

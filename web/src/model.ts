@@ -25,9 +25,49 @@ export interface Report {
   explanation?: Explanation;
   /** In a run of transfers. */
   concurrency?: Concurrency;
+  /** What a search for tunings has tried and kept. */
+  tuning?: TuningRecord;
   /** By the name of the file of folded stacks. */
   profiles?: Record<string, FlameData>;
   made_by: string;
+}
+
+export interface TuningRecord {
+  sentence: string;
+  equal: TuningRatio | null;
+  headline: TuningRatio | null;
+  before_after: BeforeAfter[];
+  tried: TriedTuning[];
+  weaker: TriedTuning[];
+  not_tried: { tuning: string; title: string; why: string }[];
+  steps: { name: string; run: string; learnt: string }[];
+  take_home: { file: string; lines: string[] }[];
+  ended: string | null;
+}
+
+export interface TuningRatio {
+  ratio: number;
+  low: number;
+  high: number;
+  blocks: number;
+}
+
+export interface BeforeAfter {
+  what: string;
+  unit: string;
+  before: number;
+  after: number;
+  ratio: TuningRatio | null;
+}
+
+export interface TriedTuning {
+  tuning: string;
+  title: string;
+  settings: Record<string, string>;
+  outcome: "kept" | "dropped" | "refused";
+  why: string;
+  own: TuningRatio | null;
+  mechanism: { figure: string; ratio: number | null; moved: boolean } | null;
 }
 
 /** What the variants cost, as `showdown cost --format json` has it, and published figures of the same workload. */

@@ -14,6 +14,10 @@ pub const TAGS: &str = "tags.json";
 pub const EXPLANATION: &str = "explanation.json";
 /// How many downloads a server has in progress at once, in a run of `showdown concurrency`, which has no trials.
 pub const CONCURRENCY: &str = "concurrency.json";
+/// What `showdown tune` has tried and kept.
+pub const TUNING: &str = "tuning.json";
+/// The folder of the runs in which a search has tried tunings: each is a run directory.
+pub const SEARCH: &str = "search";
 /// The folder of profiles.
 pub const PROFILES: &str = "profiles";
 /// The folder of trials.
@@ -61,7 +65,8 @@ const MAX_DEPTH: usize = 8;
 pub(crate) fn is_part_of_record(names: &[&str]) -> bool {
     names.iter().all(|name| is_plain(name))
         && match names {
-            [name] => [PLAN, FACTS, VERDICT, EXPLANATION, CONCURRENCY, TAGS].contains(name),
+            [name] => [PLAN, FACTS, VERDICT, EXPLANATION, CONCURRENCY, TUNING, TAGS].contains(name),
+            [SEARCH, _, rest @ ..] => rest.first() != Some(&SEARCH) && is_part_of_record(rest),
             [PROFILES, _] => true,
             [TRIALS, _, ..] => (3..=MAX_DEPTH).contains(&names.len()),
             _ => false,
@@ -72,7 +77,7 @@ pub(crate) fn is_part_of_record(names: &[&str]) -> bool {
 pub(crate) fn is_folder_of_record(names: &[&str]) -> bool {
     names.iter().all(|name| is_plain(name))
         && names.len() < MAX_DEPTH
-        && names.first().is_none_or(|first| [TRIALS, PROFILES].contains(first))
+        && names.first().is_none_or(|first| [TRIALS, PROFILES, SEARCH].contains(first))
 }
 
 /// A name without control characters, which could reach a terminal, and not hidden.
@@ -110,6 +115,8 @@ mod tests {
             &["plan.toml"][..],
             &["explanation.json"],
             &["concurrency.json"],
+            &["tuning.json"],
+            &["search", "20261121T005139Z-a-7f3a", "trials", "001-a", "config", "x"],
             &["profiles", "nginx.folded"],
             &["profiles", "nginx.waits.folded"],
             &["trials", "001-a", "trial.json"],
@@ -123,6 +130,8 @@ mod tests {
             &["trials", "x"],
             &["trials", "001-a", ".writing-x"],
             &["x", "plan.toml"],
+            &["search", "plan.toml"],
+            &["search", "a", "search", "b", "plan.toml"],
             &["profiles"],
             &["profiles", "x", "y"],
         ] {

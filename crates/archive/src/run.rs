@@ -5,7 +5,9 @@ use crate::{
     files,
     id::RunId,
     layout,
-    model::{Concurrency, Explanation, Facts, Plan, PlanParseError, RunFile, RunKind, Trial, Verdict},
+    model::{
+        Concurrency, Explanation, Facts, Plan, PlanParseError, RunFile, RunKind, Trial, TuningRecord, Verdict,
+    },
     telemetry::Telemetry,
     upgrade::{FormatNumber, upgrade},
     writer,
@@ -81,6 +83,8 @@ pub struct Run {
     pub explanation: Option<Explanation>,
     /// How many downloads it has in progress at once; `None` in any other run, or where that cannot be read.
     pub concurrency: Option<Concurrency>,
+    /// What `showdown tune` has tried and kept; `None` in a run of another command, or where it cannot be read.
+    pub tuning: Option<TuningRecord>,
     /// Words to find the run by.
     pub tags: Vec<String>,
     /// Files that are missing or cannot be read. All others are complete.
@@ -110,7 +114,7 @@ impl Run {
     /// a run or cannot be listed.
     pub fn open(dir: &Path) -> Result<Self> {
         let id = writer::run_id_of(dir)?;
-        let RunHead { state, plan, verdict, explanation, concurrency, tags, mut problems } =
+        let RunHead { state, plan, verdict, explanation, concurrency, tuning, tags, mut problems } =
             RunHead::read(dir);
         let facts = or_problem(layout::FACTS, read_run_file(dir, layout::FACTS), &mut problems);
         let trials = read_trials(dir, state, &mut problems)?;
@@ -124,6 +128,7 @@ impl Run {
             verdict,
             explanation,
             concurrency,
+            tuning,
             tags,
             problems,
         })
@@ -133,6 +138,13 @@ impl Run {
     pub fn explain(&mut self, explanation: Explanation) -> Result<()> {
         writer::write_explanation(&self.dir, &explanation)?;
         self.explanation = Some(explanation);
+        Ok(())
+    }
+
+    /// Writes what a search for tunings has found, in place of an earlier record.
+    pub fn tune(&mut self, record: TuningRecord) -> Result<()> {
+        writer::write_tuning(&self.dir, &record)?;
+        self.tuning = Some(record);
         Ok(())
     }
 
@@ -170,6 +182,7 @@ pub(crate) struct RunHead {
     pub(crate) verdict: Option<Verdict>,
     pub(crate) explanation: Option<Explanation>,
     pub(crate) concurrency: Option<Concurrency>,
+    pub(crate) tuning: Option<TuningRecord>,
     pub(crate) tags: Vec<String>,
     pub(crate) problems: Vec<Problem>,
 }
@@ -186,6 +199,8 @@ impl RunHead {
             or_problem(layout::EXPLANATION, read_run_file(dir, layout::EXPLANATION), &mut problems);
         let concurrency: Option<Concurrency> =
             or_problem(layout::CONCURRENCY, read_run_file(dir, layout::CONCURRENCY), &mut problems);
+        let tuning: Option<TuningRecord> =
+            or_problem(layout::TUNING, read_run_file(dir, layout::TUNING), &mut problems);
         let state = match (&plan, &verdict) {
             // Written after each step.
             (Some(plan), None) if plan.kind == RunKind::Concurrency && !running && concurrency.is_some() => {
@@ -202,7 +217,7 @@ impl RunHead {
         };
         let tags = or_problem(layout::TAGS, read_optional(dir, layout::TAGS), &mut problems);
         let tags = tags.or_else(|| plan.as_ref().map(|plan| plan.tags.clone())).unwrap_or_default();
-        Self { state, plan, verdict, explanation, concurrency, tags, problems }
+        Self { state, plan, verdict, explanation, concurrency, tuning, tags, problems }
     }
 }
 

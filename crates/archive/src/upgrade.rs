@@ -23,6 +23,8 @@ pub(crate) enum Document {
     Explanation,
     /// `concurrency.json`, which format 1 did not have.
     Concurrency,
+    /// `tuning.json`, which format 1 did not have.
+    Tuning,
 }
 
 /// The format number of a document; other keys are ignored.
@@ -94,7 +96,7 @@ const VERDICT_FROM_1: &[Rename] = &[
 fn from_1(document: Document, mut value: Value) -> Value {
     match document {
         Document::Plan => rename_all(&mut value, PLAN_FROM_1),
-        Document::Facts | Document::Explanation | Document::Concurrency => {}
+        Document::Facts | Document::Explanation | Document::Concurrency | Document::Tuning => {}
         Document::Trial => {
             rename_all(&mut value, TRIAL_FROM_1);
             at(&mut value, "phases[]", &mut |phase| rename_all(phase, PHASE_FROM_1));

@@ -8,7 +8,7 @@ use crate::{
     files::{self, AtomicFile},
     id::RunId,
     layout,
-    model::{Concurrency, Explanation, Facts, Plan, Trial, Verdict},
+    model::{Concurrency, Explanation, Facts, Plan, Trial, TuningRecord, Verdict},
     telemetry::Telemetry,
 };
 use std::{
@@ -163,6 +163,11 @@ impl RunWriter {
 /// Writes `explanation.json` of the run in this directory.
 pub(crate) fn write_explanation(dir: &Path, explanation: &Explanation) -> Result<()> {
     files::write_json(dir, dir.join(layout::EXPLANATION), explanation)
+}
+
+/// Writes `tuning.json` of the run in this directory.
+pub(crate) fn write_tuning(dir: &Path, record: &TuningRecord) -> Result<()> {
+    files::write_json(dir, dir.join(layout::TUNING), record)
 }
 
 fn plan_text(plan: &Plan, directory: &Path) -> Result<String> {

@@ -15,6 +15,7 @@ use archive::telemetry::{Column, Telemetry};
 use host::CpuSet;
 use host::telemetry::{Recording, TelemetryColumn, TelemetrySample};
 
+use crate::figures::{self, Plain};
 use crate::held_server::{LoopFacts, SliceReading};
 use crate::study::glance;
 
@@ -29,6 +30,26 @@ pub fn explain_trials(run: &Run) -> Option<Explanation> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     (!servers.is_empty())
         .then(|| Explanation::new(&plan.workload, ExplanationBasis::Trials, now, servers, None))
+}
+
+/// The figures of a trial by name, as far as its own closed loop tells them. None are known of a trial that did not run one.
+pub fn trial_figures(run: &Run, trial: &Trial) -> BTreeMap<String, f64> {
+    let found = run.plan.as_ref().and_then(|plan| {
+        let variant = plan.variants.iter().find(|variant| variant.name == trial.variant)?;
+        let telemetry = run.telemetry(trial).ok().flatten();
+        let reading = reading(trial, closed_loop(trial)?, telemetry.as_ref(), plan.load.connections);
+        let server_cpus = server_cpus(plan, variant, &reading);
+        let facts = LoopFacts {
+            variant: variant.name.clone(),
+            connections: plan.load.connections,
+            server_cpus,
+            client_cpus: None,
+            is_root: false,
+            can_burn: false,
+        };
+        Some(figures::of(&Plain { facts: &facts, readings: &[reading] }).values())
+    });
+    found.unwrap_or_default()
 }
 
 fn explained(run: &Run, plan: &Plan, variant: &Variant) -> Option<ExplainedServer> {

@@ -44,6 +44,6 @@ mod waterfall;
 mod words;
 
 pub use explained_run::{ExplainError, ExplainedRun, explain};
-pub use explained_trials::explain_trials;
+pub use explained_trials::{explain_trials, trial_figures};
 pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 pub use study::{StudyProgress, study};

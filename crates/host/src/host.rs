@@ -9,7 +9,7 @@ use crate::affinity::{self, Core, CpuSet};
 use crate::cgroup::CgroupLimits;
 use crate::doctor::HostEvidence;
 use crate::facts::{HostFacts, ProcessFacts};
-use crate::knobs::{self, KnobChange, Knobs, Restoration};
+use crate::knobs::{self, Knob, KnobChange, Knobs, Restoration};
 use crate::packages::{self, PackageName, Program};
 use crate::ports;
 use crate::process::{self, ServerCommand, ServerProcess};
@@ -73,6 +73,11 @@ impl Host {
     /// ([`knobs::default_journal_dir`]). Changes that a killed process left there are undone first, and returned.
     pub fn knobs(&self, journal_dir: &Path) -> Result<(Knobs, Vec<KnobChange>), knobs::Error> {
         Knobs::open(&self.root, &self.keeper, journal_dir)
+    }
+
+    /// The value of a kernel setting now.
+    pub fn kernel_setting(&self, knob: &Knob) -> Result<String, knobs::Error> {
+        knobs::current(&self.root, knob)
     }
 
     /// Undoes the changes of settings that a killed process left. Every run that changes no setting itself starts with this.

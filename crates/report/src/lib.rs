@@ -41,6 +41,7 @@ mod record;
 mod table;
 mod telemetry;
 mod timeline;
+mod tuned;
 mod words;
 
 use archive::Run;

@@ -6,7 +6,7 @@ use crate::{
     explained,
     record::ReportedRun,
     table::status,
-    words,
+    tuned, words,
 };
 use archive::{
     Run, RunState,
@@ -35,6 +35,9 @@ pub(crate) fn render(run: &Run) -> String {
         problems(&mut out, run);
         rerun(&mut out, run);
         return out;
+    }
+    if let Some(record) = &run.tuning {
+        tuned::render(&mut out, record);
     }
     title(&mut out, run);
     if let Some(verdict) = &run.verdict {

@@ -10,7 +10,7 @@ use crate::{
 };
 use archive::{
     Problem, Run, RunId, RunState,
-    model::{Concurrency, CpuSplit, Explanation, Tick, Trial},
+    model::{Concurrency, CpuSplit, Explanation, Tick, Trial, TuningRecord},
 };
 use cost::pricing::CostReport;
 use cost::published::{self, ListedResult, Published};
@@ -52,6 +52,9 @@ pub(crate) struct Page<'a> {
     /// How many downloads are in progress at once, in a run of transfers.
     #[serde(skip_serializing_if = "Option::is_none")]
     concurrency: Option<&'a Concurrency>,
+    /// What a search for tunings has tried and kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tuning: Option<&'a TuningRecord>,
     /// Profiles of the explanation by the name of their file.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     profiles: BTreeMap<String, Flame>,
@@ -130,6 +133,7 @@ impl<'a> Page<'a> {
             cost: None,
             explanation,
             concurrency: run.concurrency.as_ref(),
+            tuning: run.tuning.as_ref(),
             profiles,
             made_by,
         }

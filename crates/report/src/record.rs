@@ -2,7 +2,7 @@
 
 use archive::{
     Problem, Run, RunId, RunState,
-    model::{Concurrency, Explanation, Facts, Plan, Trial, Verdict},
+    model::{Concurrency, Explanation, Facts, Plan, Trial, TuningRecord, Verdict},
 };
 use serde::Serialize;
 
@@ -19,6 +19,9 @@ pub(crate) struct RunReport<'a> {
     /// Only in a run of transfers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) concurrency: Option<&'a Concurrency>,
+    /// Only in a run of `showdown tune`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tuning: Option<&'a TuningRecord>,
     pub(crate) trials: Vec<ReportedTrial<'a>>,
 }
 
@@ -72,6 +75,7 @@ impl<'a> RunReport<'a> {
             verdict: run.verdict.as_ref(),
             explanation: run.explanation.as_ref(),
             concurrency: run.concurrency.as_ref(),
+            tuning: run.tuning.as_ref(),
             trials: run.trials.iter().map(in_folder).collect(),
         }
     }

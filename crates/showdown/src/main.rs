@@ -43,6 +43,8 @@ enum Verb {
     Sweep(Box<verbs::bakeoff::SweepArgs>),
     /// Find out what limits a server and where its CPU time goes, or what costs one server more than another
     Explain(Box<verbs::explain::ExplainArgs>),
+    /// Try tunings on a server, and keep what fresh trials confirm
+    Tune(Box<verbs::tune::TuneArgs>),
     /// List the tunings of servers and the kernel: what each sets, when it applies, its risk and its source
     Tunings(verbs::tunings::TuningsArgs),
     /// Restore the kernel settings that a killed run has left
@@ -121,6 +123,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => verbs::bakeoff::compare(&args),
         Verb::Sweep(args) => verbs::bakeoff::sweep(&args),
         Verb::Explain(args) => verbs::explain::run(&args),
+        Verb::Tune(args) => verbs::tune::run(&args),
         Verb::Tunings(args) => verbs::tunings::run(&args),
         Verb::Undo(args) => verbs::undo::run(&args),
         Verb::Concurrency(args) => verbs::concurrency::run(&args),
@@ -165,7 +168,7 @@ mod tests {
         "Create", "Derive", "Do", "Explain", "Find", "Give", "Go", "Keep", "List", "Load", "Maintain",
         "Make", "Mark", "Measure", "Offer", "Open", "Pack", "Pause", "Print", "Put", "Query", "Read",
         "Rebuild", "Remove", "Replace", "Restore", "Run", "Save", "Search", "Send", "Set", "Show", "Spread",
-        "Start", "Stop", "Store", "Take", "Trust", "Unpack", "Use", "Vary", "Wait", "Write",
+        "Start", "Stop", "Store", "Take", "Trust", "Try", "Tune", "Unpack", "Use", "Vary", "Wait", "Write",
     ];
 
     /// This command and all below it that a user sees, each with its full name.

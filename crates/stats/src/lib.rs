@@ -35,6 +35,7 @@
 //! | how many independent values is a series worth? | [`autocorrelation`] |
 //! | what is the ratio of A to B, and its confidence interval? | [`ratio`] |
 //! | is that a difference? | [`verdict`], for several variants [`multiple`] |
+//! | is a mean above a bound, and which of several claims hold together? | [`one_sided`], [`holm`] |
 //! | do the means of two independent sides differ? | [`welch`], many at once with [`false_discovery`] |
 //! | what is the variance of each of many alike quantities with few values? | [`moderated`] |
 //! | which difference can a number of blocks detect? | [`power`] |
@@ -78,6 +79,7 @@ pub mod elasticity;
 pub mod energy_counter;
 pub mod expected_width;
 pub mod false_discovery;
+pub mod holm;
 mod least_squares;
 mod level;
 mod location;
@@ -86,6 +88,7 @@ pub mod moderated;
 pub mod modes;
 mod mser;
 pub mod multiple;
+pub mod one_sided;
 pub mod power;
 pub mod proportion;
 pub mod quantity;

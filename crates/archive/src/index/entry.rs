@@ -3,7 +3,7 @@
 use crate::{
     error::{ArchiveError, Result},
     id::RunId,
-    model::{Concurrency, ConfidenceInterval, Explanation, RunKind, Variant, Verdict},
+    model::{Concurrency, ConfidenceInterval, Explanation, RunKind, TuningRecord, Variant, Verdict},
     run::{RunHead, RunState},
 };
 use rusqlite::{Transaction, params};
@@ -64,6 +64,15 @@ impl From<Concurrency> for IndexedResult {
     }
 }
 
+/// The result of a run, with the answer of a search for tunings if it is one: its verdict is that of the last step.
+fn with_answer(result: Option<IndexedResult>, tuning: Option<TuningRecord>) -> Option<IndexedResult> {
+    let result = result?;
+    Some(match tuning {
+        Some(TuningRecord { sentence, .. }) => IndexedResult { sentence, ..result },
+        None => result,
+    })
+}
+
 /// A variant and, in a comparison, its median.
 #[derive(Debug)]
 struct VariantRow {
@@ -85,7 +94,8 @@ impl IndexedRun {
         let dir = root.join(id.as_str());
         // Before the files: a change while they are read causes another read.
         let changed_ns = changed_ns(&fs::metadata(&dir).map_err(ArchiveError::io(&dir))?);
-        let RunHead { state, plan, verdict, explanation, concurrency, tags, problems } = RunHead::read(&dir);
+        let RunHead { state, plan, verdict, explanation, concurrency, tuning, tags, problems } =
+            RunHead::read(&dir);
         Ok(Self {
             changed_ns,
             state,
@@ -93,8 +103,7 @@ impl IndexedRun {
             workload: plan.as_ref().map(|plan| plan.workload.clone()),
             showdown: plan.as_ref().map(|plan| plan.showdown.clone()),
             variants: plan.map_or_else(Vec::new, |plan| variants(plan.variants, verdict.as_ref())),
-            result: verdict
-                .map(IndexedResult::from)
+            result: with_answer(verdict.map(IndexedResult::from), tuning)
                 .or(explanation.map(IndexedResult::from))
                 .or(concurrency.map(IndexedResult::from)),
             tags,

@@ -8,6 +8,7 @@
 //! | `verdict.json` | [`Verdict`] |
 //! | `explanation.json` | [`Explanation`] |
 //! | `concurrency.json` | [`Concurrency`] |
+//! | `tuning.json` | [`TuningRecord`] |
 //!
 //! These types are the file format; `docs/FORMATS.md` documents every key. Readers ignore unknown JSON keys, and
 //! writers may omit a key that has a default, so new keys need no new [`FORMAT`]. File names are relative to the run
@@ -27,6 +28,7 @@ mod run_file;
 mod statistics;
 mod times;
 mod trial;
+mod tuning;
 mod unit;
 mod usage;
 mod verdict;
@@ -61,6 +63,10 @@ pub use statistics::{
 };
 pub use times::{QuantileCurve, Times};
 pub use trial::{MeasuredValue, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, TrialTurns, WarmUpOutcome};
+pub use tuning::{
+    BeforeAfter, MechanismOutcome, TakeHome, TriedTuning, TuningOutcome, TuningRecord, TuningStep,
+    UntriedTuning,
+};
 pub use unit::{plural, thousands, with_unit};
 pub use usage::{CountCheck, CpuTimePerOperation, ResourceUse, SaturatedResource, ServerUsage};
 pub use verdict::{

@@ -1,6 +1,6 @@
 //! The JSON files of a run directory that have a format number.
 
-use super::{Concurrency, Explanation, Facts, Trial, Verdict};
+use super::{Concurrency, Explanation, Facts, Trial, TuningRecord, Verdict};
 use crate::upgrade::Document;
 
 /// A JSON file of a run directory with a format number.
@@ -38,6 +38,14 @@ impl RunFile for Explanation {
 
 impl RunFile for Trial {
     const DOCUMENT: Document = Document::Trial;
+
+    fn format(&self) -> u32 {
+        self.format
+    }
+}
+
+impl RunFile for TuningRecord {
+    const DOCUMENT: Document = Document::Tuning;
 
     fn format(&self) -> u32 {
         self.format

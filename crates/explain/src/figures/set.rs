@@ -46,6 +46,11 @@ impl Figures {
         figure.or_else(|| self.texts.get(name).map(String::as_str))
     }
 
+    /// All values by name.
+    pub(crate) fn values(&self) -> BTreeMap<String, f64> {
+        self.figures.iter().map(|(name, figure)| (name.clone(), figure.value)).collect()
+    }
+
     /// All names, of figures and texts.
     #[cfg(test)]
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {

@@ -185,6 +185,11 @@ impl Drop for Knobs {
     }
 }
 
+/// The value of a setting now.
+pub(crate) fn current(root: &Root, knob: &Knob) -> Result<String, Error> {
+    read(root, knob)
+}
+
 /// Restores the settings that a killed process left. Does nothing if there is no journal or its owner is alive.
 pub(crate) fn recover(root: &Root, journal_dir: &Path) -> Result<Restoration, Error> {
     if !Journal::exists(journal_dir) {

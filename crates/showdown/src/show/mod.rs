@@ -22,6 +22,8 @@ pub mod selftest;
 pub mod selftest_clients;
 pub mod size;
 mod table;
+pub mod tune_progress;
+pub mod tuning;
 pub mod tunings;
 pub mod units;
 pub mod verdict;

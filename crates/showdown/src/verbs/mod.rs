@@ -23,6 +23,7 @@ pub mod runner;
 pub mod selftest;
 pub mod selftest_clients;
 pub mod size;
+pub mod tune;
 pub mod tunings;
 pub mod undo;
 pub mod workloads;

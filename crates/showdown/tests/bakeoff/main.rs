@@ -24,6 +24,7 @@ mod secrets;
 mod servers;
 mod slow_requests;
 mod tls;
+mod tune;
 mod tunings;
 mod turns;
 mod untrusted;

@@ -9,6 +9,7 @@ mod explanations;
 mod page;
 mod plans;
 mod power;
+mod tuning_record;
 mod tunings;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,0 +1,66 @@
+//! What a search for tunings has found as Markdown: the sentence, the figures before and after, and a row for each tuning.
+
+use std::fmt::Write;
+
+use archive::model::{RatioEstimate, TriedTuning, TuningRecord};
+
+use crate::escape::{code, plain};
+
+/// Maximum rows of the tunings that were not tried.
+const MAX_ROWS: usize = 40;
+
+pub(crate) fn render(out: &mut String, record: &TuningRecord) {
+    let _ = writeln!(out, "**{}**\n", plain(&record.sentence));
+    if let Some(equal) = &record.equal {
+        let _ =
+            writeln!(out, "Equal servers on this host: {} in {} blocks.\n", interval(equal), equal.blocks);
+    }
+    if !record.before_after.is_empty() {
+        let _ = writeln!(out, "| figure | unit | before | after | ratio (95 % CI) |\n|---|---|---|---|---|");
+        for row in &record.before_after {
+            let ratio = row.ratio.as_ref().map_or_else(|| "–".to_owned(), interval);
+            let (what, unit) = (plain(&row.what), plain(&row.unit));
+            let _ = writeln!(out, "| {what} | {unit} | {:.3} | {:.3} | {ratio} |", row.before, row.after);
+        }
+        out.push('\n');
+    }
+    tunings(out, "Tried", &record.tried);
+    tunings(out, "Weaker, never kept", &record.weaker);
+    if !record.not_tried.is_empty() {
+        let _ = writeln!(out, "### Not tried\n\n| tuning | why |\n|---|---|");
+        for not in record.not_tried.iter().take(MAX_ROWS) {
+            let _ = writeln!(out, "| {} | {} |", code(&not.tuning), plain(&not.why));
+        }
+        out.push('\n');
+    }
+    for file in &record.take_home {
+        let _ = writeln!(out, "### Take home: {}\n", plain(&file.file));
+        for line in &file.lines {
+            let _ = writeln!(out, "- {}", code(line));
+        }
+        out.push('\n');
+    }
+}
+
+fn tunings(out: &mut String, title: &str, all: &[TriedTuning]) {
+    if all.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "### {title}\n\n| tuning | sets | outcome | own gain (95 % CI) | why |\n|---|---|---|---|---|"
+    );
+    for tried in all {
+        let settings: Vec<String> =
+            tried.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let outcome = format!("{:?}", tried.outcome).to_lowercase();
+        let own = tried.own.as_ref().map_or_else(|| "–".to_owned(), interval);
+        let (name, settings, why) = (code(&tried.tuning), code(&settings.join(" ")), plain(&tried.why));
+        let _ = writeln!(out, "| {name} | {settings} | {outcome} | {own} | {why} |");
+    }
+    out.push('\n');
+}
+
+fn interval(estimate: &RatioEstimate) -> String {
+    format!("{:.3} × ({:.3}–{:.3})", estimate.ratio, estimate.low, estimate.high)
+}

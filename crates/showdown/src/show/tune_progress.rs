@@ -1,0 +1,56 @@
+//! Progress of `showdown tune`: a line for what is tried and what was learnt, and one that changes for the trial under way.
+
+use bakeoff::event::Event;
+use indicatif::ProgressBar;
+use tune::bakeoff_lab::TuneEvent;
+
+use super::bar::{ProgressMode, style};
+use super::units::{rate, time};
+use crate::color::for_stderr;
+
+/// Shows the events of a search.
+pub struct TuneProgress {
+    mode: ProgressMode,
+    bar: ProgressBar,
+}
+
+impl TuneProgress {
+    /// Starts it.
+    pub fn start(mode: ProgressMode) -> Self {
+        let bar = mode.bar();
+        bar.set_style(style("{spinner} {wide_msg} {prefix} ({elapsed})"));
+        if mode == ProgressMode::Bar {
+            bar.enable_steady_tick(std::time::Duration::from_millis(250));
+        }
+        Self { mode, bar }
+    }
+
+    /// Takes an event.
+    pub fn observe(&self, event: TuneEvent) {
+        match event {
+            TuneEvent::Said(what) => {
+                self.bar.println(for_stderr(&what));
+                self.mode.print_json(&Event::Doing { what });
+            }
+            TuneEvent::Trial(event) => {
+                self.mode.print_json(&event);
+                match event {
+                    Event::Doing { what } => self.bar.set_message(for_stderr(&what)),
+                    Event::Tick { throughput_per_s, p99_us, .. } => {
+                        self.bar.set_prefix(format!(
+                            "{}/s p99 {}",
+                            rate(throughput_per_s),
+                            time(p99_us as f64)
+                        ));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Removes the line.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,74 @@
+//! The answer of `showdown tune` for a terminal.
+
+use std::fmt::Write as _;
+
+use archive::model::{BeforeAfter, RatioEstimate, TriedTuning, TuningOutcome, TuningRecord};
+
+use super::table::table;
+use super::units::quantity;
+use crate::color;
+
+/// The sentence, the table before and after, each tuning with what became of it, and what to take home.
+pub fn text(record: &TuningRecord, dir: &str, report: &str) -> String {
+    let mut out = format!("{}\n", color::heading(&record.sentence));
+    if let Some(equal) = &record.equal {
+        let _ = writeln!(out, "\nequal servers: {} in {} blocks", interval(equal), equal.blocks);
+    }
+    if !record.before_after.is_empty() {
+        let mut rows = vec![["", "before", "after", "ratio (95 % CI)"].map(str::to_owned).to_vec()];
+        rows.extend(record.before_after.iter().map(row));
+        let _ = write!(out, "\n{}", table(&rows));
+    }
+    for (title, outcome) in [
+        ("kept", TuningOutcome::Kept),
+        ("dropped", TuningOutcome::Dropped),
+        ("refused", TuningOutcome::Refused),
+    ] {
+        section(&mut out, title, record.tried.iter().filter(|tried| tried.outcome == outcome));
+    }
+    section(&mut out, "weaker, never kept", record.weaker.iter());
+    if !record.not_tried.is_empty() {
+        let _ = writeln!(out, "\n{} ({})", color::heading("not tried"), record.not_tried.len());
+        for not in &record.not_tried {
+            let _ = writeln!(out, "  {}: {}", not.tuning, not.why);
+        }
+    }
+    for file in &record.take_home {
+        let _ = writeln!(out, "\n{} {}", color::heading("take home:"), file.file);
+        for line in &file.lines {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    if let Some(why) = &record.ended {
+        let _ = writeln!(out, "\n{} {why}", color::caution("the search ended early:"));
+    }
+    let _ = writeln!(out, "\nmeasure it again   showdown run {dir}/plan.toml\nreport             {report}");
+    out
+}
+
+fn section<'t>(out: &mut String, title: &str, all: impl Iterator<Item = &'t TriedTuning>) {
+    let all: Vec<&TriedTuning> = all.collect();
+    if all.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{} ({})", color::heading(title), all.len());
+    for tried in all {
+        let settings: Vec<String> =
+            tried.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let own = tried.own.as_ref().map_or(String::new(), |own| format!("  {}", interval(own)));
+        let _ = writeln!(out, "  {}: {}{own}\n    {}", tried.tuning, settings.join(" "), tried.why);
+        if tried.outcome == TuningOutcome::Kept && !tried.risk.is_empty() {
+            let _ = writeln!(out, "    risk: {}", tried.risk);
+        }
+    }
+}
+
+fn row(figure: &BeforeAfter) -> Vec<String> {
+    let value = |value: f64| quantity(value, &figure.unit);
+    let ratio = figure.ratio.as_ref().map_or_else(|| "–".to_owned(), interval);
+    vec![figure.what.clone(), value(figure.before), value(figure.after), ratio]
+}
+
+fn interval(estimate: &RatioEstimate) -> String {
+    format!("{:.3} × ({:.3}–{:.3})", estimate.ratio, estimate.low, estimate.high)
+}

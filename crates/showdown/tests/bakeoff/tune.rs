@@ -1,0 +1,125 @@
+//! A short search for tunings from end to end. How much anything gains is left to the machine: the test asserts what is recorded.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::home::{TestHome, text};
+
+fn tuning(home: &TestHome, name: &str, set: &str) {
+    let text = format!(
+        "title = \"{name}\"\nabout = \"x\"\nservers = [\"nginx\"]\nscope = \"server\"\nundo = \"restart\"\nsource = \"me\"\n\
+         [[level]]\nset = {{ {set} }}\ntake_home = [\"{name}\"]\n"
+    );
+    fs::create_dir_all(home.path("tunings")).expect("a directory");
+    fs::write(home.path(&format!("tunings/{name}.toml")), text).expect("a tuning");
+}
+
+#[test]
+fn a_search_records_what_it_tried_and_leaves_nothing_behind() {
+    let home = TestHome::new();
+    // The baseline logs each request and flushes it; one tuning undoes that, the other one changes nothing.
+    tuning(&home, "planted", "access_log = false");
+    tuning(&home, "placebo", "keepalive_timeout = 61");
+    tuning(&home, "so-already", "worker_connections = 10000");
+    let only = ["planted", "placebo", "so-already", "boot-mitigations"].map(|id| format!("--only={id}"));
+    let args = [
+        "tune",
+        "nginx:access_log=on",
+        "--on-op",
+        "get-1k",
+        "--measure",
+        "throughput",
+        "--quick",
+        "--connections",
+        "4",
+        "--for",
+        "2h",
+        "--format",
+        "json",
+        "--progress",
+        "json",
+        "--tag",
+        "mine",
+        &only[0],
+        &only[1],
+        &only[2],
+        &only[3],
+    ];
+    let output = home.run(&args);
+    let (answer, events) = (text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+    let runs: Vec<_> =
+        fs::read_dir(home.path("runs")).expect("runs").flatten().map(|entry| entry.path()).collect();
+    assert!(
+        runs.iter()
+            .all(|path| !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".tuning-"))),
+        "{runs:?}"
+    );
+    if output.status.code() == Some(1) {
+        // A machine so busy that no trial of the baseline is valid.
+        assert!(events.contains("the baseline cannot be measured: "), "{events}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{events}");
+    let record: Value = serde_json::from_str(&answer).expect("JSON");
+    assert_eq!(record["baseline"], "nginx:access_log=on");
+    assert!(record["ended"].is_null(), "{record}");
+    let ids = |list: &str| -> Vec<String> {
+        let mut ids: Vec<String> = record[list]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|one| one["tuning"].as_str().expect("a name").to_owned())
+            .collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids("tried"), ["placebo", "planted"], "{record}");
+    assert_eq!(ids("not_tried"), ["boot-mitigations", "so-already"], "{record}");
+    for tried in record["tried"].as_array().expect("a list") {
+        assert!(
+            !tried["why"].as_str().expect("text").is_empty()
+                && !tried["step"].as_str().expect("text").is_empty()
+        );
+    }
+    assert_eq!(record["steps"][0]["name"], "equal servers");
+    assert_eq!(record["steps"][1]["name"], "screening");
+    assert!(events.contains("equal servers: how much does this host"), "it says what it does: {events}");
+
+    let run = runs.iter().find(|path| path.join("tuning.json").is_file()).expect("a run with tuning.json");
+    let verdict: Value =
+        serde_json::from_slice(&fs::read(run.join("verdict.json")).expect("a verdict")).expect("JSON");
+    assert_eq!(verdict["variants"].as_array().expect("variants").len(), 2);
+    assert_eq!(verdict["variants"][0]["name"], "nginx:access_log=on");
+    let is_confirmed =
+        record["steps"].as_array().expect("steps").iter().any(|step| step["name"] == "confirmation");
+    assert_eq!(record["headline"].is_null(), record["tuned"].is_null());
+    assert!(is_confirmed || record["headline"].is_null(), "{record}");
+    for step in record["steps"].as_array().expect("steps") {
+        let folder = step["run"].as_str().expect("a folder");
+        assert!(folder.is_empty() || run.join("search").join(folder).join("plan.toml").is_file(), "{folder}");
+    }
+    let shown = home.run(&["report", run.to_str().expect("a path"), "--format", "md"]);
+    let sentence = record["sentence"].as_str().expect("a sentence");
+    assert!(text(&shown.stdout).contains("### Tried"), "{} {}", text(&shown.stdout), text(&shown.stderr));
+    let listed = text(&home.run(&["list", "--tag", "mine"]).stdout);
+    assert!(listed.contains(sentence.split(" (").next().unwrap_or(sentence)), "{listed} {sentence}");
+}
+
+#[test]
+fn a_mistake_is_refused_before_anything_is_tried() {
+    let home = TestHome::new();
+    for (args, error) in [
+        (&["tune", "ngnix"][..], "no workload has a server \"ngnix\""),
+        (&["tune", "nginx", "--only", "none"], "there is no tuning \"none\": see `showdown tunings`"),
+        (&["tune", "nginx@old"], "tune works on this machine only"),
+        (&["tune", "nginx", "--allow", "everything"], "invalid value 'everything'"),
+        (&["tune", "nginx", "--rules", "none.toml"], "cannot read none.toml"),
+    ] {
+        let output = home.run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(error), "{args:?}: {}", text(&output.stderr));
+    }
+    assert!(!home.path("runs").exists(), "nothing was measured");
+}

@@ -1,0 +1,200 @@
+//! Trials of real servers for a search: each step is a run of `bakeoff` with its plan, its gates and its directory.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use archive::Run;
+use archive::layout::SEARCH;
+use archive::model::{Measure, PhaseKind, Plan, RunLength, Trial, TrialStatus};
+use bakeoff::event::Event;
+use bakeoff::plan_request::{self, PlanRequest};
+use bakeoff::{FinishedRun, RunPermissions, run_plan};
+use explain::trial_figures;
+use host::Host;
+use load::engine::RunContext;
+use workload::VariantText;
+
+use crate::lab::{LabError, Settings, StageTrials, TrialReading, TuningLab};
+
+/// Time under load of a server in a block of a quick search.
+const QUICK_TURNS: Duration = Duration::from_secs(1);
+/// A closed loop of a quick search.
+const QUICK_LOOP: Duration = Duration::from_millis(600);
+
+/// What happens in a search.
+pub enum TuneEvent {
+    /// What is tried now, or what was learnt.
+    Said(String),
+    /// Something of a trial.
+    Trial(Event),
+}
+
+/// Receives events.
+pub type TuneObserver<'a> = dyn FnMut(TuneEvent) + Send + 'a;
+
+/// Runs the trials of a search.
+pub struct BakeoffLab<'a> {
+    request: PlanRequest,
+    baseline: VariantText,
+    is_quick: bool,
+    permissions: RunPermissions<'a>,
+    root: PathBuf,
+    context: &'a RunContext,
+    observe: &'a mut TuneObserver<'a>,
+    begun: Instant,
+    /// The measure of all stages, which the first one decides.
+    measure: Option<Measure>,
+    /// Kernel settings that could not be restored.
+    pub unrestored: Vec<String>,
+}
+
+impl<'a> BakeoffLab<'a> {
+    /// A lab that keeps its runs in this folder. The request has everything but variants and blocks.
+    pub fn new(
+        request: PlanRequest,
+        baseline: VariantText,
+        is_quick: bool,
+        permissions: RunPermissions<'a>,
+        root: PathBuf,
+        context: &'a RunContext,
+        observe: &'a mut TuneObserver<'a>,
+    ) -> Self {
+        Self {
+            request,
+            baseline,
+            is_quick,
+            permissions,
+            root,
+            context,
+            observe,
+            begun: Instant::now(),
+            measure: None,
+            unrestored: Vec::new(),
+        }
+    }
+
+    /// The baseline with these settings, as a variant is written.
+    pub fn written(&self, settings: &Settings) -> String {
+        let own = self.baseline.settings.iter().filter(|(name, _)| !settings.contains_key(name));
+        let all = own.map(|(name, value)| (name, value)).chain(settings);
+        let all: Vec<String> = all.map(|(name, value)| format!("{name}={value}")).collect();
+        let colon = if all.is_empty() { "" } else { ":" };
+        format!("{}{colon}{}", self.baseline.server, all.join(","))
+    }
+
+    fn plan(&self, of: &[Settings], blocks: u32) -> Result<Plan, String> {
+        let request = PlanRequest {
+            variants: of.iter().map(|settings| self.written(settings)).collect(),
+            blocks: Some(blocks),
+            // What is invalid is seen by the search, which asks for more blocks where it needs them.
+            spare_blocks: Some(if blocks >= 6 { blocks / 3 } else { 0 }),
+            length: Some(RunLength::Quick),
+            ..self.request.clone()
+        };
+        let mut plan = plan_request::plan(&request, &Host::local()).map_err(|error| error.to_string())?;
+        plan.looks = Vec::new();
+        if let Some(measure) = &self.measure {
+            plan.measure = measure.clone();
+            plan.fallback = None;
+        }
+        if self.is_quick {
+            plan.phases.closed_loop = QUICK_LOOP;
+            plan.warm_up.min = QUICK_LOOP;
+            if let Some(turns) = &mut plan.turns {
+                turns.load = QUICK_TURNS;
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Runs a plan in a thread of its own: a run keeps its thread on the client's CPUs, and the next plan is to see all of them.
+    fn run(&mut self, plan: &Plan) -> Result<FinishedRun, String> {
+        let Self { permissions, root, context, observe, .. } = self;
+        let run = || {
+            run_plan(plan, *permissions, root, context, &mut |event| observe(TuneEvent::Trial(event)))
+                .map_err(|error| error.to_string())
+        };
+        thread::scope(|scope| scope.spawn(run).join())
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn refused(&self, why: String) -> LabError {
+        if self.context.interrupted.load(Ordering::Relaxed) {
+            LabError::Interrupted
+        } else if self.measure.is_none() {
+            // The first stage has the baseline alone.
+            LabError::Failed(why)
+        } else {
+            LabError::Refused(why)
+        }
+    }
+}
+
+impl TuningLab for BakeoffLab<'_> {
+    fn blocks(&mut self, _: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+        let plan = self.plan(of, blocks).map_err(|why| self.refused(why))?;
+        let finished = self.run(&plan).map_err(|why| self.refused(why))?;
+        if self.context.interrupted.load(Ordering::Relaxed) {
+            return Err(LabError::Interrupted);
+        }
+        self.unrestored.extend(finished.unrestored);
+        let run = Run::open(&finished.dir).map_err(|error| LabError::Failed(error.to_string()))?;
+        // The first block may have replaced the measure, and chosen a rate.
+        let plan = run.plan.clone().unwrap_or(plan);
+        self.measure.get_or_insert_with(|| plan.measure.clone());
+        let name = finished.dir.file_name().map(|name| name.to_string_lossy().into_owned());
+        let trials = run.trials.iter().filter_map(|record| reading(&run, &plan, &record.trial));
+        Ok(StageTrials {
+            run: name.unwrap_or_default(),
+            higher_is_better: finished.verdict.higher_is_better,
+            sentence: finished.verdict.sentence.clone(),
+            trials: trials.collect(),
+        })
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn say(&mut self, what: &str) {
+        (self.observe)(TuneEvent::Said(what.to_owned()));
+    }
+}
+
+fn reading(run: &Run, plan: &Plan, trial: &Trial) -> Option<TrialReading> {
+    let of = plan.variants.iter().position(|variant| variant.name == trial.variant)?;
+    let measured = trial.phases.iter().rev().find(|phase| phase.kind == PhaseKind::Measure);
+    // A capacity is a rate at which the objective holds, so its latency is no price.
+    let has_objective = matches!(plan.measure, Measure::Capacity { .. });
+    let errors = measured.map(|phase| {
+        let failed: u64 = phase.errors.values().sum();
+        failed as f64 / ((phase.requests + failed).max(1)) as f64
+    });
+    let why = || {
+        let reasons = trial.reasons.join("; ");
+        if reasons.is_empty() { "see its log".to_owned() } else { reasons }
+    };
+    Some(TrialReading {
+        block: trial.block,
+        of,
+        value: trial.valid_value(),
+        failed: (trial.status == TrialStatus::Failed).then(why),
+        p99_us: measured.filter(|_| !has_objective).map(|phase| phase.response_time_us.p99 as f64),
+        errors,
+        memory_bytes: trial.server.as_ref().map(|used| used.peak_rss_bytes as f64),
+        figures: trial_figures(run, trial),
+    })
+}
+
+/// Moves the run of a search that answers its question to the archive, and the others below it. Returns its new directory.
+pub fn keep(search: &Path, answer: &str, archive: &Path) -> io::Result<PathBuf> {
+    let kept = archive.join(answer);
+    fs::rename(search.join(answer), &kept)?;
+    fs::set_permissions(search, fs::Permissions::from_mode(0o755))?;
+    fs::rename(search, kept.join(SEARCH))?;
+    Ok(kept)
+}

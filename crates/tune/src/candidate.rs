@@ -1,0 +1,279 @@
+//! Candidates: the levels of tunings that fit a server and a machine, the most promising first, and the tunings that are not tried with
+//! the reason. What is measured of them is left to the search.
+
+use std::collections::BTreeMap;
+
+use workload::definition::{KnobType, ServerDefinition, TypedValue};
+use workload::{TemplateVariables, is_kernel_setting};
+
+use crate::condition::Condition;
+use crate::fit::why_not_fit;
+use crate::lab::Settings;
+use crate::tuning::{Durability, Level, Need, Scope, Security, Tuning};
+
+/// A level of a tuning with its values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The tuning.
+    pub tuning: Tuning,
+    /// What is set.
+    pub settings: Settings,
+    /// Lines to take home.
+    pub take_home: Vec<String>,
+    /// Why it is tried.
+    pub reason: String,
+}
+
+impl Candidate {
+    /// Its settings as a variant is written.
+    pub fn name(&self) -> String {
+        let settings = self.settings.iter().map(|(name, value)| format!("{name}={value}"));
+        settings.collect::<Vec<_>>().join(",")
+    }
+
+    /// Whether it sets something of the kernel, which all servers of a machine share.
+    pub fn is_of_kernel(&self) -> bool {
+        self.settings.keys().any(|name| is_kernel_setting(name))
+    }
+}
+
+/// A tuning that is not tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotTried {
+    /// Its name.
+    pub tuning: String,
+    /// What it does.
+    pub title: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What is known of a server and its machine.
+#[derive(Clone, Debug)]
+pub struct Situation<'a> {
+    /// The server.
+    pub server: &'a ServerDefinition,
+    /// Its knobs and the settings of the kernel as they are now, by name.
+    pub values: BTreeMap<String, String>,
+    /// Figures of `explain`.
+    pub figures: BTreeMap<String, f64>,
+    /// CPUs of the server.
+    pub cpus: usize,
+    /// Memory of the machine, MB.
+    pub memory_mb: u64,
+    /// NUMA nodes of the machine.
+    pub nodes: usize,
+    /// Whether this program runs as root.
+    pub is_root: bool,
+    /// Whether tunings that weaken durability may be tried.
+    pub may_weaken_durability: bool,
+    /// Whether those that weaken security may be.
+    pub may_weaken_security: bool,
+    /// Kernel settings that the user allows beside the usual ones of comparisons.
+    pub allowed_kernel: Vec<String>,
+}
+
+/// How much speaks for a tuning, the most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Evidence {
+    /// Its conditions hold.
+    Holds,
+    /// It has none.
+    NotNeeded,
+    /// A figure is not known.
+    NotKnown,
+}
+
+/// The candidates of a situation, the most promising first, and the tunings that are not tried.
+pub fn choose(tunings: &[Tuning], situation: &Situation<'_>) -> (Vec<Candidate>, Vec<NotTried>) {
+    let (mut ranked, mut not_tried) = (Vec::new(), Vec::new());
+    // What is for other servers is no news.
+    for tuning in tunings.iter().filter(|tuning| why_not_fit(tuning, situation.server).is_none()) {
+        match examine(tuning, situation) {
+            Ok((evidence, reason, levels)) => {
+                let published = tuning.expected.as_ref().map_or(1.0, |expected| expected.high);
+                for (settings, take_home) in levels {
+                    let candidate =
+                        Candidate { tuning: tuning.clone(), settings, take_home, reason: reason.clone() };
+                    ranked.push((evidence, published, candidate));
+                }
+            }
+            Err(why) => {
+                let (tuning, title) = (tuning.id.clone(), tuning.title.clone());
+                not_tried.push(NotTried { tuning, title, why });
+            }
+        }
+    }
+    // Stable: the levels of a tuning keep their order.
+    ranked.sort_by(|(a, high_a, one), (b, high_b, two)| {
+        a.cmp(b).then(high_b.total_cmp(high_a)).then(one.tuning.scope.cmp(&two.tuning.scope))
+    });
+    (ranked.into_iter().map(|(.., candidate)| candidate).collect(), not_tried)
+}
+
+type Levels = Vec<(Settings, Vec<String>)>;
+
+fn examine(tuning: &Tuning, situation: &Situation<'_>) -> Result<(Evidence, String, Levels), String> {
+    if let Some(why) = why_not_allowed(tuning, situation) {
+        return Err(why);
+    }
+    if let Some(need) = tuning.needs.iter().find(|need| !has(**need, situation)) {
+        return Err(format!("it needs {need}"));
+    }
+    let value = |condition: &Condition| situation.figures.get(&condition.figure).copied();
+    if let Some((against, value)) = tuning
+        .unless
+        .iter()
+        .filter_map(|condition| Some((condition, value(condition)?)))
+        .find(|(condition, value)| condition.holds(*value))
+    {
+        return Err(format!("{}: it is {value:.3}", against.in_words()));
+    }
+    let mut known = Vec::new();
+    let mut evidence = if tuning.when.is_empty() { Evidence::NotNeeded } else { Evidence::Holds };
+    for condition in &tuning.when {
+        match value(condition) {
+            Some(value) if !condition.holds(value) => {
+                return Err(format!(
+                    "nothing calls for it: {} would, and it is {value:.3}",
+                    condition.in_words()
+                ));
+            }
+            Some(value) => known.push(format!("{} is {value:.3}", condition.figure)),
+            None => evidence = Evidence::NotKnown,
+        }
+    }
+    let reason = match evidence {
+        Evidence::Holds => known.join(", "),
+        Evidence::NotNeeded => "worth a try anywhere".to_owned(),
+        Evidence::NotKnown => "the figure that would call for it is not known".to_owned(),
+    };
+    let levels = levels(tuning, situation)?;
+    if levels.is_empty() {
+        return Err("it is so already".to_owned());
+    }
+    Ok((evidence, reason, levels))
+}
+
+fn why_not_allowed(tuning: &Tuning, situation: &Situation<'_>) -> Option<String> {
+    if tuning.scope == Scope::Boot {
+        return Some("it needs a restart of the machine".to_owned());
+    }
+    if tuning.durability != Durability::None && !situation.may_weaken_durability {
+        return Some(format!("a crash loses {}: pass --allow durability to try it", tuning.durability));
+    }
+    if tuning.security == Security::Weaker && !situation.may_weaken_security {
+        return Some("it weakens security: pass --allow security to try it".to_owned());
+    }
+    let names = tuning.levels.iter().flat_map(|level| level.set.keys());
+    let unusual = names.filter(|name| is_kernel_setting(name)).find(|name| {
+        let is_usual = name.parse().is_ok_and(|knob| host::knobs::usual_purpose(&knob).is_some());
+        !is_usual && !situation.allowed_kernel.contains(name)
+    })?;
+    Some(format!("{unusual} is not one of the usual settings: pass --allow-kernel {unusual} to try it"))
+}
+
+fn has(need: Need, situation: &Situation<'_>) -> bool {
+    match need {
+        Need::Root => situation.is_root,
+        Need::SeveralCpus => situation.cpus > 1,
+        Need::SeveralNodes => situation.nodes > 1,
+        Need::Reboot => false,
+    }
+}
+
+/// The levels that change something, with their values. An error says what is wrong with one.
+fn levels(tuning: &Tuning, situation: &Situation<'_>) -> Result<Levels, String> {
+    let mut variables = TemplateVariables::default();
+    variables.set("cpus", situation.cpus);
+    variables.set("memory_mb", situation.memory_mb);
+    let mut found: Levels = Vec::new();
+    let mut missing = None;
+    for Level { set, take_home, .. } in &tuning.levels {
+        let mut settings = Settings::new();
+        for (name, template) in set {
+            let value = variables.render(template).map_err(|error| format!("{name}: {error}"))?;
+            let value = if is_kernel_setting(name) {
+                if !situation.values.contains_key(name) {
+                    missing = Some(format!("this kernel has no {name}"));
+                }
+                value
+            } else {
+                let knob = situation.server.knob(name).map_err(|error| error.to_string())?;
+                knob.parse(&value).map_err(|error| format!("{name}: {error}"))?.to_string()
+            };
+            settings.insert(name.clone(), value);
+        }
+        let is_so = |(name, value): (&String, &String)| situation.values.get(name) == Some(value);
+        let take_home: Result<Vec<String>, String> = take_home
+            .iter()
+            .map(|line| variables.render(line).map_err(|error| format!("take_home: {error}")))
+            .collect();
+        if missing.is_none()
+            && !settings.iter().all(is_so)
+            && found.iter().all(|(other, _)| *other != settings)
+        {
+            found.push((settings, take_home?));
+        }
+    }
+    match missing {
+        Some(why) if found.is_empty() => Err(why),
+        _ => Ok(found),
+    }
+}
+
+/// The knobs of a user's own server as tunings, where no tuning names it: a switch the other way, a number halved and doubled,
+/// another choice.
+pub fn knobs_as_tunings(server: &ServerDefinition, values: &BTreeMap<String, String>) -> Vec<Tuning> {
+    const ADDED: [&str; 5] = ["instances", "allocator", "malloc_arenas", "certificate", "resumption"];
+    let tuning = |name: &str, about: &str, source: &str, others: Vec<String>| {
+        let level = |value: String| Level {
+            take_home: vec![format!("{name} = {value}")],
+            set: [(name.to_owned(), value)].into(),
+            verify: None,
+        };
+        Tuning {
+            id: format!("knob-{name}"),
+            title: format!("Another {name}"),
+            about: about.to_owned(),
+            servers: vec![server.name.clone()],
+            versions: String::new(),
+            scope: Scope::Server,
+            needs: Vec::new(),
+            when: Vec::new(),
+            unless: Vec::new(),
+            avoid: "showdown does not know what this knob costs".to_owned(),
+            durability: Durability::None,
+            security: Security::None,
+            mechanism: None,
+            expected: None,
+            conflicts: Vec::new(),
+            undo: "restart with the old value".to_owned(),
+            source: if source.is_empty() { "workload.toml".to_owned() } else { source.to_owned() },
+            levels: others.into_iter().map(level).collect(),
+        }
+    };
+    let knobs = server.knobs.iter().filter(|knob| !ADDED.contains(&knob.name.as_str()));
+    knobs
+        .filter_map(|knob| {
+            let now = values.get(&knob.name)?;
+            let others = match (&knob.knob_type, knob.parse(now).ok()?) {
+                (KnobType::Switch, TypedValue::Switch(on)) => vec![if on { "off" } else { "on" }.to_owned()],
+                (KnobType::Integer { from, to }, TypedValue::Integer(number)) => {
+                    let tries = [number / 2, number.saturating_mul(2)].map(|other| other.clamp(*from, *to));
+                    let mut tries: Vec<i64> = tries.into_iter().filter(|other| *other != number).collect();
+                    tries.dedup();
+                    tries.iter().map(ToString::to_string).collect()
+                }
+                (KnobType::Choice(words), _) => {
+                    words.iter().filter(|word| *word != now).take(3).cloned().collect()
+                }
+                _ => return None,
+            };
+            (!others.is_empty()).then(|| tuning(&knob.name, &knob.about, &knob.source, others))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

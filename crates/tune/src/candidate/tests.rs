@@ -1,0 +1,104 @@
+//! Which tunings a situation calls for, in which order, and why the others are not tried.
+
+use workload::Catalogue;
+use workload::definition::Workload;
+
+use super::*;
+use crate::catalogue::TuningCatalogue;
+
+fn static_web() -> Workload {
+    Catalogue::with("/nowhere").find("static-web").unwrap()
+}
+
+fn situation(server: &ServerDefinition) -> Situation<'_> {
+    let mut variables = TemplateVariables::default();
+    variables.set("cpus", 2);
+    let knobs = server
+        .knobs
+        .iter()
+        .filter_map(|knob| Some((knob.name.clone(), knob.default_value(&variables).ok()?.to_string())));
+    let kernel = [("net.core.somaxconn", "4096"), ("net.ipv4.tcp_autocorking", "1")];
+    let kernel = kernel.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Situation {
+        server,
+        values: knobs.chain(kernel).collect(),
+        figures: [("server.kernel".to_owned(), 0.8), ("tcp.accepts".to_owned(), 0.0)].into(),
+        cpus: 2,
+        memory_mb: 16_384,
+        nodes: 1,
+        is_root: true,
+        may_weaken_durability: false,
+        may_weaken_security: false,
+        allowed_kernel: Vec::new(),
+    }
+}
+
+fn chosen(situation: &Situation<'_>) -> (Vec<String>, BTreeMap<String, String>) {
+    let (candidates, not_tried) = choose(TuningCatalogue::built_in().all(), situation);
+    let ids = candidates.iter().map(|candidate| candidate.tuning.id.clone()).collect();
+    (ids, not_tried.into_iter().map(|not| (not.tuning, not.why)).collect())
+}
+
+#[test]
+fn evidence_comes_first_and_what_nothing_calls_for_is_not_tried() {
+    let workload = static_web();
+    let nginx = workload.server("nginx").unwrap();
+    let (ids, not) = chosen(&situation(nginx));
+    assert_eq!(ids[0], "nginx-open-file-cache", "the kernel takes most of its time: {ids:?}");
+    assert!(
+        ids.contains(&"allocator".to_owned()) && ids.contains(&"kernel-tcp-autocorking".to_owned()),
+        "{ids:?}"
+    );
+    assert!(!ids.iter().any(|id| id.starts_with("apache-")) && !not.contains_key("apache-mmap"));
+    assert_eq!(
+        not["nginx-keepalive-requests"],
+        "nothing calls for it: tcp.accepts is at least 10 would, and it is 0.000"
+    );
+    assert_eq!(not["nginx-sendfile"], "it is so already");
+    assert_eq!(not["boot-mitigations"], "it needs a restart of the machine");
+    assert!(not["nginx-access-log-buffer"].ends_with("pass --allow durability to try it"), "{not:?}");
+    assert_eq!(not["kernel-huge-pages"], "this kernel has no /sys/kernel/mm/transparent_hugepage/enabled");
+}
+
+#[test]
+fn what_a_machine_does_not_have_is_said() {
+    let workload = static_web();
+    let nginx = workload.server("nginx").unwrap();
+    let poor = Situation { is_root: false, cpus: 1, ..situation(nginx) };
+    let (_, not) = chosen(&poor);
+    assert_eq!(not["kernel-tcp-autocorking"], "it needs root");
+    assert_eq!(not["nginx-reuseport"], "it needs several CPUs for the server");
+    assert_eq!(not["kernel-numa-balancing"], "it needs root");
+    let asked = Situation { may_weaken_durability: true, ..situation(nginx) };
+    assert!(chosen(&asked).0.contains(&"nginx-access-log-buffer".to_owned()));
+}
+
+#[test]
+fn a_value_that_the_knob_does_not_accept_is_named() {
+    let workload = static_web();
+    let nginx = workload.server("nginx").unwrap();
+    let mut wrong = TuningCatalogue::built_in()
+        .all()
+        .iter()
+        .find(|one| one.id == "nginx-open-file-cache")
+        .unwrap()
+        .clone();
+    wrong.levels[0].set.insert("open_file_cache".to_owned(), "many".to_owned());
+    let (candidates, not) = choose(&[wrong], &situation(nginx));
+    assert!(candidates.is_empty());
+    assert!(not[0].why.starts_with("open_file_cache: \"many\" is not a whole number"), "{}", not[0].why);
+}
+
+#[test]
+fn a_user_s_own_knobs_are_tunings() {
+    let workload = static_web();
+    let nginx = workload.server("nginx").unwrap();
+    let tunings = knobs_as_tunings(nginx, &situation(nginx).values);
+    let of = |id: &str| {
+        let tuning = tunings.iter().find(|tuning| tuning.id == id).unwrap();
+        tuning.levels.iter().flat_map(|level| level.set.values().cloned()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("knob-sendfile"), ["off"]);
+    assert_eq!(of("knob-worker_processes"), ["1", "4"]);
+    assert!(tunings.iter().all(|tuning| tuning.id != "knob-allocator"));
+}

@@ -1,0 +1,51 @@
+//! The search: from equal servers to a confirmation. It decides which trials come next; the trials are a [`TuningLab`]'s, and what
+//! gains mean is [`decide`]'s.
+//!
+//! | step | what is tried | what is decided |
+//! |---|---|---|
+//! | equal servers | the baseline twice | the noise of this host; the figures that call for tunings |
+//! | screening | all candidates beside the baseline, three blocks | who cannot win is dropped |
+//! | race | the best six, three blocks more at a time | the same, with more blocks |
+//! | stack | the best, then the best two, … | who adds to those before |
+//! | drop one | the stack, and the stack without each | single claims, by Holm's correction |
+//! | confirmation | the stack and the baseline, fresh blocks | the headline, from these blocks alone |
+//! | weaker | the stack with each tuning that weakens something | a table of its own |
+
+pub mod decide;
+mod limits;
+mod outcome;
+mod state;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+pub use self::limits::{SearchError, SearchLimits};
+pub use self::outcome::{
+    Confirmation, EqualServers, Found, Headline, MechanismMove, Outcome, StageRecord, Tried,
+};
+use self::state::Search;
+use crate::candidate::{Candidate, NotTried};
+use crate::lab::{LabError, StageTrials, TuningLab};
+
+/// Gives the candidates, the most promising first, and the tunings that are not tried, from the trials of equal servers.
+pub type Choose<'a> = dyn FnMut(&StageTrials) -> (Vec<Candidate>, Vec<NotTried>) + 'a;
+
+/// Searches. `choose` gives the candidates, the most promising first, from the trials of equal servers.
+pub fn search(
+    lab: &mut dyn TuningLab,
+    limits: &SearchLimits,
+    choose: &mut Choose<'_>,
+) -> Result<Found, SearchError> {
+    let mut search = Search::new(lab, limits);
+    let equal = search.equal_servers()?;
+    let (candidates, not_tried) = choose(&equal);
+    search.found.not_tried = not_tried;
+    search.take(candidates);
+    match search.try_all() {
+        // What was learnt until then is kept.
+        Ok(()) => {}
+        Err(LabError::Interrupted) => search.found.is_interrupted = true,
+        Err(error) => search.found.ended = Some(error.to_string()),
+    }
+    Ok(search.finish())
+}

@@ -1,0 +1,194 @@
+//! The state of a search, and how it measures: time that is left, groups of candidates beside a reference, refusals.
+
+use std::time::Duration;
+
+use super::decide::{self, Gains, Spread};
+use super::limits::{SearchError, SearchLimits};
+use super::outcome::{EqualServers, Found, Outcome, StageRecord, Tried};
+use crate::candidate::{Candidate, NotTried};
+use crate::lab::{LabError, Settings, StageTrials, TuningLab};
+
+/// Most candidates beside a reference in one block: with it, as many servers as a block has up together.
+pub(super) const MOST_BESIDE: usize = 6;
+
+/// A search under way.
+pub(super) struct Search<'l> {
+    pub(super) lab: &'l mut dyn TuningLab,
+    pub(super) limits: SearchLimits,
+    pub(super) found: Found,
+    /// Trials so far, for the time that one takes.
+    trials: usize,
+}
+
+impl<'l> Search<'l> {
+    pub(super) fn new(lab: &'l mut dyn TuningLab, limits: &SearchLimits) -> Self {
+        Self { lab, limits: *limits, found: Found::default(), trials: 0 }
+    }
+
+    /// Measures the baseline beside itself.
+    pub(super) fn equal_servers(&mut self) -> Result<StageTrials, SearchError> {
+        self.lab.say("equal servers: how much does this host seem to change by itself?");
+        let both = [Settings::new(), Settings::new()];
+        let trials = self.run("equal servers", &both, self.limits.equal)?;
+        if let Some(why) = trials.why_failed(0) {
+            return Err(SearchError::NoBaseline(why.to_owned()));
+        }
+        let gains = trials.gains(0, 1);
+        if gains.is_empty() {
+            return Err(SearchError::NoBaseline(format!("none of its trials is valid: {}", trials.sentence)));
+        }
+        let noise = Gains(gains.clone()).mean().abs().exp_m1();
+        let learnt = format!("two equal servers seem to differ by {:.1} %", noise * 100.0);
+        self.learnt("equal servers", &trials, learnt);
+        self.found.equal = EqualServers { estimate: decide::estimate(&gains), noise, trials: trials.clone() };
+        let needed = self.time_for(2 * self.limits.screen + 2 * self.limits.confirm);
+        if self.lab.elapsed() + needed > self.limits.budget {
+            let needed_s = (self.lab.elapsed() + needed).as_secs() + 1;
+            return Err(SearchError::TooShort { budget_s: self.limits.budget.as_secs(), needed_s });
+        }
+        Ok(trials)
+    }
+
+    /// The time that this number of trials takes, by those so far.
+    pub(super) fn time_for(&self, trials: u32) -> Duration {
+        self.lab.elapsed().mul_f64(f64::from(trials) / self.trials.max(1) as f64)
+    }
+
+    /// The time until what comes after screening and race must begin.
+    pub(super) fn time_to_search(&self) -> Duration {
+        let after = 2 * self.limits.confirm + 3 * self.limits.drop.0;
+        let confirm_only = 2 * self.limits.confirm;
+        let left = |reserve: u32| {
+            self.limits.budget.saturating_sub(self.lab.elapsed()).saturating_sub(self.time_for(reserve))
+        };
+        // A short search has no time to drop one at a time; its stack is then the best candidate alone.
+        if left(after) > self.limits.budget / 4 { left(after) } else { left(confirm_only) }
+    }
+
+    /// Whether there is time for this number of trials before the confirmation.
+    pub(super) fn has_time_for(&self, trials: u32) -> bool {
+        let all = self.time_for(trials + 2 * self.limits.confirm);
+        self.lab.elapsed() + all <= self.limits.budget
+    }
+
+    /// Divides candidates into those that weaken something and the others, and leaves out those for which there is no time.
+    pub(super) fn take(&mut self, candidates: Vec<Candidate>) {
+        let (free, weaker): (Vec<_>, Vec<_>) =
+            candidates.into_iter().partition(|candidate| candidate.tuning.is_free());
+        let each = self.time_for(self.limits.screen).mul_f64(1.0 + 1.0 / MOST_BESIDE as f64);
+        let time = self.time_to_search().mul_f64(0.7);
+        let most = ((time.as_secs_f64() / each.as_secs_f64().max(1e-9)) as usize).max(1);
+        for (at, candidate) in free.into_iter().enumerate() {
+            if at < most {
+                self.found.tried.push(Tried::new(candidate));
+            } else {
+                let why = format!("there is no time for {}: pass a longer --for", candidate.name());
+                let (tuning, title) = (candidate.tuning.id, candidate.tuning.title);
+                self.found.not_tried.push(NotTried { tuning, title, why });
+            }
+        }
+        self.found.weaker = weaker.into_iter().map(Tried::new).collect();
+    }
+
+    /// Runs a stage and counts its trials.
+    pub(super) fn run(&mut self, stage: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+        let trials = self.lab.blocks(stage, of, blocks)?;
+        self.trials += trials.trials.len();
+        Ok(trials)
+    }
+
+    /// Says and records what a stage has taught.
+    pub(super) fn learnt(&mut self, name: &str, trials: &StageTrials, learnt: String) {
+        self.lab.say(&learnt);
+        self.found.stages.push(StageRecord { name: name.to_owned(), run: trials.run.clone(), learnt });
+    }
+
+    /// Measures open candidates beside the baseline and adds their gains. Candidates of the kernel are in groups of their own:
+    /// with them, servers run one at a time.
+    pub(super) fn measure(&mut self, step: &str, of: &[usize], blocks: u32) -> Result<(), LabError> {
+        let is_of_kernel = |at: &&usize| self.found.tried[**at].candidate.is_of_kernel();
+        let (kernel, others): (Vec<usize>, Vec<usize>) = of.iter().partition(is_of_kernel);
+        for group in others.chunks(MOST_BESIDE).chain(kernel.chunks(MOST_BESIDE)) {
+            self.measure_group(step, group, blocks)?;
+        }
+        Ok(())
+    }
+
+    fn measure_group(&mut self, step: &str, group: &[usize], blocks: u32) -> Result<(), LabError> {
+        let names: Vec<String> = group.iter().map(|at| self.found.tried[*at].candidate.name()).collect();
+        self.lab.say(&format!("{step}: {}", names.join(" | ")));
+        let candidates = group.iter().map(|at| self.found.tried[*at].candidate.settings.clone());
+        let of: Vec<Settings> = std::iter::once(Settings::new()).chain(candidates).collect();
+        let trials = match self.run(step, &of, blocks) {
+            Ok(trials) => trials,
+            Err(LabError::Refused(why)) => {
+                if let [only] = group {
+                    self.found.tried[*only].end(Outcome::Refused, why);
+                    return Ok(());
+                }
+                let (one, two) = group.split_at(group.len() / 2);
+                self.measure_group(step, one, blocks)?;
+                return self.measure_group(step, two, blocks);
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(why) = trials.why_failed(0) {
+            return Err(LabError::Failed(format!("the baseline does not run any more: {why}")));
+        }
+        let mut left = Vec::new();
+        let mut learnt = Vec::new();
+        for (at, entry) in group.iter().enumerate() {
+            let tried = &mut self.found.tried[*entry];
+            step.clone_into(&mut tried.step);
+            if let Some(why) = trials.why_failed(at + 1) {
+                tried.end(Outcome::Refused, format!("the server does not run with it: {why}"));
+                learnt.push(format!("{} is refused", tried.candidate.tuning.id));
+                continue;
+            }
+            let gains = trials.gains(at + 1, 0);
+            if gains.is_empty() {
+                left.push(*entry);
+                continue;
+            }
+            tried.gains.0.extend(gains);
+            learnt.push(format!("{} {:+.1} %", tried.candidate.name(), tried.gains.mean().exp_m1() * 100.0));
+        }
+        self.learnt(step, &trials, learnt.join(", "));
+        // A server that does not run ends the blocks of all, so the others are measured again without it.
+        let is_cut = left.len() < group.len() && !left.is_empty();
+        if is_cut {
+            return self.measure_group(step, &left, blocks);
+        }
+        for entry in left {
+            let why = "none of its trials is valid: see the run of its step";
+            self.found.tried[entry].end(Outcome::Dropped, why);
+        }
+        Ok(())
+    }
+
+    /// The candidates that are still open, the one with the largest gain first.
+    pub(super) fn open(&self) -> Vec<usize> {
+        let tried = &self.found.tried;
+        let mut open: Vec<usize> = (0..tried.len()).filter(|at| tried[*at].is_open()).collect();
+        open.sort_by(|a, b| tried[*b].gains.mean().total_cmp(&tried[*a].gains.mean()));
+        open
+    }
+
+    /// The noise of one block: of candidates of the kernel, or of the others.
+    pub(super) fn spread(&self, is_of_kernel: bool) -> Spread {
+        let equal = Gains(self.found.equal.trials.gains(0, 1));
+        let own = self.found.tried.iter().filter(|tried| tried.candidate.is_of_kernel() == is_of_kernel);
+        let own = own.map(|tried| &tried.gains);
+        // Equal servers took turns, as candidates of the kernel do not.
+        Spread::of(own.chain((!is_of_kernel).then_some(&equal)))
+    }
+
+    /// What was found.
+    pub(super) fn finish(mut self) -> Found {
+        for tried in self.found.tried.iter_mut().chain(&mut self.found.weaker).filter(|tried| tried.is_open())
+        {
+            tried.end(Outcome::Dropped, "the search ended before it was decided");
+        }
+        self.found
+    }
+}

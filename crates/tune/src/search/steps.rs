@@ -1,0 +1,345 @@
+//! The steps of a search after equal servers: screening, race, stack, dropping one at a time, confirmation, and what weakens.
+
+use super::decide::{self, Gains, Spread};
+use super::outcome::{Confirmation, Headline, MechanismMove, Outcome};
+use super::state::{MOST_BESIDE, Search};
+use crate::lab::{LabError, Settings, StageTrials, TrialReading};
+use crate::tuning::{Moves, Tuning};
+
+/// Most candidates that are raced.
+const MOST_RACED: usize = 6;
+/// Most tunings of a stack.
+const MOST_STACKED: usize = 5;
+/// A mechanism has moved when its figure has changed by more than this.
+const LEAST_MOVE: f64 = 0.02;
+/// Growth of memory, as a share of the machine's, that is no price for a gain.
+const MOST_MEMORY_GROWTH: f64 = 0.1;
+/// The level of guards and mechanisms.
+const GUARD_LEVEL: f64 = 0.05;
+
+impl Search<'_> {
+    /// All steps.
+    pub(super) fn try_all(&mut self) -> Result<(), LabError> {
+        let all: Vec<usize> = (0..self.found.tried.len()).collect();
+        let blocks = self.limits.screen;
+        for group in all.chunks(MOST_BESIDE) {
+            if !self.has_time_for(blocks * (group.len() as u32 + 1)) {
+                for at in group {
+                    self.found.tried[*at]
+                        .end(Outcome::Dropped, "there was no time to try it: pass a longer --for");
+                }
+                continue;
+            }
+            self.measure("screening", group, blocks)?;
+        }
+        self.drop_losers();
+        self.race()?;
+        let stack = self.stack()?;
+        let stack = self.drop_one_at_a_time(stack)?;
+        let settings = self.confirm(&stack)?;
+        self.try_weaker(&settings)
+    }
+
+    fn drop_losers(&mut self) {
+        for at in self.open() {
+            let spread = self.spread(self.found.tried[at].candidate.is_of_kernel());
+            let tried = &mut self.found.tried[at];
+            if decide::cannot_win(&tried.gains, spread) {
+                let gain = tried.gains.mean().exp_m1() * 100.0;
+                let blocks = tried.gains.0.len();
+                tried.end(Outcome::Dropped, format!("it does not gain 1 %: {gain:+.1} % in {blocks} blocks"));
+            }
+        }
+    }
+
+    fn race(&mut self) -> Result<(), LabError> {
+        for at in self.open().into_iter().skip(MOST_RACED) {
+            self.found.tried[at].end(Outcome::Dropped, "others gained more in the screening");
+        }
+        for _ in 0..self.limits.rounds {
+            let open = self.open();
+            let is_settled = open.iter().all(|at| {
+                let tried = &self.found.tried[*at];
+                let spread = self.spread(tried.candidate.is_of_kernel());
+                tried.gains.0.len() > 3 && decide::is_promising(&tried.gains, spread)
+            });
+            let trials = self.limits.screen * (open.len() as u32 + 1);
+            if open.is_empty() || is_settled || !self.has_time_for(trials) {
+                break;
+            }
+            self.measure("race", &open, self.limits.screen)?;
+            self.drop_losers();
+        }
+        // Of a tuning's levels, the best one.
+        let mut seen: Vec<String> = Vec::new();
+        for at in self.open() {
+            let tried = &mut self.found.tried[at];
+            if seen.contains(&tried.candidate.tuning.id) {
+                tried.end(Outcome::Dropped, "another value of the same tuning gained more");
+            } else {
+                seen.push(tried.candidate.tuning.id.clone());
+            }
+        }
+        for at in self.open() {
+            let spread = self.spread(self.found.tried[at].candidate.is_of_kernel());
+            let tried = &mut self.found.tried[at];
+            if !decide::is_promising(&tried.gains, spread) {
+                let gain = tried.gains.mean().exp_m1() * 100.0;
+                tried.end(Outcome::Dropped, format!("a gain above 1 % is not shown: {gain:+.1} %"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Stacks the promising candidates, the best first; returns those that add to the ones before.
+    fn stack(&mut self) -> Result<Vec<usize>, LabError> {
+        let mut stack: Vec<usize> = Vec::new();
+        for at in self.open() {
+            let own = &self.found.tried[at].candidate.tuning;
+            let against = stack.iter().map(|other| &self.found.tried[*other].candidate.tuning);
+            if let Some(other) =
+                against.filter(|other| own.conflicts_with(other)).map(|other| other.id.clone()).next()
+            {
+                let why = format!("it cannot be combined with {other}, which gained more");
+                self.found.tried[at].end(Outcome::Dropped, why);
+            } else if stack.len() < MOST_STACKED {
+                stack.push(at);
+            } else {
+                self.found.tried[at].end(Outcome::Dropped, "others gained more in the race");
+            }
+        }
+        let fits = self.has_time_for(
+            self.limits.stack * stack.len() as u32 + self.limits.drop.0 * (stack.len() as u32 + 1),
+        );
+        if stack.len() > 1 && !fits {
+            for at in stack.drain(1..) {
+                self.found.tried[at]
+                    .end(Outcome::Dropped, "there was no time to combine it: pass a longer --for");
+            }
+        }
+        if stack.len() < 2 {
+            return Ok(stack);
+        }
+        let of: Vec<Settings> = (1..=stack.len()).map(|count| self.settings(&stack[..count])).collect();
+        self.lab.say(&format!("stack: {} together", stack.len()));
+        let trials = match self.run("stack", &of, self.limits.stack) {
+            Err(LabError::Refused(why)) => return Ok(self.only_the_first(&stack, &why)),
+            trials => trials?,
+        };
+        let added: Vec<Gains> = (1..stack.len()).map(|at| Gains(trials.gains(at, at - 1))).collect();
+        let spread = Spread::of(&added);
+        let mut kept = vec![stack[0]];
+        for (gains, at) in added.iter().zip(&stack[1..]) {
+            let tried = &mut self.found.tried[*at];
+            "stack".clone_into(&mut tried.step);
+            if decide::is_promising(gains, spread) {
+                kept.push(*at);
+            } else {
+                let gain = gains.mean().exp_m1() * 100.0;
+                let gain =
+                    if gain.is_finite() { format!("{gain:+.1} %") } else { "no valid block".to_owned() };
+                tried.end(Outcome::Dropped, format!("it adds less than 1 % to the others: {gain}"));
+            }
+        }
+        let learnt = format!("{} of {} add to each other", kept.len(), stack.len());
+        self.learnt("stack", &trials, learnt);
+        Ok(kept)
+    }
+
+    fn only_the_first(&mut self, stack: &[usize], why: &str) -> Vec<usize> {
+        for at in &stack[1..] {
+            self.found.tried[*at]
+                .end(Outcome::Dropped, format!("it cannot be combined with the others: {why}"));
+        }
+        stack[..1].to_vec()
+    }
+
+    /// Drops one of a stack at a time; returns those whose own gain is shown.
+    fn drop_one_at_a_time(&mut self, stack: Vec<usize>) -> Result<Vec<usize>, LabError> {
+        if stack.len() < 2 {
+            return Ok(stack);
+        }
+        let without = |one: usize| -> Vec<usize> { stack.iter().copied().filter(|at| *at != one).collect() };
+        let parts = stack.iter().map(|at| self.settings(&without(*at)));
+        let of: Vec<Settings> = std::iter::once(self.settings(&stack)).chain(parts).collect();
+        let (fewest, most) = self.limits.drop;
+        let mut blocks = decide::blocks_for(self.spread(false).sd, fewest, most);
+        while blocks > fewest && !self.has_time_for(blocks * of.len() as u32) {
+            blocks -= 1;
+        }
+        self.lab.say(&format!("drop one: the stack without each of {}", stack.len()));
+        let trials = self.run("drop one", &of, blocks)?;
+        let gains: Vec<Gains> = (1..of.len()).map(|at| Gains(trials.gains(0, at))).collect();
+        let adjusted = decide::claims(&gains, decide::threshold(self.found.equal.noise));
+        let best = (0..stack.len()).max_by(|a, b| gains[*a].mean().total_cmp(&gains[*b].mean())).unwrap_or(0);
+        let has_claim = adjusted.iter().any(|p| decide::holds(*p));
+        let mut kept = Vec::new();
+        for (number, at) in stack.iter().enumerate() {
+            let moved = mechanism(&self.found.tried[*at].candidate.tuning, &trials, 0, number + 1);
+            let tried = &mut self.found.tried[*at];
+            "drop one".clone_into(&mut tried.step);
+            tried.own = decide::estimate(&gains[number].0);
+            tried.mechanism = moved;
+            // Where none is shown alone, two do the same: the best one stands for both.
+            if decide::holds(adjusted[number]) || (!has_claim && number == best) {
+                kept.push(*at);
+            } else {
+                let why = format!(
+                    "its own gain above 1 % and the noise is not shown (p = {:.3} after Holm)",
+                    adjusted[number]
+                );
+                tried.end(Outcome::Dropped, why);
+            }
+        }
+        let learnt = format!("{} of {} gain by themselves", kept.len(), stack.len());
+        self.learnt("drop one", &trials, learnt);
+        Ok(kept)
+    }
+
+    /// Confirms a stack on fresh blocks; returns what it sets, if it is kept.
+    fn confirm(&mut self, stack: &[usize]) -> Result<Settings, LabError> {
+        if stack.is_empty() {
+            return Ok(Settings::new());
+        }
+        let settings = self.settings(stack);
+        self.lab.say("confirmation: the stack and the baseline on fresh blocks");
+        let trials = self.run("confirmation", &[Settings::new(), settings.clone()], self.limits.confirm)?;
+        let gains = trials.gains(1, 0);
+        let threshold = decide::threshold(self.found.equal.noise);
+        let headline = decide::estimate(&gains).map(|estimate| Headline {
+            is_gain: decide::is_above(&estimate, threshold),
+            worse: worse(&trials, self.limits.memory_bytes),
+            estimate,
+        });
+        let (learnt, holds) = match &headline {
+            None => ("the confirmation has too few valid blocks".to_owned(), false),
+            Some(Headline { estimate, .. }) => {
+                let learnt = format!(
+                    "confirmed: {:.3} × ({:.3} to {:.3})",
+                    estimate.ratio, estimate.low, estimate.high
+                );
+                (learnt, headline.as_ref().is_some_and(Headline::holds))
+            }
+        };
+        let why = match &headline {
+            None => learnt.clone(),
+            Some(headline) if !headline.is_gain => {
+                "the confirmation does not show a gain above 1 % and the noise".to_owned()
+            }
+            Some(headline) => headline.worse.join("; "),
+        };
+        for at in stack {
+            let moved = mechanism(&self.found.tried[*at].candidate.tuning, &trials, 1, 0);
+            let tried = &mut self.found.tried[*at];
+            "confirmation".clone_into(&mut tried.step);
+            if stack.len() == 1 {
+                tried.own = headline.as_ref().map(|headline| headline.estimate.clone());
+                tried.mechanism = moved;
+            }
+            if holds {
+                let unexplained = if tried.mechanism.is_some_and(|found| found.moved) {
+                    String::new()
+                } else {
+                    let figure =
+                        tried.candidate.tuning.mechanism.as_ref().map(|mechanism| mechanism.figure.clone());
+                    figure.map_or(String::new(), |figure| {
+                        format!("; unexplained: {figure} is not seen to move")
+                    })
+                };
+                tried.end(Outcome::Kept, format!("its gain is confirmed on fresh blocks{unexplained}"));
+            } else {
+                tried.end(Outcome::Dropped, why.clone());
+            }
+        }
+        self.learnt("confirmation", &trials, learnt);
+        let kept = if holds { settings.clone() } else { Settings::new() };
+        self.found.confirmation = Some(Confirmation { settings, trials, headline });
+        Ok(kept)
+    }
+
+    /// Tries what weakens durability or security on top of what is kept.
+    fn try_weaker(&mut self, kept: &Settings) -> Result<(), LabError> {
+        let all: Vec<usize> = (0..self.found.weaker.len()).collect();
+        for group in all.chunks(MOST_BESIDE) {
+            let with = |at: &usize| -> Settings {
+                let own = self.found.weaker[*at].candidate.settings.clone();
+                kept.clone().into_iter().chain(own).collect()
+            };
+            let of: Vec<Settings> = std::iter::once(kept.clone()).chain(group.iter().map(with)).collect();
+            let trials = match self.run("weaker", &of, self.limits.drop.0) {
+                Err(LabError::Refused(why)) => {
+                    for at in group {
+                        self.found.weaker[*at].end(Outcome::Refused, why.clone());
+                    }
+                    continue;
+                }
+                trials => trials?,
+            };
+            let gains: Vec<Gains> = (1..of.len()).map(|at| Gains(trials.gains(at, 0))).collect();
+            let adjusted = decide::claims(&gains, decide::threshold(self.found.equal.noise));
+            for ((number, at), gains) in group.iter().enumerate().zip(gains) {
+                let tried = &mut self.found.weaker[*at];
+                "weaker".clone_into(&mut tried.step);
+                tried.own = decide::estimate(&gains.0);
+                tried.gains = gains;
+                match trials.why_failed(number + 1) {
+                    Some(why) => {
+                        tried.end(Outcome::Refused, format!("the server does not run with it: {why}"));
+                    }
+                    None if decide::holds(adjusted[number]) => {
+                        tried.end(
+                            Outcome::Dropped,
+                            "it gains, and is not kept: it weakens what others rely on",
+                        );
+                    }
+                    None => tried.end(Outcome::Dropped, "a gain above 1 % and the noise is not shown"),
+                }
+            }
+            self.learnt("weaker", &trials, format!("{} that weaken something are tried", group.len()));
+        }
+        Ok(())
+    }
+
+    /// What these candidates set together.
+    fn settings(&self, of: &[usize]) -> Settings {
+        of.iter().flat_map(|at| self.found.tried[*at].candidate.settings.clone()).collect()
+    }
+}
+
+/// How the mechanism of a tuning moved between trials with it and without.
+fn mechanism(tuning: &Tuning, trials: &StageTrials, with: usize, without: usize) -> Option<MechanismMove> {
+    let mechanism = tuning.mechanism.as_ref()?;
+    let ratios = trials.log_ratios(with, without, |trial| trial.figures.get(&mechanism.figure).copied());
+    if ratios.is_empty() {
+        return None;
+    }
+    let sign = if mechanism.moves == Moves::Up { 1.0 } else { -1.0 };
+    let signed: Vec<f64> = ratios.iter().map(|ratio| sign * ratio).collect();
+    let moved = stats::one_sided::p_above(&signed, LEAST_MOVE.ln_1p()) < GUARD_LEVEL;
+    Some(MechanismMove { ratio: Gains(ratios).mean().exp(), moved })
+}
+
+/// What has become worse with a stack: latency, errors, memory.
+fn worse(trials: &StageTrials, memory_bytes: f64) -> Vec<String> {
+    let mut worse = Vec::new();
+    let p99 = trials.log_ratios(1, 0, |trial| trial.p99_us);
+    if stats::one_sided::p_above(&p99, decide::MOST_P99_GROWTH.ln()) < GUARD_LEVEL {
+        let growth = Gains(p99).mean().exp_m1() * 100.0;
+        worse.push(format!("the 99th percentile of response time grows by {growth:.0} %"));
+    }
+    let growth = |read: fn(&TrialReading) -> Option<f64>| {
+        trials.mean(1, read).zip(trials.mean(0, read)).map(|(a, b)| a - b)
+    };
+    if let Some(errors) = growth(|trial| trial.errors).filter(|errors| *errors > decide::MOST_ERROR_GROWTH) {
+        worse.push(format!("{:.2} % more operations fail", errors * 100.0));
+    }
+    let memory =
+        growth(|trial| trial.memory_bytes).filter(|bytes| *bytes > memory_bytes * MOST_MEMORY_GROWTH);
+    if let Some(bytes) = memory.filter(|_| memory_bytes > 0.0) {
+        worse.push(format!(
+            "the server takes {:.0} MB more memory, over a tenth of the machine's",
+            bytes / 1e6
+        ));
+    }
+    worse
+}

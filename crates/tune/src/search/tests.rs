@@ -1,0 +1,309 @@
+//! Searches of scripted servers: placebos are never kept, planted gains are, and everything that goes wrong has its words.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Normal};
+use rand_pcg::Pcg64;
+
+use super::*;
+use crate::lab::{Settings, TrialReading};
+use crate::tuning::{Durability, Level, Mechanism, Moves, Scope, Security, Tuning};
+
+/// Servers whose settings have known effects.
+struct ScriptedLab {
+    /// Logarithms of the gains of knobs.
+    effects: BTreeMap<String, f64>,
+    /// Standard deviation of a trial's logarithm within its block.
+    noise: f64,
+    /// Knobs with which the server dies.
+    deadly: BTreeSet<String>,
+    /// Knobs that cannot be set at all.
+    refused: BTreeSet<String>,
+    /// Factors of p99 by knob.
+    slower: BTreeMap<String, f64>,
+    interrupted_at: Option<u32>,
+    stages: u32,
+    trial_s: f64,
+    elapsed: f64,
+    higher_is_better: bool,
+    rng: Pcg64,
+    said: Vec<String>,
+}
+
+impl ScriptedLab {
+    fn new(seed: u64, effects: &[(&str, f64)]) -> Self {
+        Self {
+            effects: effects.iter().map(|(name, gain)| ((*name).to_owned(), f64::ln_1p(*gain))).collect(),
+            noise: 0.01,
+            deadly: BTreeSet::new(),
+            refused: BTreeSet::new(),
+            slower: BTreeMap::new(),
+            interrupted_at: None,
+            stages: 0,
+            trial_s: 4.0,
+            elapsed: 0.0,
+            higher_is_better: true,
+            rng: Pcg64::seed_from_u64(seed),
+            said: Vec::new(),
+        }
+    }
+
+    /// The true gain of settings, as a ratio.
+    fn truth(&self, settings: &Settings) -> f64 {
+        settings.keys().filter_map(|knob| self.effects.get(knob)).sum::<f64>().exp()
+    }
+}
+
+impl TuningLab for ScriptedLab {
+    fn blocks(&mut self, _: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+        self.stages += 1;
+        if self.interrupted_at == Some(self.stages) {
+            return Err(LabError::Interrupted);
+        }
+        if let Some(knob) = of.iter().flat_map(Settings::keys).find(|knob| self.refused.contains(*knob)) {
+            return Err(LabError::Refused(format!("{knob} cannot be set")));
+        }
+        let noise = Normal::new(0.0, self.noise).unwrap();
+        let mut trials = Vec::new();
+        for block in 1..=blocks {
+            let drift: f64 = self.rng.random_range(-0.1..0.1);
+            let mut is_cut = false;
+            for (at, settings) in of.iter().enumerate() {
+                self.elapsed += self.trial_s;
+                let dies = settings.keys().any(|knob| self.deadly.contains(knob));
+                is_cut |= dies;
+                let log = self.truth(settings).ln() + drift + noise.sample(&mut self.rng);
+                let log = if self.higher_is_better { log } else { -log };
+                let p99 = settings.keys().filter_map(|knob| self.slower.get(knob)).product::<f64>();
+                trials.push(TrialReading {
+                    block,
+                    of: at,
+                    value: (!dies).then(|| 1000.0 * log.exp()),
+                    failed: dies.then(|| "exit status 1".to_owned()),
+                    p99_us: Some(900.0 * p99 * noise.sample(&mut self.rng).exp()),
+                    errors: Some(0.0),
+                    memory_bytes: Some(1e8),
+                    figures: [("server.cpu_per_op".to_owned(), 100.0 / log.exp())].into(),
+                });
+            }
+            if is_cut {
+                break;
+            }
+        }
+        let run = format!("stage-{}", self.stages);
+        Ok(StageTrials { run, higher_is_better: self.higher_is_better, sentence: String::new(), trials })
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_secs_f64(self.elapsed)
+    }
+
+    fn say(&mut self, what: &str) {
+        self.said.push(what.to_owned());
+    }
+}
+
+fn candidate(knob: &str) -> Candidate {
+    let level =
+        Level { set: [(knob.to_owned(), "on".to_owned())].into(), verify: None, take_home: Vec::new() };
+    let tuning = Tuning {
+        id: knob.to_owned(),
+        title: knob.to_owned(),
+        about: String::new(),
+        servers: Vec::new(),
+        versions: String::new(),
+        scope: Scope::Server,
+        needs: Vec::new(),
+        when: Vec::new(),
+        unless: Vec::new(),
+        avoid: String::new(),
+        durability: Durability::None,
+        security: Security::None,
+        mechanism: Some(Mechanism { figure: "server.cpu_per_op".to_owned(), moves: Moves::Down }),
+        expected: None,
+        conflicts: Vec::new(),
+        undo: String::new(),
+        source: String::new(),
+        levels: vec![level.clone()],
+    };
+    Candidate { tuning, settings: level.set, take_home: Vec::new(), reason: String::new() }
+}
+
+fn run(lab: &mut ScriptedLab, candidates: &[Candidate]) -> Found {
+    let limits = SearchLimits::of(Duration::from_mins(20), 1e10);
+    search(lab, &limits, &mut |_| (candidates.to_vec(), Vec::new())).unwrap()
+}
+
+fn with_outcome(found: &Found, outcome: Outcome) -> Vec<&str> {
+    let all = found.tried.iter().filter(|tried| tried.outcome == outcome);
+    all.map(|tried| tried.candidate.tuning.id.as_str()).collect()
+}
+
+fn why<'f>(found: &'f Found, id: &str) -> &'f str {
+    &found.tried.iter().find(|tried| tried.candidate.tuning.id == id).unwrap().why
+}
+
+#[test]
+fn placebos_are_never_kept_and_planted_gains_are() {
+    let placebos: Vec<String> = (0..10).map(|at| format!("placebo-{at}")).collect();
+    let names: Vec<&str> = placebos.iter().map(String::as_str).chain(["five", "ten"]).collect();
+    let candidates: Vec<Candidate> = names.iter().map(|name| candidate(name)).collect();
+    let (mut placebos_kept, mut planted, mut confirmed, mut covered) = (0, 0, 0, 0);
+    let runs = 300;
+    for seed in 0..runs {
+        let mut lab = ScriptedLab::new(seed, &[("five", 0.05), ("ten", 0.10)]);
+        let found = run(&mut lab, &candidates);
+        let kept = with_outcome(&found, Outcome::Kept);
+        placebos_kept += kept.iter().filter(|id| id.starts_with("placebo")).count();
+        planted += kept.iter().filter(|id| !id.starts_with("placebo")).count();
+        if let Some((confirmation, headline)) =
+            found.confirmation.as_ref().and_then(|found| Some((found, found.headline.as_ref()?)))
+        {
+            confirmed += 1;
+            let truth = lab.truth(&confirmation.settings);
+            covered += i32::from(headline.estimate.low <= truth && truth <= headline.estimate.high);
+        }
+        assert!(lab.elapsed <= 20.0 * 60.0 * 1.02, "{} s", lab.elapsed);
+    }
+    // The bars of the issue: none in 20 runs, 90 % of the planted gains, 93 % of the headlines.
+    assert!(placebos_kept <= 2, "{placebos_kept} placebos in {runs} runs");
+    assert!(planted >= 2 * runs as usize * 9 / 10, "{planted} of {}", 2 * runs);
+    assert!(confirmed > 0 && f64::from(covered) >= 0.93 * f64::from(confirmed), "{covered} of {confirmed}");
+}
+
+#[test]
+fn there_is_no_headline_on_a_server_that_is_at_its_best() {
+    let candidates: Vec<Candidate> = (0..12).map(|at| candidate(&format!("placebo-{at}"))).collect();
+    let headlines = (0..100)
+        .filter(|seed| {
+            let found = run(&mut ScriptedLab::new(*seed, &[]), &candidates);
+            found.confirmation.and_then(|found| found.headline).is_some_and(|headline| headline.holds())
+        })
+        .count();
+    assert_eq!(headlines, 0);
+}
+
+#[test]
+fn gains_of_a_measure_that_is_better_when_lower_are_found_too() {
+    let mut lab = ScriptedLab::new(1, &[("good", 0.2), ("bad", -0.2)]);
+    lab.higher_is_better = false;
+    let found = run(&mut lab, &[candidate("bad"), candidate("good")]);
+    assert_eq!(with_outcome(&found, Outcome::Kept), ["good"]);
+    let headline = found.confirmation.unwrap().headline.unwrap();
+    assert!((1.15..1.25).contains(&headline.estimate.ratio), "{headline:?}");
+    assert!(
+        why(&run(&mut ScriptedLab::new(1, &[("bad", -0.2)]), &[candidate("bad")]), "bad")
+            .starts_with("it does not gain 1 %")
+    );
+}
+
+#[test]
+fn a_tuning_that_the_server_refuses_or_dies_with_is_dropped_and_says_so() {
+    let mut lab = ScriptedLab::new(2, &[("good", 0.2)]);
+    lab.deadly.insert("deadly".to_owned());
+    lab.refused.insert("refused".to_owned());
+    let found = run(&mut lab, &["deadly", "refused", "good", "other"].map(candidate));
+    assert_eq!(with_outcome(&found, Outcome::Refused), ["deadly", "refused"]);
+    assert_eq!(why(&found, "deadly"), "the server does not run with it: exit status 1");
+    assert_eq!(why(&found, "refused"), "refused cannot be set");
+    assert_eq!(with_outcome(&found, Outcome::Kept), ["good"]);
+}
+
+#[test]
+fn a_gain_that_costs_latency_is_not_kept() {
+    let mut lab = ScriptedLab::new(3, &[("greedy", 0.3)]);
+    lab.slower.insert("greedy".to_owned(), 1.5);
+    let found = run(&mut lab, &[candidate("greedy")]);
+    assert!(with_outcome(&found, Outcome::Kept).is_empty());
+    assert!(
+        why(&found, "greedy").starts_with("the 99th percentile of response time grows by "),
+        "{}",
+        why(&found, "greedy")
+    );
+}
+
+#[test]
+fn what_cannot_be_combined_is_not_stacked() {
+    let mut lab = ScriptedLab::new(4, &[("one", 0.2), ("two", 0.1)]);
+    let mut one = candidate("one");
+    one.tuning.conflicts = vec!["two".to_owned()];
+    let found = run(&mut lab, &[one, candidate("two")]);
+    assert_eq!(with_outcome(&found, Outcome::Kept), ["one"]);
+    assert_eq!(why(&found, "two"), "it cannot be combined with one, which gained more");
+}
+
+#[test]
+fn of_several_values_of_a_tuning_the_best_is_kept() {
+    let mut lab = ScriptedLab::new(5, &[("a", 0.1), ("b", 0.3)]);
+    let mut levels = [candidate("a"), candidate("b")];
+    for level in &mut levels {
+        level.tuning.id = "same".to_owned();
+    }
+    let found = run(&mut lab, &levels);
+    assert_eq!(with_outcome(&found, Outcome::Kept), ["same"]);
+    assert!(found.confirmation.unwrap().settings.contains_key("b"));
+}
+
+#[test]
+fn what_weakens_is_in_a_table_of_its_own_and_never_kept() {
+    let mut lab = ScriptedLab::new(6, &[("weak", 0.4), ("good", 0.1)]);
+    let mut weak = candidate("weak");
+    weak.tuning.durability = Durability::OsCrash;
+    let found = run(&mut lab, &[weak, candidate("good")]);
+    assert_eq!(with_outcome(&found, Outcome::Kept), ["good"]);
+    assert!(!found.confirmation.unwrap().settings.contains_key("weak"));
+    assert_eq!(found.weaker.len(), 1);
+    assert!(found.weaker[0].why.starts_with("it gains, and is not kept"), "{}", found.weaker[0].why);
+    assert!(found.weaker[0].own.as_ref().is_some_and(|own| own.low > 1.3));
+}
+
+#[test]
+fn a_gain_whose_mechanism_does_not_move_is_unexplained() {
+    let mut lab = ScriptedLab::new(7, &[("good", 0.2)]);
+    let mut good = candidate("good");
+    good.tuning.mechanism = Some(Mechanism { figure: "server.cpu_per_op".to_owned(), moves: Moves::Up });
+    let found = run(&mut lab, &[good]);
+    assert!(
+        why(&found, "good").ends_with("unexplained: server.cpu_per_op is not seen to move"),
+        "{}",
+        why(&found, "good")
+    );
+    let found = run(&mut lab, &[candidate("good")]);
+    assert_eq!(why(&found, "good"), "its gain is confirmed on fresh blocks");
+}
+
+#[test]
+fn an_interrupted_search_keeps_what_it_has_learnt() {
+    let mut lab = ScriptedLab::new(8, &[("good", 0.2)]);
+    lab.interrupted_at = Some(3);
+    let found = run(&mut lab, &[candidate("good")]);
+    assert!(found.is_interrupted && found.confirmation.is_none());
+    assert!(!found.tried[0].gains.0.is_empty() && found.tried[0].outcome == Outcome::Dropped);
+    assert_eq!(found.tried[0].why, "the search ended before it was decided");
+}
+
+#[test]
+fn a_budget_that_is_too_short_is_refused_with_what_it_takes() {
+    let limits = SearchLimits::of(Duration::from_mins(1), 1e10);
+    let mut lab = ScriptedLab::new(9, &[]);
+    let error =
+        search(&mut lab, &limits, &mut |_| (vec![candidate("x")], Vec::new())).unwrap_err().to_string();
+    assert!(error.starts_with("60 s are too short") && error.contains("pass --for 153s"), "{error}");
+    let mut lab = ScriptedLab::new(9, &[]);
+    lab.deadly.insert("x".to_owned());
+    let found = run(&mut lab, &[]);
+    assert!(found.tried.is_empty() && found.confirmation.is_none());
+}
+
+#[test]
+fn what_there_is_no_time_for_is_said() {
+    let limits = SearchLimits::of(Duration::from_mins(4), 1e10);
+    let mut lab = ScriptedLab::new(10, &[]);
+    let candidates: Vec<Candidate> = (0..40).map(|at| candidate(&format!("c{at}"))).collect();
+    let found = search(&mut lab, &limits, &mut |_| (candidates.clone(), Vec::new())).unwrap();
+    assert!(!found.not_tried.is_empty() && found.not_tried[0].why.contains("pass a longer --for"));
+    assert!(lab.elapsed < 4.0 * 60.0 * 1.05, "{}", lab.elapsed);
+    assert!(lab.said.iter().any(|said| said.starts_with("screening: ")), "{:?}", lab.said);
+}
