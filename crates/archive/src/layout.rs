@@ -94,10 +94,12 @@ pub(crate) fn is_hidden(name: &str) -> bool {
 pub(crate) const CREATING: &str = ".creating-";
 pub(crate) const IMPORTING: &str = ".importing-";
 pub(crate) const REMOVING: &str = ".removing-";
+/// The same of the folder in which `showdown tune` keeps the runs of a search until it has an answer.
+const TUNING_RUNS: &str = ".tuning-";
 
 /// Whether a folder has such a name. Any other hidden folder belongs to somebody else.
 pub(crate) fn is_staging(name: &str) -> bool {
-    [CREATING, IMPORTING, REMOVING].iter().any(|prefix| name.starts_with(prefix))
+    [CREATING, IMPORTING, REMOVING, TUNING_RUNS].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The telemetry of a host that makes the load, in a trial's folder.

@@ -1,6 +1,7 @@
 //! `showdown tune`: try tunings on a server, and keep what fresh trials confirm.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -162,6 +163,9 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<CommandStatus> {
     let permissions = RunPermissions { kernel: &args.allow_kernel, programs: &[] };
     std::fs::create_dir_all(&args.runs.runs)?;
     let scratch = tempfile::Builder::new().prefix(".tuning-").tempdir_in(&args.runs.runs)?;
+    // Other commands remove such a folder when it is old and nobody has locked it.
+    let lock = File::open(scratch.path())?;
+    lock.lock()?;
     let progress = TuneProgress::start(args.progress.mode());
     let memory = Host::local().facts().memory.total_bytes as f64;
     let limits =
