@@ -12,7 +12,7 @@ fn text() -> String {
     "text".to_owned()
 }
 
-fn ratio(method: IntervalMethod) -> Option<RatioEstimate> {
+fn ratio(method: IntervalMethod) -> RatioEstimate {
     Some(RatioEstimate {
         ratio: 1.4,
         low: 1.3,
@@ -35,7 +35,7 @@ fn tried(outcome: TuningOutcome) -> TriedTuning {
         step: text(),
         screened: Some(1.4),
         blocks: 4,
-        own: ratio(IntervalMethod::StudentT),
+        own: Some(ratio(IntervalMethod::StudentT)),
         mechanism: Some(MechanismOutcome { figure: text(), ratio: Some(0.9), moved: true }),
         risk: text(),
         source: text(),
@@ -55,15 +55,15 @@ fn record() -> TuningRecord {
         budget_s: 1.5,
         took_s: 1.5,
         allowed: vec![text()],
-        equal: ratio(IntervalMethod::SignedRank),
-        headline: ratio(IntervalMethod::SignedRank),
+        equal: Some(ratio(IntervalMethod::SignedRank)),
+        headline: Some(ratio(IntervalMethod::SignedRank)),
         tuned: Some(text()),
         before_after: vec![BeforeAfter {
             what: text(),
             unit: text(),
             before: 1.5,
             after: 1.5,
-            ratio: ratio(IntervalMethod::StudentT),
+            ratio: Some(ratio(IntervalMethod::StudentT)),
         }],
         tried: [TuningOutcome::Kept, TuningOutcome::Dropped, TuningOutcome::Refused].map(tried).to_vec(),
         weaker: vec![tried(TuningOutcome::Dropped)],
