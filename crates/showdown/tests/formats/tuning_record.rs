@@ -13,15 +13,7 @@ fn text() -> String {
 }
 
 fn ratio(method: IntervalMethod) -> RatioEstimate {
-    Some(RatioEstimate {
-        ratio: 1.4,
-        low: 1.3,
-        high: 1.5,
-        blocks: 10,
-        confidence: 0.95,
-        method,
-        log_sd: 0.01,
-    })
+    RatioEstimate { ratio: 1.4, low: 1.3, high: 1.5, blocks: 10, confidence: 0.95, method, log_sd: 0.01 }
 }
 
 fn tried(outcome: TuningOutcome) -> TriedTuning {
