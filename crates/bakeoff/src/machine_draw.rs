@@ -15,7 +15,13 @@ pub const FEWEST_OF_A_KIND: u32 = 6;
 /// The number of sets: machines of the smallest kind. None where no variant names a kind.
 pub fn sets(plan: &Plan) -> Option<u32> {
     let of_kinds = plan.variants.iter().filter(|variant| variant.kind().is_some());
-    of_kinds.map(|variant| plan.hosts_of(variant).count() as u32).min()
+    of_kinds.map(|variant| free(plan, variant).count() as u32).min()
+}
+
+/// The machines of a variant; of a kind, those that make no load.
+fn free<'p>(plan: &'p Plan, variant: &Variant) -> impl Iterator<Item = &'p PlannedHost> {
+    let has_kind = variant.kind().is_some();
+    plan.hosts_of(variant).filter(move |host| !has_kind || !plan.clients.contains(&host.name))
 }
 
 /// Whether the verdict of a plan is about kinds, because it has enough machines of each.
@@ -30,7 +36,7 @@ pub fn set_of(block: u32, sets: u32) -> u32 {
 
 /// The machine of a variant in each set; one where it names a machine. Variants of the same kind have the same machine.
 pub fn machines<'p>(plan: &'p Plan, variant: &Variant) -> Vec<&'p PlannedHost> {
-    let mut of_variant: Vec<&PlannedHost> = plan.hosts_of(variant).collect();
+    let mut of_variant: Vec<&PlannedHost> = free(plan, variant).collect();
     if let Some(kind) = variant.kind() {
         let kinds: BTreeSet<&str> = plan.variants.iter().filter_map(Variant::kind).collect();
         let place = kinds.iter().position(|other| *other == kind).unwrap_or_default();
@@ -97,6 +103,8 @@ mod tests {
         plan.variants[1].host = Some("large-0".to_owned());
         assert_eq!(sets(&plan), Some(3));
         assert_eq!(machines(&plan, &plan.variants[1]).len(), 1);
+        plan.clients = vec!["small-2".to_owned(), "large-0".to_owned()];
+        assert_eq!(sets(&plan), Some(2), "a client is not drawn");
         plan.variants[0].host = Some("small-1".to_owned());
         assert_eq!((sets(&plan), speaks_of_kinds(&plan)), (None, false));
     }

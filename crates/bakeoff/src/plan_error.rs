@@ -178,7 +178,9 @@ pub enum PlanError {
         known: String,
     },
     /// A variant names a kind of which the hosts file, or the plan, has no machine.
-    #[error("no host is of the kind {kind:?}{known}: give the hosts of that kind the key `kind`")]
+    #[error(
+        "no host beside the clients is of the kind {kind:?}{known}: give the hosts of that kind the key `kind`"
+    )]
     UnknownKind {
         /// The kind as given.
         kind: String,

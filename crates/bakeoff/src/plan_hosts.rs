@@ -41,14 +41,16 @@ pub fn used(
     let of_kind = |host: &HostEntry| host.kind.as_deref().is_some_and(|kind| kinds.contains(kind));
     let is_used = |host: &&HostEntry| named.contains(&host.name) || of_kind(host);
     let all: Vec<PlannedHost> = known.iter().map(HostEntry::planned).collect();
-    check_kinds(variants, &all)?;
+    check_kinds(variants, &all, clients)?;
     Ok(known.iter().filter(is_used).map(HostEntry::planned).collect())
 }
 
-/// Whether each kind that variants name has machines, all of them elsewhere.
-fn check_kinds(variants: &[Variant], hosts: &[PlannedHost]) -> Result<(), PlanError> {
+/// Whether each kind that variants name has machines beside the clients, all of them elsewhere.
+fn check_kinds(variants: &[Variant], hosts: &[PlannedHost], clients: &[String]) -> Result<(), PlanError> {
     for kind in variants.iter().filter_map(Variant::kind) {
-        let mut of_kind = hosts.iter().filter(|host| host.kind.as_deref() == Some(kind)).peekable();
+        let is_free = |host: &&PlannedHost| !clients.contains(&host.name);
+        let of_kind = hosts.iter().filter(|host| host.kind.as_deref() == Some(kind));
+        let mut of_kind = of_kind.filter(is_free).peekable();
         if of_kind.peek().is_none() {
             let kinds: BTreeSet<&str> = hosts.iter().filter_map(|host| host.kind.as_deref()).collect();
             return Err(PlanError::UnknownKind { kind: kind.to_owned(), known: known(kinds) });
@@ -68,7 +70,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
             return Err(PlanError::HostTwice(host.name.clone()));
         }
     }
-    check_kinds(&plan.variants, &plan.hosts)?;
+    check_kinds(&plan.variants, &plan.hosts, &plan.clients)?;
     let named = plan
         .variants
         .iter()
@@ -148,8 +150,7 @@ mod tests {
             Ok::<_, String>(used.into_iter().map(|host| host.name).collect::<Vec<_>>())
         };
         assert_eq!(names(&[small.clone(), large.clone()]), Ok(vec!["a".to_owned()]));
-        let unknown =
-            "no host is of the kind \"small\" (known: large): give the hosts of that kind the key `kind`";
+        let unknown = "no host beside the clients is of the kind \"small\" (known: large): give the hosts of that kind the key `kind`";
         assert_eq!(names(&[large]), Err(unknown.to_owned()));
         let here = HostEntry { ssh: None, ..small };
         assert!(

@@ -14,7 +14,7 @@ pub fn network(paths: &[NetworkUse]) -> Gate {
     const ID: &str = "network";
     let share = |path: &&NetworkUse| path.received_bytes_per_s / path.capacity_bytes_per_s;
     let Some(worst) = paths.iter().max_by(|a, b| share(a).total_cmp(&share(b))) else {
-        return not_applicable(ID, "client and server are on one machine, or the network was not measured");
+        return not_applicable(ID, "nothing was measured over a network whose capacity is known");
     };
     let used = share(&worst);
     let mbit = |bytes_per_s: f64| bytes_per_s * 8.0 / 1e6;
