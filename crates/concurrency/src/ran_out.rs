@@ -2,11 +2,10 @@
 
 use archive::model::{ConcurrencyStep, RanOut, thousands};
 
+use crate::ladder::is_of_client;
+
 /// A server that uses this share of its CPUs has none left.
 const BUSY: f64 = 0.95;
-
-/// Reads of the client that are later than this at their 99th percentile are the client's limit.
-const LATE_US: u64 = 1_000_000;
 
 /// What a step is compared with.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +84,7 @@ fn of_client(step: &ConcurrencyStep, setting: &Setting, add: &mut Add<'_>) {
             "widen net.ipv4.ip_local_port_range",
         );
     }
-    if step.client_late_p99_us > LATE_US {
+    if is_of_client(step) {
         let evidence = vec![
             format!("reads of the client are {:.1} s late (p99)", step.client_late_p99_us as f64 / 1e6),
             format!("client CPU: {:.2} cores", step.client_cpu_cores),

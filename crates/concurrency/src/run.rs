@@ -199,7 +199,10 @@ impl Run<'_> {
             };
             let has_ended = setting.ended.is_some();
             if found.ran_out.is_empty()
-                && (ladder::is_broken(self.steps, &step) || is_out_of_memory || has_ended)
+                && (ladder::is_broken(self.steps, &step)
+                    || is_out_of_memory
+                    || ladder::is_of_client(&step)
+                    || has_ended)
             {
                 found.ran_out = ran_out(&step, &setting);
             }

@@ -2,6 +2,8 @@
 
 use archive::model::{ConcurrencyStep, RanOut, thousands};
 
+use crate::ladder::is_of_client;
+
 /// What the sentence is made of.
 pub(crate) struct Found<'a> {
     pub variant: &'a str,
@@ -21,7 +23,11 @@ pub(crate) fn sentence(found: &Found<'_>) -> String {
     };
     let Some(broken) = found.breaking_point else {
         let most = steps.iter().map(|step| step.transfers).max().unwrap_or_default();
-        return format!("{variant} is {comfortable}; it did not break with up to {}", number(most));
+        let client = match steps.iter().filter(|step| is_of_client(step)).map(|step| step.transfers).min() {
+            Some(first) => format!("; from {} on the client was too slow for its pace", number(first)),
+            None => String::new(),
+        };
+        return format!("{variant} is {comfortable}; it did not break with up to {}{client}", number(most));
     };
     let availability =
         steps.iter().find(|step| step.transfers == broken).map_or(0.0, |step| step.availability * 100.0);
