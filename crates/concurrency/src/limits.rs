@@ -1,7 +1,7 @@
 //! What this machine can hold before anything is opened, and the kernel settings that are too small for it.
 //!
 //! The figures of one transfer were measured on Linux 6.18, loopback, with `sendfile` to a slow client
-//! (`docs/decisions/0020-transfers-in-progress.md`).
+//! (`docs/decisions/0022-transfers-in-progress.md`).
 
 use std::collections::BTreeMap;
 
