@@ -73,11 +73,11 @@ class Code:
 
 
 def parse_maps(text: str) -> list[tuple[int, int, int, str]]:
-    """Begin, end, file offset and path of each executable mapping of a file (proc(5), maps)."""
+    """Begin, end, file offset and path of each executable mapping of a file that is still there (proc(5), maps)."""
     mappings = []
     for line in text.splitlines():
         span, rights, offset, _, _, *path = line.split(maxsplit=5)
-        if "x" in rights and path and path[0].startswith("/"):
+        if "x" in rights and path and path[0].startswith("/") and not path[0].endswith(" (deleted)"):
             begin, end = (int(address, 16) for address in span.split("-"))
             mappings.append((begin, end, int(offset, 16), path[0]))
     return mappings

@@ -77,6 +77,7 @@ class CodeOfAProcess(unittest.TestCase):
             "55d0c0001000-55d0c0009000 r-xp 00001000 fe:00 12    /usr/bin/wrk\n"
             "7ffd00000000-7ffd00002000 r-xp 00000000 00:00 0     [vdso]\n"
             "7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n"
+            "7f0000002000-7f0000003000 r-xp 00000000 fe:00 13    /tmp/gone.so (deleted)\n"
         )
         self.assertEqual(meter.parse_maps(text), [(0x55D0C0001000, 0x55D0C0009000, 0x1000, "/usr/bin/wrk")])
 
