@@ -99,8 +99,9 @@ bench-archive: ## Time every reader on an archive of 10,000 runs: docs/results/a
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m archive \
 	    --showdown $(target)/release/showdown --made-up $(target)/release/examples/made-up $(ARCHIVE_OPTIONS)
 
-bench-cost: ## Compute SWaP, energy and cost of the published evaluations: docs/results/cost.md
-	cargo run --locked -p showdown -- published --format md -o docs/results/cost.md
+bench-cost: packages-test ## Compute published evaluations, and price a comparison with a stand-in meter (COST_OPTIONS='--compare "--blocks 20"'): docs/results/cost.md
+	cargo build --release --locked -p showdown
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m cost --showdown $(target)/release/showdown $(COST_OPTIONS)
 
 bench-workloads: packages-test ## Run every workload of the README (WORKLOADS_OPTIONS='--only mail'): docs/results/workloads.md
 	cargo build --release --locked -p showdown

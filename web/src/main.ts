@@ -15,6 +15,7 @@ import { glossarySection } from "./sections/glossary";
 import { fairnessSection } from "./sections/fairness";
 import { loadSection, percentileSection } from "./sections/latency";
 import { limitsSection } from "./sections/limits";
+import { powerSection } from "./sections/power";
 import { rerunSection } from "./sections/rerun";
 import { resourceSection } from "./sections/resources";
 import { render, type Section } from "./sections/section";
@@ -43,6 +44,7 @@ function sections(report: Report): Section[] {
     tuningSection(report),
     comparisonsSection(report),
     limitsSection(report),
+    powerSection(report),
     costSection(report),
     trialsSection(report, groups, (cell) => groupOf(cell, axis), styleOf),
     loadSection(report, groups, style),

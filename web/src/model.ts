@@ -21,6 +21,10 @@ export interface Report {
   configs: Record<string, string>;
   /** Where the report was made with a file of targets. */
   cost?: Cost;
+  /** Watts beside the load, where the run has a meter. */
+  power?: Power;
+  /** The readings of the meters, by the trial's number. */
+  watts?: Record<string, Telemetry>;
   /** What limits the servers, in a run that explains. */
   explanation?: Explanation;
   /** In a run of transfers. */
@@ -70,6 +74,35 @@ export interface TriedTuning {
   mechanism: { figure: string; ratio: number | null; moved: boolean } | null;
 }
 
+/** Watts and operations a joule of a run. */
+export interface Power {
+  variants: MeteredVariant[];
+  comparisons: { sentence: string }[];
+  lost: string[];
+  notes: string[];
+}
+
+/** A variant with the watts of one meter. */
+export interface MeteredVariant {
+  variant: string;
+  meter: { name: string; kind: string; boundary: string; uncertainty_percent: number | null; is_indicative: boolean };
+  trials: number;
+  watts_at_load: CostFigure;
+  watts_idle: CostFigure | null;
+  operations_per_joule: CostFigure;
+  overall_operations_per_joule: CostFigure | null;
+  levels: LevelFigures[];
+}
+
+/** From the full load down; active idle, the last, has the share 0. */
+export interface LevelFigures {
+  share: number;
+  work_per_s: number;
+  watts: CostFigure;
+  operations_per_joule: CostFigure;
+  p99_us: number | null;
+}
+
 /** What the variants cost, as `showdown cost --format json` has it, and published figures of the same workload. */
 export interface Cost {
   currency: string;
@@ -80,6 +113,7 @@ export interface Cost {
   grid_intensity_g_per_kwh: number | null;
   variants: VariantCost[];
   comparisons: { sentence: string }[];
+  over_load: { sentence: string }[];
   notes: string[];
   published: PublishedFigure[];
 }
@@ -313,11 +347,18 @@ export interface Trial {
   server?: ServerUsage | null;
   cpu_time?: CpuTime | null;
   saturated?: SaturatedResource | null;
-  files?: { load_log?: string; telemetry?: string; client_telemetry?: string; clients_telemetry?: Record<string, string>; config?: string[]; logs?: string[] };
+  power?: TrialPower;
+  files?: { load_log?: string; telemetry?: string; client_telemetry?: string; clients_telemetry?: Record<string, string>; power?: string; config?: string[]; logs?: string[] };
   /** How many recorded points each point of the time line stands for; 1 where missing. */
   ticks_merged?: number;
   /** Its path in the run directory, such as `trials/003-apache`. */
   folder: string;
+}
+
+/** The meters of a trial, and the levels of load at which watts were measured. */
+export interface TrialPower {
+  meters: { name: string; boundary: string }[];
+  levels: { share: number; start_s: number; length_s: number }[];
 }
 
 /** How a trial shared its block with other servers. */

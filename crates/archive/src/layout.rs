@@ -30,6 +30,8 @@ pub const LOAD_LOG: &str = "load.hlog";
 pub const TELEMETRY: &str = "telemetry.parquet";
 /// The telemetry of this machine in a trial whose server is elsewhere, in the trial's folder.
 pub const CLIENT_TELEMETRY: &str = "client-telemetry.parquet";
+/// The watts of each meter, in a trial's folder.
+pub const POWER: &str = "power.parquet";
 /// The effective configuration files of a trial's server.
 pub const CONFIG: &str = "config";
 /// Marks a run that was imported. It stays on this machine: hidden files are not exported.

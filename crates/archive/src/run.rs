@@ -167,7 +167,16 @@ impl Run {
 
     /// The telemetry of a trial; `None` where none was recorded.
     pub fn telemetry(&self, trial: &Trial) -> Result<Option<Telemetry>> {
-        let Some(name) = &trial.files.telemetry else { return Ok(None) };
+        self.table(trial.files.telemetry.as_deref())
+    }
+
+    /// The watts of the meters of a trial over time; `None` where there are none.
+    pub fn power(&self, trial: &Trial) -> Result<Option<Telemetry>> {
+        self.table(trial.files.power.as_deref())
+    }
+
+    fn table(&self, name: Option<&str>) -> Result<Option<Telemetry>> {
+        let Some(name) = name else { return Ok(None) };
         let path = self.path(name)?;
         let bytes = files::read(&path)?;
         Telemetry::from_parquet(bytes).map(Some).map_err(|source| ArchiveError::Telemetry { path, source })

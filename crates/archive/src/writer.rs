@@ -234,6 +234,11 @@ impl TrialWriter {
         }
     }
 
+    /// Writes the watts of each meter.
+    pub fn power(&self, watts: &Telemetry) -> Result<String> {
+        self.write_telemetry(layout::POWER, watts)
+    }
+
     fn write_telemetry(&self, name: &str, telemetry: &Telemetry) -> Result<String> {
         let path = self.dir().join(name);
         let bytes = telemetry

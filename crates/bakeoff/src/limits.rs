@@ -14,5 +14,8 @@ pub const MOST_POINTS: usize = 4_096;
 pub const SHORTEST_SLICE: Duration = Duration::from_millis(10);
 /// Most slices, pairs and rounds of an explanation: more would take days.
 pub const MOST_SLICES: u32 = 1_000;
+/// Least share of the full load at which watts are measured: with less, a server is idle. Falling shares are at most a hundred
+/// then, and more would take days.
+pub const LEAST_LEVEL: f64 = 0.01;
 /// Most operations of a trial that are timed one at a time.
 pub const MOST_OPERATIONS: u32 = 1_000;

@@ -18,6 +18,7 @@ use crate::gates;
 use crate::run::{Lab, TrialSlot};
 use crate::run_machines::{Place, RunMachine, RunMachines};
 use crate::run_plan_error::RunPlanError;
+use crate::run_power::RunPower;
 use crate::trial::{self, FinishedTrial, OneAtATime, TrialSetup, TrialStart, TurnsEnd};
 use crate::variant_point::VariantPoint;
 
@@ -31,6 +32,8 @@ pub struct MachineLab<'a> {
     pub variants: Vec<ServerVariant>,
     /// The context of the engine.
     pub context: &'a RunContext,
+    /// The meters of the run, if it has any.
+    pub power: Option<RunPower>,
     /// Why servers of this run cannot be up together, and at which rate they are measured then; none while they can, or
     /// where the plan has no turns.
     pub one_at_a_time: Option<OneAtATime>,
@@ -38,7 +41,13 @@ pub struct MachineLab<'a> {
 
 impl MachineLab<'_> {
     fn setup<'s>(&'s self, plan: &'s Plan) -> TrialSetup<'s> {
-        TrialSetup { plan, machines: &self.machines, workload: &self.workload, context: self.context }
+        TrialSetup {
+            plan,
+            machines: &self.machines,
+            workload: &self.workload,
+            context: self.context,
+            power: self.power.as_ref(),
+        }
     }
 
     fn trial_start<'s>(&self, plan: &Plan, slot: &TrialSlot<'s>) -> TrialStart<'s> {

@@ -97,6 +97,9 @@ pub enum PlanError {
     /// The study of an explanation, or of another run.
     #[error("study: {0}")]
     Study(String),
+    /// Levels of load at which watts cannot be measured.
+    #[error("power: {0}")]
+    Power(&'static str),
     /// Looks that are not.
     #[error("looks: give rising numbers of blocks, from 3 to less than blocks")]
     Looks,

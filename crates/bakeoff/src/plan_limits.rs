@@ -6,7 +6,8 @@ use archive::model::{Axis, Measure, Plan, PlannedBackground, RunKind, Vary};
 use load::inputs::limits::{LONGEST, MOST_CONNECTIONS, MOST_THREADS, is_rate};
 
 use crate::limits::{
-    FEWEST_BLOCKS, MOST_BLOCKS, MOST_OPERATIONS, MOST_POINTS, MOST_SLICES, MOST_VALUES, SHORTEST_SLICE,
+    FEWEST_BLOCKS, LEAST_LEVEL, MOST_BLOCKS, MOST_OPERATIONS, MOST_POINTS, MOST_SLICES, MOST_VALUES,
+    SHORTEST_SLICE,
 };
 use crate::plan_error::PlanError;
 
@@ -17,6 +18,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     check_load(plan)?;
     check_lengths(plan)?;
     check_study(plan)?;
+    check_power(plan)?;
     plan.sweep.iter().try_for_each(check_axis)?;
     match &plan.measure {
         Measure::OneByOne { operations } if !(1..=MOST_OPERATIONS).contains(operations) => {
@@ -151,6 +153,24 @@ fn check_study(plan: &Plan) -> Result<(), PlanError> {
     match slices.into_iter().find(|(_, length)| !(SHORTEST_SLICE..=LONGEST).contains(length)) {
         Some((key, _)) => Err(PlanError::Study(format!("give {key} a length from 10ms to 7 days"))),
         None => Ok(()),
+    }
+}
+
+fn check_power(plan: &Plan) -> Result<(), PlanError> {
+    let Some(power) = &plan.power else { return Ok(()) };
+    let falls = power.levels.windows(2).all(|pair| pair[0] > pair[1]);
+    let are_shares = power.levels.iter().all(|share| (LEAST_LEVEL..=1.0).contains(share));
+    match () {
+        () if !matches!(plan.kind, RunKind::Compare | RunKind::Sweep) => {
+            Err(PlanError::Power("only trials have this table: remove it"))
+        }
+        () if !falls || !are_shares || power.levels.is_empty() => {
+            Err(PlanError::Power("give levels falling shares of the full load, from 1 to 0.01"))
+        }
+        () if power.measure.is_zero() || power.measure > LONGEST || power.settle > LONGEST => {
+            Err(PlanError::Power("give measure a length from 1ms, and measure and settle at most 7 days"))
+        }
+        () => Ok(()),
     }
 }
 

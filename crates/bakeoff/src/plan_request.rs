@@ -107,12 +107,20 @@ pub fn explaining(plan: &Plan, command: &[String], slow_requests: bool) -> Resul
         replaced: None,
         background: None,
         turns: None,
+        power: None,
         study: Some(PlannedStudy { slow_requests, ..preset::study(plan.length) }),
         sweep: Vec::new(),
         ..plan.clone()
     };
     check(&explaining)?;
     Ok(explaining)
+}
+
+/// The plan with levels of load at which watts are measured: the full load, or all of [`preset::LOAD_LEVELS`]; and active idle.
+pub fn measuring_power(plan: &Plan, all_levels: bool) -> Result<Plan, PlanError> {
+    let measuring = Plan { power: Some(preset::power(plan.length, all_levels)), ..plan.clone() };
+    check(&measuring)?;
+    Ok(measuring)
 }
 
 /// Makes the plan and checks it.
@@ -169,6 +177,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         warm_up: preset.warm_up,
         phases: preset.phases,
         turns: None,
+        power: None,
         study: None,
         concurrency: None,
         like_with_like: request.like_with_like,

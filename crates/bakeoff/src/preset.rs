@@ -15,7 +15,7 @@
 
 use std::time::Duration;
 
-use archive::model::{PhaseLengths, PlannedStudy, RunLength, WarmUpLimits};
+use archive::model::{PhaseLengths, PlannedPower, PlannedStudy, RunLength, WarmUpLimits};
 
 use crate::limits::MOST_BLOCKS;
 
@@ -52,6 +52,21 @@ pub fn study(length: RunLength) -> PlannedStudy {
         profiled_rounds,
         slow_requests: false,
     }
+}
+
+/// The levels of `SPECpower_ssj2008`: from the full load down in tenths. Active idle follows.
+pub const LOAD_LEVELS: [f64; 10] = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1];
+
+/// The levels of load at which watts are measured, and their lengths. `SPECpower_ssj2008` measures each for 240 s; here the
+/// trials repeat them. Meters of racks and machines average over some seconds, so the load settles before.
+pub fn power(length: RunLength, all_levels: bool) -> PlannedPower {
+    let (settle, measure) = match length {
+        RunLength::Quick => (1, 4),
+        RunLength::Default => (3, 7),
+        RunLength::Thorough => (10, 30),
+    };
+    let levels = if all_levels { LOAD_LEVELS.to_vec() } else { vec![1.0] };
+    PlannedPower { levels, settle: Duration::from_secs(settle), measure: Duration::from_secs(measure) }
 }
 
 /// Least number of observations of a closed loop.

@@ -19,9 +19,11 @@ use crate::plan_check::{check, check_kernel_settings};
 use crate::plan_error::PlanError;
 use crate::plan_hosts;
 use crate::plan_variant::server_variant;
+use crate::preset::telemetry_period;
 use crate::run::{FinishedRun, resume_blocks, run_blocks};
 use crate::run_machines::{RunMachine, RunMachines};
 use crate::run_plan_error::RunPlanError;
+use crate::run_power::{RunMeter, RunPower};
 use crate::variant_point::{VariantPoint, variant_points};
 
 /// What a user allows a plan, and gives it.
@@ -31,6 +33,8 @@ pub struct RunPermissions<'a> {
     pub kernel: &'a [Knob],
     /// Builds of this program for hosts of other architectures, as `ARCHITECTURE=PATH`.
     pub programs: &'a [String],
+    /// Meters, which are read beside the load.
+    pub meters: &'a [RunMeter],
 }
 
 /// Runs the trials of a plan; the run directory is created in `root`.
@@ -109,7 +113,16 @@ pub fn on_its_machines<T>(
         .client_cpus
         .pin_this_thread()
         .map_err(|source| RunPlanError::System { what: "use the client's CPUs", source })?;
-    let mut lab = MachineLab { workload, machines, variants, context: &of_clients, one_at_a_time: None };
+    // The threads of the meters are on the client's CPUs, too.
+    let power = match RunPower::start(permissions.meters, telemetry_period(plan.length)) {
+        Ok(power) => power,
+        Err(error) => {
+            close_kernel_settings(&machines, &prepared, observe);
+            return Err(error.into());
+        }
+    };
+    let context = &of_clients;
+    let mut lab = MachineLab { workload, machines, variants, context, power, one_at_a_time: None };
     let result = run(&mut lab, observe);
     let unrestored = close_kernel_settings(&lab.machines, &prepared, observe);
     Ok((result?, unrestored))

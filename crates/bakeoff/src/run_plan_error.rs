@@ -10,6 +10,7 @@ use machine::program::ProgramError;
 use crate::held_error::HeldError;
 use crate::interrupted_run::ResumeError;
 use crate::plan_error::PlanError;
+use crate::run_power::MeterError;
 
 /// Why a plan could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +42,9 @@ pub enum RunPlanError {
     /// The run cannot be resumed.
     #[error(transparent)]
     Resume(#[from] ResumeError),
+    /// A meter that the user named gives no watts.
+    #[error(transparent)]
+    Meter(#[from] MeterError),
     /// A system call failed.
     #[error("cannot {what}: {source}")]
     System {

@@ -62,7 +62,13 @@ fn of_server(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurre
         ..PlanRequest::default()
     };
     let plan = plan_request::plan(&explaining, host)?;
-    Ok(Plan { kind: RunKind::Concurrency, study: None, concurrency: Some(request.steps.clone()), ..plan })
+    Ok(Plan {
+        kind: RunKind::Concurrency,
+        power: None,
+        study: None,
+        concurrency: Some(request.steps.clone()),
+        ..plan
+    })
 }
 
 fn of_url(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, ConcurrencyError> {
@@ -101,6 +107,7 @@ fn of_url(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurrency
             curve_step: Duration::ZERO,
         },
         turns: None,
+        power: None,
         study: None,
         concurrency: Some(PlannedConcurrency { url: Some(request.target.clone()), ..request.steps.clone() }),
         like_with_like: false,

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`targets`] | targets.toml, with units that are checked |
 //! | [`power`] | watts with their boundary and source |
+//! | [`metered`] | watts that meters recorded beside the load of a run, and operations a joule |
 //! | [`pricing`] | what the variants of runs cost |
 //! | [`sizing`] | the fleet that carries a load, and how many servers one replaces |
 //! | [`unit_text`] | texts with units |
@@ -24,6 +25,7 @@
 
 mod figure;
 mod measured;
+pub mod metered;
 mod notes;
 pub mod power;
 pub mod pricing;

@@ -2,17 +2,13 @@
 
 use crate::measured::MeasuredRun;
 
-/// Notes on watts and on where the performance was measured.
-pub(crate) fn of_runs(runs: &[MeasuredRun<'_>]) -> Vec<String> {
-    of_machines(runs, true)
-}
-
-/// The same; without a file of targets there are no watts and prices.
-pub(crate) fn of_machines(runs: &[MeasuredRun<'_>], has_targets: bool) -> Vec<String> {
+/// Notes on watts and on where the performance was measured. `are_estimates`: watts that no meter recorded are among the figures.
+pub(crate) fn of_runs(runs: &[MeasuredRun<'_>], are_estimates: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    if has_targets {
+    if are_estimates {
         notes.push(
-            "Watts are estimates: no meter recorded them beside the load. Each has its boundary".to_owned(),
+            "Watts called an estimate are typed in or of a nameplate: no meter recorded them beside the load. Each has its boundary"
+                .to_owned(),
         );
     }
     for run in runs.iter().filter(|run| run.is_on_one_machine()) {

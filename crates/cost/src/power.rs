@@ -9,23 +9,26 @@ pub(crate) fn stated_boundary(name: &str) -> Option<Boundary> {
         .filter(|boundary| matches!(boundary, Boundary::Package | Boundary::Dc | Boundary::Wall))
 }
 
-/// Power as somebody stated it.
+/// Power of a machine, as a meter measured it beside a load or as somebody stated it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StatedPower {
+pub struct MachinePower {
     /// How much.
     pub watts: Watts,
     /// What it includes.
     pub boundary: Boundary,
     /// Where it is from, such as `typed in by hand: clamp meter`.
     pub source: String,
+    /// Whether a meter recorded it beside the load. Otherwise it is an estimate.
+    pub is_measured: bool,
 }
 
-impl StatedPower {
-    /// The figure with its boundary: `208 W wall (estimate)`. No meter recorded it beside the load, so it is an estimate.
+impl MachinePower {
+    /// The figure with its boundary: `208 W wall (estimate)`.
     pub fn label(&self) -> String {
         let watts = self.watts.value();
         let digits = usize::from(watts < 10.0);
-        format!("{watts:.digits$} W {} (estimate)", self.boundary.name())
+        let estimate = if self.is_measured { "" } else { " (estimate)" };
+        format!("{watts:.digits$} W {}{estimate}", self.boundary.name())
     }
 }
 
@@ -35,7 +38,14 @@ mod tests {
 
     #[test]
     fn power_is_shown_with_its_boundary_and_as_an_estimate() {
-        let of = |watts, boundary| StatedPower { watts: Watts::new(watts), boundary, source: String::new() };
+        let of = |watts, boundary| MachinePower {
+            watts: Watts::new(watts),
+            boundary,
+            source: String::new(),
+            is_measured: false,
+        };
+        let measured = MachinePower { is_measured: true, ..of(208.4, Boundary::Wall) };
+        assert_eq!(measured.label(), "208 W wall");
         assert_eq!(of(208.4, Boundary::Wall).label(), "208 W wall (estimate)");
         assert_eq!(of(6.5, Boundary::Package).label(), "6.5 W package (estimate)");
         assert_eq!(stated_boundary("dc"), Some(Boundary::Dc));

@@ -44,19 +44,6 @@ impl Boundary {
         }
     }
 
-    /// What it includes, in words.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Package => "the processors, without memory, fans, disks and losses of the power supply",
-            Self::Dram => "the memory modules",
-            Self::Component => "one device or rail of the machine",
-            Self::Dc => "the whole machine behind the power supply",
-            Self::Wall => "the whole machine at the plug",
-            Self::Nameplate => "the maker's limit, not what it takes",
-            Self::Unknown => "the whole machine; before or behind the power supply is not said",
-        }
-    }
-
     /// Whether an energy bill counts these watts, or more than them.
     pub fn is_billed(self) -> bool {
         matches!(self, Self::Wall | Self::Nameplate)

@@ -101,8 +101,8 @@ const KINDS: &[(&str, &[&str], &str)] = &[
     ("raritan-px2", &["pdu", "inlet", "outlet", "community", "version"], "10.0.0.9"),
 ];
 
-/// The names of all kinds, for help and errors.
-pub fn kinds() -> String {
+/// The names of all kinds, for errors.
+fn kinds() -> String {
     KINDS.iter().map(|(kind, ..)| *kind).collect::<Vec<_>>().join(", ")
 }
 

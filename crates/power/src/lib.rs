@@ -3,13 +3,15 @@
 //! # Guide
 //!
 //! A [`PowerSource`] gives watts, or the joules of a counter. A [`PowerMeter`] turns its readings into watts with their time; a
-//! [`PowerMonitor`] reads several of them at once.
+//! [`PowerMonitor`] reads several of them at once, a [`PowerRecorder`] for as long as a run lasts.
 //!
 //! | module | its purpose |
 //! |---|---|
 //! | [`local`] | the meters of this machine: RAPL, hwmon, its BMC |
 //! | [`SourceKeys`] | meters on the network as a user describes them: plugs, rack PDUs, BMCs |
+//! | [`NamedSource`] | one of either, as a user names it for a run |
 //! | [`Stated`] | what somebody typed in |
+//! | [`MeterRecord`] | the watts of a meter over a run, and their mean in a window |
 //! | [`Boundary`] | what watts include |
 //!
 //! **Goals.** Every watt has its boundary and its source. A counter's wrap costs nothing, a source that disappears costs its own watts
@@ -41,7 +43,9 @@ mod error;
 pub mod local;
 mod meter;
 mod monitor;
+mod named;
 mod network;
+mod recorder;
 mod report;
 mod secret;
 mod source;
@@ -50,11 +54,13 @@ mod stated;
 mod testing;
 
 pub use boundary::Boundary;
-pub use description::{SourceDescription, SourceKeys, kinds};
+pub use description::{SourceDescription, SourceKeys};
 pub use error::PowerError;
 pub use local::NotMeasured;
 pub use meter::{PowerMeter, PowerSample};
 pub use monitor::{PowerMonitor, PowerTick, SourceWatts};
+pub use named::NamedSource;
+pub use recorder::{MeanWatts, MeterRecord, PowerRecorder, ReadFailure};
 pub use report::PowerReport;
 pub use source::{EnergyCounter, PowerReading, PowerSource, SourceAbout};
 pub use stated::Stated;

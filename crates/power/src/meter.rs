@@ -16,6 +16,8 @@ const MOST_WATTS: f64 = 100_000.0;
 pub struct PowerSample {
     /// How much.
     pub watts: Watts,
+    /// When it was read, on the monotonic clock.
+    pub at: Instant,
     /// When it was read, ms since 1970.
     pub unix_ms: u64,
     /// For a counter of energy, the time before that over which this is the mean.
@@ -64,7 +66,7 @@ impl PowerMeter {
             let source_name = self.about().name.clone();
             return Err(PowerError::Implausible { source_name, watts: watts.value() });
         }
-        Ok(Some(PowerSample { watts, unix_ms, over }))
+        Ok(Some(PowerSample { watts, at: now, unix_ms, over }))
     }
 
     /// The mean power of all parts together. None for no time.

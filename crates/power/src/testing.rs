@@ -11,6 +11,8 @@ use crate::source::{PowerReading, PowerSource, SourceAbout};
 pub(crate) struct Scripted {
     about: SourceAbout,
     readings: VecDeque<Result<PowerReading, PowerError>>,
+    /// Whether the last reading lasts.
+    repeats: bool,
 }
 
 impl Scripted {
@@ -25,7 +27,16 @@ impl Scripted {
             boundary,
             uncertainty_percent: None,
         };
-        Box::new(Self { about, readings: readings.into() })
+        Box::new(Self { about, readings: readings.into(), repeats: false })
+    }
+
+    /// The same; the last reading lasts: that its device is not there, or its watts.
+    pub(crate) fn repeating(
+        boundary: Boundary,
+        readings: Vec<Result<PowerReading, PowerError>>,
+    ) -> Box<dyn PowerSource> {
+        let about = Self::boxed(boundary, Vec::new()).about().clone();
+        Box::new(Self { about, readings: readings.into(), repeats: true })
     }
 }
 
@@ -35,7 +46,19 @@ impl PowerSource for Scripted {
     }
 
     fn read(&mut self) -> Result<PowerReading, PowerError> {
-        self.readings.pop_front().expect("the test reads no further")
+        let next = self.readings.pop_front().expect("the test reads no further");
+        if self.repeats && self.readings.is_empty() {
+            self.readings.push_back(match &next {
+                Ok(reading) => Ok(reading.clone()),
+                Err(error) => {
+                    let PowerError::NotThere { address } = error else {
+                        unreachable!("no other lasts in a test")
+                    };
+                    Err(PowerError::NotThere { address: address.clone() })
+                }
+            });
+        }
+        next
     }
 }
 

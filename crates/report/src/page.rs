@@ -12,6 +12,7 @@ use archive::{
     Problem, Run, RunId, RunState,
     model::{Concurrency, CpuSplit, Explanation, Tick, Trial, TuningRecord},
 };
+use cost::metered::{MeteredReport, metered};
 use cost::pricing::CostReport;
 use cost::published::{self, ListedResult, Published};
 use serde::Serialize;
@@ -46,6 +47,12 @@ pub(crate) struct Page<'a> {
     /// Where the report is made with a file of targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<PageCost<'a>>,
+    /// Watts beside the load, where the run has a meter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    power: Option<MeteredReport>,
+    /// The readings of the meters by the number of the trial.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    watts: BTreeMap<u32, Drawn>,
     /// What limits the servers, in a run that explains.
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
@@ -103,6 +110,7 @@ impl<'a> Page<'a> {
         let most = (TICKS / run.trials.len().max(1)).clamp(MIN_TICKS, MAX_TICKS);
         let mut unread = Vec::new();
         let telemetry = drawn(run, MAX_ROWS, &mut unread);
+        let watts = watts(run, MAX_ROWS, &mut unread);
         let configs = configs(run, &mut unread);
         let profiles = profiles(run, &mut unread);
         let explanation = run.explanation.clone().map(shortened);
@@ -126,11 +134,14 @@ impl<'a> Page<'a> {
             trials: trials.collect(),
         };
         let made_by = concat!("showdown ", env!("CARGO_PKG_VERSION")).to_owned();
+        let power = metered(run);
         Self {
             record,
             telemetry,
             configs,
             cost: None,
+            power,
+            watts,
             explanation,
             concurrency: run.concurrency.as_ref(),
             tuning: run.tuning.as_ref(),
@@ -210,6 +221,19 @@ fn drawn(run: &Run, most: usize, unread: &mut Vec<Problem>) -> BTreeMap<u32, Dra
         }
     }
     drawn
+}
+
+/// The readings of the meters of each trial.
+fn watts(run: &Run, most: usize, unread: &mut Vec<Problem>) -> BTreeMap<u32, Drawn> {
+    let mut watts = BTreeMap::new();
+    for record in &run.trials {
+        match run.power(&record.trial) {
+            Ok(Some(table)) => _ = watts.insert(record.trial.number, telemetry::all_columns(&table, most)),
+            Ok(None) => {}
+            Err(error) => unread.push(Problem { file: record.folder.clone(), text: error.to_string() }),
+        }
+    }
+    watts
 }
 
 /// The configurations that the facts name. All trials of a variant have the same.

@@ -57,6 +57,12 @@ pub(crate) fn drawn(table: &Telemetry, split: Option<&CpuSplit>, max_rows: usize
     shorten(Drawn { t_s: table.t_s.clone(), columns }, max_rows)
 }
 
+/// All columns of a table, with at most `max_rows` rows.
+pub(crate) fn all_columns(table: &Telemetry, max_rows: usize) -> Drawn {
+    let column = |column: &Column| DrawnColumn { info: column.info.clone(), values: column.values.clone() };
+    shorten(Drawn { t_s: table.t_s.clone(), columns: table.columns.iter().map(column).collect() }, max_rows)
+}
+
 /// The parts of a name such as `cpu.0.softirq`.
 fn core_and_kind(name: &str) -> Option<(u32, &str)> {
     let (cpu, kind) = name.strip_prefix("cpu.")?.split_once('.')?;

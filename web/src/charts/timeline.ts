@@ -3,7 +3,7 @@
 
 import * as Plot from "@observablehq/plot";
 import { counted, number, seconds, tick, time, timeTick } from "../derive/format";
-import { bands, cpuLines, cpuList, phaseAt, phaseName, type Band, type CpuLine } from "../derive/timeline";
+import { bands, cpuLines, cpuList, levelBands, phaseAt, phaseName, type Band, type CpuLine } from "../derive/timeline";
 import type { Report, Tick, Trial } from "../model";
 import { figure, legend } from "./figure";
 import { draw, logAxis, logTicks, ticksFor } from "./plot";
@@ -27,9 +27,29 @@ function cpuStyles(colour: string): [CpuLine["what"], { colour: string; dash: st
   ];
 }
 
+/** The readings of each meter: watts of different boundaries have panels of their own. */
+interface MeterLine {
+  label: string;
+  points: { t_s: number; watts: number }[];
+}
+
+function meterLines(report: Report, trial: Trial): MeterLine[] {
+  const read = report.watts?.[String(trial.number)];
+  if (!read) return [];
+  return (trial.power?.meters ?? []).flatMap(({ name, boundary }) => {
+    const column = read.columns.find((one) => one.name === name);
+    const points = (column?.values ?? []).flatMap((watts, row) => {
+      const t_s = read.t_s[row];
+      return watts === null || t_s === undefined ? [] : [{ t_s, watts }];
+    });
+    return points.length === 0 ? [] : [{ label: `${name}, W (${boundary})`, points }];
+  });
+}
+
 export function timelineChart(report: Report, trial: Trial, colour: string): HTMLElement {
   const ticks = trial.timeline ?? [];
-  const phases = bands(trial.phases ?? []);
+  const phases = [...bands(trial.phases ?? []), ...levelBands(trial.power)];
+  const meters = meterLines(report, trial);
   const end = Math.max(trial.duration_s, ...phases.map((band) => band.end), 0.1);
   const cpu = cpuLines(report.telemetry[String(trial.number)], cpuList(trial.files?.client_telemetry ? "" : (report.plan?.cpus.client ?? "")));
   const errors = ticks.reduce((sum, one) => sum + one.failed, 0);
@@ -74,15 +94,20 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
       panel("errors", 50, { domain: [0, most], tickFormat: tick, ticks: [0, most] }, [
         Plot.ruleX(ticks.filter((one) => one.failed > 0), { x: "t_s", y1: 0, y2: "failed", stroke: "var(--bad)", strokeWidth: 2 }),
         errors === 0 ? Plot.text(["none"], { frameAnchor: "middle", fill: "var(--ink-soft)", text: (word: string) => word }) : null,
-      ], false, cpu.length === 0),
+      ], false, cpu.length === 0 && meters.length === 0),
     );
     if (cpu.length > 0) {
       shapes.push(
         panel("CPU, cores", 100, { zero: true, nice: true }, cpuStyles(colour).map(([what, style]) =>
           Plot.lineY(cpu.filter((line) => line.what === what), { x: "t_s", y: "cores", stroke: style.colour, strokeWidth: 1.6, strokeDasharray: style.dash, className: "cpu" }),
-        ), false, true),
+        ), false, meters.length === 0),
       );
     }
+    meters.forEach(({ label, points }, at) => {
+      shapes.push(
+        panel(label, 80, { zero: true, nice: true }, [Plot.lineY(points, { x: "t_s", y: "watts", stroke: colour, strokeWidth: 1.6, className: "watts" })], false, at === meters.length - 1),
+      );
+    });
     return shapes;
   };
   return figure({
@@ -95,7 +120,7 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
       ...cpuStyles(colour).flatMap(([what, style]) => (cpu.some((line) => line.what === what) ? [key(`CPU: ${what}`, style.colour, style.dash)] : [])),
     ]),
     note: (trial.ticks_merged ?? 1) > 1 ? `Each point combines ${trial.ticks_merged} recorded points.` : undefined,
-    source: [`${trial.folder}/trial.json`, trial.files?.telemetry].filter(Boolean).join(" and "),
+    source: [`${trial.folder}/trial.json`, trial.files?.telemetry, trial.files?.power].filter(Boolean).join(" and "),
     id: "timeline",
     table: {
       head: ["Second", "Throughput", "Offered", "p50", "p99", "Errors", "Phase"],

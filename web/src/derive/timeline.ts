@@ -1,10 +1,10 @@
 // The time line of one trial: its phases as bands, and the CPU time of server, client and hypervisor from the columns of
 // the telemetry.
 
-import type { Phase, PhaseKind, Telemetry } from "../model";
+import type { Phase, PhaseKind, Telemetry, TrialPower } from "../model";
 
 export interface Band {
-  kind: PhaseKind;
+  kind: PhaseKind | "power_level";
   start: number;
   end: number;
   /** Consecutive phases of this kind. */
@@ -27,6 +27,17 @@ export function phaseName(kind: PhaseKind): string {
 /** When a phase ended. The slices of one phase lie between those of other servers and other phases. */
 export function phaseEnd(phase: Phase): number {
   return phase.start_s + (phase.slices?.span_s ?? phase.length_s);
+}
+
+/** The levels of load at which watts were measured, after the phases. */
+export function levelBands(power: TrialPower | undefined): Band[] {
+  return (power?.levels ?? []).map(({ share, start_s: start, length_s: length }) => ({
+    kind: "power_level" as const,
+    start,
+    end: start + length,
+    phases: 1,
+    label: share === 0 ? "idle" : `watts ${Math.round(share * 100)} %`,
+  }));
 }
 
 /** Consecutive phases of one kind as one band: `search step × 7`. The slices of a search and of its measured phase lie among

@@ -1,5 +1,6 @@
 // What the variants cost, where the report was made with a file of targets; and published figures of the same workload, for scale.
 
+import { publishedChart } from "../charts/published";
 import { breakable, el, table, type Child } from "../dom";
 import { number, quantity } from "../derive/format";
 import type { Cost, CostFigure, CostPower, PublishedFigure, Report, VariantCost } from "../model";
@@ -20,14 +21,16 @@ export function costSection({ cost }: Report): Section | null {
     el("p", { class: "note" }, "SWaP = performance / (rack units × watts at load). The cost of a million operations assumes that the server carries its whole performance in its hours at load."),
     missing(cost),
     el("ul", { class: "sentences" }, ...cost.notes.map((note) => el("li", {}, ...breakable(`${note}.`)))),
+    publishedChart(cost.variants, cost.published),
     published(cost.published),
   ];
   return { id: "cost", title: "Cost", short: "Cost", body };
 }
 
-function sentences({ comparisons }: Cost): Child {
-  if (comparisons.length === 0) return null;
-  return el("ul", { class: "sentences" }, ...comparisons.map(({ sentence }) => el("li", {}, ...breakable(`${sentence}.`))));
+function sentences({ comparisons, over_load: overLoad }: Cost): Child {
+  const all = [...comparisons, ...overLoad];
+  if (all.length === 0) return null;
+  return el("ul", { class: "sentences" }, ...all.map(({ sentence }) => el("li", {}, ...breakable(`${sentence}.`))));
 }
 
 /** What the figures rest on, from the file of targets. */

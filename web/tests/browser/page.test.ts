@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { axeProblems, check as checked, count, launch, open, overflow } from "./browser";
-import { ATTACK, empty, hostile, interrupted, long, modes, ofCpuTime, REPLACED, several, unfinished, withoutClientPart, withCost } from "./variations";
+import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, REPLACED, several, unfinished, withoutClientPart, withCost } from "./variations";
 
 let browser: Browser;
 before(async () => {
@@ -30,6 +30,22 @@ test("what the client added is beside the response time of each trial that recor
   });
 });
 
+test("watts have their boundaries, charts of their own, and what was lost; and only where there is a meter", async () => {
+  await check(metered(), async (page) => {
+    const rows = page.locator("#power > .scroller tbody tr");
+    assert.equal(await rows.count(), 4);
+    const first = (await rows.first().innerText()).replace(/\s+/g, " ");
+    assert.match(first, /nginx rack apc-rpdu2, indicative wall 166 /);
+    assert.equal(await count(page, "#power figure"), 2, "a chart for each boundary");
+    assert.equal(await count(page, "#watts-wall .watts-point :is(path, circle)"), 8, "a mark for each level of each variant");
+    const text = (await page.locator("#power").innerText()).replace(/\s+/g, " ");
+    assert.match(text, /1\.62 × the operations of apache for each joule/);
+    assert.match(text, /rack gave no watts at a level of trials 7, 8: 10\.0\.0\.9:161 does not answer\./);
+    assert.equal(await count(page, "#timeline .watts"), 2, "a panel for each meter");
+  });
+  await check(fixture("comparison"), async (page) => assert.equal(await count(page, "#power"), 0));
+});
+
 test("costs have their intervals, boundaries and reasons, and only where there are targets", async () => {
   await check(withCost(), async (page) => {
     const rows = page.locator("#cost > .scroller tbody tr");
@@ -41,8 +57,9 @@ test("costs have their intervals, boundaries and reasons, and only where there a
     const text = (await page.locator("#cost").innerText()).replace(/\s+/g, " ");
     assert.match(text, /No total cost: target small has no price and no rate\./);
     assert.match(text, /life 4 years, at load all day, PUE 1\.50, 0\.2 EUR\/kWh/);
-    await page.locator("#cost summary").click();
-    assert.match(await page.locator("#cost details").innerText(), /2006 Sun Fire T2000.*5,718 requests\/s.*withdrawn/s);
+    assert.match((await page.locator("#published .drawing").getAttribute("aria-label")) ?? "", /\(this run\).*2006 Sun Fire T2000.*5,718\/s/);
+    await page.locator("#cost > details summary").click();
+    assert.match(await page.locator("#cost > details").innerText(), /2006 Sun Fire T2000.*5,718 requests\/s.*withdrawn/s);
     assert.ok((await overflow(page)) <= 0, "the page does not scroll sideways");
   });
   await check(fixture("comparison"), async (page) => {

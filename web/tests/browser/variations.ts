@@ -1,6 +1,6 @@
 // Unusual runs, made from the fixtures: interrupted, hostile, long, or with two modes.
 
-import type { Report, Trial } from "../../src/model";
+import type { CostFigure, MeteredVariant, Power, Report, Telemetry, Trial } from "../../src/model";
 import { fixture } from "../fixture/read";
 
 /** An interrupted run: no verdict, no facts, and a last trial without a value. */
@@ -96,10 +96,63 @@ export function withCost(): Report {
     grid_intensity_g_per_kwh: null,
     variants: [nginx, apache],
     comparisons: [{ sentence: "nginx does 3.20 × the operations of apache for each joule (95 % CI 3.10–3.30; estimate)" }],
-    notes: ["Watts are estimates: no meter recorded them beside the load. Each has its boundary"],
+    over_load: [{ sentence: "at capacity at p99<5ms, nginx is cheaper than apache from 81,900/s on; one apache (2,190 EUR) is cheaper than one nginx (2,628 EUR) up to 81,900/s" }],
+    notes: ["Watts called an estimate are typed in or of a nameplate: no meter recorded them beside the load. Each has its boundary"],
     published,
   };
   return { ...fixture("comparison"), cost };
+}
+
+/** Watts of two meters of different boundaries at three levels and in active idle, and a meter that was lost in two trials. */
+export function metered(): Report {
+  const report = fixture("comparison");
+  const figure = (value: number): CostFigure => ({ value, low: value * 0.99, high: value * 1.01 });
+  const boundaries = [["rack", "apc-rpdu2", "wall", 92, 74], ["rapl-package", "rapl", "package", 14, 47]] as const;
+  const variants = ["nginx", "apache"].flatMap((variant, place) =>
+    boundaries.map(([name, kind, boundary, idle, load]): MeteredVariant => {
+      const levels = [1, 0.5, 0.1, 0].map((share) => {
+        const watts = idle + load * share ** 0.8 * (1 + place * 0.06);
+        const work = (131_000 - 48_000 * place) * share;
+        return { share, work_per_s: work, watts: figure(watts), operations_per_joule: figure(work / watts), p99_us: share === 0 ? null : 420 + 3900 * share ** 6 };
+      });
+      const [full, , , last] = levels;
+      if (!full || !last) throw new Error("four levels");
+      return {
+        variant,
+        meter: { name, kind, boundary, uncertainty_percent: null, is_indicative: true },
+        trials: 8,
+        watts_at_load: full.watts,
+        watts_idle: last.watts,
+        operations_per_joule: full.operations_per_joule,
+        overall_operations_per_joule: figure(full.operations_per_joule.value * 0.8),
+        levels,
+      };
+    }),
+  );
+  const power: Power = {
+    variants,
+    comparisons: [{ sentence: "nginx does 1.62 × the operations of apache for each joule (95 % CI 1.60–1.64; wall, indicative)" }],
+    lost: ["rack gave no watts at a level of trials 7, 8: 10.0.0.9:161 does not answer"],
+    notes: ["Watts of different boundaries contain each other: they are not added or compared"],
+  };
+  const watts: Record<string, Telemetry> = {};
+  for (const trial of report.trials) {
+    const from = trial.duration_s;
+    trial.power = {
+      meters: boundaries.map(([name, , boundary]) => ({ name, boundary })),
+      levels: [1, 0.5, 0.1, 0].map((share, place) => ({ share, start_s: from + place * 10 + 3, length_s: 7 })),
+    };
+    trial.duration_s += 40;
+    const t_s = Array.from({ length: 40 }, (_, second) => from + second);
+    const column = ([name, , boundary, idle, load]: (typeof boundaries)[number]): Telemetry["columns"][number] => ({
+      name,
+      unit: "W",
+      help: boundary,
+      values: t_s.map((_, second) => idle + load * ([1, 0.5, 0.1, 0][Math.floor(second / 10)] ?? 0)),
+    });
+    watts[String(trial.number)] = { t_s, columns: boundaries.map(column) };
+  }
+  return { ...report, power, watts };
 }
 
 export const REPLACED = "CPU time an operation at 20,000/s was measured instead of capacity at p99 < 5 ms, because the client was the limit for nginx: it needed 95 % of its cores";

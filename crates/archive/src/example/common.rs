@@ -58,6 +58,7 @@ pub(super) fn plan(measure: Measure, blocks: u32) -> Plan {
             curve_step: seconds(2),
         },
         turns: None,
+        power: None,
         study: None,
         concurrency: None,
         like_with_like: false,

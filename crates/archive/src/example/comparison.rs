@@ -123,6 +123,7 @@ fn files_of(folder: &TrialWriter, server: &str) -> Result<TrialFiles> {
         telemetry: Some(folder.name(layout::TELEMETRY)),
         client_telemetry: None,
         clients_telemetry: BTreeMap::new(),
+        power: None,
         config: vec![folder.write(&format!("{}/{name}", layout::CONFIG), text.as_bytes())?],
         logs: vec![folder.write(layout::SERVER_LOG, log.as_bytes())?],
         logs_left_out_bytes: 0,

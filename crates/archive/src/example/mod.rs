@@ -7,6 +7,7 @@ mod common;
 mod comparison;
 mod explanation;
 mod facts;
+mod power;
 mod requests;
 mod server;
 mod sweep;
@@ -24,6 +25,14 @@ use std::{
 /// telemetry and configurations.
 pub fn comparison(root: &Path, blocks: u32) -> Result<RunId> {
     comparison::write(root, blocks, started(0))
+}
+
+/// Writes a comparison whose trials have watts of two meters at these shares of their value, and in active idle. From trial
+/// `lost_from` on, the meter at the wall gives nothing.
+pub fn metered_comparison(root: &Path, blocks: u32, shares: &[f64], lost_from: Option<u32>) -> Result<RunId> {
+    let id = comparison(root, blocks)?;
+    power::add(&root.join(id.as_str()), shares, lost_from)?;
+    Ok(id)
 }
 
 /// Writes a sweep of one server over threads and connections.

@@ -181,6 +181,7 @@ impl<'a> TrialBuilder<'a> {
             }),
             cpu_time: None,
             saturated: Some(saturated()),
+            power: None,
             files,
         }
     }

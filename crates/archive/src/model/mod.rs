@@ -23,6 +23,7 @@ mod gate;
 mod knob_value;
 mod phase;
 mod plan;
+mod power;
 mod requests;
 mod run_file;
 mod statistics;
@@ -50,9 +51,10 @@ pub use knob_value::KnobValue;
 pub use phase::{ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, TrialPhase};
 pub use plan::{
     Axis, ClientLoad, CpuSplit, FallbackMeasure, Measure, PhaseLengths, Plan, PlanParseError,
-    PlannedBackground, PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, ReplacedMeasure, RunKind,
-    RunLength, Variant, Vary, WarmUpLimits,
+    PlannedBackground, PlannedConcurrency, PlannedHost, PlannedPower, PlannedStudy, PlannedTurns,
+    ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits,
 };
+pub use power::{LevelWatts, PowerLevel, TrialMeter, TrialPower};
 pub use requests::{
     RequestFunction, RequestPart, RequestStep, SlowRequests, ThreadsMeanwhile, TracedRequest,
 };

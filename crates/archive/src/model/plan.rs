@@ -13,7 +13,7 @@ mod concurrency;
 mod lengths;
 
 pub use concurrency::PlannedConcurrency;
-pub use lengths::{PhaseLengths, PlannedStudy, PlannedTurns, WarmUpLimits};
+pub use lengths::{PhaseLengths, PlannedPower, PlannedStudy, PlannedTurns, WarmUpLimits};
 
 /// The content of `plan.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,6 +75,9 @@ pub struct Plan {
     /// The servers of a block are up together and loaded in turns. Without it, one at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<PlannedTurns>,
+    /// The levels of load at which watts are measured, after the value of each trial. The meters are named when it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PlannedPower>,
     /// How long servers are studied; only in the plan of an explanation, which has no trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<PlannedStudy>,

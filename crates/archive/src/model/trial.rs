@@ -1,7 +1,8 @@
 //! `trials/NNN-variant/trial.json`: one start of one server, from start to stop.
 
 use super::{
-    CountCheck, CpuTimePerOperation, Gate, KnobValue, SaturatedResource, ServerUsage, SteadyState, TrialPhase,
+    CountCheck, CpuTimePerOperation, Gate, KnobValue, SaturatedResource, ServerUsage, SteadyState,
+    TrialPhase, TrialPower,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -69,6 +70,9 @@ pub struct Trial {
     /// The saturated resource during the measurement.
     #[serde(default)]
     pub saturated: Option<SaturatedResource>,
+    /// Watts beside the load, where the run has a meter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<TrialPower>,
     /// The other files of the trial.
     #[serde(default)]
     pub files: TrialFiles,
@@ -170,6 +174,9 @@ pub struct TrialFiles {
     /// The telemetry of the hosts that made the load, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub clients_telemetry: BTreeMap<String, String>,
+    /// The watts of each meter as Parquet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<String>,
     /// The effective configuration files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config: Vec<String>,

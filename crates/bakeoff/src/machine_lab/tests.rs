@@ -289,6 +289,7 @@ fn run_on(
         ),
         variants,
         context: &context,
+        power: None,
         one_at_a_time: None,
     };
     run_blocks(plan, &mut lab, runs, &AtomicBool::new(false), &mut |_| {})

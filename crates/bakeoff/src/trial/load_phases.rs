@@ -16,6 +16,7 @@ use super::cpu_account::{CpuAccount, SliceCpu};
 use super::phases::{ClientCounts, operations, phase, time_line};
 use super::setup::TrialError;
 use crate::event::{Event, Observer};
+use crate::preset::interval_of;
 
 /// Interval at which operations that last seconds are recorded.
 const LONG_OPERATION_INTERVAL: Duration = Duration::from_millis(100);
@@ -102,6 +103,23 @@ impl<'a> LoadPhases<'a> {
         let run = self.run(LoadPart { interval: LONG_OPERATION_INTERVAL, ..part }, observe)?;
         self.keep(kind, start, &run, None);
         Ok(run)
+    }
+
+    /// A level of load at which watts are measured, after a time in which it settles. Returns when the measuring began, from the
+    /// begin of the trial. It is no phase: what it measures is recorded with its watts.
+    pub fn level(
+        &mut self,
+        shape: Shape,
+        settle: Duration,
+        measure: Duration,
+        observe: &mut Observer<'_>,
+    ) -> Result<(Duration, MeasuredRun), RunError> {
+        let part = LoadPart { duration: Some(measure), warmup: settle, ..self.part(shape) };
+        let run = self.run(LoadPart { interval: interval_of(measure), ..part }, observe)?;
+        let outcome = &run.outcome;
+        let start = self.server.elapsed().saturating_sub(outcome.measured + outcome.draining);
+        self.time_line.extend(time_line(outcome, start));
+        Ok((start, run))
     }
 
     /// Closes the connections and opens others.

@@ -22,6 +22,8 @@ use super::load_phases::LoadPhases;
 use super::load_windows::LoadWindows;
 use super::measurement::TrialMeasurement;
 use super::phases::ClientCounts;
+use super::power_levels::{FullLoad, LevelRun, LevelsOf};
+use super::power_record;
 use super::recorders::{MachineRecording, RecordedLoad};
 use super::server_usage;
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
@@ -49,6 +51,8 @@ pub struct TrialMember<'a> {
     hint: Option<f64>,
     /// The index of its machine.
     machine: usize,
+    /// The levels of load at which watts were measured.
+    levels: Vec<LevelRun>,
 }
 
 /// What is known of server and load when the load has ended.
@@ -84,6 +88,7 @@ impl<'a> TrialMember<'a> {
                 makes_own_load: false,
                 hint,
                 machine,
+                levels: Vec::new(),
             }),
             Err(error) => {
                 let reasons = vec![secrets::mask_text(&error.to_string())];
@@ -119,7 +124,7 @@ impl<'a> TrialMember<'a> {
 
     /// Runs the load of a server that is up alone, with the plan's background load, and reads what must be known at once
     /// when it has ended.
-    pub fn load_alone(&mut self, mut loads: LoadPhases<'_>, observe: &mut Observer<'_>) -> LoadEnd {
+    pub fn load_alone(&mut self, mut loads: LoadPhases<'a>, observe: &mut Observer<'_>) -> LoadEnd {
         let plan = self.setup.plan;
         let background = plan.background.map(|load| {
             (BackgroundLoad::start(loads.spec(), load, self.setup.context), self.began.elapsed())
@@ -127,6 +132,11 @@ impl<'a> TrialMember<'a> {
         let (name, rate, hint) = (self.variant_point.name(plan), self.rate_per_s(), self.hint);
         let rng = &mut self.setup.block_rng(self.trial.block);
         let mut measured = measure_alone(plan, &name, rate, hint, rng, &mut loads, observe);
+        if let Ok(result) = &measured
+            && let Err(error) = self.measure_power(result, &mut loads, observe)
+        {
+            measured = Err(error);
+        }
         match background.map(|(load, from)| (load.stop(), from)) {
             None => {}
             Some((Ok(outcome), from)) => {
@@ -136,6 +146,35 @@ impl<'a> TrialMember<'a> {
             Some((Err(error), _)) => measured = measured.and(Err(error.into())),
         }
         self.end_load(loads, measured)
+    }
+
+    /// Loads the server at the levels of the plan for its watts, where its machine has a meter.
+    pub fn measure_power(
+        &mut self,
+        result: &TrialMeasurement,
+        loads: &mut LoadPhases<'a>,
+        observe: &mut Observer<'_>,
+    ) -> Result<(), TrialError> {
+        let setup = self.setup;
+        let has_meter = setup.power.is_some_and(|power| power.has(self.variant_point.variant));
+        let full = FullLoad::of(setup.plan, self.rate_per_s(), result);
+        let Some(planned) = setup.plan.power.as_ref().filter(|_| has_meter && result.measured.is_some())
+        else {
+            return Ok(());
+        };
+        let name = self.variant_point.name(setup.plan);
+        let mut levels = LevelsOf {
+            plan: setup.plan,
+            planned,
+            name: &name,
+            full,
+            has_shares: !self.makes_own_load,
+            loads,
+            context: setup.context,
+            began: self.began,
+        };
+        self.levels = levels.run(observe)?;
+        Ok(())
     }
 
     /// The rate at this point of a sweep over rates.
@@ -260,11 +299,22 @@ impl<'a> TrialMember<'a> {
         Ok(spec)
     }
 
+    /// Records the watts of the meters, also of a trial that failed.
+    fn write_power(&mut self) -> Result<(), ArchiveError> {
+        let variant = self.variant_point.variant;
+        let Some(power) = self.setup.power.filter(|power| power.has(variant)) else { return Ok(()) };
+        let records = power.between(variant, self.began, Instant::now());
+        self.trial.power = Some(power_record::power(&records, &self.levels, self.began));
+        self.trial.files.power = Some(self.writer.power(&power_record::table(&records, self.began))?);
+        Ok(())
+    }
+
     /// Writes the trial's other files.
     fn write(
         &mut self,
         outcome: Result<(RecordedLoad, TrialMeasurement), TrialError>,
     ) -> Result<FinishedTrial, ArchiveError> {
+        self.write_power()?;
         let (trial, writer) = (&mut self.trial, self.writer);
         let mut response_time = None;
         for (name, text) in self.sut.configuration() {

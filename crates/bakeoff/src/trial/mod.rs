@@ -16,6 +16,7 @@
 //! | [`load_phases`] | the parts of its load |
 //! | [`load_windows`] | when that was, on the time line of a recording |
 //! | [`steadiness`] | whether a loop is steady |
+//! | [`power_levels`], [`power_record`] | levels of load at which watts are measured, and the watts |
 //! | [`recorders`] | the telemetry of each machine |
 //! | [`watched`] | what the gates see of its machines |
 //! | [`phases`], [`server_usage`] | the archive's types of what was measured |
@@ -32,6 +33,8 @@ mod load_windows;
 mod measurement;
 mod member;
 mod phases;
+mod power_levels;
+mod power_record;
 mod recorders;
 mod rounds;
 mod server_usage;

@@ -12,6 +12,7 @@ use rand_pcg::Pcg64Mcg;
 use workload::Workload;
 
 use crate::run_machines::RunMachines;
+use crate::run_power::RunPower;
 use crate::trial_order::ScheduledTrial;
 use crate::variant_point::VariantPoint;
 
@@ -35,6 +36,8 @@ pub struct TrialSetup<'a> {
     pub workload: &'a Workload,
     /// The context of the engine.
     pub context: &'a RunContext,
+    /// Its meters.
+    pub power: Option<&'a RunPower>,
 }
 
 impl TrialSetup<'_> {
@@ -101,6 +104,7 @@ pub fn blank(plan: &Plan, scheduled: &ScheduledTrial, variant_point: &VariantPoi
         server: None,
         cpu_time: None,
         saturated: None,
+        power: None,
         files: TrialFiles::default(),
     }
 }

@@ -138,8 +138,9 @@ fn load_in_turns(
     for (turn, failed) in turns.into_iter().zip(failures) {
         let (trials, idle_cores) = (trials.clone(), turn.idle_cores);
         turn.member.share_block(TrialTurns::InTurns { trials, slice_s, rounds: count, idle_cores });
-        if let Some(error) = failed {
-            turn.state = TurnState::Failed(error);
+        match failed {
+            Some(error) => turn.state = TurnState::Failed(error),
+            None => turn.measure_power(observe),
         }
     }
     None
@@ -236,6 +237,16 @@ impl<'a> Turn<'a> {
                 Some(TurnTaker { loads, result, rate, hint, failed: None })
             }
             TurnState::Ended(_) | TurnState::Failed(_) => None,
+        }
+    }
+
+    /// Loads the server at the levels of the plan for its watts, while the others are idle.
+    fn measure_power(&mut self, observe: &mut Observer<'_>) {
+        if let TurnState::Loaded(load) = &mut self.state {
+            let (loads, result) = load.as_mut();
+            if let Err(error) = self.member.measure_power(result, loads, observe) {
+                self.state = TurnState::Failed(error);
+            }
         }
     }
 

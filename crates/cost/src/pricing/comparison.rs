@@ -2,10 +2,12 @@
 
 use serde::Serialize;
 use stats::bootstrap;
+use stats::confidence::Confidence;
 
 use super::variant::{Priced, VariantCost};
 use crate::figure::Figure;
 use crate::measured::Performance;
+use crate::metered::ratio_of;
 
 /// Most pairs of variants of different runs: beyond it, nobody reads them.
 const MOST_PAIRS: usize = 30;
@@ -119,11 +121,15 @@ fn of(figure: ComparedFigure, a: &Priced<'_>, b: &Priced<'_>, performance: Figur
         Some(value(priced)?.value * if falls { performance } else { 1.0 / performance })
     };
     let constants = constant(a)? / constant(b)?;
-    if !constants.is_finite() {
+    let is_paired = a.run.id == b.run.id;
+    let of_trials = of_trials(figure, a, b, is_paired);
+    if of_trials.is_none() && !constants.is_finite() {
         return None;
     }
-    let ratio = performance.through(|ratio| constants * if falls { 1.0 / ratio } else { ratio });
-    let is_paired = a.run.id == b.run.id;
+    let ratio = of_trials
+        .unwrap_or_else(|| performance.through(|ratio| constants * if falls { 1.0 / ratio } else { ratio }));
+    let watts = [a, b].map(|priced| priced.cost.power_at_load.as_ref());
+    let is_estimate = watts.iter().flatten().any(|power| power.is_estimate);
     let name = |priced: &Priced<'_>| {
         let run = if is_paired { String::new() } else { format!(" of {}", priced.cost.run) };
         format!("{}{run}", priced.cost.variant)
@@ -134,11 +140,32 @@ fn of(figure: ComparedFigure, a: &Priced<'_>, b: &Priced<'_>, performance: Figur
         figure,
         ratio,
         is_paired,
-        sentence: sentence(figure, &name(a), &name(b), ratio),
+        sentence: sentence(figure, &name(a), &name(b), ratio, is_estimate),
     })
 }
 
-fn sentence(figure: ComparedFigure, a: &str, b: &str, ratio: Figure) -> String {
+/// The ratio from the trials of both, where meters measured their watts: of blocks in one run, by resampling in two.
+fn of_trials(figure: ComparedFigure, a: &Priced<'_>, b: &Priced<'_>, is_paired: bool) -> Option<Figure> {
+    let values = |priced: &Priced<'_>| match figure {
+        ComparedFigure::CostOfAMillion => priced.by_trial.cost_of_a_million.clone(),
+        ComparedFigure::OperationsPerJoule => priced.by_trial.operations_per_joule.clone(),
+    };
+    let (of_a, of_b) = (values(a), values(b));
+    if is_paired {
+        let pairs = of_a.iter().filter_map(|(block, one)| {
+            let (_, other) = of_b.iter().find(|(other, _)| other == block)?;
+            Some((*one, *other))
+        });
+        return ratio_of(&pairs.collect::<Vec<_>>());
+    }
+    let samples: Vec<Vec<f64>> =
+        [of_a, of_b].iter().map(|of_one| of_one.iter().map(|(_, value)| *value).collect()).collect();
+    let samples: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
+    let found = bootstrap::figure(&samples, |means| means[0] / means[1], Confidence::P95);
+    found.map(|(ratio, interval)| Figure::new(ratio, Some(interval)))
+}
+
+fn sentence(figure: ComparedFigure, a: &str, b: &str, ratio: Figure, is_estimate: bool) -> String {
     let (low, high) = (ratio.low.unwrap_or(0.0), ratio.high.unwrap_or(f64::INFINITY));
     let is_known = low > 1.0 || high < 1.0;
     // A narrow interval needs a third decimal: 0.36–0.36 says nothing.
@@ -158,7 +185,8 @@ fn sentence(figure: ComparedFigure, a: &str, b: &str, ratio: Figure) -> String {
             format!("{a} is {word} than {b}: a million operations cost {value} × ({interval})")
         }
         ComparedFigure::OperationsPerJoule => {
-            format!("{a} does {value} × the operations of {b} for each joule ({interval}; estimate)")
+            let estimate = if is_estimate { "; estimate" } else { "" };
+            format!("{a} does {value} × the operations of {b} for each joule ({interval}{estimate})")
         }
     }
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use stats::quantity::{GramsPerKilowattHour, MoneyPerKilowattHour, PowerUsageEffectiveness, YEAR};
 
 use super::comparison::{CostComparison, compare};
+use super::over_load::{CheaperOverLoad, over_load};
 use super::variant::{Priced, VariantCost, VariantCosting};
 use crate::measured::{MeasuredRun, RunError};
 use crate::notes;
@@ -40,6 +41,8 @@ pub struct CostReport {
     pub variants: Vec<VariantCost>,
     /// Pairs of them.
     pub comparisons: Vec<CostComparison>,
+    /// Pairs of one run: which is cheaper, and from which load on.
+    pub over_load: Vec<CheaperOverLoad>,
     /// What limits these figures.
     pub notes: Vec<String>,
 }
@@ -51,15 +54,14 @@ pub fn cost(runs: &[Run], targets: &Targets) -> Result<CostReport, CostError> {
     for run in &runs {
         for variant in &run.variants {
             let target = targets.of(run.id, &variant.summary.name)?;
-            variants.push(Priced {
-                run,
-                variant,
-                cost: VariantCosting { run, variant, target, targets }.price(),
-            });
+            variants.push(VariantCosting { run, variant, target, targets }.price());
         }
     }
     let (comparisons, not_compared) = compare(&variants);
-    let mut notes = notes::of_runs(&runs);
+    let is_estimate =
+        |priced: &Priced<'_>| priced.cost.power_at_load.as_ref().is_some_and(|power| power.is_estimate);
+    let over_load = over_load(&variants, targets.currency.code());
+    let mut notes = notes::of_runs(&runs, variants.iter().any(is_estimate));
     notes.extend(not_compared);
     Ok(CostReport {
         currency: targets.currency.code().to_owned(),
@@ -70,6 +72,7 @@ pub fn cost(runs: &[Run], targets: &Targets) -> Result<CostReport, CostError> {
         grid_intensity_g_per_kwh: targets.grid_intensity.map(GramsPerKilowattHour::value),
         variants: variants.into_iter().map(|priced| priced.cost).collect(),
         comparisons,
+        over_load,
         notes,
     })
 }

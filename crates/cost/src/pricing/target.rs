@@ -4,7 +4,8 @@ use serde::Serialize;
 use stats::cost::{LifeCost, energy_a_year};
 use stats::quantity::{Grams, Hours, KilowattHours, Money, Watts, YEAR};
 
-use crate::power::StatedPower;
+use super::watts::MeasuredPower;
+use crate::power::MachinePower;
 use crate::targets::{Acquisition, Target, Targets};
 
 /// A figure, or what it lacks.
@@ -23,6 +24,8 @@ pub struct Missing {
 pub(crate) struct TargetCosting<'t> {
     pub target: &'t Target,
     pub targets: &'t Targets,
+    /// The watts of a meter, instead of those of the file.
+    pub measured: Option<&'t MeasuredPower>,
 }
 
 impl TargetCosting<'_> {
@@ -30,15 +33,26 @@ impl TargetCosting<'_> {
         format!("target {} has no {key}", self.target.name)
     }
 
-    pub(crate) fn at_load(&self) -> Found<&StatedPower> {
-        self.target.load.as_ref().ok_or_else(|| self.lacks("load and no nameplate"))
+    pub(crate) fn at_load(&self) -> Found<&MachinePower> {
+        let stated = || {
+            self.target.load.as_ref().ok_or_else(|| self.lacks("load, no nameplate and no watts of a meter"))
+        };
+        self.measured.map_or_else(stated, |measured| Ok(&measured.load))
     }
 
-    /// Power at load that a bill counts.
-    fn billed(&self) -> Found<Watts> {
+    pub(crate) fn idle(&self) -> Option<&MachinePower> {
+        self.measured.and_then(|measured| measured.idle.as_ref()).or(self.target.idle.as_ref())
+    }
+
+    /// Power at load and when idle that a bill counts: a meter's, or what is stated of the same machine at the wall.
+    fn billed(&self) -> Found<(Watts, Option<&MachinePower>)> {
         let power = self.at_load()?;
         if power.boundary.is_billed() {
-            return Ok(power.watts);
+            let idle = if power.is_measured { self.idle() } else { self.target.idle.as_ref() };
+            return Ok((power.watts, idle));
+        }
+        if let Some(stated) = self.target.load.as_ref().filter(|stated| stated.boundary.is_billed()) {
+            return Ok((stated.watts, self.target.idle.as_ref()));
         }
         Err(format!(
             "the watts of target {} are of the boundary {}: a bill counts those at the wall",
@@ -47,10 +61,14 @@ impl TargetCosting<'_> {
         ))
     }
 
+    /// Whether its energy follows from watts that a meter measured.
+    pub(crate) fn bills_measured_watts(&self) -> bool {
+        self.measured.is_some_and(|measured| measured.load.boundary.is_billed())
+    }
+
     pub(crate) fn energy(&self) -> Found<KilowattHours> {
-        let load = self.billed()?;
-        // The parser refuses a target that is not at load all day and has no idle power.
-        let idle = match &self.target.idle {
+        let (load, idle) = self.billed()?;
+        let idle = match idle {
             Some(idle) if !idle.boundary.is_billed() && !self.targets.cycle.is_all_day() => {
                 return Err(format!(
                     "the idle watts of target {} are not those at the wall",
@@ -58,6 +76,8 @@ impl TargetCosting<'_> {
                 ));
             }
             Some(idle) => idle.watts,
+            // The parser refuses this for a target without a meter.
+            None if !self.targets.cycle.is_all_day() => return Err(self.lacks("idle power")),
             None => load,
         };
         let pue = self.targets.pue.ok_or("the file of targets has no pue")?;

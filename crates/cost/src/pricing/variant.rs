@@ -7,9 +7,11 @@ use stats::cost::{
 use stats::quantity::{Grams, KilowattHours, Money, OperationsPerSecond, YEAR};
 
 use super::target::{Found, Missing, TargetCosting, keep};
+use super::watts::VariantPower;
 use crate::figure::Figure;
 use crate::measured::{MeasuredRun, MeasuredVariant, Performance};
-use crate::power::{Boundary, StatedPower};
+use crate::metered::median;
+use crate::power::{Boundary, MachinePower};
 use crate::targets::{Target, Targets};
 
 /// What one variant costs.
@@ -64,13 +66,13 @@ pub struct Power {
     pub is_estimate: bool,
 }
 
-impl From<&StatedPower> for Power {
-    fn from(stated: &StatedPower) -> Self {
+impl From<&MachinePower> for Power {
+    fn from(power: &MachinePower) -> Self {
         Self {
-            watts: stated.watts.value(),
-            boundary: stated.boundary,
-            source: stated.source.clone(),
-            is_estimate: true,
+            watts: power.watts.value(),
+            boundary: power.boundary,
+            source: power.source.clone(),
+            is_estimate: !power.is_measured,
         }
     }
 }
@@ -80,6 +82,17 @@ pub(crate) struct Priced<'r> {
     pub run: &'r MeasuredRun<'r>,
     pub variant: &'r MeasuredVariant<'r>,
     pub cost: VariantCost,
+    /// What a server costs over its life.
+    pub life_cost: Option<LifeCost>,
+    /// The figures of each trial with its block, where a meter measured its watts.
+    pub by_trial: TrialFigures,
+}
+
+/// Figures of trials, with their blocks.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TrialFigures {
+    pub operations_per_joule: Vec<(u32, f64)>,
+    pub cost_of_a_million: Vec<(u32, f64)>,
 }
 
 /// Computes the figures of one variant.
@@ -90,38 +103,67 @@ pub(super) struct VariantCosting<'v> {
     pub targets: &'v Targets,
 }
 
-impl VariantCosting<'_> {
-    pub(super) fn price(&self) -> VariantCost {
-        let costing = TargetCosting { target: self.target, targets: self.targets };
+impl<'v> VariantCosting<'v> {
+    pub(super) fn price(&self) -> Priced<'v> {
+        let power = VariantPower::of(self.run, self.variant);
+        let costing = TargetCosting {
+            target: self.target,
+            targets: self.targets,
+            measured: power.as_ref().map(|power| &power.median),
+        };
         let mut missing = Vec::new();
         let energy = keep("energy a year", costing.energy(), &mut missing);
         let energy_cost = keep("energy cost a year", costing.energy_cost(), &mut missing);
-        let (total, carbon) = (costing.life_cost(), costing.carbon_a_year());
-        let million = total.clone().and_then(|cost| self.of_a_million(cost));
+        let (life_cost, carbon) = (costing.life_cost(), costing.carbon_a_year());
+        let million = life_cost.clone().and_then(|cost| self.of_a_million(cost));
         let carbon_of_million = carbon.clone().and_then(|carbon| self.carbon(carbon));
-        let total = keep("total cost", total, &mut missing);
+        let life_cost = keep("total cost", life_cost, &mut missing);
         let carbon = keep("carbon", carbon, &mut missing);
         let joule = keep("operations a joule", self.operations_per_joule(&costing), &mut missing);
         let swap = keep("SWaP", self.swap(&costing), &mut missing);
-        VariantCost {
+        let million = keep("cost of a million", million, &mut missing);
+        let carbon_of_million = keep("carbon of a million", carbon_of_million, &mut missing);
+        // The watts of a trial vary as its performance does, so these figures are those of its trials.
+        let by_trial = power.as_ref().map(|power| self.by_trial(power)).unwrap_or_default();
+        let of_trials =
+            |values: &[(u32, f64)]| median(&values.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+        let cost = VariantCost {
             run: self.run.id.to_owned(),
             variant: self.variant.label(),
             target: self.target.name.clone(),
             metric: self.run.verdict.metric.clone(),
             unit: self.run.verdict.unit.clone(),
             performance: self.variant.performance.figure(),
-            power_at_load: self.target.load.as_ref().map(Power::from),
-            power_idle: self.target.idle.as_ref().map(Power::from),
-            operations_per_joule: joule,
+            power_at_load: costing.at_load().ok().map(Power::from),
+            power_idle: costing.idle().map(Power::from),
+            operations_per_joule: of_trials(&by_trial.operations_per_joule).or(joule),
             swap,
             energy_kwh_a_year: energy.map(KilowattHours::value),
             energy_cost_a_year: energy_cost.map(Money::value),
-            total_cost: total.map(|cost| cost.total().value()),
-            cost_of_a_million: keep("cost of a million", million, &mut missing),
+            total_cost: life_cost.map(|cost| cost.total().value()),
+            cost_of_a_million: of_trials(&by_trial.cost_of_a_million).or(million),
             carbon_kg_a_year: carbon.map(|carbon| carbon.value() / 1e3),
-            carbon_g_of_a_million: keep("carbon of a million", carbon_of_million, &mut missing),
+            carbon_g_of_a_million: carbon_of_million,
             missing,
+        };
+        Priced { run: self.run, variant: self.variant, cost, life_cost, by_trial }
+    }
+
+    /// The figures of each trial, from its own performance and watts.
+    fn by_trial(&self, power: &VariantPower<'_>) -> TrialFigures {
+        let mut figures = TrialFigures::default();
+        for (trial, watts) in power.by_trial() {
+            figures.operations_per_joule.push((trial.block, trial.per_joule()));
+            let costing =
+                TargetCosting { target: self.target, targets: self.targets, measured: Some(&watts) };
+            let cost = costing.life_cost().ok().filter(|_| costing.bills_measured_watts());
+            let (Some(cost), Ok((_, scale)), Some(life)) = (cost, self.rate(), self.targets.life) else {
+                continue;
+            };
+            let operations = Performance::per_s(trial.value, scale) * self.targets.cycle.at_load(life);
+            figures.cost_of_a_million.push((trial.block, cost.of_a_million(operations).value()));
         }
+        figures
     }
 
     /// The performance and what makes it operations a second.

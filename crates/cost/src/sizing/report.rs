@@ -13,6 +13,7 @@ use crate::figure::Figure;
 use crate::measured::{MeasuredRun, MeasuredVariant, RunError};
 use crate::notes;
 use crate::pricing::target::{Missing, TargetCosting, keep};
+use crate::pricing::watts::VariantPower;
 use crate::pricing::{Power, VariantOfRun};
 use crate::targets::{NoTarget, Targets};
 
@@ -168,7 +169,9 @@ pub fn size(
     }
     let replacements = pairs(&sized);
     let mut notes = assumptions(&sized, request);
-    notes.extend(notes::of_machines(&runs, targets.is_some()));
+    let is_estimate =
+        |sized: &Sized<'_>| sized.size.power_at_load.as_ref().is_some_and(|power| power.is_estimate);
+    notes.extend(notes::of_runs(&runs, sized.iter().any(is_estimate)));
     Ok(SizeReport {
         peak_per_s: request.peak.value(),
         objective: request.objective.text.clone(),
@@ -195,7 +198,10 @@ impl<'r> Sized<'r> {
         let fleet = request.rule.servers(request.peak, lower)?;
         let mut missing = Vec::new();
         let target = targets.map(|targets| targets.of(run.id, &variant.summary.name)).transpose()?;
-        let costing = target.zip(targets).map(|(target, targets)| TargetCosting { target, targets });
+        let measured = VariantPower::of(run, variant);
+        let measured = measured.as_ref().map(|power| &power.median);
+        let costing =
+            target.zip(targets).map(|(target, targets)| TargetCosting { target, targets, measured });
         let life_cost =
             costing.as_ref().and_then(|costing| keep("total cost", costing.life_cost(), &mut missing));
         let power = costing.as_ref().and_then(|costing| keep("kilowatts", costing.at_load(), &mut missing));

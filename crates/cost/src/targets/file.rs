@@ -5,6 +5,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
+use ::power::{NamedSource, SourceDescription};
 use serde::Deserialize;
 use stats::cost::DutyCycle;
 use stats::quantity::{PowerUsageEffectiveness, RackUnits};
@@ -13,7 +14,7 @@ use toml::{Spanned, Value};
 use super::error::TargetsError;
 use super::meters::{self, SourceKeys};
 use super::target::{Acquisition, Target, Targets};
-use crate::power::{Boundary, StatedPower, stated_boundary};
+use crate::power::{Boundary, MachinePower, stated_boundary};
 use crate::source_text::{FileError, SourceText};
 use crate::unit_text::{self, Currency, UnitError};
 
@@ -47,6 +48,7 @@ struct RawTarget {
     load: Text,
     idle: Text,
     boundary: Option<Spanned<String>>,
+    meter: Option<Spanned<String>>,
     measured_with: Option<String>,
     embodied: Text,
     cpus: Option<Spanned<u32>>,
@@ -135,11 +137,15 @@ fn parse(file: &str, text: &str) -> Result<Targets, FileError> {
             source.error(&start, "there is no target: write [target.NAME] with its price and its watts")
         );
     }
+    let meters = meters::check(&source, raw.power)?;
     let mut targets = Vec::new();
     for (name, spanned) in raw.target {
         let table = spanned.span();
+        check_meter(&source, spanned.get_ref().meter.as_ref(), &meters)?;
         let target = spanned.into_inner().check(name, &table, &reader)?;
-        let needs_idle = !cycle.is_all_day() && target.load.is_some() && target.idle.is_none();
+        // A meter measures the idle power, too.
+        let needs_idle =
+            !cycle.is_all_day() && target.load.is_some() && target.idle.is_none() && target.meter.is_none();
         if needs_idle {
             let message = format!(
                 "target {} has no idle power, and it is at load for {} h a day only: write idle = \"… W\"",
@@ -150,8 +156,6 @@ fn parse(file: &str, text: &str) -> Result<Targets, FileError> {
         }
         targets.push(target);
     }
-    // Only their keys are checked here: what runs cost follows from stated watts.
-    meters::check(&source, raw.power)?;
     Ok(Targets {
         currency: code,
         pue: pue.transpose()?,
@@ -203,16 +207,18 @@ impl RawTarget {
         );
         let stated = |parsed: Parsed<_>| {
             let apparent = if unit_text::is_apparent(&parsed.text) { ", apparent power" } else { "" };
-            StatedPower {
+            MachinePower {
                 watts: parsed.value,
                 boundary: boundary.unwrap_or(Boundary::Wall),
                 source: format!("{by_hand}{apparent}"),
+                is_measured: false,
             }
         };
-        let of_nameplate = nameplate.map(|nameplate| StatedPower {
+        let of_nameplate = nameplate.map(|nameplate| MachinePower {
             watts: nameplate.value,
             boundary: Boundary::Nameplate,
             source: "the nameplate".to_owned(),
+            is_measured: false,
         });
         let embodied = reader.text("embodied", "1200 kg", self.embodied, unit_text::carbon_mass)?;
         Ok(Target {
@@ -224,8 +230,27 @@ impl RawTarget {
             idle: idle.map(stated),
             embodied: embodied.map(|embodied| embodied.value),
             cpus: cpus.transpose()?,
+            meter: self.meter.map(Spanned::into_inner),
         })
     }
+}
+
+/// The meter of a target is one of the file's, or one of this machine's.
+fn check_meter(
+    source: &SourceText<'_>,
+    meter: Option<&Spanned<String>>,
+    meters: &[SourceDescription],
+) -> Result<(), FileError> {
+    let Some(meter) = meter else { return Ok(()) };
+    let name = meter.get_ref();
+    let is_known = meters.iter().any(|known| known.about().name == *name) || NamedSource::is_local_name(name);
+    if is_known {
+        return Ok(());
+    }
+    let message = format!(
+        "meter: there is no [power.{name}] in this file: write it, or name a meter of this machine as `showdown power` does (rapl-package)"
+    );
+    Err(source.error(&meter.span(), message))
 }
 
 /// Idle is at most load, and load at most the nameplate: otherwise a unit is wrong, or two figures are swapped.

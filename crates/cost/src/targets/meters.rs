@@ -10,6 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::TargetsError;
+use super::target::Targets;
 use crate::source_text::{FileError, SourceText};
 
 /// The file's other keys are not looked at.
@@ -19,16 +20,27 @@ struct MeterTables {
     power: BTreeMap<String, Spanned<SourceKeys>>,
 }
 
-/// Reads the meters of a file, in the order of their names.
-pub fn read_meters(path: &Path) -> Result<Vec<SourceDescription>, TargetsError> {
-    let label = path.display().to_string();
-    let text =
-        fs::read_to_string(path).map_err(|source| TargetsError::Read { path: label.clone(), source })?;
-    Ok(parse_meters(&label, &text)?)
+/// What a file has: meters, and machines with what they cost.
+#[derive(Debug)]
+pub struct TargetsFile {
+    /// The meters, in the order of their names.
+    pub meters: Vec<SourceDescription>,
+    /// The machines; or why there are none, as in a file that only has meters.
+    pub targets: Result<Targets, FileError>,
+}
+
+impl TargetsFile {
+    /// Reads a file. It is an error if the meters are wrong.
+    pub fn read(path: &Path) -> Result<Self, TargetsError> {
+        let label = path.display().to_string();
+        let text =
+            fs::read_to_string(path).map_err(|source| TargetsError::Read { path: label.clone(), source })?;
+        Ok(Self { meters: parse_meters(&label, &text)?, targets: Targets::parse(&label, &text) })
+    }
 }
 
 /// Parses a file's text; errors begin with its name and a line.
-pub fn parse_meters(file: &str, text: &str) -> Result<Vec<SourceDescription>, FileError> {
+fn parse_meters(file: &str, text: &str) -> Result<Vec<SourceDescription>, FileError> {
     let source = SourceText { file, text };
     let tables: MeterTables = toml::from_str(text).map_err(|error| source.toml_error(&error))?;
     check(&source, tables.power)
@@ -86,9 +98,24 @@ password_env = "BMC_PASSWORD"
     }
 
     #[test]
+    fn a_target_names_a_meter_of_the_file_or_of_this_machine() {
+        let text = |meter: &str| {
+            format!(
+                "currency = \"EUR\"\n[target.a]\nmeter = \"{meter}\"\n[power.desk]\nkind = \"shelly\"\naddress = \"http://10.0.0.31\"\n"
+            )
+        };
+        let meter_of =
+            |name: &str| Targets::parse("targets.toml", &text(name)).unwrap().targets[0].meter.clone();
+        assert_eq!(meter_of("desk").as_deref(), Some("desk"));
+        assert_eq!(meter_of("rapl-package").as_deref(), Some("rapl-package"));
+        let error = Targets::parse("targets.toml", &text("dekc")).unwrap_err().to_string();
+        assert!(error.starts_with("targets.toml:3: meter: there is no [power.dekc] in this file"), "{error}");
+    }
+
+    #[test]
     fn the_keys_of_meters_are_checked_with_those_of_targets() {
         let text = "currency = \"EUR\"\n[target.a]\nnameplate = \"275 W\"\n[power.b]\nkind = \"shelly\"\n";
-        let error = crate::Targets::parse("targets.toml", text).unwrap_err().to_string();
+        let error = Targets::parse("targets.toml", text).unwrap_err().to_string();
         assert!(error.starts_with("targets.toml:4: power.b: address is missing"), "{error}");
     }
 }

@@ -6,5 +6,5 @@ mod meters;
 mod target;
 
 pub use error::TargetsError;
-pub use meters::{parse_meters, read_meters};
+pub use meters::TargetsFile;
 pub use target::{Acquisition, NoTarget, Target, Targets};

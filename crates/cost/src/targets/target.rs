@@ -6,7 +6,7 @@ use stats::quantity::{
     RackUnits,
 };
 
-use crate::power::StatedPower;
+use crate::power::MachinePower;
 use crate::unit_text::Currency;
 
 /// The machines of a user, with what their site costs.
@@ -50,11 +50,13 @@ pub struct Target {
     /// Its height.
     pub rack_units: Option<RackUnits>,
     /// Its power at load, or else its nameplate.
-    pub load: Option<StatedPower>,
+    pub load: Option<MachinePower>,
     /// Its power when idle.
-    pub idle: Option<StatedPower>,
+    pub idle: Option<MachinePower>,
     /// Carbon of making it.
     pub embodied: Option<Grams>,
+    /// The meter of its power: the name of a `[power.NAME]` of the file, or of a meter of this machine.
+    pub meter: Option<String>,
     /// Its CPUs, to estimate the power of an operation from CPU time.
     pub cpus: Option<u32>,
 }

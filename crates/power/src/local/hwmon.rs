@@ -78,7 +78,6 @@ fn sensors(dir: &Path) -> Vec<(String, PathBuf)> {
             number.parse::<u32>().is_ok().then(|| sensor.to_owned())
         })
         .collect();
-    sensors.dedup();
     sensors.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     sensors.dedup();
     let file = |sensor: String| {

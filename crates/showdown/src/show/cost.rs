@@ -22,7 +22,10 @@ pub fn text(report: &CostReport) -> String {
         let first = if sentence.starts_with("no ") { first.to_uppercase() } else { first.to_owned() };
         let _ = writeln!(out, "{}", color::heading(format!("{first}{rest}.")));
     }
-    if !report.comparisons.is_empty() {
+    for pair in &report.over_load {
+        let _ = writeln!(out, "{}.", capitalised_first(&pair.sentence));
+    }
+    if !report.comparisons.is_empty() || !report.over_load.is_empty() {
         out.push('\n');
     }
     let _ = writeln!(out, "{}\n", basis(report));
@@ -35,6 +38,12 @@ pub fn text(report: &CostReport) -> String {
         let _ = writeln!(out, "  {note}.");
     }
     out
+}
+
+/// A sentence that begins with a word.
+fn capitalised_first(sentence: &str) -> String {
+    let (first, rest) = sentence.split_at(sentence.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}", first.to_uppercase())
 }
 
 /// What the figures rest on, from the file of targets.

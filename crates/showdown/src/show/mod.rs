@@ -13,6 +13,8 @@ pub mod hosts;
 pub mod hosts_progress;
 pub mod load;
 pub mod load_progress;
+pub mod load_watts;
+pub mod metered;
 pub mod plan_effects;
 pub mod power;
 pub mod published;

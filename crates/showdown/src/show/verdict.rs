@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use archive::model::{CpuTimeModes, DifferenceClass, SweepPoint, Trial, VariantSummary, Verdict};
 use archive::{Run, TrialRecord};
 
+use cost::metered::metered;
+use cost::pricing::CostReport;
+
 use super::resume::when_resumed;
 use super::table::table;
 use super::units::{count, plural, quantity, rate};
@@ -14,7 +17,13 @@ use crate::color;
 const MOST_REASONS: usize = 6;
 
 /// The sentence, the table, the invalid trials, the unfair differences, and the path of the report.
-pub fn answer(verdict: &Verdict, run: &Run, dir: &str, report: Option<&str>) -> String {
+pub fn answer(
+    verdict: &Verdict,
+    run: &Run,
+    costs: Option<&CostReport>,
+    dir: &str,
+    report: Option<&str>,
+) -> String {
     let mut out = format!("{}\n\n", color::heading(capitalised(&verdict.sentence)));
     if let Some(replaced) = &verdict.replaced {
         let _ = writeln!(out, "{replaced}.\n");
@@ -69,6 +78,13 @@ pub fn answer(verdict: &Verdict, run: &Run, dir: &str, report: Option<&str>) -> 
             values.join(", "),
             difference.remark
         );
+    }
+    if let Some(metered) = metered(run) {
+        out.push_str(&super::metered::text(&metered, &verdict.unit));
+    }
+    if let Some(costs) = costs {
+        out.push('\n');
+        out.push_str(&super::cost::text(costs));
     }
     out.push_str(&limits(run));
     out.push('\n');

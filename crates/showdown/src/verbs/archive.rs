@@ -6,6 +6,7 @@ use anyhow::Context;
 use archive::{AnonymousRun, Archive, ArchiveError, Query, Run, RunState};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Subcommand, ValueEnum};
+use cost::pricing::CostReport;
 
 use super::options::{AnswerFormat, RunsDir};
 use crate::exit::{CommandStatus, usage};
@@ -225,14 +226,17 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
 
 /// The page, with a section of costs where a file of targets is named.
 fn page_of(run: &Run, targets: Option<&Path>) -> anyhow::Result<String> {
-    let Some(path) = targets else { return Ok(report::html(run)?) };
-    let costs = super::cost::costs(std::slice::from_ref(run), path)?;
-    Ok(report::html_with_cost(run, &costs)?)
+    let costs = targets.map(|path| super::cost::costs(std::slice::from_ref(run), path)).transpose()?;
+    page_with(run, costs.as_ref())
+}
+
+fn page_with(run: &Run, costs: Option<&CostReport>) -> anyhow::Result<String> {
+    Ok(costs.map_or_else(|| report::html(run), |costs| report::html_with_cost(run, costs))?)
 }
 
 /// Writes a run's report into its directory.
-pub fn write_report(run: &Run) -> anyhow::Result<PathBuf> {
-    write_page(run, &report::html(run)?)
+pub fn write_report(run: &Run, costs: Option<&CostReport>) -> anyhow::Result<PathBuf> {
+    write_page(run, &page_with(run, costs)?)
 }
 
 fn write_page(run: &Run, page: &str) -> anyhow::Result<PathBuf> {

@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
 use archive::model::{Plan, PlanParseError, PlannedBackground, RunKind, RunLength};
-use bakeoff::event::{Event, Observer};
+use bakeoff::RunPermissions;
 use bakeoff::limits::MOST_BLOCKS;
-use bakeoff::plan_request::{MeasureRequest, PlanRequest};
-use bakeoff::{FinishedRun, RunPermissions, RunPlanError};
+use bakeoff::plan_request::{MeasureRequest, PlanRequest, measuring_power};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
 use host::knobs::Knob;
@@ -20,14 +18,12 @@ use workload::names_host;
 use super::concurrency::{self, ConcurrencyArgs};
 use super::consent;
 use super::explain::{self, ExplainArgs, ExplanationFormat};
+use super::meters::{MeterArgs, PlanUse, RunMeters};
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
-use super::run_failure::in_words;
+use super::run_report::{ShownRun, report_on};
 use crate::exit::{CommandStatus, usage};
 use crate::interrupt;
-use crate::print::{note, print};
-use crate::show::bakeoff_progress::BakeoffProgress;
-use crate::show::resume::resume_command;
-use crate::show::verdict::answer;
+use crate::print::print;
 
 /// What to compare, and how.
 #[derive(clap::Args, Debug)]
@@ -114,6 +110,10 @@ pub struct QuestionArgs {
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(0..=MOST_BLOCKS.into()))]
     pub spare_blocks: Option<u32>,
 
+    /// Measure watts at 100 % to 10 % of each trial's value in tens, and in active idle, as SPECpower does; needs a meter
+    #[arg(long)]
+    pub load_levels: bool,
+
     /// Derive the order of the trials and the load from this seed [default: a new one, recorded in the plan]
     #[arg(long)]
     pub seed: Option<u32>,
@@ -161,13 +161,21 @@ pub struct RunArgs {
     pub program: Vec<String>,
 
     #[command(flatten)]
+    pub meters: MeterArgs,
+
+    #[command(flatten)]
     pub runs: RunsDir,
 }
 
 impl RunArgs {
-    /// What the user allows the plan.
-    pub fn permissions(&self) -> RunPermissions<'_> {
-        RunPermissions { kernel: &self.allow_kernel, programs: &self.program }
+    /// How the run is shown.
+    pub fn shown(&self) -> ShownRun {
+        ShownRun { format: self.format, progress: self.progress }
+    }
+
+    /// What the user allows the plan, and gives it.
+    pub fn permissions<'a>(&'a self, meters: &'a RunMeters) -> RunPermissions<'a> {
+        RunPermissions { kernel: &self.allow_kernel, programs: &self.program, meters: &meters.meters }
     }
 }
 
@@ -184,6 +192,8 @@ Examples:
   showdown compare nginx@old nginx@new --hosts hosts.toml
   showdown compare nginx apache --on new --clients c1,c2
   showdown compare nginx@kind:small nginx@kind:large --clients c1
+  showdown compare nginx apache --power apc-rpdu2=10.0.0.9,outlet=5 --load-levels
+  showdown compare nginx apache --cost targets.toml
 
 Capacity and latency come from an open loop. Response time counts from the intended start of each operation, so a \
 stalled server cannot hide the operations that wait for it (coordinated omission).
@@ -240,6 +250,10 @@ pub struct PlanFileArgs {
     #[arg(short, long)]
     pub yes: bool,
 
+    /// Measure watts at 100 % to 10 % of each trial's value in tens, and in active idle, as SPECpower does; needs a meter
+    #[arg(long)]
+    pub load_levels: bool,
+
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -275,12 +289,12 @@ Examples:
 
 /// `showdown compare`.
 pub fn compare(args: &CompareArgs) -> anyhow::Result<CommandStatus> {
-    run_and_report(&plan_of_comparison(args)?, &args.run)
+    run_and_report(&plan_of_comparison(args)?, &args.run, args.question.load_levels)
 }
 
 /// `showdown sweep`.
 pub fn sweep(args: &SweepArgs) -> anyhow::Result<CommandStatus> {
-    run_and_report(&plan_of_sweep(args)?, &args.run)
+    run_and_report(&plan_of_sweep(args)?, &args.run, args.question.load_levels)
 }
 
 /// `showdown run`.
@@ -299,7 +313,7 @@ pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
         // A plan gives no consent to load a public address.
         return concurrency::run_plan(&plan, false, args.run.format, args.run.progress, &args.run.runs);
     }
-    run_and_report(&plan, &args.run)
+    run_and_report(&plan, &args.run, args.load_levels)
 }
 
 /// `showdown plan`.
@@ -310,6 +324,12 @@ pub fn plan(verb: &PlanVerb) -> anyhow::Result<CommandStatus> {
         PlanVerb::Explain(args) => explain::plan(args)?,
         PlanVerb::Concurrency(args) => concurrency::plan(args)?,
     };
+    let load_levels = match verb {
+        PlanVerb::Compare(args) => args.question.load_levels,
+        PlanVerb::Sweep(args) => args.question.load_levels,
+        PlanVerb::Explain(_) | PlanVerb::Concurrency(_) => false,
+    };
+    let plan = if load_levels { measuring_power(&plan, true).map_err(usage)? } else { plan };
     if plan.concurrency.as_ref().is_none_or(|steps| steps.url.is_none()) {
         consent::note_workload_on_disk(&plan)?;
     }
@@ -421,64 +441,12 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
 }
 
 /// Runs the trials, writes the report and prints the verdict.
-fn run_and_report(plan: &Plan, args: &RunArgs) -> anyhow::Result<CommandStatus> {
+fn run_and_report(plan: &Plan, args: &RunArgs, load_levels: bool) -> anyhow::Result<CommandStatus> {
+    let (plan, meters) = args.meters.of(plan, PlanUse::New, load_levels)?;
+    let plan = &plan;
     consent::note_workload_on_disk(plan)?;
     let context = interrupt::context()?;
-    report_on(plan.kind, args, |observe| {
-        bakeoff::run_plan(plan, args.permissions(), &args.runs.runs, &context, observe)
-    })
-}
-
-/// Writes what probably limited the servers of a run that has ended, and its report.
-fn reported(dir: &Path) -> anyhow::Result<(archive::Run, PathBuf)> {
-    let mut run = archive::Run::open(dir)?;
-    if let Some(explanation) = ::explain::explain_trials(&run) {
-        run.explain(explanation)?;
-    }
-    let report = super::archive::write_report(&run)?;
-    Ok((run, report))
-}
-
-/// Runs trials with `run`, writes the report and prints the verdict.
-pub fn report_on(
-    kind: RunKind,
-    args: &RunArgs,
-    run: impl FnOnce(&mut Observer<'_>) -> Result<FinishedRun, RunPlanError>,
-) -> anyhow::Result<CommandStatus> {
-    let mut progress = BakeoffProgress::new(args.progress.mode());
-    let finished = run(&mut |event| {
-        if let Event::RunBegins { dir, .. } = &event {
-            // The report of a run that is resumed is out of date.
-            let _ = std::fs::remove_file(Path::new(dir).join(report::FILE_NAME));
-        }
-        progress.observe(&event);
-    });
-    progress.finish();
-    let finished = finished.map_err(in_words)?;
-    let resume = resume_command(&finished.dir);
-    let (run, report) = reported(&finished.dir).context("cannot write the report (the run is kept)")?;
-    let (dir, report) = (finished.dir.display().to_string(), report.display().to_string());
-    args.format.print(&finished.verdict, || answer(&finished.verdict, &run, &dir, Some(&report)))?;
-    if let Some(why) = finished.stopped {
-        anyhow::bail!(
-            "the run stopped early: {why} (the finished trials are kept in {dir}): {resume} goes on"
-        );
-    }
-    if !finished.unrestored.is_empty() {
-        anyhow::bail!("{} (the run is kept in {dir})", finished.unrestored.join("; "));
-    }
-    if finished.verdict.is_interrupted() {
-        note(&format!("interrupted: {resume} goes on"));
-    }
-    let has_verdict = match kind {
-        RunKind::Compare => finished.verdict.comparisons.iter().any(|c| !c.verdict.is_inconclusive()),
-        RunKind::Sweep | RunKind::Explain | RunKind::Concurrency => {
-            finished.verdict.variants.iter().any(|variant| variant.valid > 0)
-        }
-    };
-    Ok(match (finished.interrupted, has_verdict) {
-        (true, _) => CommandStatus::Interrupted,
-        (false, true) => CommandStatus::Success,
-        (false, false) => CommandStatus::Invalid,
+    report_on(plan.kind, args.shown(), meters.targets.as_ref(), |observe| {
+        bakeoff::run_plan(plan, args.permissions(&meters), &args.runs.runs, &context, observe)
     })
 }

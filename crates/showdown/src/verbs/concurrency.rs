@@ -215,7 +215,7 @@ pub fn run_plan(
     progress.finish();
     let finished = finished.map_err(why_not)?;
     let run = Run::open(&finished.dir)?;
-    let report = super::archive::write_report(&run)?;
+    let report = super::archive::write_report(&run, None)?;
     let text = || show::concurrency::text(&finished.concurrency, &path(&finished.dir), Some(&path(&report)));
     format.print(&finished.concurrency, text)?;
     if let Some(error) = finished.stopped {

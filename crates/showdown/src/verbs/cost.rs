@@ -32,8 +32,9 @@ A file of targets describes machines, each quantity with its unit (docs/COST.md 
   rack_units = 1
   load       = \"208 W\"         or \"1.6 A x 240 V x 0.95\"; with boundary = \"wall\", \"dc\" or \"package\"
   nameplate  = \"275 W\"         instead of load
+  meter      = \"rack\"          a [power.rack] of the file, which runs with --cost measure with
 
-Watts that no meter recorded beside the load are called an estimate.
+Watts of a meter beside the load take the place of those of the file. Other watts are called an estimate.
 
 Examples:
   showdown cost
@@ -61,8 +62,13 @@ pub fn run(args: &CostArgs) -> anyhow::Result<CommandStatus> {
 /// What runs cost by a file of targets.
 pub fn costs(runs: &[Run], targets: &Path) -> anyhow::Result<CostReport> {
     let parsed = Targets::read(targets).map_err(usage)?;
-    cost(runs, &parsed).map_err(|error| match error {
-        CostError::Target(error) => usage(format!("{}: {error}", targets.display())),
+    costs_by(runs, targets, &parsed)
+}
+
+/// What runs cost by targets that were read from this file.
+pub fn costs_by(runs: &[Run], file: &Path, targets: &Targets) -> anyhow::Result<CostReport> {
+    cost(runs, targets).map_err(|error| match error {
+        CostError::Target(error) => usage(format!("{}: {error}", file.display())),
         CostError::Run(error) => error.into(),
     })
 }

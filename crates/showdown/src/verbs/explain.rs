@@ -132,7 +132,7 @@ pub fn run_plan(
     runs: &RunsDir,
 ) -> anyhow::Result<CommandStatus> {
     let context = interrupt::context()?;
-    let permissions = RunPermissions { kernel: allow_kernel, programs: &[] };
+    let permissions = RunPermissions { kernel: allow_kernel, ..RunPermissions::default() };
     let progress = ExplainProgress::start(progress.mode());
     let explained = explain::explain(plan, permissions, &runs.runs, &context, &mut |event| {
         progress.observe(&event);
@@ -140,7 +140,7 @@ pub fn run_plan(
     progress.finish();
     let explained = explained.map_err(why_not)?;
     let run = Run::open(&explained.dir)?;
-    let report = super::archive::write_report(&run)?;
+    let report = super::archive::write_report(&run, None)?;
     answer(&run, &explained.explanation, format, Some(&report))?;
     if let Some(error) = &explained.ended {
         anyhow::bail!("{error} (what was found until then is kept in {})", explained.dir.display());

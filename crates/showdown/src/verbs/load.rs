@@ -3,6 +3,7 @@
 mod args;
 mod protocol_options;
 mod spec;
+mod watts;
 
 use std::io::{BufWriter, Write};
 
@@ -18,6 +19,7 @@ use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
 
 pub use self::args::LoadArgs;
+use self::watts::MeteredOutput;
 use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
 use crate::output_file::OutputFile;
@@ -46,14 +48,17 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     if let Some(slo) = &args.find_capacity {
         return find_capacity(args, slo, &planned, &context, other);
     }
+    let recorder = watts::record(&args.power)?;
     let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
     let outcome = engine::run(&planned.spec, &context, &mut |event| progress.observe(&event));
     progress.finish();
     let outcome = outcome.map_err(classify)?;
     let (summary, spans) = (Summary::of(&outcome), Spans::of(&outcome));
+    let power = recorder.map(|recorder| watts::watts(&recorder, &outcome, &summary)).unwrap_or_default();
     other.look_again();
-    args.format.print(&LoadOutput::of(&summary, &spans).with_other_measurement(other.holder()), || {
-        show::load::summary(&planned.title, &summary, &spans, &outcome)
+    let load = LoadOutput::of(&summary, &spans).with_other_measurement(other.holder());
+    args.format.print(&MeteredOutput { load, power: &power }, || {
+        show::load::summary(&planned.title, &summary, &spans, &outcome) + &show::load_watts::lines(&power)
     })?;
     if let Some(mut file) = hlog {
         let mut buffered = BufWriter::new(&mut file);

@@ -6,18 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cost::Targets;
-use cost::targets::read_meters;
+use cost::targets::TargetsFile;
 use host::Host;
 use load::inputs::units::parse_duration;
 use power::local::LocalSources;
-use power::{
-    NotMeasured, PowerMonitor, PowerReport, PowerSource, PowerTick, SourceDescription, SourceKeys, Stated,
-    local,
-};
+use power::{NotMeasured, PowerMonitor, PowerReport, PowerSource, PowerTick, SourceKeys, Stated, local};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::meters::free_name;
 use super::options::AnswerFormat;
 use crate::exit::{CommandStatus, print_failure, usage};
 use crate::print::{note, print_json, print_text};
@@ -145,15 +142,18 @@ impl Named {
         let mut named = Self::default();
         let mut described = Vec::new();
         if let Some(path) = targets_file(args.targets.as_deref())? {
-            described = read_meters(path).map_err(usage)?;
+            let file = TargetsFile::read(path).map_err(usage)?;
+            described = file.meters;
             // A file that only has meters has no targets; other mistakes in them are told by `cost`.
-            let targets = Targets::read(path).map(|targets| targets.targets).unwrap_or_default();
+            let targets = file.targets.map(|targets| targets.targets).unwrap_or_default();
             named.stated = targets.iter().filter_map(stated).collect();
         }
         for argument in &args.source {
             let keys = SourceKeys::from_argument(argument);
             let keys = keys.map_err(|error| usage(format!("--source: {error}")))?;
-            let name = free_name(keys.kind.as_deref().unwrap_or_default(), &described);
+            let name = free_name(keys.kind.as_deref().unwrap_or_default(), |name| {
+                described.iter().any(|other: &power::SourceDescription| other.about().name == name)
+            });
             described.push(keys.check(&name).map_err(|error| usage(format!("--source: {error}")))?);
         }
         for source in described {
@@ -187,13 +187,6 @@ fn stated(target: &cost::Target) -> Option<Box<dyn PowerSource>> {
     let load = target.load.as_ref()?;
     let name = format!("target.{}", target.name);
     Some(Box::new(Stated::new(&name, load.watts, load.boundary, &load.source)))
-}
-
-/// The kind, with a number if a source has that name already.
-fn free_name(kind: &str, others: &[SourceDescription]) -> String {
-    let is_free = |name: &String| others.iter().all(|other| other.about().name != *name);
-    let numbered = (2..).map(|number| format!("{kind}-{number}"));
-    std::iter::once(kind.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
 }
 
 /// Prints the watts of each second, until the time is over or Ctrl-C.

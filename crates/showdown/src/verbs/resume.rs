@@ -2,8 +2,10 @@
 
 use bakeoff::InterruptedRun;
 
-use super::bakeoff::{RunArgs, report_on};
+use super::bakeoff::RunArgs;
 use super::consent;
+use super::meters::PlanUse;
+use super::run_report::report_on;
 use crate::exit::CommandStatus;
 use crate::interrupt;
 
@@ -42,8 +44,9 @@ pub fn run(args: &ResumeArgs) -> anyhow::Result<CommandStatus> {
     let run = InterruptedRun::open(&dir).map_err(super::run_failure::why_not_resumed)?;
     consent::ask(&dir.join(archive::layout::PLAN), run.plan(), args.yes)?;
     consent::note_workload_on_disk(run.plan())?;
+    let (_, meters) = args.how.meters.of(run.plan(), PlanUse::Resumed, false)?;
     let context = interrupt::context()?;
-    report_on(run.plan().kind, &args.how, |observe| {
-        bakeoff::resume_run(run, args.accept_changes, args.how.permissions(), &context, observe)
+    report_on(run.plan().kind, args.how.shown(), meters.targets.as_ref(), |observe| {
+        bakeoff::resume_run(run, args.accept_changes, args.how.permissions(&meters), &context, observe)
     })
 }

@@ -160,7 +160,7 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<CommandStatus> {
     let server = workload.server(&variants[0].server)?.clone();
     let request = request(args);
     let context = interrupt::context()?;
-    let permissions = RunPermissions { kernel: &args.allow_kernel, programs: &[] };
+    let permissions = RunPermissions { kernel: &args.allow_kernel, ..RunPermissions::default() };
     std::fs::create_dir_all(&args.runs.runs)?;
     let scratch = tempfile::Builder::new().prefix(".tuning-").tempdir_in(&args.runs.runs)?;
     // Other commands remove such a folder when it is old and nobody has locked it.
@@ -211,7 +211,7 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<CommandStatus> {
         run.explain(explanation)?;
     }
     run.tune(record.clone())?;
-    let report = super::archive::write_report(&run)?;
+    let report = super::archive::write_report(&run, None)?;
     answer(args.format, &record, &run, &report.display().to_string())?;
     if !unrestored.is_empty() {
         anyhow::bail!("{} (the run is kept in {})", unrestored.join("; "), run.dir.display());

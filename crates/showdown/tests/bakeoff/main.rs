@@ -28,3 +28,4 @@ mod tune;
 mod tunings;
 mod turns;
 mod untrusted;
+mod watts;

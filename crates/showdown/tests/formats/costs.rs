@@ -51,8 +51,36 @@ fn the_costs_of_a_run_are_documented() {
         only_power("load = \"2 W\"\nboundary = \"dc\""),
         only_power("load = \"2 W\"\nboundary = \"package\""),
     ];
-    let documents = all.map(|targets| json(&cost(&runs, &targets).expect("costs")));
+    let alike = format!("{COMPLETE}\n[target.nginx]\nrate = \"1 EUR/hour\"\n")
+        .replace("[target.a]", "[target.apache]");
+    let mut documents = all.map(|targets| json(&cost(&runs, &targets).expect("costs"))).to_vec();
+    documents.push(json(&cost(&runs, &targets(&alike)).expect("costs")));
+    // Two variants that cost nearly the same.
+    documents[0]["over_load"][0]["from_load_per_s"] = serde_json::Value::Null;
     Page::read().assert_documents("`showdown cost --format json`", &documents);
+}
+
+#[test]
+fn the_watts_of_a_run_are_documented() {
+    let root = tempfile::tempdir().expect("a directory");
+    let documents = [(&[1.0, 0.5][..], "levels"), (&[1.0], "one")].map(|(shares, name)| {
+        let root = root.path().join(name);
+        let id = archive::example::metered_comparison(&root, 6, shares, Some(9)).expect("a run");
+        let mut run = Archive::new(&root).open(id.as_str()).expect("a run");
+        for meter in run
+            .trials
+            .iter_mut()
+            .filter_map(|record| record.trial.power.as_mut())
+            .flat_map(|power| &mut power.meters)
+        {
+            meter.uncertainty_percent = (name == "levels").then_some(2.0);
+        }
+        json(&cost::metered::metered(&run).expect("watts"))
+    });
+    let mut documents = documents.to_vec();
+    // A meter that missed active idle, and too few trials for an interval.
+    documents[1]["variants"][0]["watts_idle"] = serde_json::Value::Null;
+    Page::read().assert_documents("Watts of a run", &documents);
 }
 
 #[test]

@@ -6,10 +6,11 @@ use archive::model::{
     Caveat, ClientHealth, Comparison, ComparisonSide, ComparisonVerdict, ConfidenceInterval, ConfigFile,
     CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass, FORMAT,
     FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, IntervalMethod, KnobValue,
-    MeasuredValue, Mode, NetworkFacts, NoFitReason, OperationTimes, PhaseKind, PhaseSlices, RatioEstimate,
-    ResourceUse, Resumption, SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SteadyState,
-    SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles, TrialPhase, TrialStatus, TrialTurns, TrialValue,
-    UnsteadyReason, VariantFacts, VariantSummary, Verdict, WarmUpOutcome,
+    LevelWatts, MeasuredValue, Mode, NetworkFacts, NoFitReason, OperationTimes, PhaseKind, PhaseSlices,
+    PowerLevel, RatioEstimate, ResourceUse, Resumption, SaturatedResource, Scalability, ScalabilityFit,
+    ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase,
+    TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, VariantFacts, VariantSummary, Verdict,
+    WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -159,6 +160,27 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             system_us: 2.5,
             between_s: 0.5,
         }),
+        power: Some(TrialPower {
+            meters: vec![TrialMeter {
+                name: text(),
+                kind: text(),
+                boundary: text(),
+                uncertainty_percent: Some(1.0),
+                is_indicative: false,
+                samples: 1,
+                failures: 1,
+                failure: Some(text()),
+            }],
+            levels: vec![PowerLevel {
+                share: 1.0,
+                start_s: 1.0,
+                length_s: 1.0,
+                offered_per_s: Some(1.0),
+                work_per_s: 1.0,
+                p99_us: Some(1),
+                watts: vec![LevelWatts { meter: text(), mean: 1.0, min: 1.0, max: 1.0, samples: 1 }],
+            }],
+        }),
         saturated: Some(SaturatedResource {
             resource: text(),
             utilisation: Some(0.5),
@@ -166,6 +188,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             candidates: vec![ResourceUse { resource: text(), utilisation: 0.5 }],
         }),
         files: TrialFiles {
+            power: Some(text()),
             load_log: Some(text()),
             telemetry: Some(text()),
             client_telemetry: Some(text()),

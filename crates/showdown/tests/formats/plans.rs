@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use archive::model::{
     Axis, ClientLoad, CpuSplit, FORMAT, FallbackMeasure, KnobValue, Measure, PhaseLengths, Plan,
-    PlannedBackground, PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, ReplacedMeasure, RunKind,
-    RunLength, Variant, Vary, WarmUpLimits,
+    PlannedBackground, PlannedConcurrency, PlannedHost, PlannedPower, PlannedStudy, PlannedTurns,
+    ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits,
 };
 
 use super::documents::{point, text, texts};
@@ -57,6 +57,7 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
             curve_step: second,
         },
         turns: Some(PlannedTurns { load: second }),
+        power: Some(PlannedPower { levels: vec![1.0], settle: second, measure: second }),
         study: Some(PlannedStudy {
             slice: second,
             plain_slices: 5,

@@ -32,6 +32,24 @@ pub fn operations_per_joule(performance: OperationsPerSecond, power: Watts) -> f
     performance.value() / power.value()
 }
 
+/// Operations for each joule over all levels of load: the sum of the performances over the sum of the watts, with active idle as a
+/// level of no operations. None without watts.
+///
+/// Source: overall `ssj_ops/watt` of `SPECpower_ssj2008` ("Design Document", "Metric"). 1,000/s at 200 W, 500/s at 150 W and idle at
+/// 50 W are 3.75 operations a joule.
+///
+/// ```
+/// use stats::{cost::overall_operations_per_joule, quantity::{OperationsPerSecond, Watts}};
+/// let levels = [(1000.0, 200.0), (500.0, 150.0), (0.0, 50.0)]
+///     .map(|(per_s, watts)| (OperationsPerSecond::new(per_s), Watts::new(watts)));
+/// assert_eq!(overall_operations_per_joule(&levels), Some(3.75));
+/// ```
+pub fn overall_operations_per_joule(levels: &[(OperationsPerSecond, Watts)]) -> Option<f64> {
+    let operations: f64 = levels.iter().map(|(performance, _)| performance.value()).sum();
+    let watts: f64 = levels.iter().map(|(_, power)| power.value()).sum();
+    (watts > 0.0).then(|| operations / watts)
+}
+
 /// Operations for each joule, estimated from the CPU time of an operation where no capacity was measured: an operation that takes
 /// `us` microseconds of one of `cpus` CPUs takes this share of the power of the whole machine.
 ///
@@ -157,6 +175,18 @@ mod tests {
             prop_assert!(close(swap(rate, units * factor, watts), swap(rate, units, watts) / factor));
             prop_assert!(close(operations_per_joule_of_cpu_time(factor, 8, watts), operations_per_joule_of_cpu_time(1.0, 8, watts) / factor));
             prop_assert!(close(swap(rate, units, watts), operations_per_joule(rate, watts) / units.value()));
+        }
+
+        #[test]
+        fn overall_is_between_the_worst_and_the_best_level(
+            levels in proptest::collection::vec((0.0..1e6, 1.0..1e4), 1..12),
+        ) {
+            let typed: Vec<_> =
+                levels.iter().map(|(rate, watts)| (OperationsPerSecond::new(*rate), Watts::new(*watts))).collect();
+            let each = || typed.iter().map(|(rate, watts)| operations_per_joule(*rate, *watts));
+            let (least, most) = (each().fold(f64::INFINITY, f64::min), each().fold(0.0, f64::max));
+            let overall = overall_operations_per_joule(&typed).expect("watts");
+            prop_assert!(least * (1.0 - 1e-9) <= overall && overall <= most * (1.0 + 1e-9));
         }
 
         #[test]

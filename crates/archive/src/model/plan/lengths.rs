@@ -1,4 +1,4 @@
-//! How long each part of a run takes: warm-ups, phases of trials, turns, and the slices of an explanation.
+//! How long each part of a run takes: warm-ups, phases of trials, turns, levels of load, and the slices of an explanation.
 
 use std::time::Duration;
 
@@ -41,6 +41,20 @@ pub struct PlannedTurns {
     /// Time under load of each server in a block, all its slices together.
     #[serde(with = "humantime_serde")]
     pub load: Duration,
+}
+
+/// The levels of load at which watts are measured. Active idle, with the server up and its connections open, is measured last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedPower {
+    /// Shares of the trial's value, such as 1 and 0.5, from the highest down.
+    pub levels: Vec<f64>,
+    /// How long each level lasts before its watts count.
+    #[serde(with = "humantime_serde")]
+    pub settle: Duration,
+    /// For how long they count.
+    #[serde(with = "humantime_serde")]
+    pub measure: Duration,
 }
 
 /// How long and how often servers are studied that a run explains.

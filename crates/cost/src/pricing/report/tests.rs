@@ -190,3 +190,102 @@ fn cpu_time_and_a_nameplate_give_an_estimate_of_operations_a_joule() {
         assert_eq!(why(apache, "operations a joule"), "target small has no cpus");
     });
 }
+
+/// Two machines with meters; nothing is stated of their watts.
+const METERED: &str = r#"currency = "EUR"
+pue = 1.5
+price_per_kwh = "0.20 EUR/kWh"
+life = "4 years"
+
+[target.large]
+variants = ["nginx"]
+price = "4000 EUR"
+meter = "rack"
+
+[target.small]
+variants = ["apache"]
+price = "1000 EUR"
+meter = "rack"
+
+[power.rack]
+kind = "apc-rpdu2"
+address = "10.0.0.9"
+"#;
+
+fn metered(lost_from: Option<u32>) -> Run {
+    let root = tempfile::tempdir().unwrap().keep();
+    let id = archive::example::metered_comparison(&root, 8, &[1.0], lost_from).unwrap();
+    let run = Archive::new(&root).open(id.as_str()).unwrap();
+    std::fs::remove_dir_all(root).unwrap();
+    run
+}
+
+#[test]
+fn measured_watts_take_the_place_of_estimates_and_carry_their_interval() {
+    let report = report(&[metered(None)], METERED);
+    let nginx = &report.variants[0];
+    let power = nginx.power_at_load.as_ref().unwrap();
+    assert!((power.watts - 166.0).abs() < 2.0 && !power.is_estimate, "{power:?}");
+    assert!(power.source.starts_with("measured beside the load: rack (apc-rpdu2), indicative"), "{power:?}");
+    assert!(nginx.power_idle.as_ref().is_some_and(|idle| (idle.watts - 92.0).abs() < 2.0));
+    let joule = nginx.operations_per_joule.unwrap();
+    assert!((joule.value / (nginx.performance.unwrap().value / power.watts) - 1.0).abs() < 0.02);
+    assert!(joule.interval().unwrap().contains(joule.value));
+    // 166 W all year at a PUE of 1.5.
+    assert!((nginx.energy_kwh_a_year.unwrap() / (166.0 * 8.76 * 1.5) - 1.0).abs() < 0.02);
+    assert!(nginx.cost_of_a_million.unwrap().interval().is_some());
+    let sentences: Vec<&str> = report.comparisons.iter().map(|found| found.sentence.as_str()).collect();
+    assert!(sentences.iter().all(|sentence| !sentence.contains("estimate")), "{sentences:?}");
+    assert!(report.notes.iter().all(|note| !note.contains("estimate")), "{:?}", report.notes);
+}
+
+#[test]
+fn without_the_meter_at_the_wall_the_processors_have_no_energy_cost() {
+    let report = report(&[metered(Some(1))], METERED);
+    let nginx = &report.variants[0];
+    assert_eq!(nginx.power_at_load.as_ref().unwrap().boundary, crate::power::Boundary::Package);
+    assert!(why(nginx, "energy a year").contains("of the boundary package"), "{nginx:?}");
+    assert!(nginx.operations_per_joule.is_some());
+}
+
+#[test]
+fn watts_stated_at_the_wall_are_billed_where_a_meter_knows_the_processors_only() {
+    let stated =
+        METERED.replace("meter = \"rack\"", "meter = \"rack\"\nload = \"200 W\"\nboundary = \"wall\"");
+    let report = report(&[metered(Some(1))], &stated);
+    let nginx = &report.variants[0];
+    assert_eq!(nginx.power_at_load.as_ref().unwrap().boundary, crate::power::Boundary::Package);
+    assert!(is_close(nginx.energy_kwh_a_year.unwrap(), 2628.0), "{nginx:?}");
+}
+
+#[test]
+fn which_is_cheaper_is_said_with_the_load_from_which_on() {
+    with_run(8, |run| {
+        // nginx carries about 1.6 × the load for 1.2 × the cost: two apaches are cheaper than two nginxes while they are enough.
+        let targets = "currency = \"EUR\"\nlife = \"1 year\"\n\
+             [target.nginx]\nrate = \"0.30 EUR/hour\"\n[target.apache]\nrate = \"0.25 EUR/hour\"\n";
+        let report = report(&[run], targets);
+        let [found] = &report.over_load[..] else { panic!("{:?}", report.over_load) };
+        assert_eq!((found.cheaper.variant.as_str(), found.dearer.variant.as_str()), ("nginx", "apache"));
+        let apache = report.variants[1].performance.unwrap().low.unwrap();
+        assert!(is_close(found.from_load_per_s.unwrap(), 2.0 * apache), "{found:?}");
+        assert!(
+            found.sentence.starts_with("at capacity at p99<5ms, nginx is cheaper than apache from "),
+            "{found:?}"
+        );
+        assert!(
+            found.sentence.contains("one apache (2,190 EUR) is cheaper than one nginx (2,628 EUR) up to "),
+            "{found:?}"
+        );
+    });
+}
+
+#[test]
+fn a_server_that_costs_less_and_carries_more_is_cheaper_at_any_load() {
+    with_run(8, |run| {
+        let targets = "currency = \"EUR\"\nlife = \"1 year\"\n[target.any]\nrate = \"0.30 EUR/hour\"\n";
+        let report = report(&[run], targets);
+        assert_eq!(report.over_load[0].from_load_per_s, Some(0.0));
+        assert!(report.over_load[0].sentence.ends_with("nginx is cheaper than apache at any load"));
+    });
+}

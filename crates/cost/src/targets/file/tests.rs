@@ -152,7 +152,7 @@ fn each_mistake_is_one_line_with_its_place_its_reason_and_its_remedy() {
         (
             "embodied ",
             "embodyed ",
-            ":17: unknown key embodyed (did you mean embodied? known keys: variants, price, rate, rack_units, nameplate, load, idle, boundary, measured_with, embodied, cpus)",
+            ":17: unknown key embodyed (did you mean embodied? known keys: variants, price, rate, rack_units, nameplate, load, idle, boundary, meter, measured_with, embodied, cpus)",
         ),
     ];
     for (from, to, message) in mistakes {

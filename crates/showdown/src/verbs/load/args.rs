@@ -133,6 +133,11 @@ pub struct LoadArgs {
     #[command(flatten)]
     pub clients: ClientOptions,
 
+    /// Measure the power of the server's machine with this meter: KIND=ADDRESS, such as shelly=http://10.0.0.31, or one of this
+    /// machine, such as rapl-package (see `showdown power`); may be repeated
+    #[arg(long, value_name = "SOURCE", conflicts_with = "find_capacity", help_heading = "Output")]
+    pub power: Vec<String>,
+
     /// Write the histograms of every second to this file, in the standard HdrHistogram log format
     #[arg(long, value_name = "FILE", conflicts_with = "find_capacity", help_heading = "Output")]
     pub hlog: Option<PathBuf>,

@@ -1,0 +1,13 @@
+//! Watts that meters recorded beside the load of a run: operations a joule at each level and overall, and how variants compare.
+//! Prices are left to [`crate::pricing`].
+
+mod comparison;
+mod report;
+pub(crate) mod trials;
+mod variant;
+
+pub use comparison::MeteredComparison;
+pub(crate) use comparison::ratio_of;
+pub use report::{MeteredReport, metered};
+pub(crate) use variant::median;
+pub use variant::{LevelFigures, MeterOfRun, MeteredVariant};

@@ -1,0 +1,102 @@
+//! The end of a run: its report, and the answer that is printed.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use archive::model::{RunKind, Verdict};
+use bakeoff::event::{Event, Observer};
+use bakeoff::{FinishedRun, RunPlanError};
+use cost::metered::MeteredReport;
+use cost::pricing::CostReport;
+use serde::Serialize;
+
+use super::meters::NamedTargets;
+use super::options::{AnswerFormat, ProgressOption};
+use super::run_failure::in_words;
+use crate::exit::CommandStatus;
+use crate::print::note;
+use crate::show::bakeoff_progress::BakeoffProgress;
+use crate::show::resume::resume_command;
+use crate::show::verdict::answer;
+
+/// How a run is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct ShownRun {
+    /// The form of the answer.
+    pub format: AnswerFormat,
+    /// The form of the progress.
+    pub progress: ProgressOption,
+}
+
+/// Writes what probably limited the servers of a run that has ended, and its report.
+fn reported(
+    dir: &Path,
+    targets: Option<&NamedTargets>,
+) -> anyhow::Result<(archive::Run, PathBuf, Option<CostReport>)> {
+    let mut run = archive::Run::open(dir)?;
+    if let Some(explanation) = ::explain::explain_trials(&run) {
+        run.explain(explanation)?;
+    }
+    let costs = targets.filter(|_| run.verdict.is_some()).map(|targets| targets.costs(&run)).transpose()?;
+    let report = super::archive::write_report(&run, costs.as_ref())?;
+    Ok((run, report, costs))
+}
+
+/// The answer of a run for a program: the verdict, and what meters and prices add to it.
+#[derive(Serialize)]
+struct RunAnswer<'a> {
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    power: Option<&'a MeteredReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<&'a CostReport>,
+}
+
+/// Runs trials with `run`, writes the report and prints the verdict.
+pub fn report_on(
+    kind: RunKind,
+    shown: ShownRun,
+    targets: Option<&NamedTargets>,
+    run: impl FnOnce(&mut Observer<'_>) -> Result<FinishedRun, RunPlanError>,
+) -> anyhow::Result<CommandStatus> {
+    let mut progress = BakeoffProgress::new(shown.progress.mode());
+    let finished = run(&mut |event| {
+        if let Event::RunBegins { dir, .. } = &event {
+            // The report of a run that is resumed is out of date.
+            let _ = std::fs::remove_file(Path::new(dir).join(report::FILE_NAME));
+        }
+        progress.observe(&event);
+    });
+    progress.finish();
+    let finished = finished.map_err(in_words)?;
+    let resume = resume_command(&finished.dir);
+    let (run, report, costs) =
+        reported(&finished.dir, targets).context("cannot write the report (the run is kept)")?;
+    let (dir, report) = (finished.dir.display().to_string(), report.display().to_string());
+    let metered = cost::metered::metered(&run);
+    let document = RunAnswer { verdict: &finished.verdict, power: metered.as_ref(), cost: costs.as_ref() };
+    shown.format.print(&document, || answer(&finished.verdict, &run, costs.as_ref(), &dir, Some(&report)))?;
+    if let Some(why) = finished.stopped {
+        anyhow::bail!(
+            "the run stopped early: {why} (the finished trials are kept in {dir}): {resume} goes on"
+        );
+    }
+    if !finished.unrestored.is_empty() {
+        anyhow::bail!("{} (the run is kept in {dir})", finished.unrestored.join("; "));
+    }
+    if finished.verdict.is_interrupted() {
+        note(&format!("interrupted: {resume} goes on"));
+    }
+    let has_verdict = match kind {
+        RunKind::Compare => finished.verdict.comparisons.iter().any(|c| !c.verdict.is_inconclusive()),
+        RunKind::Sweep | RunKind::Explain | RunKind::Concurrency => {
+            finished.verdict.variants.iter().any(|variant| variant.valid > 0)
+        }
+    };
+    Ok(match (finished.interrupted, has_verdict) {
+        (true, _) => CommandStatus::Interrupted,
+        (false, true) => CommandStatus::Success,
+        (false, false) => CommandStatus::Invalid,
+    })
+}
