@@ -38,24 +38,16 @@ pub fn lines(meters: &[LoadWatts]) -> String {
     for meter in meters {
         let indicative = if meter.is_indicative { ", indicative" } else { "" };
         let (name, boundary) = (&meter.name, meter.boundary.name());
-        let _ = match (meter.watts, meter.operations_per_joule) {
-            (Some(watts), per_joule) => {
-                let work = per_joule
-                    .map_or_else(String::new, |found| format!(", {} operations a joule", amount(found)));
-                let readings = plural(meter.samples.into(), "reading");
-                writeln!(
-                    out,
-                    "  power: {} W {boundary}{work} ({name}{indicative}, {readings})",
-                    amount(watts)
-                )
-            }
-            (None, _) => {
-                let why = meter
-                    .failure
-                    .as_deref()
-                    .unwrap_or("no reading fell into the measured time: load for longer");
-                writeln!(out, "  {} {name} gave no watts: {why}", color::caution("power:"))
-            }
+        let _ = if let Some(watts) = meter.watts {
+            let work = meter
+                .operations_per_joule
+                .map_or_else(String::new, |found| format!(", {} operations a joule", amount(found)));
+            let readings = plural(meter.samples.into(), "reading");
+            writeln!(out, "  power: {} W {boundary}{work} ({name}{indicative}, {readings})", amount(watts))
+        } else {
+            let why =
+                meter.failure.as_deref().unwrap_or("no reading fell into the measured time: load for longer");
+            writeln!(out, "  {} {name} gave no watts: {why}", color::caution("power:"))
         };
     }
     out

@@ -27,6 +27,7 @@ use crate::print::print;
 
 /// What to compare, and how.
 #[derive(clap::Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct QuestionArgs {
     /// Compare these variants: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE, such as nginx:sendfile=off (see
     /// `showdown workloads`). A kernel setting is a knob, too: its sysctl name, or its file below /sys. SERVER@HOST is
@@ -110,7 +111,7 @@ pub struct QuestionArgs {
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(0..=MOST_BLOCKS.into()))]
     pub spare_blocks: Option<u32>,
 
-    /// Measure watts at 100 % to 10 % of each trial's value in tens, and in active idle, as SPECpower does; needs a meter
+    /// Measure watts at 100 % to 10 % of each trial's value in tens, and in active idle, as SPEC's benchmark of power does; needs a meter
     #[arg(long)]
     pub load_levels: bool,
 
@@ -250,7 +251,7 @@ pub struct PlanFileArgs {
     #[arg(short, long)]
     pub yes: bool,
 
-    /// Measure watts at 100 % to 10 % of each trial's value in tens, and in active idle, as SPECpower does; needs a meter
+    /// Measure watts at 100 % to 10 % of each trial's value in tens, and in active idle, as SPEC's benchmark of power does; needs a meter
     #[arg(long)]
     pub load_levels: bool,
 
