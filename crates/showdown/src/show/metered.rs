@@ -111,7 +111,7 @@ mod tests {
             "50 %",
             "idle",
             "for each joule over all levels of load (95 % CI",
-            "no watts: rack gave no watts at a level of trials 13,",
+            "rack gave no watts at a level of trials 13,",
             "The client ran on the machine",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
