@@ -64,7 +64,9 @@ fn a_planted_sleep_is_a_step_of_a_slow_request() {
     // Long enough for some sleeps from begin to end.
     let longer = fs::read_to_string(&plan)
         .expect("a plan")
-        .replace("profiled_slice = \"500ms\"", "profiled_slice = \"2s\"");
+        .replace("profiled_slice = \"500ms\"", "profiled_slice = \"2s\"")
+        // All connections can be asleep for 400 ms: a shorter slice has no operation then.
+        .replace("slice = \"250ms\"", "slice = \"1s\"");
     fs::write(&plan, longer).expect("the plan is written");
     let output = home.run(&["run", &plan, "--format", "json", "--progress", "none"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
