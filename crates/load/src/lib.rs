@@ -72,6 +72,7 @@ pub mod client;
 mod client_collectors;
 pub mod clock;
 mod collector;
+mod connecting;
 mod division;
 pub mod driver;
 pub mod drivers;

@@ -34,6 +34,7 @@ pub mod difference;
 mod error;
 pub mod firefox;
 pub mod folded;
+mod followed;
 pub mod frames;
 mod kernel_events;
 pub mod processes;

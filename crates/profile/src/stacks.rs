@@ -177,6 +177,22 @@ impl StacksBuilder {
         }
     }
 
+    /// The stacks of threads off the CPU, each sample for so long.
+    pub(crate) fn off_cpu(self, period: Duration, length: Duration, cost: Duration) -> Stacks {
+        let (frames, threads) = self.build();
+        Stacks {
+            source: SampleSource::OffCpu,
+            period,
+            length,
+            has_kernel: frames.iter().any(|frame| frame.kind == FrameKind::Kernel),
+            frames,
+            threads,
+            losses: Losses::default(),
+            notes: Vec::new(),
+            cost,
+        }
+    }
+
     /// All functions and stacks, in the order that [`Stacks`] documents.
     pub(crate) fn build(self) -> (Vec<Frame>, Vec<ThreadStacks>) {
         let mut frames: Vec<(Frame, u32)> = self.indices.into_iter().collect();

@@ -4,26 +4,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use nix::sys::socket::{setsockopt, sockopt::IpBindAddressNoPort};
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::net::{self, SendFlags, sockopt};
 use wire::http1::{Event, HeadCache, ResponseDecoder};
 
 use super::spec::TransferSpec;
+use crate::connecting::{self, ConnectionError};
 use crate::record::ErrorKind;
-
-/// Why a transfer failed: its kind, and an example in words.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub kind: ErrorKind,
-    pub detail: String,
-}
-
-impl From<Errno> for Failure {
-    fn from(errno: Errno) -> Self {
-        Self { kind: errno.into(), detail: std::io::Error::from(errno).to_string() }
-    }
-}
 
 /// What a read has brought.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,23 +34,13 @@ pub(super) struct Download {
 
 impl Download {
     /// Begins to connect, and sends the request if that is possible at once, as on loopback.
-    pub fn begin(spec: &TransferSpec, to: SocketAddr, from: Option<IpAddr>) -> Result<Self, Failure> {
-        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-        // Before the handshake, which announces the window.
-        sockopt::set_socket_recv_buffer_size(&socket, spec.buffer_bytes() as usize)?;
-        // A client that leaves sends a reset: a closed transfer keeps neither port nor memory.
-        sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
-        if let Some(from) = from {
-            setsockopt(&socket, IpBindAddressNoPort, &true)
-                .map_err(|e| Errno::from_raw_os_error(e as i32))?;
-            net::bind(&socket, &SocketAddr::new(from, 0))?;
-        }
-        match net::connect(&socket, &to) {
-            Ok(()) | Err(Errno::INPROGRESS) => {}
-            Err(errno) => return Err(errno.into()),
-        }
+    pub fn begin(spec: &TransferSpec, to: SocketAddr, from: Option<IpAddr>) -> Result<Self, ConnectionError> {
+        let socket = connecting::connect(to, from, |socket| {
+            // Before the handshake, which announces the window.
+            sockopt::set_socket_recv_buffer_size(socket, spec.buffer_bytes() as usize)?;
+            // A client that leaves sends a reset: a closed transfer keeps neither port nor memory.
+            sockopt::set_socket_linger(socket, Some(Duration::ZERO))
+        })?;
         let mut decoder = ResponseDecoder::new();
         decoder.expect(false);
         let mut begun = Self { socket, decoder, sent: 0 };
@@ -72,7 +49,7 @@ impl Download {
     }
 
     /// Sends what is left of the request; returns whether nothing is left.
-    pub fn send(&mut self, request: &[u8]) -> Result<bool, Failure> {
+    pub fn send(&mut self, request: &[u8]) -> Result<bool, ConnectionError> {
         while let Some(rest @ [_, ..]) = request.get(self.sent as usize..) {
             match net::send(&self.socket, rest, SendFlags::NOSIGNAL) {
                 Ok(count) => self.sent += count as u32,
@@ -86,7 +63,7 @@ impl Download {
     }
 
     /// What the connection failed with, where the error of a call is only a consequence.
-    fn cause(&self, errno: Errno) -> Failure {
+    fn cause(&self, errno: Errno) -> ConnectionError {
         match sockopt::socket_error(&self.socket) {
             Ok(Err(first)) => first.into(),
             _ => errno.into(),
@@ -104,14 +81,14 @@ impl Download {
         spec: &TransferSpec,
         cache: &mut HeadCache,
         buffer: &mut [u8],
-    ) -> Result<Progress, Failure> {
+    ) -> Result<Progress, ConnectionError> {
         let count = match rustix::io::read(&self.socket, &mut *buffer) {
             Ok(count) => count,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(Progress::Nothing),
             Err(errno) => return Err(self.cause(errno)),
         };
         if count == 0 {
-            let closed = |error: wire::http1::DecodeError| Failure {
+            let closed = |error: wire::http1::DecodeError| ConnectionError {
                 kind: ErrorKind::Closed,
                 detail: error.to_string(),
             };
@@ -121,7 +98,7 @@ impl Download {
         loop {
             match self.decoder.decode(cache, &mut input) {
                 Ok(Some(Event::Head(head))) if !spec.expect.accepts(head.status) => {
-                    return Err(Failure {
+                    return Err(ConnectionError {
                         kind: ErrorKind::UnexpectedReply,
                         detail: format!("status {}", head.status),
                     });
@@ -130,7 +107,7 @@ impl Download {
                 Ok(Some(Event::End { .. })) => return Ok(Progress::Complete(count as u32)),
                 Ok(None) => return Ok(Progress::Bytes(count as u32)),
                 Err(error) => {
-                    return Err(Failure { kind: ErrorKind::Protocol, detail: error.to_string() });
+                    return Err(ConnectionError { kind: ErrorKind::Protocol, detail: error.to_string() });
                 }
             }
         }

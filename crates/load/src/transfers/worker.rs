@@ -12,12 +12,13 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 use wire::http1::HeadCache;
 
-use super::download::{Download, Failure, Progress};
+use super::download::{Download, Progress};
 use super::record::{Advances, TransferSecond};
 use super::slot::{Ramp, Slot, Stage};
 use super::spec::{TransferOrder, TransferSpec};
 use super::wheel::Wheel;
 use crate::clock::Nanos;
+use crate::connecting::ConnectionError;
 use crate::record::{ErrorKind, Micros, micros_of, record};
 
 /// Slots for clients that leave with their first byte. All of them taken means that none of these clients is answered.
@@ -231,7 +232,7 @@ impl<'a> Worker<'a> {
                 Stage::Waiting => {
                     let detail =
                         format!("no first byte within {} s", self.spec.first_byte_within.as_secs_f64());
-                    self.fail(slot, &Failure { kind: ErrorKind::Timeout, detail });
+                    self.fail(slot, &ConnectionError { kind: ErrorKind::Timeout, detail });
                 }
                 Stage::InProgress => {
                     record(&mut self.second.times.late, micros_of(now.since(at)));
@@ -362,7 +363,7 @@ impl<'a> Worker<'a> {
         let still = Duration::from(now.since(state.progressed));
         if still >= self.spec.gives_up_after {
             let detail = format!("no byte for {} s", still.as_secs());
-            return self.fail(slot, &Failure { kind: ErrorKind::Timeout, detail });
+            return self.fail(slot, &ConnectionError { kind: ErrorKind::Timeout, detail });
         }
         if still >= self.spec.stalled_after && !state.is_stalled {
             state.is_stalled = true;
@@ -372,7 +373,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The attempt, or the transfer, has failed: its client tries again.
-    fn fail(&mut self, slot: u32, failure: &Failure) {
+    fn fail(&mut self, slot: u32, failure: &ConnectionError) {
         if slot < PROBE_SLOTS {
             self.count_probe(false);
             return self.leave(slot);

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use nix::sys::socket::{MsgFlags, setsockopt, sockopt::IpBindAddressNoPort};
+use nix::sys::socket::MsgFlags;
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::net::{self, RecvFlags, SendFlags, sockopt};
 
 use super::stamp::{self, Stamp};
-use crate::record::ErrorKind;
-use crate::tls::{self, TlsContext, TlsSession};
+use crate::connecting::{self, ConnectionError};
+use crate::tls::{TlsContext, TlsSession};
 
 /// Memory that a connection keeps for bytes that the socket did not take at once. Tens of thousands of connections must
 /// not each keep the memory of one large request.
@@ -27,25 +27,6 @@ pub(super) enum Received {
     Nothing,
     /// The peer has closed without an error.
     Closed,
-}
-
-/// Why a link broke.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LinkError {
-    pub kind: ErrorKind,
-    pub detail: String,
-}
-
-impl From<Errno> for LinkError {
-    fn from(errno: Errno) -> Self {
-        Self { kind: errno.into(), detail: std::io::Error::from(errno).to_string() }
-    }
-}
-
-impl From<rustls::Error> for LinkError {
-    fn from(error: rustls::Error) -> Self {
-        Self { kind: ErrorKind::Tls, detail: tls::describe(&error) }
-    }
 }
 
 /// A connection's socket.
@@ -71,34 +52,25 @@ impl Link {
         from: Option<IpAddr>,
         tls: Option<&TlsContext>,
         stamped: bool,
-    ) -> Result<Self, LinkError> {
-        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-        sockopt::set_tcp_nodelay(&socket, true)?;
-        let is_stamped = stamped && stamp::request(&socket);
-        if let Some(from) = from {
-            // The kernel chooses the port at connect, so that several connections can use one local port.
-            setsockopt(&socket, IpBindAddressNoPort, &true)
-                .map_err(|e| Errno::from_raw_os_error(e as i32))?;
-            net::bind(&socket, &SocketAddr::new(from, 0))?;
-        }
-        match net::connect(&socket, &to) {
-            Ok(()) | Err(Errno::INPROGRESS) => {}
-            Err(errno) => return Err(errno.into()),
-        }
+    ) -> Result<Self, ConnectionError> {
+        let mut is_stamped = false;
+        let socket = connecting::connect(to, from, |socket| {
+            sockopt::set_tcp_nodelay(socket, true)?;
+            is_stamped = stamped && stamp::request(socket);
+            Ok(())
+        })?;
         let session = tls.map(TlsSession::new).transpose()?.map(Box::new);
         Ok(Self { socket, session, is_stamped, unsent: VecDeque::new(), readable: false, ended: false })
     }
 
     /// Begins TLS: the next bytes are its handshake.
-    pub fn secure(&mut self, tls: &TlsContext) -> Result<(), LinkError> {
+    pub fn secure(&mut self, tls: &TlsContext) -> Result<(), ConnectionError> {
         self.session = Some(Box::new(TlsSession::new(tls)?));
         self.send(&[])
     }
 
     /// The result of connecting, after the poller has reported the socket.
-    pub fn connected(&self) -> Result<(), LinkError> {
+    pub fn connected(&self) -> Result<(), ConnectionError> {
         Ok(sockopt::socket_error(&self.socket)??)
     }
 
@@ -131,7 +103,7 @@ impl Link {
 
     /// Sends; keeps what the socket does not take for [`Link::flush`]. Empty bytes only continue the TLS handshake.
     #[inline(always)]
-    pub fn send(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
+    pub fn send(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
         if self.session.is_some() || !self.unsent.is_empty() {
             return self.send_behind(bytes);
         }
@@ -144,7 +116,7 @@ impl Link {
 
     /// Sends bytes that must be encrypted first, or that are behind kept ones.
     #[inline(never)]
-    fn send_behind(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
+    fn send_behind(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
         match &mut self.session {
             None => self.unsent.extend(bytes),
             Some(session) => session.encrypt(bytes, &mut self.unsent)?,
@@ -154,12 +126,12 @@ impl Link {
 
     /// Sends the kept bytes, as far as the socket takes them.
     #[inline(always)]
-    pub fn flush(&mut self) -> Result<(), LinkError> {
+    pub fn flush(&mut self) -> Result<(), ConnectionError> {
         if self.unsent.capacity() == 0 { Ok(()) } else { self.flush_kept() }
     }
 
     #[inline(never)]
-    fn flush_kept(&mut self) -> Result<(), LinkError> {
+    fn flush_kept(&mut self) -> Result<(), ConnectionError> {
         while !self.unsent.is_empty() {
             let (front, _) = self.unsent.as_slices();
             let sent = send_some(&self.socket, front)?;
@@ -177,7 +149,7 @@ impl Link {
 
     /// Receives into `buffer`. With TLS, `wire` takes the cipher text, and `buffer` must be longer than it by a record, see [`TlsSession::decrypt`].
     #[inline(always)]
-    pub fn receive(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
+    pub fn receive(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, ConnectionError> {
         if self.session.is_none() {
             return self.receive_plain(buffer, MsgFlags::empty());
         }
@@ -187,14 +159,14 @@ impl Link {
     /// Discards at most as many bytes as `span` is long; `span` is not written to. Not with TLS, where the received bytes
     /// are cipher text.
     #[inline(always)]
-    pub fn discard(&mut self, span: &mut [u8]) -> Result<Received, LinkError> {
+    pub fn discard(&mut self, span: &mut [u8]) -> Result<Received, ConnectionError> {
         debug_assert!(self.session.is_none(), "cipher text must be read");
         // "Causes the received bytes of data to be discarded, rather than passed back": tcp(7), MSG_TRUNC.
         self.receive_plain(span, MsgFlags::MSG_TRUNC)
     }
 
     #[inline(always)]
-    fn receive_plain(&mut self, buffer: &mut [u8], flags: MsgFlags) -> Result<Received, LinkError> {
+    fn receive_plain(&mut self, buffer: &mut [u8], flags: MsgFlags) -> Result<Received, ConnectionError> {
         while self.readable {
             let received = if self.is_stamped {
                 stamp::receive(&self.socket, &mut *buffer, flags)
@@ -226,7 +198,7 @@ impl Link {
 
     /// A separate function, so that a plain receive does not pay for its stack frame.
     #[inline(never)]
-    fn receive_tls(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
+    fn receive_tls(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, ConnectionError> {
         loop {
             if self.session.as_ref().is_some_and(|session| session.is_closed()) {
                 return Ok(Received::Closed);

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use super::clock::Clock;
 use super::connection::{Connection, ConnectionCounts, ConnectionPhase, Job};
 use super::driver_session::DriverSession;
-use super::link::{LinkError, Received};
+use super::link::Received;
 use super::meter::{EndedOperation, Meter};
 use super::own_cpu::has_own_cpu;
 use super::pacing::{Assignment, ConnectionId, Pacer};
@@ -27,6 +27,7 @@ use super::stamp::Stamp;
 use super::transport::Dialer;
 use super::wall_clock::{Arrival, WallClock};
 use crate::clock::Nanos;
+use crate::connecting::ConnectionError;
 use crate::driver::{Demand, Driver, Fault, Step};
 use crate::record::{ErrorKind, Errors, SingleOperation, Singles};
 use crate::spec::LoadSpec;
@@ -279,7 +280,7 @@ impl<D: Driver> Operations<D> {
             ConnectionPhase::Closed | ConnectionPhase::Opening => return,
             ConnectionPhase::Idle => {
                 let detail = "the server sent bytes without a request".to_owned();
-                return self.broken(id, &LinkError { kind: ErrorKind::Protocol, detail });
+                return self.broken(id, &ConnectionError { kind: ErrorKind::Protocol, detail });
             }
         }
         let dialogue = connection.dialogue.as_mut().expect("a connection in use has a dialogue");
@@ -337,7 +338,7 @@ impl<D: Driver> Operations<D> {
 
     /// Sends the driver's output.
     #[inline(always)]
-    fn send_output(&mut self, id: ConnectionId) -> Result<(), LinkError> {
+    fn send_output(&mut self, id: ConnectionId) -> Result<(), ConnectionError> {
         let connection = &mut self.connections[id as usize];
         let output = self.session.output();
         if output.is_empty() {
@@ -364,10 +365,10 @@ impl<D: Driver> Operations<D> {
             (Step::Done { reuse: true }, ConnectionPhase::Greeting) => self.on_greeted(id),
             (Step::Done { reuse: false }, ConnectionPhase::Greeting) => {
                 let detail = "the server ended the connection in its greeting".to_owned();
-                self.broken(id, &LinkError { kind: ErrorKind::Closed, detail });
+                self.broken(id, &ConnectionError { kind: ErrorKind::Closed, detail });
             }
             (Step::Failed(fault), ConnectionPhase::Greeting) => {
-                self.broken(id, &LinkError { kind: fault.kind, detail: fault.detail.into_owned() });
+                self.broken(id, &ConnectionError { kind: fault.kind, detail: fault.detail.into_owned() });
             }
             (Step::Secure, ConnectionPhase::Greeting) => self.secure(id),
             (Step::Secure, _) => self.fail(id, &Fault::protocol("TLS in the middle of an operation")),

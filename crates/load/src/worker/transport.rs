@@ -3,11 +3,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::link::{Link, LinkError, Received};
+use super::link::{Link, Received};
 use super::pacing::ConnectionId;
 use super::poller::{Poller, Token};
 use super::stamp::Stamping;
 use crate::clock::Nanos;
+use crate::connecting::ConnectionError;
 use crate::record::{ConnectionStats, ErrorKind, micros_of, record};
 use crate::spec::LoadSpec;
 use crate::tls::TlsContext;
@@ -95,7 +96,7 @@ impl Transport {
         dialer: &Dialer,
         poller: &Poller,
         now: Nanos,
-    ) -> Result<(), LinkError> {
+    ) -> Result<(), ConnectionError> {
         self.begun = now;
         self.generation = self.generation.wrapping_add(1);
         let tls = dialer.tls.as_ref().filter(|_| !dialer.starts_in_plain_text);
@@ -133,7 +134,7 @@ impl Transport {
 
     /// The poller has reported the link: it may be readable, and it may take the bytes that are left to send.
     #[inline(always)]
-    pub fn notice(&mut self, ended: bool) -> Result<(), LinkError> {
+    pub fn notice(&mut self, ended: bool) -> Result<(), ConnectionError> {
         let Some(link) = self.link() else { return Ok(()) };
         link.notice(ended);
         link.flush()
@@ -145,7 +146,7 @@ impl Transport {
         ended: bool,
         now: Nanos,
         stats: &mut ConnectionStats,
-    ) -> Result<(), LinkError> {
+    ) -> Result<(), ConnectionError> {
         let TransportStage::Connecting(mut link) = std::mem::replace(&mut self.stage, TransportStage::Closed)
         else {
             return Ok(());
@@ -164,10 +165,10 @@ impl Transport {
     }
 
     /// Begins the TLS handshake on an open connection.
-    pub fn secure(&mut self, dialer: &Dialer, now: Nanos) -> Result<(), LinkError> {
+    pub fn secure(&mut self, dialer: &Dialer, now: Nanos) -> Result<(), ConnectionError> {
         let Some(tls) = &dialer.tls else {
             let detail = "the server waits for TLS, and the load has no TLS".to_owned();
-            return Err(LinkError { kind: ErrorKind::Tls, detail });
+            return Err(ConnectionError { kind: ErrorKind::Tls, detail });
         };
         if let TransportStage::Open(mut link) = std::mem::replace(&mut self.stage, TransportStage::Closed) {
             link.secure(tls)?;
@@ -192,7 +193,7 @@ impl Transport {
 
     /// See [`Link::send`].
     #[inline(always)]
-    pub fn send(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
+    pub fn send(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
         match self.link() {
             Some(link) => link.send(bytes),
             None => Ok(()),
@@ -201,7 +202,7 @@ impl Transport {
 
     /// See [`Link::receive`]. A closed connection has nothing.
     #[inline(always)]
-    pub fn receive(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, LinkError> {
+    pub fn receive(&mut self, buffer: &mut [u8], wire: &mut [u8]) -> Result<Received, ConnectionError> {
         match self.link() {
             Some(link) => link.receive(buffer, wire),
             None => Ok(Received::Nothing),
@@ -210,7 +211,7 @@ impl Transport {
 
     /// See [`Link::discard`]. A closed connection has nothing.
     #[inline(always)]
-    pub fn discard(&mut self, span: &mut [u8]) -> Result<Received, LinkError> {
+    pub fn discard(&mut self, span: &mut [u8]) -> Result<Received, ConnectionError> {
         match self.link() {
             Some(link) => link.discard(span),
             None => Ok(Received::Nothing),

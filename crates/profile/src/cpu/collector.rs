@@ -7,7 +7,8 @@ use super::events::Event;
 use crate::Stacks;
 use crate::code::address_space::{FileIndex, UserFrame};
 use crate::code::stack_reader::{Function, FunctionNames, StackReader};
-use crate::kernel_events::{ProcessChange, ThreadSample};
+use crate::followed::follow;
+use crate::kernel_events::ThreadSample;
 use crate::stacks::{Frame, Losses, SampleSource, StacksBuilder};
 use crate::thread_names::ThreadNames;
 
@@ -81,21 +82,9 @@ impl Collector {
         match event {
             Event::Sample(sample) if self.members.contains(&sample.pid) => self.count(&sample),
             Event::Sample(_) => {}
-            Event::Changed(change) => self.change(change),
-        }
-    }
-
-    fn change(&mut self, change: ProcessChange) {
-        match change {
-            ProcessChange::Forked { pid, parent } => {
-                if self.members.contains(&parent) {
-                    self.members.insert(pid);
-                    self.reader.forked(pid, parent);
-                }
+            Event::Changed(change) => {
+                self.losses.lost += follow(change, &mut self.members, &mut self.reader, &mut self.names);
             }
-            ProcessChange::Executed { pid } => self.reader.executed(pid),
-            ProcessChange::Named { tid, name } => self.names.rename(tid, &name),
-            ProcessChange::Lost(records) => self.losses.lost += records,
         }
     }
 
@@ -203,6 +192,7 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel_events::ProcessChange;
 
     #[test]
     fn a_profile_that_is_too_large_keeps_all_of_its_samples() {
@@ -226,8 +216,8 @@ mod tests {
         let sample = |pid| Event::Sample(ThreadSample { pid, tid: pid, kernel: vec![7], user: None });
         collector.belong(&[1]);
         collector.take(sample(2));
-        collector.change(ProcessChange::Forked { pid: 3, parent: 1 });
-        collector.change(ProcessChange::Forked { pid: 4, parent: 2 });
+        collector.take(Event::Changed(ProcessChange::Forked { pid: 3, parent: 1 }));
+        collector.take(Event::Changed(ProcessChange::Forked { pid: 4, parent: 2 }));
         for pid in [1, 3, 4] {
             collector.take(sample(pid));
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Stacks;
-use crate::stacks::{Frame, FrameKind, Losses, SampleSource, StacksBuilder};
+use crate::stacks::{Frame, FrameKind, StacksBuilder};
 
 /// What a thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -150,17 +150,6 @@ impl ThreadStates {
                 }
             }
         }
-        let (frames, threads) = builder.build();
-        Stacks {
-            source: SampleSource::OffCpu,
-            period: STACK_PERIOD,
-            length: self.length,
-            has_kernel: frames.iter().any(|frame| frame.kind == FrameKind::Kernel),
-            frames,
-            threads,
-            losses: Losses::default(),
-            notes: Vec::new(),
-            cost: self.cost,
-        }
+        builder.off_cpu(STACK_PERIOD, self.length, self.cost)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Stacks;
-use crate::stacks::{Frame, FrameKind, Losses, SampleSource, StacksBuilder};
+use crate::stacks::{Frame, Losses, StacksBuilder};
 use crate::threads::WaitKind;
 
 /// What a sample of [`Waits::to_stacks`] stands for.
@@ -131,17 +131,10 @@ impl Waits {
             let kind = Frame::label(wait.kind.name());
             builder.add(&wait.thread, idle.into_iter().chain([kind]).chain(wait.frames.clone()), samples);
         }
-        let (frames, threads) = builder.build();
         Stacks {
-            source: SampleSource::OffCpu,
-            period: STACK_PERIOD,
-            length: self.length,
-            has_kernel: frames.iter().any(|frame| frame.kind == FrameKind::Kernel),
-            frames,
-            threads,
             losses: Losses { lost: self.lost, ..Losses::default() },
             notes: self.notes.clone(),
-            cost: self.cost,
+            ..builder.off_cpu(STACK_PERIOD, self.length, self.cost)
         }
     }
 }
@@ -197,6 +190,7 @@ pub(super) fn merged_wakers<'w>(wakers: impl Iterator<Item = &'w Waker>) -> Vec<
 mod tests {
     use super::*;
     use crate::folded;
+    use crate::stacks::FrameKind;
 
     fn wait(name: &str, kind: WaitKind, is_idle: bool, us: u64) -> WaitStack {
         let frame = Frame { name: name.to_owned(), module: String::new(), kind: FrameKind::User };

@@ -21,6 +21,7 @@ use super::tracker::{Change, Tracker};
 use super::traffic_events::{TrafficEvents, TrafficRecord};
 use crate::ProcessSet;
 use crate::code::stack_reader::StackReader;
+use crate::followed::follow;
 use crate::kernel_events::{ProcessChange, ThreadSample};
 use crate::thread_names::ThreadNames;
 use crate::threads::read::threads_of_all;
@@ -220,20 +221,9 @@ impl Watcher {
     }
 
     fn change(&mut self, change: ProcessChange) {
-        match change {
-            ProcessChange::Forked { pid, parent } => {
-                if self.members.contains(&parent) {
-                    self.members.insert(pid);
-                    self.reader.forked(pid, parent);
-                }
-            }
-            ProcessChange::Executed { pid } => self.reader.executed(pid),
-            ProcessChange::Named { tid, name } => self.names.rename(tid, &name),
-            ProcessChange::Lost(records) => {
-                self.lost += records;
-                self.has_lost = true;
-            }
-        }
+        let lost = follow(change, &mut self.members, &mut self.reader, &mut self.names);
+        self.lost += lost;
+        self.has_lost |= lost > 0;
     }
 
     /// What a journal has beside the switches.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::super::connection::ConnectionPhase;
-use super::super::link::LinkError;
 use super::super::pacing::ConnectionId;
 use super::Operations;
 use crate::clock::Nanos;
+use crate::connecting::ConnectionError;
 use crate::driver::{Driver, Fault};
 use crate::record::ErrorKind;
 
@@ -30,7 +30,7 @@ impl<D: Driver> Operations<D> {
             (ConnectionPhase::Idle, _) => "the server closed the connection before it was used",
             _ => "the server closed the connection in the handshake",
         };
-        self.broken(id, &LinkError { kind: ErrorKind::Closed, detail: detail.to_owned() });
+        self.broken(id, &ConnectionError { kind: ErrorKind::Closed, detail: detail.to_owned() });
     }
 
     /// Ends every wait for the server that has timed out by the last reading of the clock.
@@ -43,14 +43,14 @@ impl<D: Driver> Operations<D> {
                     ConnectionPhase::Busy => format!("no complete reply within {waited}"),
                     _ => format!("no connection within {waited}"),
                 };
-                self.broken(id as ConnectionId, &LinkError { kind: ErrorKind::Timeout, detail });
+                self.broken(id as ConnectionId, &ConnectionError { kind: ErrorKind::Timeout, detail });
             }
         }
     }
 
     /// The connection has failed.
     #[cold]
-    pub(super) fn broken(&mut self, id: ConnectionId, error: &LinkError) {
+    pub(super) fn broken(&mut self, id: ConnectionId, error: &ConnectionError) {
         let now = self.tick();
         let connection = &mut self.connections[id as usize];
         match connection.phase {
