@@ -9,7 +9,7 @@ DESTDIR ?=
 BINARY  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-machines demo-machines-down install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency fuzz packages-% test-rust test-python test-web
+.PHONY: help demo demo-machines demo-machines-down install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-precision bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency fuzz packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +92,15 @@ bench-truth: packages-bench ## Check the engine and its peers against servers of
 bench-aa: packages-bench ## Compare a server with itself and with a slower copy (AA_OPTIONS='--minutes 60'): docs/results/aa.md
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m aa --showdown $(target)/release/showdown $(AA_OPTIONS)
+
+# The last commit before servers were loaded in turns (decision 0009).
+before := a9a2fd1
+
+bench-precision: packages-bench ## Half-widths of quick comparisons beside an earlier release's (PRECISION_OPTIONS='--minutes 60'): docs/results/precision.md
+	cargo build --release --locked -p showdown
+	scripts/build-earlier $(before) $(abspath $(target))/earlier
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m precision \
+	    --showdown $(target)/release/showdown --before $(target)/earlier/release/showdown $(PRECISION_OPTIONS)
 
 bench-archive: ## Time every reader on an archive of 10,000 runs: docs/results/archive.md
 	cargo build --release --locked -p showdown

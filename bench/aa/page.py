@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from statistics import median
 
@@ -12,8 +13,9 @@ from .ledger import Ledger
 from .subjects import FORMER, SUBJECTS, Subject
 
 MAX_FALSE_VERDICTS = 0.05
-MIN_NULL_COMPARISONS = 100
-MIN_POWER = 0.95
+MIN_NULL_COMPARISONS = 200
+MIN_POWER = {"known-5%-quick": 0.95, "known-2%-default": 0.95, "known-1%-default": 0.80}
+"""The bar of each subject."""
 MIN_COVERAGE = 0.93
 DIFFERENCE = "difference"
 COLUMNS = {"comparisons": comparison.COLUMNS, "naive": naive.COLUMNS}
@@ -24,8 +26,10 @@ Rows = list[dict[str, str]]
 def write(comparisons: Ledger, pairs: Ledger) -> str:
     """The whole page."""
     rows = comparisons.rows()
+    names = {subject.name for subject in SUBJECTS}
+    present = [row for row in rows if row["subject"] in names]
     dates = sorted({row["at"][:10] for row in rows})
-    null_head = ["subject", "comparisons", "false verdicts", "share (95 % CI)", "inconclusive", "median duration", "ratios"]
+    null_head = ["subject", "comparisons", "false verdicts", "share (95 % CI)", "inconclusive", "median half-width", "median duration", "ratios"]
     power_head = ["subject", "comparisons", "found", "power (95 % CI)", "no ratio", "coverage (95 % CI)", "median ratio",
                   "true ratio", "median duration", "bar"]  # fmt: skip
     return f"""# False and true verdicts
@@ -39,8 +43,8 @@ def write(comparisons: Ledger, pairs: Ledger) -> str:
 
 ## A server compared with itself: how often is the verdict false?
 
-{table(null_head, _lines(_null_line, rows, True))}
-{_all_null(rows)}
+{_subjects(_null_line, null_head, rows, SUBJECTS, True)}
+{_all_null(present)}
 {_naive(pairs.rows())}
 
 ## A server compared with a slowed copy: how often is the difference found?
@@ -49,16 +53,23 @@ def write(comparisons: Ledger, pairs: Ledger) -> str:
 - **Coverage** is the share of confidence intervals that contain the true ratio.
 - **No ratio**: too few blocks of the comparison were valid.
 
-{table(power_head, _lines(_power_line, rows, False))}
-{_all_coverage(rows)}
+{_subjects(_power_line, power_head, rows, SUBJECTS, False)}
+{_all_coverage(present)}
+
+## Before servers were loaded in turns (decision 0009)
+
+{_subjects(_null_line, null_head, rows, FORMER, True)}
+
+{_subjects(_power_line, power_head, rows, FORMER, False)}
 """
 
 
-def _lines(line: Callable[[Subject, Rows], list[str]], rows: Rows, null: bool) -> list[list[str]]:
+def _subjects(line: Callable[[Subject, Rows], list[str]], head: list[str], rows: Rows, subjects: list[Subject], null: bool) -> str:
     def of(subject: Subject) -> Rows:
         return [row for row in rows if row["subject"] == subject.name]
 
-    return [line(subject, of(subject)) for subject in [*SUBJECTS, *FORMER] if subject.is_null == null and of(subject)]
+    lines = [line(subject, of(subject)) for subject in subjects if subject.is_null == null and of(subject)]
+    return table(head, lines) if lines else "None compared yet."
 
 
 def _is_null(row: dict[str, str]) -> bool:
@@ -83,7 +94,14 @@ def _null_line(subject: Subject, rows: Rows) -> list[str]:
     inconclusive = sum(row["verdict"] == "inconclusive" for row in rows)
     ratios = _ratios(rows)
     span = f"{ratios[0]:.3f}–{ratios[-1]:.3f}" if ratios else "–"
-    return [subject.what, str(len(rows)), str(false), _share(false, len(rows)), str(inconclusive), _duration(rows), span]
+    half = half_widths(rows)
+    middle = f"±{median(half):.1%}" if half else "–"
+    return [subject.what, str(len(rows)), str(false), _share(false, len(rows)), str(inconclusive), middle, _duration(rows), span]
+
+
+def half_widths(rows: Rows) -> list[float]:
+    """How far the interval of each comparison reaches to either side of its middle, as a factor less one."""
+    return [math.sqrt(float(row["high"]) / float(row["low"])) - 1 for row in rows if row["low"]]
 
 
 def _all_null(rows: Rows) -> str:
@@ -120,10 +138,12 @@ def _power_line(subject: Subject, rows: Rows) -> list[str]:
     coverage = _share(covered, estimated) if estimated else "–"
     ratios = _ratios(rows)
     without = sum(not row["ratio"] for row in rows)
-    result = f"met so far, of {len(rows)}" if found >= MIN_POWER * len(rows) else "**not met**"
-    if 0 < without < len(rows):
-        result += f"; of those with a ratio {_share(found, len(rows) - without)}"
-    bar = f"power ≥ {MIN_POWER:.0%}: {result}" if subject.name == "known-5%-default" else ""
+    least = MIN_POWER.get(subject.name)
+    bar = ""
+    if least:
+        bar = f"power ≥ {least:.0%}: " + (f"met so far, of {len(rows)}" if found >= least * len(rows) else "**not met**")
+    if bar and 0 < without < len(rows):
+        bar += f"; of those with a ratio {_share(found, len(rows) - without)}"
     middle = f"{median(ratios):.4f}" if ratios else "–"
     return [subject.what, str(len(rows)), str(found), _share(found, len(rows)), str(without), coverage, middle,
             f"{subject.truth:.2f}", _duration(rows), bar]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 KNOWN = "truth/known"
 """The workload under bench/ whose server is showdown's own known server."""
@@ -29,42 +29,59 @@ class Subject:
 
 
 QUICK = ("--quick",)
-SHORT = (*QUICK, "--measure", "throughput", "--blocks", "8")
-"""Eight blocks of the quick preset in a closed loop: about 22 s."""
+CLOSED = ("--quick", "--measure", "throughput")
+TWO = (*CLOSED, "--connections", "2")
+"""A closed loop of two connections. With more, a client with one CPU is the limit."""
 
-TWO = (*SHORT, "--connections", "2")
-"""The same with two connections. With more, a client with one CPU is the limit."""
 
-AT_A_RATE = (*QUICK, "--measure", "latency", "--rates", "40000", "--blocks", "8")
-"""For a server that is faster than a client with one CPU. Its highest throughput would measure the client."""
+def _equal(server: str, workload: str, closed: tuple[str, ...], on: tuple[str, ...] = ()) -> list[Subject]:
+    """A server compared with itself in a closed loop, and by its capacity, with the quick preset."""
+    what = f"{server}, {on[-1]}" if on else server
+    return [
+        Subject(f"{server}-closed", (server, server), workload, 1.0, (*closed, *on), f"{what}, closed loop, quick"),
+        Subject(f"{server}-capacity", (server, server), workload, 1.0, (*QUICK, *on), f"{what}, capacity, quick"),
+    ]
 
 
 def _slowed(percent: int, length: str) -> Subject:
-    options = SHORT if length == "short" else ("--measure", "throughput")
+    options = CLOSED if length == "quick" else ("--measure", "throughput")
     return Subject(
         f"known-{percent}%-{length}",
         ("known", f"known:extra_work={10 * percent}"),
         KNOWN,
         1 + percent / 100,
         options,
-        f"known server, {percent} % more work per request, closed loop, {'8 short blocks' if length == 'short' else 'default preset'}",
+        f"known server, {percent} % more work per request, closed loop, {length} preset",
     )
 
 
+POINT_SELECT = ("--on-op", "point-select")
+
 SUBJECTS = [
-    Subject("nginx", ("nginx", "nginx"), "static-web", 1.0, SHORT, "nginx, closed loop, 8 short blocks"),
-    Subject("memcached", ("memcached", "memcached"), "cache", 1.0, QUICK, "memcached, capacity, quick preset"),
-    Subject("memcached-2", ("memcached", "memcached"), "cache", 1.0, TWO, "memcached, closed loop of 2 connections, 8 short blocks"),
-    Subject("memcached-p99", ("memcached", "memcached"), "cache", 1.0, AT_A_RATE, "memcached, p99 at 40,000/s, 8 short blocks"),
-    *(_slowed(percent, "short") for percent in (1, 2, 5, 10)),
-    _slowed(5, "default"),
+    *_equal("nginx", "static-web", CLOSED),
+    *_equal("apache", "static-web", CLOSED),
+    *_equal("memcached", "cache", TWO),
+    *_equal("mariadb", "oltp", TWO, POINT_SELECT),
+    *_equal("postgres", "oltp", TWO, POINT_SELECT),
+    _slowed(5, "quick"),
+    *(_slowed(percent, "default") for percent in (2, 1)),
 ]
 
+
+def _former(name: str, truth: float, what: str) -> Subject:
+    return Subject(name, ("", ""), "", truth, (), what)
+
+
 FORMER = [
-    replace(
-        _slowed(5, "default"),
-        name="known-5%-ten-blocks",
-        what="known server, 5 % more work per request, closed loop, default preset before decision 0006 (10 blocks)",
+    _former("nginx", 1.0, "nginx, closed loop, 8 short blocks"),
+    _former("memcached", 1.0, "memcached, capacity, quick preset"),
+    _former("memcached-2", 1.0, "memcached, closed loop of 2 connections, 8 short blocks"),
+    _former("memcached-p99", 1.0, "memcached, p99 at 40,000/s, 8 short blocks"),
+    *(
+        _former(f"known-{percent}%-short", 1 + percent / 100, f"known server, {percent} % more work per request, closed loop, 8 short blocks")
+        for percent in (1, 2, 5, 10)
     ),
+    _former("known-5%-default", 1.05, "known server, 5 % more work per request, closed loop, default preset"),
+    _former("known-5%-ten-blocks", 1.05, "the same before decision 0006 (10 blocks)"),
 ]
-"""Subjects that are no longer compared. The page still shows their rows."""
+"""Subjects of the time before servers were loaded in turns (decision 0009). The page still shows their rows."""

@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 
 from shared import machine
 from shared.showdown import NoAnswer
 from shared.whole_run import REPOSITORY, progress
 
-from . import answer, page
+from . import answer, page, rounds
 from .lines import LINES
 
 
 def main() -> int:
-    """Runs every command that has no verdict yet, and writes the page of all."""
+    """Runs every command that has too few rounds, and writes the page of all."""
     options = _options()
     answers = options.results / "workloads"
-    due = [] if options.report_only else [line for line in LINES if line.name in options.only]
-    facts = machine.facts(REPOSITORY, options.showdown) if due else {}
-    if not options.fresh:
-        due = [line for line in due if not answer.path(answers, line).exists()]
+    lines = [] if options.report_only else [line for line in LINES if line.name in options.only]
+    facts = machine.facts(REPOSITORY, options.showdown) if lines else {}
+    kept = rounds.store(answers)
+    before = Counter(one["name"] for one in kept.rows(rounds.ROUNDS))
+    wanted = {line: options.rounds + (before[line.name] if options.fresh else 0) for line in lines}
+    # Runs of one command are far apart in time, as those of a user are.
+    numbers = range(1, max(wanted.values(), default=0) + 1)
+    due = [(number, line) for number in numbers for line in lines if before[line.name] < number <= wanted[line]]
     failed = 0
     try:
-        for number, line in enumerate(due, start=1):
-            progress(f"{number}/{len(due)}: {line.arguments}")
+        for at, (number, line) in enumerate(due, start=1):
+            progress(f"{at}/{len(due)}: {line.arguments}, round {number}")
+            command = line.argv(options.preset, options.blocks)
             try:
-                command = line.argv(options.preset, options.blocks)
-                answer.ask(line, command, options.showdown.resolve(), options.work, facts, answers)
+                row = answer.ask(line, number, command, options.showdown.resolve(), options.work, facts, answers)
+                progress(f"  {row['ended']}: {row['sentence']}")
             except NoAnswer as error:
                 progress(f"  {error}")
+                row = rounds.unanswered(line.name, number, shlex.join(command), facts, str(error))
                 failed += 1
+            kept.add(rounds.ROUNDS, row)
     except KeyboardInterrupt:
         progress("stopped: run the same command to continue")
     print(page.write(answers, options.results / "workloads.md"))
@@ -45,7 +54,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--preset", choices=["quick", "default", "thorough"], default="quick", help="of all commands [%(default)s]")
     parser.add_argument("--blocks", type=int, help="another number of blocks, such as 20")
     parser.add_argument("--only", choices=names, nargs="+", default=names, help="commands to run [all]")
-    parser.add_argument("--fresh", action="store_true", help="also run commands that have a verdict")
+    parser.add_argument("--rounds", type=int, default=1, help="runs of each command [%(default)s]")
+    parser.add_argument("--fresh", action="store_true", help="this many rounds more, whatever was run before")
     parser.add_argument("--work", type=Path, default=REPOSITORY / "target/bench-workloads", help="directory of the runs")
     parser.add_argument("--results", type=Path, default=REPOSITORY / "docs/results", help="where to write the page [docs/results]")
     parser.add_argument("--report-only", action="store_true", help="write the page again from the verdicts")

@@ -8,7 +8,9 @@ import time
 from pathlib import Path
 
 from shared import showdown as binary
+from shared.store import Row
 
+from . import rounds
 from .lines import CommandLine
 
 
@@ -17,8 +19,8 @@ def path(answers: Path, line: CommandLine) -> Path:
     return answers / f"{line.name}.json"
 
 
-def ask(line: CommandLine, command: list[str], showdown: Path, work: Path, facts: dict[str, str], answers: Path) -> None:
-    """Runs the command once and writes its verdict and its report."""
+def ask(line: CommandLine, number: int, command: list[str], showdown: Path, work: Path, facts: dict[str, str], answers: Path) -> Row:
+    """Runs the command once, writes its verdict and its report, and returns the row of this round."""
     work.mkdir(parents=True, exist_ok=True)
 
     def run(*arguments: str) -> str:
@@ -33,6 +35,8 @@ def ask(line: CommandLine, command: list[str], showdown: Path, work: Path, facts
     path(answers, line).with_suffix(".md").write_text(_report(line, command, facts, report))
     asked = {"command": shlex.join(command), "seconds": round(seconds, 1), **facts}
     path(answers, line).write_text(json.dumps({"asked": asked, "answer": answer}, indent=1, ensure_ascii=False) + "\n")
+    newest = max((work / "runs").glob("[!.]*/"), key=lambda run: run.stat().st_mtime)
+    return rounds.row(line.name, number, asked, answer, newest)
 
 
 def _report(line: CommandLine, command: list[str], facts: dict[str, str], text: str) -> str:

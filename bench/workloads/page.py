@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import statistics
+from collections import Counter
 from pathlib import Path
 
 from shared.markdown import plural, table
 
-from . import answer
+from . import answer, rounds
 from .lines import LINES
 
 
@@ -17,6 +19,7 @@ def write(answers: Path, target: Path) -> Path:
     found = [(line, json.loads(answer.path(answers, line).read_text())) for line in answered]
     rows = [_row(line.name, line.workload, one) for line, one in found]
     machines = sorted({(one["asked"]["CPU"], one["asked"]["CPUs"], one["asked"]["kernel"]) for _, one in found})
+    kept = rounds.store(answers).rows(rounds.ROUNDS)
     target.write_text(f"""# The workloads, run for real
 
 {len(rows)} of {plural(len(LINES), "command")}, run by `make bench-workloads`. Each row has a command, its verdict and the number of its valid trials.
@@ -27,8 +30,36 @@ A name links to the report with every trial. Beside the report is the verdict as
 - The report has the reason of each trial that is not valid. Of two CPUs the client has one, and is often the limit.
 
 {table(["", "workload", "command", "verdict", "valid trials", "duration", "date"], rows)}
-""")
+{_rounds(kept) if kept else ""}""")
     return target
+
+
+def _rounds(kept: list[dict[str, str]]) -> str:
+    """How many runs have ended in a verdict, and which gates refused trials."""
+    answered = [one for one in kept if one["ended"] == rounds.VERDICT]
+    lines = []
+    for line in LINES:
+        own = [one for one in kept if one["name"] == line.name]
+        if own:
+            verdicts = sum(one["ended"] == rounds.VERDICT for one in own)
+            seconds = statistics.median(float(one["seconds"] or 0) for one in own)
+            gates, _ = rounds.refused(own)
+            lines.append([line.name, f"{verdicts} of {len(own)}", f"{seconds:.0f} s", _counts(gates)])
+    gates, trials = rounds.refused(kept)
+    share = len(answered) / len(kept)
+    return f"""
+## How often a run ends in a verdict
+
+**{len(answered)} of {plural(len(kept), "run")} ({share:.0%}) ended in a verdict**: a difference, or none within 10 %; a sweep, with all of its curves.
+The runs of a command are far apart in time. The raw rows are in [rounds.csv](workloads/rounds.csv). A gate refuses a trial; a trial
+that several gates refuse counts for each. Of {plural(trials, "trial")}: {_counts(gates) or "none refused"}.
+
+{table(["", "with a verdict", "median duration", "trials refused by each gate"], lines)}
+"""
+
+
+def _counts(gates: Counter[str]) -> str:
+    return ", ".join(f"{gate} {count}" for gate, count in gates.most_common())
 
 
 def _row(name: str, workload: str, one: dict) -> list[str]:

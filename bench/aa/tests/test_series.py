@@ -50,7 +50,7 @@ class Rows(unittest.TestCase):
                 comparisons.append(comparison.row(self.answer("first", "second", 1.1, 1.2), SUBJECTS[0], 1, "abc", 30.0))
             text = page.write(comparisons, Ledger(Path(directory) / "n.csv", page.COLUMNS["naive"]))
         self.assertIn("| 3 | 3 | 100.0% (29.2%–100.0%) |", text)
-        self.assertIn("3 false verdicts in 3 comparisons, 100.0% (29.2%–100.0%). Bar: at most 5% of at least 100: **not met** so far, of 3", text)
+        self.assertIn("3 false verdicts in 3 comparisons, 100.0% (29.2%–100.0%). Bar: at most 5% of at least 200: **not met** so far, of 3", text)
 
 
 if __name__ == "__main__":

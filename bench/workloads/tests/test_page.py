@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from workloads import answer, page
+from workloads import answer, page, rounds
 from workloads.lines import LINES
 
 
@@ -26,6 +26,36 @@ class Page(unittest.TestCase):
             text = page.write(answers, answers / "page.md").read_text()
         self.assertIn("| `showdown compare a b --quick` | a carries 2 × b's load | 10 of 11 | 1 m 15 s | 2026-11-21 |", text)
         self.assertIn(f"1 of {len(LINES)} commands", text)
+
+
+class Rounds(unittest.TestCase):
+    """Runs of the same commands are counted by how they ended."""
+
+    def test_a_run_without_a_verdict_and_its_gates_are_counted(self):
+        asked = {"command": "showdown compare a b --quick", "seconds": 75.4, "date": "2026-11-21", "engine": "a commit", "CPU": "a CPU", "CPUs": "2", "kernel": "Linux"}
+        pair = {"verdict": {"outcome": "difference"}}
+        verdict = _answer("a carries 2 × b's load", 5, 1) | {"complete": True, "comparisons": [pair]}
+        unclear = verdict | {"comparisons": [pair, {"verdict": {"outcome": "inconclusive"}}]}
+        with tempfile.TemporaryDirectory() as directory:
+            answers = Path(directory)
+            gates = [{"id": "steal", "outcome": "failed"}, {"id": "client", "outcome": "passed"}]
+            for number, status in enumerate(["invalid", "valid"]):
+                trial = answers / f"run/trials/{number}"
+                trial.mkdir(parents=True)
+                (trial / "trial.json").write_text(json.dumps({"status": status, "gates": gates}))
+            kept = rounds.store(answers)
+            for number, one in enumerate([verdict, unclear], start=1):
+                kept.add(rounds.ROUNDS, rounds.row(LINES[0].name, number, asked, one, answers / "run"))
+            kept.add(rounds.ROUNDS, rounds.unanswered(LINES[1].name, 1, "showdown sweep", asked, "no such server"))
+            text = page.write(answers, answers / "page.md").read_text()
+        self.assertIn("**1 of 3 runs (33%) ended in a verdict**", text)
+        self.assertIn(f"| {LINES[0].name} | 1 of 2 | 75 s | steal 2 |", text)
+        self.assertIn("Of 22 trials: steal 2.", text)
+
+    def test_a_sweep_has_a_verdict_if_its_curves_are_complete(self):
+        sweep = {"complete": True, "curves": [{}], "comparisons": [], "sentence": "disk: most at buffer 4096"}
+        self.assertEqual(rounds.ended(sweep), rounds.VERDICT)
+        self.assertEqual(rounds.ended(sweep | {"complete": False}), rounds.INCONCLUSIVE)
 
 
 class Commands(unittest.TestCase):

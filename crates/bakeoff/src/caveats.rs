@@ -80,7 +80,7 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "these-machines",
         text: "The variants run on different machines, fewer than six of each kind. Machines of one type differ from each other, so the ratio is about these machines and not about their types.",
-        applies: |plan, _, _| are_on_different_machines(plan) && !machine_draw::speaks_of_kinds(plan),
+        applies: |plan, _, _| are_on_different_machines(plan) && machine_draw::sets_of_kinds(plan).is_none(),
     },
     CaveatRule {
         id: "network",

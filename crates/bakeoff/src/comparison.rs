@@ -50,10 +50,11 @@ fn comparisons_at(
         });
     }
     let value = |index: usize, block| input.trials.in_block(index, block).and_then(Trial::valid_value);
-    let blocks: Vec<Vec<Option<f64>>> =
+    let mut blocks: Vec<Vec<Option<f64>>> =
         input.trials.blocks().map(|block| here.iter().map(|&index| value(index, block)).collect()).collect();
-    let sets = machine_draw::sets(plan).filter(|_| machine_draw::speaks_of_kinds(plan));
-    let blocks = sets.map_or_else(|| blocks.clone(), |sets| of_sets(&blocks, sets));
+    if let Some(sets) = machine_draw::sets_of_kinds(plan) {
+        blocks = of_sets(&blocks, sets);
+    }
     let rule = VerdictRule { confidence: looks::confidence(plan, input.look), ..VerdictRule::default() };
     let pairs = all_pairs(here.len());
     let confidence = rule.confidence.shared_by(pairs.len());
@@ -117,7 +118,7 @@ fn of_machines(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String> {
     let variant = |index: usize| &plan.variants[input.variant_points[index].variant];
     let has_kind = variant(a).kind().is_some() || variant(b).kind().is_some();
     match machine_draw::sets(plan).filter(|_| has_kind) {
-        Some(sets) if machine_draw::speaks_of_kinds(plan) => {
+        Some(sets) if sets >= machine_draw::FEWEST_OF_A_KIND => {
             Some(format!("over {sets} machines of each kind"))
         }
         Some(1) | None => {

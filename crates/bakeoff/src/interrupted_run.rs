@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use archive::model::{Facts, PhaseKind, Plan, RunKind, Trial, TrialStatus};
+use archive::model::{Facts, PhaseKind, Plan, Trial, TrialStatus};
 use archive::{ArchiveError, Run, RunId, RunWriter, layout};
 use load::hlog;
 use load::record::Micros;
@@ -90,7 +90,7 @@ impl InterruptedRun {
         let Some(plan) = run.plan.clone() else { return Err(damaged(layout::PLAN, &"it is missing")) };
         plan_limits::check(&plan).map_err(|why| damaged(layout::PLAN, &why))?;
         let path = run.dir.join(layout::PLAN).display().to_string();
-        if [RunKind::Explain, RunKind::Concurrency].contains(&plan.kind) {
+        if !plan.kind.has_trials() {
             return Err(ResumeError::NoTrials { id: run.id, plan: path });
         }
         let variant_points = variant_points(&plan);

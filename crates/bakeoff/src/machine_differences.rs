@@ -170,24 +170,14 @@ fn value(of: &VariantFacts, key: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use archive::model::PlannedHost;
-
     use super::*;
-    use crate::run::tests::PLAN;
+    use crate::run::tests::{PLAN, planned_host};
 
     fn plan() -> Plan {
         let mut plan: Plan = PLAN.parse().expect("a plan");
         for (variant, name) in plan.variants.iter_mut().zip(["old", "new"]) {
             (variant.server, variant.host) = ("nginx".to_owned(), Some(name.to_owned()));
-            let (ssh, address) = (Some(name.to_owned()), "10.1.0.5".to_owned());
-            plan.hosts.push(PlannedHost {
-                name: name.to_owned(),
-                ssh,
-                address,
-                kind: None,
-                cpus: None,
-                become_root: None,
-            });
+            plan.hosts.push(planned_host(name, "10.1.0.5"));
         }
         plan
     }

@@ -24,9 +24,9 @@ fn free<'p>(plan: &'p Plan, variant: &Variant) -> impl Iterator<Item = &'p Plann
     plan.hosts_of(variant).filter(move |host| !has_kind || !plan.clients.contains(&host.name))
 }
 
-/// Whether the verdict of a plan is about kinds, because it has enough machines of each.
-pub fn speaks_of_kinds(plan: &Plan) -> bool {
-    sets(plan).is_some_and(|sets| sets >= FEWEST_OF_A_KIND)
+/// The number of sets where the verdict of a plan is about kinds, because it has enough machines of each.
+pub fn sets_of_kinds(plan: &Plan) -> Option<u32> {
+    sets(plan).filter(|sets| *sets >= FEWEST_OF_A_KIND)
 }
 
 /// The set of a block, counted from 0.
@@ -50,18 +50,14 @@ pub fn machines<'p>(plan: &'p Plan, variant: &Variant) -> Vec<&'p PlannedHost> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::tests::PLAN;
+    use crate::run::tests::{PLAN, planned_host};
 
     fn of_kinds(small: usize, large: usize) -> Plan {
         let mut plan: Plan = PLAN.parse().expect("a plan");
         for (kind, count) in [("small", small), ("large", large)] {
             plan.hosts.extend((0..count).map(|at| PlannedHost {
-                name: format!("{kind}-{at}"),
-                ssh: Some(format!("{kind}-{at}")),
-                address: "10.1.0.5".to_owned(),
                 kind: Some(kind.to_owned()),
-                cpus: None,
-                become_root: None,
+                ..planned_host(&format!("{kind}-{at}"), "10.1.0.5")
             }));
         }
         for (variant, kind) in plan.variants.iter_mut().zip(["small", "large"]) {
@@ -73,7 +69,7 @@ mod tests {
     #[test]
     fn each_set_has_another_machine_of_each_kind() {
         let plan = of_kinds(6, 8);
-        assert_eq!((sets(&plan), speaks_of_kinds(&plan)), (Some(6), true));
+        assert_eq!((sets(&plan), sets_of_kinds(&plan)), (Some(6), Some(6)));
         for variant in &plan.variants[..2] {
             let names: BTreeSet<&String> = machines(&plan, variant).iter().map(|host| &host.name).collect();
             assert_eq!(names.len(), 6);
@@ -101,11 +97,11 @@ mod tests {
     fn a_named_machine_is_in_every_set() {
         let mut plan = of_kinds(3, 1);
         plan.variants[1].host = Some("large-0".to_owned());
-        assert_eq!(sets(&plan), Some(3));
+        assert_eq!((sets(&plan), sets_of_kinds(&plan)), (Some(3), None));
         assert_eq!(machines(&plan, &plan.variants[1]).len(), 1);
         plan.clients = vec!["small-2".to_owned(), "large-0".to_owned()];
         assert_eq!(sets(&plan), Some(2), "a client is not drawn");
         plan.variants[0].host = Some("small-1".to_owned());
-        assert_eq!((sets(&plan), speaks_of_kinds(&plan)), (None, false));
+        assert_eq!((sets(&plan), sets_of_kinds(&plan)), (None, None));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use archive::model::Plan;
-use machine::{HostEntry, MachineError, PathCapacity, RemoteMachine, measure_path};
+use machine::{HostEntry, MachineError, measure_path};
 
 use crate::event::{Event, Observer};
 use crate::machine_draw;
@@ -37,26 +37,13 @@ pub fn measure_networks(
         let named = |name: &Option<String>| name.clone().unwrap_or_else(|| "this machine".to_owned());
         let between = format!("{} and {}", named(&client), named(&server));
         observe(Event::Doing { what: format!("measuring the network between {between}") });
-        match measured(machine(&client), machine(&server), each) {
-            Ok(Some(path)) => _ = paths.insert((client, server), path),
-            Ok(None) => {}
+        match measure_path(machine(&client), machine(&server), each) {
+            Ok(path) => _ = paths.insert((client, server), path),
             Err(MachineError::Interrupted) => return Err(MachineError::Interrupted.into()),
             Err(error) => observe(Event::NetworkNotMeasured { between, why: error.to_string() }),
         }
     }
     Ok(NetworkPaths(paths))
-}
-
-/// None where both are this machine.
-fn measured(
-    client: Option<&RemoteMachine>,
-    server: Option<&RemoteMachine>,
-    each: Duration,
-) -> Result<Option<PathCapacity>, MachineError> {
-    if client.is_none() && server.is_none() {
-        return Ok(None);
-    }
-    measure_path(client, server, each).map(Some)
 }
 
 /// Every client with every server on another machine.
@@ -84,22 +71,13 @@ fn ends(plan: &Plan) -> Result<Vec<Ends>, PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::tests::PLAN;
+    use crate::run::tests::{PLAN, planned_host};
 
     #[test]
     fn each_client_has_a_path_to_each_server_on_another_machine() -> Result<(), PlanError> {
         let mut plan: Plan = PLAN.parse().expect("a plan");
         assert_eq!(ends(&plan)?, [], "all on this machine");
-        plan.hosts = ["a", "b", "c"]
-            .map(|name| archive::model::PlannedHost {
-                name: name.to_owned(),
-                ssh: Some(name.to_owned()),
-                address: "10.1.0.5".to_owned(),
-                kind: None,
-                cpus: None,
-                become_root: None,
-            })
-            .into();
+        plan.hosts = ["a", "b", "c"].map(|name| planned_host(name, "10.1.0.5")).into();
         plan.variants[0].host = Some("a".to_owned());
         let name = |name: &str| Some(name.to_owned());
         assert_eq!(ends(&plan)?, [(None, name("a"))]);

@@ -29,11 +29,7 @@ pub fn used(
     clients: &[String],
 ) -> Result<Vec<PlannedHost>, PlanError> {
     let kinds: BTreeSet<&str> = variants.iter().filter_map(Variant::kind).collect();
-    let of_variants = variants
-        .iter()
-        .filter(|variant| variant.kind().is_none())
-        .filter_map(|variant| variant.host.as_ref());
-    let named: BTreeSet<&String> = of_variants.chain(clients).collect();
+    let named: BTreeSet<&String> = named_by(variants, clients).collect();
     let unknown = |name: &&&String| known.iter().all(|host| host.name != ***name);
     if let Some(name) = named.iter().find(unknown) {
         return Err(unknown_host(name, known.iter().map(|host| host.name.as_str())));
@@ -43,6 +39,12 @@ pub fn used(
     let all: Vec<PlannedHost> = known.iter().map(HostEntry::planned).collect();
     check_kinds(variants, &all, clients)?;
     Ok(known.iter().filter(is_used).map(HostEntry::planned).collect())
+}
+
+/// The machines that they name, not those of the kinds that they name.
+fn named_by<'p>(variants: &'p [Variant], clients: &'p [String]) -> impl Iterator<Item = &'p String> {
+    let of_variants = variants.iter().filter(|variant| variant.kind().is_none());
+    of_variants.filter_map(|variant| variant.host.as_ref()).chain(clients)
 }
 
 /// Whether each kind that variants name has machines beside the clients, all of them elsewhere.
@@ -71,12 +73,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         }
     }
     check_kinds(&plan.variants, &plan.hosts, &plan.clients)?;
-    let named = plan
-        .variants
-        .iter()
-        .filter(|variant| variant.kind().is_none())
-        .filter_map(|variant| variant.host.as_ref());
-    for name in named.chain(&plan.clients) {
+    for name in named_by(&plan.variants, &plan.clients) {
         if plan.hosts.iter().all(|host| host.name != *name) {
             return Err(unknown_host(name, plan.hosts.iter().map(|host| host.name.as_str())));
         }
@@ -129,13 +126,10 @@ fn known<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::tests::PLAN;
+    use crate::run::tests::{PLAN, planned_host};
 
     fn entry(name: &str, address: &str) -> HostEntry {
-        let (ssh, address) = (Some(format!("ops@{name}")), address.to_owned());
-        let planned =
-            PlannedHost { name: name.to_owned(), ssh, address, kind: None, cpus: None, become_root: None };
-        HostEntry::of_plan(&planned).expect("a good entry")
+        HostEntry::of_plan(&planned_host(name, address)).expect("a good entry")
     }
 
     #[test]

@@ -161,9 +161,7 @@ fn check_power(plan: &Plan) -> Result<(), PlanError> {
     let falls = power.levels.windows(2).all(|pair| pair[0] > pair[1]);
     let are_shares = power.levels.iter().all(|share| (LEAST_LEVEL..=1.0).contains(share));
     match () {
-        () if !matches!(plan.kind, RunKind::Compare | RunKind::Sweep) => {
-            Err(PlanError::Power("only trials have this table: remove it"))
-        }
+        () if !plan.kind.has_trials() => Err(PlanError::Power("only trials have this table: remove it")),
         () if !falls || !are_shares || power.levels.is_empty() => {
             Err(PlanError::Power("give levels falling shares of the full load, from 1 to 0.01"))
         }

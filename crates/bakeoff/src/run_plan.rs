@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use archive::model::{Plan, RunKind};
+use archive::model::Plan;
 use host::CpuSet;
 use host::knobs::Knob;
 use load::engine::RunContext;
@@ -45,7 +45,7 @@ pub fn run_plan(
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
-    if [RunKind::Explain, RunKind::Concurrency].contains(&plan.kind) {
+    if !plan.kind.has_trials() {
         return Err(PlanError::NoTrials.into());
     }
     let (finished, unrestored) = on_its_machines(plan, permissions, context, observe, |lab, observe| {

@@ -42,12 +42,12 @@ impl Root {
         }
     }
 
-    /// Reads the selected one of a list of choices: `madvise` from `always [madvise] never`.
     /// Where a symbolic link points.
     pub(crate) fn link(&self, path: impl AsRef<Path>) -> Option<String> {
         fs::read_link(self.path(path)).ok().map(|target| target.to_string_lossy().into_owned())
     }
 
+    /// Reads the selected one of a list of choices: `madvise` from `always [madvise] never`.
     pub(crate) fn choice(&self, path: impl AsRef<Path>) -> Option<String> {
         self.read(path).map(|text| selected(&text).to_owned())
     }

@@ -134,6 +134,11 @@ impl Plan {
         })
     }
 
+    /// Whether it loads a workload; a URL of its own is none.
+    pub fn has_workload(&self) -> bool {
+        self.concurrency.as_ref().is_none_or(|steps| steps.url.is_none())
+    }
+
     /// Whether a variant runs on this machine, beside the client.
     pub fn is_here(&self, variant: &Variant) -> bool {
         self.host_of(variant).is_none_or(|host| host.ssh.is_none())
@@ -148,6 +153,11 @@ impl Variant {
 }
 
 impl RunKind {
+    /// Whether a run of this kind has trials, which can be run again and resumed.
+    pub fn has_trials(self) -> bool {
+        matches!(self, Self::Compare | Self::Sweep)
+    }
+
     /// The name in the plan and in the index.
     pub fn name(self) -> &'static str {
         match self {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use archive::model::{Measure, Plan, PlannedHost, PlannedTurns, TrialStatus, VariantFacts};
+use archive::model::{Measure, Plan, PlannedTurns, TrialStatus, VariantFacts};
 use host::burner::Burned;
 use host::process::{CpuUsed, LogText};
 use host::telemetry::Recording;
@@ -28,7 +28,7 @@ use workload::{Catalogue, OperationCount, ServerVariant, Workload};
 
 use super::MachineLab;
 use crate::plan_variant::server_variant;
-use crate::run::tests::PLAN;
+use crate::run::tests::{PLAN, planned_host};
 use crate::run::{FinishedRun, run_blocks};
 use crate::run_machines::{RunMachine, RunMachines};
 use crate::run_plan_error::RunPlanError;
@@ -344,15 +344,7 @@ fn on_two_hosts(mut plan: Plan) -> Plan {
     for (variant, (name, address)) in plan.variants.iter_mut().zip([("old", "10.1.0.5"), ("new", "10.1.0.6")])
     {
         variant.host = Some(name.to_owned());
-        let (ssh, address) = (Some(name.to_owned()), address.to_owned());
-        plan.hosts.push(PlannedHost {
-            name: name.to_owned(),
-            ssh,
-            address,
-            kind: None,
-            cpus: None,
-            become_root: None,
-        });
+        plan.hosts.push(planned_host(name, address));
     }
     plan
 }
@@ -416,13 +408,7 @@ fn blocks_of_kinds_take_their_machines_in_turns() -> Result<(), Box<dyn std::err
     for (host, kind) in plan.hosts.iter_mut().zip(["small", "small"]) {
         host.kind = Some(kind.to_owned());
     }
-    plan.hosts.push(PlannedHost {
-        name: "other".to_owned(),
-        ssh: Some("other".to_owned()),
-        address: "10.1.0.7".to_owned(),
-        ..plan.hosts[0].clone()
-    });
-    plan.hosts[2].kind = None;
+    plan.hosts.push(planned_host("other", "10.1.0.7"));
     for variant in &mut plan.variants {
         variant.host = Some("kind:small".to_owned());
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use archive::ArchiveError;
 use archive::model::{
-    CpuTimePerOperation, Facts, Gate, GateOutcome, Measure, MeasuredValue, Plan, RunKind, Trial, TrialStatus,
+    CpuTimePerOperation, Facts, Gate, GateOutcome, Measure, MeasuredValue, Plan, PlannedHost, RunKind, Trial,
+    TrialStatus,
 };
 
 use super::{FinishedRun, Lab, TrialSlot, resume_blocks, run_blocks};
@@ -16,6 +17,18 @@ use crate::interrupted_run::{InterruptedRun, ResumeError};
 use crate::run_plan_error::RunPlanError;
 use crate::trial::{FinishedTrial, blank};
 use crate::wording::wording;
+
+/// A host of a plan, behind an ssh destination of its own name.
+pub fn planned_host(name: &str, address: &str) -> PlannedHost {
+    PlannedHost {
+        name: name.to_owned(),
+        ssh: Some(name.to_owned()),
+        address: address.to_owned(),
+        kind: None,
+        cpus: None,
+        become_root: None,
+    }
+}
 
 /// A plan of four blocks of two variants, and two spare blocks.
 pub const PLAN: &str = r#"

@@ -1,7 +1,7 @@
 //! The telemetry of a block: of each machine with one of its servers, and of the client's. Each recording has its begin on the
 //! clock of this process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ pub struct RecordedLoad {
     pub server: MachineRecording,
     /// Of the machines that made the load, except for the server's.
     pub clients: Vec<(usize, MachineRecording)>,
-    /// Of the other machines of the block.
+    /// Of the other machines whose programs one of these sees.
     pub beside: Vec<(usize, MachineRecording)>,
 }
 
@@ -85,11 +85,11 @@ impl Recorders {
 }
 
 impl Recordings {
-    /// What was recorded for a server on this machine with these clients. `own_part` takes its part of the recording.
+    /// What was recorded for a server on one of these machines. `own_part` takes its part of the recording.
     pub fn of(
         &self,
+        machines: &RunMachines<'_>,
         machine: usize,
-        clients: &[usize],
         own_part: impl FnOnce(&Recording) -> Recording,
     ) -> Result<RecordedLoad, Arc<MachineError>> {
         let recorded = |machine: usize| match self.0.get(&machine) {
@@ -97,18 +97,21 @@ impl Recordings {
             Some(Err(error)) => Err(Arc::clone(error)),
             None => unreachable!("every machine of the trials is recorded"),
         };
+        let clients = machines.clients();
         let MachineRecording { recording, began } = recorded(machine)?;
         let mut others = Vec::new();
         for client in clients.iter().filter(|client| **client != machine) {
             others.push((*client, recorded(*client)?.clone()));
         }
-        let is_beside = |index: &usize| *index != machine && !clients.contains(index);
-        let beside = self.0.iter().filter(|(index, _)| is_beside(index));
+        let is_one = |index: &usize| *index == machine || clients.contains(index);
+        let seen = clients.iter().chain([&machine]).flat_map(|one| machines.seen_by(*one)).copied();
+        let beside: BTreeSet<usize> = seen.filter(|index| !is_one(index)).collect();
         Ok(RecordedLoad {
             server: MachineRecording { recording: own_part(recording), began: *began },
             clients: others,
             beside: beside
-                .filter_map(|(index, recorded)| Some((*index, recorded.as_ref().ok()?.clone())))
+                .into_iter()
+                .filter_map(|index| Some((index, self.0.get(&index)?.as_ref().ok()?.clone())))
                 .collect(),
         })
     }

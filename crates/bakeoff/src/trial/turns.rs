@@ -75,7 +75,7 @@ pub fn run_in_turns<'a>(
         Ok(Turn { member, state, .. }) => {
             let load = match state {
                 TurnState::Ended(end) => recordings
-                    .of(member.machine(), setup.machines.clients(), |recording| {
+                    .of(setup.machines, member.machine(), |recording| {
                         own_part(recording, &watch_one_of(index))
                     })
                     .map(|recorded| (*end, recorded))

@@ -331,7 +331,7 @@ pub fn plan(verb: &PlanVerb) -> anyhow::Result<CommandStatus> {
         PlanVerb::Explain(_) | PlanVerb::Concurrency(_) => false,
     };
     let plan = if load_levels { measuring_power(&plan, true).map_err(usage)? } else { plan };
-    if plan.concurrency.as_ref().is_none_or(|steps| steps.url.is_none()) {
+    if plan.has_workload() {
         consent::note_workload_on_disk(&plan)?;
     }
     print(&toml::to_string(&plan)?)?;
@@ -435,7 +435,7 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
         usage(format!("{}{line}: {}", path.display(), error.problem))
     })?;
     // A URL is no workload; the run checks its steps itself.
-    if plan.concurrency.as_ref().is_none_or(|steps| steps.url.is_none()) {
+    if plan.has_workload() {
         bakeoff::check(&plan).map_err(usage)?;
     }
     Ok(plan)
