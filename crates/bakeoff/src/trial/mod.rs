@@ -92,5 +92,5 @@ fn load_alone(
         return Err(Arc::clone(error).into());
     }
     let end = member.load_alone(loads, observe);
-    Ok((end, recorders.stop().of(member.machine(), setup.machines.clients(), Recording::clone)?))
+    Ok((end, recorders.stop().of(setup.machines, member.machine(), Recording::clone)?))
 }
