@@ -102,11 +102,7 @@ impl<'a> BakeoffLab<'a> {
             plan.fallback = None;
         }
         if self.is_quick {
-            plan.phases.closed_loop = QUICK_LOOP;
-            plan.warm_up.min = QUICK_LOOP;
-            if let Some(turns) = &mut plan.turns {
-                turns.load = QUICK_TURNS;
-            }
+            shorten(&mut plan);
         }
         Ok(plan)
     }
@@ -162,6 +158,15 @@ impl TuningLab for BakeoffLab<'_> {
 
     fn say(&mut self, what: &str) {
         (self.observe)(TuneEvent::Said(what.to_owned()));
+    }
+}
+
+/// Shortens the trials of a plan to those of a quick search.
+pub fn shorten(plan: &mut Plan) {
+    plan.phases.closed_loop = QUICK_LOOP;
+    plan.warm_up.min = QUICK_LOOP;
+    if let Some(turns) = &mut plan.turns {
+        turns.load = QUICK_TURNS;
     }
 }
 

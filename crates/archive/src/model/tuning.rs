@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::RatioEstimate;
 
 /// The content of `tuning.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TuningRecord {
     /// Version of the run directory's formats: [`super::FORMAT`].
     pub format: u32,

@@ -46,6 +46,15 @@ pub fn text(record: &TuningRecord, dir: &str, report: &str) -> String {
     out
 }
 
+/// What one of two tuned servers got and the other did not, after the comparison of their best.
+pub fn of_both(one_sided: &[String]) -> String {
+    let title = color::heading("tuned on one side");
+    match one_sided {
+        [] => format!("\n{title}   nothing that the other could have\n"),
+        sentences => format!("\n{title}\n  {}\n", sentences.join("\n  ")),
+    }
+}
+
 fn section<'t>(out: &mut String, title: &str, all: impl Iterator<Item = &'t TriedTuning>) {
     let all: Vec<&TriedTuning> = all.collect();
     if all.is_empty() {

@@ -108,11 +108,38 @@ fn a_search_records_what_it_tried_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn two_servers_are_tuned_and_the_best_of_both_are_compared() {
+    let home = TestHome::new();
+    // No tuning is tried: the test is about the comparison.
+    let args = "tune nginx:access_log=on lighttpd --only boot-mitigations --on-op get-1k --measure throughput --quick -c 4 --for 30m --format json";
+    let output = home.run(&args.split(' ').collect::<Vec<_>>());
+    home.assert_nothing_runs();
+    let errors = text(&output.stderr);
+    if output.status.code() == Some(1) {
+        assert!(errors.contains("the baseline cannot be measured: "), "{errors}");
+        return;
+    }
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{errors}");
+    let documents: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let [first, second, verdict] = &documents[..] else { panic!("{documents:?}") };
+    assert_eq!(
+        (&first["baseline"], &second["baseline"]),
+        (&"nginx:access_log=on".into(), &"lighttpd".into())
+    );
+    let mut names: Vec<_> =
+        verdict["variants"].as_array().expect("variants").iter().map(|variant| &variant["name"]).collect();
+    names.sort_by_key(ToString::to_string);
+    assert_eq!(names, ["lighttpd", "nginx:access_log=on"], "nothing was kept");
+}
+
+#[test]
 fn a_mistake_is_refused_before_anything_is_tried() {
     let home = TestHome::new();
     for (args, error) in [
         (&["tune", "ngnix"][..], "no workload has a server \"ngnix\""),
         (&["tune", "nginx", "--only", "none"], "there is no tuning \"none\": see `showdown tunings`"),
+        (&["tune", "nginx", "ngnix"], "no workload has a server \"ngnix\""),
         (&["tune", "nginx@old"], "tune works on this machine only"),
         (&["tune", "nginx", "--allow", "everything"], "invalid value 'everything'"),
         (&["tune", "nginx", "--rules", "none.toml"], "cannot read none.toml"),

@@ -1,0 +1,100 @@
+"""Rows to Markdown: docs/results/tune.md."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from aa import binomial
+from aa.ledger import Ledger
+from shared.markdown import plural, table
+
+from . import kills, rules, searches
+
+COLUMNS = {"searches": searches.COLUMNS, "kills": kills.COLUMNS}
+Rows = list[dict[str, str]]
+
+
+def write(ledgers: dict[str, Ledger]) -> str:
+    """The whole page."""
+    rows = ledgers["searches"].rows()
+    killed = ledgers["kills"].rows()
+    dates = sorted({row["at"][:10] for row in rows + killed})
+    return f"""# Searches for tunings
+
+{plural(len(rows), "search", "searches")} and {plural(len(killed), "killed search", "killed searches")} by `make bench-tune` ({", ".join(dates) or "none yet"}). The series continues with the same command.
+The rows are in `tune/`.
+
+## Planted gains and placebos
+
+A server of known behaviour is slowed twice. Two tunings undo that: {", ".join(f"{name} gains {rules.gain(name) - 1:.0%}" for name in rules.PLANTED)}; together
+{rules.TRUTH - 1:.0%}. Ten others do nothing.
+
+{table(["bar", "so far", ""], _planted(rows))}
+
+## Real servers
+
+{table(["search", "tried", "not tried", "kept", "took", "answer"], _servers(rows)) if _servers(rows) else "None searched yet."}
+
+## Killed searches
+
+{_killed(killed)}
+"""
+
+
+def _of(rows: Rows, search: searches.Search) -> Rows:
+    """The searches with an answer."""
+    return [row for row in rows if row["search"] == search.name and not row["error"]]
+
+
+def _share(count: int, of: int) -> str:
+    low, high = binomial.interval(count, of)
+    return f"{count} of {of}, {count / of:.0%} ({low:.0%}–{high:.0%})"
+
+
+def _planted(rows: Rows) -> list[list[str]]:
+    planted, best = _of(rows, searches.PLANTED), _of(rows, searches.BEST)
+    lines = []
+    if planted:
+        placebos = sum(any(kept in rules.PLACEBOS for kept in row["kept"].split()) for row in planted)
+        lines.append(["a placebo is kept in no search", _share(placebos, len(planted)), _met(placebos == 0)])
+        for name in rules.PLANTED:
+            kept = sum(name in row["kept"].split() for row in planted)
+            lines.append([f"{name} is kept in ≥ 90 %", _share(kept, len(planted)), _met(kept >= 0.9 * len(planted))])
+        told = [row for row in planted if row["low"] and set(row["kept"].split()) == set(rules.PLANTED)]
+        if told:
+            held = sum(float(row["low"]) <= rules.TRUTH <= float(row["high"]) for row in told)
+            lines.append(["the headline's interval holds the true gain in ≥ 93 %", _share(held, len(told)), _met(held >= 0.93 * len(told))])
+            middle = median(float(row["ratio"]) for row in told)
+            lines.append(["median headline", f"{middle:.3f} (true: {rules.TRUTH:.3f})", ""])
+    if best:
+        headlines = sum(bool(row["ratio"]) for row in best)
+        lines.append(["no headline on a server at its best", _share(headlines, len(best)), _met(headlines == 0)])
+    failed = [row for row in rows if row["error"]]
+    if failed:
+        lines.append(["searches without an answer", f"{len(failed)}: {failed[-1]['error']}", ""])
+    return lines
+
+
+def _met(is_met: bool) -> str:
+    return "met so far" if is_met else "**not met**"
+
+
+def _servers(rows: Rows) -> list[list[str]]:
+    lines = []
+    for search in searches.SERVERS:
+        for row in (row for row in rows if row["search"] == search.name):
+            minutes = f"{float(row['seconds']) / 60:.0f} min"
+            lines.append([search.name, row["tried"], row["not_tried"], row["kept"] or "–", minutes, row["sentence"] or row["error"]])
+    return lines
+
+
+def _killed(killed: Rows) -> str:
+    if not killed:
+        return "None killed yet."
+    changed = sum(row["setting_then"] == "changed" for row in killed)
+    left = sum(row["setting_after"] == "changed" for row in killed)
+    processes = sum(int(row["processes_after"]) for row in killed)
+    return (
+        f"{plural(len(killed), 'search', 'searches')} of a kernel setting of nginx got SIGKILL at a random moment; in {changed} of them the setting was"
+        f" changed just then. After `showdown undo`: {plural(left, 'changed setting')}, {plural(processes, 'running process', 'running processes')}."
+    )

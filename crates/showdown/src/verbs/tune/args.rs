@@ -1,0 +1,155 @@
+//! The options of `showdown tune`, and the trials that they ask for.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bakeoff::plan_request::{MeasureRequest, PlanRequest};
+use clap::ValueEnum;
+use host::knobs::Knob;
+use load::inputs::slo::Slo;
+use load::inputs::units::{parse_connections, parse_duration};
+
+use crate::verbs::options::{ProgressOption, RunsDir};
+
+/// Options of `showdown tune`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown tune nginx
+  showdown tune mariadb --on-op update-index --for 20m
+  showdown tune mariadb:buffer_pool=1024 --allow durability
+  showdown tune my-api --measure throughput
+  showdown tune nginx apache --for 30m
+  showdown tune nginx --only nginx-open-file-cache --only allocator --for 5m
+
+The baseline runs beside itself first: the noise of this host, and the figures that call for tunings. Candidates run in \
+blocks beside the baseline; who cannot win is dropped. The best are stacked, and the stack is confirmed on fresh blocks. \
+The answer rests on these blocks alone. A tuning is kept if its gain is above 1 % and the noise, and latency, errors and \
+memory pass. Nothing stays changed on this host.
+
+Two servers get the same time and the same tunings. Then the best of one is compared with the best of the other, and what \
+one got and the other did not is named.
+
+Exit codes: 0 an answer, also if nothing is kept; 2 usage error, 1 failure, 130 interrupted.")]
+pub struct TuneArgs {
+    /// Tune this server, or these two: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE; its settings are the baseline
+    #[arg(value_name = "VARIANT", required = true, num_args = 1..=2)]
+    pub servers: Vec<String>,
+
+    /// Use this workload: a name, or the path of a workload.toml [default: the one that has this server]
+    #[arg(long, short)]
+    pub workload: Option<String>,
+
+    /// Run only this operation of the workload's mix, such as get-1k
+    #[arg(long, value_name = "OPERATION")]
+    pub on_op: Option<String>,
+
+    /// Choose what each trial measures [default: as `showdown compare` does]
+    #[arg(long, value_enum)]
+    pub measure: Option<TunedMeasure>,
+
+    /// Set the objective (SLO) that defines capacity, such as 'p99<5ms' [default: the workload's]
+    #[arg(long)]
+    pub slo: Option<Slo>,
+
+    /// Open this number of client connections [default: the workload's]
+    #[arg(short, long, value_parser = parse_connections)]
+    pub connections: Option<u32>,
+
+    /// Take about this long, such as 20m
+    #[arg(long = "for", value_parser = parse_duration, value_name = "TIME", default_value = "20m")]
+    pub time: Duration,
+
+    /// Run few short trials: it shows large gains only
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Allow tunings that weaken this, in a table of their own; may be repeated
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub allow: Vec<Allowed>,
+
+    /// Allow this kernel setting, which is not one of the usual ones of a comparison; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub allow_kernel: Vec<Knob>,
+
+    /// Try only this tuning; may be repeated (see `showdown tunings`)
+    #[arg(long, value_name = "TUNING")]
+    pub only: Vec<String>,
+
+    /// Read further tunings from this file or folder; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub rules: Vec<PathBuf>,
+
+    /// Derive the order of the trials and the load from this seed [default: a new one, recorded in the plan]
+    #[arg(long)]
+    pub seed: Option<u32>,
+
+    /// Mark the run with this tag, for `showdown list --tag`; may be repeated
+    #[arg(long)]
+    pub tag: Vec<String>,
+
+    /// Print the answer in this form; of two servers, one answer after the other
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: TuneFormat,
+
+    /// Show progress on standard error in this form
+    #[arg(long, value_enum, default_value = "auto")]
+    pub progress: ProgressOption,
+
+    #[command(flatten)]
+    pub runs: RunsDir,
+}
+
+/// What each trial measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TunedMeasure {
+    /// The highest open-loop rate that meets the objective
+    Capacity,
+    /// Operations per second in a closed loop
+    Throughput,
+    /// Bytes per second in a closed loop
+    Bytes,
+    /// The server's CPU time for each operation
+    Cpu,
+}
+
+/// What tunings may weaken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Allowed {
+    /// What a crash loses
+    Durability,
+    /// What protects the machine
+    Security,
+}
+
+/// The form of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TuneFormat {
+    /// For people
+    Text,
+    /// The object of tuning.json, see docs/FORMATS.md
+    Json,
+    /// Markdown, for a pull request
+    Md,
+}
+
+/// What all trials have in common.
+pub fn request(args: &TuneArgs) -> PlanRequest {
+    PlanRequest {
+        command: std::env::args().collect(),
+        workload: args.workload.clone(),
+        measure: match args.measure {
+            None => MeasureRequest::Default,
+            Some(TunedMeasure::Capacity) => MeasureRequest::Capacity,
+            Some(TunedMeasure::Throughput) => MeasureRequest::Throughput,
+            Some(TunedMeasure::Bytes) => MeasureRequest::Bytes,
+            Some(TunedMeasure::Cpu) => MeasureRequest::CpuTime(None),
+        },
+        slo: args.slo.as_ref().map(ToString::to_string),
+        on_op: args.on_op.clone(),
+        connections: args.connections,
+        seed: args.seed,
+        tags: args.tag.iter().cloned().chain(["tune".to_owned()]).collect(),
+        ..PlanRequest::default()
+    }
+}

@@ -1,0 +1,75 @@
+//! Two servers, tuned with the same time and the same tunings: then the best of one is compared with the best of the other.
+
+use std::time::Duration;
+
+use archive::model::{RunKind, RunLength};
+use bakeoff::plan_request::{self, PlanRequest};
+use bakeoff::{RunPermissions, run_plan};
+use host::Host;
+use tune::bakeoff_lab;
+use tune::{Tuning, one_sided};
+
+use super::args::{TuneArgs, TuneFormat, request};
+use super::one::{self, Tuned};
+use crate::exit::{CommandStatus, usage};
+use crate::interrupt;
+use crate::print::print_text;
+use crate::show;
+use crate::verbs::options::AnswerFormat;
+use crate::verbs::run_report::{ShownRun, report_on};
+
+/// The share of the time that each search has. The comparison has the rest, up to the length of an ordinary one.
+const SEARCH: f64 = 0.4;
+
+/// Tunes both, compares the best of both, and names what one got and the other did not.
+pub fn tune_both(args: &TuneArgs, tunings: &[Tuning], servers: [&str; 2]) -> anyhow::Result<CommandStatus> {
+    // A mistake in the second must not cost the time of the first.
+    for server in servers {
+        one::check(args, server)?;
+    }
+    let usual = Duration::from_mins(if args.quick { 1 } else { 5 });
+    let plan_of = |best: [&str; 2]| {
+        let request = PlanRequest {
+            variants: best.map(str::to_owned).to_vec(),
+            length: Some(if args.quick { RunLength::Quick } else { RunLength::Default }),
+            time: Some(args.time.mul_f64(1.0 - 2.0 * SEARCH).min(usual)),
+            ..request(args)
+        };
+        let mut plan = plan_request::plan(&request, &Host::local()).map_err(usage)?;
+        if args.quick {
+            bakeoff_lab::shorten(&mut plan);
+        }
+        anyhow::Ok(plan)
+    };
+    plan_of(servers)?;
+    let first = search(args, tunings, servers[0])?;
+    if first.is_interrupted {
+        return first.ended();
+    }
+    let second = search(args, tunings, servers[1])?;
+    if second.is_interrupted {
+        return second.ended();
+    }
+    let plan = plan_of([first.best(), second.best()])?;
+    let shown = ShownRun {
+        format: if args.format == TuneFormat::Json { AnswerFormat::Json } else { AnswerFormat::Text },
+        progress: args.progress,
+    };
+    let context = interrupt::context()?;
+    let permissions = RunPermissions { kernel: &args.allow_kernel, ..RunPermissions::default() };
+    let status = report_on(RunKind::Compare, shown, None, |observe| {
+        run_plan(&plan, permissions, &args.runs.runs, &context, observe)
+    })?;
+    if args.format != TuneFormat::Json {
+        print_text(&show::tuning::of_both(&one_sided(&first.record, &second.record)))?;
+    }
+    Ok(status)
+}
+
+/// Tunes one of them, and prints its answer at once: it is an answer of its own.
+fn search(args: &TuneArgs, tunings: &[Tuning], server: &str) -> anyhow::Result<Tuned> {
+    let tuned = one::tune(args, tunings, server, SEARCH)?;
+    tuned.answer(args.format)?;
+    tuned.ended()?;
+    Ok(tuned)
+}

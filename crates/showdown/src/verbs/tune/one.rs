@@ -1,0 +1,209 @@
+//! One search: the trials of a server, its record and its report. The options are in [`super`].
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::time::Duration;
+
+use archive::Run;
+use archive::model::{KnobValue, TuningRecord};
+use bakeoff::RunPermissions;
+use host::Host;
+use host::knobs::Knob;
+use tune::bakeoff_lab::{self, BakeoffLab, TuneEvent};
+use tune::lab::StageTrials;
+use tune::record::{RecordContext, record};
+use tune::search::{self, Found, SearchError, SearchLimits};
+use tune::{LabError, Situation, Tuning, choose, knobs_as_tunings};
+use workload::definition::ServerDefinition;
+use workload::{Catalogue, VariantText, is_kernel_setting};
+
+use super::args::{Allowed, TuneArgs, TuneFormat, request};
+use crate::exit::{CommandStatus, InterruptedError, usage};
+use crate::interrupt;
+use crate::print::{print, print_json, print_text};
+use crate::show;
+use crate::show::tune_progress::TuneProgress;
+
+/// A search that has ended.
+pub struct Tuned {
+    /// What it has found.
+    pub record: TuningRecord,
+    /// The run that has its answer.
+    pub run: Run,
+    /// The path of its report.
+    pub report: String,
+    /// Whether the user interrupted it.
+    pub is_interrupted: bool,
+    /// Kernel settings that could not be restored.
+    unrestored: Vec<String>,
+}
+
+impl Tuned {
+    /// The server as its best is written: the baseline where nothing is kept.
+    pub fn best(&self) -> &str {
+        self.record.tuned.as_ref().unwrap_or(&self.record.baseline)
+    }
+
+    /// Prints the answer.
+    pub fn answer(&self, format: TuneFormat) -> anyhow::Result<()> {
+        let Self { record, run, report, .. } = self;
+        match format {
+            TuneFormat::Text => {
+                print_text(&show::tuning::text(record, &run.dir.display().to_string(), report))
+            }
+            TuneFormat::Json => print_json(&(serde_json::to_string(record)? + "\n")),
+            TuneFormat::Md => print(&report::markdown(run)?),
+        }
+    }
+
+    /// How it ended.
+    pub fn ended(&self) -> anyhow::Result<CommandStatus> {
+        let dir = self.run.dir.display();
+        if !self.unrestored.is_empty() {
+            anyhow::bail!("{} (the run is kept in {dir})", self.unrestored.join("; "));
+        }
+        if let Some(why) = self.record.ended.as_ref().filter(|_| !self.is_interrupted) {
+            anyhow::bail!("the search ended early: {why} (what was learnt is kept in {dir})");
+        }
+        Ok(if self.is_interrupted { CommandStatus::Interrupted } else { CommandStatus::Success })
+    }
+}
+
+/// Checks that a server can be tuned.
+pub fn check(args: &TuneArgs, written: &str) -> anyhow::Result<(ServerDefinition, VariantText)> {
+    let (workload, variants) =
+        Catalogue::default().resolve(args.workload.as_deref(), &[written]).map_err(usage)?;
+    let baseline: VariantText = written.parse().map_err(usage)?;
+    if baseline.host.is_some() {
+        return Err(usage("tune works on this machine only: name the server without a host"));
+    }
+    Ok((workload.server(&variants[0].server)?.clone(), baseline))
+}
+
+/// Searches for this share of the time, and writes what was found.
+pub fn tune(args: &TuneArgs, tunings: &[Tuning], written: &str, share: f64) -> anyhow::Result<Tuned> {
+    let time = args.time.mul_f64(share);
+    let (server, baseline) = check(args, written)?;
+    let request = request(args);
+    let context = interrupt::context()?;
+    let permissions = RunPermissions { kernel: &args.allow_kernel, ..RunPermissions::default() };
+    std::fs::create_dir_all(&args.runs.runs)?;
+    let scratch = tempfile::Builder::new().prefix(".tuning-").tempdir_in(&args.runs.runs)?;
+    // Other commands remove such a folder when it is old and nobody has locked it.
+    let lock = File::open(scratch.path())?;
+    lock.lock()?;
+    let progress = TuneProgress::start(args.progress.mode());
+    let memory = Host::local().facts().memory.total_bytes as f64;
+    let limits = if args.quick { SearchLimits::quick(time, memory) } else { SearchLimits::of(time, memory) };
+    let mut observe = |event: TuneEvent| progress.observe(event);
+    let mut lab = BakeoffLab::new(
+        request,
+        baseline,
+        args.quick,
+        permissions,
+        scratch.path().to_owned(),
+        &context,
+        &mut observe,
+    );
+    let found = search::search(&mut lab, &limits, &mut |equal| {
+        candidates(args, tunings, &server, &scratch.path().join(&equal.run), equal)
+    });
+    let confirmed = found.as_ref().ok().and_then(|found| found.confirmation.as_ref());
+    let tuned = confirmed.map(|confirmation| lab.written(&confirmation.settings));
+    let (took, unrestored) = (tune::TuningLab::elapsed(&lab), std::mem::take(&mut lab.unrestored));
+    drop(lab);
+    progress.finish();
+    let found = found.map_err(|error| why_not(error, args.time, share))?;
+    let own_run = confirmed_or_equal(&found);
+    let dir = bakeoff_lab::keep(scratch.path(), &own_run, &args.runs.runs)?;
+    // It is below the run now.
+    let _ = scratch.keep();
+    let mut run = Run::open(&dir)?;
+    let verdict = run.verdict.as_ref();
+    let context_of_record = RecordContext {
+        command: host::secrets::mask(std::env::args().collect::<Vec<_>>().iter().map(String::as_str)),
+        baseline: written.to_owned(),
+        tuned,
+        metric: verdict.map(|verdict| verdict.metric.clone()).unwrap_or_default(),
+        unit: verdict.map(|verdict| verdict.unit.clone()).unwrap_or_default(),
+        budget: time,
+        took,
+        allowed: args.allow.iter().map(|allowed| format!("{allowed:?}").to_lowercase()).collect(),
+        own_run,
+    };
+    let record = record(&found, context_of_record);
+    if let Some(explanation) = explain::explain_trials(&run) {
+        run.explain(explanation)?;
+    }
+    run.tune(record.clone())?;
+    let report = crate::verbs::archive::write_report(&run, None)?;
+    Ok(Tuned {
+        record,
+        run,
+        report: report.display().to_string(),
+        is_interrupted: found.is_interrupted,
+        unrestored,
+    })
+}
+
+/// The candidates for a server, from the trials of equal servers in this run directory.
+fn candidates(
+    args: &TuneArgs,
+    tunings: &[Tuning],
+    server: &ServerDefinition,
+    equal_run: &std::path::Path,
+    equal: &StageTrials,
+) -> (Vec<tune::Candidate>, Vec<tune::NotTried>) {
+    let host = Host::local();
+    let facts = host.facts();
+    let run = Run::open(equal_run).ok();
+    let variant = run.as_ref().and_then(|run| run.facts.as_ref()?.variants.first());
+    let text = |value: &KnobValue| match value {
+        KnobValue::Flag(on) => if *on { "on" } else { "off" }.to_owned(),
+        other => other.to_string(),
+    };
+    let knobs = variant.into_iter().flat_map(|variant| &variant.knobs);
+    let mut values: BTreeMap<String, String> =
+        knobs.map(|(name, value)| (name.clone(), text(value))).collect();
+    let levels = tunings.iter().flat_map(|tuning| &tuning.levels);
+    for name in levels.flat_map(|level| level.set.keys()).filter(|name| is_kernel_setting(name)) {
+        let value = name.parse().ok().and_then(|knob: Knob| host.kernel_setting(&knob).ok());
+        values.extend(value.map(|value| (name.clone(), value)));
+    }
+    let plan = run.as_ref().and_then(|run| run.plan.as_ref());
+    let cpus = plan.and_then(|plan| plan.cpus.server.parse::<host::CpuSet>().ok());
+    let is_own = tunings.iter().all(|tuning| !tuning.servers.contains(&server.name));
+    let own = if is_own && args.only.is_empty() { knobs_as_tunings(server, &values) } else { Vec::new() };
+    let all: Vec<Tuning> = tunings.iter().cloned().chain(own).collect();
+    let situation = Situation {
+        server,
+        values,
+        figures: equal.figures(0),
+        cpus: cpus.map_or(1, |cpus| cpus.len().max(1)),
+        memory_mb: facts.memory.total_bytes / (1 << 20),
+        nodes: facts.cpu.numa_nodes,
+        is_root: rustix::process::geteuid().is_root(),
+        may_weaken_durability: args.allow.contains(&Allowed::Durability),
+        may_weaken_security: args.allow.contains(&Allowed::Security),
+        allowed_kernel: args.allow_kernel.iter().map(ToString::to_string).collect(),
+    };
+    choose(&all, &situation)
+}
+
+/// The run of a search that answers its question: the confirmation, or equal servers where there is none.
+fn confirmed_or_equal(found: &Found) -> String {
+    let confirmed = found.confirmation.as_ref().map(|confirmation| confirmation.trials.run.clone());
+    confirmed.unwrap_or_else(|| found.equal.trials.run.clone())
+}
+
+/// Why nothing was found out. A time that is too short is that of the whole command.
+fn why_not(error: SearchError, time: Duration, share: f64) -> anyhow::Error {
+    match error {
+        SearchError::Lab(LabError::Interrupted) => InterruptedError("before anything was learnt").into(),
+        SearchError::TooShort { needed_s, .. } => {
+            let needed_s = (needed_s as f64 / share).ceil() as u64;
+            usage(SearchError::TooShort { budget_s: time.as_secs(), needed_s })
+        }
+        error => error.into(),
+    }
+}
