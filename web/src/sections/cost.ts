@@ -15,7 +15,7 @@ export function costSection({ cost }: Report): Section | null {
     el("p", { class: "basis" }, basis(cost)),
     table(
       "Cost of the variants, with the 95 % confidence interval of the measurement",
-      ["", ...cost.variants.map(({ variant }) => el("span", {}, ...breakable(variant)))],
+      ["Figure", ...cost.variants.map(({ variant }) => el("span", {}, ...breakable(variant)))],
       rows(cost),
     ),
     el("p", { class: "note" }, "SWaP = performance / (rack units × watts at load). The cost of a million operations assumes that the server carries its whole performance in its hours at load."),

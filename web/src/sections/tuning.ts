@@ -15,7 +15,7 @@ export function tuningSection({ tuning }: Report): Section | null {
   const body: Child[] = [
     el("p", {}, el("strong", {}, ...breakable(`${sentenceCase(tuning.sentence)}.`))),
     el("p", { class: "basis" }, ...basis(tuning)),
-    tuning.before_after.length > 0 ? table("Before and after, means of the confirmation", ["", "Before", "After", "Ratio (95 % CI)"], tuning.before_after.map(before)) : null,
+    tuning.before_after.length > 0 ? table("Before and after, means of the confirmation", ["Figure", "Before", "After", "Ratio (95 % CI)"], tuning.before_after.map(before)) : null,
     tried("Tunings that were tried", tuning.tried),
     tried("Weaker durability or security: tried because it was asked for, never kept", tuning.weaker),
     ...tuning.take_home.flatMap(({ file, lines }) => [el("h3", {}, `Take home: ${file}`), el("pre", {}, lines.join("\n"))]),
