@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use host::ownership::{self, OwnershipError};
 use include_dir::{Dir, include_dir};
 use workload::definition::{DefinitionError, SourceText};
 
@@ -38,6 +39,9 @@ pub enum CatalogueError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// Another user may have written it.
+    #[error(transparent)]
+    Ownership(#[from] OwnershipError),
     /// A file is too long.
     #[error("{0} is longer than 1 MB: give a tuning's file, or a folder of them")]
     TooLong(PathBuf),
@@ -62,12 +66,15 @@ impl TuningCatalogue {
     }
 
     /// These and the user's own: those of the folder [`DIRECTORY`], if it exists, and those of these files and folders. One of the
-    /// user's replaces one that has its name.
+    /// user's replaces one that has its name. What others may write to is refused: a tuning chooses settings of servers and of
+    /// the kernel.
     pub fn with_own(files: &[PathBuf]) -> Result<Self, CatalogueError> {
         let mut catalogue = Self::built_in();
-        let own = PathBuf::from(DIRECTORY);
-        let own = own.is_dir().then_some(own);
+        let own = own_folder();
         for path in own.iter().chain(files) {
+            if path.exists() {
+                ownership::check(path)?;
+            }
             for tuning in read_path(path)? {
                 catalogue.tunings.retain(|known| known.id != tuning.id);
                 catalogue.tunings.push(tuning);
@@ -86,6 +93,12 @@ impl TuningCatalogue {
     pub fn all(&self) -> &[Tuning] {
         &self.tunings
     }
+}
+
+/// The folder of the user's own tunings, where the working directory has it.
+pub fn own_folder() -> Option<PathBuf> {
+    let own = PathBuf::from(DIRECTORY);
+    own.is_dir().then_some(own)
 }
 
 /// The tunings of a file, or of the files of a folder that end in `.toml`.

@@ -36,7 +36,7 @@ pub mod search;
 pub mod tuning;
 
 pub use candidate::{Candidate, NotTried, Situation, choose, knobs_as_tunings};
-pub use catalogue::{CatalogueError, TuningCatalogue};
+pub use catalogue::{CatalogueError, TuningCatalogue, own_folder};
 pub use condition::Condition;
 pub use fit::why_not_fit;
 pub use lab::{LabError, TuningLab};

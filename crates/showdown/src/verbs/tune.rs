@@ -9,10 +9,14 @@ use tune::{Tuning, TuningCatalogue};
 
 pub use self::args::TuneArgs;
 use crate::exit::{CommandStatus, usage};
+use crate::print::note;
 
 /// Runs the verb.
 pub fn run(args: &TuneArgs) -> anyhow::Result<CommandStatus> {
     let catalogue = TuningCatalogue::with_own(&args.rules).map_err(usage)?;
+    if let Some(own) = tune::own_folder() {
+        note(&format!("using the tunings of ./{}", own.display()));
+    }
     let tunings = wanted(&catalogue, &args.only)?;
     match &args.servers[..] {
         [first, second] => both::tune_both(args, &tunings, [first, second]),

@@ -1,6 +1,7 @@
 //! Every tuning of the program has all that a reader and a search need, and its knobs exist.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 
 use workload::definition::{ServerDefinition, Workload};
 use workload::{Catalogue, TemplateVariables, is_kernel_setting};
@@ -182,4 +183,16 @@ fn a_tuning_of_the_user_s_is_added_or_replaces_another() {
     assert!(error.contains("mine.toml:2: unknown key \"levels\" (did you mean \"level\"?"), "{error}");
     let missing = TuningCatalogue::with_own(&[folder.path().join("no.toml")]).unwrap_err().to_string();
     assert!(missing.starts_with("cannot read ") && missing.ends_with("or a folder of them"), "{missing}");
+}
+
+#[test]
+fn a_tuning_that_others_may_write_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    fs::write(&file, "").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    for path in [folder.path().to_owned(), file.clone()] {
+        let error = TuningCatalogue::with_own(&[path]).unwrap_err().to_string();
+        assert!(error.starts_with("other users may write to ") && error.contains("mine.toml"), "{error}");
+    }
 }
