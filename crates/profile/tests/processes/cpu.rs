@@ -1,5 +1,7 @@
 //! CPU samples. Where the kernel permits none, a test ends without one.
 
+use std::io::Write;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use profile::stacks::FrameKind;
@@ -94,9 +96,12 @@ fn a_stack_with_pages_that_are_not_in_memory_is_completed() {
 #[test]
 fn a_child_that_starts_during_the_profile_is_in_it() {
     let program = Program::build("burner");
-    let script = format!("sleep 0.3; {} {ROUNDS}", program.path().display());
-    let mut shell = std::process::Command::new("sh").args(["-c", &script]).spawn().expect("a shell");
+    // It starts when its shell has read a line, and that is after the sampler has started, however busy the machine is.
+    let script = format!("read -r go; {} {ROUNDS}; true", program.path().display());
+    let mut shell = std::process::Command::new("sh");
+    let mut shell = shell.args(["-c", &script]).stdin(Stdio::piped()).spawn().expect("a shell");
     let sampler = start(shell.id());
+    shell.stdin.take().expect("a pipe").write_all(b"go\n").expect("a line");
     shell.wait().expect("a child");
     let Some(sampler) = sampler else { return };
     let stacks = sampler.stop().expect("a profile");
