@@ -1,6 +1,6 @@
 //! An explanation as CSV, one row per figure: each has its variant, its part of the explanation, its unit and its source.
 
-use crate::{ReportError, table::word};
+use crate::{ReportError, cell::word};
 use archive::model::{ExplainedServer, Explanation, Figure, WaitPlace, WaitProfile};
 
 /// `low` and `high` bound a confidence interval. `note` has the meaning of a figure or why it is missing, `source` where it comes

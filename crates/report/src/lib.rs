@@ -13,7 +13,7 @@
 //! | function | for | content |
 //! |---|---|---|
 //! | [`html`] | a reader | everything, in one page that opens offline |
-//! | [`markdown`] | a pull request | the verdict with its table and caveats, or the explanation or the steps of transfers with their tables |
+//! | [`markdown`] | a pull request | the verdict with its table, watts and caveats, or the explanation or the steps of transfers with their tables |
 //! | [`csv`] | a spreadsheet | one row per trial, per figure of an explanation, or per step of transfers |
 //! | [`json`] | a program | plan, facts, trials, verdict and explanation in one object |
 //!
@@ -27,6 +27,7 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
 )]
 
+mod cell;
 mod concurrency;
 mod cpus;
 mod error;
@@ -42,6 +43,8 @@ mod table;
 mod telemetry;
 mod timeline;
 mod tuned;
+mod watts;
+mod watts_columns;
 mod words;
 
 use archive::Run;

@@ -6,7 +6,7 @@ use crate::{
     explained,
     record::ReportedRun,
     table::status,
-    tuned, words,
+    tuned, watts, words,
 };
 use archive::{
     Run, RunState,
@@ -45,6 +45,7 @@ pub(crate) fn render(run: &Run) -> String {
         cpu_time(&mut out, verdict);
         counters(&mut out, verdict);
         comparisons(&mut out, verdict);
+        watts::render(&mut out, run, &verdict.unit);
         limits(&mut out, run);
         laws(&mut out, verdict);
         modes(&mut out, verdict);

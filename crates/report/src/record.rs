@@ -4,6 +4,7 @@ use archive::{
     Problem, Run, RunId, RunState,
     model::{Concurrency, Explanation, Facts, Plan, Trial, TuningRecord, Verdict},
 };
+use cost::metered::{MeteredReport, metered};
 use serde::Serialize;
 
 /// All JSON and TOML data of a run directory.
@@ -22,6 +23,9 @@ pub(crate) struct RunReport<'a> {
     /// Only in a run of `showdown tune`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tuning: Option<&'a TuningRecord>,
+    /// Only in a run with a meter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) power: Option<MeteredReport>,
     pub(crate) trials: Vec<ReportedTrial<'a>>,
 }
 
@@ -76,6 +80,7 @@ impl<'a> RunReport<'a> {
             explanation: run.explanation.as_ref(),
             concurrency: run.concurrency.as_ref(),
             tuning: run.tuning.as_ref(),
+            power: metered(run),
             trials: run.trials.iter().map(in_folder).collect(),
         }
     }

@@ -1,6 +1,11 @@
 //! The trials as CSV, one row each.
 
-use crate::{ReportError, words};
+use crate::{
+    ReportError,
+    cell::{number, word},
+    watts_columns::WattsColumns,
+    words,
+};
 use archive::{
     Run,
     model::{PhaseKind, Trial, TrialPhase, TrialStatus},
@@ -39,7 +44,9 @@ pub(crate) fn render(run: &Run) -> Result<String, ReportError> {
     let axes: BTreeSet<&String> = run.trials.iter().flat_map(|record| record.trial.point.keys()).collect();
     let mut csv = csv::Writer::from_writer(Vec::new());
     let fixed = |names: &'static [&'static str]| names.iter().map(|name| (*name).to_owned());
-    csv.write_record(fixed(&PLACE).chain(axes.iter().map(|axis| word(axis))).chain(fixed(&REST)))?;
+    let watts = WattsColumns::of(run);
+    let axes_names = axes.iter().map(|axis| word(axis));
+    csv.write_record(fixed(&PLACE).chain(axes_names).chain(fixed(&REST)).chain(watts.names()))?;
     for record in &run.trials {
         let trial = &record.trial;
         let place = [
@@ -49,7 +56,8 @@ pub(crate) fn render(run: &Run) -> Result<String, ReportError> {
             word(&trial.variant),
         ];
         let point = axes.iter().map(|axis| word(&number(trial.point.get(*axis))));
-        csv.write_record(place.into_iter().chain(point).chain(rest(trial, &record.folder)))?;
+        let rest = rest(trial, &record.folder).into_iter().chain(watts.cells(trial));
+        csv.write_record(place.into_iter().chain(point).chain(rest))?;
     }
     let bytes = csv.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
     Ok(String::from_utf8(bytes).expect("all fields are text"))
@@ -99,44 +107,5 @@ pub(crate) fn status(status: TrialStatus) -> &'static str {
         TrialStatus::Invalid => "invalid",
         TrialStatus::Failed => "failed",
         TrialStatus::Interrupted => "interrupted",
-    }
-}
-
-fn number(value: Option<impl ToString>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
-}
-
-/// A cell of text. A spreadsheet takes a cell that begins with one of these characters for a formula, which can run a
-/// program; a quote before it makes it text (OWASP, "CSV Injection"). Numbers keep their sign.
-pub(crate) fn word(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
-    let is_number = text.parse::<f64>().is_ok_and(f64::is_finite);
-    if is_formula && !is_number { format!("'{text}") } else { text.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_that_a_spreadsheet_would_run_is_quoted() {
-        for text in [
-            "=1+2",
-            "=cmd|' /C calc'!A0",
-            "+1+cmd",
-            "-2+3",
-            "-sendfile",
-            "@SUM(1)",
-            "\t=1",
-            "\r=1",
-            "\n=1",
-            "＝1",
-            "-inf",
-        ] {
-            assert_eq!(word(text), format!("'{text}"), "{text:?}");
-        }
-        for text in ["", "nginx", "p99 < 5 ms", "-1", "+2.5", "-1e3", "1-2", "'=1", "a=b"] {
-            assert_eq!(word(text), text);
-        }
     }
 }

@@ -12,13 +12,12 @@ const MAX_ROWS: usize = 40;
 pub(crate) fn render(out: &mut String, record: &TuningRecord) {
     let _ = writeln!(out, "**{}**\n", plain(&record.sentence));
     if let Some(equal) = &record.equal {
-        let _ =
-            writeln!(out, "Equal servers on this host: {} in {} blocks.\n", interval(equal), equal.blocks);
+        let _ = writeln!(out, "Equal servers on this host: {} in {} blocks.\n", equal.label(), equal.blocks);
     }
     if !record.before_after.is_empty() {
         let _ = writeln!(out, "| figure | unit | before | after | ratio (95 % CI) |\n|---|---|---|---|---|");
         for row in &record.before_after {
-            let ratio = row.ratio.as_ref().map_or_else(|| "–".to_owned(), interval);
+            let ratio = row.ratio.as_ref().map_or_else(|| "–".to_owned(), RatioEstimate::label);
             let (what, unit) = (plain(&row.what), plain(&row.unit));
             let _ = writeln!(out, "| {what} | {unit} | {:.3} | {:.3} | {ratio} |", row.before, row.after);
         }
@@ -54,13 +53,9 @@ fn tunings(out: &mut String, title: &str, all: &[TriedTuning]) {
         let settings: Vec<String> =
             tried.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let outcome = format!("{:?}", tried.outcome).to_lowercase();
-        let own = tried.own.as_ref().map_or_else(|| "–".to_owned(), interval);
+        let own = tried.own.as_ref().map_or_else(|| "–".to_owned(), RatioEstimate::label);
         let (name, settings, why) = (code(&tried.tuning), code(&settings.join(" ")), plain(&tried.why));
         let _ = writeln!(out, "| {name} | {settings} | {outcome} | {own} | {why} |");
     }
     out.push('\n');
-}
-
-fn interval(estimate: &RatioEstimate) -> String {
-    format!("{:.3} × ({:.3}–{:.3})", estimate.ratio, estimate.low, estimate.high)
 }

@@ -53,6 +53,32 @@ fn csv_of_a_comparison() {
 }
 
 #[test]
+fn watts_are_in_markdown_csv_and_json() {
+    let (_root, run) = made_up(|root| example::metered_comparison(root, 6, &[1.0, 0.5], Some(11)));
+    insta::assert_snapshot!(without_salt(&report::markdown(&run).unwrap(), &run));
+    let csv = report::csv(&run).unwrap();
+    let mut rows = csv::Reader::from_reader(csv.as_bytes());
+    let column = {
+        let names = rows.headers().unwrap().clone();
+        move |name: &str| names.iter().position(|found| found == name).unwrap()
+    };
+    let rows: Vec<csv::StringRecord> = rows.records().map(Result::unwrap).collect();
+    let cell = |trial: usize, name: &str| rows[trial - 1][column(name)].to_owned();
+    assert_eq!(cell(1, "power.rack.boundary"), "wall");
+    assert_eq!(cell(1, "power.rapl-package.boundary"), "package");
+    let number = |trial: usize, name: &str| cell(trial, name).parse::<f64>().unwrap();
+    assert!(number(1, "power.rack.watts_at_load") > number(1, "power.rack.watts_idle"));
+    assert!(
+        number(1, "power.rack.operations_per_joule") > number(1, "power.rack.overall_operations_per_joule")
+    );
+    // The meter at the wall is lost from trial 11 on; the other one is not.
+    assert_eq!(cell(11, "power.rack.watts_at_load"), "");
+    assert!(number(11, "power.rapl-package.watts_at_load") > 0.0);
+    let json: serde_json::Value = serde_json::from_str(&report::json(&run).unwrap()).unwrap();
+    assert_eq!(json["power"]["variants"][0]["meter"]["name"], "rack");
+}
+
+#[test]
 fn csv_of_a_sweep_has_a_column_for_each_axis() {
     let (_root, run) = made_up(example::sweep);
     let csv = report::csv(&run).unwrap();

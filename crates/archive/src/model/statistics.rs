@@ -40,6 +40,13 @@ pub struct RatioEstimate {
     pub log_sd: f64,
 }
 
+impl RatioEstimate {
+    /// The ratio with its interval: `1.620 × (1.580–1.660)`.
+    pub fn label(&self) -> String {
+        format!("{:.3} × ({:.3}–{:.3})", self.ratio, self.low, self.high)
+    }
+}
+
 impl From<ratio::RatioEstimate> for RatioEstimate {
     fn from(estimate: ratio::RatioEstimate) -> Self {
         let ratio::RatioEstimate { ratio, low, high, blocks, confidence, method, log_sd } = estimate;

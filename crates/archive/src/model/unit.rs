@@ -13,6 +13,11 @@ pub fn with_unit(number: &str, unit: &str) -> String {
     format!("{number}{space}{unit}")
 }
 
+/// What a throughput in this unit counts: `operations`, or `MB` of `MB/s`.
+pub fn work_of(unit: &str) -> &'static str {
+    if unit == "MB/s" { "MB" } else { "operations" }
+}
+
 /// A count with its noun, which takes an `s` in the plural: `1 trial`, `2,000 trials`.
 pub fn plural(count: u64, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
@@ -43,5 +48,6 @@ mod tests {
     fn only_units_with_a_slash_follow_without_a_space() {
         let written = ["/s", "MB/s", ""].map(|unit| with_unit("15,343", unit));
         assert_eq!(written, ["15,343/s", "15,343 MB/s", "15,343"]);
+        assert_eq!(["/s", "/h", "MB/s"].map(work_of), ["operations", "operations", "MB"]);
     }
 }

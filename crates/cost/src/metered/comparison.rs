@@ -76,7 +76,7 @@ fn is_it(summary: &VariantSummary, name: &str, point: &SweepPoint) -> bool {
 /// The ratio over the blocks in which both have watts.
 fn paired(a: &MeteredTrials<'_>, b: &MeteredTrials<'_>, is_overall: bool) -> Option<Figure> {
     let figure =
-        |trial: &MeteredTrial<'_>| if is_overall { trial.overall() } else { Some(trial.per_joule()) };
+        |trial: &MeteredTrial<'_>| if is_overall { trial.watts.overall() } else { Some(trial.watts.per_joule()) };
     let pairs: Vec<(f64, f64)> = a
         .trials
         .iter()

@@ -3,11 +3,13 @@
 
 mod comparison;
 mod report;
+mod trial_watts;
 pub(crate) mod trials;
 mod variant;
 
 pub use comparison::MeteredComparison;
 pub(crate) use comparison::ratio_of;
 pub use report::{MeteredReport, metered};
+pub use trial_watts::TrialWatts;
 pub(crate) use variant::median;
 pub use variant::{LevelFigures, MeterOfRun, MeteredVariant};

@@ -2,9 +2,9 @@
 
 use ::power::Boundary;
 use archive::Run;
-use archive::model::{PowerLevel, Trial, TrialMeter, VariantSummary};
-use stats::cost::{operations_per_joule, overall_operations_per_joule};
-use stats::quantity::{OperationsPerSecond, Watts};
+use archive::model::{Trial, TrialMeter, VariantSummary};
+
+use super::trial_watts::TrialWatts;
 
 /// A meter with the trials to whose full load it gave watts.
 #[derive(Debug, Clone)]
@@ -20,14 +20,7 @@ pub(crate) struct MeteredTrial<'r> {
     pub block: u32,
     /// The value of the trial.
     pub value: f64,
-    /// Operations or megabytes per second of the full load.
-    pub work_per_s: f64,
-    pub watts_at_load: f64,
-    pub watts_idle: Option<f64>,
-    /// The levels with watts of this meter, in order of time.
-    pub levels: Vec<(&'r PowerLevel, f64)>,
-    /// Whether these are all of its levels.
-    pub is_whole: bool,
+    pub watts: TrialWatts<'r>,
 }
 
 impl<'r> MeteredTrials<'r> {
@@ -78,36 +71,6 @@ fn rank(boundary: Boundary) -> u32 {
 }
 
 fn of_trial<'r>(trial: &'r Trial, meter: &str) -> Option<MeteredTrial<'r>> {
-    let (power, value) = (trial.power.as_ref()?, trial.valid_value()?);
-    let levels: Vec<(&PowerLevel, f64)> =
-        power.levels.iter().filter_map(|level| Some((level, level.watts_of(meter)?))).collect();
-    let (full, watts_at_load) = *levels.iter().find(|(level, watts)| level.share >= 1.0 && *watts > 0.0)?;
-    let watts_idle = levels.iter().find(|(level, _)| level.is_idle()).map(|(_, watts)| *watts);
-    Some(MeteredTrial {
-        block: trial.block,
-        value,
-        work_per_s: full.work_per_s,
-        watts_at_load,
-        watts_idle,
-        is_whole: levels.len() == power.levels.len() && watts_idle.is_some(),
-        levels,
-    })
-}
-
-impl MeteredTrial<'_> {
-    /// Operations (or megabytes) for each joule at the full load.
-    pub(crate) fn per_joule(&self) -> f64 {
-        operations_per_joule(OperationsPerSecond::new(self.work_per_s), Watts::new(self.watts_at_load))
-    }
-
-    /// The same over all levels and active idle; none where there is one level, or a level has no watts.
-    pub(crate) fn overall(&self) -> Option<f64> {
-        let loaded = self.levels.iter().filter(|(level, _)| !level.is_idle()).count();
-        let levels: Vec<_> = self
-            .levels
-            .iter()
-            .map(|(level, watts)| (OperationsPerSecond::new(level.work_per_s), Watts::new(*watts)))
-            .collect();
-        if self.is_whole && loaded > 1 { overall_operations_per_joule(&levels) } else { None }
-    }
+    let (value, watts) = (trial.valid_value()?, TrialWatts::of(trial, meter)?);
+    Some(MeteredTrial { block: trial.block, value, watts })
 }

@@ -7,6 +7,7 @@ use stats::cost::operations_per_joule;
 use stats::describe::Sample;
 use stats::quantity::{OperationsPerSecond, Watts};
 
+use super::trial_watts::TrialWatts;
 use super::trials::MeteredTrials;
 use crate::figure::{Figure, interval_of};
 use crate::measured::label;
@@ -72,23 +73,50 @@ impl MeterOfRun {
             is_indicative: meter.is_indicative,
         }
     }
+
+    /// Its name with its error: `rack (indicative)`, `analyser (±1 %)`.
+    pub fn label(&self) -> String {
+        match self.uncertainty_percent {
+            Some(percent) if !self.is_indicative => format!("{} (±{percent} %)", self.name),
+            _ if self.is_indicative => format!("{} (indicative)", self.name),
+            _ => self.name.clone(),
+        }
+    }
+}
+
+impl LevelFigures {
+    /// Whether nothing was offered.
+    pub fn is_idle(&self) -> bool {
+        self.share == 0.0
+    }
+
+    /// Its load: `90 %`, `idle`.
+    pub fn label(&self) -> String {
+        if self.is_idle() { "idle".to_owned() } else { format!("{:.0} %", self.share * 100.0) }
+    }
 }
 
 impl MeteredVariant {
+    /// Whether it has more than the full load and active idle.
+    pub fn has_levels(&self) -> bool {
+        self.overall_operations_per_joule.is_some() || self.levels.len() > 2
+    }
+
     pub(crate) fn of(summary: &VariantSummary, found: &MeteredTrials<'_>) -> Option<Self> {
-        let figures = |of: &dyn Fn(&super::trials::MeteredTrial<'_>) -> Option<f64>| {
-            median(&found.trials.iter().filter_map(of).collect::<Vec<_>>())
+        let watts = || found.trials.iter().map(|trial| &trial.watts);
+        let figures = |of: &dyn Fn(&TrialWatts<'_>) -> Option<f64>| {
+            median(&watts().filter_map(of).collect::<Vec<_>>())
         };
         let mut shares: Vec<f64> =
-            found.trials.iter().flat_map(|trial| trial.levels.iter().map(|(level, _)| level.share)).collect();
+            watts().flat_map(|trial| trial.levels.iter().map(|(level, _)| level.share)).collect();
         shares.sort_by(|a, b| b.total_cmp(a));
         shares.dedup();
         Some(Self {
             variant: label(&summary.name, &summary.point),
             meter: MeterOfRun::of(found.meter, found.boundary),
             trials: found.trials.len() as u32,
-            watts_at_load: figures(&|trial| Some(trial.watts_at_load))?,
-            watts_idle: figures(&|trial| trial.watts_idle),
+            watts_at_load: figures(&|trial| Some(trial.at_load))?,
+            watts_idle: figures(&|trial| trial.idle),
             operations_per_joule: figures(&|trial| Some(trial.per_joule()))?,
             overall_operations_per_joule: figures(&|trial| trial.overall()),
             levels: shares.into_iter().filter_map(|share| level(found, share)).collect(),
@@ -101,7 +129,7 @@ fn level(found: &MeteredTrials<'_>, share: f64) -> Option<LevelFigures> {
         .trials
         .iter()
         .filter_map(|trial| {
-            trial.levels.iter().copied().find(|(level, _)| (level.share - share).abs() < SAME_SHARE)
+            trial.watts.levels.iter().copied().find(|(level, _)| (level.share - share).abs() < SAME_SHARE)
         })
         .collect();
     let per_joule =

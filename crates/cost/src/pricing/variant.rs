@@ -153,7 +153,7 @@ impl<'v> VariantCosting<'v> {
     fn by_trial(&self, power: &VariantPower<'_>) -> TrialFigures {
         let mut figures = TrialFigures::default();
         for (trial, watts) in power.by_trial() {
-            figures.operations_per_joule.push((trial.block, trial.per_joule()));
+            figures.operations_per_joule.push((trial.block, trial.watts.per_joule()));
             let costing =
                 TargetCosting { target: self.target, targets: self.targets, measured: Some(&watts) };
             let cost = costing.life_cost().ok().filter(|_| costing.bills_measured_watts());

@@ -35,7 +35,7 @@ impl<'r> VariantPower<'r> {
         self.trials
             .trials
             .iter()
-            .map(|trial| (trial, power(&self.trials, trial.watts_at_load, trial.watts_idle)))
+            .map(|trial| (trial, power(&self.trials, trial.watts.at_load, trial.watts.idle)))
     }
 }
 

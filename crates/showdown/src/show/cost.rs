@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use archive::model::{thousands, with_unit};
+use archive::model::{thousands, with_unit, work_of};
 use cost::Figure;
 use cost::pricing::{CostReport, Missing, Power, VariantCost};
 
@@ -63,8 +63,8 @@ fn rows(report: &CostReport, variants: &[VariantCost]) -> Vec<Vec<String>> {
     let currency = &report.currency;
     let has_runs = report.variants.iter().any(|variant| variant.run != report.variants[0].run);
     // One metric for all: the unit says what an operation is.
-    let megabytes = variants.iter().all(|variant| variant.unit == "MB/s");
-    let operations = if megabytes { "MB" } else { "operations" };
+    let unit = &variants[0].unit;
+    let operations = work_of(if variants.iter().all(|variant| variant.unit == *unit) { unit } else { "" });
     let mut rows = vec![row("", variants, |variant| Some(variant.variant.clone()))];
     if has_runs {
         rows.push(row("run", variants, |variant| Some(variant.run.clone())));

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use archive::model::thousands;
+use archive::model::{thousands, work_of};
 use cost::metered::{LevelFigures, MeteredReport, MeteredVariant};
 
 use super::cost::{amount, with_interval};
@@ -12,12 +12,12 @@ use crate::color;
 
 /// The whole section. `unit` is that of the verdict.
 pub fn text(report: &MeteredReport, unit: &str) -> String {
-    let work = if unit == "MB/s" { "MB" } else { "operations" };
+    let work = work_of(unit);
     let mut out = String::from("\n");
     if !report.variants.is_empty() {
         out.push_str(&table(&summary(&report.variants, work)));
     }
-    for variant in report.variants.iter().filter(|variant| has_levels(variant)) {
+    for variant in report.variants.iter().filter(|variant| variant.has_levels()) {
         let _ = writeln!(
             out,
             "\n  {} by {} ({})",
@@ -39,10 +39,6 @@ pub fn text(report: &MeteredReport, unit: &str) -> String {
     out
 }
 
-fn has_levels(variant: &MeteredVariant) -> bool {
-    variant.overall_operations_per_joule.is_some() || variant.levels.len() > 2
-}
-
 fn summary(variants: &[MeteredVariant], work: &str) -> Vec<Vec<String>> {
     let has_overall = variants.iter().any(|variant| variant.overall_operations_per_joule.is_some());
     let a_joule = format!("{work} a joule");
@@ -52,15 +48,10 @@ fn summary(variants: &[MeteredVariant], work: &str) -> Vec<Vec<String>> {
     }
     let mut rows = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
     for variant in variants {
-        let error = match variant.meter.uncertainty_percent {
-            _ if variant.meter.is_indicative => " (indicative)".to_owned(),
-            Some(percent) => format!(" (±{percent} %)"),
-            None => String::new(),
-        };
         let dash = || "–".to_owned();
         let mut row = vec![
             variant.variant.clone(),
-            format!("{}{error}", variant.meter.name),
+            variant.meter.label(),
             variant.meter.boundary.name().to_owned(),
             with_interval(variant.watts_at_load, amount),
             variant.watts_idle.map_or_else(dash, |idle| amount(idle.value)),
@@ -81,13 +72,12 @@ fn levels(levels: &[LevelFigures], work: &str) -> Vec<Vec<String>> {
     let head = ["load", &per_s, "p99", "W", &a_joule];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(levels.iter().map(|level| {
-        let is_idle = level.share == 0.0;
         vec![
-            if is_idle { "idle".to_owned() } else { format!("{:.0} %", level.share * 100.0) },
+            level.label(),
             thousands(level.work_per_s),
             level.p99_us.map_or_else(|| "–".to_owned(), super::units::time),
             amount(level.watts.value),
-            if is_idle { "–".to_owned() } else { with_interval(level.operations_per_joule, amount) },
+            if level.is_idle() { "–".to_owned() } else { with_interval(level.operations_per_joule, amount) },
         ]
     }));
     rows

@@ -12,7 +12,7 @@ use crate::color;
 pub fn text(record: &TuningRecord, dir: &str, report: &str) -> String {
     let mut out = format!("{}\n", color::heading(&record.sentence));
     if let Some(equal) = &record.equal {
-        let _ = writeln!(out, "\nequal servers: {} in {} blocks", interval(equal), equal.blocks);
+        let _ = writeln!(out, "\nequal servers: {} in {} blocks", equal.label(), equal.blocks);
     }
     if !record.before_after.is_empty() {
         let mut rows = vec![["", "before", "after", "ratio (95 % CI)"].map(str::to_owned).to_vec()];
@@ -64,7 +64,7 @@ fn section<'t>(out: &mut String, title: &str, all: impl Iterator<Item = &'t Trie
     for tried in all {
         let settings: Vec<String> =
             tried.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let own = tried.own.as_ref().map_or(String::new(), |own| format!("  {}", interval(own)));
+        let own = tried.own.as_ref().map_or(String::new(), |own| format!("  {}", own.label()));
         let _ = writeln!(out, "  {}: {}{own}\n    {}", tried.tuning, settings.join(" "), tried.why);
         if tried.outcome == TuningOutcome::Kept && !tried.risk.is_empty() {
             let _ = writeln!(out, "    risk: {}", tried.risk);
@@ -74,10 +74,6 @@ fn section<'t>(out: &mut String, title: &str, all: impl Iterator<Item = &'t Trie
 
 fn row(figure: &BeforeAfter) -> Vec<String> {
     let value = |value: f64| quantity(value, &figure.unit);
-    let ratio = figure.ratio.as_ref().map_or_else(|| "–".to_owned(), interval);
+    let ratio = figure.ratio.as_ref().map_or_else(|| "–".to_owned(), RatioEstimate::label);
     vec![figure.what.clone(), value(figure.before), value(figure.after), ratio]
-}
-
-fn interval(estimate: &RatioEstimate) -> String {
-    format!("{:.3} × ({:.3}–{:.3})", estimate.ratio, estimate.low, estimate.high)
 }

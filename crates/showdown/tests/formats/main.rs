@@ -92,18 +92,38 @@ fn lists_and_reports_are_documented() {
     run.concurrency = Some(concurrency::concurrency());
     let report = report::json(&run).expect("a report");
     reports.push(serde_json::from_str(&report).expect("JSON"));
+    reports.push(metered_report(root.path()));
     page.assert_documents("The JSON report", &reports);
 
     let documented = documented_columns(&page, "Columns of the CSV report of transfers");
     assert_eq!(columns(&run), documented);
     run.concurrency = None;
     let axes = BTreeSet::from(["connections".to_owned(), "threads".to_owned()]);
-    let of_trials: BTreeSet<String> = columns(&run).difference(&axes).cloned().collect();
+    let mut of_trials: BTreeSet<String> = columns(&run).difference(&axes).cloned().collect();
+    of_trials.extend(columns_of_a_meter(root.path()));
     assert_eq!(of_trials, documented_columns(&page, "Columns of the CSV report"));
     run.trials.clear();
     run.explanation = Some(explanations::explanation(ExplanationBasis::Study));
     let documented = documented_columns(&page, "Columns of the CSV report of an explanation");
     assert_eq!(columns(&run), documented);
+}
+
+/// A run with meters.
+fn metered(root: &Path) -> archive::Run {
+    let id = archive::example::metered_comparison(root, 2, &[1.0], None).expect("a run");
+    Archive::new(root).open(id.as_str()).expect("a run")
+}
+
+/// The JSON report of a run with meters. The content of its documents is described elsewhere.
+fn metered_report(root: &Path) -> Value {
+    let report = report::json(&metered(root)).expect("a report");
+    serde_json::from_str(&report).expect("JSON")
+}
+
+/// The columns that a meter adds, without its name.
+fn columns_of_a_meter(root: &Path) -> BTreeSet<String> {
+    let columns = columns(&metered(root)).into_iter();
+    columns.filter_map(|name| Some(name.strip_prefix("power.rack.")?.to_owned())).collect()
 }
 
 /// The columns of a run's CSV report.
