@@ -77,4 +77,4 @@ pub use preset::study;
 pub use run::FinishedRun;
 pub use run_plan::{RunPermissions, resume_run, run_plan};
 pub use run_plan_error::RunPlanError;
-pub use run_power::{MeterError, RunMeter};
+pub use run_power::RunMeter;

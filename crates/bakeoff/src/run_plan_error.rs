@@ -10,7 +10,7 @@ use machine::program::ProgramError;
 use crate::held_error::HeldError;
 use crate::interrupted_run::ResumeError;
 use crate::plan_error::PlanError;
-use crate::run_power::MeterError;
+use power::MeterError;
 
 /// Why a plan could not be run.
 #[derive(Debug, thiserror::Error)]

@@ -1,11 +1,10 @@
 //! The meters of a run: which one measures the machine of which variant, and what they said so far. They are read by this process,
 //! from the first trial to the last.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use host::Host;
-use power::{MeterRecord, NamedSource, PowerRecorder};
+use power::{MeterError, MeterRecord, NamedSource, PowerRecorder};
 
 /// A meter that a user names for a run.
 #[derive(Clone, Debug)]
@@ -14,16 +13,6 @@ pub struct RunMeter {
     pub source: NamedSource,
     /// The variants of the plan whose machine it measures, by their index.
     pub variants: Vec<usize>,
-}
-
-/// A meter that gives no watts when a run begins.
-#[derive(Debug, thiserror::Error)]
-#[error("{name} gives no watts: {why}")]
-pub struct MeterError {
-    /// Its name.
-    name: String,
-    /// Why, and what to do.
-    why: String,
 }
 
 /// Meters that are read.
@@ -41,14 +30,8 @@ impl RunPower {
             return Ok(None);
         }
         let virtualization = Host::local().facts().machine.virtualization;
-        let mut sources = Vec::new();
-        for RunMeter { source, .. } in meters {
-            let opened = source.open(Path::new("/"), virtualization.as_deref());
-            let refused = |why| MeterError { name: source.name().to_owned(), why };
-            sources.push(opened.map_err(refused)?);
-        }
-        let recorder = PowerRecorder::start(sources, period)
-            .map_err(|(name, error)| MeterError { name, why: error.to_string() })?;
+        let named = meters.iter().map(|meter| &meter.source);
+        let recorder = PowerRecorder::open(named, virtualization.as_deref(), period)?;
         Ok(Some(Self { recorder, variants: meters.iter().map(|meter| meter.variants.clone()).collect() }))
     }
 

@@ -28,6 +28,16 @@ pub enum PowerError {
         /// Its beginning.
         text: String,
     },
+    /// An event of the kernel cannot be counted.
+    #[error("cannot count {event}: {why}: {remedy}")]
+    Event {
+        /// The event.
+        event: String,
+        /// The reason.
+        why: String,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// Nobody answers there, or not in time.
     #[error("{address} does not answer: {why}: check the address, the network and that the device is on")]
     NoAnswer {
@@ -104,6 +114,16 @@ pub enum PowerError {
         /// The reason and what to do.
         why: String,
     },
+}
+
+/// A meter that gives no watts when they are to be recorded.
+#[derive(Debug, thiserror::Error)]
+#[error("{name} gives no watts: {why}")]
+pub struct MeterError {
+    /// Its name.
+    pub name: String,
+    /// Why, and what to do.
+    pub why: String,
 }
 
 #[cfg(test)]

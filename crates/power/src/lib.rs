@@ -7,7 +7,7 @@
 //!
 //! | module | its purpose |
 //! |---|---|
-//! | [`local`] | the meters of this machine: RAPL, hwmon, its BMC |
+//! | [`local`] | the meters of this machine: RAPL by powercap or perf, hwmon, its BMC |
 //! | [`SourceKeys`] | meters on the network as a user describes them: plugs, rack PDUs, BMCs |
 //! | [`NamedSource`] | one of either, as a user names it for a run |
 //! | [`Stated`] | what somebody typed in |
@@ -55,7 +55,7 @@ mod testing;
 
 pub use boundary::Boundary;
 pub use description::{SourceDescription, SourceKeys};
-pub use error::PowerError;
+pub use error::{MeterError, PowerError};
 pub use local::NotMeasured;
 pub use meter::{PowerMeter, PowerSample};
 pub use monitor::{PowerMonitor, PowerTick, SourceWatts};

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::description::SourceDescription;
+use crate::error::MeterError;
 use crate::local;
 use crate::source::PowerSource;
 
@@ -31,34 +32,42 @@ impl NamedSource {
 
     /// Whether a meter of this machine may have this name.
     pub fn is_local_name(name: &str) -> bool {
-        name.starts_with("rapl-") || name.starts_with("hwmon-") || name == "bmc"
+        local::is_name(name)
     }
 
     /// Opens it, with the files of this machine below `root`: `/`, or a directory that a test filled. The error says what is missing
     /// and what to do.
-    pub fn open(&self, root: &Path, virtualization: Option<&str>) -> Result<Box<dyn PowerSource>, String> {
-        let name = match self {
-            Self::Network(described) => return described.open(),
-            Self::Local(name) => name,
+    pub fn open(
+        &self,
+        root: &Path,
+        virtualization: Option<&str>,
+    ) -> Result<Box<dyn PowerSource>, MeterError> {
+        let opened = match self {
+            Self::Network(described) => described.open(),
+            Self::Local(name) => open_local(name, root, virtualization),
         };
-        let found = local::find(root, virtualization);
-        let mut names: Vec<String> = Vec::new();
-        for source in found.sources {
-            if source.about().name == *name {
-                return Ok(source);
-            }
-            names.push(source.about().name.clone());
-        }
-        // `rapl` has a reason that helps with `rapl-package`.
-        let missing = found.not_measured.into_iter().find(|missing| name.starts_with(&missing.name));
-        Err(match (missing, names.is_empty()) {
-            (Some(missing), _) => missing.why,
-            (None, true) => {
-                "this machine has no meter of its own: name one on the network as KIND=ADDRESS".to_owned()
-            }
-            (None, false) => format!("this machine has {}: name one of them", names.join(", ")),
-        })
+        opened.map_err(|why| MeterError { name: self.name().to_owned(), why })
     }
+}
+
+fn open_local(name: &str, root: &Path, virtualization: Option<&str>) -> Result<Box<dyn PowerSource>, String> {
+    let found = local::find_family(name, root, virtualization);
+    let mut names: Vec<String> = Vec::new();
+    for source in found.sources {
+        if source.about().name == name {
+            return Ok(source);
+        }
+        names.push(source.about().name.clone());
+    }
+    // `rapl` has a reason that helps with `rapl-package`.
+    let missing = found.not_measured.into_iter().find(|missing| name.starts_with(&missing.name));
+    Err(match (missing, names.is_empty()) {
+        (Some(missing), _) => missing.why,
+        (None, true) => {
+            "this machine has no meter of this name: `showdown power` prints those that it has".to_owned()
+        }
+        (None, false) => format!("this machine has {}: name one of them", names.join(", ")),
+    })
 }
 
 #[cfg(test)]
@@ -76,12 +85,17 @@ mod tests {
         ]);
         let open = |name: &str| NamedSource::Local(name.to_owned()).open(root.path(), None);
         assert_eq!(open("rapl-package").unwrap().about().kind, "rapl");
-        assert_eq!(open("plug").unwrap_err(), "this machine has rapl-package: name one of them");
-        assert!(open("hwmon-x").unwrap_err().contains("no sensor gives power"));
+        let why = |name| open(name).unwrap_err().to_string();
+        assert_eq!(
+            why("rapl-dram"),
+            "rapl-dram gives no watts: this machine has rapl-package: name one of them"
+        );
+        assert!(why("hwmon-x").contains("no sensor gives power"));
+        assert!(why("plug").ends_with("`showdown power` prints those that it has"));
         let bare = machine(&[]);
         let absent =
             NamedSource::Local("rapl-package".to_owned()).open(bare.path(), Some("kvm")).unwrap_err();
-        assert!(absent.contains("virtual machine (kvm)"), "{absent}");
+        assert!(absent.why.contains("virtual machine (kvm)"), "{absent}");
     }
 
     #[test]

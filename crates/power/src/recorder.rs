@@ -1,6 +1,7 @@
 //! Records meters for as long as a run lasts. Each has a thread, so that one that does not answer delays no other. Which time of
 //! the record matters, the caller knows.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Thread};
@@ -8,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use stats::quantity::Watts;
 
-use crate::error::PowerError;
+use crate::error::{MeterError, PowerError};
 use crate::meter::{PowerMeter, PowerSample};
+use crate::named::NamedSource;
 use crate::source::{PowerSource, SourceAbout};
 
 /// Reads meters until it is dropped.
@@ -59,13 +61,26 @@ pub struct MeanWatts {
 }
 
 impl PowerRecorder {
+    /// Opens the meters that a user names on this machine, and begins to record them. `virtualization` is the kind of virtual
+    /// machine, if it is one.
+    pub fn open<'s>(
+        named: impl IntoIterator<Item = &'s NamedSource>,
+        virtualization: Option<&str>,
+        period: Duration,
+    ) -> Result<Self, MeterError> {
+        let opened = named.into_iter().map(|source| source.open(Path::new("/"), virtualization));
+        Self::start(opened.collect::<Result<_, _>>()?, period)
+    }
+
     /// Reads each source once, and then every `period`. A source that gives nothing at first is refused: nothing would be recorded.
-    /// The error has the name of the source.
-    pub fn start(sources: Vec<Box<dyn PowerSource>>, period: Duration) -> Result<Self, (String, PowerError)> {
+    pub fn start(sources: Vec<Box<dyn PowerSource>>, period: Duration) -> Result<Self, MeterError> {
         let mut meters = Vec::new();
         for source in sources {
             let mut meter = PowerMeter::new(source);
-            let first = meter.sample().map_err(|error| (meter.about().name.clone(), error))?;
+            let first = meter.sample();
+            let refused =
+                |error: PowerError| MeterError { name: meter.about().name.clone(), why: error.to_string() };
+            let first = first.map_err(refused)?;
             meters.push((meter, first));
         }
         let readers = meters.into_iter().map(|(meter, first)| Reader::start(meter, first, period));
@@ -244,7 +259,8 @@ mod tests {
     #[test]
     fn a_meter_that_is_silent_at_first_is_refused() {
         let refused = PowerRecorder::start(vec![Scripted::repeating(Boundary::Wall, vec![gone()])], PERIOD);
-        assert!(matches!(refused, Err((_, PowerError::NotThere { .. }))));
+        let refused = refused.err().map(|error| error.to_string()).unwrap();
+        assert!(refused.starts_with("scripted gives no watts: http://plug has nothing there"), "{refused}");
     }
 
     fn of(begin: Instant, samples: &[(u64, f64, Option<u64>)]) -> MeterRecord {

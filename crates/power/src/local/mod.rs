@@ -3,7 +3,10 @@
 pub(crate) mod bmc;
 pub mod hwmon;
 mod not_measured;
+mod perf;
+mod perf_events;
 pub mod powercap;
+mod rapl;
 mod sysfs;
 
 use std::path::Path;
@@ -11,6 +14,7 @@ use std::path::Path;
 pub use not_measured::NotMeasured;
 
 use crate::source::PowerSource;
+use perf_events::KernelEvents;
 
 /// What this machine can measure, and what it cannot.
 #[derive(Debug, Default)]
@@ -21,24 +25,72 @@ pub struct LocalSources {
     pub not_measured: Vec<NotMeasured>,
 }
 
+/// A family of meters. The names of its sources, and of what is missing of it, begin with its name.
+#[derive(Debug, Clone, Copy)]
+enum Family {
+    Rapl,
+    Hwmon,
+    Bmc,
+}
+
+impl Family {
+    const ALL: [Self; 3] = [Self::Rapl, Self::Hwmon, Self::Bmc];
+
+    /// The family of a source with this name.
+    fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|family| match family {
+            Self::Rapl => name.starts_with("rapl-"),
+            Self::Hwmon => name.starts_with("hwmon-"),
+            Self::Bmc => name == "bmc",
+        })
+    }
+
+    fn find(self, root: &Path, virtualization: Option<&str>, local: &mut LocalSources) {
+        match self {
+            Self::Rapl => {
+                for counter in rapl::find(root, virtualization, &KernelEvents) {
+                    local.add(counter);
+                }
+            }
+            Self::Hwmon => {
+                for sensor in hwmon::find(root, virtualization) {
+                    local.add(sensor.map(|one| Box::new(one) as _));
+                }
+            }
+            // It is asked: that takes a moment.
+            Self::Bmc => local.add(bmc::find(root, virtualization).map(|one| Box::new(one) as _)),
+        }
+    }
+}
+
 /// Finds the sources of a machine whose files are below `root`: `/`, or a directory that a test filled. `virtualization` is the
 /// kind of virtual machine, if it is one.
 pub fn find(root: &Path, virtualization: Option<&str>) -> LocalSources {
     let mut local = LocalSources::default();
-    for rapl in powercap::find(root, virtualization) {
-        local.add(rapl);
+    for family in Family::ALL {
+        family.find(root, virtualization, &mut local);
     }
-    for sensor in hwmon::find(root, virtualization) {
-        local.add(sensor);
+    local
+}
+
+/// Whether a source of this machine may have this name.
+pub(crate) fn is_name(name: &str) -> bool {
+    Family::of(name).is_some()
+}
+
+/// Finds the sources of the family of this name, and no others: each is read, and a BMC is slow.
+pub(crate) fn find_family(name: &str, root: &Path, virtualization: Option<&str>) -> LocalSources {
+    let mut local = LocalSources::default();
+    if let Some(family) = Family::of(name) {
+        family.find(root, virtualization, &mut local);
     }
-    local.add(bmc::find(root, virtualization));
     local
 }
 
 impl LocalSources {
-    fn add<S: PowerSource + 'static>(&mut self, found: Result<S, NotMeasured>) {
+    fn add(&mut self, found: Result<Box<dyn PowerSource>, NotMeasured>) {
         match found {
-            Ok(source) => self.sources.push(Box::new(source)),
+            Ok(source) => self.sources.push(source),
             Err(reason) => self.not_measured.push(reason),
         }
     }

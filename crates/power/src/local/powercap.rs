@@ -1,4 +1,5 @@
-//! RAPL: the processor's counters of energy, through the kernel's powercap files. perf and the registers themselves are not used.
+//! RAPL through powercap: the processor's counters of energy as files of the kernel. The same by events of perf is left to
+//! [`super::perf`].
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,9 @@ use crate::error::PowerError;
 use crate::source::{EnergyCounter, PowerReading, PowerSource, SourceAbout};
 
 const DIRECTORY: &str = "/sys/class/powercap";
+
+/// The name of what is missing where there is no zone at all.
+pub(super) const NAME: &str = "rapl";
 
 /// The files are root's since Linux 5.10, because of CVE-2020-8694.
 const REMEDY: &str = "run as root, or let your group read it: sudo chgrp GROUP and chmod g+r on energy_uj of each intel-rapl \
@@ -106,7 +110,7 @@ fn absent(directory: &Path, virtualization: Option<&str>) -> NotMeasured {
             directory.display()
         ),
     };
-    NotMeasured::new("rapl", why)
+    NotMeasured::new(NAME, why)
 }
 
 impl PowerSource for Rapl {

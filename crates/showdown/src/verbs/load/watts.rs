@@ -1,13 +1,12 @@
 //! `showdown load --power`: the watts beside a load. Its own target is the server's machine, which the user knows.
 
-use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use host::Host;
 use load::engine::LoadOutcome;
 use load::output::LoadOutput;
 use load::summary::Summary;
-use power::PowerRecorder;
+use power::{NamedSource, PowerRecorder};
 use serde::Serialize;
 use stats::cost::operations_per_joule;
 use stats::quantity::OperationsPerSecond;
@@ -36,18 +35,13 @@ pub fn record(sources: &[String]) -> anyhow::Result<Option<PowerRecorder>> {
         return Ok(None);
     }
     let virtualization = Host::local().facts().machine.virtualization;
-    let mut names: Vec<String> = Vec::new();
-    let mut opened = Vec::new();
+    let mut named: Vec<NamedSource> = Vec::new();
     for argument in sources {
-        let taken: Vec<&str> = names.iter().map(String::as_str).collect();
+        let taken: Vec<&str> = named.iter().map(NamedSource::name).collect();
         let source = of_argument(argument, &[], &taken);
-        let source = source.map_err(|error| usage(format!("--power: {error}")))?;
-        let refused = |why: String| anyhow::anyhow!("{} gives no watts: {why}", source.name());
-        opened.push(source.open(Path::new("/"), virtualization.as_deref()).map_err(refused)?);
-        names.push(source.name().to_owned());
+        named.push(source.map_err(|error| usage(format!("--power: {error}")))?);
     }
-    let recorder = PowerRecorder::start(opened, PERIOD);
-    Ok(Some(recorder.map_err(|(name, error)| anyhow::anyhow!("{name} gives no watts: {error}"))?))
+    Ok(Some(PowerRecorder::open(&named, virtualization.as_deref(), PERIOD)?))
 }
 
 /// The watts in the measured time of a load that has just ended.
