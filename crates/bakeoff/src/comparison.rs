@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use archive::model::{Comparison, GateOutcome, SweepPoint, Trial, TrialStatus, VariantSummary, plural};
+use archive::model::{
+    Comparison, FEWEST_OF_A_KIND, GateOutcome, SweepPoint, Trial, TrialStatus, VariantSummary, plural,
+};
 use stats::describe::Sample;
 use stats::multiple::{all_pairs, compare_pairs};
 use stats::power::smallest_difference;
@@ -118,16 +120,13 @@ fn of_machines(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String> {
     let variant = |index: usize| &plan.variants[input.variant_points[index].variant];
     let has_kind = variant(a).kind().is_some() || variant(b).kind().is_some();
     match machine_draw::sets(plan).filter(|_| has_kind) {
-        Some(sets) if sets >= machine_draw::FEWEST_OF_A_KIND => {
-            Some(format!("over {sets} machines of each kind"))
-        }
+        Some(sets) if sets >= FEWEST_OF_A_KIND => Some(format!("over {sets} machines of each kind")),
         Some(1) | None => {
             let machine = |index: usize| plan.host_of(variant(index)).and_then(|host| host.ssh.as_ref());
             (machine(a) != machine(b)).then(|| "these two machines, not machines of their types".to_owned())
         }
         Some(sets) => Some(format!(
-            "these {sets} machines of each kind, not all of their kinds: that takes {}",
-            machine_draw::FEWEST_OF_A_KIND
+            "these {sets} machines of each kind, not all of their kinds: that takes {FEWEST_OF_A_KIND}"
         )),
     }
 }

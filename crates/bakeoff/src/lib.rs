@@ -70,6 +70,7 @@ mod wording;
 
 pub use held_error::HeldError;
 pub use interrupted_run::{InterruptedRun, ResumeError};
+pub use machine_draw::machines as machines_of;
 pub use plan_check::check;
 pub use plan_effects::{PlanEffects, plan_effects};
 pub use plan_error::PlanError;
@@ -77,4 +78,4 @@ pub use preset::study;
 pub use run::FinishedRun;
 pub use run_plan::{RunPermissions, resume_run, run_plan};
 pub use run_plan_error::RunPlanError;
-pub use run_power::RunMeter;
+pub use run_power::{MeteredServer, RunMeter};

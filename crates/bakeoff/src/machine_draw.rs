@@ -4,13 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use archive::model::{Plan, PlannedHost, Variant};
+use archive::model::{FEWEST_OF_A_KIND, Plan, PlannedHost, Variant};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
-
-/// Fewest machines of a kind for a verdict about kinds: the median of fewer values has no interval of 95 %.
-pub const FEWEST_OF_A_KIND: u32 = 6;
 
 /// The number of sets: machines of the smallest kind. None where no variant names a kind.
 pub fn sets(plan: &Plan) -> Option<u32> {

@@ -121,15 +121,19 @@ impl<'r> MeasuredVariant<'r> {
 
     /// The ratio of its mean to that of a variant of another run; none with too few trials.
     pub(crate) fn ratio_to(&self, other: &Self) -> Option<Figure> {
-        let samples = [&self.values[..], &other.values[..]];
-        let found = bootstrap::figure(&samples, |means| means[0] / means[1], Confidence::P95);
-        found.map(|(ratio, interval)| Figure::new(ratio, Some(interval)))
+        ratio_of_means(&self.values, &other.values)
     }
 
     /// Its name, with its point in a sweep.
     pub(crate) fn label(&self) -> String {
         label(&self.summary.name, &self.summary.point)
     }
+}
+
+/// The ratio of the means of values of two runs, by resampling; none with too few of them.
+pub(crate) fn ratio_of_means(a: &[f64], b: &[f64]) -> Option<Figure> {
+    let found = bootstrap::figure(&[a, b], |means| means[0] / means[1], Confidence::P95);
+    found.map(|(ratio, interval)| Figure::new(ratio, Some(interval)))
 }
 
 /// The name of a variant at a point: `nginx threads=2`.

@@ -171,13 +171,19 @@ pub fn hourly_rate(text: &str, currency: &Currency) -> Result<MoneyPerHour, Unit
 pub fn energy_price(text: &str, currency: &Currency) -> Result<MoneyPerKilowattHour, UnitError> {
     let example = format!("0.24 {}/kWh", currency.code());
     let parsed = split(text, &example)?;
-    match in_currency(&parsed, currency, &example)? {
-        "/kWh" => Ok(MoneyPerKilowattHour::new(parsed.number)),
-        "/MWh" => Ok(MoneyPerKilowattHour::new(parsed.number / 1e3)),
-        "/kW" => Err(parsed.wrong_unit("is a price of power, not of energy", &example)),
-        _ => Err(parsed.wrong_unit("is not a price for a kWh", &example)),
-    }
+    let price = match in_currency(&parsed, currency, &example)? {
+        "/kWh" => parsed.number,
+        "/MWh" => parsed.number / 1e3,
+        "/kW" => return Err(parsed.wrong_unit("is a price of power, not of energy", &example)),
+        _ => return Err(parsed.wrong_unit("is not a price for a kWh", &example)),
+    };
+    let most = if UNITS_OF_A_EURO.contains(&currency.code()) { 5.0 } else { f64::MAX };
+    let price = parsed.within(price, 0.0, most, "the price of a kWh, which no grid sells for more than 5")?;
+    Ok(MoneyPerKilowattHour::new(price))
 }
+
+/// Currencies of which a unit is worth a third to three of a euro: what a kWh costs at most is known in them.
+const UNITS_OF_A_EURO: [&str; 8] = ["EUR", "USD", "GBP", "CHF", "CAD", "AUD", "NZD", "SGD"];
 
 /// Carbon of generated energy: `380 g/kWh`, `0.38 kg/kWh`.
 pub fn grid_intensity(text: &str) -> Result<GramsPerKilowattHour, UnitError> {
@@ -289,6 +295,9 @@ mod tests {
         assert!(timeless.contains("may be for an hour or for a month"), "{timeless}");
         let of_power = energy_price("10 EUR/kW", &eur()).unwrap_err().to_string();
         assert!(of_power.contains("is a price of power, not of energy"), "{of_power}");
+        let of_a_megawatt_hour = energy_price("240 EUR/kWh", &eur()).unwrap_err().to_string();
+        assert!(of_a_megawatt_hour.ends_with("for more than 5: check the number and the unit"));
+        assert!(energy_price("31 JPY/kWh", &Currency::new("JPY").unwrap()).is_ok());
         assert!(Currency::new("euro").is_err() && Currency::new("€").is_err());
         assert!(life("4").is_err() && life("400 years").is_err() && hours_a_day("25 h/day").is_err());
         assert!(grid_intensity("380 kg/kWh").is_err());

@@ -50,9 +50,9 @@ pub use gate::{Gate, GateOutcome};
 pub use knob_value::KnobValue;
 pub use phase::{ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, TrialPhase};
 pub use plan::{
-    Axis, ClientLoad, CpuSplit, FallbackMeasure, Measure, PhaseLengths, Plan, PlanParseError,
-    PlannedBackground, PlannedConcurrency, PlannedHost, PlannedPower, PlannedStudy, PlannedTurns,
-    ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits,
+    Axis, ClientLoad, CpuSplit, FEWEST_OF_A_KIND, FallbackMeasure, Measure, PhaseLengths, Plan,
+    PlanParseError, PlannedBackground, PlannedConcurrency, PlannedHost, PlannedPower, PlannedStudy,
+    PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits,
 };
 pub use power::{LevelWatts, PowerLevel, TrialMeter, TrialPower};
 pub use requests::{

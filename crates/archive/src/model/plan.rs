@@ -145,6 +145,9 @@ impl Plan {
     }
 }
 
+/// Fewest machines of a kind for an answer about kinds: the median of fewer values has no interval of 95 %.
+pub const FEWEST_OF_A_KIND: u32 = 6;
+
 impl Variant {
     /// The kind of its machines, where it names one.
     pub fn kind(&self) -> Option<&str> {

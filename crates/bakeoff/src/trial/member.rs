@@ -32,6 +32,7 @@ use crate::bottleneck::{self, ResourceReadings};
 use crate::event::{Event, Observer};
 use crate::first_block::has_alternative;
 use crate::gates::{self, GateInput};
+use crate::run_power::RunPower;
 use crate::variant_point::VariantPoint;
 
 /// A server that has been started for a trial.
@@ -156,7 +157,7 @@ impl<'a> TrialMember<'a> {
         observe: &mut Observer<'_>,
     ) -> Result<(), TrialError> {
         let setup = self.setup;
-        let has_meter = setup.power.is_some_and(|power| power.has(self.variant_point.variant));
+        let has_meter = self.meters().is_some();
         let full = FullLoad::of(setup.plan, self.rate_per_s(), result);
         let Some(planned) = setup.plan.power.as_ref().filter(|_| has_meter && result.measured.is_some())
         else {
@@ -299,11 +300,17 @@ impl<'a> TrialMember<'a> {
         Ok(spec)
     }
 
+    /// The meters of the run, where one measures the machine of this trial.
+    fn meters(&self) -> Option<&'a RunPower> {
+        let (variant, host) = (self.variant_point.variant, self.trial.host.as_deref());
+        self.setup.power.filter(|power| power.has(variant, host))
+    }
+
     /// Records the watts of the meters, also of a trial that failed.
     fn write_power(&mut self) -> Result<(), ArchiveError> {
-        let variant = self.variant_point.variant;
-        let Some(power) = self.setup.power.filter(|power| power.has(variant)) else { return Ok(()) };
-        let records = power.between(variant, self.began, Instant::now());
+        let Some(power) = self.meters() else { return Ok(()) };
+        let (variant, host) = (self.variant_point.variant, self.trial.host.as_deref());
+        let records = power.between(variant, host, self.began, Instant::now());
         self.trial.power = Some(power_record::power(&records, &self.levels, self.began));
         self.trial.files.power = Some(self.writer.power(&power_record::table(&records, self.began))?);
         Ok(())

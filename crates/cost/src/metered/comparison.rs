@@ -3,9 +3,8 @@
 use ::power::Boundary;
 use archive::model::{Comparison, SweepPoint, VariantSummary};
 use serde::Serialize;
-use stats::confidence::{Confidence, ConfidenceInterval};
-use stats::ratio;
 
+use super::pairs::{TrialValue, paired_ratio};
 use super::trials::{MeteredTrial, MeteredTrials};
 use crate::figure::Figure;
 use crate::measured::{MeasuredRun, label};
@@ -33,29 +32,30 @@ pub(super) fn compare(run: &MeasuredRun<'_>, pair: &Comparison) -> (Vec<MeteredC
     let (Some(a), Some(b)) = (of(&pair.a), of(&pair.b)) else { return (Vec::new(), None) };
     let [of_a, of_b] = [a, b].map(|summary| MeteredTrials::all(run.run, summary));
     let mut found = Vec::new();
-    for one in of_a.iter().filter(|one| one.boundary != Boundary::Unknown) {
+    for one in of_a.iter().filter(|one| one.meter.boundary != Boundary::Unknown) {
         // Two meters of one boundary may measure different parts of it: components are compared by their name only.
         let is_alike = |other: &&MeteredTrials<'_>| {
-            other.boundary == one.boundary
-                && (one.boundary != Boundary::Component || other.meter.name == one.meter.name)
+            other.meter.boundary == one.meter.boundary
+                && (one.meter.boundary != Boundary::Component || other.meter.name == one.meter.name)
         };
         let Some(other) = of_b.iter().find(is_alike) else { continue };
         let is_indicative = one.meter.is_indicative || other.meter.is_indicative;
         for is_overall in [false, true] {
             let Some(ratio) = paired(one, other, is_overall) else { continue };
             let names = [a, b].map(|summary| label(&summary.name, &summary.point));
-            let sentence = sentence(&names, ratio, one.boundary, is_indicative, is_overall);
+            let sentence = sentence(&names, ratio, one.meter.boundary, is_indicative, is_overall);
             let [a, b] = names;
-            found.push(MeteredComparison { a, b, boundary: one.boundary, is_overall, ratio, sentence });
+            found.push(MeteredComparison { a, b, boundary: one.meter.boundary, is_overall, ratio, sentence });
         }
     }
     let boundaries = |found: &[MeteredTrials<'_>]| {
-        let names: Vec<&str> = found.iter().map(|of_meter| of_meter.boundary.name()).collect();
+        let names: Vec<&str> = found.iter().map(|of_meter| of_meter.meter.boundary.name()).collect();
         names.join(", ")
     };
     let has_both = !of_a.is_empty() && !of_b.is_empty();
     let shares_boundary = of_a.iter().any(|one| {
-        one.boundary != Boundary::Unknown && of_b.iter().any(|other| other.boundary == one.boundary)
+        one.meter.boundary != Boundary::Unknown
+            && of_b.iter().any(|other| other.meter.boundary == one.meter.boundary)
     });
     let why = (has_both && !shares_boundary).then(|| {
         format!(
@@ -75,23 +75,16 @@ fn is_it(summary: &VariantSummary, name: &str, point: &SweepPoint) -> bool {
 
 /// The ratio over the blocks in which both have watts.
 fn paired(a: &MeteredTrials<'_>, b: &MeteredTrials<'_>, is_overall: bool) -> Option<Figure> {
-    let figure =
-        |trial: &MeteredTrial<'_>| if is_overall { trial.watts.overall() } else { Some(trial.watts.per_joule()) };
-    let pairs: Vec<(f64, f64)> = a
-        .trials
-        .iter()
-        .filter_map(|one| {
-            let other = b.trials.iter().find(|other| other.block == one.block)?;
-            Some((figure(one)?, figure(other)?))
-        })
-        .collect();
-    ratio_of(&pairs)
-}
-
-/// The ratio of pairs of blocks with its interval, as verdicts have it.
-pub(crate) fn ratio_of(pairs: &[(f64, f64)]) -> Option<Figure> {
-    let estimate = ratio::estimate(pairs, Confidence::P95).ok()?;
-    Some(Figure::new(estimate.ratio, Some(ConfidenceInterval { low: estimate.low, high: estimate.high })))
+    let values = |of: &MeteredTrials<'_>| {
+        let value = |trial: &MeteredTrial<'_>| {
+            if is_overall { trial.watts.overall() } else { Some(trial.watts.per_joule()) }
+        };
+        of.trials
+            .iter()
+            .filter_map(|trial| Some(TrialValue { place: trial.place.clone(), value: value(trial)? }))
+            .collect::<Vec<_>>()
+    };
+    paired_ratio(&values(a), &values(b))
 }
 
 fn sentence(

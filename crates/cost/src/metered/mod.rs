@@ -2,14 +2,17 @@
 //! Prices are left to [`crate::pricing`].
 
 mod comparison;
+mod meter;
+mod pairs;
 mod report;
 mod trial_watts;
 pub(crate) mod trials;
 mod variant;
 
 pub use comparison::MeteredComparison;
-pub(crate) use comparison::ratio_of;
+pub use meter::MeterOfRun;
+pub(crate) use pairs::{TrialValue, paired_ratio};
 pub use report::{MeteredReport, metered};
 pub use trial_watts::TrialWatts;
 pub(crate) use variant::median;
-pub use variant::{LevelFigures, MeterOfRun, MeteredVariant};
+pub use variant::{LevelFigures, MeteredVariant};

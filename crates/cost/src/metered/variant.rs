@@ -1,31 +1,16 @@
 //! What a meter says of a variant: watts and operations a joule with their intervals.
 
-use ::power::Boundary;
-use archive::model::{PowerLevel, TrialMeter, VariantSummary};
+use archive::model::{PowerLevel, VariantSummary};
 use serde::Serialize;
 use stats::cost::operations_per_joule;
 use stats::describe::Sample;
 use stats::quantity::{OperationsPerSecond, Watts};
 
+use super::meter::MeterOfRun;
 use super::trial_watts::TrialWatts;
 use super::trials::MeteredTrials;
 use crate::figure::{Figure, interval_of};
 use crate::measured::label;
-
-/// A meter of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MeterOfRun {
-    /// Its name.
-    pub name: String,
-    /// How it is read.
-    pub kind: String,
-    /// What its watts include.
-    pub boundary: Boundary,
-    /// The largest error of a reading in percent, where it is known.
-    pub uncertainty_percent: Option<f64>,
-    /// Whether that is above 1 % or unknown.
-    pub is_indicative: bool,
-}
 
 /// A variant with the watts of one meter. Figures are medians of its valid trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,27 +48,6 @@ pub struct LevelFigures {
     pub p99_us: Option<f64>,
 }
 
-impl MeterOfRun {
-    pub(crate) fn of(meter: &TrialMeter, boundary: Boundary) -> Self {
-        Self {
-            name: meter.name.clone(),
-            kind: meter.kind.clone(),
-            boundary,
-            uncertainty_percent: meter.uncertainty_percent,
-            is_indicative: meter.is_indicative,
-        }
-    }
-
-    /// Its name with its error: `rack (indicative)`, `analyser (±1 %)`.
-    pub fn label(&self) -> String {
-        match self.uncertainty_percent {
-            Some(percent) if !self.is_indicative => format!("{} (±{percent} %)", self.name),
-            _ if self.is_indicative => format!("{} (indicative)", self.name),
-            _ => self.name.clone(),
-        }
-    }
-}
-
 impl LevelFigures {
     /// Whether nothing was offered.
     pub fn is_idle(&self) -> bool {
@@ -104,16 +68,15 @@ impl MeteredVariant {
 
     pub(crate) fn of(summary: &VariantSummary, found: &MeteredTrials<'_>) -> Option<Self> {
         let watts = || found.trials.iter().map(|trial| &trial.watts);
-        let figures = |of: &dyn Fn(&TrialWatts<'_>) -> Option<f64>| {
-            median(&watts().filter_map(of).collect::<Vec<_>>())
-        };
+        let figures =
+            |of: &dyn Fn(&TrialWatts<'_>) -> Option<f64>| median(&watts().filter_map(of).collect::<Vec<_>>());
         let mut shares: Vec<f64> =
             watts().flat_map(|trial| trial.levels.iter().map(|(level, _)| level.share)).collect();
         shares.sort_by(|a, b| b.total_cmp(a));
         shares.dedup();
         Some(Self {
             variant: label(&summary.name, &summary.point),
-            meter: MeterOfRun::of(found.meter, found.boundary),
+            meter: found.meter.clone(),
             trials: found.trials.len() as u32,
             watts_at_load: figures(&|trial| Some(trial.at_load))?,
             watts_idle: figures(&|trial| trial.idle),

@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 use stats::bootstrap;
-use stats::confidence::Confidence;
 
 use super::variant::{Priced, VariantCost};
 use crate::figure::Figure;
-use crate::measured::Performance;
-use crate::metered::ratio_of;
+use crate::measured::{Performance, ratio_of_means};
+use crate::metered::paired_ratio;
 
 /// Most pairs of variants of different runs: beyond it, nobody reads them.
 const MOST_PAIRS: usize = 30;
@@ -152,17 +151,10 @@ fn of_trials(figure: ComparedFigure, a: &Priced<'_>, b: &Priced<'_>, is_paired: 
     };
     let (of_a, of_b) = (values(a), values(b));
     if is_paired {
-        let pairs = of_a.iter().filter_map(|(block, one)| {
-            let (_, other) = of_b.iter().find(|(other, _)| other == block)?;
-            Some((*one, *other))
-        });
-        return ratio_of(&pairs.collect::<Vec<_>>());
+        return paired_ratio(&of_a, &of_b);
     }
-    let samples: Vec<Vec<f64>> =
-        [of_a, of_b].iter().map(|of_one| of_one.iter().map(|(_, value)| *value).collect()).collect();
-    let samples: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-    let found = bootstrap::figure(&samples, |means| means[0] / means[1], Confidence::P95);
-    found.map(|(ratio, interval)| Figure::new(ratio, Some(interval)))
+    let [of_a, of_b] = [of_a, of_b].map(|of_one| of_one.iter().map(|one| one.value).collect::<Vec<_>>());
+    ratio_of_means(&of_a, &of_b)
 }
 
 fn sentence(figure: ComparedFigure, a: &str, b: &str, ratio: Figure, is_estimate: bool) -> String {

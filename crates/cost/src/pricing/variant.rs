@@ -10,7 +10,7 @@ use super::target::{Found, Missing, TargetCosting, keep};
 use super::watts::VariantPower;
 use crate::figure::Figure;
 use crate::measured::{MeasuredRun, MeasuredVariant, Performance};
-use crate::metered::median;
+use crate::metered::{TrialValue, median};
 use crate::power::{Boundary, MachinePower};
 use crate::targets::{Target, Targets};
 
@@ -84,15 +84,15 @@ pub(crate) struct Priced<'r> {
     pub cost: VariantCost,
     /// What a server costs over its life.
     pub life_cost: Option<LifeCost>,
-    /// The figures of each trial with its block, where a meter measured its watts.
+    /// The figures of each trial, where a meter measured its watts.
     pub by_trial: TrialFigures,
 }
 
-/// Figures of trials, with their blocks.
+/// Figures of trials.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TrialFigures {
-    pub operations_per_joule: Vec<(u32, f64)>,
-    pub cost_of_a_million: Vec<(u32, f64)>,
+    pub operations_per_joule: Vec<TrialValue>,
+    pub cost_of_a_million: Vec<TrialValue>,
 }
 
 /// Computes the figures of one variant.
@@ -126,7 +126,7 @@ impl<'v> VariantCosting<'v> {
         // The watts of a trial vary as its performance does, so these figures are those of its trials.
         let by_trial = power.as_ref().map(|power| self.by_trial(power)).unwrap_or_default();
         let of_trials =
-            |values: &[(u32, f64)]| median(&values.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+            |values: &[TrialValue]| median(&values.iter().map(|one| one.value).collect::<Vec<_>>());
         let cost = VariantCost {
             run: self.run.id.to_owned(),
             variant: self.variant.label(),
@@ -153,7 +153,8 @@ impl<'v> VariantCosting<'v> {
     fn by_trial(&self, power: &VariantPower<'_>) -> TrialFigures {
         let mut figures = TrialFigures::default();
         for (trial, watts) in power.by_trial() {
-            figures.operations_per_joule.push((trial.block, trial.watts.per_joule()));
+            let value = |value| TrialValue { place: trial.place.clone(), value };
+            figures.operations_per_joule.push(value(trial.watts.per_joule()));
             let costing =
                 TargetCosting { target: self.target, targets: self.targets, measured: Some(&watts) };
             let cost = costing.life_cost().ok().filter(|_| costing.bills_measured_watts());
@@ -161,7 +162,7 @@ impl<'v> VariantCosting<'v> {
                 continue;
             };
             let operations = Performance::per_s(trial.value, scale) * self.targets.cycle.at_load(life);
-            figures.cost_of_a_million.push((trial.block, cost.of_a_million(operations).value()));
+            figures.cost_of_a_million.push(value(cost.of_a_million(operations).value()));
         }
         figures
     }

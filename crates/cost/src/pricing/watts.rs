@@ -44,7 +44,7 @@ fn power(trials: &MeteredTrials<'_>, load: f64, idle: Option<f64>) -> MeasuredPo
     let indicative = if meter.is_indicative { "indicative" } else { "an accepted analyser" };
     let of = |watts: f64| MachinePower {
         watts: Watts::new(watts),
-        boundary: trials.boundary,
+        boundary: meter.boundary,
         source: format!("measured beside the load: {} ({}), {indicative}", meter.name, meter.kind),
         is_measured: true,
     };

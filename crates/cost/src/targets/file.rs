@@ -5,20 +5,22 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use ::power::{NamedSource, SourceDescription};
+use ::power::SourceDescription;
 use serde::Deserialize;
 use stats::cost::DutyCycle;
-use stats::quantity::{PowerUsageEffectiveness, RackUnits};
+use stats::quantity::{MoneyPerKilowattHour, PowerUsageEffectiveness, RackUnits};
 use toml::{Spanned, Value};
 
 use super::error::TargetsError;
 use super::meters::{self, SourceKeys};
+use super::plausible::{self, Parsed};
 use super::target::{Acquisition, Target, Targets};
+use super::target_meter::TargetMeter;
 use crate::power::{Boundary, MachinePower, stated_boundary};
 use crate::source_text::{FileError, SourceText};
 use crate::unit_text::{self, Currency, UnitError};
 
-/// A value that must be a text with a unit. A bare number gets an error that says so.
+/// A value that must be a text with a unit, or a meter. Anything else gets an error that says so.
 type Text = Option<Spanned<Value>>;
 
 #[derive(Deserialize)]
@@ -48,17 +50,10 @@ struct RawTarget {
     load: Text,
     idle: Text,
     boundary: Option<Spanned<String>>,
-    meter: Option<Spanned<String>>,
+    meter: Text,
     measured_with: Option<String>,
     embodied: Text,
     cpus: Option<Spanned<u32>>,
-}
-
-/// A text of the file, parsed, with its place.
-struct Parsed<T> {
-    value: T,
-    text: String,
-    span: Range<usize>,
 }
 
 /// Reads texts of one file.
@@ -141,8 +136,8 @@ fn parse(file: &str, text: &str) -> Result<Targets, FileError> {
     let mut targets = Vec::new();
     for (name, spanned) in raw.target {
         let table = spanned.span();
-        check_meter(&source, spanned.get_ref().meter.as_ref(), &meters)?;
-        let target = spanned.into_inner().check(name, &table, &reader)?;
+        let price_of_energy = price_per_kwh.as_ref().map(|price| price.value);
+        let target = spanned.into_inner().check(name, &table, &reader, &meters, price_of_energy)?;
         // A meter measures the idle power, too.
         let needs_idle =
             !cycle.is_all_day() && target.load.is_some() && target.idle.is_none() && target.meter.is_none();
@@ -168,7 +163,14 @@ fn parse(file: &str, text: &str) -> Result<Targets, FileError> {
 }
 
 impl RawTarget {
-    fn check(self, name: String, table: &Range<usize>, reader: &Reader<'_>) -> Result<Target, FileError> {
+    fn check(
+        self,
+        name: String,
+        table: &Range<usize>,
+        reader: &Reader<'_>,
+        meters: &[SourceDescription],
+        price_of_energy: Option<MoneyPerKilowattHour>,
+    ) -> Result<Target, FileError> {
         let source = &reader.source;
         let code = &reader.currency;
         let price_example = format!("3446 {}", code.code());
@@ -176,6 +178,7 @@ impl RawTarget {
         let rate_example = format!("0.40 {}/hour", code.code());
         let rate =
             reader.text("rate", &rate_example, self.rate, |text| unit_text::hourly_rate(text, code))?;
+        let span_of_rate = rate.as_ref().map(|rate| rate.span.clone());
         let acquisition = match (price, rate) {
             (Some(_), Some(rate)) => {
                 let message =
@@ -199,7 +202,9 @@ impl RawTarget {
         let nameplate = reader.text("nameplate", "275 W", self.nameplate, unit_text::power)?;
         let load = reader.text("load", "208 W", self.load, unit_text::power)?;
         let idle = reader.text("idle", "118 W", self.idle, unit_text::power)?;
-        check_order(source, [("idle", &idle), ("load", &load), ("nameplate", &nameplate)])?;
+        plausible::check_order(source, [("idle", &idle), ("load", &load), ("nameplate", &nameplate)])?;
+        let rack_units = rack_units.transpose()?;
+        plausible::check_height(source, rack_units, [("load", &load), ("nameplate", &nameplate)])?;
         let boundary = boundary(source, table, &name, self.boundary, load.is_some() || idle.is_some())?;
         let by_hand = self.measured_with.map_or_else(
             || "typed in by hand".to_owned(),
@@ -220,57 +225,26 @@ impl RawTarget {
             source: "the nameplate".to_owned(),
             is_measured: false,
         });
+        let load = load.map(stated).or(of_nameplate);
+        if let (Some(Acquisition::Rented(rate)), Some(span), Some(load), Some(price)) =
+            (acquisition, span_of_rate, &load, price_of_energy)
+        {
+            plausible::check_rate(source, &span, rate, load.watts, price)?;
+        }
         let embodied = reader.text("embodied", "1200 kg", self.embodied, unit_text::carbon_mass)?;
+        let meter = self.meter.map(|meter| TargetMeter::check(meter, source, meters));
         Ok(Target {
             name,
             variants: self.variants,
             acquisition,
-            rack_units: rack_units.transpose()?,
-            load: load.map(stated).or(of_nameplate),
+            rack_units,
+            load,
             idle: idle.map(stated),
             embodied: embodied.map(|embodied| embodied.value),
             cpus: cpus.transpose()?,
-            meter: self.meter.map(Spanned::into_inner),
+            meter: meter.transpose()?,
         })
     }
-}
-
-/// The meter of a target is one of the file's, or one of this machine's.
-fn check_meter(
-    source: &SourceText<'_>,
-    meter: Option<&Spanned<String>>,
-    meters: &[SourceDescription],
-) -> Result<(), FileError> {
-    let Some(meter) = meter else { return Ok(()) };
-    let name = meter.get_ref();
-    let is_known = meters.iter().any(|known| known.about().name == *name) || NamedSource::is_local_name(name);
-    if is_known {
-        return Ok(());
-    }
-    let message = format!(
-        "meter: there is no [power.{name}] in this file: write it, or name a meter of this machine as `showdown power` does (rapl-package)"
-    );
-    Err(source.error(&meter.span(), message))
-}
-
-/// Idle is at most load, and load at most the nameplate: otherwise a unit is wrong, or two figures are swapped.
-fn check_order(
-    source: &SourceText<'_>,
-    ascending: [(&str, &Option<Parsed<stats::quantity::Watts>>); 3],
-) -> Result<(), FileError> {
-    let given: Vec<_> =
-        ascending.iter().filter_map(|(key, power)| power.as_ref().map(|p| (key, p))).collect();
-    for pair in given.windows(2) {
-        let [(lower, less), (higher, more)] = pair else { continue };
-        if less.value > more.value {
-            let message = format!(
-                "{lower} = {:?} is above {higher} = {:?}: check the units, and which is which",
-                less.text, more.text
-            );
-            return Err(source.error(&less.span, message));
-        }
-    }
-    Ok(())
 }
 
 fn boundary(

@@ -98,21 +98,6 @@ password_env = "BMC_PASSWORD"
     }
 
     #[test]
-    fn a_target_names_a_meter_of_the_file_or_of_this_machine() {
-        let text = |meter: &str| {
-            format!(
-                "currency = \"EUR\"\n[target.a]\nmeter = \"{meter}\"\n[power.desk]\nkind = \"shelly\"\naddress = \"http://10.0.0.31\"\n"
-            )
-        };
-        let meter_of =
-            |name: &str| Targets::parse("targets.toml", &text(name)).unwrap().targets[0].meter.clone();
-        assert_eq!(meter_of("desk").as_deref(), Some("desk"));
-        assert_eq!(meter_of("rapl-package").as_deref(), Some("rapl-package"));
-        let error = Targets::parse("targets.toml", &text("dekc")).unwrap_err().to_string();
-        assert!(error.starts_with("targets.toml:3: meter: there is no [power.dekc] in this file"), "{error}");
-    }
-
-    #[test]
     fn the_keys_of_meters_are_checked_with_those_of_targets() {
         let text = "currency = \"EUR\"\n[target.a]\nnameplate = \"275 W\"\n[power.b]\nkind = \"shelly\"\n";
         let error = Targets::parse("targets.toml", text).unwrap_err().to_string();

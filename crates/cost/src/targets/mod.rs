@@ -3,8 +3,11 @@
 mod error;
 mod file;
 mod meters;
+mod plausible;
 mod target;
+mod target_meter;
 
 pub use error::TargetsError;
 pub use meters::TargetsFile;
 pub use target::{Acquisition, NoTarget, Target, Targets};
+pub use target_meter::TargetMeter;

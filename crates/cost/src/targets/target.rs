@@ -6,6 +6,7 @@ use stats::quantity::{
     RackUnits,
 };
 
+use super::target_meter::TargetMeter;
 use crate::power::MachinePower;
 use crate::unit_text::Currency;
 
@@ -42,8 +43,8 @@ pub enum Acquisition {
 pub struct Target {
     /// Its name.
     pub name: String,
-    /// The variants that ran on it: `nginx`, or `RUN/nginx` of one run. Empty: the variant of the target's name, those of the host with
-    /// this name, or all of them if it is the only target.
+    /// The variants that ran on it: `nginx`, or `RUN/nginx` of one run. Empty: the variant of the target's name, those of the host or of
+    /// the kind of hosts with this name, or all of them if it is the only target.
     pub variants: Vec<String>,
     /// How it is paid for.
     pub acquisition: Option<Acquisition>,
@@ -55,8 +56,8 @@ pub struct Target {
     pub idle: Option<MachinePower>,
     /// Carbon of making it.
     pub embodied: Option<Grams>,
-    /// The meter of its power: the name of a `[power.NAME]` of the file, or of a meter of this machine.
-    pub meter: Option<String>,
+    /// The meter of its power.
+    pub meter: Option<TargetMeter>,
     /// Its CPUs, to estimate the power of an operation from CPU time.
     pub cpus: Option<u32>,
 }
@@ -104,9 +105,10 @@ impl Targets {
     }
 }
 
-/// Whether a variant ran on the host with this name: `nginx@old`.
+/// Whether a variant ran on the host with this name, or on hosts of this kind: `nginx@old`, `nginx@kind:small`.
 fn is_host(target: &str, variant: &str) -> bool {
-    variant.rsplit_once('@').is_some_and(|(_, host)| host == target)
+    let host = variant.rsplit_once('@').map(|(_, host)| host);
+    host.is_some_and(|host| host == target || host.strip_prefix("kind:") == Some(target))
 }
 
 /// Whether a name of the file means this variant: `nginx`, or `0543-nginx/nginx` where a part of the run's id comes first.

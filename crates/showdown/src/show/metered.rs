@@ -77,7 +77,11 @@ fn levels(levels: &[LevelFigures], work: &str) -> Vec<Vec<String>> {
             thousands(level.work_per_s),
             level.p99_us.map_or_else(|| "–".to_owned(), super::units::time),
             amount(level.watts.value),
-            if level.is_idle() { "–".to_owned() } else { with_interval(level.operations_per_joule, amount) },
+            if level.is_idle() {
+                "–".to_owned()
+            } else {
+                with_interval(level.operations_per_joule, amount)
+            },
         ]
     }));
     rows

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use archive::Run;
 use archive::model::{Plan, Variant};
-use bakeoff::RunMeter;
 use bakeoff::plan_request::measuring_power;
+use bakeoff::{MeteredServer, RunMeter, machines_of};
 use cost::Targets;
 use cost::pricing::CostReport;
 use cost::targets::TargetsFile;
@@ -104,9 +104,15 @@ impl MeterArgs {
             let Some(targets) = &targets else { break };
             let path = self.cost.as_deref().unwrap_or(std::path::Path::new("")).display();
             let target = targets.of("", &variant.name).map_err(|error| usage(format!("{path}: {error}")))?;
-            if let Some(name) = &target.meter {
-                let source = named(name, &described).map_err(|why| usage(format!("{path}: {why}")))?;
-                found.add(source, index)?;
+            if let Some(meter) = &target.meter {
+                let refused = |why: String| usage(format!("{path}: target {}: {why}", target.name));
+                let hosts: Vec<Option<&str>> =
+                    machines_of(plan, variant).into_iter().map(|host| Some(host.name.as_str())).collect();
+                for host in if hosts.is_empty() { vec![None] } else { hosts } {
+                    let name = meter.of(host).map_err(refused)?;
+                    let source = named(name, &described).map_err(refused)?;
+                    found.add(source, index, host)?;
+                }
             }
         }
         for argument in &self.power {
@@ -120,7 +126,7 @@ impl MeterArgs {
                 ));
             }
             for index in 0..plan.variants.len() {
-                found.add(source.clone(), index)?;
+                found.add(source.clone(), index, None)?;
             }
         }
         let targets = self.cost.clone().zip(targets).map(|(path, targets)| NamedTargets { path, targets });
@@ -141,26 +147,40 @@ impl Found<'_> {
         self.plan.variants.iter().map(|v| if place(v) { None } else { v.host.as_ref() }).collect()
     }
 
-    fn add(&mut self, source: NamedSource, variant: usize) -> anyhow::Result<()> {
+    /// Adds the meter of a variant; on this host, if it takes several in turns.
+    fn add(&mut self, source: NamedSource, variant: usize, host: Option<&str>) -> anyhow::Result<()> {
         let of_plan = &self.plan.variants[variant];
         if source.is_local() && !self.plan.is_here(of_plan) {
-            let host = of_plan.host.as_deref().unwrap_or_default();
+            let host = host.or(of_plan.host.as_deref()).unwrap_or_default();
             return Err(usage(format!(
                 "{} measures this machine, and {} runs on host {host}: name a meter on the network",
                 source.name(),
                 of_plan.name
             )));
         }
-        if self.plan.hosts_of(of_plan).count() > 1 {
+        let hosts: Vec<&str> =
+            machines_of(self.plan, of_plan).into_iter().map(|host| host.name.as_str()).collect();
+        let is_one = hosts.len() <= 1;
+        let known = self.meters.iter().position(|meter| meter.source.name() == source.name());
+        let measures_another = |meter: &RunMeter| {
+            meter.servers.iter().any(|server| server.variant == variant && server.host.as_deref() != host)
+        };
+        if !is_one && (host.is_none() || known.is_some_and(|at| measures_another(&self.meters[at]))) {
+            let meters: Vec<String> = hosts.iter().map(|host| format!("{host} = \"METER\"")).collect();
             return Err(usage(format!(
-                "{} takes several hosts in turns, and a meter measures one of them: name the hosts, such as {}@HOST",
-                of_plan.name, of_plan.server
+                "{} takes the hosts {} in turns, and {} measures one of them: write the meter of each into the target of the --cost \
+                 file, as meter = {{ {} }}",
+                of_plan.name,
+                hosts.join(", "),
+                source.name(),
+                meters.join(", ")
             )));
         }
-        match self.meters.iter_mut().find(|meter| meter.source.name() == source.name()) {
-            Some(meter) if !meter.variants.contains(&variant) => meter.variants.push(variant),
+        let server = MeteredServer { variant, host: host.filter(|_| !is_one).map(str::to_owned) };
+        match known.map(|at| &mut self.meters[at]) {
+            Some(meter) if !meter.servers.contains(&server) => meter.servers.push(server),
             Some(_) => {}
-            None => self.meters.push(RunMeter { source, variants: vec![variant] }),
+            None => self.meters.push(RunMeter { source, servers: vec![server] }),
         }
         Ok(())
     }
@@ -175,11 +195,19 @@ pub fn of_argument(
     if !argument.contains('=') {
         return named(argument, described);
     }
+    let is_taken =
+        |name: &str| described.iter().any(|other| other.about().name == name) || taken.contains(&name);
+    described_by(argument, is_taken).map(|described| NamedSource::Network(Box::new(described)))
+}
+
+/// The source of `KIND=ADDRESS`. Its name is its kind, with a number if a source has that name already.
+pub fn described_by(argument: &str, is_taken: impl Fn(&str) -> bool) -> Result<SourceDescription, String> {
     let keys = SourceKeys::from_argument(argument)?;
-    let name = free_name(keys.kind.as_deref().unwrap_or_default(), |name| {
-        described.iter().any(|other| other.about().name == name) || taken.contains(&name)
-    });
-    keys.check(&name).map(|described| NamedSource::Network(Box::new(described)))
+    let kind = keys.kind.clone().unwrap_or_default();
+    let numbered = (2..).map(|number| format!("{kind}-{number}"));
+    let mut names = std::iter::once(kind.clone()).chain(numbered);
+    let name = names.find(|name| !is_taken(name)).unwrap_or_default();
+    keys.check(&name)
 }
 
 /// A meter of the file, or one of this machine.
@@ -193,10 +221,4 @@ fn named(name: &str, described: &[SourceDescription]) -> Result<NamedSource, Str
     Err(format!(
         "there is no meter {name}: write KIND=ADDRESS, such as shelly=http://10.0.0.31, or a name that `showdown power` prints"
     ))
-}
-
-/// The kind, with a number if a source has that name already.
-pub fn free_name(kind: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    let numbered = (2..).map(|number| format!("{kind}-{number}"));
-    std::iter::once(kind.to_owned()).chain(numbered).find(|name| !is_taken(name)).unwrap_or_default()
 }

@@ -10,11 +10,13 @@ use cost::targets::TargetsFile;
 use host::Host;
 use load::inputs::units::parse_duration;
 use power::local::LocalSources;
-use power::{NotMeasured, PowerMonitor, PowerReport, PowerSource, PowerTick, SourceKeys, Stated, local};
+use power::{
+    NotMeasured, PowerMonitor, PowerReport, PowerSource, PowerTick, SourceDescription, Stated, local,
+};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::meters::free_name;
+use super::meters::described_by;
 use super::options::AnswerFormat;
 use crate::exit::{CommandStatus, print_failure, usage};
 use crate::print::{note, print_json, print_text};
@@ -149,12 +151,10 @@ impl Named {
             named.stated = targets.iter().filter_map(stated).collect();
         }
         for argument in &args.source {
-            let keys = SourceKeys::from_argument(argument);
-            let keys = keys.map_err(|error| usage(format!("--source: {error}")))?;
-            let name = free_name(keys.kind.as_deref().unwrap_or_default(), |name| {
-                described.iter().any(|other: &power::SourceDescription| other.about().name == name)
-            });
-            described.push(keys.check(&name).map_err(|error| usage(format!("--source: {error}")))?);
+            let is_taken =
+                |name: &str| described.iter().any(|other: &SourceDescription| other.about().name == name);
+            let source = described_by(argument, is_taken);
+            described.push(source.map_err(|error| usage(format!("--source: {error}")))?);
         }
         for source in described {
             match source.open() {

@@ -76,9 +76,10 @@ fn a_variant_finds_its_machine() {
     assert_eq!(one.of("run", "nginx").unwrap().name, "any");
     let two = Targets::parse("t", "currency = \"EUR\"\n[target.nginx]\n[target.apache]").unwrap();
     assert_eq!(two.of("run", "apache").unwrap().name, "apache");
-    // A target with the name of a host describes what ran there.
+    // A target with the name of a host, or of a kind of hosts, describes what ran there.
     let hosts = Targets::parse("t", "currency = \"EUR\"\n[target.old]\n[target.new]").unwrap();
     assert_eq!(hosts.of("run", "nginx@new").unwrap().name, "new");
+    assert_eq!(hosts.of("run", "nginx@kind:old").unwrap().name, "old");
 }
 
 /// A mistake in the file: what is replaced by what, and the error.
@@ -117,6 +118,11 @@ fn each_mistake_is_one_line_with_its_place_its_reason_and_its_remedy() {
             "\"500 W\"",
             "\"0.2 kW\"",
             ":13: load = \"1.6 A x 240 V x 0.95\" is above nameplate = \"0.2 kW\": check the units, and which is which",
+        ),
+        (
+            "\"500 W\"",
+            "\"50 kW\"",
+            ":12: nameplate = \"50 kW\" is more than a machine of 2 rack units can take: check the unit",
         ),
         (
             "\"118 W\"",
@@ -159,6 +165,18 @@ fn each_mistake_is_one_line_with_its_place_its_reason_and_its_remedy() {
         assert!(FILE.contains(from), "{from}");
         let error = Targets::parse("targets.toml", &FILE.replacen(from, to, 1)).unwrap_err();
         assert_eq!(error.to_string(), format!("targets.toml{message}"));
+    }
+    // Only together with the watts and the price of energy.
+    let rented = |rate: &str| {
+        let text = format!(
+            "currency = \"EUR\"\nprice_per_kwh = \"0.24 EUR/kWh\"\n[target.a]\nrate = \"{rate}\"\nload = \"208 W\"\nboundary = \"wall\"\n"
+        );
+        Targets::parse("targets.toml", &text).map_err(|error| error.to_string())
+    };
+    assert!(rented("0.40 EUR/hour").is_ok() && rented("292 EUR/month").is_ok());
+    for rate in ["292 EUR/hour", "0.40 EUR/month"] {
+        let error = rented(rate).unwrap_err();
+        assert!(error.starts_with("targets.toml:4: rate: it includes the energy, and is "), "{error}");
     }
     let none = Targets::parse("targets.toml", "currency = \"EUR\"").unwrap_err();
     assert!(none.message.starts_with("there is no target"), "{none}");
