@@ -33,6 +33,8 @@ pub mod published;
 pub mod sizing;
 mod source_text;
 pub mod targets;
+#[cfg(test)]
+mod testing;
 pub mod unit_text;
 
 pub use figure::Figure;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::local::NotMeasured;
 use crate::monitor::SourceWatts;
+use crate::notes::notes_on;
 
 /// What can be measured now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -28,34 +29,14 @@ impl PowerReport {
         sources: Vec<SourceWatts>,
         not_measured: Vec<NotMeasured>,
     ) -> Self {
-        let mut notes = Vec::new();
-        let has = |of: &dyn Fn(&SourceWatts) -> bool| sources.iter().any(of);
-        if has(&|source| source.is_measured && source.watts.is_some() && source.is_indicative) {
-            notes.push(
-                "Watts are indicative: SPECpower accepts an analyser with an error of 1 % at most, and the error of these is larger or \
-                 unknown"
-                    .to_owned(),
-            );
-        }
-        if has(&|source| source.boundary == crate::Boundary::Unknown) {
-            notes.push(
-                "The boundary is unknown where the meter does not say on which side of the power supply it measures. If its manual \
-                 does, write boundary = \"wall\" or \"dc\" in the file of targets"
-                    .to_owned(),
-            );
-        }
-        if has(&|source| !source.is_measured) {
+        let is_indicative =
+            |source: &SourceWatts| source.is_measured && source.watts.is_some() && source.is_indicative;
+        let mut notes =
+            notes_on(sources.iter().any(is_indicative), sources.iter().map(|source| source.boundary));
+        if sources.iter().any(|source| !source.is_measured) {
             notes.push(
                 "Watts of a target are estimates: somebody typed them in, and no meter measured them"
                     .to_owned(),
-            );
-        }
-        let mut boundaries: Vec<_> = sources.iter().map(|source| source.boundary).collect();
-        boundaries.sort_unstable();
-        boundaries.dedup();
-        if boundaries.len() > 1 {
-            notes.push(
-                "Watts of different boundaries contain each other: they are not added or compared".to_owned(),
             );
         }
         Self { hostname, virtualization, sources, not_measured, notes }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ::power::Boundary;
+use ::power::notes_on;
 use archive::Run;
 use archive::model::Trial;
 use serde::Serialize;
@@ -51,32 +51,10 @@ pub fn metered(run: &Run) -> Option<MeteredReport> {
 }
 
 fn notes(run: &MeasuredRun<'_>, variants: &[MeteredVariant]) -> Vec<String> {
-    let mut notes = Vec::new();
-    let has = |of: &dyn Fn(&MeteredVariant) -> bool| variants.iter().any(of);
-    if has(&|variant| variant.meter.is_indicative) {
-        notes.push(
-            "Watts are indicative: SPECpower accepts an analyser with an error of 1 % at most, and the error of these meters is larger \
-             or unknown"
-                .to_owned(),
-        );
-    }
+    let meters = || variants.iter().map(|variant| &variant.meter);
+    let mut notes = notes_on(meters().any(|meter| meter.is_indicative), meters().map(|meter| meter.boundary));
     if run.is_on_one_machine() && !variants.is_empty() {
         notes.push("The client ran on the machine of the servers: the watts include its own".to_owned());
-    }
-    let mut boundaries: Vec<Boundary> = variants.iter().map(|variant| variant.meter.boundary).collect();
-    boundaries.sort_unstable();
-    boundaries.dedup();
-    if boundaries.len() > 1 {
-        notes.push(
-            "Watts of different boundaries contain each other: they are not added or compared".to_owned(),
-        );
-    }
-    if boundaries.contains(&Boundary::Unknown) {
-        notes.push(
-            "A meter does not say on which side of the power supply it measures: its watts are not compared or billed. If its manual \
-             does, write boundary = \"wall\" or \"dc\" in the file of targets"
-                .to_owned(),
-        );
     }
     notes
 }

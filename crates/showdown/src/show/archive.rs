@@ -5,6 +5,7 @@ use std::path::Path;
 
 use archive::printable::one_line;
 use archive::{ListedRun, Run};
+use cost::metered::metered;
 
 use super::concurrency;
 use super::explanation;
@@ -48,7 +49,7 @@ pub fn run(run: &Run) -> String {
     let report = run.dir.join(report::FILE_NAME);
     let report = report.exists().then(|| report.display().to_string());
     let mut out = match (&run.verdict, &run.explanation, &run.concurrency) {
-        (Some(verdict), ..) => answer(verdict, run, None, &dir, report.as_deref()),
+        (Some(verdict), ..) => answer(verdict, run, metered(run).as_ref(), None, &dir, report.as_deref()),
         (None, Some(explanation), _) => explanation::text(explanation, &dir, report.as_deref()),
         (None, None, Some(found)) => concurrency::text(found, &dir, report.as_deref()),
         (None, None, None) => format!(

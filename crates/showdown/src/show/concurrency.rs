@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use archive::model::{Concurrency, ConcurrencyStep};
 
+use super::sentence::capitalised;
 use super::table::table;
 use super::units::{bytes, count, time};
-use super::verdict::capitalised;
 use crate::color;
 
 /// The whole answer.

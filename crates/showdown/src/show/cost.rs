@@ -6,6 +6,7 @@ use archive::model::{thousands, with_unit, work_of};
 use cost::Figure;
 use cost::pricing::{CostReport, Missing, Power, VariantCost};
 
+use super::sentence::capitalised;
 use super::table::{row, table, without_empty};
 use crate::color;
 
@@ -16,14 +17,10 @@ const COLUMNS: usize = 3;
 pub fn text(report: &CostReport) -> String {
     let mut out = String::new();
     for comparison in &report.comparisons {
-        let sentence = &comparison.sentence;
-        let (first, rest) = sentence.split_at(sentence.chars().next().map_or(0, char::len_utf8));
-        // The names of servers keep their case.
-        let first = if sentence.starts_with("no ") { first.to_uppercase() } else { first.to_owned() };
-        let _ = writeln!(out, "{}", color::heading(format!("{first}{rest}.")));
+        let _ = writeln!(out, "{}", color::heading(capitalised(&comparison.sentence)));
     }
     for pair in &report.over_load {
-        let _ = writeln!(out, "{}.", capitalised_first(&pair.sentence));
+        let _ = writeln!(out, "{}", capitalised(&pair.sentence));
     }
     if !report.comparisons.is_empty() || !report.over_load.is_empty() {
         out.push('\n');
@@ -38,12 +35,6 @@ pub fn text(report: &CostReport) -> String {
         let _ = writeln!(out, "  {note}.");
     }
     out
-}
-
-/// A sentence that begins with a word.
-fn capitalised_first(sentence: &str) -> String {
-    let (first, rest) = sentence.split_at(sentence.chars().next().map_or(0, char::len_utf8));
-    format!("{}{rest}", first.to_uppercase())
 }
 
 /// What the figures rest on, from the file of targets.

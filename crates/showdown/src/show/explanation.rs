@@ -7,9 +7,9 @@ use archive::model::{
     SuspectWord, TracedRequest, WaitProfile, thousands,
 };
 
+use super::sentence::capitalised;
 use super::table::table;
 use super::units::quantity;
-use super::verdict::capitalised;
 use crate::color;
 
 /// Functions of a profile that the terminal shows; the report has all.

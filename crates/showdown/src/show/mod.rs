@@ -22,6 +22,7 @@ pub mod resume;
 pub mod search_progress;
 pub mod selftest;
 pub mod selftest_clients;
+mod sentence;
 pub mod size;
 mod table;
 pub mod tune_progress;

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use archive::model::{CpuTimeModes, DifferenceClass, SweepPoint, Trial, VariantSummary, Verdict};
 use archive::{Run, TrialRecord};
 
-use cost::metered::metered;
+use cost::metered::MeteredReport;
 use cost::pricing::CostReport;
 
 use super::resume::when_resumed;
+use super::sentence::capitalised;
 use super::table::table;
 use super::units::{count, plural, quantity, rate};
 use crate::color;
@@ -20,6 +21,7 @@ const MOST_REASONS: usize = 6;
 pub fn answer(
     verdict: &Verdict,
     run: &Run,
+    metered: Option<&MeteredReport>,
     costs: Option<&CostReport>,
     dir: &str,
     report: Option<&str>,
@@ -79,8 +81,8 @@ pub fn answer(
             difference.remark
         );
     }
-    if let Some(metered) = metered(run) {
-        out.push_str(&super::metered::text(&metered, &verdict.unit));
+    if let Some(metered) = metered {
+        out.push_str(&super::metered::text(metered, &verdict.unit));
     }
     if let Some(costs) = costs {
         out.push('\n');
@@ -153,15 +155,4 @@ fn row(variant: &VariantSummary, unit: &str) -> Vec<String> {
         format!("{} of {all}", variant.valid),
         if variant.modes.len() > 1 { "two modes".to_owned() } else { String::new() },
     ]
-}
-
-/// The sentence with a full stop. The names of servers keep their case.
-pub fn capitalised(sentence: &str) -> String {
-    for begin in ["no difference shown", "inconclusive", "what limits", "nothing that", "an operation"] {
-        if let Some(rest) = sentence.strip_prefix(begin) {
-            let (first, others) = begin.split_at(1);
-            return format!("{}{others}{rest}.", first.to_uppercase());
-        }
-    }
-    format!("{sentence}.")
 }

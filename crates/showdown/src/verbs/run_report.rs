@@ -76,7 +76,9 @@ pub fn report_on(
     let (dir, report) = (finished.dir.display().to_string(), report.display().to_string());
     let metered = cost::metered::metered(&run);
     let document = RunAnswer { verdict: &finished.verdict, power: metered.as_ref(), cost: costs.as_ref() };
-    shown.format.print(&document, || answer(&finished.verdict, &run, costs.as_ref(), &dir, Some(&report)))?;
+    shown.format.print(&document, || {
+        answer(&finished.verdict, &run, metered.as_ref(), costs.as_ref(), &dir, Some(&report))
+    })?;
     if let Some(why) = finished.stopped {
         anyhow::bail!(
             "the run stopped early: {why} (the finished trials are kept in {dir}): {resume} goes on"

@@ -15,11 +15,6 @@ pub struct ServerKind {
 const MOST_STEPS: f64 = 100_000.0;
 
 impl ServerKind {
-    /// What the fleet costs that carries this load: whole servers.
-    pub fn fleet_cost(&self, load: OperationsPerSecond) -> Money {
-        self.cost * (load / self.capacity).ceil().max(1.0)
-    }
-
     /// The least load above which the fleet of this kind never costs more than that of the other kind; 0 if it never does at all.
     /// `None` if there is no such load: an operation costs at least as much, or nearly as much.
     ///
@@ -67,6 +62,11 @@ mod tests {
         ServerKind { cost: Money::new(cost), capacity: OperationsPerSecond::new(per_s) }
     }
 
+    /// What the fleet costs that carries this load: whole servers.
+    fn fleet_cost(kind: &ServerKind, load: OperationsPerSecond) -> Money {
+        kind.cost * (load / kind.capacity).ceil().max(1.0)
+    }
+
     #[test]
     fn a_kind_that_costs_less_and_carries_more_is_cheaper_at_any_load() {
         let none = OperationsPerSecond::new(0.0);
@@ -80,7 +80,7 @@ mod tests {
         // 2 of the first carry 200 for 2,000; 1 of the others carries 110 for 1,150, 2 carry 220 for 2,300.
         let (a, b) = (kind(1000.0, 100.0), kind(1150.0, 110.0));
         let from = a.cheaper_from(&b).unwrap();
-        assert!(a.fleet_cost(from) > b.fleet_cost(from), "{from:?}");
+        assert!(fleet_cost(&a, from) > fleet_cost(&b, from), "{from:?}");
     }
 
     proptest! {
@@ -91,10 +91,10 @@ mod tests {
             let (a, b) = (kind(cost, per_s), kind(other_cost, other_per_s));
             if let Some(from) = a.cheaper_from(&b) {
                 let load = OperationsPerSecond::new(from.value() * (1.0 + 1e-9) + share * per_s);
-                prop_assert!(a.fleet_cost(load).value() <= b.fleet_cost(load).value() * (1.0 + 1e-9));
+                prop_assert!(fleet_cost(&a, load).value() <= fleet_cost(&b, load).value() * (1.0 + 1e-9));
                 if from.value() > 0.0 {
                     let at = OperationsPerSecond::new(from.value() * (1.0 - 1e-9));
-                    prop_assert!(a.fleet_cost(at).value() > b.fleet_cost(at).value() * (1.0 - 1e-9));
+                    prop_assert!(fleet_cost(&a, at).value() > fleet_cost(&b, at).value() * (1.0 - 1e-9));
                 }
             }
         }

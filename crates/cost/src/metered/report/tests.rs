@@ -1,23 +1,15 @@
 //! Tests of watts with made-up runs: nginx carries 1.6 × apache's load, and apache's machine takes 6 % more of its power of load.
 
-use std::path::Path;
-
 use archive::model::Trial;
-use archive::{Archive, Run};
 use power::Boundary;
 
 use super::*;
+use crate::testing::{comparison, metered_comparison};
 
 const LEVELS: [f64; 3] = [1.0, 0.5, 0.1];
 
-fn run(root: &Path, blocks: u32, shares: &[f64], lost_from: Option<u32>) -> Run {
-    let id = archive::example::metered_comparison(root, blocks, shares, lost_from).unwrap();
-    Archive::new(root).open(id.as_str()).unwrap()
-}
-
 fn report(blocks: u32, shares: &[f64], lost_from: Option<u32>) -> MeteredReport {
-    let root = tempfile::tempdir().unwrap();
-    metered(&run(root.path(), blocks, shares, lost_from)).unwrap()
+    metered(&metered_comparison(blocks, shares, lost_from)).unwrap()
 }
 
 fn is_close(a: f64, b: f64) -> bool {
@@ -93,8 +85,7 @@ fn a_meter_that_disappears_costs_its_watts_and_is_named() {
 
 #[test]
 fn without_any_watts_there_are_no_figures_but_the_reason() {
-    let root = tempfile::tempdir().unwrap();
-    let mut run = run(root.path(), 4, &[1.0], Some(1));
+    let mut run = metered_comparison(4, &[1.0], Some(1));
     for record in &mut run.trials {
         let Trial { power: Some(power), .. } = &mut record.trial else { panic!("power") };
         power.meters.retain(|meter| meter.name == "rack");
@@ -106,8 +97,7 @@ fn without_any_watts_there_are_no_figures_but_the_reason() {
 
 #[test]
 fn meters_of_different_boundaries_are_not_compared() {
-    let root = tempfile::tempdir().unwrap();
-    let mut run = run(root.path(), 6, &[1.0], None);
+    let mut run = metered_comparison(6, &[1.0], None);
     for record in &mut run.trials {
         let trial = &mut record.trial;
         let kept = if trial.variant == "nginx" { "rack" } else { "rapl-package" };
@@ -123,8 +113,35 @@ fn meters_of_different_boundaries_are_not_compared() {
 }
 
 #[test]
+fn the_meters_of_the_hosts_of_a_kind_are_one_meter() {
+    let mut run = metered_comparison(8, &[1.0], None);
+    let of_one = metered(&run).unwrap().variants[0].clone();
+    // The variants take two hosts in turns, each with an outlet of its own.
+    for record in &mut run.trials {
+        let trial = &mut record.trial;
+        let number = 1 + trial.block % 2;
+        trial.host = Some(format!("h{number}"));
+        let power = trial.power.as_mut().unwrap();
+        power.meters.retain(|meter| meter.name == "rack");
+        let name = format!("rack-{number}");
+        power.meters[0].name.clone_from(&name);
+        power.meters[0].uncertainty_percent = Some(f64::from(number));
+        for watts in power.levels.iter_mut().flat_map(|level| &mut level.watts) {
+            if watts.meter == "rack" {
+                watts.meter.clone_from(&name);
+            }
+        }
+    }
+    let report = metered(&run).unwrap();
+    let [nginx, apache] = &report.variants[..] else { panic!("{:?}", report.variants) };
+    assert_eq!(nginx.meter.name, "rack-2, rack-1");
+    assert_eq!((nginx.meter.boundary, nginx.meter.uncertainty_percent), (Boundary::Wall, Some(2.0)));
+    assert_eq!((nginx.trials, nginx.watts_at_load), (of_one.trials, of_one.watts_at_load));
+    assert_eq!(apache.meter.name, nginx.meter.name);
+    assert_eq!(report.comparisons.len(), 1, "{:?}", report.comparisons);
+}
+
+#[test]
 fn a_run_without_a_meter_has_no_watts() {
-    let root = tempfile::tempdir().unwrap();
-    let id = archive::example::comparison(root.path(), 3).unwrap();
-    assert_eq!(metered(&Archive::new(root.path()).open(id.as_str()).unwrap()), None);
+    assert_eq!(metered(&comparison(3)), None);
 }
