@@ -84,11 +84,6 @@ impl TuningCatalogue {
         Ok(catalogue)
     }
 
-    /// A catalogue of these.
-    pub fn of(tunings: Vec<Tuning>) -> Self {
-        Self { tunings }
-    }
-
     /// All tunings, by name.
     pub fn all(&self) -> &[Tuning] {
         &self.tunings

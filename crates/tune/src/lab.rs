@@ -68,22 +68,13 @@ pub enum LabError {
 }
 
 impl StageTrials {
-    /// The values of one of the settings by block.
-    fn values(&self, of: usize) -> BTreeMap<u32, f64> {
-        let own = self.trials.iter().filter(|trial| trial.of == of);
-        own.filter_map(|trial| Some((trial.block, trial.value?))).collect()
-    }
-
     /// How much better `a` was than `b`, as logarithms of ratios, one for each block in which both are valid.
     pub fn gains(&self, a: usize, b: usize) -> Vec<f64> {
-        let others = self.values(b);
         let sign = if self.higher_is_better { 1.0 } else { -1.0 };
-        let paired =
-            self.values(a).into_iter().filter_map(|(block, value)| Some((value, *others.get(&block)?)));
-        paired.filter(|(a, b)| *a > 0.0 && *b > 0.0).map(|(a, b)| sign * (a / b).ln()).collect()
+        self.log_ratios(a, b, |trial| trial.value).into_iter().map(|ratio| sign * ratio).collect()
     }
 
-    /// The logarithms of the ratios of another reading, `a` over `b`, one for each block that has both.
+    /// The logarithms of the ratios of a reading, `a` over `b`, one for each block in which both trials are valid and have it.
     pub fn log_ratios(&self, a: usize, b: usize, read: impl Fn(&TrialReading) -> Option<f64>) -> Vec<f64> {
         let of = |wanted: usize| -> BTreeMap<u32, f64> {
             let own = self.trials.iter().filter(|trial| trial.of == wanted && trial.value.is_some());
