@@ -128,8 +128,10 @@ export interface VariantCost {
   operations_per_joule: CostFigure | null;
   swap: CostFigure | null;
   energy_kwh_a_year: number | null;
+  energy_cost_a_year: number | null;
   total_cost: number | null;
   cost_of_a_million: CostFigure | null;
+  carbon_kg_a_year: number | null;
   carbon_g_of_a_million: CostFigure | null;
   missing: { figure: string; why: string }[];
 }

@@ -2,7 +2,8 @@
 // units (microseconds, bytes, shares of 1). What is measured is left to the callers.
 
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-const MISSING = "–";
+/** What a cell without a figure shows. */
+export const MISSING = "–";
 /** Keeps a number and its unit on one line. */
 const JOIN = "\u00a0";
 
@@ -105,7 +106,7 @@ export function capital(text: string): string {
 /** A sentence of the verdict or of an explanation as a sentence of the page: its own words start with a capital, and the names of
     variants do not change. */
 export function sentenceCase(text: string): string {
-  return text.replace(/^(inconclusive|no difference shown|what limits|nothing that|an operation)/, capital);
+  return text.replace(/^(inconclusive|no difference|what limits|nothing that|an operation|at )/, capital);
 }
 
 /** `1 trial`, `2 trials`. */

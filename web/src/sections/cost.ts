@@ -2,16 +2,15 @@
 
 import { publishedChart } from "../charts/published";
 import { breakable, el, table, type Child } from "../dom";
-import { number, quantity } from "../derive/format";
-import type { Cost, CostFigure, CostPower, PublishedFigure, Report, VariantCost } from "../model";
+import { MISSING, capital, number, quantity } from "../derive/format";
+import type { Cost, CostPower, PublishedFigure, Report, VariantCost } from "../model";
+import { figure, sentenceList, workOf } from "./costfigure";
 import type { Section } from "./section";
-
-const MISSING = "–";
 
 export function costSection({ cost }: Report): Section | null {
   if (!cost) return null;
   const body: Child[] = [
-    sentences(cost),
+    sentenceList([...cost.comparisons, ...cost.over_load].map(({ sentence }) => sentence)),
     el("p", { class: "basis" }, basis(cost)),
     table(
       "Cost of the variants, with the 95 % confidence interval of the measurement",
@@ -20,17 +19,11 @@ export function costSection({ cost }: Report): Section | null {
     ),
     el("p", { class: "note" }, "SWaP = performance / (rack units × watts at load). The cost of a million operations assumes that the server carries its whole performance in its hours at load."),
     missing(cost),
-    el("ul", { class: "sentences" }, ...cost.notes.map((note) => el("li", {}, ...breakable(`${note}.`)))),
+    sentenceList(cost.notes),
     publishedChart(cost.variants, cost.published),
     published(cost.published),
   ];
   return { id: "cost", title: "Cost", short: "Cost", body };
-}
-
-function sentences({ comparisons, over_load: overLoad }: Cost): Child {
-  const all = [...comparisons, ...overLoad];
-  if (all.length === 0) return null;
-  return el("ul", { class: "sentences" }, ...all.map(({ sentence }) => el("li", {}, ...breakable(`${sentence}.`))));
 }
 
 /** What the figures rest on, from the file of targets. */
@@ -45,29 +38,26 @@ function basis(cost: Cost): string {
   return `From the file of targets: ${parts.filter(Boolean).join(", ")}.`;
 }
 
-/** A row for each figure and a column for each variant: variants are few, and their figures many. */
+/** A row for each figure that a variant has, and a column for each variant: variants are few, and their figures many. */
 function rows({ variants, currency }: Cost): Child[][] {
+  const [first, ...others] = new Set(variants.map(({ unit }) => unit));
+  const work = workOf(others.length === 0 ? first : undefined);
   const row = (head: string, cell: (variant: VariantCost) => Child): Child[] => [head, ...variants.map(cell)];
-  return [
+  const all = [
     row("Machine", ({ target }) => target),
     row("Performance", ({ performance, unit }) => figure(performance, (value) => quantity(value, unit))),
     row("Power at load", ({ power_at_load }) => power(power_at_load)),
     row("Power idle", ({ power_idle }) => power(power_idle)),
-    row("Operations a joule", ({ operations_per_joule }) => figure(operations_per_joule)),
+    row(`${capital(work)} a joule`, ({ operations_per_joule }) => figure(operations_per_joule)),
     row("SWaP", ({ swap }) => figure(swap)),
     row("Energy a year, kWh", ({ energy_kwh_a_year }) => number(energy_kwh_a_year)),
-    row(`Total cost, ${currency}`, ({ total_cost }) => number(total_cost)),
-    row(`Cost of a million operations, ${currency}`, ({ cost_of_a_million }) => figure(cost_of_a_million)),
-    row("Carbon of a million operations, g", ({ carbon_g_of_a_million }) => figure(carbon_g_of_a_million)),
+    row(`Energy cost a year, ${currency}`, ({ energy_cost_a_year }) => number(energy_cost_a_year)),
+    row(`Total cost over the life, ${currency}`, ({ total_cost }) => number(total_cost)),
+    row(`Cost of a million ${work}, ${currency}`, ({ cost_of_a_million }) => figure(cost_of_a_million)),
+    row("Carbon a year, kg", ({ carbon_kg_a_year }) => number(carbon_kg_a_year)),
+    row(`Carbon of a million ${work}, g`, ({ carbon_g_of_a_million }) => figure(carbon_g_of_a_million)),
   ];
-}
-
-/** A figure above its interval. */
-function figure(value: CostFigure | null, write: (value: number) => string = number): Child {
-  if (!value) return MISSING;
-  const { low, high } = value;
-  const interval = low === null || high === null ? "no interval" : `${number(low)}–${number(high)}`;
-  return [write(value.value), el("br"), el("small", {}, interval)];
+  return all.filter(([, ...cells]) => cells.some((cell) => cell !== MISSING));
 }
 
 /** Watts with their boundary; those without a meter are an estimate. */

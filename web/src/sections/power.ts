@@ -3,28 +3,27 @@
 
 import { wattsChart } from "../charts/watts";
 import { breakable, el, table, type Child } from "../dom";
-import { number, time } from "../derive/format";
-import type { CostFigure, MeteredVariant, Report } from "../model";
+import { MISSING, capital, number, time } from "../derive/format";
+import type { MeteredVariant, Report } from "../model";
 import { seriesStyles } from "../derive/palette";
+import { figure, sentenceList, workOf } from "./costfigure";
 import type { Section } from "./section";
-
-const MISSING = "–";
 
 export function powerSection({ power, verdict }: Report): Section | null {
   if (!power) return null;
   // In the order of the plan, so that a variant of a comparison has its colour.
   const style = seriesStyles([...new Set(power.variants.map(({ variant }) => variant))]);
-  const work = verdict?.unit === "MB/s" ? "MB" : "operations";
+  const work = workOf(verdict?.unit);
   const hasOverall = power.variants.some(({ overall_operations_per_joule: overall }) => overall !== null);
   const meters = [...new Set(power.variants.map(({ meter }) => meter.boundary))];
   const leveled = power.variants.filter(({ levels }) => levels.length > 2);
   const body: Child[] = [
-    el("ul", { class: "sentences" }, ...power.comparisons.map(({ sentence }) => el("li", {}, ...breakable(`${sentence}.`)))),
+    sentenceList(power.comparisons.map(({ sentence }) => sentence)),
     power.variants.length === 0
       ? null
       : table(
           "Watts and operations a joule, with the 95 % confidence interval of the valid trials",
-          ["Variant", "Meter", "Watts include", "Watts at load", "Watts idle", `${work} a joule`, ...(hasOverall ? ["over all levels"] : []), "Trials"],
+          ["Variant", "Meter", "Watts include", "Watts at load", "Watts idle", `${capital(work)} a joule`, ...(hasOverall ? ["Over all levels"] : []), "Trials"],
           power.variants.map((variant) => [
             el("span", {}, ...breakable(variant.variant)),
             meter(variant),
@@ -41,7 +40,7 @@ export function powerSection({ power, verdict }: Report): Section | null {
       return of.length === 0 ? [] : [wattsChart(boundary, of, work, style)];
     }),
     leveled.length === 0 ? null : levels(leveled, work),
-    el("ul", { class: "sentences" }, ...[...power.lost.map((lost) => `${lost}.`), ...power.notes.map((note) => `${note}.`)].map((line) => el("li", {}, ...breakable(line)))),
+    sentenceList([...power.lost, ...power.notes]),
   ];
   return { id: "power", title: "Power", short: "Power", body };
 }
@@ -49,14 +48,6 @@ export function powerSection({ power, verdict }: Report): Section | null {
 function meter({ meter: { name, kind, is_indicative: indicative, uncertainty_percent: percent } }: MeteredVariant): Child {
   const error = indicative ? "indicative" : `±${number(percent)} %`;
   return [name, el("br"), el("small", {}, `${kind}, ${error}`)];
-}
-
-/** A figure above its interval. */
-function figure(value: CostFigure | null): Child {
-  if (!value) return MISSING;
-  const { low, high } = value;
-  const interval = low === null || high === null ? "no interval" : `${number(low)}–${number(high)}`;
-  return [number(value.value), el("br"), el("small", {}, interval)];
 }
 
 /** Operations a joule of each level: the page has it as a table, the chart has the watts. */

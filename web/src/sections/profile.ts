@@ -17,6 +17,11 @@ export function us(value: number): string {
   return `${number(value)}\u00a0µs`;
 }
 
+/** What watching cost; nothing where that is not known. */
+export function throughputWhileWatching(ratio: number | null | undefined): string {
+  return ratio === null || ratio === undefined ? "" : `Throughput while watching was ${percent(ratio)} of that without.`;
+}
+
 /** A function with its file, unless its name has that already. */
 export function functionName({ frame, module }: { frame: string; module: string }): string {
   return module === "" || frame.startsWith("[") ? frame : `${frame} (${module})`;

@@ -6,7 +6,7 @@ import { capital, counted, number, percent } from "../derive/format";
 import { breakable, el, table, type Child } from "../dom";
 import type { SlowRequests, TracedRequest } from "../explained";
 import { terms } from "../terms";
-import { functionName, us } from "./profile";
+import { functionName, throughputWhileWatching, us } from "./profile";
 
 /** Functions of the table. */
 const SHOWN = 12;
@@ -16,7 +16,7 @@ export function slowParts(slow: SlowRequests, variant: string, id: string): Chil
   const notes = [
     `0.1 % of ${counted(operations, "operation")} take longer than ${us(limit)}; the steps of ${number(traced)} are known.`,
     `Seen: ${level}.`,
-    ratio === null || ratio === undefined ? "" : `Throughput while watching was ${percent(ratio)} of that without.`,
+    throughputWhileWatching(ratio),
     stopped === null || stopped === undefined ? "" : `The first ${number(stopped)} s were watched: then watching ended by itself, because it used too much CPU time or memory.`,
   ];
   return [

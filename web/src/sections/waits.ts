@@ -7,7 +7,7 @@ import { counted, number, percent } from "../derive/format";
 import { breakable, el, table, type Child } from "../dom";
 import type { FlameData, WaitPlace, WaitProfile, WaitWaker } from "../explained";
 import { terms } from "../terms";
-import { omitted, us } from "./profile";
+import { omitted, throughputWhileWatching, us } from "./profile";
 import { nothing } from "./section";
 
 /** Places of the open table, and of the folded one. */
@@ -26,7 +26,7 @@ export function waitParts(waits: WaitProfile, flame: FlameData | undefined, vari
   const locks = inside.filter(({ is_lock }) => is_lock);
   const notes = [
     `Seen: ${waits.level}.`,
-    ratio === null || ratio === undefined ? "" : `Throughput while watching was ${percent(ratio)} of that without.`,
+    throughputWhileWatching(ratio),
     stopped === null || stopped === undefined ? "" : `Watching ended by itself after ${number(stopped)} s, because it used too much CPU time.`,
     lost > 0 ? `${counted(lost, "record")} lost.` : "",
   ];

@@ -53,6 +53,7 @@ test("costs have their intervals, boundaries and reasons, and only where there a
     assert.match(await row("Performance"), /127,000\/s 114,300–139,700/);
     assert.match(await row("Power at load"), /200 W wall estimate: typed in by hand: clamp meter 100 W nameplate estimate: the nameplate/);
     assert.match(await row("Power idle"), /118 W wall .* –$/);
+    assert.match(await row("Energy cost a year, EUR"), /525\.6 525\.6$/);
     assert.match(await row("Cost of a million operations, EUR"), /0.00038 .* –$/);
     const text = (await page.locator("#cost").innerText()).replace(/\s+/g, " ");
     assert.match(text, /No total cost: target small has no price and no rate\./);

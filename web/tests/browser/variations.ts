@@ -69,8 +69,10 @@ export function withCost(): Report {
     operations_per_joule: figure(635),
     swap: figure(317.5),
     energy_kwh_a_year: 2628,
+    energy_cost_a_year: 525.6,
     total_cost: 6102.4,
     cost_of_a_million: figure(0.00038),
+    carbon_kg_a_year: null,
     carbon_g_of_a_million: null,
     missing: [{ figure: "carbon", why: "the file of targets has no grid_intensity" }],
   };
