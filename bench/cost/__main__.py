@@ -30,7 +30,7 @@ def main() -> int:
             raw.parent.mkdir(parents=True, exist_ok=True)
             raw.write_text(json.dumps(_measure(options, showdown), indent=1) + "\n")
         ask(showdown, ["published", "--format", "md", "-o", str(whole.resolve())])
-    except (NoAnswer, FileNotFoundError) as error:
+    except (NoAnswer, OSError) as error:
         print(f"bench-cost: {error}", file=sys.stderr)
         return 1
     measured = json.loads(raw.read_text())
@@ -56,7 +56,7 @@ def _measure(options: argparse.Namespace, showdown: Path) -> dict[str, object]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench-cost", description="Computes published evaluations, and prices a comparison.")
     parser.add_argument("--showdown", type=Path, required=True, help="the binary")
-    parser.add_argument("--compare", default="--quick --on-op get-1k", help="options of the comparison [%(default)s]")
+    parser.add_argument("--compare", default="--quick", help="options of the comparison [%(default)s]")
     parser.add_argument("--work", type=Path, default=REPOSITORY / "target/bench-cost", help="directory of the run")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where to write the page [docs/results]")
     parser.add_argument("--report-only", action="store_true", help="write the page again from its raw figures")

@@ -19,6 +19,8 @@ OID = f".1.3.6.1.4.1.318.1.1.26.9.4.3.1.7.{OUTLET}"
 IDLE_W, BUSY_W = 60.0, 90.0
 LEAST_S = 0.9
 """A reading is of this time at least, as a PDU averages over about a second."""
+START_S = 60
+"""snmpd listens after this time at most."""
 
 
 def watts(busy_share: float) -> int:
@@ -70,6 +72,15 @@ def serve() -> None:
             print(answer(reading, question, sys.stdin.readline().strip()), flush=True)
 
 
+def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> None:
+    """snmpd writes its version when it listens."""
+    end = time.monotonic() + START_S
+    while "NET-SNMP version" not in log.read_text():
+        if process.poll() is not None or time.monotonic() > end:
+            raise TimeoutError(f"snmpd does not start: see {log}")
+        time.sleep(0.1)
+
+
 @contextmanager
 def pdu(directory: Path, port: int) -> Iterator[str]:
     """Serves it on this port of loopback; gives its address."""
@@ -79,10 +90,12 @@ def pdu(directory: Path, port: int) -> Iterator[str]:
         f"pass_persist .1.3.6.1.4.1.318.1.1 {sys.executable} {Path(__file__).resolve()}\n"
     )
     argv = ["/usr/sbin/snmpd", "-f", "-Lo", "-r", "-C", "-c", str(config)]
-    environment = {"SNMP_PERSISTENT_DIR": str(directory / "snmp"), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-    with (directory / "snmpd.log").open("w") as log:
-        process = subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    environment = {"SNMP_PERSISTENT_DIR": str(directory / "snmp"), "MIBS": "", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+    log = directory / "snmpd.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:
+        _wait_until_ready(process, log)
         yield f"127.0.0.1:{port}"
     finally:
         process.kill()
