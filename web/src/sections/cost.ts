@@ -81,7 +81,7 @@ function published(figures: readonly PublishedFigure[]): Child {
   if (figures.length === 0) return null;
   const rows = figures.map(({ year, system, metric, value, variant, client, caveat }) => [
     `${year} ${system ?? "several machines"}`,
-    `${value} ${metric}`,
+    /^[\d,.]+$/.test(value) ? `${value} ${metric}` : `${metric}: ${value}`,
     variant ?? MISSING,
     client ?? MISSING,
     caveat ?? MISSING,

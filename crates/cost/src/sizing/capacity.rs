@@ -41,12 +41,7 @@ pub(super) fn capacity(
     let slo = match &plan.measure {
         Measure::Capacity { slo } => slo.as_str(),
         Measure::LatencyCurve { .. } => return of_curve(run, variant, objective, "none"),
-        Measure::CpuTime { .. } => {
-            return Err(format!(
-                "{} measured CPU time an operation, which is no capacity: compare with --slo '{}'",
-                run.id, objective.text
-            ));
-        }
+        Measure::CpuTime { .. } => return Err(is_cpu_time(run, objective)),
         Measure::MaxThroughput | Measure::MaxBytes | Measure::OneByOne { .. } => {
             return Err(format!(
                 "{} measured {} without an objective: compare with --slo '{}'",
@@ -61,11 +56,25 @@ pub(super) fn capacity(
     };
     let figure = match &variant.performance {
         Performance::Rate { figure, .. } => *figure,
-        Performance::CpuTime { .. } | Performance::None { .. } => {
-            return Err(format!("no trial of {} in {} is valid", variant.label(), run.id));
+        // The first block replaced the capacity that was asked for.
+        Performance::CpuTime { .. } => return Err(is_cpu_time(run, objective)),
+        Performance::None { .. } => {
+            return Err(format!(
+                "no trial of {} in {} is valid: `showdown show {}` says why",
+                variant.label(),
+                run.id,
+                run.id
+            ));
         }
     };
     with_lower_bound(run, variant, figure, basis, slo)
+}
+
+fn is_cpu_time(run: &MeasuredRun<'_>, objective: &Objective<'_>) -> String {
+    format!(
+        "{} measured CPU time an operation, which is no capacity: compare with --slo '{}' and a client with more CPUs",
+        run.id, objective.text
+    )
 }
 
 /// The highest measured rate of each valid trial at which the objective was met, and at all lower rates of the trial.

@@ -27,16 +27,18 @@ fn figures(results: &[ListedResult]) -> String {
         let system = result.system.as_deref().unwrap_or("several machines");
         let variant = result.variant.as_ref().map_or(String::new(), |variant| format!(" ({variant})"));
         let client = result.client.as_ref().map_or(String::new(), |client| format!(", client {client}"));
-        let _ = writeln!(
-            out,
-            "  {}: {system}{variant}: {} {}{client}",
-            result.workload, result.value, result.metric
-        );
+        let _ = writeln!(out, "  {}: {system}{variant}: {}{client}", result.workload, figure(result));
         if let Some(caveat) = &result.caveat {
             let _ = writeln!(out, "    {} {caveat}", color::caution("caveat:"));
         }
     }
     out
+}
+
+/// `5,718 requests/s`; a list of figures after what they are.
+fn figure(ListedResult { value, metric, .. }: &ListedResult) -> String {
+    let is_number = value.chars().all(|c| c.is_ascii_digit() || ",.".contains(c));
+    if is_number { format!("{value} {metric}") } else { format!("{metric}: {value}") }
 }
 
 fn efficiency(lines: &[Efficiency]) -> String {
