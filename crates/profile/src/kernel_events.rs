@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 
 use host::CpuSet;
-use perf_event_open::config::CallChain;
+use perf_event_open::config::{CallChain, Clock, Cpu, Opts, Proc, RegsMask, Size, Target};
 use perf_event_open::count::Counter;
 use perf_event_open::sample::Sampler;
 use perf_event_open::sample::record::Record;
@@ -98,10 +98,34 @@ impl KernelEvent {
         }
         Err(failure)
     }
+
+    /// Opens an event of all processes on each of these CPUs. They do not count yet.
+    pub(crate) fn on_each(
+        cpus: &CpuSet,
+        sizes: &[u8],
+        open: impl Fn(Target) -> io::Result<Counter>,
+    ) -> io::Result<Vec<Self>> {
+        let one = |cpu| Self::with_buffer(open((Proc::ALL, Cpu(cpu as u32)).into())?, sizes);
+        cpus.iter().map(one).collect()
+    }
 }
 
-/// The registers that unwinding needs, as a mask.
-pub(crate) const UNWIND_REGISTERS: u64 = registers::MASK;
+/// Options of an event whose records say which thread they are of, and when, in nanoseconds of `CLOCK_MONOTONIC`.
+pub(crate) fn timed_options() -> Opts {
+    let mut opts = Opts::default();
+    opts.record_id_format.task = true;
+    opts.record_id_format.time = true;
+    opts.record_id_all = true;
+    opts.timer = Some(Clock::Monotonic);
+    opts
+}
+
+/// Adds what unwinding a program needs to the samples of an event: registers, and so many bytes of the stack.
+pub(crate) fn with_user_stacks(mut opts: Opts, bytes: u32) -> Opts {
+    opts.sample_format.user_regs = Some(RegsMask(registers::MASK));
+    opts.sample_format.user_stack = Some(Size(bytes));
+    opts
+}
 
 /// The stacks of a sample.
 pub(crate) fn read_sample(sample: Sample) -> ThreadSample {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io;
 
 use host::CpuSet;
-use perf_event_open::config::{Cpu, Opts, Proc, RegsMask, SampleOn, Size};
+use perf_event_open::config::{Cpu, Opts, Proc, SampleOn, Target};
 use perf_event_open::count::Counter;
 use perf_event_open::event::hw::Hardware;
 use perf_event_open::event::sw::Software;
@@ -16,8 +16,8 @@ use perf_event_open::sample::record::Record;
 use super::options::CpuSamplerOptions;
 use crate::ProfileError;
 use crate::kernel_events::{
-    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, UNWIND_REGISTERS, online_cpus,
-    process_changes, read_sample, refusal,
+    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, online_cpus, process_changes,
+    read_sample, refusal, with_user_stacks,
 };
 use crate::stacks::SampleSource;
 use crate::threads::read::threads_of;
@@ -52,18 +52,22 @@ enum Scope {
     Threads(HashMap<u32, KernelEvent>),
 }
 
+/// Opens the counter of CPU time.
+fn counter(source: SampleSource, options: &Opts, target: impl Into<Target>) -> io::Result<Counter> {
+    match source {
+        SampleSource::Cycles => Counter::new(Hardware::CpuCycle, target, options),
+        _ => Counter::new(Software::CpuClock, target, options),
+    }
+}
+
 /// Opens an event of CPU time.
 fn open(
     source: SampleSource,
     options: &Opts,
-    target: impl Into<perf_event_open::config::Target>,
+    target: impl Into<Target>,
     sizes: &[u8],
 ) -> io::Result<KernelEvent> {
-    let counter = match source {
-        SampleSource::Cycles => Counter::new(Hardware::CpuCycle, target, options),
-        _ => Counter::new(Software::CpuClock, target, options),
-    }?;
-    KernelEvent::with_buffer(counter, sizes)
+    KernelEvent::with_buffer(counter(source, options, target)?, sizes)
 }
 
 /// Reads what an event has reported.
@@ -77,14 +81,12 @@ fn drain(event: &KernelEvent, handle: &mut impl FnMut(Event)) {
 }
 
 fn event_options(options: &CpuSamplerOptions, has_kernel: bool) -> Opts {
-    let mut opts = Opts::default();
+    let mut opts = with_user_stacks(Opts::default(), options.stack_bytes);
     opts.exclude.kernel = !has_kernel;
     opts.exclude.hv = !has_kernel;
     opts.exclude.idle = true;
     opts.sample_on = SampleOn::Freq(u64::from(options.samples_per_s));
     opts.record_id_format.task = true;
-    opts.sample_format.user_regs = Some(RegsMask(UNWIND_REGISTERS));
-    opts.sample_format.user_stack = Some(Size(options.stack_bytes));
     if has_kernel {
         opts.sample_format.call_chain = Some(KERNEL_CHAIN);
     }
@@ -207,7 +209,7 @@ impl Events {
 fn machine_wide(source: SampleSource, opts: &Opts, cpus: Option<&CpuSet>) -> io::Result<Vec<KernelEvent>> {
     let online = online_cpus()?;
     let cpus = cpus.unwrap_or(&online);
-    cpus.iter().map(|cpu| open(source, opts, (Proc::ALL, Cpu(cpu as u32)), &MACHINE_BUFFERS)).collect()
+    KernelEvent::on_each(cpus, &MACHINE_BUFFERS, |target| counter(source, opts, target))
 }
 
 /// What can be tried without a profile.

@@ -6,7 +6,7 @@
 use std::io;
 
 use host::CpuSet;
-use perf_event_open::config::{Clock, Cpu, Opts, Proc, RegsMask, SampleOn, Size};
+use perf_event_open::config::{Opts, SampleOn, Target};
 use perf_event_open::count::Counter;
 use perf_event_open::event::sw::Software;
 use perf_event_open::event::tp::Tracepoint;
@@ -15,8 +15,8 @@ use perf_event_open::sample::record::{Record, RecordId};
 
 use super::tracepoints::Waking;
 use crate::kernel_events::{
-    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, UNWIND_REGISTERS, online_cpus,
-    process_changes, read_sample,
+    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, online_cpus, process_changes,
+    read_sample, timed_options, with_user_stacks,
 };
 
 /// Bytes of a stack that the kernel copies.
@@ -88,12 +88,11 @@ impl SwitchEvents {
         opts.extra_record.task = true;
         opts.extra_record.comm = true;
         opts.extra_record.ctx_switch = true;
-        let switches =
-            EventGroup::open(cpus, |cpu| Counter::new(Software::CtxSwitch, (Proc::ALL, Cpu(cpu)), &opts))?;
+        let switches = EventGroup::open(cpus, |target| Counter::new(Software::CtxSwitch, target, &opts))?;
         let wakings = Waking::find().and_then(|waking| {
             let mut opts = options();
             opts.sample_format.raw = true;
-            let open = |cpu| Counter::new(Tracepoint { id: waking.id }, (Proc::ALL, Cpu(cpu)), &opts);
+            let open = |target| Counter::new(Tracepoint { id: waking.id }, target, &opts);
             match EventGroup::open(cpus, open) {
                 Ok(events) => Ok((events, waking)),
                 Err(error) => Err(format!("the tracepoint sched_waking cannot be used: {error}")),
@@ -148,9 +147,9 @@ impl SwitchEvents {
 }
 
 impl EventGroup {
-    fn open(cpus: &CpuSet, open: impl Fn(u32) -> io::Result<Counter>) -> io::Result<Self> {
-        let events = cpus.iter().map(|cpu| KernelEvent::with_buffer(open(cpu as u32)?, &MACHINE_BUFFERS));
-        Ok(Self { events: events.collect::<io::Result<_>>()?, every: FIRST_EVERY, samples: 0 })
+    fn open(cpus: &CpuSet, open: impl Fn(Target) -> io::Result<Counter>) -> io::Result<Self> {
+        let events = KernelEvent::on_each(cpus, &MACHINE_BUFFERS, open)?;
+        Ok(Self { events, every: FIRST_EVERY, samples: 0 })
     }
 
     fn drain(
@@ -198,14 +197,8 @@ fn corrected(place: usize, samples: f64, most: f64) -> usize {
 }
 
 fn options() -> Opts {
-    let mut opts = Opts { sample_on: SampleOn::Count(EVERY[FIRST_EVERY]), ..Opts::default() };
-    opts.record_id_format.task = true;
-    opts.record_id_format.time = true;
-    opts.record_id_all = true;
-    opts.timer = Some(Clock::Monotonic);
-    opts.sample_format.user_regs = Some(RegsMask(UNWIND_REGISTERS));
-    opts.sample_format.user_stack = Some(Size(STACK_BYTES));
-    opts
+    let timed = Opts { sample_on: SampleOn::Count(EVERY[FIRST_EVERY]), ..timed_options() };
+    with_user_stacks(timed, STACK_BYTES)
 }
 
 fn switch(record: Record) -> Option<SwitchRecord> {

@@ -208,7 +208,8 @@ impl Watcher {
             }
             SwitchRecord::Wakes { sample, time, tid, is_interrupt } => {
                 if let Some(pid) = self.tracker.knows(tid) {
-                    let waker = self.waker(&sample, is_interrupt);
+                    let by = (sample.pid, sample.tid);
+                    let waker = self.waker(by, is_interrupt, |watcher| watcher.stack(&sample));
                     self.push(pid, tid, time, Change::Woken { waker, has_stack: true });
                 }
             }
@@ -229,17 +230,9 @@ impl Watcher {
     /// What a journal has beside the switches.
     fn take_traffic(&mut self, record: TrafficRecord) {
         match record {
-            TrafficRecord::Woken { tid, time, by: (waker_pid, waker), is_interrupt } => {
+            TrafficRecord::Woken { tid, time, by, is_interrupt } => {
                 let Some(pid) = self.tracker.knows(tid) else { return };
-                let key = if is_interrupt || waker_pid == 0 {
-                    WakerKey::Interrupt
-                } else if self.members.contains(&waker_pid) {
-                    WakerKey::Thread(self.names.of(waker_pid, waker), NO_STACK)
-                } else {
-                    let name = self.names.of(waker_pid, waker);
-                    WakerKey::Other(self.names.get(name).to_owned())
-                };
-                let waker = self.wakers.id(key);
+                let waker = self.waker(by, is_interrupt, |_| NO_STACK);
                 self.push(pid, tid, time, Change::Woken { waker, has_stack: false });
             }
             TrafficRecord::Runs(sample, time) if self.members.contains(&sample.pid) => {
@@ -271,13 +264,19 @@ impl Watcher {
         self.table.id(WaitingStack { kind: None, functions, depth })
     }
 
-    fn waker(&mut self, sample: &ThreadSample, is_interrupt: bool) -> WakerId {
-        let key = if is_interrupt || sample.pid == 0 {
+    /// Who has woken a thread: an interrupt, a thread of the server with its stack, or another program.
+    fn waker(
+        &mut self,
+        (pid, tid): (u32, u32),
+        is_interrupt: bool,
+        stack: impl FnOnce(&mut Self) -> StackId,
+    ) -> WakerId {
+        let key = if is_interrupt || pid == 0 {
             WakerKey::Interrupt
-        } else if self.members.contains(&sample.pid) {
-            WakerKey::Thread(self.names.of(sample.pid, sample.tid), self.stack(sample))
+        } else if self.members.contains(&pid) {
+            WakerKey::Thread(self.names.of(pid, tid), stack(self))
         } else {
-            let name = self.names.of(sample.pid, sample.tid);
+            let name = self.names.of(pid, tid);
             WakerKey::Other(self.names.get(name).to_owned())
         };
         self.wakers.id(key)

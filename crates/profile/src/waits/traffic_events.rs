@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::io;
 
 use host::CpuSet;
-use perf_event_open::config::{Clock, Cpu, Opts, Proc, RegsMask, SampleOn, Size};
+use perf_event_open::config::{Opts, SampleOn, Target};
 use perf_event_open::count::Counter;
 use perf_event_open::event::sw::Software;
 use perf_event_open::event::tp::Tracepoint;
@@ -14,8 +14,8 @@ use perf_event_open::sample::record::{Record, sample::Sample};
 use super::switch_events::STACK_BYTES;
 use super::tracepoints::{SocketSend, TcpRead, Waking};
 use crate::kernel_events::{
-    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, UNWIND_REGISTERS, online_cpus,
-    process_changes, read_sample,
+    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, online_cpus, process_changes,
+    read_sample, timed_options, with_user_stacks,
 };
 
 /// Sizes of a buffer of small records, as powers of two of pages.
@@ -57,20 +57,21 @@ impl TrafficEvents {
         // Reads of clients on the same CPUs are others'.
         let filter: Vec<String> = ports.iter().map(|port| format!("sport == {port}")).collect();
         let filter = CString::new(filter.join(" || ")).map_err(|error| error.to_string())?;
-        let reads = open(cpus, &SMALL_BUFFERS, |cpu| {
-            let event = tracepoint(read.id, cpu)?;
+        let reads = KernelEvent::on_each(cpus, &SMALL_BUFFERS, |target| {
+            let event = tracepoint(read.id, target)?;
             event.with_ftrace_filter(&filter)?;
             Ok(event)
         });
         let reads = reads.map_err(|error| format!("reads of connections cannot be recorded: {error}"))?;
         // An interrupt of another CPU can wake a thread.
-        let wakes = open(&online, &SMALL_BUFFERS, |cpu| tracepoint(waking.id, cpu))
+        let wakes = KernelEvent::on_each(&online, &SMALL_BUFFERS, |target| tracepoint(waking.id, target))
             .map_err(|error| format!("wakes cannot be recorded: {error}"))?;
-        let sends = SocketSend::find()
-            .ok()
-            .and_then(|send| Some((open(cpus, &SMALL_BUFFERS, |cpu| tracepoint(send.id, cpu)).ok()?, send)));
-        let samples = open(cpus, &MACHINE_BUFFERS, |cpu| {
-            Counter::new(Software::CpuClock, (Proc::ALL, Cpu(cpu)), cpu_samples())
+        let sends = SocketSend::find().ok().and_then(|send| {
+            let events = KernelEvent::on_each(cpus, &SMALL_BUFFERS, |target| tracepoint(send.id, target));
+            Some((events.ok()?, send))
+        });
+        let samples = KernelEvent::on_each(cpus, &MACHINE_BUFFERS, |target| {
+            Counter::new(Software::CpuClock, target, cpu_samples())
         });
         let samples = samples.map_err(|error| format!("CPU time cannot be sampled: {error}"))?;
         Ok(Self { reads: (reads, read), sends, wakes: (wakes, waking), samples })
@@ -123,35 +124,17 @@ impl TrafficEvents {
     }
 }
 
-fn open(
-    cpus: &CpuSet,
-    sizes: &[u8],
-    event: impl Fn(u32) -> io::Result<Counter>,
-) -> io::Result<Vec<KernelEvent>> {
-    cpus.iter().map(|cpu| KernelEvent::with_buffer(event(cpu as u32)?, sizes)).collect()
-}
-
-fn tracepoint(id: u64, cpu: u32) -> io::Result<Counter> {
-    let mut opts = Opts { sample_on: SampleOn::Count(1), ..timed() };
+fn tracepoint(id: u64, target: Target) -> io::Result<Counter> {
+    let mut opts = Opts { sample_on: SampleOn::Count(1), ..timed_options() };
     opts.sample_format.raw = true;
-    Counter::new(Tracepoint { id }, (Proc::ALL, Cpu(cpu)), &opts)
+    Counter::new(Tracepoint { id }, target, &opts)
 }
 
 fn cpu_samples() -> Opts {
-    let mut opts = Opts { sample_on: SampleOn::Freq(SAMPLES_PER_S), ..timed() };
+    let timed = Opts { sample_on: SampleOn::Freq(SAMPLES_PER_S), ..timed_options() };
+    let mut opts = with_user_stacks(timed, STACK_BYTES);
     opts.exclude.idle = true;
-    opts.sample_format.user_regs = Some(RegsMask(UNWIND_REGISTERS));
-    opts.sample_format.user_stack = Some(Size(STACK_BYTES));
     opts.sample_format.call_chain = Some(KERNEL_CHAIN);
-    opts
-}
-
-fn timed() -> Opts {
-    let mut opts = Opts::default();
-    opts.record_id_format.task = true;
-    opts.record_id_format.time = true;
-    opts.record_id_all = true;
-    opts.timer = Some(Clock::Monotonic);
     opts
 }
 
