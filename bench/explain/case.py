@@ -16,9 +16,20 @@ from shared import processes
 from shared.whole_run import REPOSITORY
 
 from .causes import CAUSES, Cause
+from .group import group
+from .name_server import slow_name_server
 
-COLUMNS = ["cause", "round", "resource", "word", "named", "decided", "sentence", "throughput_per_s", "seconds", "exit", "message"]
+COLUMNS = [
+    *("cause", "round", "resource", "word", "named", "decided", "sentence", "throughput_per_s"),
+    *("profiled", "rest", "watched", "watched_s", "seconds", "exit", "message"),
+]
+"""`profiled` and `watched`: throughput while profiling and while watching waits, as a share of that without. `rest`: the share of
+the measured CPU time that no function explains. `watched_s`: after how long watching has ended by itself."""
+LOOKUP_S = 0.002
+"""How long the slow name server takes."""
 PLANT = Path(__file__).with_name("plant.c")
+DATA = Path("/var/cache/showdown/data")
+"""Where showdown keeps the files of workloads."""
 DECIDED = ("limits", "shared")
 """Words that an experiment has given."""
 
@@ -27,7 +38,7 @@ def build_plant(work: Path) -> Path:
     """Compiles the library that plants causes; any user can read it, for servers have users of their own."""
     library = work / "plant.so"
     work.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o", str(library), str(PLANT), "-ldl"], check=True)
+    subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o", str(library), str(PLANT), "-ldl", "-lresolv"], check=True)
     library.chmod(0o755)
     return library
 
@@ -38,12 +49,13 @@ def run(name: str, number: int, showdown: Path, library: Path, work: Path) -> di
     home = work / f"{name}-{number}"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    workload = _workload(cause, library, home)
-    asked = [str(showdown), "explain", cause.server, "--workload", workload, *cause.options]
+    asked = [str(showdown), "explain", cause.server, *cause.options]
     asked += ["--quick", "--format", "json", "--progress", "none", "--runs", str(home / "runs"), "--allow-kernel", "net.core.somaxconn"]
     began = time.monotonic()
-    with _burner(cause):
-        ran = subprocess.run(asked, cwd=home, capture_output=True, text=True, check=False)
+    with _burner(cause), _name_server(cause) as port, group(cause.room, home) as entering:
+        command = [*entering, *asked, "--workload", _workload(cause, library, home, port)]
+        _forget_files()
+        ran = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - began
     row = {"cause": name, "round": number, "seconds": f"{seconds:.0f}", "exit": ran.returncode}
     return row | outcome(cause, ran.stdout, ran.stderr)
@@ -57,7 +69,7 @@ def outcome(cause: Cause, answer: str, errors: str) -> dict[str, object]:
         lines = errors.strip().splitlines()
         return {"named": "", "decided": "", "message": lines[-1] if lines else "no answer"}
     first = next(iter(server["suspects"]), None)
-    found = {"sentence": server["sentence"], "throughput_per_s": f"{server['held']['throughput_per_s']:.0f}"}
+    found = {"sentence": server["sentence"], "throughput_per_s": f"{server['held']['throughput_per_s']:.0f}"} | costs(server)
     if first is None or first["word"] == "cleared":
         return found | {"resource": "", "word": "", "named": "", "decided": ""}
     named = "yes" if first["resource"] in cause.resources else ""
@@ -65,21 +77,46 @@ def outcome(cause: Cause, answer: str, errors: str) -> dict[str, object]:
     return found | {"resource": first["resource"], "word": first["word"], "named": named, "decided": decided}
 
 
-def _workload(cause: Cause, library: Path, home: Path) -> str:
+def costs(server: dict) -> dict[str, object]:
+    """What profiling and watching did to throughput, and which share of the CPU time no function explains."""
+
+    def share(value: float | None) -> str:
+        return "" if value is None else f"{value:.4f}"
+
+    profile, waits = server.get("profile") or {}, server.get("waits") or {}
+    rest = profile["rest_us"] / profile["cpu_us"] if profile.get("cpu_us") else None
+    return {
+        "profiled": share(profile.get("throughput_ratio")),
+        "rest": share(rest),
+        "watched": share(waits.get("throughput_ratio")),
+        "watched_s": share(waits.get("stopped_after_s")),
+    }
+
+
+def _workload(cause: Cause, library: Path, home: Path, port: int) -> str:
     """The workload, or a copy of it with the cause in the environment of its server."""
-    if not cause.plant and not cause.settings:
+    if not cause.plant and not cause.settings and cause.edit is None:
         return cause.workload
     folder = home / "workload"
     shutil.copytree(REPOSITORY / "workloads" / cause.workload, folder)
     definition = folder / "workload.toml"
-    definition.write_text(planted(definition.read_text(), cause, library))
+    definition.write_text(planted(definition.read_text(), cause, library).replace("lookup=PORT", f"lookup={port}"))
     return str(definition)
+
+
+def _forget_files() -> None:
+    """Takes the files of workloads out of the page cache, where they may be from an earlier case."""
+    for file in DATA.rglob("cold-*"):
+        with file.open("rb") as data:
+            os.posix_fadvise(data.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def planted(definition: str, cause: Cause, library: Path) -> str:
     """The definition with the cause."""
     for key, value in cause.settings:
         definition = re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}", definition)
+    if cause.edit is not None:
+        definition = cause.edit(definition)
     if not cause.plant:
         return definition
     server = cause.server.split(":")[0]
@@ -103,3 +140,13 @@ def _burner(cause: Cause) -> Iterator[None]:
         yield
     finally:
         processes.stop(burner)
+
+
+@contextmanager
+def _name_server(cause: Cause) -> Iterator[int]:
+    """The port of a slow name server; 0 where none is needed."""
+    if not cause.names_slowly:
+        yield 0
+        return
+    with slow_name_server(LOOKUP_S) as port:
+        yield port

@@ -5,7 +5,13 @@ Planting and asking are left to `case.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from .group import Room
+
+FILES = 60
+"""Files of the cold page cache, of 4 MiB each."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,26 @@ class Cause:
     """Whether a program that is not the server's uses the server's CPU."""
     settings: tuple[tuple[str, str], ...] = ()
     """Lines of the workload's definition that are replaced, by their key."""
+    names_slowly: bool = False
+    """Whether a slow name server is there; its port is the value of PLANT."""
+    room: Room = Room()
+    """Memory, disk and swap space that the server has."""
+    edit: Callable[[str], str] | None = None
+    """Another change of the workload's definition."""
+
+
+def many_files(definition: str) -> str:
+    """The definition with more files than memory has room for, each of them an operation."""
+    head, _, servers = definition.partition("\n[data]\n")
+    servers = servers[servers.index("\n[server.") :]
+    servers, _, _ = servers.partition("\n[[load.op]]\n")
+    names = [f"cold-{number}" for number in range(FILES)]
+    data = "".join(f'    {{ path = "{name}", size = "4m" }},\n' for name in names)
+    operations = "".join(
+        f'\n[[load.op]]\nname = "{name}"\nweight = 1\npath = "/{name}"\nexpect = {{ status = 200, bytes = 4194304 }}\n'
+        for name in names
+    )
+    return f'{head}\n[data]\nfiles = [\n{data}]\n{servers}{operations}\n[metrics]\noperations = "requests"\n'
 
 
 CAUSES = {
@@ -48,13 +74,30 @@ CAUSES = {
         plant="flush=2000",
         settings=(("rows", "2000"),),
     ),
+    "malloc": Cause(
+        "a heap for all threads, whose lock is held for 200 µs in each request",
+        "cache",
+        "memcached:threads=4",
+        ("--on-op", "get"),
+        ("malloc",),
+        plant="malloc=200",
+    ),
     "lookup": Cause(
         "each request waits 2 ms for a name server",
         "cache",
         "memcached:threads=1",
         ("--on-op", "get"),
-        ("sleep",),
-        plant="lookup=2000",
+        ("lookups",),
+        plant="lookup=PORT",
+        names_slowly=True,
+    ),
+    "syscall": Cause(
+        "each request makes a system call that takes 5 µs more",
+        "cache",
+        "memcached",
+        ("--on-op", "get"),
+        ("system_calls",),
+        plant="syscall=5",
     ),
     "accept-queue": Cause(
         "an accept queue of one connection, under one connection an operation",
@@ -64,11 +107,12 @@ CAUSES = {
         ("accept_queue",),
     ),
     "workers": Cause(
-        "4 workers for 64 connections",
+        "4 workers for 64 connections, each of which waits 2 ms for a backend",
         "static-web",
         "apache:mpm=prefork,max_request_workers=4",
         ("--on-op", "get-1k"),
         ("configured_limit",),
+        plant="wait=2000",
     ),
     "burner": Cause(
         "another program on the server's CPU",
@@ -77,6 +121,31 @@ CAUSES = {
         ("--on-op", "get-1k"),
         ("other_programs",),
         burns=True,
+    ),
+    "page-cache": Cause(
+        "files of 240 MB in 100 MB of memory, from a disk that reads 150 MB/s",
+        "static-web",
+        "nginx",
+        ("--connections", "8"),
+        ("page_cache", "disk"),
+        room=Room(memory_mb=100, read_mb_per_s=150),
+        edit=many_files,
+    ),
+    "swap": Cause(
+        "200 MB of values in 120 MB of memory, with swap space",
+        "cache",
+        "memcached",
+        ("--on-op", "get"),
+        ("swap",),
+        settings=(("keys", "150000"), ("value_size", '"1k..2k"'), ("popularity", '"uniform"')),
+        room=Room(memory_mb=120, swap_mb=512),
+    ),
+    "gc": Cause(
+        "a heap of Java that has little room beside the store's cache",
+        "kv",
+        "je:heap=48,durability=system",
+        (),
+        ("gc",),
     ),
     "client": Cause(
         "a client that is slower than the server",
@@ -90,8 +159,8 @@ CAUSES = {
         "oltp",
         "postgres",
         ("--on-op", "point-select", "--connections", "2"),
-        ("loop", "sleep"),
-        plant="lookup=2000",
+        ("loop",),
+        plant="wait=2000",
         settings=(("rows", "2000"),),
     ),
     "server-cpu": Cause(
@@ -103,10 +172,3 @@ CAUSES = {
     ),
 }
 """The causes by name."""
-
-NOT_PLANTED = {
-    "malloc of one heap for all threads": "it needs two CPUs for the server",
-    "a cold page cache, swap": "they need a group with little memory, which the keeper does not make yet",
-    "GC pressure": "the store on the JVM makes its own load and is not held",
-}
-"""Causes that are not planted, with the reason."""

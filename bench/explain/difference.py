@@ -15,6 +15,8 @@ from pathlib import Path
 
 from shared.whole_run import REPOSITORY
 
+from .case import costs
+
 WORKLOAD, SERVER, OPERATION = "cache", "memcached", "get"
 PLANTED = "planted"
 """The name of the second server."""
@@ -73,7 +75,7 @@ def outcome(share: float, answer: str, errors: str) -> dict[str, object]:
     try:
         explanation = json.loads(answer)
         difference = explanation["difference"]
-        throughput = explanation["servers"][0]["held"]["throughput_per_s"]
+        first = explanation["servers"][0]
     except (ValueError, KeyError, IndexError):
         lines = errors.strip().splitlines()
         return {"named": "", "decided": "", "message": lines[-1] if lines else "no answer"}
@@ -87,8 +89,8 @@ def outcome(share: float, answer: str, errors: str) -> dict[str, object]:
         "named": "yes" if is_right else "",
         "decided": "",
         "sentence": difference["sentence"],
-        "throughput_per_s": f"{throughput:.0f}",
-    }
+        "throughput_per_s": f"{first['held']['throughput_per_s']:.0f}",
+    } | costs(first)
 
 
 def _iteration_ns(library: Path) -> float:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 import unittest
 from pathlib import Path
 
 from explain import case, difference, page
 from explain.causes import CAUSES
+from explain.group import Room, files
+from explain.name_server import slow_name_server
 from shared.whole_run import REPOSITORY
 
 RULES = REPOSITORY / "crates/explain/rules"
@@ -41,10 +45,28 @@ class Planting(unittest.TestCase):
                 "import os, socket, time; a, b = socket.socketpair(); a.send(b'x'); t = time.monotonic(); b.recv(1);"
                 "print(time.monotonic() - t)"
             )
-            for plant in ("mutex=20000", "lookup=20000", "syscall=20000"):
+            for plant in ("mutex=20000", "malloc=20000", "wait=20000"):
                 environment = {"LD_PRELOAD": str(library), "PLANT": plant}
                 ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
                 self.assertGreaterEqual(float(ran.stdout), 0.02, plant)
+
+
+    def test_a_name_server_answers_late_that_there_is_no_such_name(self):
+        with slow_name_server(0.01) as port, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.settimeout(5.0)
+            question = b"\x07planted\x07invalid\0\0\x01\0\x01"
+            began = time.monotonic()
+            client.sendto(b"\x12\x34\x01\0\0\x01" + bytes(6) + question, ("127.0.0.1", port))
+            answer = client.recv(512)
+            self.assertGreaterEqual(time.monotonic() - began, 0.01)
+        self.assertEqual((answer[:2], answer[3] & 0xF, answer[12:]), (b"\x12\x34", 3, question))
+
+    def test_limits_have_the_names_of_both_versions(self):
+        room = Room(memory_mb=100, read_mb_per_s=10)
+        first = [("memory", "memory.limit_in_bytes", "104857600"), ("blkio", "blkio.throttle.read_bps_device", "254:0 10485760")]
+        second = [("memory", "memory.max", "104857600"), ("io", "io.max", "254:0 rbps=10485760")]
+        self.assertEqual((files(room, "254:0", False), files(room, "254:0", True)), (first, second))
+        self.assertEqual(files(Room(), "254:0", True), [])
 
 
 class Pair(unittest.TestCase):

@@ -2,10 +2,11 @@
 //! are no trials and no verdict. What a study asks and concludes is left to its caller.
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use archive::model::{FORMAT, Facts, Plan, VariantFacts};
+use archive::model::{FORMAT, Facts, KnobValue, Plan, VariantFacts};
 use host::CpuSet;
 use host::burner::Burned;
 use load::engine::RunContext;
@@ -22,12 +23,11 @@ use profile::{
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use workload::{TypedValue, Workload};
 
 use crate::event::{Event, Observer};
 use crate::held_error::HeldError;
-use crate::machine_lab::MachineLab;
 use crate::run::Lab;
-use crate::run_machines::Place;
 use crate::run_plan::{RunPermissions, on_its_machines};
 use crate::run_plan_error::RunPlanError;
 use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, operations, warm_up};
@@ -40,6 +40,8 @@ const SETTLE_SHARE: f64 = 0.05;
 /// An operation is waited for as long as this at least, and this many times as long as the median one takes.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 const OVER_USUAL: u32 = 100;
+/// The number of a second server is that of the first and this.
+const BESIDE: u32 = 1000;
 /// An operation is slow that takes longer than this share of all.
 pub const SLOW: f64 = 0.999;
 
@@ -60,7 +62,10 @@ pub struct HeldServer<'a> {
     /// Its CPUs.
     pub cpus: CpuSet,
     machine: &'a dyn Machine,
-    trial: u32,
+    /// What it was started from.
+    workload: &'a Workload,
+    plan: &'a Plan,
+    order: ServerOrder,
     sut: Box<dyn SystemUnderTest>,
     meter: Box<dyn CpuMeter>,
     spec: LoadSpec,
@@ -68,6 +73,19 @@ pub struct HeldServer<'a> {
     /// The load, with its connections open.
     loads: LoadPhases<'a>,
     seeds: Pcg64Mcg,
+}
+
+/// A knob that says how much there is of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceKnob {
+    /// Its name.
+    pub name: String,
+    /// The resource.
+    pub resource: String,
+    /// Its value.
+    pub value: i64,
+    /// The values that it accepts.
+    pub range: RangeInclusive<i64>,
 }
 
 /// What was measured in a slice of load. The time at its beginning, in which it settles, is not in it.
@@ -140,7 +158,8 @@ pub fn hold<T>(
             let place = lab.machines.place_of(point.variant, 1);
             let order = lab.order(plan, place, index, point, number);
             observe(Event::Doing { what: format!("starting {}", order.name) });
-            servers.push(HeldServer::start(lab, plan, place, order)?);
+            let machine = lab.machines.get(place.machine).machine;
+            servers.push(HeldServer::start(machine, &lab.workload, plan, lab.context, order)?);
         }
         for server in &mut servers {
             server.prepare(plan, observe)?;
@@ -153,30 +172,66 @@ pub fn hold<T>(
 
 impl<'a> HeldServer<'a> {
     fn start(
-        lab: &'a MachineLab<'_>,
-        plan: &Plan,
-        place: Place,
+        machine: &'a dyn Machine,
+        workload: &'a Workload,
+        plan: &'a Plan,
+        context: &'a RunContext,
         order: ServerOrder,
-    ) -> Result<Self, RunPlanError> {
-        let on = lab.machines.get(place.machine);
-        let sut = on.machine.start(&lab.workload, &order)?;
+    ) -> Result<Self, MachineError> {
+        let sut = machine.start(workload, &order)?;
         let spec = LoadSpec {
             connections: plan.load.connections,
             workers: plan.load.threads * plan.client_count(),
             ..sut.load_spec()?
         };
         Ok(Self {
-            name: order.name,
-            cpus: order.cpus,
-            machine: on.machine,
-            trial: order.trial,
+            name: order.name.clone(),
+            cpus: order.cpus.clone(),
+            machine,
+            workload,
+            plan,
             meter: sut.cpu_meter(),
             sut,
-            loads: phases(&spec, spec.connections, lab.context),
+            loads: phases(&spec, spec.connections, context),
             spec,
-            context: lab.context,
+            context,
             seeds: Pcg64Mcg::seed_from_u64(u64::from(plan.seed) << 32 | u64::from(order.trial)),
+            order,
         })
+    }
+
+    /// Starts a second server like this one, but for the value of a knob, on the same CPUs, and warms it up.
+    pub fn beside(
+        &self,
+        knob: &str,
+        value: TypedValue,
+        observe: &mut Observer<'_>,
+    ) -> Result<HeldServer<'a>, HeldError> {
+        let mut order = self.order.clone();
+        order.trial += BESIDE;
+        order.name = format!("{} with {knob}={value}", self.name);
+        order.variant.knobs.insert(knob.to_owned(), value);
+        observe(Event::Doing { what: format!("starting {}", order.name) });
+        let started = Self::start(self.machine, self.workload, self.plan, self.context, order);
+        let mut server = self.checked(started)?;
+        server.prepare(self.plan, observe)?;
+        Ok(server)
+    }
+
+    /// Its knobs that say how much there is of a resource, with their values.
+    pub fn resource_knobs(&self) -> Result<Vec<ResourceKnob>, HeldError> {
+        let values = self.facts()?.knobs;
+        let Ok(definition) = self.workload.server(&self.order.variant.server) else { return Ok(Vec::new()) };
+        let knobs = definition.knobs.iter().filter(|knob| !knob.resource.is_empty()).filter_map(|knob| {
+            let KnobValue::Integer(value) = values.get(&knob.name)? else { return None };
+            Some(ResourceKnob {
+                name: knob.name.clone(),
+                resource: knob.resource.clone(),
+                value: *value,
+                range: knob.whole_range()?,
+            })
+        });
+        Ok(knobs.collect())
     }
 
     /// Loads its data, checks its replies and warms it up.
@@ -271,7 +326,7 @@ impl<'a> HeldServer<'a> {
 
     /// Records the telemetry of its machine; its columns begin with [`WATCH`].
     pub fn record(&self, period: Duration) -> Result<Box<dyn Recorder>, HeldError> {
-        let recorded = RecordedServer { name: WATCH.to_owned(), trial: self.trial };
+        let recorded = RecordedServer { name: WATCH.to_owned(), trial: self.order.trial };
         self.checked(self.machine.record(&[recorded], period))
     }
 
@@ -282,7 +337,7 @@ impl<'a> HeldServer<'a> {
 
     /// Samples its CPU time.
     pub fn sample_cpu(&self, options: &CpuSamplerOptions) -> Result<Box<dyn Sampling<Stacks>>, MachineError> {
-        self.machine.sample_cpu(self.trial, options)
+        self.machine.sample_cpu(self.order.trial, options)
     }
 
     /// Samples what its threads wait for.
@@ -290,7 +345,7 @@ impl<'a> HeldServer<'a> {
         &self,
         options: &ThreadSamplerOptions,
     ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError> {
-        self.machine.sample_threads(self.trial, options)
+        self.machine.sample_threads(self.order.trial, options)
     }
 
     /// Watches where its threads wait, with their stacks.
@@ -298,7 +353,7 @@ impl<'a> HeldServer<'a> {
         &self,
         options: &WaitSamplerOptions,
     ) -> Result<Box<dyn Sampling<Waits>>, MachineError> {
-        self.machine.sample_waits(self.trial, options)
+        self.machine.sample_waits(self.order.trial, options)
     }
 
     /// Watches what its threads do, and which connections they serve, instant by instant.
@@ -307,7 +362,7 @@ impl<'a> HeldServer<'a> {
         options: &WaitSamplerOptions,
     ) -> Result<Box<dyn Sampling<Activity>>, MachineError> {
         let ports: Vec<u16> = self.spec.addresses.iter().map(SocketAddr::port).collect();
-        self.machine.sample_activity(self.trial, options, &ports)
+        self.machine.sample_activity(self.order.trial, options, &ports)
     }
 
     /// Takes a share of the time of CPUs of its machine, 0 to 1.
@@ -326,7 +381,7 @@ impl<'a> HeldServer<'a> {
 impl Drop for HeldServer<'_> {
     fn drop(&mut self) {
         self.sut.stop();
-        self.machine.remove_data(self.trial);
+        self.machine.remove_data(self.order.trial);
     }
 }
 

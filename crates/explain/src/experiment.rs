@@ -2,6 +2,7 @@
 //! [`crate::study`] and [`crate::words`].
 
 use archive::model::{Elasticity, PerturbationOutcome, PerturbedPair};
+use bakeoff::held::ResourceKnob;
 use host::CpuSet;
 use serde::Deserialize;
 use stats::confidence::Confidence;
@@ -24,6 +25,12 @@ pub enum Experiment {
     BurnClientCpus,
     /// The load has fewer connections.
     FewerConnections,
+    /// A second server has fewer workers, or whatever its configuration limits.
+    FewerWorkers,
+    /// A second server has a smaller heap.
+    SmallerHeap,
+    /// A second server has an accept queue of another length.
+    OtherAcceptQueue,
 }
 
 /// Those that every study tries if no suspect needs another: the usual limits of a closed loop.
@@ -38,6 +45,9 @@ impl Experiment {
             Self::BurnBusiestCpu => "burn_busiest_cpu",
             Self::BurnClientCpus => "burn_client_cpus",
             Self::FewerConnections => "fewer_connections",
+            Self::FewerWorkers => "fewer_workers",
+            Self::SmallerHeap => "smaller_heap",
+            Self::OtherAcceptQueue => "other_accept_queue",
         }
     }
 
@@ -48,6 +58,9 @@ impl Experiment {
             Self::BurnBusiestCpu => "one_core",
             Self::BurnClientCpus => "client",
             Self::FewerConnections => "loop",
+            Self::FewerWorkers => "configured_limit",
+            Self::SmallerHeap => "gc",
+            Self::OtherAcceptQueue => "accept_queue",
         }
     }
 
@@ -58,6 +71,9 @@ impl Experiment {
             Self::BurnBusiestCpu => "the server's busiest CPU",
             Self::BurnClientCpus => "the client's CPUs",
             Self::FewerConnections => "the number of connections",
+            Self::FewerWorkers => "the server's workers",
+            Self::SmallerHeap => "the server's heap",
+            Self::OtherAcceptQueue => "the accept queue",
         }
     }
 
@@ -96,8 +112,25 @@ impl Experiment {
                 }
                 Ok(Perturbation::Connections { share: left / all })
             }
+            Self::FewerWorkers | Self::SmallerHeap | Self::OtherAcceptQueue => {
+                let knob = facts.knobs.iter().find(|knob| knob.resource == self.resource());
+                let knob = knob.ok_or_else(|| {
+                    "no knob of this server says how much there is of it (resource in its workload.toml)".to_owned()
+                })?;
+                let to = other_value(knob, share).ok_or_else(|| {
+                    format!("{}={} is the only value that the knob accepts", knob.name, knob.value)
+                })?;
+                Ok(Perturbation::Knob { name: knob.name.clone(), from: knob.value, to })
+            }
         }
     }
+}
+
+/// A value of a knob with this share less of its resource, or with twice as much where there is no less.
+fn other_value(knob: &ResourceKnob, share: f64) -> Option<i64> {
+    let less = ((knob.value as f64 * (1.0 - share)).round() as i64).min(knob.value - 1);
+    let values = [less, knob.value.saturating_mul(2)];
+    values.into_iter().find(|value| *value > 0 && knob.value > 0 && knob.range.contains(value))
 }
 
 /// The pairs of one experiment.
@@ -123,6 +156,9 @@ impl Tried {
             }
             Perturbation::Connections { share } => {
                 format!("{:.0} % fewer connections", (1.0 - share) * 100.0)
+            }
+            Perturbation::Knob { name, from, to } => {
+                format!("a second server with {name}={to} instead of {from}")
             }
         }
     }

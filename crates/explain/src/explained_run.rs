@@ -1,9 +1,9 @@
-//! A run that explains: the servers of a plan are held, studied one after the other and profiled in turns, and what was found
-//! goes into a run directory. What a study and a profile are is left to [`study`](crate::study()) and
-//! [`profiling`](crate::profiling).
+//! A run that explains: the servers of a plan are held, loaded in plain slices, profiled in turns, watched, and tried with less of
+//! what is suspected. What was found goes into a run directory. What a study and a profile are is left to
+//! [`study`](mod@crate::study) and [`profiling`](crate::profiling).
 
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
     CpuDifference, CpuProfile, ExplainedServer, Explanation, ExplanationBasis, Plan, PlannedStudy, RunKind,
@@ -19,7 +19,8 @@ use profile::Access;
 use crate::held_server::HoldError;
 use crate::profiling::{self, ServerProfile};
 use crate::studied_server::StudiedServer;
-use crate::study::{StudyProgress, longest, study};
+use crate::study::{StudyProgress, conclude, longest_experiments, longest_plain, plain_slices};
+use crate::watched::Watched;
 use crate::{slow_requests, waiting};
 
 /// A run that has explained.
@@ -80,27 +81,37 @@ fn explain_held(
     let HeldServers { mut servers, facts, client_cpus } = held;
     let began = SystemTime::now();
     let count = servers.len();
-    let mut explained = Vec::new();
+    let mut slices = Vec::new();
     for (at, server) in servers.iter_mut().enumerate() {
-        let left = longest(lengths).saturating_mul((count - at) as u32)
-            + profiling::longest(lengths, count)
-            + waiting::longest(lengths, count)
-            + slow_requests::longest(lengths, count);
-        let (variant, until) = (server.name.clone(), Instant::now() + left);
-        let mut studied = StudiedServer::new(server, &client_cpus);
-        let found = study(&mut studied, lengths, &mut |progress| {
-            observe(Event::Doing {
-                what: format!("{variant}: {} ({})", in_words(progress), left_until(until)),
-            });
+        let until = Instant::now() + longest_left(lengths, count, count - at);
+        let variant = server.name.clone();
+        let studied = StudiedServer::new(server, &client_cpus);
+        let found = with_progress(&variant, studied, until, observe, |studied, progress| {
+            plain_slices(studied, lengths, progress)
         });
-        explained.push(found.map_err(|source| ExplainError::Study { variant: variant.clone(), source })?);
+        slices.push(found.map_err(|source| ExplainError::Study { variant, source })?);
     }
+    // What the slices have shown is kept, whatever happens from here on.
     let access = Access::probe();
     let profiles = profiling::profile(&mut servers, lengths, access.level(), observe);
-    // What was studied is kept.
     let profiles = profiles.unwrap_or_else(|error| refused(count, &error));
     let waits = waiting::watch(&mut servers, lengths, observe);
     let waits = waits.unwrap_or_else(|error| refused(count, &error));
+    let mut explained = Vec::new();
+    for (at, (server, slices)) in servers.iter_mut().zip(slices).enumerate() {
+        let until = Instant::now()
+            + longest_experiments(lengths).saturating_mul((count - at) as u32)
+            + slow_requests::longest(lengths, count);
+        let watched = Watched {
+            cpu: profiles[at].as_ref().ok().map(|found| found.watched.clone()),
+            waits: waits[at].as_ref().ok().map(|found| found.watched.clone()),
+        };
+        let variant = server.name.clone();
+        let studied = StudiedServer::new(server, &client_cpus).unobserved();
+        explained.push(with_progress(&variant, studied, until, observe, |studied, progress| {
+            conclude(studied, slices, &watched, lengths, progress)
+        }));
+    }
     let slow = lengths.slow_requests.then(|| {
         let slow = slow_requests::trace(&mut servers, lengths, observe);
         slow.unwrap_or_else(|error| refused(count, &error))
@@ -151,6 +162,30 @@ fn explain_held(
         Explanation::new(&plan.workload, ExplanationBasis::Study, made_unix_ms, explained, difference);
     writer.explanation(&explanation)?;
     Ok(ExplainedRun { dir: writer.dir().to_owned(), explanation, ended, unrestored: Vec::new() })
+}
+
+/// A part of the study of a server, whose progress is shown; the whole run ends by `until`.
+fn with_progress<T>(
+    variant: &str,
+    mut studied: StudiedServer<'_, '_>,
+    until: Instant,
+    observe: &mut Observer<'_>,
+    study: impl FnOnce(&mut StudiedServer<'_, '_>, &mut dyn FnMut(&StudyProgress)) -> T,
+) -> T {
+    study(&mut studied, &mut |progress| {
+        observe(Event::Doing {
+            what: format!("{variant}: {} ({})", in_words(progress), left_until(until)),
+        });
+    })
+}
+
+/// How long the rest of a run takes at most, without what lies between the slices: `left` servers have no plain slice yet.
+fn longest_left(lengths: &PlannedStudy, count: usize, left: usize) -> Duration {
+    longest_plain(lengths).saturating_mul(left as u32)
+        + longest_experiments(lengths).saturating_mul(count as u32)
+        + profiling::longest(lengths, count)
+        + waiting::longest(lengths, count)
+        + slow_requests::longest(lengths, count)
 }
 
 /// Why none of the servers was watched, for each of them.

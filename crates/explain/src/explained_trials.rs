@@ -18,6 +18,7 @@ use host::telemetry::{Recording, TelemetryColumn, TelemetrySample};
 use crate::figures::{self, Plain};
 use crate::held_server::{LoopFacts, SliceReading};
 use crate::study::glance;
+use crate::watched::Watched;
 
 /// The share of a closed loop at its beginning that is not evidence: the server is cold.
 const COLD: f64 = 0.3;
@@ -45,9 +46,11 @@ pub fn trial_figures(run: &Run, trial: &Trial) -> BTreeMap<String, f64> {
             server_cpus,
             client_cpus: None,
             is_root: false,
+            knobs: Vec::new(),
             can_burn: false,
         };
-        Some(figures::of(&Plain { facts: &facts, readings: &[reading] }).values())
+        let watched = Watched::default();
+        Some(figures::of(&Plain { facts: &facts, readings: &[reading], watched: &watched }).values())
     });
     found.unwrap_or_default()
 }
@@ -74,7 +77,8 @@ fn explained(run: &Run, plan: &Plan, variant: &Variant) -> Option<ExplainedServe
         server_cpus,
         client_cpus: None,
         is_root: false,
-        can_burn: false,
+        knobs: Vec::new(),
+            can_burn: false,
     };
     Some(glance(&facts, &readings))
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use bakeoff::held::ResourceKnob;
 use host::CpuSet;
 use host::telemetry::Recording;
 use profile::ThreadStates;
@@ -38,6 +39,8 @@ pub struct LoopFacts {
     pub client_cpus: Option<CpuSet>,
     /// Whether the server's machine gives this program what it gives to root.
     pub is_root: bool,
+    /// Knobs that say how much there is of a resource. A second server that has less of it can run beside this one.
+    pub knobs: Vec<ResourceKnob>,
     /// Whether [`Perturbation::Burn`] can be made here. Another machine may have no burner.
     pub can_burn: bool,
 }
@@ -56,6 +59,15 @@ pub enum Perturbation {
     Connections {
         /// The share that is left.
         share: f64,
+    },
+    /// A second server with another value of a knob is loaded instead.
+    Knob {
+        /// The knob.
+        name: String,
+        /// Its value in the plain slices.
+        from: i64,
+        /// Its value in the second server.
+        to: i64,
     },
 }
 

@@ -12,6 +12,7 @@
 //! | `studied_server` | what a slice of a real server is made of |
 //! | `profiling` | profiled slices beside plain ones |
 //! | `waiting` | a slice in which waits are watched, beside a plain one |
+//! | `watched` | what profiles and waits say of an operation's time, for rules |
 //! | `slow_requests` | slow operations of a slice beside median ones; `waterfall` has the steps of one |
 //! | [`mod@study`] | plain slices, suspects, perturbations, words: the whole way to an [`archive::model::ExplainedServer`] |
 //!
@@ -41,9 +42,11 @@ mod suspects;
 mod unknown;
 mod waiting;
 mod waterfall;
+mod watched;
 mod words;
 
 pub use explained_run::{ExplainError, ExplainedRun, explain};
 pub use explained_trials::{explain_trials, trial_figures};
 pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
-pub use study::{StudyProgress, study};
+pub use study::{PlainSlices, StudyProgress, conclude, plain_slices};
+pub use watched::{Watched, WatchedCpu, WatchedWaits};

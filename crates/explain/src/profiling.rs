@@ -13,6 +13,7 @@ use profile::{Access, CpuSamplerOptions, Level, Stacks, folded};
 use stats::describe::Sample;
 
 use crate::held_server::HoldError;
+use crate::watched::WatchedCpu;
 
 /// Samples of each CPU a second: a difference of functions needs many, and each costs about 19 µs (decision 0017), so 1 % of
 /// a CPU. It is not in step with work that is done each 10 ms.
@@ -32,6 +33,8 @@ pub struct ServerProfile {
     pub profile: CpuProfile,
     /// Its stacks as folded lines.
     pub folded: String,
+    /// What it tells a study.
+    pub(crate) watched: WatchedCpu,
     /// What each profiled slice says of each function.
     costs: Vec<FrameCosts>,
     /// What a reader must know, a sentence each.
@@ -142,6 +145,7 @@ impl Passes {
         Ok(ServerProfile {
             profile,
             folded: folded::write(&merged),
+            watched: WatchedCpu::of(&merged),
             costs: costs.collect(),
             // Each slice says the same with other shares.
             notes: self.stacks.into_iter().next().map_or_else(Vec::new, |first| first.notes),

@@ -20,6 +20,7 @@ struct Resource {
 }
 
 const THREADS: &str = "needs the states of threads, which were not sampled";
+const WATCHED: &str = "needs a profile and the stacks of waiting threads";
 const PRESSURE: &str = "needs pressure stall information (PSI) of the kernel";
 const STATISTICS: &str = "the server's statistics do not name it: see observe in docs/WORKLOAD.md";
 
@@ -65,8 +66,8 @@ const RESOURCES: &[Resource] = &[
     resource(
         "malloc",
         "memory allocator",
-        [None, None, None],
-        "needs a profile with the allocator's functions",
+        [None, Some("profile.allocator"), Some("operation.allocator")],
+        WATCHED,
     ),
     resource("system_calls", "kernel", [None, Some("server.kernel"), None], "needs CPU times by mode"),
     resource(
@@ -102,6 +103,7 @@ const RESOURCES: &[Resource] = &[
     resource("log_buffer", "log buffer", [None, None, Some("statistics.log_waits")], STATISTICS),
     resource("gc", "garbage collection", [None, Some("statistics.gc_time"), None], STATISTICS),
     resource("cache_size", "size of the cache", [None, None, Some("statistics.evictions")], STATISTICS),
+    resource("lookups", "name lookups", [None, None, Some("operation.lookups")], WATCHED),
     resource("sleep", "time to pass", [None, None, Some("threads.sleep")], THREADS),
     resource(
         "other_programs",

@@ -9,11 +9,14 @@ use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
 use workload::ObservedChange;
 
+use crate::watched::Watched;
 use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 
 /// A server with CPUs 0 and 1, and a client with CPUs 2 and 3. By itself nothing of it is saturated.
 pub(crate) struct Scripted {
     pub(crate) facts: LoopFacts,
+    /// How throughput follows the value of a knob.
+    pub(crate) knob_elasticity: f64,
     /// How throughput follows the CPUs of the server, those of the client, and the connections.
     pub(crate) elasticities: [f64; 3],
     /// Columns of the telemetry.
@@ -22,6 +25,8 @@ pub(crate) struct Scripted {
     pub(crate) statistics_problem: Option<String>,
     pub(crate) threads: Option<ThreadStates>,
     pub(crate) others: Vec<OtherProgram>,
+    /// What profiles and waits say of it.
+    pub(crate) watched: Watched,
     pub(crate) client_utilisation: f64,
     pub(crate) server_cores: f64,
     pub(crate) failed_share: f64,
@@ -92,14 +97,17 @@ impl Scripted {
                 server_cpus: "0-1".parse().expect("CPUs"),
                 client_cpus: Some("2-3".parse().expect("CPUs")),
                 is_root: true,
+                knobs: Vec::new(),
                 can_burn: true,
             },
+            knob_elasticity: 0.0,
             elasticities: [0.0; 3],
             columns,
             statistics: BTreeMap::new(),
             statistics_problem: None,
             threads: Some(threads(0.4, &[(WaitKind::Events, 0.55)])),
             others: Vec::new(),
+            watched: Watched::default(),
             client_utilisation: 0.4,
             server_cores: 0.8,
             failed_share: 0.0,
@@ -196,6 +204,9 @@ impl HeldServer for Scripted {
         self.asked.push(perturbation.cloned());
         let (left, elasticity, connections) = match perturbation {
             None => (1.0, 0.0, self.facts.connections),
+            Some(Perturbation::Knob { from, to, .. }) => {
+                (*to as f64 / *from as f64, self.knob_elasticity, self.facts.connections)
+            }
             Some(Perturbation::Burn { cpus, share }) => {
                 let is_server = cpus.iter().any(|cpu| self.facts.server_cpus.contains(cpu));
                 (

@@ -1,6 +1,7 @@
 //! A server of a plan as a study sees it: what each slice is made of. The server and its load are `bakeoff`'s.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use bakeoff::held::HeldServer as LoadedServer;
 use host::CpuSet;
 use machine::{MachineError, ServerObserver};
 use profile::ThreadSamplerOptions;
-use workload::{ObservedChange, ObservedValue};
+use workload::{ObservedChange, ObservedValue, TypedValue};
 
 use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 
@@ -33,19 +34,30 @@ pub struct StudiedServer<'s, 'a> {
     server: &'s mut LoadedServer<'a>,
     /// The CPUs of the client.
     client_cpus: &'s CpuSet,
+    /// Whether it is asked what it says of itself.
+    is_observed: bool,
     /// The slices in a row in which it did not answer, and why.
     unanswered: (u32, Option<String>),
+    /// Servers like it but for the value of a knob.
+    others: BTreeMap<(String, i64), LoadedServer<'a>>,
 }
 
 impl<'s, 'a> StudiedServer<'s, 'a> {
     /// A server with its load, and the CPUs of its client.
     pub fn new(server: &'s mut LoadedServer<'a>, client_cpus: &'s CpuSet) -> Self {
-        Self { server, client_cpus, unanswered: (0, None) }
+        let (unanswered, others) = ((0, None), BTreeMap::new());
+        Self { server, client_cpus, is_observed: true, unanswered, others }
+    }
+
+    /// The same without its own statistics, for slices of experiments: plain slices have had them.
+    #[must_use]
+    pub fn unobserved(self) -> Self {
+        Self { is_observed: false, ..self }
     }
 
     /// Begins to read what the server says of itself, if it answers.
     fn observe(&self) -> Result<Option<Observing>, HoldError> {
-        if self.unanswered.0 >= MOST_UNANSWERED {
+        if !self.is_observed || self.unanswered.0 >= MOST_UNANSWERED {
             return Ok(None);
         }
         Ok(self.server.observer()?.map(Observing::begin))
@@ -87,6 +99,7 @@ impl HeldServer for StudiedServer<'_, '_> {
             server_cpus: self.server.cpus.clone(),
             client_cpus: Some(self.client_cpus.clone()),
             is_root: rustix::process::geteuid().is_root(),
+            knobs: self.server.resource_knobs().unwrap_or_default(),
             can_burn: true,
         }
     }
@@ -96,33 +109,43 @@ impl HeldServer for StudiedServer<'_, '_> {
         perturbation: Option<&Perturbation>,
         length: Duration,
     ) -> Result<SliceReading, HoldError> {
-        let whole = self.server.connections();
+        let observing = if perturbation.is_none() { self.observe()? } else { None };
+        let server = match perturbation {
+            Some(Perturbation::Knob { name, to, .. }) => match self.others.entry((name.clone(), *to)) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => {
+                    entry.insert(self.server.beside(name, TypedValue::Integer(*to), &mut |_| ())?)
+                }
+            },
+            Some(Perturbation::Burn { .. } | Perturbation::Connections { .. }) | None => &mut *self.server,
+        };
+        let whole = server.connections();
         let connections = match perturbation {
             Some(Perturbation::Connections { share }) => {
                 ((f64::from(whole) * share).round() as u32).clamp(1, whole)
             }
-            Some(Perturbation::Burn { .. }) | None => whole,
+            Some(Perturbation::Burn { .. } | Perturbation::Knob { .. }) | None => whole,
         };
-        if self.server.connect(connections) {
-            self.server.slice(AFTER_CONNECTING, &mut |_| ())?;
+        if server.connect(connections) {
+            server.slice(AFTER_CONNECTING, &mut |_| ())?;
         }
         let burner = match perturbation {
-            Some(Perturbation::Burn { cpus, share }) => Some(self.server.burn(cpus, *share)?),
-            Some(Perturbation::Connections { .. }) | None => None,
+            Some(Perturbation::Burn { cpus, share }) => Some(server.burn(cpus, *share)?),
+            Some(Perturbation::Connections { .. } | Perturbation::Knob { .. }) | None => None,
         };
         // Where threads cannot be sampled, what they wait for is unknown, and the rest goes on.
-        let threads = self.server.sample_threads(&ThreadSamplerOptions::default()).ok();
-        let recorder = self.server.record(TELEMETRY_PERIOD)?;
-        let observing = self.observe()?;
-        let slice = self.server.slice(length, &mut |_| ());
-        let statistics = self.observed(observing);
-        let slice = slice?;
+        let threads = server.sample_threads(&ThreadSamplerOptions::default()).ok();
+        let recorder = server.record(TELEMETRY_PERIOD)?;
+        let slice = server.slice(length, &mut |_| ());
         let telemetry = recorder.stop()?;
         let threads = threads.and_then(|threads| threads.stop().ok());
-        let resource_left = match burner {
-            Some(burner) => burner.stop()?.left(),
-            None => f64::from(connections) / f64::from(whole),
+        let resource_left = match (burner, perturbation) {
+            (Some(burner), _) => burner.stop()?.left(),
+            (None, Some(Perturbation::Knob { from, to, .. })) => *to as f64 / *from as f64,
+            (None, _) => f64::from(connections) / f64::from(whole),
         };
+        let statistics = self.observed(observing);
+        let slice = slice?;
         Ok(SliceReading {
             operations: slice.operations,
             failed: slice.failed,

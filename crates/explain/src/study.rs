@@ -13,6 +13,7 @@ use crate::figures::{Figures, Plain, statistics};
 use crate::held_server::{HeldServer, HoldError, LoopFacts, SliceReading};
 use crate::rules::Rule;
 use crate::suspects::{self, Suspicion};
+use crate::watched::Watched;
 use crate::{figures, resources, unknown, words};
 
 /// A study that takes this many times as long as its load is at most does not go on.
@@ -22,10 +23,15 @@ const MOST_TIMES: u32 = 2;
 /// nothing else.
 const SHARE: f64 = 0.2;
 
-/// The longest that a study loads the server, without what lies between the slices.
-pub fn longest(lengths: &PlannedStudy) -> Duration {
+/// The longest that experiments load a server, without what lies between the slices.
+pub fn longest_experiments(lengths: &PlannedStudy) -> Duration {
     let pairs = lengths.experiments.saturating_mul(lengths.pairs).saturating_mul(LOOKS);
-    lengths.slice.saturating_mul(pairs.saturating_mul(2).saturating_add(lengths.plain_slices))
+    lengths.slice.saturating_mul(pairs.saturating_mul(2))
+}
+
+/// The same of plain slices.
+pub fn longest_plain(lengths: &PlannedStudy) -> Duration {
+    lengths.slice.saturating_mul(lengths.plain_slices)
 }
 
 /// What a study does next, for a display of progress.
@@ -49,26 +55,55 @@ pub enum StudyProgress {
     },
 }
 
-/// Studies a server that is warm.
+/// The plain slices of a server, with what ended them early.
+#[derive(Debug)]
+pub struct PlainSlices {
+    readings: Vec<SliceReading>,
+    unknown: Vec<Unknown>,
+}
+
+/// Loads a server that is warm in plain slices.
 ///
-/// A slice that fails ends the study; the result then has what was found until then, and says why it ended. An error is returned
-/// only where the first plain slice fails.
-pub fn study(
+/// A slice that fails ends them; the result then has those before it, and says why. An error is returned only where the first
+/// one fails.
+pub fn plain_slices(
     server: &mut dyn HeldServer,
     lengths: &PlannedStudy,
     progress: &mut dyn FnMut(&StudyProgress),
-) -> Result<ExplainedServer, HoldError> {
-    let mut study = Study {
-        facts: server.facts(),
-        server,
-        lengths,
-        began: Instant::now(),
-        progress,
-        unknown: Vec::new(),
-    };
-    let readings = study.plain_slices()?;
-    let facts = study.facts.clone();
-    let plain = Plain { facts: &facts, readings: &readings };
+) -> Result<PlainSlices, HoldError> {
+    let of = lengths.plain_slices;
+    let mut slices = PlainSlices { readings: Vec::new(), unknown: Vec::new() };
+    for slice in 1..=of {
+        progress(&StudyProgress::Plain { slice, of });
+        match server.slice(None, lengths.slice) {
+            Ok(reading) if reading.operations == 0 && slices.readings.is_empty() => {
+                return Err(HoldError::NoOperation);
+            }
+            Ok(reading) => slices.readings.push(reading),
+            Err(error) if slices.readings.is_empty() => return Err(error),
+            Err(error) => {
+                slices.unknown.push(ended_by("the rest of the study", &error));
+                break;
+            }
+        }
+    }
+    Ok(slices)
+}
+
+/// Finds suspects in plain slices and in what was watched since, and tries them. A slice that fails ends the experiments, and the
+/// result says why.
+pub fn conclude(
+    server: &mut dyn HeldServer,
+    slices: PlainSlices,
+    watched: &Watched,
+    lengths: &PlannedStudy,
+    progress: &mut dyn FnMut(&StudyProgress),
+) -> ExplainedServer {
+    let PlainSlices { readings, unknown } = slices;
+    let facts = server.facts();
+    let mut study =
+        Study { facts: facts.clone(), server, lengths, began: Instant::now(), progress, unknown };
+    let plain = Plain { facts: &facts, readings: &readings, watched };
     let figures = figures::of(&plain);
     let rules = Rule::all();
     let suspicions = suspects::find(&rules, &figures);
@@ -76,13 +111,19 @@ pub fn study(
     study.run_experiments(&mut tried);
     let mut unknown = study.unknown;
     unknown.extend(unknown::of(&rules, &figures, &plain));
-    Ok(explained(&plain, &figures, suspicions, &tried, unknown))
+    explained(&plain, &figures, suspicions, &tried, unknown)
+}
+
+/// What a slice that failed has ended.
+fn ended_by(what: &str, error: &HoldError) -> Unknown {
+    Unknown { what: what.to_owned(), why: error.to_string() }
 }
 
 /// Suspects of readings that there are anyway, without an experiment: nothing is more than suspected. What they do not tell, a
 /// study does.
 pub fn glance(facts: &LoopFacts, readings: &[SliceReading]) -> ExplainedServer {
-    let plain = Plain { facts, readings };
+    let watched = Watched::default();
+    let plain = Plain { facts, readings, watched: &watched };
     let figures = figures::of(&plain);
     let rules = Rule::all();
     let mut glimpsed = explained(&plain, &figures, suspects::find(&rules, &figures), &[], Vec::new());
@@ -140,27 +181,6 @@ struct Study<'a> {
 }
 
 impl Study<'_> {
-    /// The plain slices, one at least.
-    fn plain_slices(&mut self) -> Result<Vec<SliceReading>, HoldError> {
-        let of = self.lengths.plain_slices;
-        let mut readings = Vec::new();
-        for slice in 1..=of {
-            (self.progress)(&StudyProgress::Plain { slice, of });
-            match self.server.slice(None, self.lengths.slice) {
-                Ok(reading) if reading.operations == 0 && readings.is_empty() => {
-                    return Err(HoldError::NoOperation);
-                }
-                Ok(reading) => readings.push(reading),
-                Err(error) if readings.is_empty() => return Err(error),
-                Err(error) => {
-                    self.note("the rest of the study", &error);
-                    break;
-                }
-            }
-        }
-        Ok(readings)
-    }
-
     /// The experiments of the strongest suspects, and then the usual ones.
     fn choose(&mut self, suspicions: &[Suspicion], figures: &Figures) -> Vec<Tried> {
         if !self.unknown.is_empty() {
@@ -199,7 +219,7 @@ impl Study<'_> {
                 .collect();
             for _ in 0..self.lengths.pairs {
                 for (at, tried) in tried.iter_mut().enumerate().filter(|(at, _)| is_open[*at]) {
-                    if self.began.elapsed() > longest(self.lengths).saturating_mul(MOST_TIMES) {
+                    if self.began.elapsed() > longest_experiments(self.lengths).saturating_mul(MOST_TIMES) {
                         return self.note_lateness();
                     }
                     let pair = tried.pairs.len() as u32 + 1;
@@ -240,9 +260,9 @@ impl Study<'_> {
     }
 
     fn note(&mut self, what: &str, error: &HoldError) {
-        self.unknown.push(Unknown { what: what.to_owned(), why: error.to_string() });
+        self.unknown.push(ended_by(what, error));
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

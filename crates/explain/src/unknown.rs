@@ -37,6 +37,9 @@ const NO_GAP: &[&str] = &[
     "cpu.throttles",
     "client.",
     "disk.",
+    // Why there is no profile, or no stack of a wait, is said beside the other reasons.
+    "profile.",
+    "operation.",
 ];
 
 /// What these rules could not decide with these figures, and what this user cannot see.

@@ -13,6 +13,7 @@ use profile::waits::{WaitSource, WaitStack, Waits, Waker, WakerKind};
 use profile::{WaitSamplerOptions, folded};
 
 use crate::held_server::HoldError;
+use crate::watched::WatchedWaits;
 
 /// Functions that name a place.
 const TELLING: usize = 3;
@@ -38,6 +39,8 @@ pub struct ServerWaits {
     pub profile: WaitProfile,
     /// Its stacks as folded lines, a sample for each microsecond.
     pub folded: String,
+    /// What they tell a study.
+    pub(crate) watched: WatchedWaits,
     /// What could not be told, and why.
     pub unknown: Vec<Unknown>,
 }
@@ -90,6 +93,7 @@ fn watch_one(
     Ok(Ok(ServerWaits {
         profile: summed(&waits, operations, ratio),
         folded: folded::write(&waits.to_stacks()),
+        watched: WatchedWaits::of(&waits, operations),
         unknown: unknown.collect(),
     }))
 }

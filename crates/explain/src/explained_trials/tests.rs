@@ -62,6 +62,7 @@ fn only_telemetry_within_the_closed_loop_is_evidence() {
             server_cpus: "1".parse().expect("a CPU"),
             client_cpus: None,
             is_root: false,
+            knobs: Vec::new(),
             can_burn: false,
         };
         glance(&facts, &[reading(&trial, &phase, Some(telemetry), 64)])

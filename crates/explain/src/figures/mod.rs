@@ -6,6 +6,7 @@
 mod cpu;
 mod devices;
 mod load;
+mod operation;
 mod plain;
 mod set;
 pub(crate) mod statistics;
@@ -23,6 +24,7 @@ pub(crate) fn of(plain: &Plain<'_>) -> Figures {
     cpu::add(plain, &mut figures);
     devices::add(plain, &mut figures);
     threads::add(plain, &mut figures);
+    operation::add(plain, &mut figures);
     statistics::add(plain, &mut figures);
     figures
 }

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use crate::held_server::{LoopFacts, SliceReading};
+use crate::watched::Watched;
 
 /// The plain slices of a study, one at least.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain<'a> {
     pub(crate) facts: &'a LoopFacts,
     pub(crate) readings: &'a [SliceReading],
+    pub(crate) watched: &'a Watched,
 }
 
 impl Plain<'_> {

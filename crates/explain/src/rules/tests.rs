@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use archive::model::{RunLength, SuspectWord};
+use archive::model::SuspectWord;
 use host::telemetry::OtherProgram;
 use profile::threads::WaitKind;
 
@@ -12,7 +12,8 @@ use crate::figures::{self, Plain};
 use crate::held_server::HeldServer;
 use crate::resources;
 use crate::scripted::{Scripted, threads};
-use crate::study::study;
+use crate::study::tests::study;
+use crate::watched::{Watched, WatchedCpu, WatchedWaits};
 
 /// Each cause as it would show, with the rule that must name it first.
 fn planted() -> Vec<(&'static str, Scripted)> {
@@ -48,8 +49,28 @@ fn planted() -> Vec<(&'static str, Scripted)> {
         server.server_cores = 1.0;
         server
     };
+    let waits = |set: &dyn Fn(&mut WatchedWaits)| {
+        let mut server = Scripted::new();
+        let mut waits = WatchedWaits { blocked_us: 9_000.0, ..WatchedWaits::default() };
+        set(&mut waits);
+        server.watched.waits = Some(waits);
+        server
+    };
+    let profiled = |allocator: f64, call: f64| {
+        let mut server = Scripted::new().busy([0.99, 0.98]).follows([0.95, 0.0, 0.0]);
+        server.watched.cpu = Some(WatchedCpu { allocator, call: Some(("getrandom".to_owned(), call)) });
+        server
+    };
     let cpu = [0.95, 0.0, 0.0];
     vec![
+        ("name-lookups", waits(&|waits| waits.lookups_us = 8_000.0)),
+        ("allocator-locks", waits(&|waits| waits.allocator_us = 8_000.0)),
+        ("lock-waits", waits(&|waits| waits.locks_us = 8_000.0)),
+        ("sleep-in-operation", waits(&|waits| waits.sleep_us = 8_000.0)),
+        // 1,000 operations a second: 0.95 threads.
+        ("flushing", waits(&|waits| waits.flush_us = 950.0)),
+        ("allocator-cpu", profiled(0.5, 0.0)),
+        ("system-call", profiled(0.02, 0.4)),
         ("client", client(Scripted::new()).follows([0.0, 0.9, 0.0])),
         ("client-delay", delaying(with(&[("pressure.cpu.some", 0.7)])).follows([0.0, 0.9, 0.0])),
         ("failures", failing(Scripted::new())),
@@ -109,8 +130,7 @@ fn every_rule_is_named_first_where_its_cause_is_planted() {
     let rules: BTreeSet<String> = Rule::all().into_iter().map(|rule| rule.id).collect();
     let mut named = BTreeSet::new();
     for (rule, mut server) in planted() {
-        let explained =
-            study(&mut server, &bakeoff::study(RunLength::Default), &mut |_| ()).expect("plain slices");
+        let explained = study(&mut server).expect("plain slices");
         // Idle CPUs are named beside most of these causes, and follow as a suspect that is cleared or comes later.
         let first = explained.suspects.first().unwrap_or_else(|| panic!("{rule}: no suspect"));
         assert_eq!(first.rule, rule, "{:#?}", explained.suspects);
@@ -128,8 +148,7 @@ fn every_rule_is_named_first_where_its_cause_is_planted() {
 #[test]
 fn a_healthy_server_has_no_suspect_but_its_load() {
     let mut server = Scripted::new();
-    let explained =
-        study(&mut server, &bakeoff::study(RunLength::Default), &mut |_| ()).expect("plain slices");
+    let explained = study(&mut server).expect("plain slices");
     let rules: Vec<&str> = explained.suspects.iter().map(|suspect| suspect.rule.as_str()).collect();
     assert_eq!(rules, ["few-connections"]);
 }
@@ -142,9 +161,13 @@ fn rules_name_figures_and_resources_that_exist() {
         .fold(Scripted::new(), |server, name| server.statistic(name, 1.0, true, None))
         .statistic("workers_busy", 1.0, false, Some(2.0));
     server.others = vec![OtherProgram { command: "cc1".into(), pid: 812, cpu: Duration::from_secs(1) }];
-    let facts = server.facts.clone();
+    server.watched = Watched {
+        cpu: Some(WatchedCpu { allocator: 0.1, call: Some(("getrandom".to_owned(), 0.1)) }),
+        waits: Some(WatchedWaits { blocked_us: 10.0, ..WatchedWaits::default() }),
+    };
+    let (facts, watched) = (server.facts.clone(), server.watched.clone());
     let reading = server.slice(None, Duration::from_secs(1)).expect("a slice");
-    let figures = figures::of(&Plain { facts: &facts, readings: &[reading] });
+    let figures = figures::of(&Plain { facts: &facts, readings: &[reading], watched: &watched });
     let known: BTreeSet<&str> = figures.names().collect();
     for rule in Rule::all() {
         for name in rule.names() {

@@ -13,8 +13,19 @@ fn lengths() -> PlannedStudy {
     bakeoff::study(RunLength::Default)
 }
 
+/// The whole study of a scripted server, of default length.
+pub(crate) fn study(server: &mut Scripted) -> Result<ExplainedServer, HoldError> {
+    study_of(server, &lengths())
+}
+
+fn study_of(server: &mut Scripted, lengths: &PlannedStudy) -> Result<ExplainedServer, HoldError> {
+    let slices = plain_slices(server, lengths, &mut |_| ())?;
+    let watched = server.watched.clone();
+    Ok(conclude(server, slices, &watched, lengths, &mut |_| ()))
+}
+
 fn studied(server: &mut Scripted) -> ExplainedServer {
-    study(server, &lengths(), &mut |_| ()).expect("plain slices")
+    study(server).expect("plain slices")
 }
 
 #[test]
@@ -92,7 +103,7 @@ fn a_decided_experiment_is_not_continued() {
     let pairs: Vec<_> = explained.perturbations.iter().map(|tried| tried.pairs.len()).collect();
     assert_eq!(pairs, [4, 4, 4]);
     assert_eq!(server.asked.len(), 5 + 3 * 4 * 2);
-    assert!(server.asked.len() as u32 <= longest(&lengths()).as_secs() as u32);
+    assert!(server.asked.len() as u32 <= (longest_plain(&lengths()) + longest_experiments(&lengths())).as_secs() as u32);
 }
 
 #[test]
@@ -122,7 +133,7 @@ fn a_server_that_ends_leaves_what_was_found() {
     let explained = studied(&mut server);
     assert_eq!((explained.held.slices, explained.perturbations.len()), (2, 0));
     server.ends_after = 0;
-    assert!(matches!(study(&mut server, &lengths(), &mut |_| ()), Err(HoldError::ServerEnded(_))));
+    assert!(matches!(study(&mut server), Err(HoldError::ServerEnded(_))));
 }
 
 #[test]
@@ -153,7 +164,7 @@ fn a_study_that_takes_too_long_says_so() {
     let lengths = PlannedStudy { slice: Duration::ZERO, ..lengths() };
     let mut server = Scripted::new();
     server.shortest = Duration::from_secs(1);
-    let explained = study(&mut server, &lengths, &mut |_| ()).expect("plain slices");
+    let explained = study_of(&mut server, &lengths).expect("plain slices");
     assert!(explained.perturbations.iter().all(|tried| tried.pairs.is_empty()));
     assert!(
         explained.unknown.iter().any(|unknown| unknown.why.contains("before their timeout")),

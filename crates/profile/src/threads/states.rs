@@ -21,6 +21,8 @@ pub enum WaitKind {
     Cpu,
     /// Events of connections: epoll, poll, select.
     Events,
+    /// The answer to a name lookup. Only waits with stacks tell.
+    Lookup,
     /// A connection to accept.
     Accept,
     /// Data from a connection or room to send.
@@ -58,6 +60,7 @@ impl WaitKind {
             Self::Condition => "condition",
             Self::Cpu => "a CPU",
             Self::Events => "events of connections",
+            Self::Lookup => "a name lookup",
             Self::Accept => "a connection to accept",
             Self::Socket => "a connection's data",
             Self::Pipe => "a pipe",

@@ -160,6 +160,28 @@ const CONDITIONS: &[&str] = &[
     "Unsafe_Park",
 ];
 
+/// Functions of the C library that are what a wait within them is for, whatever they wait with: a socket, a lock, a thread.
+const LIBRARY: &[(WaitKind, &[&str])] = &[
+    (
+        WaitKind::Lookup,
+        &[
+            "getaddrinfo",
+            "getnameinfo",
+            "gethostbyname",
+            "gethostbyname2",
+            "gethostbyname_r",
+            "gethostbyname2_r",
+            "gethostbyaddr",
+            "gethostbyaddr_r",
+            "res_nquery",
+            "res_nsearch",
+            "res_query",
+            "res_search",
+        ],
+    ),
+    (WaitKind::Flush, &["fsync", "fdatasync", "msync", "syncfs", "sync_file_range"]),
+];
+
 /// Functions of the program that are looked at, from the inside: a lock's library may have some around the system call.
 const NEAR: usize = 6;
 
@@ -184,8 +206,16 @@ pub(super) fn of_stack(known: Option<WaitKind>, frames: &[Frame], is_preempted: 
     }
     let inside =
         |kind| frames.iter().rev().filter(move |frame| frame.kind == kind).map(|frame| frame.name.as_str());
+    if let Some(kind) = of_library(inside(FrameKind::User)) {
+        return kind;
+    }
     let kind = known.or_else(|| of_kernel(inside(FrameKind::Kernel))).unwrap_or(WaitKind::Unknown);
     if kind == WaitKind::Futex { of_callers(inside(FrameKind::User)) } else { kind }
+}
+
+/// What a function of the C library is for, if the stack has one that tells.
+fn of_library<'n>(mut functions: impl Iterator<Item = &'n str>) -> Option<WaitKind> {
+    functions.find_map(|name| LIBRARY.iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| *kind))
 }
 
 /// A lock or a condition, by the nearest function that tells.
@@ -283,6 +313,18 @@ mod tests {
             WaitKind::Condition
         );
         assert_eq!(kind(&["start", "runtime.futex"]), WaitKind::Futex);
+    }
+
+    #[test]
+    fn a_wait_within_a_lookup_is_for_its_answer() {
+        let lookup = frames(
+            &["main", "handle", "getaddrinfo", "[libc.so.6+0x120]", "poll"],
+            &["__x64_sys_poll", "do_sys_poll"],
+        );
+        assert_eq!(of_stack(Some(WaitKind::Events), &lookup, false), WaitKind::Lookup);
+        assert!(!may_be_idle(WaitKind::Lookup));
+        let flush = frames(&["main", "commit", "fdatasync", "nanosleep"], &["do_nanosleep"]);
+        assert_eq!(of_stack(None, &flush, false), WaitKind::Flush);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Knobs: the settings of a server that a variant may change. The types of their values are in `knob_type`.
 
+use std::ops::RangeInclusive;
+
 use toml::Spanned;
 
 use super::knob_type::{InvalidValue, KnobType, TypedValue};
@@ -51,6 +53,8 @@ pub struct Knob {
     pub unit: String,
     /// Whether a lower value makes the server take less memory.
     pub is_memory: bool,
+    /// The resource of `showdown explain` of which it says how much there is; empty if none.
+    pub resource: String,
     /// Where the server's documentation describes it.
     pub source: String,
 }
@@ -75,7 +79,8 @@ impl Knob {
     /// A knob that Showdown adds.
     pub(super) fn built_in(name: &str, about: &str, knob_type: KnobType, default: &str) -> Self {
         let (name, about, default) = (name.to_owned(), about.to_owned(), default.to_owned());
-        Self { name, about, knob_type, default, unit: String::new(), is_memory: false, source: String::new() }
+        let (unit, resource, source) = (String::new(), String::new(), String::new());
+        Self { name, about, knob_type, default, unit, is_memory: false, resource, source }
     }
 
     /// Checks a knob as it is written in the file.
@@ -139,6 +144,9 @@ impl Knob {
         if !matches!(knob_type, KnobType::Text(_)) && (raw.form.is_some() || raw.pattern.is_some()) {
             return Err(refuse("form and pattern are for a text without choices: leave them out"));
         }
+        if !raw.resource.is_empty() && !matches!(knob_type, KnobType::Integer { .. }) {
+            return Err(refuse("only a whole number says how much there is of a resource"));
+        }
         let knob = Self {
             name: name.to_owned(),
             about: raw.about,
@@ -146,9 +154,18 @@ impl Knob {
             default,
             unit: raw.unit,
             is_memory: raw.memory,
+            resource: raw.resource,
             source: raw.source,
         };
         Ok(knob)
+    }
+
+    /// The smallest and the largest value of a knob of whole numbers.
+    pub fn whole_range(&self) -> Option<RangeInclusive<i64>> {
+        match self.knob_type {
+            KnobType::Integer { from, to } => Some(from..=to),
+            _ => None,
+        }
     }
 
     /// The default, rendered with these variables.

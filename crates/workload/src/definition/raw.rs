@@ -187,6 +187,8 @@ pub struct RawKnob {
     #[serde(default)]
     pub memory: bool,
     #[serde(default)]
+    pub resource: String,
+    #[serde(default)]
     pub source: String,
 }
 
