@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture } from "../fixture/read";
 import { axeProblems, check as checked, count, launch, open, overflow } from "./browser";
-import { ATTACK } from "./variations";
+import { ATTACK, withSlowRequests } from "./variations";
 
 let browser: Browser;
 before(async () => {
@@ -82,6 +82,32 @@ test("waits within operations have who ends them, and a flame graph without thos
     assert.match(spaced(labels[0] ?? ""), /^all threads \(thread\): 44 µs an operation, 100 % of the waits/);
     // nginx waits for no lock.
     assert.equal(await page.locator("#why table", { hasText: "Locks of nginx" }).count(), 0);
+  });
+});
+
+const headings = (page: Page, section: string): Promise<string[]> => page.locator(`${section} h3`).allTextContents();
+
+test("slow requests are shown step by step beside median ones, of the server that has them", async () => {
+  await check(withSlowRequests(), async (page) => {
+    assert.ok((await headings(page, "#why")).includes("Slow requests"));
+    assert.ok(!(await headings(page, "#why-2")).includes("Slow requests"));
+    const text = spaced(await page.locator("#why").innerText()).replace(/\s+/g, " ");
+    assert.match(text, /Slow requests of nginx wait for a CPU: 5,768 of 6,428 µs\. 0\.1 % of 26,347 operations take longer than 4,100 µs; the steps of 26 are known\./);
+    assert.equal(await count(page, "#waterfall-slow-why"), 1);
+    assert.equal(await count(page, "#waterfall-median-why"), 1);
+    assert.deepEqual(await axeProblems(page), []);
+    assert.ok((await overflow(page)) <= 0);
+  });
+});
+
+test("without slow requests a server has no part of them, and no gap", async () => {
+  await check(fixture("explanation"), async (page) => {
+    for (const section of ["#why", "#why-2"]) {
+      const found = await headings(page, section);
+      assert.ok(!found.includes("Slow requests") && found.at(-1) === "What could not be told", found.join(", "));
+      assert.equal(await page.locator(`${section} [id^='waterfall']`).count(), 0);
+      assert.doesNotMatch(await page.locator(section).innerText(), /slow request|undefined|null/i);
+    }
   });
 });
 

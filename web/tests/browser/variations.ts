@@ -235,3 +235,32 @@ export function modes(): Report {
   ];
   return report;
 }
+
+/** A run that explains with `--slow-request`: the first server has a slow request and a median one, and of the second none could be told. */
+export function withSlowRequests(): Report {
+  const report = fixture("explanation");
+  const step = (from_us: number, us: number, part: string) => ({ from_us, us, part, thread: "nginx" });
+  const meanwhile = [{ threads: "nginx", on_cpu: 0.9, runnable: 0.1, blocked: 0, idle: 0 }];
+  const slow = {
+    sentence: "slow requests of nginx wait for a CPU: 5,768 of 6,428 µs",
+    operations: 26_347,
+    traced: 26,
+    median_us: 540,
+    slow_us: 4_100,
+    level: "every switch, wake, read and send of its threads, stacks of some",
+    throughput_ratio: 0.99,
+    parts: [
+      { part: "waiting for a CPU", slow_us: 5_768, median_us: 60 },
+      { part: "on the CPU", slow_us: 660, median_us: 480 },
+    ],
+    functions: [{ frame: "ngx_http_process_request", module: "nginx", share: 0.4 }],
+    requests: [
+      { is_slow: true, operation: "get-1k", response_us: 6_428, steps: [step(0, 5_768, "waiting for a CPU"), { ...step(5_768, 660, "on the CPU"), woken_by: "an interrupt" }], meanwhile },
+      { is_slow: false, operation: "get-1k", response_us: 540, steps: [step(0, 60, "waiting for a CPU"), step(60, 480, "on the CPU")], meanwhile },
+    ],
+  };
+  const { explanation } = report;
+  if (!explanation) throw new Error("the fixture has an explanation");
+  const servers = explanation.servers.map((server, at) => (at === 0 ? { ...server, slow_requests: slow } : server));
+  return { ...report, explanation: { ...explanation, servers } };
+}
