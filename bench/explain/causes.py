@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from .group import Room
 
+FEW_KEYS = (("keys", "2000"),)
+"""Each value that is loaded waits as a request does."""
 FILES = 60
 """Files of the cold page cache, of 4 MiB each."""
 
@@ -64,6 +66,7 @@ CAUSES = {
         ("--on-op", "get"),
         ("locks",),
         plant="mutex=200",
+        settings=FEW_KEYS,
     ),
     "flush": Cause(
         "each flush takes 2 ms longer",
@@ -81,6 +84,7 @@ CAUSES = {
         ("--on-op", "get"),
         ("malloc",),
         plant="malloc=200",
+        settings=FEW_KEYS,
     ),
     "lookup": Cause(
         "each request waits 2 ms for a name server",
@@ -90,6 +94,7 @@ CAUSES = {
         ("lookups",),
         plant="lookup=PORT",
         names_slowly=True,
+        settings=FEW_KEYS,
     ),
     "syscall": Cause(
         "each request makes a system call that takes 5 µs more",

@@ -1,8 +1,11 @@
 //! Servers of a plan that are up and warm, for a study: the caller loads them with a closed loop in slices as it likes. There
 //! are no trials and no verdict. What a study asks and concludes is left to its caller.
 
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -40,8 +43,10 @@ const SETTLE_SHARE: f64 = 0.05;
 /// An operation is waited for as long as this at least, and this many times as long as the median one takes.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 const OVER_USUAL: u32 = 100;
-/// The number of a second server is that of the first and this.
-const BESIDE: u32 = 1000;
+/// The number of a second server is that of the first and a multiple of this.
+const SECOND: u32 = 1000;
+/// Libraries that the loader takes before the others.
+const PRELOAD: &str = "LD_PRELOAD";
 /// An operation is slow that takes longer than this share of all.
 pub const SLOW: f64 = 0.999;
 
@@ -63,9 +68,11 @@ pub struct HeldServer<'a> {
     pub cpus: CpuSet,
     machine: &'a dyn Machine,
     /// What it was started from.
-    workload: &'a Workload,
+    workload: Arc<Workload>,
     plan: &'a Plan,
     order: ServerOrder,
+    /// Second servers so far.
+    seconds: Cell<u32>,
     sut: Box<dyn SystemUnderTest>,
     meter: Box<dyn CpuMeter>,
     spec: LoadSpec,
@@ -152,14 +159,14 @@ pub fn hold<T>(
     let (result, unrestored) = on_its_machines(plan, permissions, context, observe, |lab, observe| {
         let mut facts = Facts { format: FORMAT, ..lab.facts(plan)? };
         let lab = &*lab;
-        let mut servers = Vec::new();
+        let (mut servers, workload) = (Vec::new(), Arc::new(lab.workload.clone()));
         for (index, point) in variant_points(plan).iter().enumerate() {
             let number = index as u32 + 1;
             let place = lab.machines.place_of(point.variant, 1);
             let order = lab.order(plan, place, index, point, number);
             observe(Event::Doing { what: format!("starting {}", order.name) });
             let machine = lab.machines.get(place.machine).machine;
-            servers.push(HeldServer::start(machine, &lab.workload, plan, lab.context, order)?);
+            servers.push(HeldServer::start(machine, Arc::clone(&workload), plan, lab.context, order)?);
         }
         for server in &mut servers {
             server.prepare(plan, observe)?;
@@ -173,12 +180,12 @@ pub fn hold<T>(
 impl<'a> HeldServer<'a> {
     fn start(
         machine: &'a dyn Machine,
-        workload: &'a Workload,
+        workload: Arc<Workload>,
         plan: &'a Plan,
         context: &'a RunContext,
         order: ServerOrder,
     ) -> Result<Self, MachineError> {
-        let sut = machine.start(workload, &order)?;
+        let sut = machine.start(&workload, &order)?;
         let spec = LoadSpec {
             connections: plan.load.connections,
             workers: plan.load.threads * plan.client_count(),
@@ -190,6 +197,7 @@ impl<'a> HeldServer<'a> {
             machine,
             workload,
             plan,
+            seconds: Cell::new(0),
             meter: sut.cpu_meter(),
             sut,
             loads: phases(&spec, spec.connections, context),
@@ -201,18 +209,63 @@ impl<'a> HeldServer<'a> {
     }
 
     /// Starts a second server like this one, but for the value of a knob, on the same CPUs, and warms it up.
-    pub fn beside(
+    pub fn with_knob(
         &self,
         knob: &str,
         value: TypedValue,
         observe: &mut Observer<'_>,
     ) -> Result<HeldServer<'a>, HeldError> {
-        let mut order = self.order.clone();
-        order.trial += BESIDE;
-        order.name = format!("{} with {knob}={value}", self.name);
+        let mut order = self.second(&format!("with {knob}={value}"));
         order.variant.knobs.insert(knob.to_owned(), value);
+        self.start_second(Arc::clone(&self.workload), order, observe)
+    }
+
+    /// Starts a second server like this one, but for a library that is loaded before its others, and variables of its
+    /// environment.
+    pub fn with_library(
+        &self,
+        library: &Path,
+        variables: &[(&str, &Path)],
+        observe: &mut Observer<'_>,
+    ) -> Result<HeldServer<'a>, HeldError> {
+        let order = self.second("with a library");
+        let mut workload = Workload::clone(&self.workload);
+        for server in workload.servers.iter_mut().filter(|server| server.name == order.variant.server) {
+            let preload = server.environment.entry(PRELOAD.to_owned()).or_default();
+            let others = if preload.is_empty() { String::new() } else { format!(":{preload}") };
+            *preload = format!("{}{others}", library.display());
+            let variables =
+                variables.iter().map(|(name, path)| ((*name).to_owned(), path.display().to_string()));
+            server.environment.extend(variables);
+        }
+        self.start_second(Arc::new(workload), order, observe)
+    }
+
+    /// Whether it makes its own load: the number of its connections means nothing.
+    pub fn makes_own_load(&self) -> bool {
+        self.workload.load.is_runner()
+    }
+
+    /// Whether its machine is the one of this process.
+    pub fn is_here(&self) -> bool {
+        let of_it = self.plan.variants.iter().find(|variant| variant.name == self.order.name);
+        of_it.is_some_and(|variant| self.plan.is_here(variant))
+    }
+
+    fn second(&self, how: &str) -> ServerOrder {
+        let trial = self.order.trial + SECOND * (1 + self.seconds.get());
+        self.seconds.set(self.seconds.get() + 1);
+        ServerOrder { trial, name: format!("{} {how}", self.name), ..self.order.clone() }
+    }
+
+    fn start_second(
+        &self,
+        workload: Arc<Workload>,
+        order: ServerOrder,
+        observe: &mut Observer<'_>,
+    ) -> Result<HeldServer<'a>, HeldError> {
         observe(Event::Doing { what: format!("starting {}", order.name) });
-        let started = Self::start(self.machine, self.workload, self.plan, self.context, order);
+        let started = Self::start(self.machine, workload, self.plan, self.context, order);
         let mut server = self.checked(started)?;
         server.prepare(self.plan, observe)?;
         Ok(server)

@@ -56,9 +56,6 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
 
 /// Checks that the servers of a plan can be held under load, all at the same time.
 fn check_explanation(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
-    if workload.load.is_runner() {
-        return Err(own_load(workload, "cannot be held under a load of this program"));
-    }
     match why_one_at_a_time(plan, workload) {
         Some(why) if plan.variants.len() > 1 => Err(PlanError::ExplainedTogether(why)),
         _ => Ok(()),

@@ -1,6 +1,8 @@
 //! The experiments: less of one resource, in pairs of slices. Which suspects are tried, and what an elasticity means, is left to
 //! [`crate::study`] and [`crate::words`].
 
+use std::time::Duration;
+
 use archive::model::{Elasticity, PerturbationOutcome, PerturbedPair};
 use bakeoff::held::ResourceKnob;
 use host::CpuSet;
@@ -8,6 +10,7 @@ use serde::Deserialize;
 use stats::confidence::Confidence;
 use stats::elasticity::{self, ElasticityEstimate, Pair};
 
+use crate::delays::DelayedCall;
 use crate::held_server::{LoopFacts, Perturbation};
 
 /// How often the pairs of an experiment are looked at. The intervals are corrected for it.
@@ -31,6 +34,14 @@ pub enum Experiment {
     SmallerHeap,
     /// A second server has an accept queue of another length.
     OtherAcceptQueue,
+    /// Flushes of files take longer.
+    SlowerFlushes,
+    /// Sleeps take longer.
+    LongerSleeps,
+    /// Name lookups take longer.
+    SlowerLookups,
+    /// Locks with waiters are held for longer.
+    LongerLocks,
 }
 
 /// Those that every study tries if no suspect needs another: the usual limits of a closed loop.
@@ -48,6 +59,10 @@ impl Experiment {
             Self::FewerWorkers => "fewer_workers",
             Self::SmallerHeap => "smaller_heap",
             Self::OtherAcceptQueue => "other_accept_queue",
+            Self::SlowerFlushes => "slower_flushes",
+            Self::LongerSleeps => "longer_sleeps",
+            Self::SlowerLookups => "slower_lookups",
+            Self::LongerLocks => "longer_locks",
         }
     }
 
@@ -61,6 +76,10 @@ impl Experiment {
             Self::FewerWorkers => "configured_limit",
             Self::SmallerHeap => "gc",
             Self::OtherAcceptQueue => "accept_queue",
+            Self::SlowerFlushes => "flush",
+            Self::LongerSleeps => "sleep",
+            Self::SlowerLookups => "lookups",
+            Self::LongerLocks => "locks",
         }
     }
 
@@ -74,6 +93,10 @@ impl Experiment {
             Self::FewerWorkers => "the server's workers",
             Self::SmallerHeap => "the server's heap",
             Self::OtherAcceptQueue => "the accept queue",
+            Self::SlowerFlushes => "the speed of flushes",
+            Self::LongerSleeps => "the speed of sleeps",
+            Self::SlowerLookups => "the speed of name lookups",
+            Self::LongerLocks => "the speed of those who hold locks",
         }
     }
 
@@ -83,11 +106,13 @@ impl Experiment {
         cpus.contains(&self) && cpus.contains(&other)
     }
 
-    /// How it is done with this server; the reason where it cannot be. `busiest` is the server's busiest CPU.
+    /// How it is done with this server; the reason where it cannot be. `busiest` is the server's busiest CPU,
+    /// and `operation` the time of the plain slices for each operation.
     pub(crate) fn perturbation(
         self,
         facts: &LoopFacts,
         busiest: Option<usize>,
+        operation: Duration,
         share: f64,
     ) -> Result<Perturbation, String> {
         let burn = |cpus: Option<CpuSet>| match cpus.filter(|cpus| !cpus.is_empty()) {
@@ -95,9 +120,20 @@ impl Experiment {
             None => Err("its CPUs are not known".to_owned()),
             Some(cpus) => Ok(Perturbation::Burn { cpus, share }),
         };
+        let delay = |call| {
+            if facts.can_delay {
+                Ok(Perturbation::Delay { call, share, operation })
+            } else {
+                Err("the server runs on another machine, where no library can be loaded into it".to_owned())
+            }
+        };
         match self {
             Self::BurnServerCpus => burn(Some(facts.server_cpus.clone())),
             Self::BurnBusiestCpu => burn(busiest.map(|cpu| CpuSet::from_iter([cpu]))),
+            Self::BurnClientCpus | Self::FewerConnections if facts.makes_own_load => {
+                Err("the program under test makes its own load: compare it with another value of its knobs"
+                    .to_owned())
+            }
             Self::BurnClientCpus => match &facts.client_cpus {
                 Some(cpus) if cpus.iter().any(|cpu| facts.server_cpus.contains(cpu)) => {
                     Err("the client shares CPUs with the server, so both would have less".to_owned())
@@ -115,13 +151,18 @@ impl Experiment {
             Self::FewerWorkers | Self::SmallerHeap | Self::OtherAcceptQueue => {
                 let knob = facts.knobs.iter().find(|knob| knob.resource == self.resource());
                 let knob = knob.ok_or_else(|| {
-                    "no knob of this server says how much there is of it (resource in its workload.toml)".to_owned()
+                    "no knob of this server says how much there is of it (resource in its workload.toml)"
+                        .to_owned()
                 })?;
                 let to = other_value(knob, share).ok_or_else(|| {
                     format!("{}={} is the only value that the knob accepts", knob.name, knob.value)
                 })?;
                 Ok(Perturbation::Knob { name: knob.name.clone(), from: knob.value, to })
             }
+            Self::SlowerFlushes => delay(DelayedCall::Flush),
+            Self::LongerSleeps => delay(DelayedCall::Sleep),
+            Self::SlowerLookups => delay(DelayedCall::Lookup),
+            Self::LongerLocks => delay(DelayedCall::Unlock),
         }
     }
 }
@@ -159,6 +200,12 @@ impl Tried {
             }
             Perturbation::Knob { name, from, to } => {
                 format!("a second server with {name}={to} instead of {from}")
+            }
+            Perturbation::Delay { call: DelayedCall::Unlock, .. } => {
+                "a second server that holds locks with waiters for longer".to_owned()
+            }
+            Perturbation::Delay { share, .. } => {
+                format!("a second server with {:.0} % less of {of}", share * 100.0)
             }
         }
     }

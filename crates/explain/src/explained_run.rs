@@ -173,9 +173,7 @@ fn with_progress<T>(
     study: impl FnOnce(&mut StudiedServer<'_, '_>, &mut dyn FnMut(&StudyProgress)) -> T,
 ) -> T {
     study(&mut studied, &mut |progress| {
-        observe(Event::Doing {
-            what: format!("{variant}: {} ({})", in_words(progress), left_until(until)),
-        });
+        observe(Event::Doing { what: format!("{variant}: {} ({})", in_words(progress), left_until(until)) });
     })
 }
 
@@ -211,6 +209,7 @@ fn difference(
 fn in_words(progress: &StudyProgress) -> String {
     match progress {
         StudyProgress::Plain { slice, of } => format!("slice {slice} of {of}"),
+        StudyProgress::Preparing { of } => format!("preparing less of {of}"),
         StudyProgress::Pair { perturbation, pair, of } => {
             format!("{perturbation}, pair {pair} of at most {of}")
         }

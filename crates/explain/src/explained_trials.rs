@@ -47,6 +47,8 @@ pub fn trial_figures(run: &Run, trial: &Trial) -> BTreeMap<String, f64> {
             client_cpus: None,
             is_root: false,
             knobs: Vec::new(),
+            makes_own_load: false,
+            can_delay: false,
             can_burn: false,
         };
         let watched = Watched::default();
@@ -78,7 +80,9 @@ fn explained(run: &Run, plan: &Plan, variant: &Variant) -> Option<ExplainedServe
         client_cpus: None,
         is_root: false,
         knobs: Vec::new(),
-            can_burn: false,
+        makes_own_load: false,
+        can_delay: false,
+        can_burn: false,
     };
     Some(glance(&facts, &readings))
 }

@@ -10,6 +10,8 @@ use host::telemetry::Recording;
 use profile::ThreadStates;
 use workload::ObservedChange;
 
+use crate::delays::DelayedCall;
+
 /// A server under a closed loop, which is studied in slices.
 ///
 /// The load is the same in every slice but for its perturbation. The server itself decides the throughput; an elasticity of
@@ -17,6 +19,12 @@ use workload::ObservedChange;
 pub trait HeldServer {
     /// What does not change from slice to slice.
     fn facts(&self) -> LoopFacts;
+
+    /// Makes ready what the slices of a perturbation need, such as a second server.
+    fn prepare(&mut self, perturbation: &Perturbation) -> Result<(), HoldError> {
+        let _ = perturbation;
+        Ok(())
+    }
 
     /// Loads the server for this time, with less of one resource if there is a perturbation, and reports what happened.
     fn slice(
@@ -33,6 +41,8 @@ pub struct LoopFacts {
     pub variant: String,
     /// Connections of the closed loop, each with one operation at a time.
     pub connections: u32,
+    /// Whether the program under test makes its own load: connections mean nothing then.
+    pub makes_own_load: bool,
     /// The CPUs on which the server runs.
     pub server_cpus: CpuSet,
     /// The CPUs on which the client runs; none where it runs on another machine.
@@ -41,6 +51,8 @@ pub struct LoopFacts {
     pub is_root: bool,
     /// Knobs that say how much there is of a resource. A second server that has less of it can run beside this one.
     pub knobs: Vec<ResourceKnob>,
+    /// Whether [`Perturbation::Delay`] can be made: a library of this machine is loaded into the second server.
+    pub can_delay: bool,
     /// Whether [`Perturbation::Burn`] can be made here. Another machine may have no burner.
     pub can_burn: bool,
 }
@@ -69,6 +81,28 @@ pub enum Perturbation {
         /// Its value in the second server.
         to: i64,
     },
+    /// A second server is loaded instead, whose calls of the C library take longer. Its plain slices are its own, for the library
+    /// that delays them has a cost itself.
+    Delay {
+        /// The calls.
+        call: DelayedCall,
+        /// The share of their speed that is taken, 0 to 1; 0 in a plain slice.
+        share: f64,
+        /// The time of the plain slices for each operation.
+        operation: Duration,
+    },
+}
+
+impl Perturbation {
+    /// The slice that it is compared with; none for one without a perturbation.
+    pub fn plain(&self) -> Option<Self> {
+        match self {
+            Self::Delay { call, operation, .. } => {
+                Some(Self::Delay { call: *call, share: 0.0, operation: *operation })
+            }
+            Self::Burn { .. } | Self::Connections { .. } | Self::Knob { .. } => None,
+        }
+    }
 }
 
 /// What a slice reports. Times and counts are of the slice alone, without its beginning and end.
@@ -112,6 +146,9 @@ pub enum HoldError {
     /// No operation ended in the first slice.
     #[error("no operation ended in a whole slice: give longer slices, or see the server's log")]
     NoOperation,
+    /// A slice needs a second server, which was not started.
+    #[error("the second server was not started")]
+    NotPrepared,
     /// The user interrupted the study.
     #[error("interrupted")]
     Interrupted,

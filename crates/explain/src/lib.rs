@@ -13,6 +13,7 @@
 //! | `profiling` | profiled slices beside plain ones |
 //! | `waiting` | a slice in which waits are watched, beside a plain one |
 //! | `watched` | what profiles and waits say of an operation's time, for rules |
+//! | `delays` | calls of the C library that take longer in a second server; `delays/library.rs` is loaded into it |
 //! | `slow_requests` | slow operations of a slice beside median ones; `waterfall` has the steps of one |
 //! | [`mod@study`] | plain slices, suspects, perturbations, words: the whole way to an [`archive::model::ExplainedServer`] |
 //!
@@ -25,6 +26,7 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
 )]
 
+mod delays;
 mod experiment;
 mod explained_run;
 mod explained_trials;
@@ -41,10 +43,11 @@ pub mod study;
 mod suspects;
 mod unknown;
 mod waiting;
-mod waterfall;
 mod watched;
+mod waterfall;
 mod words;
 
+pub use delays::DelayedCall;
 pub use explained_run::{ExplainError, ExplainedRun, explain};
 pub use explained_trials::{explain_trials, trial_figures};
 pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};

@@ -101,7 +101,12 @@ const RESOURCES: &[Resource] = &[
     resource("configured_limit", "configured limit", [None, Some("limits.fullest"), None], STATISTICS),
     resource("row_locks", "locks of rows", [None, None, Some("statistics.lock_waiters")], STATISTICS),
     resource("log_buffer", "log buffer", [None, None, Some("statistics.log_waits")], STATISTICS),
-    resource("gc", "garbage collection", [None, Some("statistics.gc_time"), None], STATISTICS),
+    resource(
+        "gc",
+        "garbage collection",
+        [None, Some("profile.collector"), Some("statistics.gc_time")],
+        WATCHED,
+    ),
     resource("cache_size", "size of the cache", [None, None, Some("statistics.evictions")], STATISTICS),
     resource("lookups", "name lookups", [None, None, Some("operation.lookups")], WATCHED),
     resource("sleep", "time to pass", [None, None, Some("threads.sleep")], THREADS),

@@ -9,14 +9,17 @@ use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
 use workload::ObservedChange;
 
-use crate::watched::Watched;
+use crate::delays::DelayedCall;
 use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
+use crate::watched::Watched;
 
 /// A server with CPUs 0 and 1, and a client with CPUs 2 and 3. By itself nothing of it is saturated.
 pub(crate) struct Scripted {
     pub(crate) facts: LoopFacts,
     /// How throughput follows the value of a knob.
     pub(crate) knob_elasticity: f64,
+    /// How throughput follows the speed of calls.
+    pub(crate) delay_elasticities: BTreeMap<DelayedCall, f64>,
     /// How throughput follows the CPUs of the server, those of the client, and the connections.
     pub(crate) elasticities: [f64; 3],
     /// Columns of the telemetry.
@@ -98,9 +101,12 @@ impl Scripted {
                 client_cpus: Some("2-3".parse().expect("CPUs")),
                 is_root: true,
                 knobs: Vec::new(),
+                makes_own_load: false,
+                can_delay: true,
                 can_burn: true,
             },
             knob_elasticity: 0.0,
+            delay_elasticities: BTreeMap::new(),
             elasticities: [0.0; 3],
             columns,
             statistics: BTreeMap::new(),
@@ -206,6 +212,10 @@ impl HeldServer for Scripted {
             None => (1.0, 0.0, self.facts.connections),
             Some(Perturbation::Knob { from, to, .. }) => {
                 (*to as f64 / *from as f64, self.knob_elasticity, self.facts.connections)
+            }
+            Some(Perturbation::Delay { call, share, .. }) => {
+                let elasticity = self.delay_elasticities.get(call).copied().unwrap_or_default();
+                (1.0 - share, elasticity, self.facts.connections)
             }
             Some(Perturbation::Burn { cpus, share }) => {
                 let is_server = cpus.iter().any(|cpu| self.facts.server_cpus.contains(cpu));

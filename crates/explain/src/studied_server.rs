@@ -9,10 +9,12 @@ use std::time::Duration;
 use bakeoff::HeldError;
 use bakeoff::held::HeldServer as LoadedServer;
 use host::CpuSet;
-use machine::{MachineError, ServerObserver};
+use host::burner::Burned;
+use machine::{MachineError, Sampling, ServerObserver};
 use profile::ThreadSamplerOptions;
 use workload::{ObservedChange, ObservedValue, TypedValue};
 
+use crate::delays::{self, Delay, Delayed, DelayedCall, Delays};
 use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 
 /// How often telemetry is read: a slice of a second has ten readings.
@@ -23,6 +25,10 @@ const OBSERVATION_PERIOD: Duration = Duration::from_millis(250);
 
 /// New connections are loaded for this long before they are measured: windows grow, and threads take their connections.
 const AFTER_CONNECTING: Duration = Duration::from_millis(300);
+
+/// Least and most time by which a lock is held for longer.
+const SHORTEST_HOLD: Duration = Duration::from_micros(1);
+const LONGEST_HOLD: Duration = Duration::from_millis(50);
 
 /// After this number of slices in a row in which the server did not answer, its statistics are not asked for any more: each
 /// time takes seconds.
@@ -40,13 +46,15 @@ pub struct StudiedServer<'s, 'a> {
     unanswered: (u32, Option<String>),
     /// Servers like it but for the value of a knob.
     others: BTreeMap<(String, i64), LoadedServer<'a>>,
+    /// A server like it whose calls can be delayed.
+    delayed: Option<(LoadedServer<'a>, Delays)>,
 }
 
 impl<'s, 'a> StudiedServer<'s, 'a> {
     /// A server with its load, and the CPUs of its client.
     pub fn new(server: &'s mut LoadedServer<'a>, client_cpus: &'s CpuSet) -> Self {
         let (unanswered, others) = ((0, None), BTreeMap::new());
-        Self { server, client_cpus, is_observed: true, unanswered, others }
+        Self { server, client_cpus, is_observed: true, unanswered, others, delayed: None }
     }
 
     /// The same without its own statistics, for slices of experiments: plain slices have had them.
@@ -96,12 +104,33 @@ impl HeldServer for StudiedServer<'_, '_> {
         LoopFacts {
             variant: self.server.name.clone(),
             connections: self.server.connections(),
+            makes_own_load: self.server.makes_own_load(),
             server_cpus: self.server.cpus.clone(),
             client_cpus: Some(self.client_cpus.clone()),
             is_root: rustix::process::geteuid().is_root(),
             knobs: self.server.resource_knobs().unwrap_or_default(),
+            can_delay: self.server.is_here(),
             can_burn: true,
         }
+    }
+
+    fn prepare(&mut self, perturbation: &Perturbation) -> Result<(), HoldError> {
+        match perturbation {
+            Perturbation::Knob { name, to, .. } => {
+                if let Entry::Vacant(entry) = self.others.entry((name.clone(), *to)) {
+                    entry.insert(self.server.with_knob(name, TypedValue::Integer(*to), &mut |_| ())?);
+                }
+            }
+            Perturbation::Delay { .. } if self.delayed.is_none() => {
+                let delays = Delays::create().map_err(|error| HoldError::Failed(error.into()))?;
+                let (library, file) = (delays.library(), delays.file());
+                let server =
+                    self.server.with_library(&library, &[(delays::VARIABLE, &file)], &mut |_| ())?;
+                self.delayed = Some((server, delays));
+            }
+            Perturbation::Delay { .. } | Perturbation::Burn { .. } | Perturbation::Connections { .. } => {}
+        }
+        Ok(())
     }
 
     fn slice(
@@ -110,28 +139,38 @@ impl HeldServer for StudiedServer<'_, '_> {
         length: Duration,
     ) -> Result<SliceReading, HoldError> {
         let observing = if perturbation.is_none() { self.observe()? } else { None };
+        let mut delays = None;
         let server = match perturbation {
-            Some(Perturbation::Knob { name, to, .. }) => match self.others.entry((name.clone(), *to)) {
-                Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => {
-                    entry.insert(self.server.beside(name, TypedValue::Integer(*to), &mut |_| ())?)
+            Some(Perturbation::Knob { name, to, .. }) => match self.others.get_mut(&(name.clone(), *to)) {
+                Some(server) => server,
+                None => return Err(HoldError::NotPrepared),
+            },
+            Some(Perturbation::Delay { .. }) => match &mut self.delayed {
+                Some((server, its)) => {
+                    delays = Some(&*its);
+                    server
                 }
+                None => return Err(HoldError::NotPrepared),
             },
             Some(Perturbation::Burn { .. } | Perturbation::Connections { .. }) | None => &mut *self.server,
         };
-        let whole = server.connections();
+        let (whole, makes_own_load) = (server.connections(), server.makes_own_load());
         let connections = match perturbation {
             Some(Perturbation::Connections { share }) => {
                 ((f64::from(whole) * share).round() as u32).clamp(1, whole)
             }
-            Some(Perturbation::Burn { .. } | Perturbation::Knob { .. }) | None => whole,
+            _ => whole,
         };
         if server.connect(connections) {
             server.slice(AFTER_CONNECTING, &mut |_| ())?;
         }
-        let burner = match perturbation {
-            Some(Perturbation::Burn { cpus, share }) => Some(server.burn(cpus, *share)?),
-            Some(Perturbation::Connections { .. } | Perturbation::Knob { .. }) | None => None,
+        let taking = match perturbation {
+            Some(Perturbation::Burn { cpus, share }) => Taking::Burner(server.burn(cpus, *share)?),
+            Some(Perturbation::Knob { from, to, .. }) => Taking::Share(*to as f64 / *from as f64),
+            Some(Perturbation::Delay { call, share, operation }) if let Some(delays) = delays => {
+                Taking::delay(delays, *call, *share, *operation)?
+            }
+            _ => Taking::Share(f64::from(connections) / f64::from(whole)),
         };
         // Where threads cannot be sampled, what they wait for is unknown, and the rest goes on.
         let threads = server.sample_threads(&ThreadSamplerOptions::default()).ok();
@@ -139,11 +178,8 @@ impl HeldServer for StudiedServer<'_, '_> {
         let slice = server.slice(length, &mut |_| ());
         let telemetry = recorder.stop()?;
         let threads = threads.and_then(|threads| threads.stop().ok());
-        let resource_left = match (burner, perturbation) {
-            (Some(burner), _) => burner.stop()?.left(),
-            (None, Some(Perturbation::Knob { from, to, .. })) => *to as f64 / *from as f64,
-            (None, _) => f64::from(connections) / f64::from(whole),
-        };
+        let operations = slice.as_ref().map_or(0, |slice| slice.whole_operations);
+        let resource_left = taking.left(operations)?;
         let statistics = self.observed(observing);
         let slice = slice?;
         Ok(SliceReading {
@@ -154,13 +190,59 @@ impl HeldServer for StudiedServer<'_, '_> {
             mean_response_s: slice.mean_response.as_secs_f64(),
             connections,
             resource_left,
-            client_utilisation: Some(slice.client_utilisation),
+            client_utilisation: (!makes_own_load).then_some(slice.client_utilisation),
             server_cpu_s: slice.server_cpu().as_secs_f64(),
             telemetry,
             statistics,
             statistics_problem: self.unanswered.1.clone(),
             threads,
         })
+    }
+}
+
+/// How a resource is taken during a slice.
+enum Taking<'d> {
+    /// This share of it is left, by its nature.
+    Share(f64),
+    /// A burner takes CPU time, which it measures.
+    Burner(Box<dyn Sampling<Burned>>),
+    /// Calls take longer, which the library counts; operations have this time in plain slices.
+    Delays(&'d Delays, DelayedCall, Delayed, Duration),
+}
+
+impl<'d> Taking<'d> {
+    /// Begins to delay calls, so that this share less of their speed is left.
+    fn delay(
+        delays: &'d Delays,
+        call: DelayedCall,
+        share: f64,
+        operation: Duration,
+    ) -> Result<Self, HoldError> {
+        // A share less of the speed is more of the time.
+        let more = share / (1.0 - share);
+        let delay = match call {
+            _ if share <= 0.0 => Delay::None,
+            DelayedCall::Unlock => Delay::Time(operation.mul_f64(more).clamp(SHORTEST_HOLD, LONGEST_HOLD)),
+            DelayedCall::Flush | DelayedCall::Sleep | DelayedCall::Lookup => Delay::Share(more),
+        };
+        let begin = delays.set(call, delay).and_then(|()| delays.done(call));
+        Ok(Self::Delays(delays, call, begin.map_err(|error| HoldError::Failed(error.into()))?, operation))
+    }
+
+    /// Ends, and says what was left in a slice of so many operations.
+    fn left(self, operations: u64) -> Result<f64, HoldError> {
+        match self {
+            Self::Share(left) => Ok(left),
+            Self::Burner(burner) => Ok(burner.stop()?.left()),
+            Self::Delays(delays, call, begin, operation) => {
+                let done = delays.done(call).and_then(|done| delays.set(call, Delay::None).map(|()| done));
+                let done = done.map_err(|error| HoldError::Failed(error.into()))?;
+                Ok(match call {
+                    DelayedCall::Unlock => done.lock_left(begin, operations, operation),
+                    DelayedCall::Flush | DelayedCall::Sleep | DelayedCall::Lookup => done.speed_left(begin),
+                })
+            }
+        }
     }
 }
 

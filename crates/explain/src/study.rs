@@ -44,6 +44,11 @@ pub enum StudyProgress {
         /// The number of plain slices.
         of: u32,
     },
+    /// What an experiment needs is made ready, such as a second server.
+    Preparing {
+        /// The resource of the experiment, such as `the server's workers`.
+        of: String,
+    },
     /// A pair of slices of a perturbation.
     Pair {
         /// The perturbation in words, such as `20 % less of the server's CPUs`.
@@ -101,8 +106,7 @@ pub fn conclude(
 ) -> ExplainedServer {
     let PlainSlices { readings, unknown } = slices;
     let facts = server.facts();
-    let mut study =
-        Study { facts: facts.clone(), server, lengths, began: Instant::now(), progress, unknown };
+    let mut study = Study { facts: facts.clone(), server, lengths, progress, unknown };
     let plain = Plain { facts: &facts, readings: &readings, watched };
     let figures = figures::of(&plain);
     let rules = Rule::all();
@@ -159,7 +163,7 @@ fn explained(
 fn held(plain: &Plain<'_>, figures: &Figures) -> HeldLoad {
     let value = |name: &str| figures.value(name).unwrap_or_default();
     HeldLoad {
-        connections: plain.facts.connections,
+        connections: value("loop.connections").round() as u32,
         server_cpus: plain.facts.server_cpus.to_string(),
         slices: plain.readings.len() as u32,
         length_s: plain.length_s(),
@@ -175,7 +179,6 @@ struct Study<'a> {
     facts: LoopFacts,
     server: &'a mut dyn HeldServer,
     lengths: &'a PlannedStudy,
-    began: Instant,
     progress: &'a mut dyn FnMut(&StudyProgress),
     unknown: Vec<Unknown>,
 }
@@ -188,20 +191,25 @@ impl Study<'_> {
             return Vec::new();
         }
         let busiest = figures.text("server_cpus.busiest_name").and_then(|cpu| cpu.parse().ok());
+        let operation = Duration::from_secs_f64(figures.value("loop.throughput").map_or(0.0, f64::recip));
         let wanted = suspicions.iter().filter_map(|suspicion| suspicion.rule.experiment).chain(USUAL);
         let mut chosen: Vec<Tried> = Vec::new();
-        let mut refused: Vec<Experiment> = Vec::new();
+        let mut asked: Vec<Experiment> = Vec::new();
         for experiment in wanted {
             if chosen.len() >= self.lengths.experiments as usize {
                 break;
             }
-            if refused.contains(&experiment) || chosen.iter().any(|tried| tried.experiment == experiment) {
+            if asked.contains(&experiment) {
                 continue;
             }
-            match experiment.perturbation(&self.facts, busiest, SHARE) {
+            asked.push(experiment);
+            let prepared = experiment.perturbation(&self.facts, busiest, operation, SHARE).and_then(|planned| {
+                (self.progress)(&StudyProgress::Preparing { of: experiment.resource_title().to_owned() });
+                self.server.prepare(&planned).map(|()| planned).map_err(|error| error.to_string())
+            });
+            match prepared {
                 Ok(perturbation) => chosen.push(Tried::new(experiment, perturbation)),
                 Err(why) => {
-                    refused.push(experiment);
                     let what = format!("whether throughput follows {}", experiment.resource_title());
                     self.unknown.push(Unknown { what, why });
                 }
@@ -212,6 +220,7 @@ impl Study<'_> {
 
     /// Pairs of slices until each word is decided, or the last look.
     fn run_experiments(&mut self, tried: &mut [Tried]) {
+        let began = Instant::now();
         for _ in 0..LOOKS {
             let is_open: Vec<bool> = tried
                 .iter()
@@ -219,7 +228,7 @@ impl Study<'_> {
                 .collect();
             for _ in 0..self.lengths.pairs {
                 for (at, tried) in tried.iter_mut().enumerate().filter(|(at, _)| is_open[*at]) {
-                    if self.began.elapsed() > longest_experiments(self.lengths).saturating_mul(MOST_TIMES) {
+                    if began.elapsed() > longest_experiments(self.lengths).saturating_mul(MOST_TIMES) {
                         return self.note_lateness();
                     }
                     let pair = tried.pairs.len() as u32 + 1;
@@ -238,12 +247,13 @@ impl Study<'_> {
 
     fn pair(&mut self, tried: &Tried, plain_first: bool) -> Result<PerturbedPair, HoldError> {
         let mut slice = |perturbation| self.server.slice(perturbation, self.lengths.slice);
+        let without = tried.perturbation.plain();
         let (plain, perturbed) = if plain_first {
-            let plain = slice(None)?;
+            let plain = slice(without.as_ref())?;
             (plain, slice(Some(&tried.perturbation))?)
         } else {
             let perturbed = slice(Some(&tried.perturbation))?;
-            (slice(None)?, perturbed)
+            (slice(without.as_ref())?, perturbed)
         };
         Ok(PerturbedPair {
             plain_per_s: plain.throughput_per_s,

@@ -1,5 +1,7 @@
 //! Suspects: what rules name, with the words that experiments give them, in the order of what is most likely.
 
+use std::collections::BTreeSet;
+
 use archive::model::{Elasticity, PerturbationOutcome, Suspect, SuspectWord};
 use stats::confidence::ConfidenceInterval;
 
@@ -93,6 +95,9 @@ pub(crate) fn explain(suspicions: Vec<Suspicion<'_>>, tried: &[Tried]) -> Vec<Su
     };
     // Stable: suspects with the same word keep the order of their evidence.
     suspects.sort_by_key(order);
+    // Two rules may name one cause from different figures.
+    let mut titles = BTreeSet::new();
+    suspects.retain(|suspect| titles.insert(suspect.title.clone()));
     suspects
 }
 

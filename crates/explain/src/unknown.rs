@@ -37,6 +37,8 @@ const NO_GAP: &[&str] = &[
     "cpu.throttles",
     "client.",
     "disk.",
+    // A program that makes its own load has no connections.
+    "loop.share",
     // Why there is no profile, or no stack of a wait, is said beside the other reasons.
     "profile.",
     "operation.",

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use profile::Stacks;
-use profile::stacks::{Frame, FrameKind};
+use profile::stacks::{Frame, FrameKind, called_name};
 use profile::threads::WaitKind;
 use profile::waits::Waits;
 
@@ -20,11 +20,17 @@ const ALLOCATOR: [&str; 14] = [
     "memalign",
     "operator new",
     "operator delete",
-    "_int_malloc",
-    "_int_free",
+    "int_malloc",
+    "int_free",
     "je_malloc",
     "je_free",
 ];
+
+/// How the names of threads begin that collect garbage: those of the JVM's collectors.
+const COLLECTING_THREADS: [&str; 5] = ["GC Thread", "G1 ", "ParGC", "ZWorker", "VM Thread"];
+
+/// How functions begin that collect garbage, where the threads of the program do it: those of Go.
+const COLLECTING: [&str; 3] = ["runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.gcStart"];
 
 /// How the kernel's functions of system calls begin.
 const CALLS: [&str; 4] = ["__x64_sys_", "__arm64_sys_", "__do_sys_", "__se_sys_"];
@@ -66,6 +72,8 @@ const WORK: [&str; 28] = [
 pub struct WatchedCpu {
     /// Share of the CPU time in the memory allocator, 0 to 1.
     pub allocator: f64,
+    /// The same in the garbage collector.
+    pub collector: f64,
     /// The system call with the largest share of the CPU time, of those that are not the work itself.
     pub call: Option<(String, f64)>,
 }
@@ -99,13 +107,20 @@ pub struct Watched {
 impl WatchedCpu {
     /// The shares of a profile.
     pub(crate) fn of(stacks: &Stacks) -> Self {
-        let (mut all, mut in_allocator) = (0, 0);
+        let (mut all, mut in_allocator, mut in_collector) = (0, 0, 0);
         let mut calls: BTreeMap<&str, u64> = BTreeMap::new();
-        for stack in stacks.threads.iter().flat_map(|thread| &thread.stacks) {
+        let each =
+            stacks.threads.iter().flat_map(|thread| thread.stacks.iter().map(move |stack| (thread, stack)));
+        for (thread, stack) in each {
             let frames = || stack.frames.iter().map(|frame| &stacks.frames[*frame as usize]);
             all += stack.samples;
             if frames().any(is_allocator) {
                 in_allocator += stack.samples;
+            }
+            let collects = COLLECTING_THREADS.iter().any(|begin| thread.name.starts_with(begin));
+            if collects || frames().any(|frame| COLLECTING.iter().any(|begin| frame.name.starts_with(begin)))
+            {
+                in_collector += stack.samples;
             }
             if let Some(call) = frames().find_map(call_of) {
                 *calls.entry(call).or_default() += stack.samples;
@@ -117,7 +132,7 @@ impl WatchedCpu {
             .filter(|(name, _)| !WORK.contains(name))
             .max_by_key(|(_, samples)| *samples)
             .map(|(name, samples)| (name.to_owned(), share(samples)));
-        Self { allocator: share(in_allocator), call }
+        Self { allocator: share(in_allocator), collector: share(in_collector), call }
     }
 }
 
@@ -145,7 +160,7 @@ impl WatchedWaits {
 
 fn is_allocator(frame: &Frame) -> bool {
     let name = frame.name.split('(').next().unwrap_or_default();
-    frame.kind == FrameKind::User && ALLOCATOR.contains(&name)
+    frame.kind == FrameKind::User && ALLOCATOR.contains(&called_name(name))
 }
 
 /// The system call of a function of the kernel.
@@ -167,11 +182,12 @@ mod tests {
     #[test]
     fn shares_of_the_cpu_time_have_names() {
         let text = "w;main;serve;malloc 10\nw;main;serve;read;__x64_sys_read_[k] 50\n\
-                    w;main;serve;random;__x64_sys_getrandom_[k];fill_[k] 40\n";
+                    w;main;serve;random;__x64_sys_getrandom_[k];fill_[k] 40\nGC Thread#0;mark 25\n";
         let stacks = folded::parse(text, SampleSource::CpuClock, Duration::from_millis(2)).unwrap();
         let found = WatchedCpu::of(&stacks);
-        assert_eq!(found.call, Some(("getrandom".to_owned(), 0.4)));
-        assert!((found.allocator - 0.1).abs() < 1e-9, "{found:?}");
+        assert_eq!(found.call, Some(("getrandom".to_owned(), 0.32)));
+        assert!((found.collector - 0.2).abs() < 1e-9, "{found:?}");
+        assert!((found.allocator - 0.08).abs() < 1e-9, "{found:?}");
     }
 
     #[test]
@@ -194,7 +210,7 @@ mod tests {
             length: Duration::from_secs(1),
             stacks: vec![
                 wait(WaitKind::Lock, false, "pthread_mutex_lock", 300),
-                wait(WaitKind::Lock, false, "malloc", 200),
+                wait(WaitKind::Lock, false, "__GI___libc_malloc", 200),
                 wait(WaitKind::Lookup, false, "getaddrinfo", 100),
                 wait(WaitKind::Events, true, "epoll_wait", 9000),
             ],

@@ -48,6 +48,14 @@ impl Frame {
     }
 }
 
+/// The name of a function of the C library as programs call it: debug files have internal ones, such as `__GI_getaddrinfo` and
+/// `__libc_malloc`.
+pub fn called_name(name: &str) -> &str {
+    let name = name.strip_prefix("__GI_").unwrap_or(name);
+    let name = name.trim_start_matches('_');
+    name.strip_prefix("libc_").unwrap_or(name)
+}
+
 /// A stack and how often it was seen.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StackCount {

@@ -63,6 +63,8 @@ fn only_telemetry_within_the_closed_loop_is_evidence() {
             client_cpus: None,
             is_root: false,
             knobs: Vec::new(),
+            makes_own_load: false,
+            can_delay: false,
             can_burn: false,
         };
         glance(&facts, &[reading(&trial, &phase, Some(telemetry), 64)])

@@ -8,7 +8,15 @@ const SOURCE: &str = "load engine";
 /// Adds them.
 pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
     let kind = |unit| Kind { unit, source: SOURCE };
-    let connections = plain.mean(|reading| Some(reading.connections.into()));
+    let operations = plain.total(|reading| reading.operations as f64);
+    let response = plain.total(|reading| reading.mean_response_s * reading.operations as f64) / operations;
+    let in_progress = plain.ended_per_s() * response;
+    // A program that makes its own load has as many as it has operations in progress, by Little's law.
+    let connections = if plain.facts.makes_own_load {
+        Some(in_progress)
+    } else {
+        plain.mean(|reading| Some(reading.connections.into()))
+    };
     figures.add(
         "loop.connections",
         connections,
@@ -17,11 +25,10 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
     );
     let throughput = plain.mean(|reading| Some(reading.throughput_per_s));
     figures.add("loop.throughput", throughput, kind(PER_SECOND), "operations per second that succeeded");
-    let operations = plain.total(|reading| reading.operations as f64);
-    let response = plain.total(|reading| reading.mean_response_s * reading.operations as f64) / operations;
     figures.add("loop.response", Some(response * 1e6), kind("µs"), "mean response time");
     // Little's law: in a closed loop without think time, throughput times response time is the number of connections.
-    let share = connections.map(|connections| plain.ended_per_s() * response / connections);
+    let share =
+        connections.filter(|_| !plain.facts.makes_own_load).map(|connections| in_progress / connections);
     figures.add("loop.share", share, kind(SHARE), "connections with an operation in progress, X·R/N");
     let failed = plain.total(|reading| reading.failed as f64) / operations;
     figures.add("loop.failed", Some(failed), kind(SHARE), "operations that failed");

@@ -8,6 +8,7 @@ use host::telemetry::OtherProgram;
 use profile::threads::WaitKind;
 
 use super::Rule;
+use crate::delays::DelayedCall;
 use crate::figures::{self, Plain};
 use crate::held_server::HeldServer;
 use crate::resources;
@@ -49,8 +50,12 @@ fn planted() -> Vec<(&'static str, Scripted)> {
         server.server_cores = 1.0;
         server
     };
-    let waits = |set: &dyn Fn(&mut WatchedWaits)| {
-        let mut server = Scripted::new();
+    let delayed = |call, mut server: Scripted| {
+        server.delay_elasticities.insert(call, 0.95);
+        server
+    };
+    let waits = |call, set: &dyn Fn(&mut WatchedWaits)| {
+        let mut server = delayed(call, Scripted::new());
         let mut waits = WatchedWaits { blocked_us: 9_000.0, ..WatchedWaits::default() };
         set(&mut waits);
         server.watched.waits = Some(waits);
@@ -58,19 +63,25 @@ fn planted() -> Vec<(&'static str, Scripted)> {
     };
     let profiled = |allocator: f64, call: f64| {
         let mut server = Scripted::new().busy([0.99, 0.98]).follows([0.95, 0.0, 0.0]);
-        server.watched.cpu = Some(WatchedCpu { allocator, call: Some(("getrandom".to_owned(), call)) });
+        server.watched.cpu =
+            Some(WatchedCpu { allocator, collector: 0.0, call: Some(("getrandom".to_owned(), call)) });
+        server
+    };
+    let collecting = |mut server: Scripted| {
+        server.watched.cpu = Some(WatchedCpu { collector: 0.4, ..WatchedCpu::default() });
         server
     };
     let cpu = [0.95, 0.0, 0.0];
     vec![
-        ("name-lookups", waits(&|waits| waits.lookups_us = 8_000.0)),
-        ("allocator-locks", waits(&|waits| waits.allocator_us = 8_000.0)),
-        ("lock-waits", waits(&|waits| waits.locks_us = 8_000.0)),
-        ("sleep-in-operation", waits(&|waits| waits.sleep_us = 8_000.0)),
+        ("name-lookups", waits(DelayedCall::Lookup, &|waits| waits.lookups_us = 8_000.0)),
+        ("allocator-locks", waits(DelayedCall::Unlock, &|waits| waits.allocator_us = 8_000.0)),
+        ("lock-waits", waits(DelayedCall::Unlock, &|waits| waits.locks_us = 8_000.0)),
+        ("sleep-in-operation", waits(DelayedCall::Sleep, &|waits| waits.sleep_us = 8_000.0)),
         // 1,000 operations a second: 0.95 threads.
-        ("flushing", waits(&|waits| waits.flush_us = 950.0)),
+        ("flushing", waits(DelayedCall::Flush, &|waits| waits.flush_us = 950.0)),
         ("allocator-cpu", profiled(0.5, 0.0)),
         ("system-call", profiled(0.02, 0.4)),
+        ("collector-cpu", collecting(Scripted::new())),
         ("client", client(Scripted::new()).follows([0.0, 0.9, 0.0])),
         ("client-delay", delaying(with(&[("pressure.cpu.some", 0.7)])).follows([0.0, 0.9, 0.0])),
         ("failures", failing(Scripted::new())),
@@ -90,7 +101,10 @@ fn planted() -> Vec<(&'static str, Scripted)> {
         ("softnet-drops", with(&[("softnet.dropped", 48.0)])),
         ("swap", with(&[("swap.in", 9e6), ("disk.vda.reads", 900.0), ("pressure.io.some", 0.5)])),
         ("memory-pressure", with(&[("pressure.memory.some", 0.4)])),
-        ("flush", waiting(&[(WaitKind::Flush, 0.7)], &[("disk.vda.writes", 400.0)])),
+        (
+            "flush",
+            delayed(DelayedCall::Flush, waiting(&[(WaitKind::Flush, 0.7)], &[("disk.vda.writes", 400.0)])),
+        ),
         (
             "disk",
             with(&[
@@ -105,8 +119,11 @@ fn planted() -> Vec<(&'static str, Scripted)> {
         ("log-buffer", Scripted::new().statistic("log_waits", 90.0, true, None)),
         ("garbage-collection", Scripted::new().statistic("gc_time", 0.5, true, None)),
         ("file-lock", waiting(&[(WaitKind::FileLock, 0.8)], &[])),
-        ("lock", waiting(&[(WaitKind::Futex, 0.8)], &[("server.switches.voluntary", 1800.0)])),
-        ("sleeping", waiting(&[(WaitKind::Sleep, 0.92)], &[])),
+        (
+            "lock",
+            delayed(DelayedCall::Unlock, waiting(&[(WaitKind::Futex, 0.8)], &[("server.switches.voluntary", 1800.0)])),
+        ),
+        ("sleeping", delayed(DelayedCall::Sleep, waiting(&[(WaitKind::Sleep, 0.92)], &[]))),
         ("one-thread", one_thread(Scripted::new().busy([0.55, 0.55])).follows(cpu)),
         ("one-core", Scripted::new().busy([0.99, 0.3]).follows(cpu)),
         (
@@ -162,7 +179,7 @@ fn rules_name_figures_and_resources_that_exist() {
         .statistic("workers_busy", 1.0, false, Some(2.0));
     server.others = vec![OtherProgram { command: "cc1".into(), pid: 812, cpu: Duration::from_secs(1) }];
     server.watched = Watched {
-        cpu: Some(WatchedCpu { allocator: 0.1, call: Some(("getrandom".to_owned(), 0.1)) }),
+        cpu: Some(WatchedCpu { allocator: 0.1, collector: 0.1, call: Some(("getrandom".to_owned(), 0.1)) }),
         waits: Some(WatchedWaits { blocked_us: 10.0, ..WatchedWaits::default() }),
     };
     let (facts, watched) = (server.facts.clone(), server.watched.clone());

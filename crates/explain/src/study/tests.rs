@@ -103,7 +103,10 @@ fn a_decided_experiment_is_not_continued() {
     let pairs: Vec<_> = explained.perturbations.iter().map(|tried| tried.pairs.len()).collect();
     assert_eq!(pairs, [4, 4, 4]);
     assert_eq!(server.asked.len(), 5 + 3 * 4 * 2);
-    assert!(server.asked.len() as u32 <= (longest_plain(&lengths()) + longest_experiments(&lengths())).as_secs() as u32);
+    assert!(
+        server.asked.len() as u32
+            <= (longest_plain(&lengths()) + longest_experiments(&lengths())).as_secs() as u32
+    );
 }
 
 #[test]

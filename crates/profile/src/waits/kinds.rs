@@ -1,6 +1,6 @@
 //! What a thread waits for, from the functions on its stack, and whether it waits for work.
 
-use crate::stacks::{Frame, FrameKind};
+use crate::stacks::{Frame, FrameKind, called_name};
 use crate::threads::WaitKind;
 
 /// Functions of the kernel by what they wait for. The innermost function of a stack that is here decides.
@@ -215,7 +215,10 @@ pub(super) fn of_stack(known: Option<WaitKind>, frames: &[Frame], is_preempted: 
 
 /// What a function of the C library is for, if the stack has one that tells.
 fn of_library<'n>(mut functions: impl Iterator<Item = &'n str>) -> Option<WaitKind> {
-    functions.find_map(|name| LIBRARY.iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| *kind))
+    functions.find_map(|name| {
+        let name = called_name(name);
+        LIBRARY.iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| *kind)
+    })
 }
 
 /// A lock or a condition, by the nearest function that tells.
@@ -318,7 +321,7 @@ mod tests {
     #[test]
     fn a_wait_within_a_lookup_is_for_its_answer() {
         let lookup = frames(
-            &["main", "handle", "getaddrinfo", "[libc.so.6+0x120]", "poll"],
+            &["main", "handle", "__GI_getaddrinfo", "[libc.so.6+0x120]", "__GI___poll"],
             &["__x64_sys_poll", "do_sys_poll"],
         );
         assert_eq!(of_stack(Some(WaitKind::Events), &lookup, false), WaitKind::Lookup);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use archive::Run;
-use archive::model::{Explanation, Plan, RunLength};
+use archive::model::{ExplainedServer, Explanation, Plan, RunLength};
 use bakeoff::plan_request::{self, MeasureRequest, PlanRequest};
 use bakeoff::{RunPermissions, RunPlanError};
 use clap::ValueEnum;
@@ -34,6 +34,7 @@ Examples:
   showdown explain latest
   showdown explain mariadb --on-op update-index --slow-request
   showdown explain nginx --format folded > nginx.folded
+  showdown explain mariadb --format folded-waits > mariadb-waits.folded
 
 The server is held under a closed loop, so that it decides the throughput itself. What may limit it is tried: less of one \
 resource, several times, beside slices with all of it. Profiles are taken in slices of their own.
@@ -109,6 +110,8 @@ pub enum ExplanationFormat {
     Json,
     /// The stacks of the profiles, a line each with the number of samples; flame graph programs read it.
     Folded,
+    /// The stacks of waits within operations and for work, a line each with the microseconds that threads waited there.
+    FoldedWaits,
     /// A profile that Firefox Profiler (profiler.firefox.com) opens; of one server.
     Firefox,
 }
@@ -166,12 +169,11 @@ fn answer(
         ExplanationFormat::Text => AnswerFormat::Text.print(explanation, text),
         ExplanationFormat::Json => AnswerFormat::Json.print(explanation, text),
         ExplanationFormat::Folded => {
-            let mut lines = String::new();
-            for (_, text) in profiles(run, explanation)? {
-                lines.push_str(&text);
-            }
-            print(&lines)
+            let texts: Vec<String> =
+                profiles(run, explanation)?.into_iter().map(|(_, text)| text).collect();
+            print(&texts.concat())
         }
+        ExplanationFormat::FoldedWaits => print(&waits(run, explanation)?.concat()),
         ExplanationFormat::Firefox => {
             let (variant, text) = profiles(run, explanation)?.remove(0);
             let profile = explanation.servers[0].profile.as_ref().expect("it has a profile");
@@ -184,15 +186,31 @@ fn answer(
 
 /// Name and folded stacks of each server; an error if one has none.
 fn profiles(run: &Run, explanation: &Explanation) -> anyhow::Result<Vec<(String, String)>> {
-    let of = |server: &archive::model::ExplainedServer| {
+    let of = |server: &ExplainedServer| {
         let Some(profile) = &server.profile else {
-            let why = server.unknown.iter().find(|unknown| unknown.what == "where the CPU time goes");
-            let why = why.map_or("no sample was taken", |unknown| unknown.why.as_str());
-            anyhow::bail!("{} has no profile: {why}", server.variant);
+            anyhow::bail!("{} has no profile: {}", server.variant, why_missing(server, "where the CPU time goes"));
         };
         Ok((server.variant.clone(), run.text(&profile.folded, u64::MAX)?))
     };
     explanation.servers.iter().map(of).collect()
+}
+
+/// The folded stacks of each server's waits; an error if one has none.
+fn waits(run: &Run, explanation: &Explanation) -> anyhow::Result<Vec<String>> {
+    let of = |server: &ExplainedServer| {
+        let Some(waits) = &server.waits else {
+            let why = why_missing(server, "where time goes off the CPU");
+            anyhow::bail!("the waits of {} were not watched: {why}", server.variant);
+        };
+        Ok(run.text(&waits.folded, u64::MAX)?)
+    };
+    explanation.servers.iter().map(of).collect()
+}
+
+/// Why something could not be told of a server.
+fn why_missing<'e>(server: &'e ExplainedServer, what: &str) -> &'e str {
+    let unknown = server.unknown.iter().find(|unknown| unknown.what == what);
+    unknown.map_or("no sample was taken", |unknown| unknown.why.as_str())
 }
 
 /// The plan of the variants, or of the run.

@@ -162,7 +162,7 @@ fn what_cannot_be_explained_is_refused_in_one_line() {
     let home = TestHome::new();
     for (args, why) in [
         (&["nginx", "apache", "--format", "firefox"][..], "--format firefox is for one server"),
-        (&["lmdb"], "cannot be held under a load of this program"),
+        (&["lmdb", "sqlite"], "has the machine to itself"),
         (&["nginx:net.core.somaxconn=64", "nginx:net.core.somaxconn=128"], "cannot be up together"),
         (&["ngnix"], "ngnix"),
         (&["20200101"], "20200101"),
