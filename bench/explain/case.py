@@ -28,8 +28,6 @@ the measured CPU time that no function explains. `watched_s`: after how long wat
 LOOKUP_S = 0.002
 """How long the slow name server takes."""
 PLANT = Path(__file__).with_name("plant.c")
-DATA = Path("/var/cache/showdown/data")
-"""Where showdown keeps the files of workloads."""
 DECIDED = ("limits", "shared")
 """Words that an experiment has given."""
 
@@ -53,8 +51,7 @@ def run(name: str, number: int, showdown: Path, library: Path, work: Path) -> di
     asked += ["--quick", "--format", "json", "--progress", "none", "--runs", str(home / "runs"), "--allow-kernel", "net.core.somaxconn"]
     began = time.monotonic()
     with _burner(cause), _name_server(cause) as port, group(cause.room, home) as entering:
-        command = [*entering, *asked, "--workload", _workload(cause, library, home, port)]
-        _forget_files()
+        command = [*asked, "--workload", _workload(cause, library, home, port, entering)]
         ran = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - began
     row = {"cause": name, "round": number, "seconds": f"{seconds:.0f}", "exit": ran.returncode}
@@ -93,22 +90,22 @@ def costs(server: dict) -> dict[str, object]:
     }
 
 
-def _workload(cause: Cause, library: Path, home: Path, port: int) -> str:
-    """The workload, or a copy of it with the cause in the environment of its server."""
-    if not cause.plant and not cause.settings and cause.edit is None:
+def _workload(cause: Cause, library: Path, home: Path, port: int, entering: Path | None) -> str:
+    """The workload, or a copy of it with the cause in its server. `entering` is a program that executes the server in a group."""
+    if not cause.plant and not cause.settings and cause.edit is None and entering is None:
         return cause.workload
     folder = home / "workload"
     shutil.copytree(REPOSITORY / "workloads" / cause.workload, folder)
     definition = folder / "workload.toml"
-    definition.write_text(planted(definition.read_text(), cause, library).replace("lookup=PORT", f"lookup={port}"))
+    text = planted(definition.read_text(), cause, library).replace("lookup=PORT", f"lookup={port}")
+    definition.write_text(text if entering is None else in_group(text, cause, entering))
     return str(definition)
 
 
-def _forget_files() -> None:
-    """Takes the files of workloads out of the page cache, where they may be from an earlier case."""
-    for file in DATA.rglob("cold-*"):
-        with file.open("rb") as data:
-            os.posix_fadvise(data.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+def in_group(definition: str, cause: Cause, entering: Path) -> str:
+    """The definition with a program before the server in its command."""
+    before, head, after = definition.partition(f"[server.{cause.server.split(':')[0]}]\n")
+    return before + head + re.sub(r"(?m)^start = \[", f'start = ["{entering}", "{{{{ data }}}}", ', after, count=1)
 
 
 def planted(definition: str, cause: Cause, library: Path) -> str:

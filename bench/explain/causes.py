@@ -12,7 +12,7 @@ from .group import Room
 
 FEW_KEYS = (("keys", "2000"),)
 """Each value that is loaded waits as a request does."""
-FILES = 60
+FILES = 120
 """Files of the cold page cache, of 4 MiB each."""
 
 
@@ -128,22 +128,22 @@ CAUSES = {
         burns=True,
     ),
     "page-cache": Cause(
-        "files of 240 MB in 100 MB of memory, from a disk that reads 150 MB/s",
+        "files of 480 MB in 128 MB of memory, from a disk that reads 150 MB/s",
         "static-web",
         "nginx",
         ("--connections", "8"),
         ("page_cache", "disk"),
-        room=Room(memory_mb=100, read_mb_per_s=150),
+        room=Room(memory_mb=128, read_mb_per_s=150),
         edit=many_files,
     ),
     "swap": Cause(
-        "200 MB of values in 120 MB of memory, with swap space",
+        "500 MB of values in 200 MB of memory, with swap space",
         "cache",
         "memcached",
         ("--on-op", "get"),
         ("swap",),
-        settings=(("keys", "150000"), ("value_size", '"1k..2k"'), ("popularity", '"uniform"')),
-        room=Room(memory_mb=120, swap_mb=512),
+        settings=(("keys", "300000"), ("value_size", '"1k..2k"'), ("popularity", '"uniform"')),
+        room=Room(memory_mb=200, swap_mb=800),
     ),
     "gc": Cause(
         "a heap of Java that has little room beside the store's cache",

@@ -1,9 +1,12 @@
-"""A control group with little memory or a slow disk, and swap space for it, in versions 1 and 2 of the interface."""
+"""A control group with little memory or a slow disk, and swap space for it, in versions 1 and 2 of the interface.
+
+A server enters it by a program that is before its own in its command. The client stays outside."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +14,16 @@ from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
 MB = 1 << 20
+
+ENTER = """#!/bin/sh
+# dd(1): an output file of nocache with a count of 0 is dropped from the cache.
+for file in "$1"/*; do
+    if [ -f "$file" ]; then dd of="$file" oflag=nocache conv=notrunc,fdatasync count=0 2>&1; fi
+done >/dev/null
+shift
+{enter}
+exec "$@"
+"""
 
 
 @dataclass(frozen=True)
@@ -46,8 +59,9 @@ def files(room: Room, disk: str, is_version_2: bool) -> list[tuple[str, str, str
 
 
 @contextmanager
-def group(room: Room, work: Path) -> Iterator[list[str]]:
-    """The beginning of a command line that puts a program into the group. What was made is removed, whatever happens."""
+def group(room: Room, work: Path) -> Iterator[Path | None]:
+    """A program that drops the cached files of its first argument, enters the group, and executes the rest of its arguments; none
+    where there are no limits. What was made is removed, whatever happens."""
     is_version_2 = (ROOT / "cgroup.controllers").exists()
     name = f"bench-explain-{os.getpid()}"
     folders: list[Path] = []
@@ -69,11 +83,24 @@ def group(room: Room, work: Path) -> Iterator[list[str]]:
             swap.chmod(0o600)
             subprocess.run(["mkswap", str(swap)], check=True, capture_output=True)
             subprocess.run(["swapon", str(swap)], check=True)
-        enter = "; ".join(f"echo $$ > {folder}/cgroup.procs" for folder in folders)
-        yield ["sh", "-c", f'{enter}; exec "$@"', "sh"] if folders else []
+        program = work / "enter"
+        program.write_text(ENTER.format(enter="\n".join(f"echo $$ > {folder}/cgroup.procs" for folder in folders)))
+        program.chmod(0o755)
+        yield program if folders else None
     finally:
         if room.swap_mb:
             subprocess.run(["swapoff", str(swap)], check=False, capture_output=True)
             swap.unlink(missing_ok=True)
         for folder in folders:
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Removes a group whose last program has just ended."""
+    for _ in range(50):
+        try:
             folder.rmdir()
+            return
+        except OSError:
+            time.sleep(0.1)
+    folder.rmdir()

@@ -124,8 +124,7 @@ impl HeldServer for StudiedServer<'_, '_> {
             Perturbation::Delay { .. } if self.delayed.is_none() => {
                 let delays = Delays::create().map_err(|error| HoldError::Failed(error.into()))?;
                 let (library, file) = (delays.library(), delays.file());
-                let server =
-                    self.server.with_library(&library, &[(delays::VARIABLE, &file)], &mut |_| ())?;
+                let server = self.server.with_library(&library, &[(delays::VARIABLE, &file)], &mut |_| ())?;
                 self.delayed = Some((server, delays));
             }
             Perturbation::Delay { .. } | Perturbation::Burn { .. } | Perturbation::Connections { .. } => {}

@@ -203,10 +203,11 @@ impl Study<'_> {
                 continue;
             }
             asked.push(experiment);
-            let prepared = experiment.perturbation(&self.facts, busiest, operation, SHARE).and_then(|planned| {
-                (self.progress)(&StudyProgress::Preparing { of: experiment.resource_title().to_owned() });
-                self.server.prepare(&planned).map(|()| planned).map_err(|error| error.to_string())
-            });
+            let prepared =
+                experiment.perturbation(&self.facts, busiest, operation, SHARE).and_then(|planned| {
+                    (self.progress)(&StudyProgress::Preparing { of: experiment.resource_title().to_owned() });
+                    self.server.prepare(&planned).map(|()| planned).map_err(|error| error.to_string())
+                });
             match prepared {
                 Ok(perturbation) => chosen.push(Tried::new(experiment, perturbation)),
                 Err(why) => {

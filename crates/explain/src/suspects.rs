@@ -87,11 +87,17 @@ pub(crate) fn explain(suspicions: Vec<Suspicion<'_>>, tried: &[Tried]) -> Vec<Su
             });
         }
     }
+    let follows = |suspect: &Suspect| {
+        let tried = outcomes.iter().find(|(_, outcome)| suspect.tried.as_deref() == Some(&outcome.id));
+        tried.and_then(|(_, outcome)| interval(outcome)).is_some_and(|found| found.low > words::CLEARED_BELOW)
+    };
     let order = |suspect: &Suspect| match suspect.word {
         SuspectWord::Limits => 0,
         SuspectWord::Shared => 1,
-        SuspectWord::Suspected => 2,
-        SuspectWord::Cleared => 3,
+        // Throughput follows it, and a rival is not excluded.
+        SuspectWord::Suspected if follows(suspect) => 2,
+        SuspectWord::Suspected => 3,
+        SuspectWord::Cleared => 4,
     };
     // Stable: suspects with the same word keep the order of their evidence.
     suspects.sort_by_key(order);

@@ -121,7 +121,10 @@ fn planted() -> Vec<(&'static str, Scripted)> {
         ("file-lock", waiting(&[(WaitKind::FileLock, 0.8)], &[])),
         (
             "lock",
-            delayed(DelayedCall::Unlock, waiting(&[(WaitKind::Futex, 0.8)], &[("server.switches.voluntary", 1800.0)])),
+            delayed(
+                DelayedCall::Unlock,
+                waiting(&[(WaitKind::Futex, 0.8)], &[("server.switches.voluntary", 1800.0)]),
+            ),
         ),
         ("sleeping", delayed(DelayedCall::Sleep, waiting(&[(WaitKind::Sleep, 0.92)], &[]))),
         ("one-thread", one_thread(Scripted::new().busy([0.55, 0.55])).follows(cpu)),

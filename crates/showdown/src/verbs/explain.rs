@@ -169,8 +169,7 @@ fn answer(
         ExplanationFormat::Text => AnswerFormat::Text.print(explanation, text),
         ExplanationFormat::Json => AnswerFormat::Json.print(explanation, text),
         ExplanationFormat::Folded => {
-            let texts: Vec<String> =
-                profiles(run, explanation)?.into_iter().map(|(_, text)| text).collect();
+            let texts: Vec<String> = profiles(run, explanation)?.into_iter().map(|(_, text)| text).collect();
             print(&texts.concat())
         }
         ExplanationFormat::FoldedWaits => print(&waits(run, explanation)?.concat()),
@@ -188,7 +187,11 @@ fn answer(
 fn profiles(run: &Run, explanation: &Explanation) -> anyhow::Result<Vec<(String, String)>> {
     let of = |server: &ExplainedServer| {
         let Some(profile) = &server.profile else {
-            anyhow::bail!("{} has no profile: {}", server.variant, why_missing(server, "where the CPU time goes"));
+            anyhow::bail!(
+                "{} has no profile: {}",
+                server.variant,
+                why_missing(server, "where the CPU time goes")
+            );
         };
         Ok((server.variant.clone(), run.text(&profile.folded, u64::MAX)?))
     };
