@@ -36,6 +36,7 @@ pub trait HeldServer {
 
 /// What does not change from slice to slice.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct LoopFacts {
     /// The variant's name in the plan.
     pub variant: String,
