@@ -16,6 +16,44 @@ use crate::scripted::{Scripted, threads};
 use crate::study::tests::study;
 use crate::watched::{Watched, WatchedCpu, WatchedWaits};
 
+/// A server whose throughput follows the speed of these calls.
+fn delayed(call: DelayedCall, mut server: Scripted) -> Scripted {
+    server.delay_elasticities.insert(call, 0.95);
+    server
+}
+
+/// Causes that profiles and watched waits show.
+fn watched() -> Vec<(&'static str, Scripted)> {
+    let waits = |call, set: &dyn Fn(&mut WatchedWaits)| {
+        let mut server = delayed(call, Scripted::new());
+        let mut waits = WatchedWaits { blocked_us: 9_000.0, ..WatchedWaits::default() };
+        set(&mut waits);
+        server.watched.waits = Some(waits);
+        server
+    };
+    let profiled = |allocator: f64, call: f64| {
+        let mut server = Scripted::new().busy([0.99, 0.98]).follows([0.95, 0.0, 0.0]);
+        server.watched.cpu =
+            Some(WatchedCpu { allocator, collector: 0.0, call: Some(("getrandom".to_owned(), call)) });
+        server
+    };
+    let collecting = |mut server: Scripted| {
+        server.watched.cpu = Some(WatchedCpu { collector: 0.4, ..WatchedCpu::default() });
+        server
+    };
+    vec![
+        ("name-lookups", waits(DelayedCall::Lookup, &|waits| waits.lookups_us = 8_000.0)),
+        ("allocator-locks", waits(DelayedCall::Unlock, &|waits| waits.allocator_us = 8_000.0)),
+        ("lock-waits", waits(DelayedCall::Unlock, &|waits| waits.locks_us = 8_000.0)),
+        ("sleep-in-operation", waits(DelayedCall::Sleep, &|waits| waits.sleep_us = 8_000.0)),
+        // 1,000 operations a second: 0.95 threads.
+        ("flushing", waits(DelayedCall::Flush, &|waits| waits.flush_us = 950.0)),
+        ("allocator-cpu", profiled(0.5, 0.0)),
+        ("system-call", profiled(0.02, 0.4)),
+        ("collector-cpu", collecting(Scripted::new())),
+    ]
+}
+
 /// Each cause as it would show, with the rule that must name it first.
 fn planted() -> Vec<(&'static str, Scripted)> {
     let with = |columns: &[(&str, f64)]| Scripted::new().with(columns);
@@ -50,38 +88,8 @@ fn planted() -> Vec<(&'static str, Scripted)> {
         server.server_cores = 1.0;
         server
     };
-    let delayed = |call, mut server: Scripted| {
-        server.delay_elasticities.insert(call, 0.95);
-        server
-    };
-    let waits = |call, set: &dyn Fn(&mut WatchedWaits)| {
-        let mut server = delayed(call, Scripted::new());
-        let mut waits = WatchedWaits { blocked_us: 9_000.0, ..WatchedWaits::default() };
-        set(&mut waits);
-        server.watched.waits = Some(waits);
-        server
-    };
-    let profiled = |allocator: f64, call: f64| {
-        let mut server = Scripted::new().busy([0.99, 0.98]).follows([0.95, 0.0, 0.0]);
-        server.watched.cpu =
-            Some(WatchedCpu { allocator, collector: 0.0, call: Some(("getrandom".to_owned(), call)) });
-        server
-    };
-    let collecting = |mut server: Scripted| {
-        server.watched.cpu = Some(WatchedCpu { collector: 0.4, ..WatchedCpu::default() });
-        server
-    };
     let cpu = [0.95, 0.0, 0.0];
     vec![
-        ("name-lookups", waits(DelayedCall::Lookup, &|waits| waits.lookups_us = 8_000.0)),
-        ("allocator-locks", waits(DelayedCall::Unlock, &|waits| waits.allocator_us = 8_000.0)),
-        ("lock-waits", waits(DelayedCall::Unlock, &|waits| waits.locks_us = 8_000.0)),
-        ("sleep-in-operation", waits(DelayedCall::Sleep, &|waits| waits.sleep_us = 8_000.0)),
-        // 1,000 operations a second: 0.95 threads.
-        ("flushing", waits(DelayedCall::Flush, &|waits| waits.flush_us = 950.0)),
-        ("allocator-cpu", profiled(0.5, 0.0)),
-        ("system-call", profiled(0.02, 0.4)),
-        ("collector-cpu", collecting(Scripted::new())),
         ("client", client(Scripted::new()).follows([0.0, 0.9, 0.0])),
         ("client-delay", delaying(with(&[("pressure.cpu.some", 0.7)])).follows([0.0, 0.9, 0.0])),
         ("failures", failing(Scripted::new())),
@@ -149,7 +157,7 @@ fn planted() -> Vec<(&'static str, Scripted)> {
 fn every_rule_is_named_first_where_its_cause_is_planted() {
     let rules: BTreeSet<String> = Rule::all().into_iter().map(|rule| rule.id).collect();
     let mut named = BTreeSet::new();
-    for (rule, mut server) in planted() {
+    for (rule, mut server) in planted().into_iter().chain(watched()) {
         let explained = study(&mut server).expect("plain slices");
         // Idle CPUs are named beside most of these causes, and follow as a suspect that is cleared or comes later.
         let first = explained.suspects.first().unwrap_or_else(|| panic!("{rule}: no suspect"));
