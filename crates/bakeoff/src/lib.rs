@@ -74,6 +74,7 @@ pub use machine_draw::machines as machines_of;
 pub use plan_check::check;
 pub use plan_effects::{PlanEffects, plan_effects};
 pub use plan_error::PlanError;
+pub use plan_variant::server_variant;
 pub use preset::study;
 pub use run::FinishedRun;
 pub use run_plan::{RunPermissions, resume_run, run_plan};

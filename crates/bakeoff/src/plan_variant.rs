@@ -1,6 +1,6 @@
 //! Converts between the plan's variants and knob values and those of the workload.
 
-use archive::model::{KnobValue, Variant};
+use archive::model::Variant;
 use machine::knob_value;
 use workload::{ServerVariant, VariantError, Workload};
 
@@ -28,12 +28,8 @@ pub fn plan_variants(variants: impl IntoIterator<Item = (ServerVariant, Option<S
 
 /// A plan's variant as the workload has it. For a checked plan this does not fail.
 pub fn server_variant(workload: &Workload, variant: &Variant) -> Result<ServerVariant, VariantError> {
-    let text = |value: &KnobValue| match value {
-        KnobValue::Flag(on) => if *on { "on" } else { "off" }.to_owned(),
-        other => other.to_string(),
-    };
     let knobs: Vec<(String, String)> =
-        variant.knobs.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+        variant.knobs.iter().map(|(name, value)| (name.clone(), value.written())).collect();
     let knobs = knobs.iter().map(|(name, text)| (name.as_str(), text.as_str()));
     match variant.host {
         None => workload.variant(&variant.server, knobs),

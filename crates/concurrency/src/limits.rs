@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use archive::model::ConcurrencyLimit;
+use archive::model::{ChangedSetting, ConcurrencyLimit};
 use host::HostFacts;
 use load::processes::connections_a_process;
 
@@ -25,6 +25,7 @@ const LOOPBACK_SOURCES: u64 = 60_000;
 /// What the server may queue unsent, so that the queue does not grow with the file.
 const UNSENT_BYTES: u64 = 4_096;
 
+/// The unit of `net.ipv4.tcp_mem`, bytes.
 const PAGE: u64 = 4_096;
 
 const TCP_MEM: &str = "net.ipv4.tcp_mem";
@@ -171,6 +172,13 @@ pub(crate) fn room(facts: &RoomFacts, demand: &Demand, may_change: bool) -> Room
         add("tracked connections", most.to_string(), Some(most), false, remedy);
     }
     Room { limits, settings }
+}
+
+/// What TCP may be charged before it is under pressure, with these changes.
+pub(crate) fn tcp_pressure_bytes(facts: &RoomFacts, changes: &[ChangedSetting]) -> Option<u64> {
+    let set = changes.iter().find(|change| change.name == TCP_MEM).map(|change| &change.to);
+    let text = set.or_else(|| facts.sysctls.get(TCP_MEM))?;
+    text.split_whitespace().nth(1)?.parse::<u64>().ok().map(|pages| pages * PAGE)
 }
 
 /// The limit that refuses the demand, if there is one: the tightest.

@@ -190,20 +190,19 @@ impl Run<'_> {
                 return Ok(());
             }
             let StepEnd { step, is_interrupted, is_out_of_memory } = climb.step(next)?;
-            let setting = Setting {
-                server_cpus: climb.target.server_cpus,
-                tcp_pressure_bytes: self.tcp_pressure_bytes(),
-                last_words: climb.target.last_words(),
-                is_out_of_memory,
-                ended: climb.target.ended(),
-            };
-            let has_ended = setting.ended.is_some();
-            if found.ran_out.is_empty()
-                && (ladder::is_broken(self.steps, &step)
-                    || is_out_of_memory
-                    || ladder::is_of_client(&step)
-                    || has_ended)
-            {
+            let ended = climb.target.ended();
+            let is_at_a_limit = ladder::is_broken(self.steps, &step)
+                || is_out_of_memory
+                || ladder::is_of_client(&step)
+                || ended.is_some();
+            if found.ran_out.is_empty() && is_at_a_limit {
+                let setting = Setting {
+                    server_cpus: climb.target.server_cpus,
+                    tcp_pressure_bytes: limits::tcp_pressure_bytes(self.facts, &self.settings),
+                    last_words: climb.target.last_words(),
+                    is_out_of_memory,
+                    ended: ended.clone(),
+                };
                 found.ran_out = ran_out(&step, &setting);
             }
             if step.hold_s > 0.0 {
@@ -219,19 +218,11 @@ impl Run<'_> {
                 "the machine's memory was nearly used up".clone_into(&mut found.ended);
                 return Ok(());
             }
-            if let Some(why) = setting.ended {
+            if let Some(why) = ended {
                 found.ended = format!("the server ended: {why}");
                 return Ok(());
             }
         }
-    }
-
-    fn tcp_pressure_bytes(&self) -> Option<u64> {
-        const NAME: &str = "net.ipv4.tcp_mem";
-        const PAGE: u64 = 4_096;
-        let set = self.settings.iter().find(|setting| setting.name == NAME).map(|setting| &setting.to);
-        let text = set.or_else(|| self.facts.sysctls.get(NAME))?;
-        text.split_whitespace().nth(1)?.parse::<u64>().ok().map(|pages| pages * PAGE)
     }
 
     /// The points and the sentence, from the steps so far.
@@ -298,9 +289,9 @@ fn baseline(target: &DownloadTarget) -> Result<Baseline, ConcurrencyError> {
     let recorder = target.record()?;
     let recording = recorder.stop()?;
     let last = |name: &str| recording.column(name).last().map(|(_, value)| value);
-    let available = target.available_share() * target.memory_bytes() as f64;
+    let available = || target.available_share() * target.memory_bytes() as f64;
     Ok(Baseline {
-        available_bytes: last("memory.available").unwrap_or(available),
+        available_bytes: last("memory.available").unwrap_or_else(available),
         server_bytes: last(&format!("{SERVER}.rss")).unwrap_or_default(),
     })
 }

@@ -78,16 +78,7 @@ impl Source {
             let names = workload.load.names.join(", ");
             return Err(TransferSpecError::NoOperation(String::new(), names).into());
         }
-        let planned = &plan.variants[0];
-        let text = |value: &archive::model::KnobValue| match value {
-            archive::model::KnobValue::Flag(on) => if *on { "on" } else { "off" }.to_owned(),
-            other => other.to_string(),
-        };
-        let knobs: Vec<(String, String)> =
-            planned.knobs.iter().map(|(name, value)| (name.clone(), text(value))).collect();
-        let knobs = knobs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let variant =
-            workload.variant(&planned.server, knobs).map_err(|error: VariantError| PlanError::from(error))?;
+        let variant = bakeoff::server_variant(&workload, &plan.variants[0]).map_err(PlanError::from)?;
         Ok(Self::Server { workload: Box::new(workload), variant })
     }
 

@@ -26,6 +26,14 @@ impl KnobValue {
             Self::Flag(_) | Self::Text(_) => None,
         }
     }
+
+    /// The value as a command line has it: a switch is `on` or `off`.
+    pub fn written(&self) -> String {
+        match self {
+            Self::Flag(on) => if *on { "on" } else { "off" }.to_owned(),
+            other => other.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for KnobValue {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::time::Duration;
 
 use archive::Run;
-use archive::model::{KnobValue, TuningRecord};
+use archive::model::TuningRecord;
 use bakeoff::RunPermissions;
 use host::Host;
 use host::knobs::Knob;
@@ -158,13 +158,9 @@ fn candidates(
     let facts = host.facts();
     let run = Run::open(equal_run).ok();
     let variant = run.as_ref().and_then(|run| run.facts.as_ref()?.variants.first());
-    let text = |value: &KnobValue| match value {
-        KnobValue::Flag(on) => if *on { "on" } else { "off" }.to_owned(),
-        other => other.to_string(),
-    };
     let knobs = variant.into_iter().flat_map(|variant| &variant.knobs);
     let mut values: BTreeMap<String, String> =
-        knobs.map(|(name, value)| (name.clone(), text(value))).collect();
+        knobs.map(|(name, value)| (name.clone(), value.written())).collect();
     let levels = tunings.iter().flat_map(|tuning| &tuning.levels);
     for name in levels.flat_map(|level| level.set.keys()).filter(|name| is_kernel_setting(name)) {
         let value = name.parse().ok().and_then(|knob: Knob| host.kernel_setting(&knob).ok());
