@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `spec` | what is downloaded and at which pace, and the orders to the processes |
 //! | `wheel` | the timer wheel that decides whose turn it is |
+//! | `waiting` | the poller of those that wait for their first byte |
 //! | `download` | the socket of a transfer, and its reply |
 //! | `slot` | the state of a client, and when clients begin |
 //! | `worker` | the loop of a process: begin, read, give up, begin again |
@@ -33,6 +34,7 @@ mod slot;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod waiting;
 mod wheel;
 mod worker;
 

@@ -2,20 +2,17 @@
 //! reports once a second. Sockets are left to `download`, pipes to `process`.
 
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::time::Timespec;
 use wire::http1::HeadCache;
 
 use super::download::{Download, Progress};
 use super::record::{Advances, TransferSecond};
 use super::slot::{Ramp, Slot, Stage};
 use super::spec::{TransferOrder, TransferSpec};
+use super::waiting::{Waiter, Waiting};
 use super::wheel::Wheel;
 use crate::clock::Nanos;
 use crate::connecting::ConnectionError;
@@ -26,9 +23,6 @@ const PROBE_SLOTS: u32 = 64;
 
 /// Turns in a row before replies that have arrived are read: they are timed when they are.
 const TURNS: u32 = 256;
-
-/// Events of one call.
-const EVENTS: usize = 256;
 
 /// Less than that is not worth a turn.
 const SHORTEST_TURN: Duration = Duration::from_millis(10);
@@ -52,7 +46,7 @@ pub(super) struct Worker<'a> {
     processes: u32,
     slots: Vec<Slot>,
     wheel: Wheel,
-    epoll: OwnedFd,
+    waiting: Waiting,
     cache: HeadCache,
     buffer: Vec<u8>,
     /// Clients that have begun.
@@ -85,7 +79,7 @@ impl<'a> Worker<'a> {
             processes,
             slots: std::iter::repeat_with(Slot::new).take(slots).collect(),
             wheel: Wheel::new(now, slots),
-            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            waiting: Waiting::new()?,
             cache: HeadCache::new(),
             buffer: vec![0; spec.read_bytes() as usize],
             clients: 0,
@@ -107,7 +101,7 @@ impl<'a> Worker<'a> {
         orders: &Receiver<TransferOrder>,
         report: &mut dyn FnMut(WorkerReport<'_>) -> Result<(), Unheard>,
     ) -> Result<(), Errno> {
-        let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
+        let mut reported = Vec::new();
         loop {
             loop {
                 match orders.try_recv() {
@@ -131,15 +125,9 @@ impl<'a> Worker<'a> {
             }
             let is_behind = self.begin_due(now) | self.take_turns();
             let wait = if is_behind { Nanos(0) } else { self.wheel.next_tick().since(Nanos::now()) };
-            let wait = Duration::from(wait).min(SHORTEST_TURN);
-            let timeout = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
-            events.clear();
-            match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&timeout)) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno),
-            }
-            for event in &events {
-                self.notice(event.data.u64() as u32, (event.data.u64() >> 32) as u32);
+            self.waiting.wait(Duration::from(wait).min(SHORTEST_TURN), &mut reported)?;
+            for waiter in &reported {
+                self.notice(*waiter);
             }
         }
     }
@@ -258,11 +246,9 @@ impl<'a> Worker<'a> {
         let state = &mut self.slots[slot as usize];
         state.generation = state.generation.wrapping_add(1);
         (state.stage, state.due) = (Stage::Waiting, due);
+        let waiter = Waiter { slot, generation: state.generation };
         let watched = begun.and_then(|download| {
-            let is_sent = download.is_sent(&self.spec.request);
-            let wanted = if is_sent { EventFlags::IN } else { EventFlags::IN | EventFlags::OUT };
-            let token = u64::from(state.generation) << 32 | u64::from(slot);
-            epoll::add(&self.epoll, &download, EventData::new_u64(token), wanted | EventFlags::ONESHOT)?;
+            self.waiting.add(&download, waiter, download.is_sent(&self.spec.request))?;
             Ok(download)
         });
         match watched {
@@ -283,18 +269,17 @@ impl<'a> Worker<'a> {
     }
 
     /// The poller has reported a connection that waits.
-    fn notice(&mut self, slot: u32, generation: u32) {
+    fn notice(&mut self, waiter: Waiter) {
+        let Waiter { slot, generation } = waiter;
         let state = &mut self.slots[slot as usize];
         if state.generation != generation || state.stage != Stage::Waiting {
             return;
         }
         let Some(download) = &mut state.download else { return };
         if !download.is_sent(&self.spec.request) {
-            let token = EventData::new_u64(u64::from(generation) << 32 | u64::from(slot));
-            let sent = download.send(&self.spec.request).and_then(|is_sent| {
-                let wanted = if is_sent { EventFlags::IN } else { EventFlags::IN | EventFlags::OUT };
-                Ok(epoll::modify(&self.epoll, &*download, token, wanted | EventFlags::ONESHOT)?)
-            });
+            let sent = download
+                .send(&self.spec.request)
+                .and_then(|is_sent| Ok(self.waiting.again(download, waiter, is_sent)?));
             if let Err(failure) = sent {
                 self.fail(slot, &failure);
             }
@@ -327,7 +312,7 @@ impl<'a> Worker<'a> {
             record(&mut self.second.times.first_byte, micros_of(now.since(due)));
             if !is_complete {
                 // From now on its turns come from the wheel.
-                let _ = epoll::delete(&self.epoll, &*download);
+                self.waiting.remove(download);
             }
             state.stage = Stage::InProgress;
             self.in_progress += 1;
@@ -353,9 +338,9 @@ impl<'a> Worker<'a> {
         let state = &mut self.slots[slot as usize];
         if state.stage == Stage::Waiting {
             // The event was of the request's last bytes.
-            let token = EventData::new_u64(u64::from(state.generation) << 32 | u64::from(slot));
+            let waiter = Waiter { slot, generation: state.generation };
             if let Some(download) = &state.download {
-                let _ = epoll::modify(&self.epoll, download, token, EventFlags::IN | EventFlags::ONESHOT);
+                let _ = self.waiting.again(download, waiter, true);
             }
             return;
         }
