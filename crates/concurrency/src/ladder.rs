@@ -18,9 +18,9 @@ pub(crate) enum NextStep {
     Found,
 }
 
-/// Whether a step broke the server.
+/// Whether a step broke the server: the client was not the limit.
 pub(crate) fn is_broken(plan: &PlannedConcurrency, step: &ConcurrencyStep) -> bool {
-    step.availability < plan.until_availability
+    step.availability < plan.until_availability && !is_of_client(step)
 }
 
 /// Reads that are later than this at their 99th percentile, microseconds: the client is the limit.

@@ -147,6 +147,7 @@ impl Run<'_> {
             interrupted: false,
             breaking_point: None,
             comfortable_point: None,
+            client_limit: None,
             limits: self.limits.clone(),
             settings: self.settings.clone(),
             chosen: target.chosen.clone(),
@@ -218,6 +219,10 @@ impl Run<'_> {
                 "the machine's memory was nearly used up".clone_into(&mut found.ended);
                 return Ok(());
             }
+            if let Some(late) = found.steps.last().filter(|step| ladder::is_of_client(step)) {
+                found.ended = words::client_was_the_limit(late);
+                return Ok(());
+            }
             if let Some(why) = ended {
                 found.ended = format!("the server ended: {why}");
                 return Ok(());
@@ -229,6 +234,7 @@ impl Run<'_> {
     fn conclude(&self, found: &mut Concurrency) {
         found.breaking_point = ladder::breaking_point(self.steps, &found.steps);
         found.comfortable_point = ladder::comfortable_point(self.steps, &found.steps);
+        found.client_limit = found.steps.iter().find(|step| ladder::is_of_client(step)).map(|step| step.transfers);
         found.sentence = words::sentence(&Found {
             variant: &found.variant,
             steps: &found.steps,

@@ -124,6 +124,9 @@ impl DownloadTarget {
             .map_err(|source| ConcurrencyError::System { what: "use the client's CPUs", source })?;
         let first = target.spec.addresses[0];
         target.spec.sources = sources::for_connections(steps.to.saturating_mul(2), first);
+        // Those that fail try again no faster than clients begin: the client would measure its own retries.
+        let all = Duration::from_secs_f64(f64::from(steps.to) / steps.begin_per_s);
+        target.spec.retry_after = target.spec.retry_after.max(all);
         Ok(target)
     }
 

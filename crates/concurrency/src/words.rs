@@ -23,11 +23,10 @@ pub(crate) fn sentence(found: &Found<'_>) -> String {
     };
     let Some(broken) = found.breaking_point else {
         let most = steps.iter().map(|step| step.transfers).max().unwrap_or_default();
-        let client = match steps.iter().filter(|step| is_of_client(step)).map(|step| step.transfers).min() {
-            Some(first) => format!("; from {} on the client was too slow for its pace", number(first)),
-            None => String::new(),
-        };
-        return format!("{variant} is {comfortable}; it did not break with up to {}{client}", number(most));
+        if let Some(late) = steps.iter().find(|step| is_of_client(step)) {
+            return format!("{variant} is {comfortable}; {}", client_was_the_limit(late));
+        }
+        return format!("{variant} is {comfortable}; it did not break with up to {}", number(most));
     };
     let availability =
         steps.iter().find(|step| step.transfers == broken).map_or(0.0, |step| step.availability * 100.0);
@@ -36,6 +35,15 @@ pub(crate) fn sentence(found: &Found<'_>) -> String {
         "{variant} is {comfortable}; it breaks at {}, with an availability of {availability:.0} % (under {:.0} %){why}",
         number(broken),
         found.until_availability * 100.0
+    )
+}
+
+/// Why a step says nothing of the server.
+pub(crate) fn client_was_the_limit(step: &ConcurrencyStep) -> String {
+    format!(
+        "the client was the limit with {}: its reads were {:.1} s late (p99)",
+        thousands(step.transfers.into()),
+        step.client_late_p99_us as f64 / 1e6
     )
 }
 
@@ -61,6 +69,12 @@ mod tests {
         assert_eq!(
             sentence(&found),
             "apache is comfortable up to 1,000 downloads at once; it breaks at 2,000, with an availability of 13 % (under 50 %)"
+        );
+        let late = [ConcurrencyStep { client_late_p99_us: 39_000_000, ..steps[1].clone() }];
+        let of_client = Found { breaking_point: None, comfortable_point: None, steps: &late, ..found };
+        assert_eq!(
+            sentence(&of_client),
+            "apache is comfortable at no step that was tried; the client was the limit with 2,000: its reads were 39.0 s late (p99)"
         );
         let healthy = Found { breaking_point: None, comfortable_point: Some(2_000), ..found };
         assert_eq!(

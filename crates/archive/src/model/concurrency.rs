@@ -38,6 +38,9 @@ pub struct Concurrency {
     /// The most transfers at which clients are comfortable, as at all fewer ones that were tried; none where they never are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comfortable_point: Option<u32>,
+    /// The transfers at which the client was too slow for its pace, which ended the run; none where it never was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_limit: Option<u32>,
     /// What this machine can hold, checked before the run.
     pub limits: Vec<ConcurrencyLimit>,
     /// Kernel settings that the run changed and put back.

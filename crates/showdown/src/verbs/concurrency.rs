@@ -33,7 +33,9 @@ ones are answered within a second.
 Before the first step, the run says what this machine can hold. As root it changes the kernel settings that are too small \
 (net.ipv4.tcp_mem, net.ipv4.tcp_notsent_lowat), and puts them back, also when it is killed.
 
-Exit codes: 0 an answer, 2 usage error, 1 failure, 130 interrupted.")]
+A client that is too slow for its pace ends the run: it would measure its own delay.
+
+Exit codes: 0 an answer, 2 usage error, 3 the client was the limit, 1 failure, 130 interrupted.")]
 pub struct ConcurrencyArgs {
     /// Load this server of a workload (SERVER or SERVER:KNOB=VALUE,KNOB=VALUE), or the file of this URL
     #[arg(value_name = "SERVER|URL")]
@@ -224,7 +226,11 @@ pub fn run_plan(
     if !finished.unrestored.is_empty() {
         anyhow::bail!("{} (the run is kept in {})", finished.unrestored.join("; "), finished.dir.display());
     }
-    Ok(if finished.concurrency.interrupted { CommandStatus::Interrupted } else { CommandStatus::Success })
+    Ok(match &finished.concurrency {
+        found if found.interrupted => CommandStatus::Interrupted,
+        found if found.client_limit.is_some() => CommandStatus::Invalid,
+        _ => CommandStatus::Success,
+    })
 }
 
 fn path(path: &Path) -> String {

@@ -28,6 +28,7 @@ pub fn concurrency() -> Concurrency {
         interrupted: true,
         breaking_point: Some(1),
         comfortable_point: Some(1),
+        client_limit: Some(1),
         limits: vec![ConcurrencyLimit {
             name: text(),
             value: text(),
