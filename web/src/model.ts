@@ -200,7 +200,8 @@ export type Measure =
   | { metric: "one_by_one"; operations: number }
   | { metric: "capacity"; slo: string }
   | { metric: "latency_curve"; rates_per_s: number[]; slo?: string | null }
-  | { metric: "cpu_time"; rate_per_s?: number | null };
+  | { metric: "cpu_time"; rate_per_s?: number | null }
+  | { metric: "breaking_point" };
 
 export interface Facts {
   taken_unix_ms: number;

@@ -239,6 +239,12 @@ impl TrialWriter {
         self.write_telemetry(layout::POWER, watts)
     }
 
+    /// Writes the steps of a trial that measures the breaking point.
+    pub fn concurrency(&self, steps: &Concurrency) -> Result<String> {
+        files::write_json(&self.run, self.dir().join(layout::CONCURRENCY), steps)?;
+        Ok(self.name(layout::CONCURRENCY))
+    }
+
     fn write_telemetry(&self, name: &str, telemetry: &Telemetry) -> Result<String> {
         let path = self.dir().join(name);
         let bytes = telemetry

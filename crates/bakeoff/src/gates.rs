@@ -86,8 +86,8 @@ fn client(input: &GateInput<'_>) -> Gate {
 }
 
 fn steady(input: &GateInput<'_>) -> Gate {
-    if !input.has_warm_up {
-        return not_applicable("steady", "operations are timed one at a time, after one that is not counted");
+    if let Some(why) = input.why_no_warm_up {
+        return not_applicable("steady", why);
     }
     let message = input.unsteady.clone().unwrap_or_else(|| "throughput and p99 are steady".to_owned());
     let threshold = "no drift or step after the MSER-5 cut".to_owned();

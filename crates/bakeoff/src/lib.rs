@@ -19,6 +19,7 @@
 //! renders the result.
 
 mod bottleneck;
+mod breaking_point;
 mod caveats;
 mod changes;
 mod comparison;
@@ -68,6 +69,7 @@ mod verdict;
 mod verdict_input;
 mod wording;
 
+pub use breaking_point::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
 pub use held_error::HeldError;
 pub use interrupted_run::{InterruptedRun, ResumeError};
 pub use machine_draw::machines as machines_of;

@@ -12,6 +12,7 @@ use load::engine::RunContext;
 use machine::{Room, ServerOrder};
 use workload::{ServerVariant, Workload};
 
+use crate::breaking_point::BreakingPoint;
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::event::{Event, Observer};
 use crate::gates;
@@ -34,6 +35,8 @@ pub struct MachineLab<'a> {
     pub context: &'a RunContext,
     /// The meters of the run, if it has any.
     pub power: Option<RunPower>,
+    /// What finds breaking points, in commands that measure them.
+    pub breaking_point: Option<&'a dyn BreakingPoint>,
     /// Why servers of this run cannot be up together, and at which rate they are measured then; none while they can, or
     /// where the plan has no turns.
     pub one_at_a_time: Option<OneAtATime>,
@@ -47,6 +50,7 @@ impl MachineLab<'_> {
             workload: &self.workload,
             context: self.context,
             power: self.power.as_ref(),
+            breaking_point: self.breaking_point,
         }
     }
 
@@ -201,6 +205,9 @@ impl Lab for MachineLab<'_> {
 
 /// All connections to the server, with those of the background load.
 fn connections(plan: &Plan, variant_point: &VariantPoint) -> u32 {
+    if let (Measure::BreakingPoint, Some(steps)) = (&plan.measure, &plan.concurrency) {
+        return steps.to;
+    }
     let background = plan.background.map_or(0, |background| background.connections);
     variant_point.connections(plan).saturating_add(background)
 }

@@ -33,6 +33,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         check_explanation(plan, &workload)?;
     }
     check_measure(plan)?;
+    check_breaking_point(plan)?;
     if plan.fallback.is_some() && !may_fall_back(plan, &workload) {
         return Err(PlanError::Fallback);
     }
@@ -69,8 +70,12 @@ pub fn why_one_at_a_time(plan: &Plan, workload: &Workload) -> Option<&'static st
     };
     if workload.load.is_runner() {
         Some("a program that makes its own load has the machine to itself: remove it")
-    } else if plan.background.is_some() || matches!(plan.measure, Measure::OneByOne { .. }) {
-        Some("a background load, and operations one at a time, need one server at a time: remove it")
+    } else if plan.background.is_some()
+        || matches!(plan.measure, Measure::OneByOne { .. } | Measure::BreakingPoint)
+    {
+        Some(
+            "a background load, operations one at a time, and the breaking point need one server at a time: remove it",
+        )
     } else if variant_points(plan).iter().any(|point| sets_kernel(point) && shares_machine(plan, point)) {
         Some("variants share the kernel settings of a machine, and need one server at a time: remove it")
     } else {
@@ -143,9 +148,11 @@ fn check_measure(plan: &Plan) -> Result<(), PlanError> {
     let is_at_rates = match &plan.measure {
         Measure::LatencyCurve { rates_per_s, .. } => rates_per_s.is_empty(),
         Measure::CpuTime { .. } => true,
-        Measure::MaxThroughput | Measure::MaxBytes | Measure::OneByOne { .. } | Measure::Capacity { .. } => {
-            false
-        }
+        Measure::MaxThroughput
+        | Measure::MaxBytes
+        | Measure::OneByOne { .. }
+        | Measure::Capacity { .. }
+        | Measure::BreakingPoint => false,
     };
     if varies && !is_at_rates {
         return Err(PlanError::SweptRate);
@@ -162,6 +169,31 @@ fn check_measure(plan: &Plan) -> Result<(), PlanError> {
 }
 
 /// Checks that every copy of every server gets a connection.
+/// Checks that a plan has steps of transfers if its trials measure the breaking point, and nothing that these do not have.
+fn check_breaking_point(plan: &Plan) -> Result<(), PlanError> {
+    let is_measured = plan.measure == Measure::BreakingPoint;
+    match &plan.concurrency {
+        Some(steps) if is_measured && steps.url.is_some() => {
+            Err(PlanError::BreakingPoint("the file is that of the workload: remove concurrency.url"))
+        }
+        None if is_measured => Err(PlanError::BreakingPoint("it needs the table concurrency: add it")),
+        Some(_) if !is_measured && plan.kind != RunKind::Concurrency => {
+            Err(PlanError::BreakingPoint("only trials that measure it have the table concurrency: remove it"))
+        }
+        _ if !is_measured => Ok(()),
+        _ if plan.kind != RunKind::Compare => {
+            Err(PlanError::BreakingPoint("only a comparison measures it: leave out --vary"))
+        }
+        _ if !plan.hosts.is_empty() || !plan.clients.is_empty() => Err(PlanError::BreakingPoint(
+            "servers and clients are on this machine: leave out hosts and --clients",
+        )),
+        _ if plan.background.is_some() || plan.power.is_some() => Err(PlanError::BreakingPoint(
+            "a background load and levels of load for watts need another measure: leave them out",
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn check_connections(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
     for variant_point in variant_points(plan) {
         let instances = server_variant(workload, &variant_point.variant(plan))?.instances();

@@ -144,6 +144,9 @@ pub enum PlanError {
         "a sweep of CPU time needs one rate, or varies it: pass either --rate 10k or --vary rate=5k..40k"
     )]
     CpuTimeOfSweep,
+    /// A breaking point that no trial can measure.
+    #[error("breaking point: {0}")]
+    BreakingPoint(&'static str),
     /// A fallback where CPU time is no answer.
     #[error(
         "fallback: only a comparison of capacity, throughput or bytes has one, without a background load or a runner: remove it"

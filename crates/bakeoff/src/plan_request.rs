@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use archive::model::{
-    ClientLoad, CpuSplit, FORMAT, FallbackMeasure, Measure, Plan, PlannedBackground, PlannedStudy,
-    PlannedTurns, RunKind, RunLength,
+    ClientLoad, CpuSplit, FORMAT, FallbackMeasure, Measure, Plan, PlannedBackground, PlannedConcurrency,
+    PlannedStudy, PlannedTurns, RunKind, RunLength,
 };
 use host::Host;
 use load::inputs::slo::Slo;
@@ -41,7 +41,16 @@ pub enum MeasureRequest {
     Latency(Vec<f64>),
     /// CPU time of the server for each operation, at this rate or at one that the first block chooses.
     CpuTime(Option<f64>),
+    /// Downloads in progress at which the server breaks, by these steps.
+    BreakingPoint(PlannedConcurrency),
 }
+
+/// The workload whose file is downloaded until servers break, if none is named.
+pub const DOWNLOAD: &str = "download";
+
+/// Blocks of a comparison of breaking points: each trial takes a minute, and its value is one of a server that has run out of
+/// something, which hardly varies.
+const BREAKS: u32 = 6;
 
 /// A request for a comparison or a sweep.
 #[derive(Clone, Debug, Default)]
@@ -129,7 +138,13 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let kind = if sweep.is_empty() { RunKind::Compare } else { RunKind::Sweep };
     let written = plan_hosts::on_hosts(&request.variants, request.on.as_deref());
-    let (workload, variants) = Catalogue::default().resolve(request.workload.as_deref(), &written)?;
+    let steps = match &request.measure {
+        MeasureRequest::BreakingPoint(steps) => Some(steps.clone()),
+        _ => None,
+    };
+    let usual = steps.as_ref().map(|_| DOWNLOAD);
+    let named = request.workload.as_deref().or(usual);
+    let (workload, variants) = Catalogue::default().resolve(named, &written)?;
     let variants = plan_variants(variants.into_iter().zip(plan_hosts::names(&written)));
     let hosts = plan_hosts::used(&request.hosts, &variants, &request.clients)?;
     let has_servers_here = variants.iter().any(|variant| {
@@ -148,6 +163,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let points = variants.len() * sweep.iter().map(|axis| axis.values.len()).product::<usize>();
     let (blocks, turns) = match (request.blocks, request.time) {
         (Some(blocks), _) => (blocks, preset.turns),
+        (None, None) if steps.is_some() => (BREAKS, preset.turns),
         (None, Some(time)) => preset.blocks_for(time, points as u32),
         (None, None) => (preset.blocks, preset.turns),
     };
@@ -161,7 +177,8 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         length,
         seed: request.seed.unwrap_or_else(rand::random),
         blocks,
-        spare_blocks: request.spare_blocks.unwrap_or_else(|| blocks.div_ceil(2)),
+        // A server that does not break, does not do so with spare blocks.
+        spare_blocks: request.spare_blocks.unwrap_or(if steps.is_some() { 0 } else { blocks.div_ceil(2) }),
         looks: looks::planned(kind, blocks),
         within: request.within,
         tags: request.tags.clone(),
@@ -179,7 +196,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         turns: None,
         power: None,
         study: None,
-        concurrency: None,
+        concurrency: steps,
         like_with_like: request.like_with_like,
         hosts,
         clients: request.clients.clone(),
@@ -255,6 +272,7 @@ fn measure(
         Asked::Default | Asked::Capacity => Measure::Capacity { slo: slo()? },
         Asked::Throughput | Asked::DefaultOfSweep => Measure::MaxThroughput,
         Asked::CpuTime(rate_per_s) => Measure::CpuTime { rate_per_s: *rate_per_s },
+        Asked::BreakingPoint(_) => Measure::BreakingPoint,
         Asked::Latency(rates) if rates.is_empty() => {
             Measure::LatencyCurve { rates_per_s: Vec::new(), slo: slo().ok() }
         }

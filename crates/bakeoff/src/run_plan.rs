@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use archive::model::Plan;
+use archive::model::{Measure, Plan};
 use host::CpuSet;
 use host::knobs::Knob;
 use load::engine::RunContext;
 use machine::{LocalMachine, MachineError, ReachOptions};
 use workload::{Catalogue, LookupError, ServerVariant, Workload};
 
+use crate::breaking_point::BreakingPoint;
 use crate::event::{Event, Observer};
 use crate::interrupted_run::InterruptedRun;
 use crate::load_clients::LoadClients;
@@ -35,6 +36,8 @@ pub struct RunPermissions<'a> {
     pub programs: &'a [String],
     /// Meters, which are read beside the load.
     pub meters: &'a [RunMeter],
+    /// What finds breaking points, in commands that measure them.
+    pub breaking_point: Option<&'a dyn BreakingPoint>,
 }
 
 /// Runs the trials of a plan; the run directory is created in `root`.
@@ -85,11 +88,18 @@ pub fn on_its_machines<T>(
     let here = LocalMachine::reserve(context).map_err(MachineError::from)?;
     let workload = Catalogue::default().find(&plan.workload).map_err(|e: LookupError| PlanError::from(e))?;
     let points = variant_points(plan);
-    let variants: Vec<ServerVariant> = points
+    let mut variants: Vec<ServerVariant> = points
         .iter()
         .map(|variant_point| server_variant(&workload, &variant_point.variant(plan)))
         .collect::<Result<_, _>>()
         .map_err(PlanError::from)?;
+    if let (Measure::BreakingPoint, Some(breaking_point)) = (&plan.measure, permissions.breaking_point) {
+        let cpus: CpuSet =
+            plan.cpus.server.parse().map_err(|_| PlanError::CpuList(plan.cpus.server.clone()))?;
+        for variant in &mut variants {
+            breaking_point.fit(plan, &workload, variant, cpus.len())?;
+        }
+    }
     let reach = ReachOptions::to(&plan_hosts::entries(plan)?, permissions.programs)?;
     let others = OtherMachines::open(plan, &reach, context, observe)?;
     let clients = LoadClients::open(plan, &others, &reach, context, observe)?;
@@ -122,7 +132,9 @@ pub fn on_its_machines<T>(
         }
     };
     let context = &of_clients;
-    let mut lab = MachineLab { workload, machines, variants, context, power, one_at_a_time: None };
+    let breaking_point = permissions.breaking_point;
+    let mut lab =
+        MachineLab { workload, machines, variants, context, power, breaking_point, one_at_a_time: None };
     let result = run(&mut lab, observe);
     let unrestored = close_kernel_settings(&lab.machines, &prepared, observe);
     Ok((result?, unrestored))

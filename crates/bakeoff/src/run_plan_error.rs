@@ -7,6 +7,7 @@ use archive::ArchiveError;
 use machine::MachineError;
 use machine::program::ProgramError;
 
+use crate::breaking_point::BreakingPointError;
 use crate::held_error::HeldError;
 use crate::interrupted_run::ResumeError;
 use crate::plan_error::PlanError;
@@ -42,6 +43,9 @@ pub enum RunPlanError {
     /// The run cannot be resumed.
     #[error(transparent)]
     Resume(#[from] ResumeError),
+    /// Downloads that were to break servers.
+    #[error(transparent)]
+    BreakingPoint(#[from] BreakingPointError),
     /// A meter that the user named gives no watts.
     #[error(transparent)]
     Meter(#[from] MeterError),

@@ -42,6 +42,11 @@ pub fn wording(measure: &Measure) -> MeasureWording {
             unit: "µs",
             higher_is_better: false,
         },
+        Measure::BreakingPoint => MeasureWording {
+            what: "downloads in progress at the breaking point".to_owned(),
+            unit: "",
+            higher_is_better: true,
+        },
         Measure::LatencyCurve { rates_per_s, .. } => MeasureWording {
             what: format!("p99 response time{}", at_rate(rates_per_s.last().copied())),
             unit: "µs",
@@ -101,6 +106,9 @@ pub fn sentence(
                 Measure::Capacity { slo } => format!("{a} carries {times} × {b}'s load at {}", spaced(slo)),
                 Measure::CpuTime { rate_per_s } => {
                     format!("{a} needs {times} × {b}'s CPU time an operation{}", at_rate(*rate_per_s))
+                }
+                Measure::BreakingPoint => {
+                    format!("{a} has {times} × {b}'s downloads in progress when it breaks")
                 }
                 Measure::LatencyCurve { .. } => {
                     format!("{a}'s {} is {times} × {b}'s", wording(measure).what)

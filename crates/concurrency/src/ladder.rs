@@ -46,6 +46,17 @@ pub(crate) fn breaking_point(plan: &PlannedConcurrency, steps: &[ConcurrencyStep
     steps.iter().filter(|step| is_broken(plan, step)).map(|step| step.transfers).min()
 }
 
+/// Where availability crosses the limit: between the most transfers that held and the fewest that broke, on a line from one to the
+/// other over the logarithm of their number. Steps are coarser than what they can tell.
+pub(crate) fn crossing(plan: &PlannedConcurrency, steps: &[ConcurrencyStep]) -> Option<f64> {
+    let broken = steps.iter().filter(|step| is_broken(plan, step)).min_by_key(|step| step.transfers)?;
+    let whole = steps.iter().filter(|step| step.transfers < broken.transfers).max_by_key(|step| step.transfers);
+    let Some(whole) = whole else { return Some(f64::from(broken.transfers)) };
+    let (low, high) = (f64::from(whole.transfers).ln(), f64::from(broken.transfers).ln());
+    let share = (whole.availability - plan.until_availability) / (whole.availability - broken.availability);
+    Some((low + share * (high - low)).exp())
+}
+
 /// The most transfers at which clients were comfortable, as at all fewer ones.
 pub(crate) fn comfortable_point(plan: &PlannedConcurrency, steps: &[ConcurrencyStep]) -> Option<u32> {
     let uncomfortable =
@@ -100,6 +111,17 @@ mod tests {
             keep_settings: false,
             url: None,
         }
+    }
+
+    #[test]
+    fn the_crossing_lies_between_the_steps_around_it() {
+        let plan = plan(100, 1_600, 2.0, 0);
+        let at = |crossing: Option<f64>| crossing.map(|value| value.round() as u32);
+        // A server of 500 workers: with 1,000 clients half of them are served.
+        let steps: Vec<_> = [200, 400, 800, 1_600].map(|transfers| step(transfers, 500)).into();
+        assert_eq!(at(crossing(&plan, &steps)), Some(1_056));
+        assert_eq!(crossing(&plan, &steps[..3]), None);
+        assert_eq!(at(crossing(&plan, &steps[3..])), Some(1_600));
     }
 
     /// A server that serves `most` at once.

@@ -8,13 +8,16 @@
 //! | file | content |
 //! |---|---|
 //! | `plan` | from a request to a plan |
-//! | `limits` | what this machine can hold, and which settings must change |
+//! | `limits`, `preflight` | what this machine can hold, and which settings must change |
 //! | `ladder` | which step comes next |
 //! | `target` | the server, or the URL |
 //! | `step` | one step: rise, hold until steady, what was seen |
 //! | `recovery` | what comes after the break |
 //! | `ran_out` | what ran out, with its evidence |
-//! | `run` | all of it, in order |
+//! | `view` | what the steps see of the machine and of the server |
+//! | `steps` | all steps, in order |
+//! | `run` | a whole run, and its directory |
+//! | `trials` | the same as the value of a trial of a comparison |
 //! | `words` | the answer in a sentence |
 //!
 //! **Goals.** The figures are sums and merged histograms over all processes of the client. The run refuses rather than runs out of
@@ -25,13 +28,18 @@ mod error;
 mod ladder;
 mod limits;
 mod plan;
+mod preflight;
 mod ran_out;
 mod recovery;
 mod run;
 mod step;
+mod steps;
 mod target;
+mod trials;
+mod view;
 mod words;
 
 pub use error::ConcurrencyError;
 pub use plan::{ConcurrencyRequest, plan};
 pub use run::{FinishedConcurrency, run};
+pub use trials::BreakingPoints;

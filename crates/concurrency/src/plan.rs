@@ -6,15 +6,12 @@ use archive::model::{
     ClientLoad, CpuSplit, FORMAT, Measure, PhaseLengths, Plan, PlannedConcurrency, RunKind, RunLength,
     Variant, WarmUpLimits,
 };
-use bakeoff::plan_request::{self, MeasureRequest, PlanRequest};
+use bakeoff::plan_request::{self, DOWNLOAD, MeasureRequest, PlanRequest};
 use host::Host;
 use host::knobs::{Knob, usual_purpose};
 use load::inputs::target::Target;
 
 use crate::error::ConcurrencyError;
-
-/// The workload whose file is downloaded if none is named: one of 100 MiB.
-const WORKLOAD: &str = "download";
 
 /// The most transfers that can be asked for: a mistake beyond that.
 const MOST: u32 = 10_000_000;
@@ -54,7 +51,7 @@ fn of_server(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurre
         command: request.command.clone(),
         explains: true,
         variants: vec![request.target.clone()],
-        workload: Some(request.workload.clone().unwrap_or_else(|| WORKLOAD.to_owned())),
+        workload: Some(request.workload.clone().unwrap_or_else(|| DOWNLOAD.to_owned())),
         measure: MeasureRequest::Throughput,
         on_op: request.on_op.clone(),
         seed: request.seed,
@@ -140,6 +137,13 @@ pub(crate) fn check(plan: &Plan) -> Result<&PlannedConcurrency, ConcurrencyError
             ));
         }
     }
+    check_steps(steps)?;
+    Ok(steps)
+}
+
+/// Checks the numbers of steps.
+pub(crate) fn check_steps(steps: &PlannedConcurrency) -> Result<(), ConcurrencyError> {
+    let refuse = |why: &str| Err(ConcurrencyError::Request(why.to_owned()));
     let is_share = |share: f64| share > 0.0 && share <= 1.0;
     let is_length = |length: Duration| (Duration::from_secs(1)..=Duration::from_hours(24)).contains(&length);
     match steps {
@@ -162,6 +166,6 @@ pub(crate) fn check(plan: &Plan) -> Result<&PlannedConcurrency, ConcurrencyError
             refuse("give --begin-rate from 1/s to 1000000/s")
         }
         steps if steps.finer > 10 => refuse("give --finer a number from 0 to 10"),
-        steps => Ok(steps),
+        _ => Ok(()),
     }
 }

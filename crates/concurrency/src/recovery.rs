@@ -15,15 +15,16 @@ const ANSWERED_US: u64 = 1_000_000;
 /// This many seconds in a row, all new clients must be answered.
 const IN_A_ROW: u32 = 2;
 
-/// The longest that the recovery is watched. Published machines took 5 and 20 minutes.
-const LONGEST: Duration = Duration::from_mins(5);
-
 /// Fewer new clients of a second tell nothing.
 const FEWEST: u64 = (PROBES_PER_S / 4.0) as u64;
 
 impl Climb<'_, '_> {
-    /// Lets all clients go, and watches until new ones are answered again.
-    pub fn recover(&mut self, after_transfers: u32) -> Result<Recovery, ConcurrencyError> {
+    /// Lets all clients go, and watches until new ones are answered again, for this long at most.
+    pub fn recover(
+        &mut self,
+        after_transfers: u32,
+        longest: Duration,
+    ) -> Result<Recovery, ConcurrencyError> {
         let began = Instant::now();
         self.transfers.hold(0, Duration::ZERO);
         let mut good = 0;
@@ -38,7 +39,7 @@ impl Climb<'_, '_> {
             let what = format!("watching the recovery for {} s", watched.as_secs());
             (self.observe)(Event::Doing { what });
             let answered = (good >= IN_A_ROW).then(|| watched.as_secs_f64() - f64::from(good));
-            let is_over = watched > LONGEST || self.context.interrupted.load(Ordering::Relaxed);
+            let is_over = watched > longest || self.context.interrupted.load(Ordering::Relaxed);
             if answered.is_some() || is_over {
                 let answered_after_s = answered.map(|seconds| seconds.max(0.0));
                 return Ok(Recovery { after_transfers, answered_after_s, watched_s: watched.as_secs_f64() });

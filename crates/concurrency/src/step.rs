@@ -13,7 +13,7 @@ use load::transfers::{TransferSecond, Transfers};
 
 use crate::error::ConcurrencyError;
 use crate::limits::RESERVE;
-use crate::target::{DownloadTarget, SERVER};
+use crate::view::{SERVER, View};
 
 /// A step rises in a second at least: attempts that begin at once are another question.
 const SHORTEST_RISE: Duration = Duration::from_secs(1);
@@ -64,7 +64,9 @@ pub(crate) struct StepEnd {
 /// Where a step is.
 pub(crate) struct Climb<'a, 'o> {
     pub plan: &'a PlannedConcurrency,
-    pub target: &'a DownloadTarget,
+    pub view: &'a View<'a>,
+    /// About how long it is from one read of a transfer to the next.
+    pub interval: Duration,
     pub transfers: &'a mut Transfers,
     pub context: &'a RunContext,
     pub observe: &'a mut Observer<'o>,
@@ -74,7 +76,7 @@ pub(crate) struct Climb<'a, 'o> {
 impl Climb<'_, '_> {
     /// Rises to this number of transfers and holds it.
     pub fn step(&mut self, transfers: u32) -> Result<StepEnd, ConcurrencyError> {
-        let recorder = self.target.record()?;
+        let recorder = self.view.record()?;
         let new = transfers.saturating_sub(self.transfers.wanted());
         let over = Duration::from_secs_f64(f64::from(new) / self.plan.begin_per_s).max(SHORTEST_RISE);
         let begun = Instant::now();
@@ -97,7 +99,7 @@ impl Climb<'_, '_> {
             why = self.why_stop();
         }
         let over = marked.elapsed();
-        let advances = if why.is_none() && over >= 2 * self.target.spec.interval() {
+        let advances = if why.is_none() && over >= 2 * self.interval {
             let found = self.transfers.advances()?;
             Some(StepAdvances {
                 over_ms: over.as_millis() as u64,
@@ -116,7 +118,7 @@ impl Climb<'_, '_> {
         let recording = recorder.stop()?;
         let mut step = seen.step(transfers, self.plan.pace_bytes_per_s, &rise);
         // What a transfer got of fewer reads says little of its pace.
-        step.pace_share = step.pace_share.filter(|_| over >= 2 * self.target.spec.interval());
+        step.pace_share = step.pace_share.filter(|_| over >= 2 * self.interval);
         step.rise_s = rise_s;
         step.is_steady = seen.is_steady(transfers);
         step.advances = advances;
@@ -175,7 +177,7 @@ impl Climb<'_, '_> {
         if self.context.interrupted.load(Ordering::Relaxed) {
             return Some(Why::Interrupted);
         }
-        (self.target.available_share() < RESERVE).then_some(Why::Memory)
+        (self.view.available_share() < RESERVE).then_some(Why::Memory)
     }
 
     fn add_telemetry(&self, step: &mut ConcurrencyStep, recording: &Recording) {

@@ -17,23 +17,18 @@ use load::processes::connections_a_process;
 use load::sources;
 use load::spec::LoadSpec;
 use load::transfers::{TransferSpec, TransferSpecError};
-use machine::{LocalMachine, Machine, RecordedServer, Recorder, ServerOrder, SystemUnderTest};
+use machine::{LocalMachine, Machine, ServerOrder, SystemUnderTest};
 use wire::http1::{Event, HeadCache, Request, ResponseDecoder};
 use workload::{Catalogue, ServerVariant, VariantError, Workload};
 
 use crate::error::ConcurrencyError;
-
-/// The name of the server's columns in telemetry.
-pub(crate) const SERVER: &str = "server";
+use crate::view::View;
 
 /// The number of the server's only start.
 const TRIAL: u32 = 1;
 
 /// How long the server may take to answer before the run.
 const LOCATE: Duration = Duration::from_secs(5);
-
-/// How often telemetry is read.
-const PERIOD: Duration = Duration::from_secs(1);
 
 /// What is downloaded, and from where.
 pub(crate) struct DownloadTarget {
@@ -101,8 +96,7 @@ impl DownloadTarget {
         context: &RunContext,
     ) -> Result<Self, ConcurrencyError> {
         let machine = LocalMachine::reserve(context).map_err(machine::MachineError::from)?;
-        let settings: BTreeMap<Knob, String> =
-            settings.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.clone()))).collect();
+        let settings = knobs(settings);
         let mut target = match source {
             Source::Server { workload, variant } => {
                 Self::of_server(plan, steps, machine, &workload, variant, settings)?
@@ -122,11 +116,7 @@ impl DownloadTarget {
         client
             .pin_this_thread()
             .map_err(|source| ConcurrencyError::System { what: "use the client's CPUs", source })?;
-        let first = target.spec.addresses[0];
-        target.spec.sources = sources::for_connections(steps.to.saturating_mul(2), first);
-        // Those that fail try again no faster than clients begin: the client would measure its own retries.
-        let all = Duration::from_secs_f64(f64::from(steps.to) / steps.begin_per_s);
-        target.spec.retry_after = target.spec.retry_after.max(all);
+        target.spec = for_steps(target.spec, steps);
         Ok(target)
     }
 
@@ -140,21 +130,7 @@ impl DownloadTarget {
     ) -> Result<Self, ConcurrencyError> {
         let cpus: CpuSet =
             plan.cpus.server.parse().map_err(|_| PlanError::CpuList(plan.cpus.server.clone()))?;
-        let definition =
-            workload.server(&variant.server).map_err(|error| PlanError::from(VariantError::from(error)))?;
-        let descriptors = connections_a_process();
-        let mut chosen = BTreeMap::new();
-        for (name, value) in
-            definition.concurrency.values(&definition.knobs, steps.to, descriptors, cpus.len())?
-        {
-            variant.knobs.entry(name.clone()).or_insert_with(|| {
-                chosen.insert(name, value.to_string());
-                value
-            });
-        }
-        for (knob, value) in settings {
-            variant.kernel.entry(knob).or_insert(value);
-        }
+        let chosen = fit(workload, &mut variant, steps, cpus.len(), settings)?;
         let variants = [variant.clone()];
         machine.open_kernel_settings(&variants)?;
         machine.ensure_servers(workload, &[&variant.server])?;
@@ -233,38 +209,9 @@ impl DownloadTarget {
         })
     }
 
-    /// Records the machine and the server until it is stopped.
-    pub fn record(&self) -> Result<Box<dyn Recorder>, ConcurrencyError> {
-        let server = RecordedServer { name: SERVER.to_owned(), trial: TRIAL };
-        let servers: Vec<RecordedServer> = self.sut.iter().map(|_| server.clone()).collect();
-        Ok(self.machine.record(&servers, PERIOD)?)
-    }
-
-    /// The share of the memory that programs can still get, 0 to 1.
-    pub fn available_share(&self) -> f64 {
-        self.machine.available_memory_share().ok().flatten().unwrap_or(1.0)
-    }
-
-    /// Memory of the machine, bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        self.machine.facts().map_or(0, |facts| facts.memory.total_bytes)
-    }
-
-    /// The last line of each log of the server, where it has written one.
-    pub fn last_words(&self) -> Vec<String> {
-        const MOST: usize = 200;
-        let logs = self.sut.iter().flat_map(|sut| sut.logs());
-        let last = logs.filter_map(|(name, log)| {
-            let text = String::from_utf8_lossy(&log.text);
-            let line = text.lines().rev().find(|line| !line.trim().is_empty())?.to_owned();
-            Some(format!("{name}: {}", line.chars().take(MOST).collect::<String>()))
-        });
-        last.collect()
-    }
-
-    /// Why the server does not run any more, if so.
-    pub fn ended(&self) -> Option<String> {
-        self.sut.as_ref().and_then(|sut| sut.check_alive().err()).map(|error| error.to_string())
+    /// What the steps see of it.
+    pub fn view(&self) -> View<'_> {
+        View { machine: &self.machine, sut: self.sut.as_deref(), trial: TRIAL, server_cpus: self.server_cpus }
     }
 
     /// Stops the server and puts the settings back. Returns those that could not be, one sentence each.
@@ -283,8 +230,47 @@ impl DownloadTarget {
     }
 }
 
+/// Gives a variant the settings for so many transfers that the user has not set; returns the server's own.
+pub(crate) fn fit(
+    workload: &Workload,
+    variant: &mut ServerVariant,
+    steps: &PlannedConcurrency,
+    server_cpus: usize,
+    settings: BTreeMap<Knob, String>,
+) -> Result<BTreeMap<String, String>, ConcurrencyError> {
+    let definition =
+        workload.server(&variant.server).map_err(|error| PlanError::from(VariantError::from(error)))?;
+    let descriptors = connections_a_process();
+    let mut chosen = BTreeMap::new();
+    for (name, value) in
+        definition.concurrency.values(&definition.knobs, steps.to, descriptors, server_cpus)?
+    {
+        variant.knobs.entry(name.clone()).or_insert_with(|| {
+            chosen.insert(name, value.to_string());
+            value
+        });
+    }
+    for (knob, value) in settings {
+        variant.kernel.entry(knob).or_insert(value);
+    }
+    Ok(chosen)
+}
+
+/// Kernel settings by their names.
+pub(crate) fn knobs(settings: &BTreeMap<String, String>) -> BTreeMap<Knob, String> {
+    settings.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.clone()))).collect()
+}
+
+/// Transfers with local addresses for all of them.
+pub(crate) fn for_steps(spec: TransferSpec, steps: &PlannedConcurrency) -> TransferSpec {
+    let sources = sources::for_connections(steps.to.saturating_mul(2), spec.addresses[0]);
+    // Those that fail try again no faster than clients begin: the client would measure its own retries.
+    let all = Duration::from_secs_f64(f64::from(steps.to) / steps.begin_per_s);
+    TransferSpec { sources, retry_after: spec.retry_after.max(all), ..spec }
+}
+
 /// A transfer lasts longer than a step is held, or there would be none in progress but new ones.
-fn check_file(steps: &PlannedConcurrency, file_bytes: Option<u64>) -> Result<(), ConcurrencyError> {
+pub(crate) fn check_file(steps: &PlannedConcurrency, file_bytes: Option<u64>) -> Result<(), ConcurrencyError> {
     let Some(file_bytes) = file_bytes else { return Ok(()) };
     let pace_bytes_per_s = steps.pace_bytes_per_s;
     let length_s = file_bytes as f64 / pace_bytes_per_s;

@@ -59,6 +59,7 @@ export function question(plan: Plan | null): string | null {
     capacity: "capacity",
     latency_curve: "response time over offered load",
     cpu_time: "CPU time an operation",
+    breaking_point: "downloads in progress at the breaking point",
   };
   // What is measured then follows from the question.
   const own: Record<string, string> = { explain: "what limits", concurrency: "downloads in progress" };

@@ -124,6 +124,7 @@ fn files_of(folder: &TrialWriter, server: &str) -> Result<TrialFiles> {
         client_telemetry: None,
         clients_telemetry: BTreeMap::new(),
         power: None,
+        concurrency: None,
         config: vec![folder.write(&format!("{}/{name}", layout::CONFIG), text.as_bytes())?],
         logs: vec![folder.write(layout::SERVER_LOG, log.as_bytes())?],
         logs_left_out_bytes: 0,

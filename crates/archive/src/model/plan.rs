@@ -81,7 +81,8 @@ pub struct Plan {
     /// How long servers are studied; only in the plan of an explanation, which has no trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<PlannedStudy>,
-    /// The steps of transfers in progress; only in the plan of a run of them, which has no trials.
+    /// The steps of transfers in progress; only in the plan of a run of them, which has no trials, and where trials measure the
+    /// breaking point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<PlannedConcurrency>,
     /// Whether the run ends where the packages of one server differ between machines.
@@ -254,6 +255,8 @@ pub enum Measure {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rate_per_s: Option<f64>,
     },
+    /// Downloads in progress at once with which availability falls under a limit, by the steps of [`Plan::concurrency`].
+    BreakingPoint,
 }
 
 /// What a run measures instead if the client is the limit of the measure that was planned.
@@ -278,7 +281,11 @@ impl Measure {
     /// The text of the objective, if there is one.
     pub fn slo(&self) -> Option<&str> {
         match self {
-            Self::MaxThroughput | Self::MaxBytes | Self::OneByOne { .. } | Self::CpuTime { .. } => None,
+            Self::MaxThroughput
+            | Self::MaxBytes
+            | Self::OneByOne { .. }
+            | Self::CpuTime { .. }
+            | Self::BreakingPoint => None,
             Self::Capacity { slo } => Some(slo),
             Self::LatencyCurve { slo, .. } => slo.as_deref(),
         }

@@ -177,6 +177,9 @@ pub struct TrialFiles {
     /// The watts of each meter as Parquet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<String>,
+    /// The steps of a trial that measures the breaking point, as in `concurrency.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<String>,
     /// The effective configuration files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config: Vec<String>,

@@ -10,8 +10,8 @@ pub struct GateInput<'a> {
     pub client_reasons: Option<&'a [String]>,
     /// Whether CPU time an operation could be measured instead, which the client hardly limits.
     pub has_other_measure: bool,
-    /// Whether the trial had a warm-up with a steady-state check; not where single operations are timed.
-    pub has_warm_up: bool,
+    /// Why the trial had no warm-up with a steady-state check; none if it had one.
+    pub why_no_warm_up: Option<&'static str>,
     /// Why the trial did not reach steady state; none if it did.
     pub unsteady: Option<String>,
     /// Share of operations that failed in the measured phases.

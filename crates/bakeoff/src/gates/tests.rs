@@ -51,7 +51,7 @@ fn undisturbed<'a>(machines: &'a [&'a WatchedMachine<'a>]) -> GateInput<'a> {
     GateInput {
         client_reasons: Some(&[]),
         has_other_measure: false,
-        has_warm_up: true,
+        why_no_warm_up: None,
         unsteady: None,
         error_share: 0.0,
         background: None,

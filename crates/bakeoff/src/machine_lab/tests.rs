@@ -290,6 +290,7 @@ fn run_on(
         variants,
         context: &context,
         power: None,
+        breaking_point: None,
         one_at_a_time: None,
     };
     run_blocks(plan, &mut lab, runs, &AtomicBool::new(false), &mut |_| {})

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
-    ConfigFile, CountCheck, Gate, GateOutcome, Measure, MeasuredValue, Trial, TrialStatus, TrialTurns,
+    Concurrency, ConfigFile, CountCheck, Gate, GateOutcome, Measure, MeasuredValue, Trial, TrialStatus, TrialTurns,
     VariantFacts,
 };
 use archive::{ArchiveError, TrialWriter};
@@ -18,6 +18,7 @@ use workload::OperationCount;
 
 use super::alone::measure_alone;
 use super::background::{self, BackgroundLoad};
+use super::breaking::measure_break;
 use super::load_phases::LoadPhases;
 use super::load_windows::LoadWindows;
 use super::measurement::TrialMeasurement;
@@ -29,6 +30,7 @@ use super::server_usage;
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
 use super::watched::{network_use, watched};
 use crate::bottleneck::{self, ResourceReadings};
+use crate::breaking_point::BreakingServer;
 use crate::event::{Event, Observer};
 use crate::first_block::has_alternative;
 use crate::gates::{self, GateInput};
@@ -54,6 +56,8 @@ pub struct TrialMember<'a> {
     machine: usize,
     /// The levels of load at which watts were measured.
     levels: Vec<LevelRun>,
+    /// The steps to the breaking point, where that is measured.
+    steps: Option<Concurrency>,
 }
 
 /// What is known of server and load when the load has ended.
@@ -90,6 +94,7 @@ impl<'a> TrialMember<'a> {
                 hint,
                 machine,
                 levels: Vec::new(),
+                steps: None,
             }),
             Err(error) => {
                 let reasons = vec![secrets::mask_text(&error.to_string())];
@@ -105,7 +110,9 @@ impl<'a> TrialMember<'a> {
         observe(Event::Doing { what: "loading data and checking replies".to_owned() });
         self.sut.prepare()?;
         self.facts = Some(self.sut.facts()?);
-        self.before = self.sut.count()?;
+        // A server that breaks cannot be asked for its count.
+        let is_to_break = self.setup.plan.measure == Measure::BreakingPoint;
+        self.before = if is_to_break { None } else { self.sut.count()? };
         let spec = self.spec()?;
         self.makes_own_load = matches!(spec.protocol, ProtocolSpec::Runner(_));
         let loads = LoadPhases::new(spec, self.setup.context, self.began);
@@ -132,7 +139,10 @@ impl<'a> TrialMember<'a> {
         });
         let (name, rate, hint) = (self.variant_point.name(plan), self.rate_per_s(), self.hint);
         let rng = &mut self.setup.block_rng(self.trial.block);
-        let mut measured = measure_alone(plan, &name, rate, hint, rng, &mut loads, observe);
+        let mut measured = match plan.measure {
+            Measure::BreakingPoint => self.measure_break(&mut loads, observe),
+            _ => measure_alone(plan, &name, rate, hint, rng, &mut loads, observe),
+        };
         if let Ok(result) = &measured
             && let Err(error) = self.measure_power(result, &mut loads, observe)
         {
@@ -147,6 +157,30 @@ impl<'a> TrialMember<'a> {
             Some((Err(error), _)) => measured = measured.and(Err(error.into())),
         }
         self.end_load(loads, measured)
+    }
+
+    fn measure_break(
+        &mut self,
+        loads: &mut LoadPhases<'a>,
+        observe: &mut Observer<'_>,
+    ) -> Result<TrialMeasurement, TrialError> {
+        let setup = self.setup;
+        let machine = setup.machines.get(self.machine);
+        let server = BreakingServer {
+            plan: setup.plan,
+            machine: machine.machine,
+            sut: self.sut.as_ref(),
+            trial: self.trial.number,
+            name: &self.variant_point.name(setup.plan),
+            server_cpus: machine.server_cpus.len(),
+            load: loads.spec().clone(),
+            hint: self.hint,
+            context: setup.context,
+        };
+        let (result, steps) = measure_break(setup.breaking_point, &server, observe)?;
+        self.steps = steps;
+        loads.interrupted = setup.context.interrupted.load(Ordering::Relaxed);
+        Ok(result)
     }
 
     /// Loads the server at the levels of the plan for its watts, where its machine has a meter.
@@ -219,7 +253,7 @@ impl<'a> TrialMember<'a> {
         // The slices of a search are kept by their rate.
         self.trial.timeline.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
         let alive = self.sut.check_alive();
-        let after = if alive.is_ok() { self.sut.count() } else { Ok(None) };
+        let after = if alive.is_ok() && self.before.is_some() { self.sut.count() } else { Ok(None) };
         let (client_counts, is_interrupted) = (loads.client_counts, loads.interrupted);
         LoadEnd { alive, after, measured, client_counts, is_interrupted, ended }
     }
@@ -259,7 +293,13 @@ impl<'a> TrialMember<'a> {
         self.trial.gates = gates::check(&GateInput {
             client_reasons: (!self.makes_own_load).then_some(result.client_reasons.as_slice()),
             has_other_measure: !self.makes_own_load && has_alternative(setup.plan),
-            has_warm_up: result.warm_up.is_some() || !matches!(setup.plan.measure, Measure::OneByOne { .. }),
+            why_no_warm_up: match setup.plan.measure {
+                Measure::OneByOne { .. } if result.warm_up.is_none() => {
+                    Some("operations are timed one at a time, after one that is not counted")
+                }
+                Measure::BreakingPoint => Some("each step of downloads is held until it is steady"),
+                _ => None,
+            },
             unsteady: result.unsteady.clone(),
             error_share: result.error_share,
             background: self.trial.background.as_ref(),
@@ -335,6 +375,9 @@ impl<'a> TrialMember<'a> {
         for (name, log) in self.sut.logs() {
             trial.files.logs.push(writer.write(&name, &log.text)?);
             trial.files.logs_left_out_bytes += log.left_out;
+        }
+        if let Some(steps) = &self.steps {
+            trial.files.concurrency = Some(writer.concurrency(steps)?);
         }
         match outcome {
             Ok((recorded, result)) => {

@@ -8,6 +8,7 @@
 //! | [`turns`] | servers that are up together and loaded in turns |
 //! | [`idle`] | whether they leave each other alone |
 //! | [`alone`] | what is measured of a server that is up alone |
+//! | [`breaking`] | a server that is to break |
 //! | [`warm_up`] | the load before |
 //! | [`rounds`], [`capacity_rounds`], [`cpu_rounds`] | what is measured in slices |
 //! | [`cpu_account`] | the CPU time of the server in its slices |
@@ -24,6 +25,7 @@
 
 mod alone;
 mod background;
+mod breaking;
 mod capacity_rounds;
 mod cpu_account;
 mod cpu_rounds;

@@ -56,7 +56,7 @@ impl FullLoad {
             return open(rate);
         }
         match &plan.measure {
-            Measure::OneByOne { .. } => None,
+            Measure::OneByOne { .. } | Measure::BreakingPoint => None,
             Measure::Capacity { .. } => open(measured.value),
             Measure::LatencyCurve { rates_per_s, .. } => rates_per_s.last().copied().and_then(open),
             Measure::CpuTime { .. } => result.cpu_time.as_ref().and_then(|cpu| open(cpu.rate_per_s)),

@@ -62,7 +62,7 @@ impl<'r> Rounds<'r> {
                 let slo = slo.parse().expect("the plan's objective was checked when it was made");
                 self.capacity(&slo, servers, observe)
             }
-            Measure::OneByOne { .. } | Measure::CpuTime { .. } => 0,
+            Measure::OneByOne { .. } | Measure::CpuTime { .. } | Measure::BreakingPoint => 0,
         }
     }
 

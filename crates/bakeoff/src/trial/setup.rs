@@ -11,6 +11,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use workload::Workload;
 
+use crate::breaking_point::{BreakingPoint, BreakingPointError};
 use crate::run_machines::RunMachines;
 use crate::run_power::RunPower;
 use crate::trial_order::ScheduledTrial;
@@ -38,6 +39,8 @@ pub struct TrialSetup<'a> {
     pub context: &'a RunContext,
     /// Its meters.
     pub power: Option<&'a RunPower>,
+    /// What finds breaking points, if the run has been given it.
+    pub breaking_point: Option<&'a dyn BreakingPoint>,
 }
 
 impl TrialSetup<'_> {
@@ -55,6 +58,12 @@ pub enum TrialError {
     Machine(#[from] Arc<MachineError>),
     #[error(transparent)]
     Load(#[from] RunError),
+    /// The downloads that were to break the server.
+    #[error(transparent)]
+    BreakingPoint(#[from] BreakingPointError),
+    /// A command that measures no breaking points was given a plan of them.
+    #[error("this command measures no breaking point: run the plan with `showdown run`")]
+    NoBreakingPoint,
 }
 
 impl From<MachineError> for TrialError {

@@ -7,6 +7,7 @@ use archive::model::{Plan, PlanParseError, PlannedBackground, RunKind, RunLength
 use bakeoff::RunPermissions;
 use bakeoff::limits::MOST_BLOCKS;
 use bakeoff::plan_request::{MeasureRequest, PlanRequest, measuring_power};
+use ::concurrency::BreakingPoints;
 use clap::{Subcommand, ValueEnum};
 use host::Host;
 use host::knobs::Knob;
@@ -69,6 +70,10 @@ pub struct QuestionArgs {
     /// server carries in the warm-up of the first block]
     #[arg(long, value_parser = parse_rate, value_name = "RATE")]
     pub rate: Option<f64>,
+
+    /// Go up to this number of downloads with `--measure breaking-point` [default: 20000]
+    #[arg(long, value_parser = concurrency::parse_transfers, value_name = "NUMBER")]
+    pub to: Option<u32>,
 
     /// Set the objective (SLO) that defines capacity, such as 'p99<5ms' [default: the workload's]
     #[arg(long)]
@@ -137,6 +142,8 @@ pub enum MeasureOption {
     OneByOne,
     /// Response time at given open-loop rates, free of coordinated omission
     Latency,
+    /// Downloads in progress at once with which the server breaks: availability falls under 50 %
+    BreakingPoint,
     /// The server's CPU time for each operation, all servers at one open-loop rate; it also answers where the client limits
     /// a closed loop
     Cpu,
@@ -166,6 +173,10 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub runs: RunsDir,
+
+    /// What finds breaking points.
+    #[arg(skip)]
+    pub breaking_point: BreakingPoints,
 }
 
 impl RunArgs {
@@ -176,7 +187,12 @@ impl RunArgs {
 
     /// What the user allows the plan, and gives it.
     pub fn permissions<'a>(&'a self, meters: &'a RunMeters) -> RunPermissions<'a> {
-        RunPermissions { kernel: &self.allow_kernel, programs: &self.program, meters: &meters.meters }
+        RunPermissions {
+            kernel: &self.allow_kernel,
+            programs: &self.program,
+            meters: &meters.meters,
+            breaking_point: Some(&self.breaking_point),
+        }
     }
 }
 
@@ -190,6 +206,7 @@ Examples:
   showdown compare nginx:net.ipv4.tcp_autocorking=1 nginx:net.ipv4.tcp_autocorking=0
   showdown compare nginx apache --measure latency --rates 10k,20k
   showdown compare nginx apache --measure cpu
+  showdown compare nginx apache:mpm=event apache:mpm=worker --measure breaking-point
   showdown compare nginx@old nginx@new --hosts hosts.toml
   showdown compare nginx apache --on new --clients c1,c2
   showdown compare nginx@kind:small nginx@kind:large --clients c1
@@ -368,6 +385,9 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
             "--rate is for --measure cpu: leave it out, or pass --measure cpu (--measure latency takes --rates)",
         ));
     }
+    if args.to.is_some() && args.measure != Some(MeasureOption::BreakingPoint) {
+        return Err(usage("--to is for --measure breaking-point: leave it out, or pass --measure breaking-point"));
+    }
     let measure = match (args.measure, args.rates.as_slice()) {
         (Some(MeasureOption::Latency) | None, rates) if !rates.is_empty() => {
             MeasureRequest::Latency(rates.to_vec())
@@ -385,6 +405,9 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         (Some(MeasureOption::Bytes), _) => MeasureRequest::Bytes,
         (Some(MeasureOption::OneByOne), _) => MeasureRequest::OneByOne,
         (Some(MeasureOption::Cpu), _) => MeasureRequest::CpuTime(args.rate),
+        (Some(MeasureOption::BreakingPoint), _) => {
+            MeasureRequest::BreakingPoint(concurrency::steps_of_trials(args.to))
+        }
         (None, _) if !vary.is_empty() && args.slo.is_none() => MeasureRequest::DefaultOfSweep,
         (Some(MeasureOption::Capacity), _) => MeasureRequest::Capacity,
         _ => MeasureRequest::Default,

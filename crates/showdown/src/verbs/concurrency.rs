@@ -119,7 +119,7 @@ pub struct ConcurrencyArgs {
 }
 
 /// Parses `50000`, `50k` or `1M`.
-fn parse_transfers(text: &str) -> Result<u32, String> {
+pub fn parse_transfers(text: &str) -> Result<u32, String> {
     match parse_count(text).map(u32::try_from) {
         Ok(Ok(transfers)) => Ok(transfers),
         Ok(Err(_)) => Err("expected at most 10,000,000 transfers".to_owned()),
@@ -155,12 +155,37 @@ fn parse_pace(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Availability from which on clients are comfortable.
+const COMFORT_AVAILABILITY: f64 = 0.999;
+
 /// The pace at which so many clients read at once what one CPU of a client can, and each at least once in 25 s.
 fn usual_pace(transfers: u32) -> u64 {
     const READS_PER_S: f64 = 40_000.0;
     const LONGEST_S: f64 = 25.0;
     let interval_s = (f64::from(transfers) / READS_PER_S).clamp(1.0, LONGEST_S);
     (f64::from(SMALLEST_WINDOW) / interval_s).ceil() as u64
+}
+
+/// The steps of trials whose value is the breaking point: few, short, and up to this number.
+pub fn steps_of_trials(to: Option<u32>) -> PlannedConcurrency {
+    const MOST: u32 = 20_000;
+    const FROM: u32 = 100;
+    let to = to.unwrap_or(MOST);
+    PlannedConcurrency {
+        from: FROM.min(to),
+        to,
+        step: 2.0,
+        finer: 2,
+        until_availability: 0.5,
+        pace_bytes_per_s: usual_pace(to) as f64,
+        hold: Duration::from_secs(4),
+        hold_last: Duration::from_secs(4),
+        begin_per_s: 10_000.0,
+        comfort_availability: COMFORT_AVAILABILITY,
+        comfort_first_byte: Duration::from_secs(1),
+        keep_settings: false,
+        url: None,
+    }
 }
 
 /// `showdown concurrency`.
@@ -190,7 +215,7 @@ pub fn plan(args: &ConcurrencyArgs) -> anyhow::Result<Plan> {
             hold: args.hold,
             hold_last: args.hold_last.unwrap_or(args.hold),
             begin_per_s: args.begin_rate,
-            comfort_availability: 0.999,
+            comfort_availability: COMFORT_AVAILABILITY,
             comfort_first_byte: args.comfort,
             keep_settings: args.keep_settings,
             url: None,

@@ -189,6 +189,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
         }),
         files: TrialFiles {
             power: Some(text()),
+            concurrency: Some(text()),
             load_log: Some(text()),
             telemetry: Some(text()),
             client_telemetry: Some(text()),

@@ -17,6 +17,7 @@ pub fn plans() -> Vec<Plan> {
         (Measure::MaxBytes, RunKind::Compare, RunLength::Default),
         (Measure::CpuTime { rate_per_s: Some(1.0) }, RunKind::Compare, RunLength::Default),
         (Measure::OneByOne { operations: 3 }, RunKind::Compare, RunLength::Thorough),
+        (Measure::BreakingPoint, RunKind::Compare, RunLength::Default),
         (Measure::Capacity { slo: slo.clone() }, RunKind::Sweep, RunLength::Quick),
         (
             Measure::LatencyCurve { rates_per_s: vec![1.0], slo: Some(slo) },
