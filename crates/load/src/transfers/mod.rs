@@ -38,7 +38,8 @@ mod waiting;
 mod wheel;
 mod worker;
 
-pub(crate) use process::{TransferAssignment, serve};
+pub(crate) use process::serve;
 pub use processes::{Transfers, TransfersError};
 pub use record::{Advances, TransferSecond, TransferTimes};
+pub(crate) use spec::TransferAssignment;
 pub use spec::{SMALLEST_WINDOW, TransferSpec, TransferSpecError};

@@ -8,20 +8,8 @@ use std::thread;
 use serde::{Deserialize, Serialize};
 
 use super::record::{Advances, TransferSecond};
-use super::spec::TransferSpec;
+use super::spec::TransferAssignment;
 use super::worker::{Unheard, Worker, WorkerReport};
-
-/// The first line to a process of transfers.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct TransferAssignment {
-    pub(super) transfers: TransferSpec,
-    pub(super) process: u32,
-    pub(super) processes: u32,
-    /// The most transfers that it can be asked for.
-    pub(super) most: u32,
-    /// The first second that it reports.
-    pub(super) first_second: u64,
-}
 
 /// A line from a process of transfers.
 #[derive(Serialize, Deserialize)]
@@ -52,8 +40,7 @@ pub(crate) fn serve(
         let line = serde_json::to_string(report).expect("reports are plain data");
         writeln!(output, "{line}").and_then(|()| output.flush())
     };
-    let TransferAssignment { transfers, process, processes, most, first_second } = assignment;
-    let worker = Worker::new(transfers, (*process, *processes), *most, *first_second);
+    let worker = Worker::new(assignment);
     let ended = worker.and_then(|worker| {
         worker.run(&to_worker, &mut |report| {
             let report = match report {

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::process::{TransferAssignment, TransferReport, serve};
+use super::process::{TransferReport, serve};
 use super::record::{Advances, TransferSecond};
-use super::spec::{TransferOrder, TransferSpec};
-use crate::client::ProcessPipes;
+use super::spec::{TransferAssignment, TransferOrder, TransferSpec};
+use crate::client::{ClientClock, ClientError, LoadClient, ProcessPipes};
 use crate::clock::Nanos;
 use crate::division::share;
 use crate::engine::RunContext;
@@ -28,11 +29,21 @@ pub enum TransfersError {
     /// A process does not start.
     #[error("cannot start a process for transfers: {0}")]
     Start(#[source] io::Error),
+    /// A machine that was to make a part of the load cannot do so.
+    #[error("client {client}: {reason}")]
+    Client {
+        /// Its name.
+        client: String,
+        /// Why.
+        reason: ClientError,
+    },
     /// A process has ended, or says why it cannot go on.
-    #[error("process {process} of the transfers has ended: {reason}")]
+    #[error("process {process} of the transfers{of} has ended: {reason}")]
     Ended {
         /// Which one.
         process: usize,
+        /// On which client, if on one.
+        of: String,
         /// Why.
         reason: String,
     },
@@ -44,6 +55,10 @@ pub enum TransfersError {
 type Report = (usize, Result<TransferReport, String>);
 
 struct Process {
+    /// Where it runs, if that is another machine.
+    client: Option<String>,
+    /// How far its clock is ahead of the one here. The difference drifts by milliseconds in minutes, and only moves its seconds.
+    clock: ClientClock,
     input: Option<Box<dyn Write + Send>>,
     wait: Option<Box<dyn FnOnce() + Send>>,
     reader: Option<JoinHandle<()>>,
@@ -62,16 +77,20 @@ pub struct Transfers {
 }
 
 impl Transfers {
-    /// How many processes have room for so many transfers.
-    pub fn processes_for(most: u32) -> u32 {
-        let room = connections_a_process().saturating_sub(FOR_PROBES).max(1);
-        u64::from(most).div_ceil(room).max(1) as u32
+    /// How many processes have room for so many transfers: of each client as many.
+    fn processes_for(most: u32, clients: &[Arc<dyn LoadClient>]) -> u32 {
+        let there = clients.iter().map(|client| client.connections_a_process()).min();
+        let room = there.unwrap_or_else(connections_a_process).saturating_sub(FOR_PROBES).max(1);
+        let needed = u64::from(most).div_ceil(room).max(1) as u32;
+        needed.next_multiple_of(clients.len().max(1) as u32)
     }
 
     /// Starts the processes for at most so many transfers; none begins yet. Without a command for load processes in the
     /// context, a thread of this process makes them all.
     pub fn start(spec: &TransferSpec, most: u32, context: &RunContext) -> Result<Self, TransfersError> {
-        let count = if context.load_process.is_some() { Self::processes_for(most) } else { 1 };
+        let has_processes = context.load_process.is_some() || !context.clients.is_empty();
+        let count = if has_processes { Self::processes_for(most, &context.clients) } else { 1 };
+        let clocks = clocks(&context.clients)?;
         let (sender, reports) = mpsc::channel();
         let mut transfers = Self {
             processes: Vec::new(),
@@ -83,20 +102,25 @@ impl Transfers {
             wanted: 0,
         };
         for process in 0..count {
-            let pipes = match &context.load_process {
-                Some(command) => child(command()),
-                None => in_a_thread(),
+            let at = process as usize % clocks.len().max(1);
+            let client = context.clients.get(at);
+            let pipes = match (client, &context.load_process) {
+                (Some(client), _) => client.start().map_err(|reason| lost(client.as_ref(), reason))?,
+                (None, Some(command)) => child(command()).map_err(TransfersError::Start)?,
+                (None, None) => in_a_thread().map_err(TransfersError::Start)?,
             };
+            let clock = clocks.get(at).copied().unwrap_or_default();
             let assignment = TransferAssignment {
-                transfers: spec.clone(),
+                transfers: client.map_or_else(|| spec.clone(), |client| from_client(spec, client.as_ref())),
+                ahead_ns: clock.ahead_ns,
                 process,
                 processes: count,
                 // A share, with the one more that a division may leave.
                 most: most.div_ceil(count),
                 first_second: transfers.next,
             };
-            let pipes = pipes.map_err(TransfersError::Start)?;
-            transfers.processes.push(Process::begin(pipes, &assignment, sender.clone()));
+            let name = client.map(|client| client.name().to_owned());
+            transfers.processes.push(Process::begin(name, clock, pipes, &assignment, sender.clone()));
         }
         Ok(transfers)
     }
@@ -113,6 +137,7 @@ impl Transfers {
         let (count, until) = (self.processes(), from.after(over));
         for (index, process) in (0..).zip(&mut self.processes) {
             let transfers = share(transfers.into(), index, count) as u32;
+            let (from, until) = (process.clock.there(from), process.clock.there(until));
             process.order(TransferOrder::Hold { transfers, from, until });
         }
     }
@@ -168,11 +193,13 @@ impl Transfers {
             }
             Ok(TransferReport::Second(second)) => {
                 let reason = format!("it reports second {} again", second.second);
-                return Err(TransfersError::Ended { process, reason });
+                return Err(TransfersError::Ended { process, of: String::new(), reason });
             }
             Ok(TransferReport::Advances(part)) => self.advances.push(part),
             Ok(TransferReport::Failed(reason)) | Err(reason) => {
-                return Err(TransfersError::Ended { process, reason });
+                let client = self.processes[process].client.as_ref();
+                let of = client.map_or_else(String::new, |client| format!(" (on client {client})"));
+                return Err(TransfersError::Ended { process, of, reason });
             }
         }
         Ok(())
@@ -202,7 +229,13 @@ impl Drop for Transfers {
 }
 
 impl Process {
-    fn begin(pipes: ProcessPipes, assignment: &TransferAssignment, sender: Sender<Report>) -> Self {
+    fn begin(
+        client: Option<String>,
+        clock: ClientClock,
+        pipes: ProcessPipes,
+        assignment: &TransferAssignment,
+        sender: Sender<Report>,
+    ) -> Self {
         let index = assignment.process as usize;
         let ProcessPipes { mut input, output, wait } = pipes;
         let line = serde_json::to_string(assignment).expect("a share of transfers is plain data");
@@ -219,7 +252,7 @@ impl Process {
             }
             let _ = sender.send((index, Err("it closed its output".to_owned())));
         });
-        Self { input: Some(input), wait: Some(wait), reader: Some(reader) }
+        Self { client, clock, input: Some(input), wait: Some(wait), reader: Some(reader) }
     }
 
     fn order(&mut self, order: TransferOrder) {
@@ -228,6 +261,30 @@ impl Process {
             let _ = writeln!(input, "{line}").and_then(|()| input.flush());
         }
     }
+}
+
+/// The clocks of all clients, compared at the same time.
+fn clocks(clients: &[Arc<dyn LoadClient>]) -> Result<Vec<ClientClock>, TransfersError> {
+    thread::scope(|scope| {
+        let ask = |client: &Arc<dyn LoadClient>| {
+            client.clock().map_err(|reason| lost(client.as_ref(), reason))
+        };
+        let threads: Vec<_> = clients.iter().map(|client| scope.spawn(move || ask(client))).collect();
+        let joined = threads.into_iter().map(|thread| thread.join().expect("a clock does not panic"));
+        joined.collect()
+    })
+}
+
+fn lost(client: &dyn LoadClient, reason: ClientError) -> TransfersError {
+    TransfersError::Client { client: client.name().to_owned(), reason }
+}
+
+/// The transfers of a client. A loopback address is one of each machine.
+fn from_client(spec: &TransferSpec, client: &dyn LoadClient) -> TransferSpec {
+    let is_loopback = spec.addresses.iter().all(|to| to.ip().is_loopback());
+    let source = client.source().filter(|_| !is_loopback);
+    let sources = source.map_or_else(|| spec.sources.clone(), |source| vec![source]);
+    TransferSpec { sources, ..spec.clone() }
 }
 
 /// A thread instead of a process, at the other end of two pipes.

@@ -141,6 +141,20 @@ fn name_of(operation: &HttpOperation) -> String {
     operation.name.clone().unwrap_or_else(|| format!("{} {}", operation.method, operation.path))
 }
 
+/// The first line to a process of transfers.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct TransferAssignment {
+    pub(super) transfers: TransferSpec,
+    pub(super) process: u32,
+    pub(super) processes: u32,
+    /// How far its clock is ahead of the one that counts the seconds, nanoseconds.
+    pub(super) ahead_ns: i64,
+    /// The most transfers that it can be asked for.
+    pub(super) most: u32,
+    /// The first second that it reports.
+    pub(super) first_second: u64,
+}
+
 /// An order to a process of transfers, one line of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum TransferOrder {

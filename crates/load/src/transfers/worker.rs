@@ -11,9 +11,10 @@ use wire::http1::HeadCache;
 use super::download::{Download, Progress};
 use super::record::{Advances, TransferSecond};
 use super::slot::{Ramp, Slot, Stage};
-use super::spec::{TransferOrder, TransferSpec};
+use super::spec::{TransferAssignment, TransferOrder, TransferSpec};
 use super::waiting::{Waiter, Waiting};
 use super::wheel::Wheel;
+use crate::client::ClientClock;
 use crate::clock::Nanos;
 use crate::connecting::ConnectionError;
 use crate::record::{ErrorKind, Micros, micros_of, record};
@@ -23,6 +24,9 @@ const PROBE_SLOTS: u32 = 64;
 
 /// Turns in a row before replies that have arrived are read: they are timed when they are.
 const TURNS: u32 = 256;
+
+/// Nanoseconds of a second.
+const NANOS: u64 = 1_000_000_000;
 
 /// Less than that is not worth a turn.
 const SHORTEST_TURN: Duration = Duration::from_millis(10);
@@ -41,6 +45,8 @@ pub(super) struct Unheard;
 /// All transfers of a process.
 pub(super) struct Worker<'a> {
     spec: &'a TransferSpec,
+    /// How far the clock here is ahead of the one that counts the seconds.
+    clock: ClientClock,
     /// Which of the processes this is, and how many there are: they use the addresses in turn.
     process: u32,
     processes: u32,
@@ -65,16 +71,14 @@ pub(super) struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     /// A process without a transfer, which may have `most`. Its first report is of `first_second`.
-    pub fn new(
-        spec: &'a TransferSpec,
-        (process, processes): (u32, u32),
-        most: u32,
-        first_second: u64,
-    ) -> Result<Self, Errno> {
+    pub fn new(assignment: &'a TransferAssignment) -> Result<Self, Errno> {
+        let &TransferAssignment { transfers: ref spec, process, processes, ahead_ns, most, first_second } =
+            assignment;
         let now = Nanos::now();
         let slots = (PROBE_SLOTS + most) as usize;
         Ok(Self {
             spec,
+            clock: ClientClock { ahead_ns, ..ClientClock::default() },
             process,
             processes,
             slots: std::iter::repeat_with(Slot::new).take(slots).collect(),
@@ -116,7 +120,7 @@ impl<'a> Worker<'a> {
                 }
             }
             let now = Nanos::now();
-            while second_of(now) > self.second.second {
+            while self.clock.here(now).0 / NANOS > self.second.second {
                 self.end_second();
                 if report(WorkerReport::Second(&self.second)).is_err() {
                     return Ok(());
@@ -407,10 +411,6 @@ impl<'a> Worker<'a> {
         self.second.memory_bytes = memory_bytes();
         self.second.cpu_us = cpu - std::mem::replace(&mut self.cpu_us, cpu);
     }
-}
-
-fn second_of(now: Nanos) -> u64 {
-    now.0 / 1_000_000_000
 }
 
 /// CPU time of this process since its start, in user mode and in the kernel.
