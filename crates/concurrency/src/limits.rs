@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use archive::model::{ChangedSetting, ConcurrencyLimit};
-use host::HostFacts;
+use host::{Host, HostFacts};
 use load::processes::connections_a_process;
+use load::transfers::SMALLEST_WINDOW;
 
 /// Memory of the kernel for both ends of a transfer whose queues are small: 10.8 to 13.2 KB were measured.
 const KERNEL_BYTES: u64 = 13_200;
@@ -30,6 +31,14 @@ const PAGE: u64 = 4_096;
 
 const TCP_MEM: &str = "net.ipv4.tcp_mem";
 const UNSENT: &str = "net.ipv4.tcp_notsent_lowat";
+const CONGESTION: &str = "net.ipv4.tcp_congestion_control";
+/// The congestion control that every kernel has, and that sets no timer for what it sends.
+const RENO: &str = "reno";
+const FIRST_PROBE: &str = "net.ipv4.tcp_rto_min_us";
+/// The longest that the kernel waits (`TCP_RTO_MAX`), microseconds.
+const LONGEST_PROBE_US: f64 = 120e6;
+/// Fewer transfers than that pay little for timers and probes.
+const MANY: u32 = 5_000;
 
 /// What a machine is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +51,13 @@ pub(crate) struct Demand {
     pub begin_per_s: f64,
     /// The pace of a client.
     pub pace_bytes_per_s: f64,
+}
+
+impl Demand {
+    /// About how long it is from one read of a transfer to the next.
+    fn interval_s(&self) -> f64 {
+        f64::from(SMALLEST_WINDOW) / self.pace_bytes_per_s
+    }
 }
 
 /// What bounds the transfers, and what must change.
@@ -62,6 +78,8 @@ pub(crate) struct RoomFacts {
     pub available_bytes: u64,
     /// Connections of one process.
     pub a_process: u64,
+    /// Whether the kernel tracks connections (conntrack).
+    pub is_tracking: bool,
 }
 
 impl RoomFacts {
@@ -71,6 +89,7 @@ impl RoomFacts {
             sysctls: facts.sysctls.clone(),
             available_bytes: (available_share.unwrap_or(1.0) * total) as u64,
             a_process: connections_a_process(),
+            is_tracking: is_tracking(),
         }
     }
 
@@ -167,11 +186,61 @@ pub(crate) fn room(facts: &RoomFacts, demand: &Demand, may_change: bool) -> Room
             "raise net.core.somaxconn, or pass a lower --begin-rate",
         );
     }
-    if let Some(most) = facts.number("net.netfilter.nf_conntrack_max") {
+    if let Some(most) = facts.number("net.netfilter.nf_conntrack_max").filter(|_| facts.is_tracking) {
         let remedy = "raise net.netfilter.nf_conntrack_max, or exempt these connections (NOTRACK)";
         add("tracked connections", most.to_string(), Some(most), false, remedy);
     }
+    if demand.is_loopback && demand.transfers > MANY {
+        for limit in timers(facts, demand, may_change, &mut settings) {
+            limits.push(limit);
+        }
+    }
     Room { limits, settings }
+}
+
+/// Timers of the kernel that cost a part of the CPUs, without which a network would do: for each segment that is paced, and for
+/// each probe of a window that is closed until the client reads. A slow link keeps the window open.
+fn timers(
+    facts: &RoomFacts,
+    demand: &Demand,
+    may_change: bool,
+    settings: &mut BTreeMap<String, String>,
+) -> Vec<ConcurrencyLimit> {
+    let mut found = Vec::new();
+    let mut add = |name: &str, value: String, change: Option<(&str, String)>, remedy: &str| {
+        let is_changed = may_change && change.is_some();
+        settings.extend(change.filter(|_| may_change).map(|(name, value)| (name.to_owned(), value)));
+        let (name, remedy) = (name.to_owned(), remedy.to_owned());
+        found.push(ConcurrencyLimit { name, value, allows: None, is_changed, remedy });
+    };
+    if let Some(control) = facts.sysctls.get(CONGESTION).filter(|control| *control == "bbr") {
+        add(
+            "timers of what is sent",
+            format!("one for each segment ({CONGESTION} is {control})"),
+            Some((CONGESTION, RENO.to_owned())),
+            "set net.ipv4.tcp_congestion_control to reno or cubic",
+        );
+    }
+    if let Some(first_us) = facts.number(FIRST_PROBE) {
+        // The next read opens the window before.
+        let needed_us = (demand.interval_s() * 1.5 * 1e6).min(LONGEST_PROBE_US) as u64;
+        // Each one comes after twice the time.
+        let probes = (demand.interval_s() * 1e6 / first_us as f64 + 1.0).log2() as u64;
+        let change = (probes > 0 && needed_us > first_us).then(|| (FIRST_PROBE, needed_us.to_string()));
+        add(
+            "probes of closed windows",
+            format!("{probes} between two reads of a transfer, the first after {} ms ({FIRST_PROBE})", first_us / 1_000),
+            change,
+            "raise net.ipv4.tcp_rto_min_us: the server then asks later whether a client has read",
+        );
+    }
+    found
+}
+
+/// Whether connections are tracked: then there is one at least.
+fn is_tracking() -> bool {
+    let count = "net.netfilter.nf_conntrack_count".parse().ok().and_then(|knob| Host::local().kernel_setting(&knob).ok());
+    count.is_some_and(|count| count.trim() != "0")
 }
 
 /// What TCP may be charged before it is under pressure, with these changes.
@@ -198,11 +267,15 @@ mod tests {
             (TCP_MEM, "287898 383867 575796"),
             (UNSENT, "4294967295"),
             ("net.core.somaxconn", "4096"),
+            ("net.netfilter.nf_conntrack_max", "262144"),
+            (CONGESTION, "bbr"),
+            (FIRST_PROBE, "200000"),
         ];
         RoomFacts {
             sysctls: sysctls.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             available_bytes: memory_gib << 30,
             a_process: 19_936,
+            is_tracking: false,
         }
     }
 
@@ -217,6 +290,22 @@ mod tests {
         assert_eq!(room.settings[UNSENT], "4096");
         assert_eq!(room.settings[TCP_MEM], "3750000 4687500 5625000");
         assert!(room.limits.iter().any(|limit| limit.name == "memory of TCP" && limit.is_changed));
+    }
+
+    #[test]
+    fn the_timers_of_loopback_are_none_of_a_slow_link() {
+        let room = room(&facts(22), &Demand { pace_bytes_per_s: 47.0, ..demand(1_000_000, true) }, true);
+        assert_eq!((room.settings[CONGESTION].as_str(), room.settings[FIRST_PROBE].as_str()), ("reno", "36765957"));
+        let named = room.limits.iter().find(|limit| limit.name == "probes of closed windows").expect("a limit");
+        assert!(named.value.starts_with("6 between two reads"), "{}", named.value);
+    }
+
+    #[test]
+    fn connections_are_a_limit_where_they_are_tracked() {
+        let tracking = RoomFacts { is_tracking: true, ..facts(22) };
+        let room = room(&tracking, &demand(1_000_000, true), true);
+        let refusing = refusing(&room.limits, 1_000_000).map(|limit| limit.name.as_str());
+        assert_eq!(refusing, Some("tracked connections"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use archive::model::{
     Variant, WarmUpLimits,
 };
 use bakeoff::plan_request::{self, DOWNLOAD, MeasureRequest, PlanRequest};
-use host::Host;
+use host::{CpuSet, Host};
 use host::knobs::{Knob, usual_purpose};
 use load::inputs::target::Target;
 
@@ -15,6 +15,9 @@ use crate::error::ConcurrencyError;
 
 /// The most transfers that can be asked for: a mistake beyond that.
 const MOST: u32 = 10_000_000;
+
+/// A client with fewer CPUs of its own shares those of the server.
+const OWN_CPUS: usize = 4;
 
 /// A step is not smaller than this factor.
 const SMALLEST_STEP: f64 = 1.05;
@@ -59,7 +62,13 @@ fn of_server(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurre
         ..PlanRequest::default()
     };
     let plan = plan_request::plan(&explaining, host)?;
+    let allowed =
+        host.allowed_cpus().map_err(|source| ConcurrencyError::System { what: "read the CPUs", source })?;
+    let client: CpuSet = plan.cpus.client.parse().unwrap_or_default();
+    let all = || CpuSplit { server: allowed.to_string(), client: allowed.to_string() };
     Ok(Plan {
+        // The kernel's work for both ends is the client's, mostly: where it has few CPUs, those of the server would be idle.
+        cpus: if client.len() < OWN_CPUS { all() } else { plan.cpus.clone() },
         kind: RunKind::Concurrency,
         power: None,
         study: None,

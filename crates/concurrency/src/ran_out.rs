@@ -12,6 +12,8 @@ const BUSY: f64 = 0.95;
 pub(crate) struct Setting {
     /// CPUs of the server, where they are known.
     pub server_cpus: Option<usize>,
+    /// Whether the client has the same.
+    pub shares_cpus: bool,
     /// The number of TCP's pages above which it is under pressure.
     pub tcp_pressure_bytes: Option<u64>,
     /// The last lines of the server's logs.
@@ -115,10 +117,15 @@ fn of_server(step: &ConcurrencyStep, setting: &Setting, add: &mut Add<'_>) {
             "raise net.ipv4.tcp_mem, or lower net.ipv4.tcp_notsent_lowat",
         );
     }
+    let of_client = if setting.shares_cpus { step.client_cpu_cores } else { 0.0 };
     if let Some((used, cpus)) = step.server_cpu_cores.zip(setting.server_cpus)
-        && used >= BUSY * cpus as f64
+        && used + of_client >= BUSY * cpus as f64
+        && used >= of_client
     {
-        let evidence = vec![format!("server CPU: {used:.2} of {cpus} cores")];
+        let mut evidence = vec![format!("server CPU: {used:.2} of {cpus} cores")];
+        if setting.shares_cpus {
+            evidence.push(format!("client CPU, on the same: {of_client:.2} cores"));
+        }
         add(
             "cpu",
             "the server used all of its CPUs".to_owned(),

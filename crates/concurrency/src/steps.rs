@@ -124,6 +124,7 @@ impl Steps<'_> {
             if found.ran_out.is_empty() && is_at_a_limit {
                 let setting = Setting {
                     server_cpus: climb.view.server_cpus,
+                    shares_cpus: climb.view.shares_cpus,
                     tcp_pressure_bytes: limits::tcp_pressure_bytes(&self.preflight.facts, &found.settings),
                     last_words: climb.view.last_words(),
                     is_out_of_memory,

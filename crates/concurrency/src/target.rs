@@ -48,6 +48,8 @@ pub(crate) struct DownloadTarget {
     pub facts: Facts,
     /// CPUs of the server; none of a URL.
     pub server_cpus: Option<usize>,
+    /// Whether the client has the same CPUs.
+    shares_cpus: bool,
 }
 
 /// A server that is not started yet, or a URL.
@@ -167,6 +169,7 @@ impl DownloadTarget {
             file_bytes,
             facts,
             server_cpus: Some(cpus.len()),
+            shares_cpus: plan.cpus.server == plan.cpus.client,
         })
     }
 
@@ -206,12 +209,19 @@ impl DownloadTarget {
             file_bytes,
             facts,
             server_cpus: None,
+            shares_cpus: false,
         })
     }
 
     /// What the steps see of it.
     pub fn view(&self) -> View<'_> {
-        View { machine: &self.machine, sut: self.sut.as_deref(), trial: TRIAL, server_cpus: self.server_cpus }
+        View {
+            machine: &self.machine,
+            sut: self.sut.as_deref(),
+            trial: TRIAL,
+            server_cpus: self.server_cpus,
+            shares_cpus: self.shares_cpus,
+        }
     }
 
     /// Stops the server and puts the settings back. Returns those that could not be, one sentence each.

@@ -108,6 +108,7 @@ impl BreakingPoints {
             sut: Some(server.sut),
             trial: server.trial,
             server_cpus: Some(server.server_cpus),
+            shares_cpus: server.plan.cpus.server == server.plan.cpus.client,
         };
         let near = server.hint.map_or(0.0, |hint| hint / BELOW) as u32;
         let plan = &PlannedConcurrency { from: near.clamp(planned.from, planned.to), ..planned.clone() };

@@ -21,6 +21,8 @@ pub(crate) struct View<'a> {
     pub trial: u32,
     /// CPUs of the server; none of a URL.
     pub server_cpus: Option<usize>,
+    /// Whether the client has the same CPUs.
+    pub shares_cpus: bool,
 }
 
 impl View<'_> {

@@ -47,6 +47,7 @@ const NAMES: &[&str] = &[
     "net.ipv4.tcp_moderate_rcvbuf",
     "net.ipv4.tcp_notsent_lowat",
     "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_rto_min_us",
     "net.ipv4.tcp_slow_start_after_idle",
     "net.ipv4.tcp_syncookies",
     "net.ipv4.tcp_timestamps",

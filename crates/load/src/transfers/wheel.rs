@@ -43,11 +43,6 @@ impl Wheel {
         at.since(self.origin).0 / TICK.as_nanos() as u64
     }
 
-    /// When the next tick is due.
-    pub fn next_tick(&self) -> Nanos {
-        self.origin.after(TICK * u32::try_from(self.tick + 1).unwrap_or(u32::MAX))
-    }
-
     /// Sets the timer of a slot, also where it is set already.
     pub fn set(&mut self, slot: u32, at: Nanos) {
         self.clear(slot);

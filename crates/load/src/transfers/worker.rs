@@ -25,6 +25,10 @@ const PROBE_SLOTS: u32 = 64;
 /// Turns in a row before replies that have arrived are read: they are timed when they are.
 const TURNS: u32 = 256;
 
+/// A process sleeps for this part of the time from one read of a transfer to the next, and no longer than that.
+const NAPS: u32 = 400;
+const LONGEST_NAP: Duration = Duration::from_millis(50);
+
 /// Nanoseconds of a second.
 const NANOS: u64 = 1_000_000_000;
 
@@ -60,6 +64,8 @@ pub(super) struct Worker<'a> {
     ramp: Option<Ramp>,
     probe_gap: Option<Nanos>,
     next_probe: Nanos,
+    /// How long it may sleep while transfers are in progress.
+    nap: Duration,
     /// Connections so far, for the turns of the addresses.
     turn: u64,
     second: TransferSecond<Micros>,
@@ -90,6 +96,7 @@ impl<'a> Worker<'a> {
             ramp: None,
             probe_gap: None,
             next_probe: Nanos::NEVER,
+            nap: (spec.interval() / NAPS).clamp(SHORTEST_TURN, LONGEST_NAP),
             turn: 0,
             second: TransferSecond::new(first_second),
             in_progress: 0,
@@ -128,12 +135,18 @@ impl<'a> Worker<'a> {
                 self.second = TransferSecond::new(self.second.second + 1);
             }
             let is_behind = self.begin_due(now) | self.take_turns();
-            let wait = if is_behind { Nanos(0) } else { self.wheel.next_tick().since(Nanos::now()) };
-            self.waiting.wait(Duration::from(wait).min(SHORTEST_TURN), &mut reported)?;
+            let wait = if is_behind { Duration::ZERO } else { self.pause() };
+            self.waiting.wait(wait, &mut reported)?;
             for waiter in &reported {
                 self.notice(*waiter);
             }
         }
+    }
+
+    /// How long nothing is due. Reads are so far apart that some are done in one go; those who only look are not late.
+    fn pause(&self) -> Duration {
+        let longest = if self.ramp.is_some() { SHORTEST_TURN } else { self.nap };
+        longest.min(self.next_probe.since(Nanos::now()).into())
     }
 
     fn obey(&mut self, order: TransferOrder) {
