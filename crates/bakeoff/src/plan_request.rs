@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use archive::model::{
     ClientLoad, CpuSplit, FORMAT, FallbackMeasure, Measure, Plan, PlannedBackground, PlannedConcurrency,
-    PlannedStudy, PlannedTurns, RunKind, RunLength,
+    PlannedHost, PlannedStudy, PlannedTurns, RunKind, RunLength,
 };
 use host::Host;
 use load::inputs::slo::Slo;
@@ -59,6 +59,8 @@ pub struct PlanRequest {
     pub command: Vec<String>,
     /// Whether to explain the servers instead of comparing them.
     pub explains: bool,
+    /// The steps of a run of transfers, instead of a comparison.
+    pub transfers: Option<PlannedConcurrency>,
     /// Whether an explanation shows slow requests step by step.
     pub slow_requests: bool,
     /// Variants as written: `apache:mpm=event`, `nginx@old`.
@@ -130,6 +132,26 @@ pub fn measuring_power(plan: &Plan, all_levels: bool) -> Result<Plan, PlanError>
     let measuring = Plan { power: Some(preset::power(plan.length, all_levels)), ..plan.clone() };
     check(&measuring)?;
     Ok(measuring)
+}
+
+/// The plan of a run of transfers with one server: no trials, and what belongs to them.
+fn of_transfers(plan: Plan, steps: &PlannedConcurrency) -> Plan {
+    Plan {
+        kind: RunKind::Concurrency,
+        blocks: 1,
+        spare_blocks: 0,
+        looks: Vec::new(),
+        within: None,
+        fallback: None,
+        turns: None,
+        concurrency: Some(steps.clone()),
+        ..plan
+    }
+}
+
+/// The hosts of clients, as a plan has them.
+pub fn hosts_of_clients(known: &[HostEntry], clients: &[String]) -> Result<Vec<PlannedHost>, PlanError> {
+    plan_hosts::used(known, &[], clients)
 }
 
 /// Makes the plan and checks it.
@@ -219,6 +241,9 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     // A user who names a measure or an objective wants that one.
     let is_free = request.measure == MeasureRequest::Default && request.slo.is_none();
     plan.fallback = (is_free && may_fall_back(&plan, &workload)).then_some(FallbackMeasure::CpuTime);
+    if let Some(steps) = &request.transfers {
+        plan = of_transfers(plan, steps);
+    }
     if request.explains {
         return explaining(&plan, &request.command, request.slow_requests);
     }

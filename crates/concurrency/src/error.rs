@@ -3,7 +3,7 @@
 use std::io;
 
 use archive::ArchiveError;
-use bakeoff::PlanError;
+use bakeoff::{PlanError, RunPlanError};
 use load::inputs::target::TargetError;
 use load::transfers::{TransferSpecError, TransfersError};
 use machine::MachineError;
@@ -68,6 +68,9 @@ pub enum ConcurrencyError {
     /// The machine, or the server on it.
     #[error(transparent)]
     Machine(#[from] MachineError),
+    /// Another machine.
+    #[error(transparent)]
+    Hosts(Box<RunPlanError>),
     /// A kernel setting.
     #[error(transparent)]
     Setting(#[from] host::knobs::Error),
@@ -88,6 +91,16 @@ pub enum ConcurrencyError {
     /// Ctrl-C before the first step.
     #[error("interrupted before the first step")]
     Interrupted,
+}
+
+impl From<RunPlanError> for ConcurrencyError {
+    fn from(error: RunPlanError) -> Self {
+        match error {
+            RunPlanError::Plan(error) => Self::Plan(error),
+            RunPlanError::Machine(error) => Self::Machine(error),
+            other => Self::Hosts(Box::new(other)),
+        }
+    }
 }
 
 impl ConcurrencyError {

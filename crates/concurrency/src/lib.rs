@@ -21,8 +21,7 @@
 //! | `words` | the answer in a sentence |
 //!
 //! **Goals.** The figures are sums and merged histograms over all processes of the client. The run refuses rather than runs out of
-//! memory. What was measured is kept, however the run ends. **Not goals.** The transfers themselves: `load::transfers`. Other
-//! machines as clients.
+//! memory. What was measured is kept, however the run ends. **Not goals.** The transfers themselves: `load::transfers`.
 
 mod error;
 mod ladder;
@@ -41,5 +40,5 @@ mod words;
 
 pub use error::ConcurrencyError;
 pub use plan::{ConcurrencyRequest, plan};
-pub use run::{FinishedConcurrency, run};
+pub use run::{ConcurrencyPermissions, FinishedConcurrency, run};
 pub use trials::BreakingPoints;

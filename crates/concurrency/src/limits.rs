@@ -40,13 +40,45 @@ const LONGEST_PROBE_US: f64 = 120e6;
 /// Fewer transfers than that pay little for timers and probes.
 const MANY: u32 = 5_000;
 
+/// The ends of transfers that are on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// Both.
+    Loopback,
+    /// The server's.
+    Server,
+    /// The clients'.
+    Clients,
+    /// None.
+    None,
+}
+
+impl Ends {
+    /// How many there are.
+    fn count(self) -> u64 {
+        match self {
+            Self::Loopback => 2,
+            Self::Server | Self::Clients => 1,
+            Self::None => 0,
+        }
+    }
+
+    fn has_server(self) -> bool {
+        matches!(self, Self::Loopback | Self::Server)
+    }
+
+    fn has_clients(self) -> bool {
+        matches!(self, Self::Loopback | Self::Clients)
+    }
+}
+
 /// What a machine is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand {
     /// Transfers at once.
     pub transfers: u32,
-    /// Whether server and client are both here: the machine has both ends.
-    pub is_loopback: bool,
+    /// Which ends of the transfers this machine has.
+    pub ends: Ends,
     /// Attempts that begin a second.
     pub begin_per_s: f64,
     /// The pace of a client.
@@ -106,7 +138,10 @@ impl RoomFacts {
 /// What bounds so many transfers here. With `may_change`, kernel settings can be changed for the time of the run.
 pub(crate) fn room(facts: &RoomFacts, demand: &Demand, may_change: bool) -> Room {
     let transfers = u64::from(demand.transfers);
-    let ends = if demand.is_loopback { 2 } else { 1 };
+    let ends = demand.ends;
+    if ends == Ends::None {
+        return Room { limits: Vec::new(), settings: BTreeMap::new() };
+    }
     let mut limits = Vec::new();
     let mut settings = BTreeMap::new();
     let mut add = |name: &str, value: String, allows: Option<u64>, is_changed: bool, remedy: &str| {
@@ -115,19 +150,16 @@ pub(crate) fn room(facts: &RoomFacts, demand: &Demand, may_change: bool) -> Room
     };
 
     // Not a bound: there are as many processes as this needs.
-    let processes = transfers.div_ceil(facts.a_process.max(1));
-    let value = format!("{} a process, {processes} processes", facts.a_process);
-    add(
-        "descriptors of a process",
-        value,
-        None,
-        false,
-        "raise the hard limit of open files (ulimit -Hn) to have fewer processes",
-    );
+    if ends.has_clients() {
+        let processes = transfers.div_ceil(facts.a_process.max(1));
+        let value = format!("{} a process, {processes} processes", facts.a_process);
+        let remedy = "raise the hard limit of open files (ulimit -Hn) to have fewer processes";
+        add("descriptors of a process", value, None, false, remedy);
+    }
 
     if let Some(most) = facts.number("fs.file-max") {
         let remedy = "raise fs.file-max";
-        add("open files of the machine", most.to_string(), Some(most / ends), false, remedy);
+        add("open files of the machine", most.to_string(), Some(most / ends.count()), false, remedy);
     }
 
     let range = facts.numbers("net.ipv4.ip_local_port_range");
@@ -135,12 +167,15 @@ pub(crate) fn room(facts: &RoomFacts, demand: &Demand, may_change: bool) -> Room
         [low, high] if high >= low => high - low + 1,
         _ => 28_232,
     };
-    let addresses = if demand.is_loopback { LOOPBACK_SOURCES } else { 1 };
+    let addresses = if ends == Ends::Loopback { LOOPBACK_SOURCES } else { 1 };
     let remedy = "widen net.ipv4.ip_local_port_range, or run the clients on several machines";
     let value = format!("{ports} an address, {addresses} addresses");
-    add("local ports", value, Some(ports * addresses * 9 / 10), false, remedy);
+    if ends.has_clients() {
+        add("local ports", value, Some(ports * addresses * 9 / 10), false, remedy);
+    }
 
-    let each = if demand.is_loopback { KERNEL_BYTES } else { KERNEL_BYTES / 2 } + CLIENT_BYTES;
+    let of_client = if ends.has_clients() { CLIENT_BYTES } else { 0 };
+    let each = KERNEL_BYTES * ends.count() / 2 + of_client;
     let usable = (facts.available_bytes as f64 * (1.0 - RESERVE)) as u64;
     let value = format!(
         "{} MiB available, {each} B a transfer without the server's own",
@@ -153,7 +188,7 @@ pub(crate) fn room(facts: &RoomFacts, demand: &Demand, may_change: bool) -> Room
     if let [_, _, most] = facts.numbers(TCP_MEM)[..] {
         let is_queue_small = unsent <= 4 * needed_unsent;
         // The server's queue is of this machine only where the server is.
-        let grows = demand.is_loopback && !is_queue_small;
+        let grows = ends.has_server() && !is_queue_small;
         let pages = if grows { CHARGED_BYTES / PAGE } else { CHARGED_PAGES };
         let changes_unsent = grows && transfers > most / pages && may_change;
         if changes_unsent {
@@ -190,7 +225,7 @@ pub(crate) fn room(facts: &RoomFacts, demand: &Demand, may_change: bool) -> Room
         let remedy = "raise net.netfilter.nf_conntrack_max, or exempt these connections (NOTRACK)";
         add("tracked connections", most.to_string(), Some(most), false, remedy);
     }
-    if demand.is_loopback && demand.transfers > MANY {
+    if ends == Ends::Loopback && demand.transfers > MANY {
         for limit in timers(facts, demand, may_change, &mut settings) {
             limits.push(limit);
         }
@@ -280,7 +315,8 @@ mod tests {
     }
 
     fn demand(transfers: u32, is_loopback: bool) -> Demand {
-        Demand { transfers, is_loopback, begin_per_s: 1e4, pace_bytes_per_s: 100.0 }
+        let ends = if is_loopback { Ends::Loopback } else { Ends::Clients };
+        Demand { transfers, ends, begin_per_s: 1e4, pace_bytes_per_s: 100.0 }
     }
 
     #[test]

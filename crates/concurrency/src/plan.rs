@@ -10,6 +10,7 @@ use bakeoff::plan_request::{self, DOWNLOAD, MeasureRequest, PlanRequest};
 use host::{CpuSet, Host};
 use host::knobs::{Knob, usual_purpose};
 use load::inputs::target::Target;
+use machine::HostEntry;
 
 use crate::error::ConcurrencyError;
 
@@ -39,6 +40,12 @@ pub struct ConcurrencyRequest {
     pub seed: Option<u32>,
     /// Tags to find the run by.
     pub tags: Vec<String>,
+    /// The machine of a variant that names none.
+    pub on: Option<String>,
+    /// The machines that the user has.
+    pub hosts: Vec<HostEntry>,
+    /// The names of those that make the load; empty for this machine.
+    pub clients: Vec<String>,
 }
 
 /// Makes the plan of a run of transfers and checks it.
@@ -52,27 +59,27 @@ pub fn plan(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurren
 fn of_server(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, ConcurrencyError> {
     let explaining = PlanRequest {
         command: request.command.clone(),
-        explains: true,
+        transfers: Some(request.steps.clone()),
         variants: vec![request.target.clone()],
         workload: Some(request.workload.clone().unwrap_or_else(|| DOWNLOAD.to_owned())),
         measure: MeasureRequest::Throughput,
         on_op: request.on_op.clone(),
         seed: request.seed,
         tags: request.tags.clone(),
+        on: request.on.clone(),
+        hosts: request.hosts.clone(),
+        clients: request.clients.clone(),
         ..PlanRequest::default()
     };
     let plan = plan_request::plan(&explaining, host)?;
     let allowed =
         host.allowed_cpus().map_err(|source| ConcurrencyError::System { what: "read the CPUs", source })?;
     let client: CpuSet = plan.cpus.client.parse().unwrap_or_default();
+    let shares = plan.clients.is_empty() && plan.is_here(&plan.variants[0]);
     let all = || CpuSplit { server: allowed.to_string(), client: allowed.to_string() };
     Ok(Plan {
         // The kernel's work for both ends is the client's, mostly: where it has few CPUs, those of the server would be idle.
-        cpus: if client.len() < OWN_CPUS { all() } else { plan.cpus.clone() },
-        kind: RunKind::Concurrency,
-        power: None,
-        study: None,
-        concurrency: Some(request.steps.clone()),
+        cpus: if client.len() < OWN_CPUS && shares { all() } else { plan.cpus.clone() },
         ..plan
     })
 }
@@ -83,6 +90,10 @@ fn of_url(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurrency
         return Err(ConcurrencyError::Request(why.to_owned()));
     }
     let target = Target::parse(&request.target)?;
+    if request.on.is_some() {
+        let why = "a URL names its host itself: leave --on out";
+        return Err(ConcurrencyError::Request(why.to_owned()));
+    }
     let cpus =
         host.allowed_cpus().map_err(|source| ConcurrencyError::System { what: "read the CPUs", source })?;
     Ok(Plan {
@@ -117,8 +128,8 @@ fn of_url(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurrency
         study: None,
         concurrency: Some(PlannedConcurrency { url: Some(request.target.clone()), ..request.steps.clone() }),
         like_with_like: false,
-        hosts: Vec::new(),
-        clients: Vec::new(),
+        hosts: plan_request::hosts_of_clients(&request.hosts, &request.clients)?,
+        clients: request.clients.clone(),
         variants: vec![Variant {
             name: target.authority(),
             server: target.authority(),
@@ -135,8 +146,8 @@ pub(crate) fn check(plan: &Plan) -> Result<&PlannedConcurrency, ConcurrencyError
     let Some(steps) = plan.concurrency.as_ref().filter(|_| plan.kind == RunKind::Concurrency) else {
         return refuse("the plan has no [concurrency]: run it with `showdown run`");
     };
-    if plan.variants.len() != 1 || !plan.clients.is_empty() || !plan.is_here(&plan.variants[0]) {
-        return refuse("give one server, on this machine: other machines take no part yet");
+    if plan.variants.len() != 1 || plan.variants[0].kind().is_some() {
+        return refuse("give one server, on one machine");
     }
     for name in plan.variants[0].knobs.keys().filter(|name| workload::is_kernel_setting(name)) {
         // A plan may come from somebody else.

@@ -6,7 +6,7 @@ use archive::model::{ChangedSetting, ConcurrencyLimit, PlannedConcurrency};
 use host::Host;
 
 use crate::error::ConcurrencyError;
-use crate::limits::{self, Demand, RoomFacts};
+use crate::limits::{self, Demand, Ends, RoomFacts};
 
 /// What this machine can hold.
 #[derive(Clone, Debug)]
@@ -19,12 +19,12 @@ pub(crate) struct Preflight {
 
 impl Preflight {
     /// Checks this machine. Refuses more than it can hold.
-    pub fn of(steps: &PlannedConcurrency, is_loopback: bool) -> Result<Self, ConcurrencyError> {
+    pub fn of(steps: &PlannedConcurrency, ends: Ends) -> Result<Self, ConcurrencyError> {
         let host = Host::local();
         let facts = RoomFacts::of(&host.facts(), host.available_memory_share());
         let demand = Demand {
             transfers: steps.to,
-            is_loopback,
+            ends,
             begin_per_s: steps.begin_per_s,
             pace_bytes_per_s: steps.pace_bytes_per_s,
         };

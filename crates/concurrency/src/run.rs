@@ -6,9 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use archive::RunWriter;
 use archive::model::{Concurrency, Plan, PlannedConcurrency};
+use bakeoff::RunHosts;
 use bakeoff::event::{Event, Observer};
 use load::engine::RunContext;
 use load::transfers::Transfers;
+use machine::{LocalMachine, Machine, MachineError};
 
 use crate::error::ConcurrencyError;
 use crate::plan;
@@ -33,20 +35,35 @@ pub struct FinishedConcurrency {
     pub unrestored: Vec<String>,
 }
 
-/// Runs a plan of transfers. The run directory is created in `root` when the server is up. With `target_is_mine`, a URL may have
-/// a public address.
+/// What a user allows a run, and gives it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ConcurrencyPermissions<'a> {
+    /// A URL may have a public address.
+    pub target_is_mine: bool,
+    /// Builds of this program for hosts of other architectures, as `ARCHITECTURE=PATH`.
+    pub programs: &'a [String],
+}
+
+/// Runs a plan of transfers. The run directory is created in `root` when the server is up.
 pub fn run(
     plan: &Plan,
-    target_is_mine: bool,
+    permissions: ConcurrencyPermissions<'_>,
     root: &Path,
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedConcurrency, ConcurrencyError> {
     let steps = plan::check(plan)?;
-    let source = Source::find(plan, steps, target_is_mine)?;
-    let preflight = Preflight::of(steps, source.is_loopback())?;
+    let source = Source::find(plan, steps, permissions.target_is_mine)?;
+    let preflight = Preflight::of(steps, source.ends(plan))?;
+    // This machine is reserved for its part, also where all of the load is elsewhere.
+    let here = LocalMachine::reserve(context).map_err(MachineError::from)?;
+    let hosts = RunHosts::open(plan, permissions.programs, context, observe)?;
+    let context = &hosts.context(context);
     observe(Event::Doing { what: format!("starting {}", plan.variants[0].name) });
-    let target = DownloadTarget::open(plan, steps, source, &preflight.settings, context)?;
+    let on = hosts.machine(plan);
+    let machine = on.as_ref().map_or(&here as &dyn Machine, |(machine, _)| *machine);
+    let cpus = on.as_ref().map(|(_, cpus)| cpus.clone());
+    let target = DownloadTarget::open(plan, steps, source, &preflight.settings, (machine, cpus))?;
     let finished = climb(plan, steps, &preflight, &target, root, context, observe);
     let unrestored = target.close();
     finished.map(|finished| FinishedConcurrency { unrestored, ..finished })
@@ -56,7 +73,7 @@ fn climb(
     plan: &Plan,
     steps: &PlannedConcurrency,
     preflight: &Preflight,
-    target: &DownloadTarget,
+    target: &DownloadTarget<'_>,
     root: &Path,
     context: &RunContext,
     observe: &mut Observer<'_>,

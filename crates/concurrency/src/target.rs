@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use archive::model::{Facts, FlatFacts, Plan, PlannedConcurrency};
@@ -11,17 +11,17 @@ use host::knobs::{Knob, Knobs};
 use host::{CpuSet, Host};
 use load::drivers::ProtocolSpec;
 use load::drivers::http::{Expected, HttpOperation, HttpSpec, Statuses};
-use load::engine::RunContext;
 use load::inputs::target::Target;
 use load::processes::connections_a_process;
 use load::sources;
 use load::spec::LoadSpec;
 use load::transfers::{TransferSpec, TransferSpecError};
-use machine::{LocalMachine, Machine, ServerOrder, SystemUnderTest};
+use machine::{Machine, ServerOrder, SystemUnderTest};
 use wire::http1::{Event, HeadCache, Request, ResponseDecoder};
 use workload::{Catalogue, ServerVariant, VariantError, Workload};
 
 use crate::error::ConcurrencyError;
+use crate::limits::Ends;
 use crate::view::View;
 
 /// The number of the server's only start.
@@ -31,8 +31,8 @@ const TRIAL: u32 = 1;
 const LOCATE: Duration = Duration::from_secs(5);
 
 /// What is downloaded, and from where.
-pub(crate) struct DownloadTarget {
-    machine: LocalMachine,
+pub(crate) struct DownloadTarget<'m> {
+    machine: &'m dyn Machine,
     sut: Option<Box<dyn SystemUnderTest>>,
     /// Settings that are changed for a URL; those for a server are changed with it. Dropping it puts them back.
     knobs: Option<Knobs>,
@@ -79,29 +79,34 @@ impl Source {
         Ok(Self::Server { workload: Box::new(workload), variant })
     }
 
-    /// Whether both ends are on this machine.
-    pub fn is_loopback(&self) -> bool {
-        match self {
-            Self::Server { .. } => true,
+    /// The ends of the transfers that are on this machine.
+    pub fn ends(&self, plan: &Plan) -> Ends {
+        let has_server = match self {
+            Self::Server { .. } => plan.is_here(&plan.variants[0]),
             Self::Url { address, .. } => address.ip().is_loopback(),
+        };
+        match (has_server, plan.clients.is_empty()) {
+            (true, true) => Ends::Loopback,
+            (true, false) => Ends::Server,
+            (false, true) => Ends::Clients,
+            (false, false) => Ends::None,
         }
     }
 }
 
-impl DownloadTarget {
+impl<'m> DownloadTarget<'m> {
     /// Reserves the machine, changes its settings, and starts the server.
     pub fn open(
         plan: &Plan,
         steps: &PlannedConcurrency,
         source: Source,
         settings: &BTreeMap<String, String>,
-        context: &RunContext,
+        (machine, cpus): (&'m dyn Machine, Option<CpuSet>),
     ) -> Result<Self, ConcurrencyError> {
-        let machine = LocalMachine::reserve(context).map_err(machine::MachineError::from)?;
         let settings = knobs(settings);
         let mut target = match source {
             Source::Server { workload, variant } => {
-                Self::of_server(plan, steps, machine, &workload, variant, settings)?
+                Self::of_server(plan, steps, (machine, cpus), &workload, variant, settings)?
             }
             Source::Url { target, address } => Self::of_url(steps, machine, &target, address, &settings)?,
         };
@@ -125,13 +130,15 @@ impl DownloadTarget {
     fn of_server(
         plan: &Plan,
         steps: &PlannedConcurrency,
-        machine: LocalMachine,
+        (machine, cpus): (&'m dyn Machine, Option<CpuSet>),
         workload: &Workload,
         mut variant: ServerVariant,
         settings: BTreeMap<Knob, String>,
     ) -> Result<Self, ConcurrencyError> {
-        let cpus: CpuSet =
-            plan.cpus.server.parse().map_err(|_| PlanError::CpuList(plan.cpus.server.clone()))?;
+        let cpus = match cpus {
+            Some(cpus) => cpus,
+            None => plan.cpus.server.parse().map_err(|_| PlanError::CpuList(plan.cpus.server.clone()))?,
+        };
         let chosen = fit(workload, &mut variant, steps, cpus.len(), settings)?;
         let variants = [variant.clone()];
         machine.open_kernel_settings(&variants)?;
@@ -141,7 +148,7 @@ impl DownloadTarget {
             name: plan.variants[0].name.clone(),
             variant,
             cpus: cpus.clone(),
-            address: Ipv4Addr::LOCALHOST.into(),
+            address: bakeoff::address_of_server(plan)?,
             connections: steps.to,
             seed: plan.seed.into(),
             on_op: plan.on_op.clone(),
@@ -175,7 +182,7 @@ impl DownloadTarget {
 
     fn of_url(
         steps: &PlannedConcurrency,
-        machine: LocalMachine,
+        machine: &'m dyn Machine,
         target: &Target,
         address: SocketAddr,
         settings: &BTreeMap<Knob, String>,
@@ -216,7 +223,7 @@ impl DownloadTarget {
     /// What the steps see of it.
     pub fn view(&self) -> View<'_> {
         View {
-            machine: &self.machine,
+            machine: self.machine,
             sut: self.sut.as_deref(),
             trial: TRIAL,
             server_cpus: self.server_cpus,

@@ -11,6 +11,7 @@ use workload::{ServerVariant, Workload};
 
 use crate::error::ConcurrencyError;
 use crate::ladder;
+use crate::limits::Ends;
 use crate::plan::check_steps;
 use crate::preflight::Preflight;
 use crate::step::{Climb, PROBES_PER_S};
@@ -56,7 +57,7 @@ impl BreakingPoint for BreakingPoints {
         let preflight = match self.preflight.get() {
             Some(preflight) => preflight,
             None => {
-                let checked = Preflight::of(steps, true)?;
+                let checked = Preflight::of(steps, Ends::Loopback)?;
                 self.preflight.get_or_init(|| checked)
             }
         };
@@ -98,7 +99,7 @@ impl BreakingPoints {
         let checked = self.preflight.get().cloned();
         let preflight = match checked {
             Some(preflight) => preflight,
-            None => Preflight::of(planned, true)?,
+            None => Preflight::of(planned, Ends::Loopback)?,
         };
         let spec = TransferSpec::of(&server.load, None, planned.pace_bytes_per_s)?;
         check_file(planned, spec.expect.bytes)?;

@@ -7,7 +7,7 @@ use archive::model::{Plan, PlanParseError, PlannedBackground, RunKind, RunLength
 use bakeoff::RunPermissions;
 use bakeoff::limits::MOST_BLOCKS;
 use bakeoff::plan_request::{MeasureRequest, PlanRequest, measuring_power};
-use ::concurrency::BreakingPoints;
+use ::concurrency::{BreakingPoints, ConcurrencyPermissions};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
 use host::knobs::Knob;
@@ -329,7 +329,8 @@ pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
     }
     if plan.kind == RunKind::Concurrency {
         // A plan gives no consent to load a public address.
-        return concurrency::run_plan(&plan, false, args.run.format, args.run.progress, &args.run.runs);
+        let permissions = ConcurrencyPermissions { target_is_mine: false, programs: &args.run.program };
+        return concurrency::run_plan(&plan, permissions, args.run.format, args.run.progress, &args.run.runs);
     }
     run_and_report(&plan, &args.run, args.load_levels)
 }
@@ -423,6 +424,7 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
     let request = PlanRequest {
         command: std::env::args().collect(),
         explains: false,
+        transfers: None,
         slow_requests: false,
         variants: args.variants.clone(),
         on: args.on.clone(),

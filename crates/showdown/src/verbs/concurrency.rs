@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use archive::Run;
 use archive::model::{Plan, PlannedConcurrency};
-use concurrency::{ConcurrencyError, ConcurrencyRequest};
+use concurrency::{ConcurrencyError, ConcurrencyPermissions, ConcurrencyRequest};
 use host::Host;
 use load::inputs::units::{parse_count, parse_duration, parse_rate, parse_share, parse_size};
 use load::transfers::SMALLEST_WINDOW;
+use machine::Hosts;
+use workload::names_host;
 
+use super::clients::ClientOptions;
 use super::consent;
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
 use crate::exit::{CommandStatus, InterruptedError, usage};
@@ -24,6 +27,7 @@ Examples:
   showdown concurrency nginx --to 50000
   showdown concurrency apache:mpm=event --to 20k --client-rate 1k
   showdown concurrency nginx --from 125k --to 1M --hold-last 60s
+  showdown concurrency nginx --on sut --clients c1,c2 --to 200k
   showdown concurrency http://127.0.0.1:8080/big.iso --step 2x --until 'availability<50%'
 
 A transfer is a download in progress: its client reads at a set pace, so that it stays open. Steps rise by a factor until \
@@ -114,6 +118,13 @@ pub struct ConcurrencyArgs {
     #[arg(long, value_enum, default_value = "auto")]
     pub progress: ProgressOption,
 
+    /// Run the server on this host of the hosts file; one without ssh is this machine, by its address
+    #[arg(long, value_name = "HOST", help_heading = "Clients")]
+    pub on: Option<String>,
+
+    #[command(flatten)]
+    pub clients: ClientOptions,
+
     #[command(flatten)]
     pub runs: RunsDir,
 }
@@ -194,12 +205,15 @@ pub fn run(args: &ConcurrencyArgs) -> anyhow::Result<CommandStatus> {
     if plan.concurrency.as_ref().is_some_and(|steps| steps.url.is_none()) {
         consent::note_workload_on_disk(&plan)?;
     }
-    run_plan(&plan, args.target_is_mine, args.format, args.progress, &args.runs)
+    let permissions =
+        ConcurrencyPermissions { target_is_mine: args.target_is_mine, programs: &args.clients.program };
+    run_plan(&plan, permissions, args.format, args.progress, &args.runs)
 }
 
 /// The plan of the options.
 pub fn plan(args: &ConcurrencyArgs) -> anyhow::Result<Plan> {
     const FIRST: u32 = 1_000;
+    let names_host = args.on.is_some() || !args.clients.clients.is_empty() || names_host(&args.target);
     let request = ConcurrencyRequest {
         command: std::env::args().collect(),
         target: args.target.clone(),
@@ -222,6 +236,9 @@ pub fn plan(args: &ConcurrencyArgs) -> anyhow::Result<Plan> {
         },
         seed: args.seed,
         tags: args.tag.clone(),
+        on: args.on.clone(),
+        hosts: if names_host { Hosts::read(args.clients.hosts.as_deref()).map_err(usage)?.0 } else { Vec::new() },
+        clients: args.clients.clients.clone(),
     };
     concurrency::plan(&request, &Host::local()).map_err(why_not)
 }
@@ -229,14 +246,14 @@ pub fn plan(args: &ConcurrencyArgs) -> anyhow::Result<Plan> {
 /// Runs a plan of transfers, writes the report and prints the answer.
 pub fn run_plan(
     plan: &Plan,
-    target_is_mine: bool,
+    permissions: ConcurrencyPermissions<'_>,
     format: AnswerFormat,
     progress: ProgressOption,
     runs: &RunsDir,
 ) -> anyhow::Result<CommandStatus> {
     let context = interrupt::context()?;
     let progress = ExplainProgress::start(progress.mode());
-    let finished = concurrency::run(plan, target_is_mine, &runs.runs, &context, &mut |event| {
+    let finished = concurrency::run(plan, permissions, &runs.runs, &context, &mut |event| {
         progress.observe(&event);
     });
     progress.finish();
