@@ -110,6 +110,25 @@ fn a_file_of_a_running_server_is_a_target_and_its_plan_runs_again() {
 }
 
 #[test]
+fn a_breaking_point_is_the_value_of_a_trial() {
+    let home = TestHome::new();
+    let _settings = while_settings_change();
+    let few = |workers: u32| format!("apache:max_request_workers={workers},threads_per_child={workers}");
+    let args = ["--measure", "breaking-point", "--to", "100", "--blocks", "3", "--format", "json"];
+    let output = home.run(&[&["compare", &few(4), &few(8)], &args[..], &["--progress", "none"]].concat());
+    assert!([Some(0), Some(3)].contains(&output.status.code()), "{}", text(&output.stderr));
+    let verdict: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(verdict["metric"], "downloads in progress at the breaking point");
+    let dir = only_run(&home);
+    for folder in std::fs::read_dir(dir.join("trials")).expect("trials").flatten() {
+        let trial = json(&folder.path().join("trial.json"));
+        let steps = json(&folder.path().join("concurrency.json"));
+        assert_eq!(steps["steps"][0]["transfers"], 100, "{trial}");
+        assert!(trial["measured"]["value"].as_f64().is_some_and(|value| value <= 100.0), "{trial}");
+    }
+}
+
+#[test]
 fn what_cannot_be_run_is_said_before_the_run() {
     let home = TestHome::new();
     let refusal = |code: i32, args: &[&str], why: &str| {
@@ -133,5 +152,14 @@ fn what_cannot_be_run_is_said_before_the_run() {
     refusal(2, &["nginx", "--step", "1x"], "a factor of at least 1.05");
     refusal(2, &["nginx", "--until", "p99<1s"], "availability<50%");
     refusal(2, &["nginy"], "nginx");
+    refusal(2, &["nginx", "--on", "sut"], "sut");
+    let compared = |args: &[&str], why: &str| {
+        let output = home.run(&[&["compare", "nginx", "apache"], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
+        let line = error_line(&output);
+        assert!(line.contains(why), "{args:?}: {line}");
+    };
+    compared(&["--to", "5"], "--to is for --measure breaking-point");
+    compared(&["--measure", "breaking-point", "--background", "9/s,connections=1"], "breaking point:");
     assert!(!home.path("runs").exists(), "nothing was run");
 }
