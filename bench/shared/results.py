@@ -46,8 +46,12 @@ class ResultsPage:
         return path
 
     def text(self, results: Path) -> str:
-        """The page from its raw figures. A CSV file has text only."""
+        """The page from its raw figures."""
+        return self.render(*self.saved(results))
+
+    def saved(self, results: Path) -> tuple[Rows, Settings]:
+        """The raw figures and settings. A CSV file has text only."""
         folder = results / self.target
         with (folder / f"{self.table}.csv").open(newline="") as file:
             rows: Rows = list(csv.DictReader(file))
-        return self.render(rows, json.loads((folder / "run.json").read_text()))
+        return rows, json.loads((folder / "run.json").read_text())
