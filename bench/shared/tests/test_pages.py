@@ -6,6 +6,7 @@ from pathlib import Path
 
 import aa.page
 import archive.__main__ as archive
+import concurrency.page
 import faults.__main__ as faults
 import peers.report
 import peers_db.report
@@ -32,6 +33,7 @@ def _workloads() -> str:
 PAGES = {
     "aa": _aa,
     "archive": lambda: archive.PAGE.text(RESULTS),
+    "concurrency": lambda: concurrency.page.PAGE.text(RESULTS),
     "faults": lambda: faults.PAGE.text(RESULTS),
     "peers": lambda: peers.report.page(tables.store(RESULTS / "peers")),
     "peers-db": lambda: peers_db.report.PAGE.text(RESULTS),

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use archive::model::{
     Concurrency, ConcurrencyStep, FORMAT, PlannedConcurrency, RanOut, thousands,
 };
-use load::transfers::{TransferSpec, Transfers};
+use load::transfers::{TransferSpec, Transfers, TransfersError};
 
 use crate::error::ConcurrencyError;
 use crate::ladder::{self, NextStep};
@@ -73,7 +73,13 @@ impl Steps<'_> {
         found: &mut Concurrency,
         keep: &mut Keep<'_>,
     ) -> Result<(), ConcurrencyError> {
-        let ended = self.rise(climb, found, keep);
+        let ended = match self.rise(climb, found, keep) {
+            Err(ConcurrencyError::Transfers(TransfersError::Interrupted)) => {
+                interrupted(found);
+                Ok(())
+            }
+            ended => ended,
+        };
         if let Err(error) = &ended {
             found.ended = error.to_string();
         }

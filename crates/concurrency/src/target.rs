@@ -27,6 +27,10 @@ use crate::view::View;
 /// The number of the server's only start.
 const TRIAL: u32 = 1;
 
+/// Ports for each transfer. The kernel looks for a free one in half of an address's ports first, one after the other: where most are
+/// taken, that is half of the cost of a connection.
+const SPARE_PORTS: u32 = 8;
+
 /// How long the server may take to answer before the run.
 const LOCATE: Duration = Duration::from_secs(5);
 
@@ -280,7 +284,7 @@ pub(crate) fn knobs(settings: &BTreeMap<String, String>) -> BTreeMap<Knob, Strin
 
 /// Transfers with local addresses for all of them.
 pub(crate) fn for_steps(spec: TransferSpec, steps: &PlannedConcurrency) -> TransferSpec {
-    let sources = sources::for_connections(steps.to.saturating_mul(2), spec.addresses[0]);
+    let sources = sources::for_connections(steps.to.saturating_mul(SPARE_PORTS), spec.addresses[0]);
     // Those that fail try again no faster than clients begin: the client would measure its own retries.
     let all = Duration::from_secs_f64(f64::from(steps.to) / steps.begin_per_s);
     TransferSpec { sources, retry_after: spec.retry_after.max(all), ..spec }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::process::{TransferReport, serve};
 use super::record::{Advances, TransferSecond};
@@ -22,6 +23,9 @@ const FOR_PROBES: u64 = 64;
 
 /// A process that reports no second for this long is lost. One that closes 20,000 connections is busy for a part of this.
 const SILENCE: Duration = Duration::from_mins(1);
+
+/// A user who has interrupted waits no longer than this for the processes.
+const GLANCE: Duration = Duration::from_secs(3);
 
 /// Why transfers cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +51,9 @@ pub enum TransfersError {
         /// Why.
         reason: String,
     },
+    /// The user has interrupted the run, and the processes are too busy to report.
+    #[error("interrupted while the processes of the transfers were too busy to report")]
+    Interrupted,
     /// No process reports.
     #[error("the processes of the transfers have reported nothing for {} s: the machine is overloaded", SILENCE.as_secs())]
     Silent,
@@ -74,6 +81,7 @@ pub struct Transfers {
     advances: Vec<Advances>,
     next: u64,
     wanted: u32,
+    interrupted: Arc<AtomicBool>,
 }
 
 impl Transfers {
@@ -100,6 +108,7 @@ impl Transfers {
             // What happens before it is counted in it, also where a process starts late.
             next: Nanos::now().0 / 1_000_000_000,
             wanted: 0,
+            interrupted: Arc::clone(&context.interrupted),
         };
         for process in 0..count {
             let at = process as usize % clocks.len().max(1);
@@ -178,10 +187,17 @@ impl Transfers {
     }
 
     fn receive(&mut self) -> Result<(), TransfersError> {
-        let (process, report) = match self.reports.recv_timeout(SILENCE) {
-            Ok(report) => report,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                return Err(TransfersError::Silent);
+        let began = Instant::now();
+        let (process, report) = loop {
+            match self.reports.recv_timeout(GLANCE) {
+                Ok(report) => break report,
+                Err(RecvTimeoutError::Timeout) if self.interrupted.load(Ordering::Relaxed) => {
+                    return Err(TransfersError::Interrupted);
+                }
+                Err(RecvTimeoutError::Timeout) if began.elapsed() < SILENCE => {}
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    return Err(TransfersError::Silent);
+                }
             }
         };
         match report {

@@ -73,8 +73,8 @@ pub struct ConcurrencyArgs {
     #[arg(long, default_value = "availability<50%", value_parser = parse_until)]
     pub until: f64,
 
-    /// Read each transfer at this pace, bytes a second [default: 1152 up to 40,000 transfers, then less, so that all clients
-    /// together make 40,000 reads a second]
+    /// Read each transfer at this pace, bytes a second [default: 1152 up to 20,000 transfers, then less, so that all clients
+    /// together make 20,000 reads a second, and each one in 28 s at least]
     #[arg(long, value_name = "RATE", value_parser = parse_pace)]
     pub client_rate: Option<u64>,
 
@@ -169,10 +169,10 @@ fn parse_pace(text: &str) -> Result<u64, String> {
 /// Availability from which on clients are comfortable.
 const COMFORT_AVAILABILITY: f64 = 0.999;
 
-/// The pace at which so many clients read at once what one CPU of a client can, and each at least once in 25 s.
+/// The pace at which so many clients read at once what half of a CPU does, and each at least twice a minute.
 fn usual_pace(transfers: u32) -> u64 {
-    const READS_PER_S: f64 = 40_000.0;
-    const LONGEST_S: f64 = 25.0;
+    const READS_PER_S: f64 = 20_000.0;
+    const LONGEST_S: f64 = 28.0;
     let interval_s = (f64::from(transfers) / READS_PER_S).clamp(1.0, LONGEST_S);
     (f64::from(SMALLEST_WINDOW) / interval_s).ceil() as u64
 }
@@ -303,6 +303,6 @@ mod tests {
         );
         assert_eq!([parse_pace("100"), parse_pace("2k/s")], [Ok(100), Ok(2048)]);
         assert!(parse_pace("0").is_err());
-        assert_eq!([2_000, 80_000, 10_000_000].map(usual_pace), [1_152, 576, 47]);
+        assert_eq!([2_000, 80_000, 10_000_000].map(usual_pace), [1_152, 288, 42]);
     }
 }
