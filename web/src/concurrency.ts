@@ -14,6 +14,7 @@ export interface Concurrency {
   ended: string;
   breaking_point?: number;
   comfortable_point?: number;
+  client_limit?: number;
   limits: { name: string; value: string; allows?: number; is_changed: boolean; remedy: string }[];
   settings?: { name: string; from: string; to: string }[];
   chosen?: Record<string, string>;

@@ -41,6 +41,7 @@ export function concurrencyChart(found: Concurrency): HTMLElement | null {
   const marks = [
     ...(found.comfortable_point === undefined ? [] : [{ at: found.comfortable_point, text: "comfortable", colour: "var(--good)" }]),
     ...(found.breaking_point === undefined ? [] : [{ at: found.breaking_point, text: "breaks", colour: "var(--bad)" }]),
+    ...(found.client_limit === undefined ? [] : [{ at: found.client_limit, text: "client too slow", colour: "var(--ink)" }]),
   ];
   const points = (of: (step: ConcurrencyStep) => number | undefined, text: (value: number) => string): Point[] =>
     steps.flatMap((step) => {
@@ -58,7 +59,7 @@ export function concurrencyChart(found: Concurrency): HTMLElement | null {
   const rules = (isTop: boolean): Plot.Markish[] =>
     marks.map(({ at, text, colour }) => [
       Plot.ruleX([at], { stroke: colour, strokeDasharray: "5 4", strokeWidth: 1.5 }),
-      isTop ? Plot.text([at], { x: at, frameAnchor: "top", dy: -12, text: () => `${text} ${tick(at)}`, fill: colour, fontWeight: 600 }) : null,
+      isTop ? Plot.text([at], { x: at, frameAnchor: "top", lineAnchor: "bottom", dy: -10, text: () => `${text} ${tick(at)}`, fill: colour, fontWeight: 600 }) : null,
     ]);
   const line = (all: readonly Point[], index: number): Plot.Markish[] => {
     const style = seriesStyle(index);
@@ -81,7 +82,7 @@ export function concurrencyChart(found: Concurrency): HTMLElement | null {
   return figure({
     title: terms`[[Availability]], [[time to first byte]] and memory over [[transfers]] in progress`,
     summary: steps.map((step) => `${number(step.transfers)} transfers: availability ${percent(step.availability)}, p99 to first byte ${step.first_byte.count > 0 ? time(step.first_byte.p99_us) : "none"}`).join(". "),
-    note: terms`Each mark is a step that was held. The [[comfortable point]] is the most transfers with an availability of 99.9 % and a quick answer to new clients; at the [[breaking point]], availability is under the limit of the plan. A step in which no new client was answered has no time to first byte.`,
+    note: terms`Each mark is a step that was held. The [[comfortable point]] is the most transfers with an availability of 99.9 % and a quick answer to new clients; at the [[breaking point]], availability is under the limit of the plan. A step in which no new client was answered has no time to first byte. Where the client was too slow for its pace, the step says nothing of the server.`,
     legend: legend(memory.map(({ name, style }) => ({ name: `memory: ${name}`, style }))),
     source: "concurrency.json",
     id: "concurrency-picture",
@@ -94,9 +95,15 @@ export function concurrencyChart(found: Concurrency): HTMLElement | null {
         answered.length > 0
           ? panel(width, false, false, { type: "log", domain: [fastest, slowest], axis: null }, [logAxis("y", thinned(logTicks(fastest, slowest), 5), timeTick, "↑ first byte, p99"), line(answered, 4)])
           : null,
-        panel(width, false, true, { domain: [0, most * 1.05], grid: true, ticks: 4, tickFormat: bytes, label: "↑ memory" }, memory.map(({ points: all }, index) => line(all, index))),
+        panel(width, false, true, { domain: [0, most * 1.05], grid: true, ticks: memoryTicks(most), tickFormat: bytes, label: "↑ memory" }, memory.map(({ points: all }, index) => line(all, index))),
       ),
   });
+}
+
+/** Up to five ticks at powers of two, which have short names. */
+function memoryTicks(most: number): number[] {
+  const step = 2 ** Math.ceil(Math.log2(most / 4));
+  return Array.from({ length: Math.floor((most * 1.05) / step) + 1 }, (_, at) => at * step);
 }
 
 export const HEAD: string[] = ["Transfers", "In progress", "Availability", "First byte p50", "p99", "max", "Pace", "Stalled", "Failed", "Server CPU", "Server each", "Kernel each", "Client each", "Advanced twice"];
@@ -115,7 +122,7 @@ export function row(step: ConcurrencyStep): string[] {
     percent(step.pace_share),
     percent(step.stalled_share),
     number(Object.values(step.errors).reduce((sum, count) => sum + count, 0)),
-    step.server_cpu_cores === undefined ? "–" : number(step.server_cpu_cores),
+    step.server_cpu_cores === undefined ? "–" : step.server_cpu_cores.toFixed(2),
     each(step.server_bytes),
     each(step.kernel_bytes),
     each(step.client_bytes),
