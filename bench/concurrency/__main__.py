@@ -49,7 +49,7 @@ def _commands(most: int, hold: str) -> dict[str, list[str]]:
     return {
         "nginx, 50,000": ["nginx", "--to", "50000"],
         "nginx, rising": ["nginx", "--from", "1000", "--step", "10x", "--to", "100000", "--hold", "60s", *pace],
-        MOST: ["nginx", "--from", str(most), "--to", str(most), "--hold", hold, *pace],
+        MOST: ["nginx", "--from", str(most), "--to", str(most), "--hold", hold, "--begin-rate", "9000", *pace],
         "apache, to its break": ["apache:mpm=event", "--from", "100", "--to", "100000"],
     }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from shared import processes
 from shared.errors import BadRun
 
-SETTINGS = ["tcp_mem", "tcp_notsent_lowat"]
+SETTINGS = ["tcp_mem", "tcp_notsent_lowat", "tcp_congestion_control", "tcp_rto_min_us"]
 WITHIN_S = 120
 """Longer than the kernel takes to close a million connections."""
 RISES_S = 600
@@ -62,7 +62,9 @@ def _is_running(pid: int) -> bool:
 
 
 def _settings() -> dict[str, str]:
-    return {name: Path(f"/proc/sys/net/ipv4/{name}").read_text().strip() for name in SETTINGS}
+    paths = {name: Path(f"/proc/sys/net/ipv4/{name}") for name in SETTINGS}
+    # Older kernels lack the last one.
+    return {name: path.read_text().strip() for name, path in paths.items() if path.exists()}
 
 
 def _sockets() -> int:
