@@ -54,14 +54,11 @@ impl BreakingPoint for BreakingPoints {
         server_cpus: usize,
     ) -> Result<(), BreakingPointError> {
         let steps = steps_of(plan)?;
-        let preflight = match self.preflight.get() {
-            Some(preflight) => preflight,
-            None => {
-                let checked = Preflight::of(steps, Ends::Loopback)?;
-                self.preflight.get_or_init(|| checked)
-            }
-        };
-        fit(workload, variant, steps, server_cpus, knobs(&preflight.settings))?;
+        if self.preflight.get().is_none() {
+            let _ = self.preflight.set(Preflight::of(steps, Ends::Loopback)?);
+        }
+        let settings = self.preflight.get().map(|preflight| knobs(&preflight.settings));
+        fit(workload, variant, steps, server_cpus, settings.unwrap_or_default())?;
         Ok(())
     }
 
