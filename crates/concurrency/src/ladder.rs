@@ -50,7 +50,8 @@ pub(crate) fn breaking_point(plan: &PlannedConcurrency, steps: &[ConcurrencyStep
 /// other over the logarithm of their number. Steps are coarser than what they can tell.
 pub(crate) fn crossing(plan: &PlannedConcurrency, steps: &[ConcurrencyStep]) -> Option<f64> {
     let broken = steps.iter().filter(|step| is_broken(plan, step)).min_by_key(|step| step.transfers)?;
-    let whole = steps.iter().filter(|step| step.transfers < broken.transfers).max_by_key(|step| step.transfers);
+    let whole =
+        steps.iter().filter(|step| step.transfers < broken.transfers).max_by_key(|step| step.transfers);
     let Some(whole) = whole else { return Some(f64::from(broken.transfers)) };
     let (low, high) = (f64::from(whole.transfers).ln(), f64::from(broken.transfers).ln());
     let share = (whole.availability - plan.until_availability) / (whole.availability - broken.availability);

@@ -264,7 +264,10 @@ fn timers(
         let change = (probes > 0 && needed_us > first_us).then(|| (FIRST_PROBE, needed_us.to_string()));
         add(
             "probes of closed windows",
-            format!("{probes} between two reads of a transfer, the first after {} ms ({FIRST_PROBE})", first_us / 1_000),
+            format!(
+                "{probes} between two reads of a transfer, the first after {} ms ({FIRST_PROBE})",
+                first_us / 1_000
+            ),
             change,
             "raise net.ipv4.tcp_rto_min_us: the server then asks later whether a client has read",
         );
@@ -274,7 +277,10 @@ fn timers(
 
 /// Whether connections are tracked: then there is one at least.
 fn is_tracking() -> bool {
-    let count = "net.netfilter.nf_conntrack_count".parse().ok().and_then(|knob| Host::local().kernel_setting(&knob).ok());
+    let count = "net.netfilter.nf_conntrack_count"
+        .parse()
+        .ok()
+        .and_then(|knob| Host::local().kernel_setting(&knob).ok());
     count.is_some_and(|count| count.trim() != "0")
 }
 
@@ -331,8 +337,12 @@ mod tests {
     #[test]
     fn the_timers_of_loopback_are_none_of_a_slow_link() {
         let room = room(&facts(22), &Demand { pace_bytes_per_s: 47.0, ..demand(1_000_000, true) }, true);
-        assert_eq!((room.settings[CONGESTION].as_str(), room.settings[FIRST_PROBE].as_str()), ("reno", "36765957"));
-        let named = room.limits.iter().find(|limit| limit.name == "probes of closed windows").expect("a limit");
+        assert_eq!(
+            (room.settings[CONGESTION].as_str(), room.settings[FIRST_PROBE].as_str()),
+            ("reno", "36765957")
+        );
+        let named =
+            room.limits.iter().find(|limit| limit.name == "probes of closed windows").expect("a limit");
         assert!(named.value.starts_with("6 between two reads"), "{}", named.value);
     }
 

@@ -7,8 +7,8 @@ use archive::model::{
     Variant, WarmUpLimits,
 };
 use bakeoff::plan_request::{self, DOWNLOAD, MeasureRequest, PlanRequest};
-use host::{CpuSet, Host};
 use host::knobs::{Knob, usual_purpose};
+use host::{CpuSet, Host};
 use load::inputs::target::Target;
 use machine::HostEntry;
 

@@ -20,11 +20,7 @@ const FEWEST: u64 = (PROBES_PER_S / 4.0) as u64;
 
 impl Climb<'_, '_> {
     /// Lets all clients go, and watches until new ones are answered again, for this long at most.
-    pub fn recover(
-        &mut self,
-        after_transfers: u32,
-        longest: Duration,
-    ) -> Result<Recovery, ConcurrencyError> {
+    pub fn recover(&mut self, after_transfers: u32, longest: Duration) -> Result<Recovery, ConcurrencyError> {
         let began = Instant::now();
         self.transfers.hold(0, Duration::ZERO);
         let mut good = 0;

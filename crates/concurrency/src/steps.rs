@@ -4,9 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use archive::model::{
-    Concurrency, ConcurrencyStep, FORMAT, PlannedConcurrency, RanOut, thousands,
-};
+use archive::model::{Concurrency, ConcurrencyStep, FORMAT, PlannedConcurrency, RanOut, thousands};
 use load::transfers::{TransferSpec, Transfers, TransfersError};
 
 use crate::error::ConcurrencyError;
@@ -166,7 +164,8 @@ impl Steps<'_> {
     fn conclude(&self, found: &mut Concurrency) {
         found.breaking_point = ladder::breaking_point(self.plan, &found.steps);
         found.comfortable_point = ladder::comfortable_point(self.plan, &found.steps);
-        found.client_limit = found.steps.iter().find(|step| ladder::is_of_client(step)).map(|step| step.transfers);
+        found.client_limit =
+            found.steps.iter().find(|step| ladder::is_of_client(step)).map(|step| step.transfers);
         found.sentence = words::sentence(&Found {
             variant: &found.variant,
             steps: &found.steps,

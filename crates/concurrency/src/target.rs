@@ -291,7 +291,10 @@ pub(crate) fn for_steps(spec: TransferSpec, steps: &PlannedConcurrency) -> Trans
 }
 
 /// A transfer lasts longer than a step is held, or there would be none in progress but new ones.
-pub(crate) fn check_file(steps: &PlannedConcurrency, file_bytes: Option<u64>) -> Result<(), ConcurrencyError> {
+pub(crate) fn check_file(
+    steps: &PlannedConcurrency,
+    file_bytes: Option<u64>,
+) -> Result<(), ConcurrencyError> {
     let Some(file_bytes) = file_bytes else { return Ok(()) };
     let pace_bytes_per_s = steps.pace_bytes_per_s;
     let length_s = file_bytes as f64 / pace_bytes_per_s;

@@ -70,15 +70,16 @@ impl BreakingPoint for BreakingPoints {
         let record = self.climb(server, observe)?;
         let steps = steps_of(server.plan)?;
         let name = server.name;
-        let mut found =
-            FoundBreak { value: None, client_reasons: Vec::new(), reasons: Vec::new(), record };
+        let mut found = FoundBreak { value: None, client_reasons: Vec::new(), reasons: Vec::new(), record };
         let most = found.record.steps.iter().map(|step| step.transfers).max();
         found.value = ladder::crossing(steps, &found.record.steps).or(most.map(f64::from));
         if let Some(late) = found.record.steps.iter().find(|step| ladder::is_of_client(step)) {
             found.client_reasons.push(crate::words::client_was_the_limit(late));
         } else if found.record.breaking_point.is_none() && most.is_some() {
             let held = archive::model::thousands(most.unwrap_or_default().into());
-            found.client_reasons.push(format!("{name} did not break with {held} downloads at once: {}", found.record.ended));
+            found
+                .client_reasons
+                .push(format!("{name} did not break with {held} downloads at once: {}", found.record.ended));
         } else if most.is_none() {
             found.reasons.push(found.record.ended.clone());
         }

@@ -26,6 +26,7 @@ pub fn measure_break(
     });
     result.client_reasons = found.client_reasons;
     result.reasons = found.reasons;
-    result.client_utilisation = found.record.steps.iter().map(|step| step.client_cpu_cores).fold(0.0, f64::max);
+    result.client_utilisation =
+        found.record.steps.iter().map(|step| step.client_cpu_cores).fold(0.0, f64::max);
     Ok((result, Some(found.record)))
 }

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
-    Concurrency, ConfigFile, CountCheck, Gate, GateOutcome, Measure, MeasuredValue, Trial, TrialStatus, TrialTurns,
-    VariantFacts,
+    Concurrency, ConfigFile, CountCheck, Gate, GateOutcome, Measure, MeasuredValue, Trial, TrialStatus,
+    TrialTurns, VariantFacts,
 };
 use archive::{ArchiveError, TrialWriter};
 use host::secrets;

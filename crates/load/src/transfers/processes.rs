@@ -282,9 +282,8 @@ impl Process {
 /// The clocks of all clients, compared at the same time.
 fn clocks(clients: &[Arc<dyn LoadClient>]) -> Result<Vec<ClientClock>, TransfersError> {
     thread::scope(|scope| {
-        let ask = |client: &Arc<dyn LoadClient>| {
-            client.clock().map_err(|reason| lost(client.as_ref(), reason))
-        };
+        let ask =
+            |client: &Arc<dyn LoadClient>| client.clock().map_err(|reason| lost(client.as_ref(), reason));
         let threads: Vec<_> = clients.iter().map(|client| scope.spawn(move || ask(client))).collect();
         let joined = threads.into_iter().map(|thread| thread.join().expect("a clock does not panic"));
         joined.collect()

@@ -65,7 +65,8 @@ impl Waiting {
 
     /// Gives those that have something to do, after this time at most.
     pub fn wait(&mut self, longest: Duration, reported: &mut Vec<Waiter>) -> Result<(), Errno> {
-        let timeout = Timespec { tv_sec: longest.as_secs().cast_signed(), tv_nsec: longest.subsec_nanos().into() };
+        let timeout =
+            Timespec { tv_sec: longest.as_secs().cast_signed(), tv_nsec: longest.subsec_nanos().into() };
         self.events.clear();
         match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ::concurrency::{BreakingPoints, ConcurrencyPermissions};
 use archive::model::{Plan, PlanParseError, PlannedBackground, RunKind, RunLength};
 use bakeoff::RunPermissions;
 use bakeoff::limits::MOST_BLOCKS;
 use bakeoff::plan_request::{MeasureRequest, PlanRequest, measuring_power};
-use ::concurrency::{BreakingPoints, ConcurrencyPermissions};
 use clap::{Subcommand, ValueEnum};
 use host::Host;
 use host::knobs::Knob;
@@ -387,7 +387,9 @@ fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         ));
     }
     if args.to.is_some() && args.measure != Some(MeasureOption::BreakingPoint) {
-        return Err(usage("--to is for --measure breaking-point: leave it out, or pass --measure breaking-point"));
+        return Err(usage(
+            "--to is for --measure breaking-point: leave it out, or pass --measure breaking-point",
+        ));
     }
     let measure = match (args.measure, args.rates.as_slice()) {
         (Some(MeasureOption::Latency) | None, rates) if !rates.is_empty() => {

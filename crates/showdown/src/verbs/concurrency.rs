@@ -237,7 +237,11 @@ pub fn plan(args: &ConcurrencyArgs) -> anyhow::Result<Plan> {
         seed: args.seed,
         tags: args.tag.clone(),
         on: args.on.clone(),
-        hosts: if names_host { Hosts::read(args.clients.hosts.as_deref()).map_err(usage)?.0 } else { Vec::new() },
+        hosts: if names_host {
+            Hosts::read(args.clients.hosts.as_deref()).map_err(usage)?.0
+        } else {
+            Vec::new()
+        },
         clients: args.clients.clients.clone(),
     };
     concurrency::plan(&request, &Host::local()).map_err(why_not)
