@@ -25,8 +25,10 @@ pub enum RunError {
     )]
     Process(std::io::Error),
     /// Not one connection could be opened.
-    #[error("none of {connections} connections could be opened: {reason}{}", remedy(*.kind))]
+    #[error("none of {connections} connections{between} could be opened: {reason}{}", remedy(*.kind))]
     NothingOpens {
+        /// Between which machines, as ` of c1, c2 to 10.1.0.5:80`; empty where the load has no clients elsewhere.
+        between: String,
         /// How many were tried.
         connections: u64,
         /// The kind of error that is reported for all.
@@ -95,6 +97,9 @@ fn remedy(kind: ErrorKind) -> &'static str {
         ErrorKind::NoDescriptors => ": raise the limit of descriptors (ulimit -n)",
         ErrorKind::NoPorts => {
             ": give more local addresses, or wait until the ports of earlier connections are free"
+        }
+        ErrorKind::Timeout | ErrorKind::Unreachable => {
+            ": check that the server is up, and that firewalls and routes let TCP through to it"
         }
         _ => ": is the server up, and is it this protocol?",
     }

@@ -170,9 +170,21 @@ impl LoadSession {
         }
         let OpenedConnections { open, errors, .. } = &self.opened;
         if let (0, Some((&kind, reason))) = (*open, errors.examples.iter().next()) {
-            return Err(RunError::NothingOpens { connections: errors.total(), kind, reason: reason.clone() });
+            return Err(RunError::NothingOpens {
+                between: self.between(),
+                connections: errors.total(),
+                kind,
+                reason: reason.clone(),
+            });
         }
         Ok(())
+    }
+
+    /// The clients and what they connect to, for a message.
+    fn between(&self) -> String {
+        let names: Vec<&str> = self.clients.iter().map(|client| client.name.as_str()).collect();
+        let to = self.spec.addresses.first().map(ToString::to_string).unwrap_or_default();
+        if names.is_empty() { String::new() } else { format!(" of {} to {to}", names.join(", ")) }
     }
 
     /// A worker's failure, with the name of its client if it has one.

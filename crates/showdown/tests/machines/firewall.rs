@@ -1,7 +1,7 @@
 //! Networks between hosts that do not work.
 
-use super::json;
 use super::lab::Lab;
+use super::{SHOWDOWN, json, stderr};
 
 #[test]
 fn what_is_blocked_between_hosts_is_said_with_what_to_open() {
@@ -31,4 +31,18 @@ fn what_is_blocked_between_hosts_is_said_with_what_to_open() {
     for path in [one, two] {
         assert!(path["path"].is_object() && path["problems"] == serde_json::json!([]), "{path}");
     }
+}
+
+#[test]
+fn a_client_whose_connections_are_dropped_is_named_with_what_to_check() {
+    let Some(lab) = Lab::up(2) else { return };
+    // The answers of c1 do not reach c2.
+    assert!(lab.on("c1", &["ip", "route", "add", "blackhole", "10.77.0.2"]).status.success());
+    let hosts = lab.directory().join("hosts.toml").display().to_string();
+    let words = [SHOWDOWN, "load", "http://10.77.0.1:22/", "--clients", "c2", "--hosts", &hosts, "-n", "8"];
+    let output = lab.exec(&[&words[..], &["-c", "2", "--progress", "none"]].concat()).output();
+    let output = output.expect("it runs");
+    let line = "showdown: none of 2 connections of c2 to 10.77.0.1:22 could be opened: no connection within 10s: \
+                check that the server is up, and that firewalls and routes let TCP through to it\n";
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(1), line));
 }
